@@ -1,0 +1,17 @@
+# Flags for every C++ target of Veldt.
+
+# The engine is measured at -O2: -O3 and -march=native change sizes and bits more than they change
+# speed here, because the hot loops choose their instruction set at run time.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g0 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
+
+function(veldt_compile_options target)
+  # The same source must give the same bits whichever compiler and level builds it, so the compiler
+  # may not fuse a*b+c on its own; kernels that want FMA say so through Highway.
+  target_compile_options(${target} PRIVATE -ffp-contract=off
+    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+  if(VELDT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()

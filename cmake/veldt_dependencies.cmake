@@ -1,0 +1,47 @@
+# Third parties, found in one place. The build includes this file, and so does the installed
+# VeldtConfig.cmake, because whoever links a static libveldt needs the same libraries.
+#
+# In:  VELDT_ONEDNN.
+# Out: OpenMP::OpenMP_CXX PNG::PNG fmt::fmt nlohmann_json::nlohmann_json veldt_dep::{hwy,xxhash,dnnl},
+#      and VELDT_MISSING, a message that is empty when all were found.
+
+set(VELDT_MISSING "")
+
+macro(veldt_missing what package)
+  string(APPEND VELDT_MISSING "${what} was not found\n"
+    "  why: Veldt links it, and no copy is where CMake looks\n"
+    "  fix: run ./dev setup, or apt-get install ${package}\n")
+endmacro()
+
+macro(veldt_find_package name package)
+  find_package(${name} QUIET)
+  if(NOT ${name}_FOUND)
+    veldt_missing(${name} ${package})
+  endif()
+endmacro()
+
+# Found by header and library: Debian has no CMake file for xxHash, oneDNN's asks for OpenCL, and
+# Highway's differs between releases.
+macro(veldt_find_library name header package)
+  find_path(VELDT_${name}_INCLUDE ${header})
+  find_library(VELDT_${name}_LIBRARY ${name})
+  mark_as_advanced(VELDT_${name}_INCLUDE VELDT_${name}_LIBRARY)
+  if(NOT VELDT_${name}_INCLUDE OR NOT VELDT_${name}_LIBRARY)
+    veldt_missing(${name} ${package})
+  elseif(NOT TARGET veldt_dep::${name})
+    add_library(veldt_dep::${name} UNKNOWN IMPORTED)
+    set_target_properties(veldt_dep::${name} PROPERTIES
+      IMPORTED_LOCATION ${VELDT_${name}_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${VELDT_${name}_INCLUDE})
+  endif()
+endmacro()
+
+veldt_find_library(hwy hwy/highway.h libhwy-dev)
+veldt_find_library(xxhash xxhash.h libxxhash-dev)
+if(VELDT_ONEDNN)
+  veldt_find_library(dnnl dnnl.hpp libdnnl-dev)
+endif()
+veldt_find_package(OpenMP "g++ (or libomp-dev with clang)")
+veldt_find_package(PNG libpng-dev)
+veldt_find_package(fmt libfmt-dev)
+veldt_find_package(nlohmann_json nlohmann-json3-dev)
