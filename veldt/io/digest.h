@@ -1,0 +1,20 @@
+// XXH3 with 128 bits (Collet, xxhash.com): tells a damaged file from a whole one. Not against forgery.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace veldt::io {
+
+// 32 hexadecimal digits.
+std::string digest_of(const void* data, std::size_t bytes);
+
+struct FileDigest {
+  std::uint64_t bytes = 0;
+  std::string xxh3;
+};
+// Reads the file through. Throws IoError missing.
+FileDigest digest_file(const std::string& path);
+
+}  // namespace veldt::io

@@ -1,0 +1,23 @@
+// Directories: list, make, make durable.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace veldt::io {
+
+// The names in a directory, sorted, without "." and "..". Throws IoError missing.
+std::vector<std::string> list_directory(const std::string& path);
+
+bool is_directory(const std::string& path);
+
+// Makes the directory and its parents. Throws IoError unwritable.
+void make_directories(const std::string& path);
+
+// Makes renames, new files and removals in a directory survive a power failure. Throws IoError unwritable.
+void sync_directory(const std::string& path);
+
+// The directory a path lies in: "." for a bare name.
+std::string parent_of(const std::string& path);
+
+}  // namespace veldt::io

@@ -1,0 +1,56 @@
+// safetensors: named tensors in one file (github.com/huggingface/safetensors). Eight bytes of header length, a JSON
+// header, then the tensors' bytes without holes. Readable by the Python package, and the other way round.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::io {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+struct SafeTensors {
+  std::vector<NamedTensor> tensors;  // in the order of their bytes
+  std::map<std::string, std::string> metadata;
+
+  // Null if there is none of this name.
+  const Tensor* find(const std::string& name) const;
+};
+
+// A tensor as the header describes it; its bytes are [begin, end) of the file.
+struct TensorInfo {
+  std::string name;
+  std::string dtype;  // the format's own name: F32, BF16, I64 ...
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+struct SafeTensorsHeader {
+  std::vector<TensorInfo> tensors;  // in the order of their bytes
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> digests;  // XXH3 of each tensor, and of the header under ""; empty if foreign
+};
+
+// Reads and checks the header alone. Throws IoError missing, or malformed for a header that breaks the format in any
+// way; corrupt if Veldt wrote it and it has changed since.
+SafeTensorsHeader read_safetensors_header(const std::string& path);
+
+// Reads F32 F64 BF16 F16 I64 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes, and corrupt,
+// naming the tensor, if its bytes are not those that Veldt wrote.
+SafeTensors read_safetensors(const std::string& path);
+
+// Writes whole or not at all. Wider dtypes come first, so that each tensor is aligned; otherwise the order is kept.
+// Adds metadata "veldt.xxh3", the digests that reading checks; readers of other makes ignore it.
+// Throws ConfigError for a repeated or reserved name or text that is not UTF-8, IoError unwritable.
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace veldt::io
