@@ -1,0 +1,222 @@
+// Picking and adding by index along one dimension. Trailing dimensions over which the index does not change (its stride
+// is 0) and memory is dense are moved as one row: embedding look-ups and shuffled batches copy whole rows.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/cpu/kernels.h"
+
+namespace veldt::cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;  // elements a task
+
+// One loop of the walk: over the index, the indexed tensor ("table") and the dense one ("rows", of the index's shape).
+struct Loop {
+  std::int64_t size, index, table, rows;
+};
+
+// Dimension `dim` is looped over innermost, for there the order of additions matters; the loops in `outer` are slices
+// that never meet in the table. Each step handles `row` neighbouring elements.
+struct Walk {
+  Loop outer[kMaxRank];
+  int outer_count = 0;
+  Loop along;
+  std::int64_t slices = 1;
+  std::int64_t row = 1;
+  std::int64_t table_step;  // between neighbours along `dim` in the table
+
+  // Where slice `i` starts.
+  Loop start(std::int64_t i) const {
+    Loop at = {0, 0, 0, 0};
+    for (int d = outer_count - 1; d >= 0; --d) {
+      const std::int64_t k = i % outer[d].size;
+      i /= outer[d].size;
+      at.index += k * outer[d].index;
+      at.table += k * outer[d].table;
+      at.rows += k * outer[d].rows;
+    }
+    return at;
+  }
+};
+
+Walk walk_of(const View& table, int dim, const View& index, const View& rows) {
+  Walk w;
+  int last = index.shape.rank() - 1;
+  for (; last > dim; --last) {
+    if (index.shape[last] == 1) continue;
+    const bool dense = table.strides[last] == w.row && rows.strides[last] == w.row;
+    if (!dense || index.strides[last] != 0) break;
+    w.row *= index.shape[last];
+  }
+  for (int d = 0; d <= last; ++d) {
+    if (d == dim || index.shape[d] == 1) continue;
+    w.outer[w.outer_count++] = {index.shape[d], index.strides[d], table.strides[d], rows.strides[d]};
+    w.slices *= index.shape[d];
+  }
+  w.along = {index.shape[dim], index.strides[dim], 0, rows.strides[dim]};
+  w.table_step = table.strides[dim];
+  return w;
+}
+
+template <class T>
+void copy_row(const T* from, T* to, std::int64_t n) {
+  if (n <= 16) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
+  } else {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+  }
+}
+
+// Steps begin..end along `dim` of one slice.
+template <class T>
+void gather_slice(const Walk& w, const Loop& at, const T* x, const std::int64_t* index, T* out, std::int64_t begin,
+                  std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i)
+    copy_row(x + at.table + index[at.index + i * w.along.index] * w.table_step, out + at.rows + i * w.along.rows,
+             w.row);
+}
+
+template <class T>
+void run_gather(const View& x, int dim, const View& index_view, const View& out) {
+  const Walk w = walk_of(x, dim, index_view, out);
+  const std::int64_t* index = index_view.as<const std::int64_t>();
+  const std::int64_t steps = w.along.size;
+  if (w.slices == 1) {
+    parallel_for(steps, std::max<std::int64_t>(1, kGrain / w.row), [&](std::int64_t b, std::int64_t e) {
+      gather_slice(w, w.start(0), x.as<const T>(), index, out.as<T>(), b, e);
+    });
+    return;
+  }
+  parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / (steps * w.row)), [&](std::int64_t b, std::int64_t e) {
+    for (std::int64_t s = b; s < e; ++s) gather_slice(w, w.start(s), x.as<const T>(), index, out.as<T>(), 0, steps);
+  });
+}
+
+// Adds the steps of one slice whose index lies in low..high-1, in order.
+template <class T>
+void scatter_slice(const Walk& w, const Loop& at, const T* g, const std::int64_t* index, T* out, std::int64_t low,
+                   std::int64_t high) {
+  for (std::int64_t i = 0; i < w.along.size; ++i) {
+    const std::int64_t target = index[at.index + i * w.along.index];
+    if (target < low || target >= high) continue;
+    const T* from = g + at.rows + i * w.along.rows;
+    T* to = out + at.table + target * w.table_step;
+    for (std::int64_t k = 0; k < w.row; ++k) to[k] += from[k];
+  }
+}
+
+// A target is only ever written by one task, which meets its additions in the order of the index: the result does not
+// depend on the number of tasks.
+template <class T>
+void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
+  const Walk w = walk_of(out, dim, index_view, g);
+  const std::int64_t* index = index_view.as<const std::int64_t>();
+  const std::int64_t targets = out.shape[dim], slice_work = w.along.size * w.row;
+  if (w.slices == 1 && slice_work > kGrain) {
+    // Each task reads the whole index and adds what falls into its share of the targets.
+    const std::int64_t share = (targets + num_threads() - 1) / num_threads();
+    parallel_for(targets, share, [&](std::int64_t b, std::int64_t e) {
+      scatter_slice(w, w.start(0), g.as<const T>(), index, out.as<T>(), b, e);
+    });
+    return;
+  }
+  parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / slice_work), [&](std::int64_t b, std::int64_t e) {
+    for (std::int64_t s = b; s < e; ++s)
+      scatter_slice(w, w.start(s), g.as<const T>(), index, out.as<T>(), 0, targets);
+  });
+}
+
+struct Range {
+  std::int64_t low = std::numeric_limits<std::int64_t>::max();
+  std::int64_t high = std::numeric_limits<std::int64_t>::min();
+  void add(std::int64_t low_value, std::int64_t high_value) {
+    low = std::min(low, low_value);
+    high = std::max(high, high_value);
+  }
+};
+
+Range range_of(const std::int64_t* x, std::int64_t stride, std::int64_t n) {
+  Range even, odd;  // two, so that one comparison need not wait for the one before
+  std::int64_t i = 0;
+  for (; i + 2 <= n; i += 2) {
+    even.add(x[i * stride], x[i * stride]);
+    odd.add(x[(i + 1) * stride], x[(i + 1) * stride]);
+  }
+  if (i < n) even.add(x[i * stride], x[i * stride]);
+  even.add(odd.low, odd.high);
+  return even;
+}
+
+[[noreturn]] void refuse(const char* what, DType dtype) {
+  throw DeviceError(str("the cpu cannot ", what, " ", dtype), "it has no kernel for this dtype",
+                    "convert the tensor to f32 first");
+}
+
+}  // namespace
+
+void gather(const View& x, int dim, const View& index, const View& out, Stream) {
+  if (numel(out.shape) == 0) return;
+  switch (x.dtype) {
+    case DType::f32: return run_gather<float>(x, dim, index, out);
+    case DType::f64: return run_gather<double>(x, dim, index, out);
+    case DType::i64: return run_gather<std::int64_t>(x, dim, index, out);
+    case DType::u8:
+    case DType::boolean: return run_gather<std::uint8_t>(x, dim, index, out);
+    default: refuse("gather", x.dtype);
+  }
+}
+
+void scatter_add(const View& g, int dim, const View& index, const View& out, Stream) {
+  if (numel(index.shape) == 0) return;
+  if (out.dtype == DType::f32) return run_scatter_add<float>(g, dim, index, out);
+  if (out.dtype == DType::f64) return run_scatter_add<double>(g, dim, index, out);
+  refuse("scatter-add into", out.dtype);
+}
+
+void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream) {
+  *low = 0;
+  *high = -1;
+  if (numel(index.shape) == 0) return;
+  // A dimension of stride 0 repeats what was seen; the others merge where they can.
+  Shape shape{1};
+  Strides strides{1};
+  for (int d = 0; d < index.shape.rank(); ++d) {
+    if (index.shape[d] == 1 || index.strides[d] == 0) continue;
+    const int last = shape.rank() - 1;
+    if (shape[last] == 1 || strides[last] == index.strides[d] * index.shape[d]) {
+      shape[last] *= index.shape[d];
+      strides[last] = index.strides[d];
+    } else {
+      shape.push_back(index.shape[d]);
+      strides.push_back(index.strides[d]);
+    }
+  }
+  const std::int64_t n = shape.back(), stride = strides.back(), rows = numel(shape) / n;
+  const std::int64_t chunk = std::min(n, kGrain), chunks = (n + chunk - 1) / chunk, pieces = rows * chunks;
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / chunk);
+  std::vector<Range> found(static_cast<std::size_t>((pieces + grain - 1) / grain));
+  parallel_for(pieces, grain, [&](std::int64_t b, std::int64_t e) {
+    Range& range = found[static_cast<std::size_t>(b / grain)];
+    for (std::int64_t p = b; p < e; ++p) {
+      const std::int64_t first = p % chunks * chunk;
+      std::int64_t rest = p / chunks, at = first * stride;
+      for (int d = shape.rank() - 2; d >= 0; --d) {
+        at += rest % shape[d] * strides[d];
+        rest /= shape[d];
+      }
+      const Range here = range_of(index.as<const std::int64_t>() + at, stride, std::min(chunk, n - first));
+      range.add(here.low, here.high);
+    }
+  });
+  Range all;
+  for (const Range& r : found) all.add(r.low, r.high);
+  *low = all.low;
+  *high = all.high;
+}
+
+}  // namespace veldt::cpu

@@ -1,0 +1,24 @@
+// Veldt's own matrix product, for f32 and f64 and any strides. matmul.cpp decides when it is used.
+#pragma once
+
+#include <cstdint>
+
+namespace veldt::cpu {
+
+// A matrix in memory: element (i, j) is data[i * row + j * col].
+template <class T>
+struct Matrix {
+  T* data;
+  std::int64_t row, col;
+
+  T& at(std::int64_t i, std::int64_t j) const { return data[i * row + j * col]; }
+  Matrix transposed() const { return {data, col, row}; }
+};
+
+// c[m, n] = a[m, k] b[k, n], or c += a b with `add`. The same bits whatever the number of threads.
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
+          Matrix<float> c, bool add);
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
+          Matrix<double> c, bool add);
+
+}  // namespace veldt::cpu
