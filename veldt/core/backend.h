@@ -1,0 +1,89 @@
+// The waist of the house. A Backend is memory and one function per op family, over Views.
+// It knows nothing of tensors and gradients. All checks (shapes, dtypes, devices) happen above it, in ops/;
+// a backend throws DeviceError only for a dtype it has no kernel for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "veldt/core/device.h"
+#include "veldt/core/view.h"
+
+namespace veldt {
+
+// An execution queue of the device; null is the default one. The CPU has no other.
+using Stream = void*;
+
+// The constants of an elementwise op, such as omega of sine(x) = sin(omega x) or the bounds of clamp.
+struct Scalars {
+  double a = 0, b = 0;
+};
+
+enum class ReduceOp : std::uint8_t { sum, max, min };
+enum class RandomKind : std::uint8_t { uniform, normal };
+
+// Adam and AdamW (Kingma & Ba 2015; Loshchilov & Hutter 2019), one step over a slab.
+// step counts from 1. decoupled: AdamW's decay, else L2 added to the gradient.
+struct AdamStep {
+  double lr, beta1, beta2, eps, weight_decay;
+  bool decoupled;
+  std::int64_t step;
+};
+
+// SGD with momentum as torch.optim.SGD has it: v = momentum v + (g + decay p); p -= lr (nesterov ? g + momentum v : v).
+// `first`: v is not yet set, it becomes g (no dampening).
+struct SgdStep {
+  double lr, momentum, weight_decay;
+  bool nesterov, first;
+};
+
+struct Backend {
+  Device device;
+
+  // Memory, 64-byte aligned. allocate throws OutOfMemory.
+  void* (*allocate)(std::size_t bytes);
+  void (*deallocate)(void* p, std::size_t bytes);
+  void (*upload)(void* to_device, const void* from_host, std::size_t bytes, Stream);
+  void (*download)(void* to_host, const void* from_device, std::size_t bytes, Stream);
+  void (*synchronize)(Stream);
+
+  // Elementwise. All views have the same shape (inputs broadcast by strides of 0); `op` is an index into the
+  // TypeList of that name in kernels/. Float dtypes equal among all views, except where said.
+  void (*fill)(const View& out, double value, Stream);               // any dtype
+  void (*copy)(const View& from, const View& to, Stream);            // any dtypes: converts, rounds to nearest even
+  void (*unary)(int op, Scalars, const View& x, const View& y, Stream);
+  // out = g * slope(x, y), y the op's forward value
+  void (*unary_slope)(int op, Scalars, const View& x, const View& y, const View& g, const View& out, Stream);
+  void (*binary)(int op, const View& a, const View& b, const View& out, Stream);
+  void (*compare)(int op, const View& a, const View& b, const View& out, Stream);  // out: boolean
+  void (*accumulate)(const View& from, const View& into, Stream);  // into += from, where gradients meet
+  void (*where)(const View& condition, const View& a, const View& b, const View& out, Stream);
+
+  // out has x's rank; its size is 1 along each reduced dimension. Fixed order whatever the thread count.
+  void (*reduce)(ReduceOp, const View& x, const View& out, Stream);
+  // The first index of the largest element along `dim`; out: i64, size 1 along dim.
+  void (*argmax)(const View& x, int dim, const View& out, Stream);
+
+  // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides; transposed
+  // operands are read where they lie. `bias` may be null.
+  void (*matmul)(const View& a, const View& b, const View* bias, const View& out, Stream);
+
+  // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be in range.
+  void (*gather)(const View& x, int dim, const View& index, const View& out, Stream);
+  // out[.., index[.., i, ..], ..] += g[.., i, ..]: the gradient of gather, in a fixed order.
+  void (*scatter_add)(const View& g, int dim, const View& index, const View& out, Stream);
+  // The smallest and largest value of an i64 view (for range checks); {0, -1} when empty.
+  void (*index_range)(const View& index, std::int64_t* low, std::int64_t* high, Stream);
+
+  // Uniform in [0,1) or standard normal (Box-Muller), draws position .. position + numel - 1 of Rng(seed, stream),
+  // in row-major order; normal takes two draws an element. out: contiguous f32 or f64.
+  void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
+                 Stream);
+
+  // Optimizer steps over contiguous slabs of equal length (f32 or f64).
+  void (*adam)(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v, Stream);
+  // `velocity` may be null when momentum is 0.
+  void (*sgd)(const SgdStep&, const View& parameter, const View& gradient, const View* velocity, Stream);
+};
+
+}  // namespace veldt

@@ -1,0 +1,58 @@
+// The number types a tensor may hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string_view>
+
+namespace veldt {
+
+enum class DType : std::uint8_t { f32, f64, bf16, f16, i64, u8, boolean };
+
+constexpr std::size_t size_of(DType t) {
+  switch (t) {
+    case DType::f32: return 4;
+    case DType::f64: return 8;
+    case DType::bf16: return 2;
+    case DType::f16: return 2;
+    case DType::i64: return 8;
+    case DType::u8: return 1;
+    case DType::boolean: return 1;
+  }
+  return 0;
+}
+
+constexpr bool is_float(DType t) {
+  return t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::f16;
+}
+
+constexpr std::string_view name_of(DType t) {
+  switch (t) {
+    case DType::f32: return "f32";
+    case DType::f64: return "f64";
+    case DType::bf16: return "bf16";
+    case DType::f16: return "f16";
+    case DType::i64: return "i64";
+    case DType::u8: return "u8";
+    case DType::boolean: return "bool";
+  }
+  return "?";
+}
+
+inline std::ostream& operator<<(std::ostream& out, DType t) { return out << name_of(t); }
+
+// The dtype that stores C++ type T: dtype_of<float> == DType::f32.
+template <class T>
+inline constexpr DType dtype_of = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+
+}  // namespace veldt

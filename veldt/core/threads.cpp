@@ -1,0 +1,44 @@
+#include "veldt/core/threads.h"
+
+#include <omp.h>
+
+#include <atomic>
+
+#include "veldt/core/error.h"
+
+namespace veldt {
+namespace {
+std::atomic<int> g_threads{0};
+}
+
+int num_threads() {
+  int n = g_threads.load(std::memory_order_relaxed);
+  if (n == 0) {
+    n = omp_get_num_procs();
+    g_threads.store(n, std::memory_order_relaxed);
+  }
+  return n;
+}
+
+void set_num_threads(int n) {
+  if (n < 1 || n > 1024)
+    throw ConfigError(str("cannot use ", n, " threads"), "the number of threads must be from 1 to 1024",
+                      str("this process may use ", omp_get_num_procs(), " cores"));
+  g_threads.store(n, std::memory_order_relaxed);
+  omp_set_num_threads(n);  // oneDNN asks OpenMP
+}
+
+void parallel_for(std::int64_t n, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  if (n <= 0) return;
+  if (grain < 1) grain = 1;
+  const std::int64_t pieces = (n + grain - 1) / grain;
+  const int threads = num_threads();
+  if (pieces == 1 || threads == 1 || omp_in_parallel()) {
+    for (std::int64_t p = 0; p < pieces; ++p) body(p * grain, std::min(n, (p + 1) * grain));
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::int64_t p = 0; p < pieces; ++p) body(p * grain, std::min(n, (p + 1) * grain));
+}
+
+}  // namespace veldt
