@@ -1,0 +1,6 @@
+// Closes what open-inl.h opened.
+}  // namespace VELDT_TARGET
+}  // namespace veldt
+#if defined(HWY_TARGET) && !defined(__CUDACC__)
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,151 @@
+// The number types that formulas are written over, and the functions they may call: float and double one at a time
+// (CUDA threads, the test oracle), and Lanes<T>, a SIMD register that reads like one number.
+#if defined(VELDT_KERNELS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef VELDT_KERNELS_MATH_INL
+#undef VELDT_KERNELS_MATH_INL
+#else
+#define VELDT_KERNELS_MATH_INL
+#endif
+
+#include <cmath>
+#include <cstddef>
+
+#if defined(HWY_TARGET) && !defined(__CUDACC__)
+#include "hwy/contrib/math/math-inl.h"
+#endif
+#include "veldt/kernels/open-inl.h"
+
+VELDT_FN float exp(float x) { return ::expf(x); }
+VELDT_FN double exp(double x) { return ::exp(x); }
+VELDT_FN float log(float x) { return ::logf(x); }
+VELDT_FN double log(double x) { return ::log(x); }
+VELDT_FN float sqrt(float x) { return ::sqrtf(x); }
+VELDT_FN double sqrt(double x) { return ::sqrt(x); }
+VELDT_FN float sin(float x) { return ::sinf(x); }
+VELDT_FN double sin(double x) { return ::sin(x); }
+VELDT_FN float cos(float x) { return ::cosf(x); }
+VELDT_FN double cos(double x) { return ::cos(x); }
+VELDT_FN float tanh(float x) { return ::tanhf(x); }
+VELDT_FN double tanh(double x) { return ::tanh(x); }
+VELDT_FN float log1p(float x) { return ::log1pf(x); }
+VELDT_FN double log1p(double x) { return ::log1p(x); }
+VELDT_FN float pow(float x, float p) { return ::powf(x, p); }
+VELDT_FN double pow(double x, double p) { return ::pow(x, p); }
+VELDT_FN float abs(float x) { return ::fabsf(x); }
+VELDT_FN double abs(double x) { return ::fabs(x); }
+
+// a > b ? yes : no; false when either is NaN
+VELDT_FN float select_gt(float a, float b, float yes, float no) { return a > b ? yes : no; }
+VELDT_FN double select_gt(double a, double b, double yes, double no) { return a > b ? yes : no; }
+VELDT_FN float select_nan(float x, float yes, float no) { return x != x ? yes : no; }
+VELDT_FN double select_nan(double x, double yes, double no) { return x != x ? yes : no; }
+
+#if defined(HWY_TARGET) && !defined(__CUDACC__)
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+struct Lanes {
+  using D = hn::ScalableTag<T>;
+  hn::Vec<D> v;
+  HWY_INLINE Lanes(hn::Vec<D> r) : v(r) {}                                            // NOLINT: reads like a number
+  HWY_INLINE explicit Lanes(double s) : v(hn::Set(D(), static_cast<T>(s))) {}
+  // The first n lanes from memory, the rest 1; and back. For the end of a row.
+  static HWY_INLINE Lanes load_part(const T* from, std::size_t n) {
+    HWY_ALIGN T lanes[hn::MaxLanes(D())];
+    for (std::size_t i = 0; i < hn::MaxLanes(D()); ++i) lanes[i] = i < n ? from[i] : T(1);
+    return hn::Load(D(), lanes);
+  }
+  HWY_INLINE void store_part(T* to, std::size_t n) const {
+    HWY_ALIGN T lanes[hn::MaxLanes(D())];
+    hn::Store(v, D(), lanes);
+    for (std::size_t i = 0; i < n; ++i) to[i] = lanes[i];
+  }
+  friend HWY_INLINE Lanes operator+(Lanes a, Lanes b) { return hn::Add(a.v, b.v); }
+  friend HWY_INLINE Lanes operator-(Lanes a, Lanes b) { return hn::Sub(a.v, b.v); }
+  friend HWY_INLINE Lanes operator*(Lanes a, Lanes b) { return hn::Mul(a.v, b.v); }
+  friend HWY_INLINE Lanes operator/(Lanes a, Lanes b) { return hn::Div(a.v, b.v); }
+  friend HWY_INLINE Lanes operator-(Lanes a) { return hn::Neg(a.v); }
+};
+
+// Highway's polynomials turn a NaN into a number in places; training must see it, so it is put back.
+template <class T>
+HWY_INLINE Lanes<T> keep_nan(Lanes<T> x, Lanes<T> y) {
+  return hn::IfThenElse(hn::IsNaN(x.v), x.v, y.v);
+}
+template <class T>
+HWY_INLINE Lanes<T> exp(Lanes<T> x) {
+  const typename Lanes<T>::D d;
+  // Beyond these bounds the result is 0 or infinity; the polynomial is not valid there.
+  const auto top = hn::Set(d, static_cast<T>(sizeof(T) == 4 ? 88.8 : 709.8));
+  const auto y = hn::Exp(d, hn::Min(x.v, top));
+  return keep_nan(x, Lanes<T>(hn::IfThenElse(hn::Ge(x.v, top), hn::Inf(d), y)));
+}
+template <class T>
+HWY_INLINE Lanes<T> log(Lanes<T> x) {
+  const typename Lanes<T>::D d;
+  const auto zero = hn::Zero(d);
+  auto y = hn::Log(d, x.v);
+  y = hn::IfThenElse(hn::Eq(x.v, zero), hn::Neg(hn::Inf(d)), y);
+  y = hn::IfThenElse(hn::Eq(x.v, hn::Inf(d)), x.v, y);
+  y = hn::IfThenElse(hn::Lt(x.v, zero), hn::NaN(d), y);
+  return keep_nan(x, Lanes<T>(y));
+}
+template <class T>
+HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
+  // Kahan: log(u) x / (u - 1) with u = 1 + x rounded; x itself where u is 1.
+  const Lanes<T> one(1.0), u = one + x;
+  const Lanes<T> ratio = log(u) * x / (u - one);
+  const typename Lanes<T>::D d;
+  return hn::IfThenElse(hn::Eq(u.v, one.v), x.v, hn::IfThenElse(hn::Eq(x.v, hn::Inf(d)), x.v, ratio.v));
+}
+template <class T>
+HWY_INLINE Lanes<T> sqrt(Lanes<T> x) {
+  return hn::Sqrt(x.v);
+}
+// Good to 3 ulp for |x| <= 39,000; infinity gives NaN as in libm.
+template <class T>
+HWY_INLINE Lanes<T> sin(Lanes<T> x) {
+  const Lanes<T> y(hn::Sin(typename Lanes<T>::D(), x.v));
+  return hn::IfThenElse(hn::IsFinite(x.v), y.v, hn::NaN(typename Lanes<T>::D()));
+}
+template <class T>
+HWY_INLINE Lanes<T> cos(Lanes<T> x) {
+  const Lanes<T> y(hn::Cos(typename Lanes<T>::D(), x.v));
+  return hn::IfThenElse(hn::IsFinite(x.v), y.v, hn::NaN(typename Lanes<T>::D()));
+}
+template <class T>
+HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
+  return keep_nan(x, Lanes<T>(hn::Tanh(typename Lanes<T>::D(), x.v)));
+}
+template <class T>
+HWY_INLINE Lanes<T> abs(Lanes<T> x) {
+  return hn::Abs(x.v);
+}
+// libm lane by lane: exp(p log x) would lose digits and the sign of a negative base.
+template <class T>
+HWY_INLINE Lanes<T> pow(Lanes<T> x, Lanes<T> p) {
+  const typename Lanes<T>::D d;
+  HWY_ALIGN T xs[hn::MaxLanes(d)], ps[hn::MaxLanes(d)];
+  hn::Store(x.v, d, xs);
+  hn::Store(p.v, d, ps);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = pow(xs[i], ps[i]);
+  return hn::Load(d, xs);
+}
+template <class T>
+HWY_INLINE Lanes<T> select_gt(Lanes<T> a, Lanes<T> b, Lanes<T> yes, Lanes<T> no) {
+  return hn::IfThenElse(hn::Gt(a.v, b.v), yes.v, no.v);
+}
+template <class T>
+HWY_INLINE Lanes<T> select_nan(Lanes<T> x, Lanes<T> yes, Lanes<T> no) {
+  return hn::IfThenElse(hn::IsNaN(x.v), yes.v, no.v);
+}
+#endif
+
+// s(x) = 1 / (1 + exp(-x))
+template <class F>
+VELDT_FN F logistic(F x) {
+  return F(1) / (F(1) + exp(-x));
+}
+
+#include "veldt/kernels/close-inl.h"
+#endif
