@@ -1,0 +1,129 @@
+// Elementwise ops of two inputs, comparisons, and where().
+#include <type_traits>
+
+#include "veldt/core/error.h"
+#include "veldt/cpu/elementwise.h"
+#include "veldt/cpu/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/binary.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "veldt/cpu/rows.h"
+#include "veldt/kernels/binary-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veldt {
+namespace HWY_NAMESPACE {
+namespace {
+
+template <class Op, class T>
+void row(const void* a_row, const void* b_row, void* to, std::int64_t count) {
+  const hn::ScalableTag<T> d;
+  const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
+  T* out = static_cast<T*>(to);
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(Op::forward(Lanes<T>(hn::LoadU(d, a + i)), Lanes<T>(hn::LoadU(d, b + i))).v, d, out + i);
+  if (i < n) {
+    const std::size_t m = n - i;
+    Op::forward(Lanes<T>::load_part(a + i, m), Lanes<T>::load_part(b + i, m)).store_part(out + i, m);
+  }
+}
+
+template <class... Op>
+const cpu::BinaryRows* rows(TypeList<Op...>) {
+  static const cpu::BinaryRows table[] = {{&row<Op, float>, &row<Op, double>}...};
+  return table;
+}
+
+const cpu::BinaryRows* binary_table() { return rows(BinaryOps()); }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace veldt
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "veldt/kernels/compare.h"
+
+namespace veldt {
+namespace {
+HWY_EXPORT(binary_table);
+}
+namespace cpu {
+namespace {
+
+void check_dtype(DType t) {
+  if (t != DType::f32 && t != DType::f64)
+    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t), "it has kernels for f32 and f64",
+                      "convert the tensor: to(x, DType::f32)");
+}
+
+template <class Op, class T>
+void compare_row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
+  const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
+  bool* out = static_cast<bool*>(to);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::holds(a[i], b[i]);
+}
+
+template <class T, class... Op>
+BinaryRow compare_row_of(int op, TypeList<Op...>) {
+  static constexpr BinaryRow table[] = {&compare_row<Op, T>...};
+  return table[op];
+}
+
+template <class T>
+void where_row(char* const* at, std::int64_t n) {
+  const bool* condition = reinterpret_cast<const bool*>(at[0]);
+  const T *a = reinterpret_cast<const T*>(at[1]), *b = reinterpret_cast<const T*>(at[2]);
+  T* out = reinterpret_cast<T*>(at[3]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = condition[i] ? a[i] : b[i];
+}
+
+const BinaryRows& rows_of(int op) {
+  static const BinaryRows* const table = HWY_DYNAMIC_DISPATCH(binary_table)();
+  return table[op];
+}
+
+void run(BinaryRow f, const View& a, const View& b, const View& out) {
+  const View* views[] = {&a, &b, &out};
+  for_each_row(views, 3, [=](char* const* at, std::int64_t n) { f(at[0], at[1], at[2], n); });
+}
+
+}  // namespace
+
+void binary(int op, const View& a, const View& b, const View& out, Stream) {
+  check_dtype(a.dtype);
+  run(a.dtype == DType::f32 ? rows_of(op).f32 : rows_of(op).f64, a, b, out);
+}
+
+void accumulate(const View& from, const View& into, Stream stream) {
+  binary(IndexOf<HWY_NAMESPACE::Add, HWY_NAMESPACE::BinaryOps>::value, into, from, into, stream);
+}
+
+void compare(int op, const View& a, const View& b, const View& out, Stream) {
+  switch (a.dtype) {
+    case DType::f32: return run(compare_row_of<float>(op, CompareOps()), a, b, out);
+    case DType::f64: return run(compare_row_of<double>(op, CompareOps()), a, b, out);
+    case DType::i64: return run(compare_row_of<std::int64_t>(op, CompareOps()), a, b, out);
+    case DType::u8:
+    case DType::boolean: return run(compare_row_of<std::uint8_t>(op, CompareOps()), a, b, out);
+    default: return check_dtype(a.dtype);
+  }
+}
+
+void where(const View& condition, const View& a, const View& b, const View& out, Stream) {
+  const View* views[] = {&condition, &a, &b, &out};
+  switch (size_of(a.dtype)) {
+    case 1: return for_each_row(views, 4, where_row<std::uint8_t>);
+    case 2: return for_each_row(views, 4, where_row<std::uint16_t>);
+    case 4: return for_each_row(views, 4, where_row<std::uint32_t>);
+    default: return for_each_row(views, 4, where_row<std::uint64_t>);
+  }
+}
+
+}  // namespace cpu
+}  // namespace veldt
+#endif

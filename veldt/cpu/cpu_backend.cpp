@@ -1,0 +1,43 @@
+#include "veldt/cpu/cpu_backend.h"
+
+#include <hwy/targets.h>
+
+#include "veldt/cpu/kernels.h"
+
+namespace veldt::cpu {
+
+const Backend& backend() {
+  static const Backend table = {
+      .device = Device{DeviceKind::cpu, 0},
+      .allocate = allocate,
+      .deallocate = deallocate,
+      .upload = upload,
+      .download = download,
+      .synchronize = synchronize,
+      .fill = fill,
+      .copy = copy,
+      .unary = unary,
+      .unary_slope = unary_slope,
+      .binary = binary,
+      .compare = compare,
+      .accumulate = accumulate,
+      .where = where,
+      .reduce = reduce,
+      .argmax = argmax,
+      .matmul = matmul,
+      .gather = gather,
+      .scatter_add = scatter_add,
+      .index_range = index_range,
+      .random = random,
+      .adam = adam,
+      .sgd = sgd,
+  };
+  return table;
+}
+
+const char* instruction_set() {
+  const std::int64_t supported = hwy::SupportedTargets();
+  return hwy::TargetName(supported & -supported);  // the best one is the lowest bit
+}
+
+}  // namespace veldt::cpu

@@ -1,0 +1,48 @@
+// The CPU's side of core/backend.h, one function per entry of the table, grouped by the file that holds them.
+#pragma once
+
+#include "veldt/core/backend.h"
+
+namespace veldt::cpu {
+
+// memory.cpp
+void* allocate(std::size_t bytes);
+void deallocate(void* p, std::size_t bytes);
+void upload(void* to, const void* from, std::size_t bytes, Stream);
+void download(void* to, const void* from, std::size_t bytes, Stream);
+void synchronize(Stream);
+
+// copy.cpp
+void fill(const View& out, double value, Stream);
+void copy(const View& from, const View& to, Stream);
+
+// unary.cpp
+void unary(int op, Scalars, const View& x, const View& y, Stream);
+void unary_slope(int op, Scalars, const View& x, const View& y, const View& g, const View& out, Stream);
+
+// binary.cpp
+void binary(int op, const View& a, const View& b, const View& out, Stream);
+void compare(int op, const View& a, const View& b, const View& out, Stream);
+void accumulate(const View& from, const View& into, Stream);
+void where(const View& condition, const View& a, const View& b, const View& out, Stream);
+
+// reduce.cpp
+void reduce(ReduceOp, const View& x, const View& out, Stream);
+void argmax(const View& x, int dim, const View& out, Stream);
+
+// matmul.cpp
+void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
+
+// gather.cpp
+void gather(const View& x, int dim, const View& index, const View& out, Stream);
+void scatter_add(const View& g, int dim, const View& index, const View& out, Stream);
+void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
+
+// random.cpp
+void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out, Stream);
+
+// optimizer.cpp
+void adam(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v, Stream);
+void sgd(const SgdStep&, const View& parameter, const View& gradient, const View* velocity, Stream);
+
+}  // namespace veldt::cpu

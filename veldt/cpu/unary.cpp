@@ -1,0 +1,111 @@
+// Elementwise ops of one input: each formula of kernels/unary-inl.h, compiled for each SIMD target and both dtypes.
+#include "veldt/core/error.h"
+#include "veldt/cpu/elementwise.h"
+#include "veldt/cpu/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/unary.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "veldt/cpu/rows.h"
+#include "veldt/kernels/unary-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veldt {
+namespace HWY_NAMESPACE {
+namespace {
+
+template <class Op>
+Op make(Scalars s) {
+  if constexpr (std::is_empty_v<Op>)
+    return Op{};
+  else if constexpr (requires { Op{s.a, s.b}; })
+    return Op{s.a, s.b};
+  else
+    return Op{s.a};
+}
+
+template <class Op, class T>
+void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
+  const Op op = make<Op>(s);
+  const hn::ScalableTag<T> d;
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(op.forward(Lanes<T>(hn::LoadU(d, x + i))).v, d, y + i);
+  // The tail takes the same path, so a value never depends on where it stands.
+  if (i < n) op.forward(Lanes<T>::load_part(x + i, n - i)).store_part(y + i, n - i);
+}
+
+template <class Op, class T>
+void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to, std::int64_t count) {
+  const Op op = make<Op>(s);
+  const hn::ScalableTag<T> d;
+  const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row), *g = static_cast<const T*>(g_row);
+  T* out = static_cast<T*>(to);
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Lanes<T> slope = op.slope(Lanes<T>(hn::LoadU(d, x + i)), Lanes<T>(hn::LoadU(d, y + i)));
+    hn::StoreU((Lanes<T>(hn::LoadU(d, g + i)) * slope).v, d, out + i);
+  }
+  if (i < n) {
+    const std::size_t m = n - i;
+    const Lanes<T> slope = op.slope(Lanes<T>::load_part(x + i, m), Lanes<T>::load_part(y + i, m));
+    (Lanes<T>::load_part(g + i, m) * slope).store_part(out + i, m);
+  }
+}
+
+template <class... Op>
+const cpu::UnaryRows* rows(TypeList<Op...>) {
+  static const cpu::UnaryRows table[] = {
+      {&forward_row<Op, float>, &forward_row<Op, double>, &slope_row<Op, float>, &slope_row<Op, double>}...};
+  return table;
+}
+
+const cpu::UnaryRows* unary_table() { return rows(UnaryOps()); }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace veldt
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt {
+namespace {
+HWY_EXPORT(unary_table);
+}
+namespace cpu {
+namespace {
+
+const UnaryRows& rows_of(int op) {
+  static const UnaryRows* const table = HWY_DYNAMIC_DISPATCH(unary_table)();
+  return table[op];
+}
+
+void check_dtype(DType t) {
+  if (t != DType::f32 && t != DType::f64)
+    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t), "it has kernels for f32 and f64",
+                      "convert the tensor: to(x, DType::f32)");
+}
+
+}  // namespace
+
+void unary(int op, Scalars s, const View& x, const View& y, Stream) {
+  check_dtype(x.dtype);
+  const UnaryForward f = x.dtype == DType::f32 ? rows_of(op).forward_f32 : rows_of(op).forward_f64;
+  const View* views[] = {&x, &y};
+  for_each_row(views, 2, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], n); });
+}
+
+void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out, Stream) {
+  check_dtype(x.dtype);
+  const UnarySlope f = x.dtype == DType::f32 ? rows_of(op).slope_f32 : rows_of(op).slope_f64;
+  const View* views[] = {&x, &y, &g, &out};
+  for_each_row(views, 4, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], at[2], at[3], n); });
+}
+
+}  // namespace cpu
+}  // namespace veldt
+#endif
