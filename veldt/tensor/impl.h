@@ -1,0 +1,40 @@
+// What a Tensor handle points to, and a node of the gradient graph. For files of tensor/ alone.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "veldt/core/pool.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+
+enum class LeafRole : std::uint8_t { plain, parameter, listed };
+
+struct TensorImpl {
+  std::shared_ptr<Storage> storage;
+  std::int64_t offset = 0;  // elements from the start of the storage
+  Shape shape;
+  Strides strides;
+  DType dtype = DType::f32;
+  Device device;
+
+  bool requires_grad = false;
+  bool grad_stale = false;  // grad holds old numbers that the next backward overwrites
+  LeafRole role = LeafRole::plain;
+  std::shared_ptr<Node> node;  // the op that made it; null for a leaf
+  Tensor grad;                 // leaves only
+};
+
+struct Node {
+  const char* name;
+  std::vector<Tensor> inputs;
+  std::vector<std::int64_t> versions;  // of the inputs' storages when recorded; empty if their values are not read
+  BackwardFn backward;
+  Shape out_shape;
+  std::uint64_t sequence;  // grows along every edge: the order of a topological sort
+
+  ~Node();
+};
+
+}  // namespace veldt

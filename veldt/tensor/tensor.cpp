@@ -1,0 +1,198 @@
+#include "veldt/tensor/tensor.h"
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/impl.h"
+
+namespace veldt {
+namespace {
+
+TensorImpl& need(const Tensor& t, const char* what) {
+  if (!t.defined())
+    throw Error(str("cannot take the ", what, " of an undefined tensor"), "it was never given a value",
+                "assign it the result of an op first");
+  return *t.impl();
+}
+
+bool can_hold_gradient(DType t) { return is_float(t); }
+
+}  // namespace
+
+const Shape& Tensor::shape() const { return need(*this, "shape").shape; }
+const Strides& Tensor::strides() const { return need(*this, "strides").strides; }
+std::int64_t Tensor::size(int dim) const { return shape()[wrap_dim(dim, rank(), "size")]; }
+std::int64_t Tensor::numel() const { return veldt::numel(shape()); }
+DType Tensor::dtype() const { return need(*this, "dtype").dtype; }
+Device Tensor::device() const { return need(*this, "device").device; }
+bool Tensor::is_contiguous() const { return veldt::is_contiguous(shape(), strides()); }
+
+View Tensor::view() const {
+  const TensorImpl& t = need(*this, "memory");
+  char* base = static_cast<char*>(t.storage->data());
+  return {base + t.offset * static_cast<std::int64_t>(size_of(t.dtype)), t.dtype, t.shape, t.strides};
+}
+
+Tensor empty(const Shape& shape, DType dtype, Device device) {
+  const std::int64_t n = numel(shape);
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage = std::make_shared<Storage>(pool(device), static_cast<std::size_t>(n) * size_of(dtype));
+  impl->shape = shape;
+  impl->strides = contiguous_strides(shape);
+  impl->dtype = dtype;
+  impl->device = device;
+  return Tensor(std::move(impl));
+}
+
+Tensor empty(const Shape& shape, const Tensor& like) { return empty(shape, like.dtype(), like.device()); }
+
+const Backend& kernels(const Tensor& t) { return backend(t.device()); }
+
+template <class T>
+Tensor Tensor::from(const Shape& shape, std::span<const T> values, Device device) {
+  if (veldt::numel(shape) != static_cast<std::int64_t>(values.size()))
+    throw ShapeError(str("cannot fill a tensor of shape ", shape, " with ", values.size(), " values"),
+                     str("the shape holds ", veldt::numel(shape)), "give one value for each element");
+  Tensor out = empty(shape, dtype_of<T>, device);
+  kernels(out).upload(out.view().data, values.data(), values.size_bytes(), nullptr);
+  return out;
+}
+
+Tensor Tensor::of(const Shape& shape, std::initializer_list<double> values, DType dtype) {
+  const Tensor wide = from<double>(shape, std::span<const double>(values.begin(), values.size()));
+  if (dtype == DType::f64) return wide;
+  Tensor out = empty(shape, dtype);
+  out.assign(wide);
+  return out;
+}
+
+double Tensor::item() const {
+  if (numel() != 1)
+    throw ShapeError(str("item() needs one element, the tensor is ", shape()), str("it has ", numel()),
+                     "reduce it first, with sum() or mean()");
+  Tensor wide = empty(shape(), DType::f64, device());
+  wide.assign(detach());
+  return wide.values<double>()[0];
+}
+
+template <class T>
+std::vector<T> Tensor::values() const {
+  if (dtype() != dtype_of<T>)
+    throw DeviceError(str("cannot read a tensor of ", dtype(), " as ", dtype_of<T>), "the types differ",
+                      str("convert it first: to(x, DType::", dtype_of<T>, ")"));
+  Tensor packed = *this;
+  if (!is_contiguous()) {
+    packed = empty(shape(), *this);
+    packed.assign(detach());
+  }
+  const auto n = static_cast<std::size_t>(numel());
+  std::unique_ptr<T[]> host(new T[n]);  // std::vector<bool> has no memory of its own to copy into
+  kernels(packed).download(host.get(), packed.view().data, n * sizeof(T), nullptr);
+  return std::vector<T>(host.get(), host.get() + n);
+}
+
+template <class T>
+T* Tensor::data() const {
+  if (dtype() != dtype_of<T> || device().kind != DeviceKind::cpu)
+    throw DeviceError(str("cannot point into a tensor of ", dtype(), " on ", device(), " as ", dtype_of<T>),
+                      "the dtype or the device differs", "convert it with to(), or use values()");
+  return view().as<T>();
+}
+
+void Tensor::assign(const Tensor& source) {
+  TensorImpl& t = need(*this, "memory");
+  if (t.node && grad_enabled())
+    throw Error("cannot assign into the result of an op", "a gradient flows through it",
+                "assign into a leaf, or detach() it");
+  if (t.shape != source.shape())
+    throw ShapeError(str("cannot assign ", source.shape(), " into ", t.shape), "the shapes differ",
+                     "reshape or expand the source");
+  kernels(*this).copy(source.view(), view(), nullptr);
+  t.storage->bump_version();
+}
+
+bool Tensor::requires_grad() const { return defined() && impl_->requires_grad; }
+
+Tensor& Tensor::set_requires_grad(bool on) {
+  TensorImpl& t = need(*this, "gradient");
+  if (t.node)
+    throw Error("cannot change requires_grad of the result of an op", "only leaves can be switched",
+                "use detach() to cut a result off the graph");
+  if (on && !can_hold_gradient(t.dtype))
+    throw Error(str("a tensor of ", t.dtype, " cannot require a gradient"), "only floating point dtypes can",
+                "convert it to f32 or f64");
+  t.requires_grad = on;
+  return *this;
+}
+
+Tensor Tensor::grad() const {
+  const TensorImpl& t = need(*this, "gradient");
+  return t.grad_stale ? Tensor() : t.grad;
+}
+
+void Tensor::set_grad(const Tensor& gradient) {
+  TensorImpl& t = need(*this, "gradient");
+  if (gradient.defined() && gradient.shape() != t.shape)
+    throw ShapeError(str("cannot give a gradient of ", gradient.shape(), " to a tensor of ", t.shape),
+                     "the shapes differ", "give one number for each element");
+  t.grad = gradient;
+  t.grad_stale = false;
+}
+
+void Tensor::zero_grad() {
+  TensorImpl& t = need(*this, "gradient");
+  t.grad_stale = t.grad.defined();
+}
+
+Tensor Tensor::detach() const {
+  const TensorImpl& t = need(*this, "values");
+  return alias(t.shape, t.strides, 0);
+}
+
+Tensor Tensor::alias(const Shape& shape, const Strides& strides, std::int64_t offset) const {
+  const TensorImpl& t = need(*this, "memory");
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage = t.storage;
+  impl->offset = t.offset + offset;
+  impl->shape = shape;
+  impl->strides = strides;
+  impl->dtype = t.dtype;
+  impl->device = t.device;
+  return Tensor(std::move(impl));
+}
+
+void move_into_slab(Tensor& leaf, const Tensor& slab, std::int64_t offset) {
+  const Tensor place = slab.alias(leaf.shape(), contiguous_strides(leaf.shape()), offset);
+  kernels(leaf).copy(leaf.view(), place.view(), nullptr);
+  replace_values(leaf, place);
+}
+
+void replace_values(Tensor& leaf, const Tensor& values) {
+  TensorImpl& to = need(leaf, "memory");
+  const TensorImpl& from = need(values, "memory");
+  if (to.node)
+    throw Error("cannot give new values to the result of an op", "a gradient flows through it", "use a leaf");
+  to.storage = from.storage;
+  to.offset = from.offset;
+  to.shape = from.shape;
+  to.strides = from.strides;
+  to.dtype = from.dtype;
+  to.device = from.device;
+}
+
+template Tensor Tensor::from<float>(const Shape&, std::span<const float>, Device);
+template Tensor Tensor::from<double>(const Shape&, std::span<const double>, Device);
+template Tensor Tensor::from<std::int64_t>(const Shape&, std::span<const std::int64_t>, Device);
+template Tensor Tensor::from<std::uint8_t>(const Shape&, std::span<const std::uint8_t>, Device);
+template Tensor Tensor::from<bool>(const Shape&, std::span<const bool>, Device);
+template std::vector<float> Tensor::values<float>() const;
+template std::vector<double> Tensor::values<double>() const;
+template std::vector<std::int64_t> Tensor::values<std::int64_t>() const;
+template std::vector<std::uint8_t> Tensor::values<std::uint8_t>() const;
+template std::vector<bool> Tensor::values<bool>() const;
+template float* Tensor::data<float>() const;
+template double* Tensor::data<double>() const;
+template std::int64_t* Tensor::data<std::int64_t>() const;
+template std::uint8_t* Tensor::data<std::uint8_t>() const;
+template bool* Tensor::data<bool>() const;
+
+}  // namespace veldt

@@ -1,0 +1,95 @@
+// Tensor: a handle to numbers of one dtype on one device, with a shape and strides. Copying a Tensor copies the handle;
+// views share memory. The functions that compute with tensors are in ops/.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "veldt/core/backend.h"
+#include "veldt/core/device.h"
+#include "veldt/core/dtype.h"
+#include "veldt/core/shape.h"
+#include "veldt/core/view.h"
+
+namespace veldt {
+
+class Storage;
+struct TensorImpl;
+struct Node;
+
+class Tensor {
+ public:
+  Tensor() = default;  // undefined: holds nothing
+  explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
+
+  // Values in row-major order, copied. Throws ShapeError if their number does not fit the shape.
+  static Tensor of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::f32);
+  // T: float, double, std::int64_t, std::uint8_t or bool; the dtype follows from it.
+  template <class T>
+  static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
+
+  bool defined() const { return impl_ != nullptr; }
+  const Shape& shape() const;
+  const Strides& strides() const;  // in elements
+  int rank() const { return shape().rank(); }
+  // The size of a dimension; negative ones count from the end.
+  std::int64_t size(int dim) const;
+  std::int64_t numel() const;
+  DType dtype() const;
+  Device device() const;
+  bool is_contiguous() const;
+
+  // The only element, as a double. Throws ShapeError when there is not exactly one.
+  double item() const;
+  // A row-major copy of the values in host memory; T must be the dtype's type.
+  template <class T>
+  std::vector<T> values() const;
+  // The first element, in host memory. Throws DeviceError for another device or dtype. Walk it by strides().
+  template <class T>
+  T* data() const;
+  View view() const;
+
+  // Copies `source` (same shape, any dtype) into this tensor's memory. For leaves and data, never for a tensor
+  // that a gradient flows through: throws Error there.
+  void assign(const Tensor& source);
+
+  // Gradients. A leaf that requires one is given it by backward().
+  bool requires_grad() const;
+  Tensor& set_requires_grad(bool on = true);  // leaves only, float dtypes only
+  // The gradient accumulated so far; undefined before the first backward().
+  Tensor grad() const;
+  void set_grad(const Tensor& gradient);  // undefined clears it
+  // Forgets the gradient without freeing its memory: the next backward() overwrites it.
+  void zero_grad();
+  // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element.
+  // create_graph: the gradients can be differentiated again.
+  void backward(bool create_graph = false) const;
+  // The same values, cut off from the graph. Shares memory.
+  Tensor detach() const;
+  // The same memory under another shape; `offset` in elements from this tensor's first. Not recorded: for ops.
+  Tensor alias(const Shape& shape, const Strides& strides, std::int64_t offset) const;
+
+  TensorImpl* impl() const { return impl_.get(); }
+
+ private:
+  std::shared_ptr<TensorImpl> impl_;
+};
+
+// Uninitialised. Throws OutOfMemory, or ShapeError for an impossible shape.
+Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = {});
+// Uninitialised, of the dtype and device of `like`.
+Tensor empty(const Shape& shape, const Tensor& like);
+
+// The backend that computes for `t`.
+const Backend& kernels(const Tensor& t);
+
+// Moves a leaf's values into elements offset.. of a contiguous one-dimensional slab, where every handle to
+// the leaf then finds them. Modules keep their parameters and gradients this way (optim/slab.h).
+void move_into_slab(Tensor& leaf, const Tensor& slab, std::int64_t offset);
+// Gives a leaf new values of any shape, dtype or device; every handle to it sees them.
+void replace_values(Tensor& leaf, const Tensor& values);
+
+}  // namespace veldt
