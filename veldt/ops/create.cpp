@@ -1,0 +1,59 @@
+#include "veldt/ops/create.h"
+
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+Tensor random(RandomKind kind, const Shape& shape, Rng& rng, double scale, double shift, DType dtype, Device device) {
+  if (dtype != DType::f32 && dtype != DType::f64)
+    throw DeviceError(str("cannot draw random numbers of ", dtype), "they are made as f32 or f64",
+                      "draw f32 and convert it with to()");
+  NoGrad off;
+  const Tensor out = empty(shape, dtype, device);
+  kernels(out).random(kind, rng.seed(), rng.stream(), rng.position(), out.view(), nullptr);
+  const auto draws = static_cast<std::uint64_t>(out.numel());
+  rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
+  return scale == 1 && shift == 0 ? out : out * scale + shift;
+}
+
+}  // namespace
+
+Tensor full(const Shape& shape, double value, DType dtype, Device device) {
+  Tensor out = empty(shape, dtype, device);
+  kernels(out).fill(out.view(), value, nullptr);
+  return out;
+}
+
+Tensor zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
+Tensor ones(const Shape& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+Tensor zeros_like(const Tensor& x) { return full(x.shape(), 0, x.dtype(), x.device()); }
+Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
+
+Tensor arange(std::int64_t n, DType dtype, Device device) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(n < 0 ? 0 : n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
+  return to(Tensor::from<std::int64_t>({n}, values, device), dtype);
+}
+
+Tensor linspace(double first, double last, std::int64_t n, DType dtype, Device device) {
+  std::vector<double> values(static_cast<std::size_t>(n < 0 ? 0 : n));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = n == 1 ? first : first + (last - first) * static_cast<double>(i) / static_cast<double>(n - 1);
+  return to(Tensor::from<double>({n}, values, device), dtype);
+}
+
+Tensor rand(const Shape& shape, Rng& rng, double low, double high, DType dtype, Device device) {
+  return random(RandomKind::uniform, shape, rng, high - low, low, dtype, device);
+}
+
+Tensor randn(const Shape& shape, Rng& rng, double mean, double deviation, DType dtype, Device device) {
+  return random(RandomKind::normal, shape, rng, deviation, mean, dtype, device);
+}
+
+}  // namespace veldt

@@ -1,0 +1,15 @@
+// Matrix products.
+#pragma once
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// [.., m, k] x [.., k, n] -> [.., m, n]; leading dimensions broadcast. Transposed views are read where they lie.
+// Throws ShapeError when the inner sizes differ.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+// x w^T + bias:  x [.., in], w [out, in] (torch.nn.Linear's layout), bias [out] or undefined -> [.., out]
+Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias = {});
+
+}  // namespace veldt

@@ -1,0 +1,112 @@
+#include "veldt/ops/reduce.h"
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+// x's shape with 1 in place of each reduced dimension.
+Shape kept_shape(const Tensor& x, const Dims& dims, const char* op) {
+  if (dims.empty()) return Shape::filled(x.rank(), 1);
+  Shape kept = x.shape();
+  Shape seen = Shape::filled(x.rank(), 0);
+  for (int dim : dims) {
+    const int d = wrap_dim(dim, x.rank(), op);
+    if (seen[d]++)
+      throw ShapeError(str(op, " was given dimension ", d, " twice"), "each dimension can be reduced once",
+                       "name it once");
+    kept[d] = 1;
+  }
+  return kept;
+}
+
+Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim) {
+  if (keepdim) return y;
+  if (dims.empty()) return reshape(y, {});
+  Shape reduced = Shape::filled(x.rank(), 0), shape;
+  for (int dim : dims) reduced[wrap_dim(dim, x.rank(), "reduce")] = 1;
+  for (int d = 0; d < x.rank(); ++d)
+    if (!reduced[d]) shape.push_back(x.size(d));
+  return reshape(y, shape);
+}
+
+std::int64_t reduced_count(const Tensor& x, const Shape& kept) {
+  std::int64_t n = 1;
+  for (int d = 0; d < x.rank(); ++d)
+    if (kept[d] != x.size(d)) n *= x.size(d);
+  return n;
+}
+
+Tensor sum_kept(const Tensor& x, const Shape& kept) {
+  const bool counts = x.dtype() == DType::boolean || x.dtype() == DType::u8;
+  const Tensor y = empty(kept, counts ? DType::i64 : x.dtype(), x.device());
+  kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
+  return record("sum", y, {x}, [shape = x.shape()](const Tensor& g) -> Grads { return {expand(g, shape)}; }, false);
+}
+
+Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims, bool keepdim) {
+  const Shape kept = kept_shape(x, dims, name);
+  if (x.numel() == 0 && numel(kept) > 0)
+    throw ShapeError(str(name, " has nothing to choose from in ", x.shape()), "the tensor has no elements",
+                     "check the size before reducing");
+  const Tensor y = empty(kept, x);
+  kernels(x).reduce(op, x.view(), y.view(), nullptr);
+  const Tensor out = record(name, y, {x}, [x, y = y.detach()](const Tensor& g) -> Grads {
+    const Tensor hit = to(equal(x.detach(), y), x.dtype());
+    Dims over;
+    for (int d = 0; d < x.rank(); ++d)
+      if (y.size(d) != x.size(d)) over.push_back(d);
+    return {(g * (over.empty() ? hit : hit / sum(hit, over, true)))};
+  });
+  return drop_reduced(out, x, dims, keepdim);
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const Dims& dims, bool keepdim) {
+  return drop_reduced(sum_kept(x, kept_shape(x, dims, "sum")), x, dims, keepdim);
+}
+
+Tensor mean(const Tensor& x, const Dims& dims, bool keepdim) {
+  const std::int64_t n = reduced_count(x, kept_shape(x, dims, "mean"));
+  return sum(x, dims, keepdim) * (1.0 / static_cast<double>(n));
+}
+
+Tensor max(const Tensor& x, const Dims& dims, bool keepdim) {
+  return extreme(ReduceOp::max, "max", x, dims, keepdim);
+}
+
+Tensor min(const Tensor& x, const Dims& dims, bool keepdim) {
+  return extreme(ReduceOp::min, "min", x, dims, keepdim);
+}
+
+Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
+  const std::int64_t n = reduced_count(x, kept_shape(x, dims, "variance"));
+  const Tensor distance = square(x - mean(x, dims, true));
+  return sum(distance, dims, keepdim) * (1.0 / static_cast<double>(n - correction));
+}
+
+Tensor argmax(const Tensor& x, int dim, bool keepdim) {
+  const int d = wrap_dim(dim, x.rank(), "argmax");
+  if (x.size(d) == 0)
+    throw ShapeError(str("argmax has nothing to choose from in ", x.shape()), str("dimension ", d, " is empty"),
+                     "check the size before reducing");
+  Shape kept = x.shape();
+  kept[d] = 1;
+  const Tensor out = empty(kept, DType::i64, x.device());
+  kernels(x).argmax(x.view(), d, out.view(), nullptr);
+  return drop_reduced(out, x, {d}, keepdim);
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Shape kept = Shape::filled(x.rank(), 1);  // `shape` with leading sizes of 1
+  const int lead = x.rank() - shape.rank();
+  for (int d = 0; d < shape.rank(); ++d) kept[lead + d] = shape[d];
+  return reshape(sum_kept(x, kept), shape);
+}
+
+}  // namespace veldt

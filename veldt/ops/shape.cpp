@@ -1,0 +1,260 @@
+#include "veldt/ops/shape.h"
+
+#include <optional>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+// Strides that show x's memory as `shape`, if there are any: each group of dimensions that is merged or split
+// must be contiguous within itself.
+std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
+  if (x.is_contiguous() || x.numel() == 0) return contiguous_strides(shape);
+  Strides strides = Shape::filled(shape.rank(), 0);
+  int to = shape.rank() - 1;
+  std::int64_t span = 1;  // elements of the group so far, on x's side
+  std::int64_t base = 0;  // stride of the group's last dimension
+  std::int64_t filled = 1;
+  bool open = false;
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    if (x.size(d) == 1) continue;
+    if (!open) {
+      base = x.strides()[d];
+      open = true;
+    } else if (x.strides()[d] != base * span) {
+      // A new group: what was collected must be used up by whole target dimensions.
+      if (filled != span) return std::nullopt;
+      base = x.strides()[d];
+      span = filled = 1;
+    }
+    span *= x.size(d);
+    while (to >= 0 && filled < span && span % (filled * shape[to]) == 0) {
+      strides[to] = base * filled;
+      filled *= shape[to--];
+    }
+  }
+  if (filled != span) return std::nullopt;
+  for (; to >= 0; --to) {
+    if (shape[to] != 1) return std::nullopt;
+    strides[to] = 0;
+  }
+  return strides;
+}
+
+Shape resolve(const Tensor& x, Shape shape) {
+  int unknown = -1;
+  std::int64_t known = 1;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (shape[d] == -1 && unknown < 0)
+      unknown = d;
+    else
+      known *= shape[d];
+  }
+  if (unknown >= 0 && known > 0 && x.numel() % known == 0) shape[unknown] = x.numel() / known;
+  if ((unknown >= 0 && shape[unknown] == -1) || numel(shape) != x.numel())
+    throw ShapeError(str("cannot reshape ", x.shape(), " into ", shape),
+                     str("the first has ", x.numel(), " elements, the other has not"),
+                     "make the products of the sizes equal, or leave one size as -1");
+  return shape;
+}
+
+// A view whose gradient is put back by `backward`.
+Tensor recorded_view(const char* name, const Tensor& x, const Shape& shape, const Strides& strides,
+                     std::int64_t offset, BackwardFn backward) {
+  return record(name, x.alias(shape, strides, offset), {x}, std::move(backward), false);
+}
+
+std::int64_t clamp_position(std::int64_t p, std::int64_t size) {
+  if (p < 0) p += size;
+  return p < 0 ? 0 : p > size ? size : p;
+}
+
+// Zeros of `shape` with g laid over the sliced part: the gradient of slice.
+Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin, std::int64_t step) {
+  const Tensor out = zeros(shape, g.dtype(), g.device());
+  Strides strides = out.strides();
+  const std::int64_t offset = begin * strides[dim];
+  strides[dim] *= step;
+  kernels(g).copy(g.view(), out.alias(g.shape(), strides, offset).view(), nullptr);
+  return record("unslice", out, {g}, [dim, begin, step](const Tensor& gg) -> Grads {
+    return {slice(gg, dim, begin, gg.size(dim), step)};
+  }, false);
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Shape& wanted) {
+  const Shape shape = resolve(x, wanted);
+  if (shape == x.shape()) return x;
+  const auto strides = strides_for(x, shape);
+  if (!strides) return reshape(contiguous(x), shape);
+  return recorded_view("reshape", x, shape, *strides, 0, [from = x.shape()](const Tensor& g) -> Grads {
+    return {reshape(g, from)};
+  });
+}
+
+Tensor flatten(const Tensor& x, int from) {
+  Shape shape;
+  const int first = x.rank() == 0 ? 0 : wrap_dim(from, x.rank(), "flatten");
+  for (int d = 0; d < first; ++d) shape.push_back(x.size(d));
+  std::int64_t rest = 1;
+  for (int d = first; d < x.rank(); ++d) rest *= x.size(d);
+  shape.push_back(rest);
+  return reshape(x, shape);
+}
+
+Tensor transpose(const Tensor& x, int a, int b) {
+  const int i = wrap_dim(a, x.rank(), "transpose"), j = wrap_dim(b, x.rank(), "transpose");
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  std::swap(shape[i], shape[j]);
+  std::swap(strides[i], strides[j]);
+  return recorded_view("transpose", x, shape, strides, 0, [i, j](const Tensor& g) -> Grads {
+    return {transpose(g, i, j)};
+  });
+}
+
+Tensor permute(const Tensor& x, const std::vector<int>& order) {
+  const auto rank = static_cast<std::size_t>(x.rank());
+  std::vector<int> inverse(rank, -1);
+  Shape shape, strides;
+  for (std::size_t i = 0; i < order.size() && i < rank; ++i) {
+    const int d = wrap_dim(order[i], x.rank(), "permute");
+    inverse[static_cast<std::size_t>(d)] = static_cast<int>(i);
+    shape.push_back(x.size(d));
+    strides.push_back(x.strides()[d]);
+  }
+  bool each_once = order.size() == rank;
+  for (int i : inverse) each_once = each_once && i >= 0;
+  if (!each_once)
+    throw ShapeError(str("permute cannot order ", x.shape(), " with ", order.size(), " entries"),
+                     "each dimension must be named exactly once", str("give all of 0 to ", x.rank() - 1));
+  return recorded_view("permute", x, shape, strides, 0, [inverse](const Tensor& g) -> Grads {
+    return {permute(g, inverse)};
+  });
+}
+
+View broadcast_view(const Tensor& x, const Shape& shape) {
+  View v = x.view();
+  Strides strides = Shape::filled(shape.rank(), 0);
+  const int lead = shape.rank() - v.shape.rank();
+  for (int d = 0; d < v.shape.rank(); ++d)
+    if (v.shape[d] != 1 || shape[lead + d] == 1) strides[lead + d] = v.strides[d];
+  v.shape = shape;
+  v.strides = strides;
+  return v;
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+  if (shape == x.shape()) return x;
+  if (broadcast(x.shape(), shape, "expand") != shape)
+    throw ShapeError(str("cannot expand ", x.shape(), " to ", shape), "only sizes of 1 can be repeated",
+                     "give a shape that the tensor broadcasts to");
+  return recorded_view("expand", x, shape, broadcast_view(x, shape).strides, 0,
+                       [from = x.shape()](const Tensor& g) -> Grads { return {sum_to(g, from)}; });
+}
+
+Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  const int d = wrap_dim(dim, x.rank(), "slice");
+  if (step < 1)
+    throw ShapeError(str("slice cannot take steps of ", step), "a step must be 1 or more", "give a positive step");
+  const std::int64_t first = clamp_position(begin, x.size(d)), last = clamp_position(end, x.size(d));
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  shape[d] = last > first ? (last - first + step - 1) / step : 0;
+  const std::int64_t offset = shape[d] > 0 ? first * strides[d] : 0;
+  strides[d] *= step;
+  return recorded_view("slice", x, shape, strides, offset, [from = x.shape(), d, first, step](const Tensor& g) -> Grads {
+    return {unslice(g, from, d, first, step)};
+  });
+}
+
+Tensor select(const Tensor& x, int dim, std::int64_t index) {
+  const int d = wrap_dim(dim, x.rank(), "select");
+  const std::int64_t i = index < 0 ? index + x.size(d) : index;
+  if (i < 0 || i >= x.size(d))
+    throw ShapeError(str("select has no position ", index, " in dimension ", d), str("its size is ", x.size(d)),
+                     "give a position within the size");
+  return reshape(slice(x, d, i, i + 1), x.shape().without(d));
+}
+
+Tensor unsqueeze(const Tensor& x, int dim) {
+  return reshape(x, x.shape().with_inserted(wrap_dim(dim, x.rank() + 1, "unsqueeze"), 1));
+}
+
+Tensor squeeze(const Tensor& x, int dim) {
+  const int d = wrap_dim(dim, x.rank(), "squeeze");
+  if (x.size(d) != 1)
+    throw ShapeError(str("squeeze cannot drop dimension ", d, " of ", x.shape()), str("its size is ", x.size(d)),
+                     "only a size of 1 can be dropped");
+  return reshape(x, x.shape().without(d));
+}
+
+Tensor contiguous(const Tensor& x) {
+  if (x.is_contiguous()) return x;
+  const Tensor out = empty(x.shape(), x);
+  kernels(x).copy(x.view(), out.view(), nullptr);
+  return record("contiguous", out, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
+}
+
+Tensor to(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  const Tensor out = empty(x.shape(), dtype, x.device());
+  kernels(x).copy(x.view(), out.view(), nullptr);
+  if (!is_float(dtype)) return out;
+  return record("to", out, {x}, [from = x.dtype()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
+}
+
+Tensor to(const Tensor& x, Device device) {
+  if (x.device() == device) return x;
+  const Tensor packed = contiguous(x), out = empty(x.shape(), x.dtype(), device);
+  const std::size_t bytes = static_cast<std::size_t>(x.numel()) * size_of(x.dtype());
+  std::vector<unsigned char> host(bytes);
+  kernels(x).download(host.data(), packed.view().data, bytes, nullptr);
+  kernels(out).upload(out.view().data, host.data(), bytes, nullptr);
+  return record("to", out, {x}, [from = x.device()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
+}
+
+Tensor concat(const std::vector<Tensor>& parts, int dim) {
+  if (parts.empty())
+    throw ShapeError("concat was given nothing to join", "the list is empty", "give at least one tensor");
+  const int d = wrap_dim(dim, parts[0].rank(), "concat");
+  Shape shape = parts[0].shape();
+  shape[d] = 0;
+  for (const Tensor& p : parts) {
+    Shape rest = p.shape();
+    if (p.rank() == shape.rank()) rest[d] = shape[d];
+    if (rest != shape || p.dtype() != parts[0].dtype())
+      throw ShapeError(str("concat cannot join ", p.dtype(), ' ', p.shape(), " to ", parts[0].dtype(), ' ',
+                           parts[0].shape(), " along dimension ", d),
+                       "all other sizes and the dtype must agree", "reshape or convert the parts first");
+    shape[d] += p.size(d);
+  }
+  const Tensor out = empty(shape, parts[0]);
+  std::int64_t at = 0;
+  for (const Tensor& p : parts) {
+    kernels(out).copy(p.view(), out.alias(p.shape(), out.strides(), at * out.strides()[d]).view(), nullptr);
+    at += p.size(d);
+  }
+  return record("concat", out, parts, [parts, d](const Tensor& g) -> Grads {
+    Grads grads;
+    std::int64_t begin = 0;
+    for (const Tensor& p : parts) {
+      grads.push_back(needs_grad(p) ? slice(g, d, begin, begin + p.size(d)) : Tensor());
+      begin += p.size(d);
+    }
+    return grads;
+  }, false);
+}
+
+Tensor stack(const std::vector<Tensor>& parts, int dim) {
+  std::vector<Tensor> raised;
+  for (const Tensor& p : parts) raised.push_back(unsqueeze(p, dim));
+  return concat(raised, dim);
+}
+
+}  // namespace veldt

@@ -1,0 +1,40 @@
+// The same numbers in another shape. Views share memory; contiguous(), to() and concat() may copy.
+#pragma once
+
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// One size may be -1: it is worked out from the rest. A view where the strides allow, else a copy.
+Tensor reshape(const Tensor& x, const Shape& shape);
+// [a, b, c, ..] -> [a, b c ..] from dimension `from` on.
+Tensor flatten(const Tensor& x, int from = 0);
+// Swaps two dimensions; by default the last two.
+Tensor transpose(const Tensor& x, int a = -2, int b = -1);
+// Dimension i of the result is dimension order[i] of x.
+Tensor permute(const Tensor& x, const std::vector<int>& order);
+// Repeats dimensions of size 1, and adds leading ones, without copying.
+Tensor expand(const Tensor& x, const Shape& shape);
+// Elements begin, begin + step, .. below end of one dimension; negative positions count from the end.
+Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1);
+// One position of a dimension, which is dropped.
+Tensor select(const Tensor& x, int dim, std::int64_t index);
+Tensor unsqueeze(const Tensor& x, int dim);
+Tensor squeeze(const Tensor& x, int dim);
+
+// Row-major in memory; x itself if it already is.
+Tensor contiguous(const Tensor& x);
+// Another dtype (f32 <-> f64 passes gradients), or another device. x itself if nothing changes.
+Tensor to(const Tensor& x, DType dtype);
+Tensor to(const Tensor& x, Device device);
+
+// Joins along an existing dimension / along a new one.
+Tensor concat(const std::vector<Tensor>& parts, int dim = 0);
+Tensor stack(const std::vector<Tensor>& parts, int dim = 0);
+
+// How a kernel sees x repeated to `shape`. For ops.
+View broadcast_view(const Tensor& x, const Shape& shape);
+
+}  // namespace veldt
