@@ -11,8 +11,9 @@ install(TARGETS veldt EXPORT veldt_targets
 if(TARGET veldt_app)
   install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# The public headers never include those of cpu and app.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/veldt/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veldt
-  FILES_MATCHING PATTERN "*.h" PATTERN app EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN app EXCLUDE PATTERN cpu EXCLUDE)
 install(EXPORT veldt_targets NAMESPACE veldt:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/VeldtConfig.cmake.in ${PROJECT_BINARY_DIR}/VeldtConfig.cmake
