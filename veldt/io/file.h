@@ -12,8 +12,8 @@ namespace veldt::io {
 // An IoError of kind unwritable: `action` ("write", "rename") failed on `path` with this errno.
 IoError unwritable(const std::string& path, const std::string& action, int error_number);
 
-// A plain file, open for reading. Throws IoError missing if there is none, if it may not be read, or if `path` is a
-// directory, a FIFO or a device: those have no size to check a header against, and may never end.
+// A plain file, open for reading. Throws IoError missing if there is none, if it may not be read, or if
+// `path` is a directory, a FIFO or a device: those have no size to check a header against, and may never end.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -38,11 +38,12 @@ class InputFile {
 // The whole file. Throws IoError malformed if it is longer than `max_bytes`.
 std::string read_file(const std::string& path, std::uint64_t max_bytes = std::uint64_t{1} << 30);
 
-// A file that is there whole or not at all. Bytes go to "<path>.tmp-<pid>" in the same directory; commit() makes them
-// durable and gives them their name; without it the destructor removes them. Opening one also removes such files of
-// processes that died while writing the same path. A symbolic link is followed, an existing file's mode is kept.
+// A file that is there whole or not at all. Bytes go to "<path>.tmp-<pid>" in the same directory; commit()
+// makes them durable and gives them their name; without it the destructor removes them. Opening one also
+// removes such files of processes that died while writing the same path. A symbolic link is followed, an
+// existing file's mode is kept.
 //
-// A device, a FIFO, or anything under /dev and /proc cannot be renamed over: it is written directly.
+// A device, a FIFO, /dev/stdout and the like cannot be renamed over: they are written directly.
 // Every failure is an IoError unwritable, and leaves no temporary file.
 class AtomicFile {
  public:
@@ -71,8 +72,8 @@ class AtomicFile {
 // Writes a whole file at once, through AtomicFile.
 void write_file(const std::string& path, const std::string& bytes);
 
-// Throws the IoError that AtomicFile(path) would throw, and leaves nothing behind: for failing before hours of work
-// and not after. A full disk cannot be foreseen.
+// Throws the IoError that AtomicFile(path) would throw, and leaves nothing behind: for failing before hours
+// of work and not after. A full disk cannot be foreseen.
 void check_writable(const std::string& path);
 
 // Removes a file; false if there was none.

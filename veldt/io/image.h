@@ -25,11 +25,11 @@ struct ReadOptions {
   std::int64_t max_pixels = std::int64_t{1} << 28;  // refused before any memory is asked for
 };
 
-// The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. An alpha that
-// is opaque everywhere is dropped; a palette becomes colours, or grey if it holds only greys. Samples are taken as
-// they are stored: gAMA, sRGB, cHRM and iCCP are ignored on purpose, because what is fitted and compared are the
-// stored numbers, and writing them back must give the same file. Every chunk's CRC is checked.
-// Throws IoError missing, or malformed for anything but a whole PNG of at most max_pixels.
+// The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. An
+// alpha that is opaque everywhere is dropped; a palette becomes colours, or grey if it holds only greys.
+// Samples are taken as they are stored: gAMA, sRGB, cHRM and iCCP are ignored on purpose, because what is
+// fitted and compared are the stored numbers, and writing them back must give the same file. Every chunk's
+// CRC is checked. Throws IoError missing, or malformed for anything but a whole PNG of at most max_pixels.
 Tensor read_image(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
@@ -37,9 +37,9 @@ struct WriteOptions {
   int compression = 6;  // zlib's level, 0..9
 };
 
-// Writes [height, width, channels] or [height, width], clamped to 0..1 and rounded half up, whole or not at all.
-// Throws ShapeError for another shape or an integer dtype, ConfigError for other options, Error for a NaN, IoError
-// unwritable.
+// Writes [height, width, channels] or [height, width], clamped to 0..1 and rounded half up, whole or not at
+// all. Throws ShapeError for another shape or an integer dtype, ConfigError for other options, Error for a
+// NaN, IoError unwritable.
 void write_image(const std::string& path, const Tensor& image, const WriteOptions& options = {});
 
 // Writes a picture of any height within the memory of a few rows.

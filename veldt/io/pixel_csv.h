@@ -19,9 +19,10 @@ struct ReadPixelCsvOptions {
   std::int64_t max_pixels = std::int64_t{1} << 28;
 };
 
-// The table as f32 [height, width, channels], 0..1; ink 1 is 0.0. Lines end in LF or CRLF; decimal points are points,
-// whatever the locale. Throws IoError missing; malformed, with line and column, for a byte order mark, a missing header,
-// a row with too few or too many fields, a number that is not one or out of range, a pixel given twice or not at all.
+// The table as f32 [height, width, channels], 0..1; ink 1 is 0.0. Lines end in LF or CRLF; decimal points are
+// points, whatever the locale. Throws IoError missing; malformed, with line and column, for a byte order
+// mark, a missing header, a row with too few or too many fields, a number that is not one or out of range, a
+// pixel given twice or not at all.
 Tensor read_pixel_csv(const std::string& path, const ReadPixelCsvOptions& options = {});
 
 struct WritePixelCsvOptions {
@@ -30,9 +31,9 @@ struct WritePixelCsvOptions {
   float threshold = 0.5f;  // ink columns: ink where the value is below it
 };
 
-// Writes [height, width, channels] or [height, width], from the top left, whole or not at all. One-bit and 8-bit
-// pictures come back exactly. Colours asked for as ink or grey are weighted by Rec. 709 luma.
-// Throws ShapeError for other shapes (alpha has no column), Error for a NaN, IoError unwritable.
+// Writes [height, width, channels] or [height, width], from the top left, whole or not at all. One-bit and
+// 8-bit pictures come back exactly. Colours asked for as ink or grey are weighted by Rec. 709 luma. Throws
+// ShapeError for other shapes (alpha has no column), Error for a NaN, IoError unwritable.
 void write_pixel_csv(const std::string& path, const Tensor& image, const WritePixelCsvOptions& options = {});
 
 }  // namespace veldt::io

@@ -1,5 +1,6 @@
-// safetensors: named tensors in one file (github.com/huggingface/safetensors). Eight bytes of header length, a JSON
-// header, then the tensors' bytes without holes. Readable by the Python package, and the other way round.
+// safetensors: named tensors in one file (github.com/huggingface/safetensors). Eight bytes of header length,
+// a JSON header, then the tensors' bytes without holes. Readable by the Python package, and the other way
+// round.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +37,21 @@ struct TensorInfo {
 struct SafeTensorsHeader {
   std::vector<TensorInfo> tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
-  std::map<std::string, std::string> digests;  // XXH3 of each tensor, and of the header under ""; empty if foreign
+  std::map<std::string, std::string>
+      digests;  // XXH3 of each tensor, and of the header under ""; empty if foreign
 };
 
-// Reads and checks the header alone. Throws IoError missing, or malformed for a header that breaks the format in any
-// way; corrupt if Veldt wrote it and it has changed since.
+// Reads and checks the header alone. Throws IoError missing, or malformed for a header that breaks the format
+// in any way; corrupt if Veldt wrote it and it has changed since.
 SafeTensorsHeader read_safetensors_header(const std::string& path);
 
-// Reads F32 F64 BF16 F16 I64 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes, and corrupt,
-// naming the tensor, if its bytes are not those that Veldt wrote.
+// Reads F32 F64 BF16 F16 I64 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes, and
+// corrupt, naming the tensor, if its bytes are not those that Veldt wrote.
 SafeTensors read_safetensors(const std::string& path);
 
-// Writes whole or not at all. Wider dtypes come first, so that each tensor is aligned; otherwise the order is kept.
-// Adds metadata "veldt.xxh3", the digests that reading checks; readers of other makes ignore it.
-// Throws ConfigError for a repeated or reserved name or text that is not UTF-8, IoError unwritable.
+// Writes whole or not at all. Wider dtypes come first, so that each tensor is aligned; otherwise the order is
+// kept. Adds metadata "veldt.xxh3", the digests that reading checks; readers of other makes ignore it. Throws
+// ConfigError for a repeated or reserved name or text that is not UTF-8, IoError unwritable.
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

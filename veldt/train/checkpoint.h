@@ -1,6 +1,7 @@
 // Checkpoints that survive kill -9, full disks and flipped bits. DIR/ckpt-00000871/ holds model.safetensors,
-// optim.safetensors, state.json and MANIFEST.json, which has the size and XXH3 of the other three. It is written under
-// a temporary name, each file made durable, the manifest last, then renamed: what has its name is whole.
+// optim.safetensors, state.json and MANIFEST.json, which has the size and XXH3 of the other three. It is
+// written under a temporary name, each file made durable, the manifest last, then renamed: what has its name
+// is whole.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ struct CheckpointInfo {
   std::map<std::string, std::uint64_t> files;  // name to bytes
 };
 
-// Reads every byte of one checkpoint and compares it with its manifest. Throws IoError missing if `path` is no
-// directory; corrupt, naming the file and if possible the tensor, if anything is not as it was written or if a newer
-// Veldt wrote it.
+// Reads every byte of one checkpoint and compares it with its manifest. Throws IoError missing if `path` is
+// no directory; corrupt, naming the file and if possible the tensor, if anything is not as it was written or
+// if a newer Veldt wrote it.
 CheckpointInfo verify_checkpoint(const std::string& path);
 
 // Verifies one checkpoint, then loads it. Throws as verify_checkpoint does.
@@ -39,23 +40,24 @@ CheckpointData read_checkpoint(const std::string& path);
 // A directory of checkpoints that this process alone writes to.
 class CheckpointDir {
  public:
-  // Makes the directory if needed, locks it, and removes what a killed process left half-written. Throws ConfigError
-  // if another process holds the lock or keep < 1, IoError unwritable if it cannot be made.
+  // Makes the directory if needed, locks it, and removes what a killed process left half-written. Throws
+  // ConfigError if another process holds the lock or keep < 1, IoError unwritable if it cannot be made.
   explicit CheckpointDir(std::string path, int keep = 3);
   ~CheckpointDir();
   CheckpointDir(const CheckpointDir&) = delete;
   CheckpointDir& operator=(const CheckpointDir&) = delete;
 
-  // The steps that have a checkpoint, oldest first. A run that starts afresh should find none: load_newest() would
-  // otherwise prefer a later step of the run before.
+  // The steps that have a checkpoint, oldest first. A run that starts afresh should find none: load_newest()
+  // would otherwise prefer a later step of the run before.
   std::vector<std::int64_t> steps() const;
 
-  // Writes a checkpoint, and after it is durable removes those that are older than the `keep` newest. Throws IoError
-  // unwritable (a full disk, say); then the older ones are as they were and nothing half-written is left.
+  // Writes a checkpoint, and after it is durable removes those that are older than the `keep` newest. Throws
+  // IoError unwritable (a full disk, say); then the older ones are as they were and nothing half-written is
+  // left.
   void save(const CheckpointData& data);
 
-  // The newest that verifies; nullopt if there is none at all. Each one passed over adds a warning. Throws IoError
-  // corrupt if there are some and none verifies, or if a newer Veldt wrote the newest.
+  // The newest that verifies; nullopt if there is none at all. Each one passed over adds a warning. Throws
+  // IoError corrupt if there are some and none verifies, or if a newer Veldt wrote the newest.
   std::optional<CheckpointData> load_newest(std::vector<std::string>* warnings = nullptr);
 
   const std::string& path() const { return path_; }

@@ -1,0 +1,63 @@
+#include "veldt/io/directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "veldt/io/file.h"
+
+namespace veldt::io {
+
+std::vector<std::string> list_directory(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+  if (!directory)
+    throw IoError(IoError::Kind::missing, "cannot list " + path, std::generic_category().message(errno),
+                  "give the path of a directory that you may read");
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+void make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (is_directory(path)) return;
+  throw unwritable(path, "making the directory", error ? error.value() : ENOTDIR);
+}
+
+void sync_directory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    if (errno == EACCES) return;  // one may write to it but not read it: the kernel syncs it in its own time
+    throw unwritable(path, "opening the directory", errno);
+  }
+  const int error = ::fsync(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  // Some file systems cannot sync a directory, and say so.
+  if (error != 0 && error != EINVAL && error != ENOTSUP)
+    throw unwritable(path, "fsync of the directory", error);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace veldt::io

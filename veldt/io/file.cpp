@@ -1,0 +1,284 @@
+#include "veldt/io/file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <system_error>
+#include <vector>
+
+#include "veldt/io/directory.h"
+
+namespace veldt::io {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+
+std::string message_of(int error_number) { return std::generic_category().message(error_number); }
+
+const char* fix_for(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT: return "free some space there, or write to another disk";
+    case EFBIG: return "raise the limit on file sizes (ulimit -f), or write to another disk";
+    case EROFS: return "write to a disk that is not mounted read-only";
+    case EACCES:
+    case EPERM: return "change the permissions, or choose a place that you may write to";
+    case ENOENT: return "make the directory first (mkdir -p), or choose another path";
+    case ENOTDIR: return "a part of the path is a file; choose another path";
+    case EISDIR: return "give the path of a file in that directory";
+    case ENAMETOOLONG: return "choose a shorter name; .tmp-<pid> is added while writing";
+    case EPIPE: return "keep the reading end open until all is written";
+    default: return "check the disk (its messages are in dmesg), or write to another one";
+  }
+}
+
+IoError unreadable(const std::string& path, const std::string& why, const std::string& fix) {
+  return {IoError::Kind::missing, "cannot read " + path, why, fix};
+}
+
+const char* kind_of_file(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// stdout by another name: what it stands for may be a file that someone else holds open.
+bool names_open_file(const std::string& path) {
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
+// Where the bytes end up: a rename over a symbolic link would replace the link.
+std::string follow_links(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string target = real;
+  std::free(real);
+  return target;
+}
+
+// Removes "<target>.tmp-<pid>" of processes that died while they wrote it.
+void sweep_leftovers(const std::string& target) {
+  const std::string parent = parent_of(target);
+  const std::string prefix = target.substr(target.find_last_of('/') + 1) + ".tmp-";
+  std::vector<std::string> names;
+  try {
+    names = list_directory(parent);
+  } catch (const IoError&) {
+    return;  // a directory one may write to but not list
+  }
+  for (const std::string& name : names) {
+    if (!name.starts_with(prefix)) continue;
+    std::int64_t pid = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + prefix.size(), end, pid);
+    if (parsed.ec != std::errc() || parsed.ptr != end || process_is_alive(pid)) continue;
+    ::unlink((parent + "/" + name).c_str());
+  }
+}
+
+}  // namespace
+
+IoError unwritable(const std::string& path, const std::string& action, int error_number) {
+  return {IoError::Kind::unwritable, "cannot write " + path, action + " failed: " + message_of(error_number),
+          fix_for(error_number)};
+}
+
+bool process_is_alive(std::int64_t pid) {
+  if (pid <= 0 || pid > INT32_MAX) return false;
+  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
+}
+
+// ---- reading ----
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  // O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever.
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd_ < 0) {
+    const int error = errno;
+    throw unreadable(path_, message_of(error),
+                     error == EACCES ? "change its permissions" : "check the path and its spelling");
+  }
+  struct stat info {};
+  const bool known = ::fstat(fd_, &info) == 0;
+  if (known && S_ISREG(info.st_mode)) {
+    size_ = static_cast<std::uint64_t>(info.st_size);
+    return;
+  }
+  ::close(fd_);
+  throw unreadable(path_, known ? str("it is ", kind_of_file(info.st_mode)) : "its kind cannot be found out",
+                   "give the path of a plain file");
+}
+
+InputFile::~InputFile() { ::close(fd_); }
+
+std::size_t InputFile::read(void* to, std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::read(fd_, static_cast<char*>(to) + done, bytes - done);
+    if (got == 0) break;
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      throw unreadable(path_, str("reading failed: ", message_of(errno)),
+                       "check the disk, or copy the file to another one");
+    }
+  }
+  return done;
+}
+
+void InputFile::read_exactly(void* to, std::size_t bytes) {
+  const std::size_t got = read(to, bytes);
+  if (got != bytes)
+    throw IoError(IoError::Kind::malformed, str(path_, " ends too early"),
+                  str(bytes - got, " more bytes were expected"), "copy or download the file again");
+}
+
+void InputFile::seek(std::uint64_t position) {
+  if (::lseek(fd_, static_cast<off_t>(position), SEEK_SET) < 0)
+    throw unreadable(path_, str("seeking failed: ", message_of(errno)), "copy the file to another disk");
+}
+
+std::string read_file(const std::string& path, std::uint64_t max_bytes) {
+  InputFile file(path);
+  if (file.size() > max_bytes)
+    throw IoError(IoError::Kind::malformed, str(path, " is too long"),
+                  str("it has ", file.size(), " bytes and ", max_bytes, " are allowed"),
+                  "check that it is the file you mean");
+  std::string bytes(file.size(), '\0');
+  bytes.resize(file.read(bytes.data(), bytes.size()));
+  return bytes;
+}
+
+// ---- writing ----
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+  if (path_.empty())
+    throw IoError(IoError::Kind::unwritable, "cannot write a file without a name", "the path is empty",
+                  "give a path");
+  struct stat info {};
+  const bool exists = ::stat(path_.c_str(), &info) == 0;
+  if ((exists && S_ISDIR(info.st_mode)) || path_.back() == '/') throw unwritable(path_, "open", EISDIR);
+  if (names_open_file(path_) || (exists && !S_ISREG(info.st_mode))) {
+    // O_APPEND: /dev/stdout may be a file that already holds something.
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    if (fd_ < 0) throw unwritable(path_, "open", errno);
+    return;
+  }
+  if (exists) {
+    // A rename would replace a write-protected file all the same.
+    if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) throw unwritable(path_, "open", errno);
+    target_ = follow_links(path_);
+  }
+  open_temporary();
+  if (exists) ::fchmod(fd_, info.st_mode & 07777);
+}
+
+void AtomicFile::open_temporary() {
+  sweep_leftovers(target_);
+  const std::string base = str(target_, ".tmp-", ::getpid());
+  temporary_ = base;
+  // A second writer of the same path in this process takes another name.
+  for (int i = 1; i < 100; ++i) {
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0 || errno != EEXIST) break;
+    temporary_ = str(base, ".", i);
+  }
+  if (fd_ >= 0) return;
+  const int error = errno;
+  temporary_.clear();
+  throw unwritable(path_, "opening a file beside it", error);
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() noexcept {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  fd_ = -1;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  if (bytes >= kBufferBytes) {
+    write_out(buffer_.data(), buffer_.size());
+    buffer_.clear();
+    write_out(static_cast<const char*>(data), bytes);
+    return;
+  }
+  if (buffer_.capacity() < kBufferBytes) buffer_.reserve(kBufferBytes);
+  if (buffer_.size() + bytes > kBufferBytes) {
+    write_out(buffer_.data(), buffer_.size());
+    buffer_.clear();
+  }
+  buffer_.append(static_cast<const char*>(data), bytes);
+}
+
+void AtomicFile::write_out(const char* data, std::size_t bytes) {
+  if (fd_ < 0)
+    throw IoError(IoError::Kind::unwritable, "cannot write " + path_,
+                  "it is finished, or an earlier write failed", "open it again");
+  while (bytes > 0) {
+    const ssize_t put = ::write(fd_, data, bytes);
+    if (put >= 0) {
+      data += put;
+      bytes -= static_cast<std::size_t>(put);
+      written_ += static_cast<std::uint64_t>(put);
+    } else if (errno != EINTR) {
+      const int error = errno;
+      discard();
+      throw unwritable(path_, str("writing after ", written_, " bytes"), error);
+    }
+  }
+}
+
+void AtomicFile::commit() {
+  write_out(buffer_.data(), buffer_.size());
+  buffer_.clear();
+  if (temporary_.empty()) {  // written directly: a device need not know fsync
+    const int closed = ::close(fd_);
+    fd_ = -1;
+    if (closed != 0) throw unwritable(path_, "close", errno);
+    return;
+  }
+  const auto fail = [&](const char* action) {
+    const int error = errno;
+    discard();
+    throw unwritable(path_, action, error);
+  };
+  if (::fsync(fd_) != 0) fail("fsync");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename");
+  temporary_.clear();  // it has its name now: nothing to remove
+  discard();
+  sync_directory(parent_of(target_));
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  AtomicFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+void check_writable(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode)) {
+    // Opening a FIFO waits for its reader.
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) throw unwritable(path, "open", errno);
+    return;
+  }
+  AtomicFile probe(path);
+}
+
+bool remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0) return true;
+  if (errno == ENOENT) return false;
+  throw unwritable(path, "remove", errno);
+}
+
+}  // namespace veldt::io

@@ -1,0 +1,25 @@
+#include "veldt/io/png_errors.h"
+
+#include <png.h>
+
+#include <csetjmp>
+#include <cstdio>
+
+namespace veldt::io {
+
+void on_png_error(png_struct_def* png, const char* text) {
+  auto* failure = static_cast<PngFailure*>(png_get_error_ptr(png));
+  std::snprintf(failure->message.data(), failure->message.size(), "%s", text);
+  png_longjmp(png, 1);
+}
+
+void ignore_png_warning(png_struct_def*, const char*) {}
+
+// The one place of setjmp.
+bool run_guarded(png_struct_def* png, void (*calls)(const void* context), const void* context) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  calls(context);
+  return true;
+}
+
+}  // namespace veldt::io
