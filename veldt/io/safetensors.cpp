@@ -1,0 +1,301 @@
+#include "veldt/io/safetensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <set>
+
+#include "veldt/core/error.h"
+#include "veldt/io/digest.h"
+#include "veldt/io/file.h"
+#include "veldt/io/safetensors_header.h"
+
+namespace veldt::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
+
+IoError malformed(const std::string& path, const std::string& why) {
+  return {IoError::Kind::malformed, path + " is not a valid safetensors file", why,
+          "copy, download or save the file again"};
+}
+
+IoError corrupt(const std::string& path, const std::string& part) {
+  return {IoError::Kind::corrupt, str(path, " is damaged: ", part, " has changed"),
+          "its XXH3 is not the one that was saved",
+          "use a backup; if another program changed it on purpose, let it drop the metadata veldt.xxh3"};
+}
+
+struct KnownDType {
+  const char* name;
+  std::size_t bytes;
+  std::optional<DType> dtype;  // none: may be listed, but Veldt has no such numbers
+};
+constexpr KnownDType kDTypes[] = {
+    {"F64", 8, DType::f64},
+    {"F32", 4, DType::f32},
+    {"BF16", 2, DType::bf16},
+    {"F16", 2, DType::f16},
+    {"I64", 8, DType::i64},
+    {"U8", 1, DType::u8},
+    {"BOOL", 1, DType::boolean},
+    {"I32", 4, {}},
+    {"I16", 2, {}},
+    {"I8", 1, {}},
+    {"U64", 8, {}},
+    {"U32", 4, {}},
+    {"U16", 2, {}},
+    {"F8_E4M3", 1, {}},
+    {"F8_E5M2", 1, {}},
+    {"C64", 8, {}},
+};
+
+const KnownDType* find_dtype(const std::string& name) {
+  const auto found = std::find_if(std::begin(kDTypes), std::end(kDTypes),
+                                  [&](const KnownDType& known) { return name == known.name; });
+  return found == std::end(kDTypes) ? nullptr : found;
+}
+
+const char* format_name(DType dtype) {
+  for (const KnownDType& known : kDTypes)
+    if (known.dtype == dtype) return known.name;
+  return "?";
+}
+
+// The bytes of a tensor, or nullopt if their number is beyond 2^62.
+std::optional<std::uint64_t> byte_count(const TensorInfo& tensor, std::size_t element) {
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 62;
+  if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return 0;
+  std::uint64_t bytes = element;
+  for (const std::int64_t size : tensor.shape) {
+    if (bytes > kLimit / static_cast<std::uint64_t>(size)) return std::nullopt;
+    bytes *= static_cast<std::uint64_t>(size);
+  }
+  return bytes;
+}
+
+// Offsets must tile the data: sorted, each tensor begins where the one before ends, and the last ends with
+// the file.
+void check_layout(const std::string& path, SafeTensorsHeader& header, std::uint64_t data_bytes) {
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  std::uint64_t reached = 0;
+  for (const TensorInfo& tensor : header.tensors) {
+    const KnownDType* known = find_dtype(tensor.dtype);
+    if (known == nullptr)
+      throw malformed(path, str("tensor ", tensor.name, " has the unknown dtype ", tensor.dtype));
+    if (tensor.begin != reached || tensor.end < tensor.begin)
+      throw malformed(path, str("tensor ", tensor.name, " lies at ", tensor.begin, " to ", tensor.end,
+                                " but the one before ends at ", reached));
+    const auto bytes = byte_count(tensor, known->bytes);
+    if (!bytes || *bytes != tensor.end - tensor.begin)
+      throw malformed(path, str("tensor ", tensor.name, " has ", tensor.end - tensor.begin,
+                                " bytes, which its shape and dtype do not"));
+    reached = tensor.end;
+  }
+  if (reached != data_bytes)
+    throw malformed(path, str("its tensors end at ", reached, " and its data at ", data_bytes));
+}
+
+// All that the header says, offsets excepted, in one fixed form: what its own digest covers.
+std::string header_digest(const SafeTensorsHeader& header) {
+  nlohmann::json canonical = {{"metadata", header.metadata}};
+  for (const TensorInfo& tensor : header.tensors)
+    canonical["tensors"][tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}};
+  const std::string text = canonical.dump();
+  return digest_of(text.data(), text.size());
+}
+
+// Moves our digests out of the metadata, and checks that of the header.
+void take_digests(const std::string& path, SafeTensorsHeader& header) {
+  const auto stored = header.metadata.find(kDigestKey);
+  if (stored == header.metadata.end()) return;
+  const nlohmann::json digests = nlohmann::json::parse(stored->second, nullptr, false);
+  header.metadata.erase(stored);
+  if (!digests.is_object()) throw corrupt(path, "its header");
+  for (const auto& [name, digest] : digests.items()) {
+    if (!digest.is_string()) throw corrupt(path, "its header");
+    header.digests[name] = digest.get<std::string>();
+  }
+  if (header.digests[""] != header_digest(header)) throw corrupt(path, "its header");
+}
+
+// Reads the header; the file then stands at the first byte of data. `data` receives where that is.
+SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
+  std::uint64_t length = 0;
+  if (file.size() < sizeof length) throw malformed(file.path(), str("it has only ", file.size(), " bytes"));
+  file.read_exactly(&length, sizeof length);
+  if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
+    throw malformed(file.path(), str("its header would have ", length, " bytes"));
+  std::string text(length, '\0');
+  file.read_exactly(text.data(), text.size());
+  SafeTensorsHeader header;
+  if (const std::string fault = parse_safetensors_header(text, header); !fault.empty())
+    throw malformed(file.path(), fault);
+  check_layout(file.path(), header, file.size() - sizeof length - length);
+  take_digests(file.path(), header);
+  *data = sizeof length + length;
+  return header;
+}
+
+Tensor read_tensor(InputFile& file, const TensorInfo& info) {
+  const KnownDType* known = find_dtype(info.dtype);
+  if (!known->dtype)
+    throw IoError(IoError::Kind::malformed, str("cannot read tensor ", info.name, " of ", file.path()),
+                  str("Veldt has no tensors of ", info.dtype),
+                  "convert it to F32, F64, BF16, F16, I64, U8 or BOOL");
+  if (info.shape.size() > kMaxRank)
+    throw malformed(file.path(), str("tensor ", info.name, " has ", info.shape.size(), " dimensions, and ",
+                                     kMaxRank, " are allowed"));
+  Tensor tensor = empty(Shape(std::span<const std::int64_t>(info.shape)), *known->dtype);
+  auto* bytes = static_cast<unsigned char*>(tensor.view().data);
+  const std::size_t count = info.end - info.begin;
+  file.read_exactly(bytes, count);
+  if (known->dtype == DType::boolean &&
+      std::any_of(bytes, bytes + count, [](unsigned char b) { return b > 1; }))
+    throw malformed(file.path(), str("tensor ", info.name, " is of BOOL and holds a byte above 1"));
+  return tensor;
+}
+
+// ---- writing ----
+
+// A tensor's bytes in row-major order on the host.
+class HostBytes {
+ public:
+  explicit HostBytes(const Tensor& tensor) : packed_(tensor.detach()) {
+    if (!packed_.is_contiguous()) {
+      packed_ = empty(tensor.shape(), tensor);
+      packed_.assign(tensor.detach());
+    }
+    size_ = static_cast<std::size_t>(packed_.numel()) * size_of(packed_.dtype());
+    data_ = packed_.view().data;
+    if (packed_.device().kind == DeviceKind::cpu) return;
+    copy_.resize(size_);
+    kernels(packed_).download(copy_.data(), data_, size_, nullptr);
+    data_ = copy_.data();
+  }
+  const void* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  Tensor packed_;
+  std::vector<char> copy_;
+  const void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+void check_names(const std::vector<NamedTensor>& tensors,
+                 const std::map<std::string, std::string>& metadata) {
+  std::set<std::string> names;
+  for (const NamedTensor& named : tensors) {
+    if (named.name.empty() || named.name == "__metadata__")
+      throw ConfigError(str("cannot save a tensor under the name '", named.name, "'"),
+                        "the format reserves it", "give it another name");
+    if (!names.insert(named.name).second)
+      throw ConfigError(str("cannot save two tensors under the name ", named.name), "names are keys",
+                        "give each its own name");
+  }
+  if (metadata.contains(kDigestKey))
+    throw ConfigError(str("cannot save metadata under the name ", kDigestKey),
+                      "Veldt keeps its digests there", "choose another key");
+}
+
+// The header's entries, offsets included, and the digests of the bytes.
+SafeTensorsHeader lay_out(const std::vector<const NamedTensor*>& order,
+                          const std::map<std::string, std::string>& metadata) {
+  SafeTensorsHeader header;
+  header.metadata = metadata;
+  std::uint64_t offset = 0;
+  for (const NamedTensor* named : order) {
+    const HostBytes bytes(named->tensor);
+    const Shape& shape = named->tensor.shape();
+    header.tensors.push_back({named->name,
+                              format_name(named->tensor.dtype()),
+                              {shape.begin(), shape.end()},
+                              offset,
+                              offset + bytes.size()});
+    header.digests[named->name] = digest_of(bytes.data(), bytes.size());
+    offset += bytes.size();
+  }
+  return header;
+}
+
+std::string header_text(SafeTensorsHeader& header) {
+  header.digests[""] = header_digest(header);
+  std::map<std::string, std::string> metadata = header.metadata;
+  metadata[kDigestKey] = nlohmann::json(header.digests).dump();
+  nlohmann::ordered_json json = {{"__metadata__", metadata}};
+  for (const TensorInfo& tensor : header.tensors)
+    json[tensor.name] = {
+        {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
+  std::string text = json.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
+  return text;
+}
+
+}  // namespace
+
+const Tensor* SafeTensors::find(const std::string& name) const {
+  for (const NamedTensor& named : tensors)
+    if (named.name == name) return &named.tensor;
+  return nullptr;
+}
+
+SafeTensorsHeader read_safetensors_header(const std::string& path) {
+  InputFile file(path);
+  std::uint64_t data = 0;
+  SafeTensorsHeader header = read_header(file, &data);
+  for (TensorInfo& tensor : header.tensors) {
+    tensor.begin += data;
+    tensor.end += data;
+  }
+  return header;
+}
+
+SafeTensors read_safetensors(const std::string& path) {
+  InputFile file(path);
+  std::uint64_t data = 0;
+  SafeTensorsHeader header = read_header(file, &data);
+  SafeTensors result;
+  for (const TensorInfo& info : header.tensors) {
+    Tensor tensor = read_tensor(file, info);  // they lie in this order, without holes
+    if (!header.digests.empty() &&
+        header.digests[info.name] != digest_of(tensor.view().data, info.end - info.begin))
+      throw corrupt(path, "tensor " + info.name);
+    result.tensors.push_back({info.name, std::move(tensor)});
+  }
+  result.metadata = std::move(header.metadata);
+  return result;
+}
+
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  check_names(tensors, metadata);
+  std::vector<const NamedTensor*> order;
+  for (const NamedTensor& named : tensors) order.push_back(&named);
+  std::stable_sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
+    return size_of(a->tensor.dtype()) > size_of(b->tensor.dtype());
+  });
+  SafeTensorsHeader header = lay_out(order, metadata);
+  std::string text;
+  try {
+    text = header_text(header);
+  } catch (const nlohmann::json::exception&) {
+    throw ConfigError("cannot save " + path, "a name or a metadata value is not UTF-8",
+                      "write them in UTF-8");
+  }
+  const std::uint64_t length = text.size();
+  AtomicFile file(path);
+  file.write(&length, sizeof length);
+  file.write(text.data(), text.size());
+  for (const NamedTensor* named : order) {
+    const HostBytes bytes(named->tensor);
+    file.write(bytes.data(), bytes.size());
+  }
+  file.commit();
+}
+
+}  // namespace veldt::io

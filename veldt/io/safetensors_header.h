@@ -1,0 +1,18 @@
+// The JSON header of a safetensors file, parsed as hostile text. For safetensors.cpp alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "veldt/io/safetensors.h"
+
+namespace veldt::io {
+
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+inline constexpr const char* kDigestKey =
+    "veldt.xxh3";  // metadata: {"": header's digest, "name": tensor's, ...}
+
+// Fills `header` with entries in the order of the text and offsets as written. Returns what is wrong, or "".
+std::string parse_safetensors_header(const std::string& text, SafeTensorsHeader& header);
+
+}  // namespace veldt::io
