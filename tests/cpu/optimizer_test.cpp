@@ -1,0 +1,141 @@
+// Optimizer steps against torch.optim's formulas, written out one element at a time in double.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/views.h"
+#include "veldt/core/error.h"
+#include "veldt/cpu/cpu_backend.h"
+
+namespace veldt {
+namespace {
+using test::Array;
+
+template <class T>
+constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
+
+struct Adam {
+  double p, m = 0, v = 0;
+  // torch.optim.Adam / AdamW, _single_tensor_adam
+  void step(const AdamStep& s, double g) {
+    if (s.decoupled)
+      p *= 1 - s.lr * s.weight_decay;
+    else
+      g += s.weight_decay * p;
+    m = s.beta1 * m + (1 - s.beta1) * g;
+    v = s.beta2 * v + (1 - s.beta2) * g * g;
+    const double t = static_cast<double>(s.step);
+    const double denominator = std::sqrt(v) / std::sqrt(1 - std::pow(s.beta2, t)) + s.eps;
+    p -= s.lr / (1 - std::pow(s.beta1, t)) * m / denominator;
+  }
+};
+
+template <class T>
+void expect_adam(std::int64_t n, double weight_decay, bool decoupled) {
+  Array<T> p = Array<T>::random({n}, 1), m({n}), v({n});
+  std::vector<Adam> wanted;
+  for (T x : p.values()) wanted.push_back({static_cast<double>(x)});
+  for (int t = 1; t <= 5; ++t) {
+    const AdamStep step = {0.01, 0.9, 0.999, 1e-8, weight_decay, decoupled, t};
+    Array<T> g = Array<T>::random({n}, static_cast<std::uint64_t>(t) + 10);
+    cpu::backend().adam(step, p.view(), g.view(), m.view(), v.view(), nullptr);
+    for (std::int64_t i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Adam& w = wanted[static_cast<std::size_t>(i)];
+    ASSERT_NEAR(static_cast<double>(p[i]), w.p, kTolerance<T>);
+    ASSERT_NEAR(static_cast<double>(m[i]), w.m, kTolerance<T>);
+    ASSERT_NEAR(static_cast<double>(v[i]), w.v, kTolerance<T>);
+  }
+}
+
+TEST(Adam, FollowsTorchsFormula) {
+  for (std::int64_t n : {0, 1, 7, 40, 40000}) {
+    expect_adam<float>(n, 0, false);
+    expect_adam<double>(n, 0, false);
+  }
+  expect_adam<float>(100, 0.1, false);
+  expect_adam<double>(100, 0.1, false);
+  expect_adam<float>(100, 0.1, true);
+  expect_adam<double>(100, 0.1, true);
+}
+
+// From torch 2.15 (AdamW, weight_decay 0.05): p = [1, -2, 3], two steps with g = [0.1, -0.2, 0.3] and g = [-0.5, 0.25, 1].
+TEST(Adam, EqualsTorchsNumbers) {
+  Array<double> p({3}, {1, -2, 3}), m({3}), v({3});
+  Array<double> first({3}, {0.1, -0.2, 0.3}), second({3}, {-0.5, 0.25, 1});
+  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 1}, p.view(), first.view(), m.view(), v.view(), nullptr);
+  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 2}, p.view(), second.view(), m.view(), v.view(), nullptr);
+  EXPECT_NEAR(p[0], 0.9502359133892948, 1e-12);
+  EXPECT_NEAR(p[1], -1.8968151555096262, 1e-12);
+  EXPECT_NEAR(p[2], 2.7802219624866416, 1e-12);
+}
+
+TEST(Adam, AnElementsBitsDoNotDependOnItsPlace) {
+  Array<float> p({37}, 0.3f), g({37}, 0.7f), m({37}, 0.2f), v({37}, 0.1f);
+  cpu::backend().adam({0.01, 0.9, 0.999, 1e-8, 0, false, 3}, p.view(), g.view(), m.view(), v.view(), nullptr);
+  for (float x : p.values()) EXPECT_EQ(x, p[0]);
+  EXPECT_EQ(g.values(), std::vector<float>(37, 0.7f));
+}
+
+struct Sgd {
+  double p, v = 0;
+  // torch.optim.SGD, _single_tensor_sgd with dampening 0
+  void step(const SgdStep& s, double g) {
+    g += s.weight_decay * p;
+    if (s.momentum != 0) {
+      v = s.first ? g : s.momentum * v + g;
+      g = s.nesterov ? g + s.momentum * v : v;
+    }
+    p -= s.lr * g;
+  }
+};
+
+template <class T>
+void expect_sgd(std::int64_t n, double momentum, double weight_decay, bool nesterov) {
+  // The velocity starts as garbage: the first step must not read it.
+  Array<T> p = Array<T>::random({n}, 2), v({n}, T(NAN));
+  const View velocity = v.view();
+  std::vector<Sgd> wanted;
+  for (T x : p.values()) wanted.push_back({static_cast<double>(x)});
+  for (int t = 0; t < 4; ++t) {
+    const SgdStep step = {0.05, momentum, weight_decay, nesterov, t == 0};
+    Array<T> g = Array<T>::random({n}, static_cast<std::uint64_t>(t) + 20);
+    cpu::backend().sgd(step, p.view(), g.view(), momentum == 0 ? nullptr : &velocity, nullptr);
+    for (std::int64_t i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
+  }
+  for (std::int64_t i = 0; i < n; ++i)
+    ASSERT_NEAR(static_cast<double>(p[i]), wanted[static_cast<std::size_t>(i)].p, kTolerance<T>);
+}
+
+TEST(Sgd, FollowsTorchsFormula) {
+  for (double momentum : {0.0, 0.9})
+    for (double decay : {0.0, 0.1})
+      for (bool nesterov : {false, true})
+        for (std::int64_t n : {1, 45, 20000}) {
+          expect_sgd<float>(n, momentum, decay, nesterov && momentum != 0);
+          expect_sgd<double>(n, momentum, decay, nesterov && momentum != 0);
+        }
+}
+
+// From torch 2.15 (nesterov, momentum 0.9, weight_decay 0.05), the same parameters and gradients.
+TEST(Sgd, EqualsTorchsNumbers) {
+  Array<double> p({3}, {1, -2, 3}), v({3});
+  Array<double> first({3}, {0.1, -0.2, 0.3}), second({3}, {-0.5, 0.25, 1});
+  const View velocity = v.view();
+  cpu::backend().sgd({0.1, 0.9, 0.05, true, true}, p.view(), first.view(), &velocity, nullptr);
+  cpu::backend().sgd({0.1, 0.9, 0.05, true, false}, p.view(), second.view(), &velocity, nullptr);
+  EXPECT_NEAR(p[0], 1.04512075, 1e-12);
+  EXPECT_NEAR(p[1], -1.9477415, 1e-12);
+  EXPECT_NEAR(p[2], 2.66036225, 1e-12);
+}
+
+TEST(Optimizer, RefusesOtherDtypes) {
+  Array<std::int64_t> x({4});
+  EXPECT_THROW(cpu::backend().sgd({}, x.view(), x.view(), nullptr, nullptr), DeviceError);
+  EXPECT_THROW(cpu::backend().adam({}, x.view(), x.view(), x.view(), x.view(), nullptr), DeviceError);
+}
+
+}  // namespace
+}  // namespace veldt
