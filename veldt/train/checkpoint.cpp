@@ -1,0 +1,212 @@
+#include "veldt/train/checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+#include "veldt/core/error.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/file.h"
+#include "veldt/train/manifest.h"
+
+namespace veldt::train {
+namespace {
+
+// What the name of an entry of the directory says: ckpt-<step> or ckpt-<step>.tmp-<pid>.
+struct EntryName {
+  std::int64_t step = 0;
+  std::optional<std::int64_t> pid;
+};
+
+// All of `text` as a number without sign.
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::string name_of(std::int64_t step) {
+  char name[40];
+  std::snprintf(name, sizeof name, "ckpt-%08lld", static_cast<long long>(step));
+  return name;
+}
+
+// Nothing unless the name is exactly one that Veldt gives: what is not provably ours is never touched.
+std::optional<EntryName> parse_name(const std::string& name) {
+  const std::size_t dot = std::min(name.find('.'), name.size());
+  constexpr std::string_view kPrefix = "ckpt-", kTemporary = ".tmp-";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const auto step = number_in(std::string_view(name).substr(kPrefix.size(), dot - kPrefix.size()));
+  if (!step || name.substr(0, dot) != name_of(*step)) return std::nullopt;
+  if (dot == name.size()) return EntryName{*step, std::nullopt};
+  if (!std::string_view(name).substr(dot).starts_with(kTemporary)) return std::nullopt;
+  const auto pid = number_in(std::string_view(name).substr(dot + kTemporary.size()));
+  return pid ? std::optional(EntryName{*step, pid}) : std::nullopt;
+}
+
+bool is_our_file(const std::string& name) {
+  const auto is_file_or_its_temporary = [&](std::string_view file) {
+    return name == file || name.starts_with(str(file, ".tmp-"));
+  };
+  return is_file_or_its_temporary(kManifestFile) ||
+         std::any_of(std::begin(kCheckpointFiles), std::end(kCheckpointFiles), is_file_or_its_temporary);
+}
+
+// Removes a directory that holds our files alone; one with a stranger's file stays as it is.
+void remove_checkpoint(const std::string& path) noexcept {
+  try {
+    const std::vector<std::string> names = io::list_directory(path);
+    if (!std::all_of(names.begin(), names.end(), is_our_file)) return;
+    for (const std::string& name : names) io::remove_file(path + "/" + name);
+    ::rmdir(path.c_str());
+  } catch (const Error&) {
+    // It is in nobody's way; the next start tries again.
+  }
+}
+
+}  // namespace
+
+CheckpointDir::CheckpointDir(std::string path, int keep) : path_(std::move(path)), keep_(keep) {
+  if (keep_ < 1)
+    throw ConfigError(str("cannot keep ", keep_, " checkpoints"),
+                      "without one there is nothing to resume from", "keep 1 or more");
+  io::make_directories(path_);
+  lock();
+  sweep_orphans();
+}
+
+CheckpointDir::~CheckpointDir() {
+  if (lock_fd_ >= 0) ::close(lock_fd_);  // gives the lock back
+}
+
+void CheckpointDir::lock() {
+  const std::string file = path_ + "/.lock";
+  lock_fd_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_fd_ < 0) throw io::unwritable(file, "open", errno);
+  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) {
+    const std::string pid = str(::getpid(), "\n");
+    if (::ftruncate(lock_fd_, 0) == 0)
+      (void)!::write(lock_fd_, pid.data(), pid.size());  // for messages alone
+    return;
+  }
+  const int error = errno;
+  char pid[16] = {};
+  (void)!::read(lock_fd_, pid, sizeof pid - 1);
+  ::close(lock_fd_);
+  lock_fd_ = -1;
+  if (error != EWOULDBLOCK) throw io::unwritable(file, "lock", error);
+  const auto holder = number_in(std::string_view(pid).substr(0, std::string_view(pid).find('\n')));
+  throw ConfigError(str("the checkpoint directory ", path_, " is in use"),
+                    holder ? str("process ", *holder, " holds its lock") : "another process holds its lock",
+                    "wait for it to end, or choose another directory");
+}
+
+// The lock is held, so whatever has a temporary name belongs to a process that died; its pid is checked all
+// the same, because a lock need not hold across machines.
+void CheckpointDir::sweep_orphans() {
+  for (const std::string& name : io::list_directory(path_)) {
+    const auto entry = parse_name(name);
+    if (!entry || !entry->pid) continue;
+    if (*entry->pid == ::getpid() || !io::process_is_alive(*entry->pid))
+      remove_checkpoint(path_ + "/" + name);
+  }
+}
+
+std::string CheckpointDir::path_of(std::int64_t step) const { return path_ + "/" + name_of(step); }
+
+std::vector<std::int64_t> CheckpointDir::steps() const {
+  std::vector<std::int64_t> steps;
+  for (const std::string& name : io::list_directory(path_)) {
+    const auto entry = parse_name(name);
+    if (entry && !entry->pid && io::is_directory(path_ + "/" + name)) steps.push_back(entry->step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+void CheckpointDir::save(const CheckpointData& data) {
+  if (data.step < 0)
+    throw ConfigError(str("cannot save step ", data.step), "it is below zero", "count from 0");
+  const std::string temporary = str(path_of(data.step), ".tmp-", ::getpid());
+  remove_checkpoint(temporary);
+  io::make_directories(temporary);
+  try {
+    io::write_safetensors(temporary + "/model.safetensors", data.model, data.model_metadata);
+    io::write_safetensors(temporary + "/optim.safetensors", data.optim);
+    io::write_file(temporary + "/state.json", data.state_json);
+    write_manifest(temporary, data.step);
+    publish(temporary, data.step);
+  } catch (...) {
+    remove_checkpoint(temporary);
+    throw;
+  }
+  std::erase(damaged_, data.step);
+  remove_old(data.step);
+}
+
+// Gives a complete directory its name. One that has it already, of the same step, changes places with it: at
+// no moment is there none.
+void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
+  const std::string target = path_of(step);
+  if (!io::is_directory(target)) {
+    if (::rename(temporary.c_str(), target.c_str()) != 0) throw io::unwritable(target, "rename", errno);
+  } else if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
+    remove_checkpoint(temporary);  // now the older one
+  } else {
+    // A file system that cannot exchange (NFS). Process 0 is nobody's: a kill here leaves an orphan to sweep.
+    const std::string older = target + ".tmp-0";
+    if (::rename(target.c_str(), older.c_str()) != 0 || ::rename(temporary.c_str(), target.c_str()) != 0)
+      throw io::unwritable(target, "rename", errno);
+    remove_checkpoint(older);
+  }
+  io::sync_directory(path_);
+}
+
+// Later steps than `newest` are of another run, or damaged: only the damaged go.
+void CheckpointDir::remove_old(std::int64_t newest) {
+  std::vector<std::int64_t> whole, old = damaged_;
+  for (const std::int64_t step : steps())
+    if (step <= newest && std::find(damaged_.begin(), damaged_.end(), step) == damaged_.end())
+      whole.push_back(step);
+  if (whole.size() > static_cast<std::size_t>(keep_))
+    old.insert(old.end(), whole.begin(), whole.end() - keep_);
+  damaged_.clear();
+  for (const std::int64_t step : old) {
+    // Renamed first: a half-removed checkpoint must not look like a damaged one.
+    const std::string temporary = str(path_of(step), ".tmp-", ::getpid());
+    if (::rename(path_of(step).c_str(), temporary.c_str()) == 0) remove_checkpoint(temporary);
+  }
+}
+
+std::optional<CheckpointData> CheckpointDir::load_newest(std::vector<std::string>* warnings) {
+  std::vector<std::int64_t> candidates = steps();
+  std::reverse(candidates.begin(), candidates.end());
+  std::optional<IoError> first;
+  for (const std::int64_t step : candidates) {
+    try {
+      return read_checkpoint(path_of(step));
+    } catch (const NewerVersion&) {
+      throw;  // it is whole; falling back would lose it
+    } catch (const IoError& error) {
+      if (!first) first = error;
+      if (error.kind() == IoError::Kind::corrupt) damaged_.push_back(step);
+      if (warnings != nullptr)
+        warnings->push_back(
+            str(path_of(step), " was passed over: ", error.summary(), " (", error.why(), ")"));
+    }
+  }
+  if (!first) return std::nullopt;
+  throw IoError(IoError::Kind::corrupt, first->summary(),
+                str(first->why(), "; none of the ", candidates.size(), " checkpoints there is whole"),
+                "restore the directory from a backup, or start afresh in another one");
+}
+
+}  // namespace veldt::train

@@ -1,0 +1,136 @@
+#include "veldt/train/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include "veldt/io/digest.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/file.h"
+#include "veldt/train/checkpoint.h"
+
+namespace veldt::train {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "veldt-checkpoint";
+constexpr const char* kFix = "resume from an older checkpoint, or restore this one from a backup";
+
+IoError corrupt(const std::string& file, const std::string& why) {
+  return {IoError::Kind::corrupt, file + " is damaged", why, kFix};
+}
+
+// The digest of a manifest without its own digest. This way of taking it stays for ever, so that a newer
+// manifest can be told from a damaged one.
+std::string self_digest(json manifest) {
+  manifest.erase("xxh3");
+  const std::string text = manifest.dump();
+  return io::digest_of(text.data(), text.size());
+}
+
+struct Manifest {
+  std::int64_t step = 0;
+  int version = 0;
+  std::map<std::string, io::FileDigest> files;
+};
+
+// Fills `manifest`; throws json::exception for a missing or mistyped entry.
+void extract(const json& text, Manifest& manifest) {
+  manifest.step = text.at("step").get<std::int64_t>();
+  for (const auto& [name, digest] : text.at("files").items())
+    manifest.files[name] = {digest.at("bytes").get<std::uint64_t>(), digest.at("xxh3").get<std::string>()};
+}
+
+Manifest read_manifest(const std::string& directory) {
+  const std::string path = str(directory, "/", kManifestFile);
+  std::string bytes;
+  try {
+    bytes = io::read_file(path, 1 << 20);
+  } catch (const IoError& error) {
+    throw corrupt(path, error.why());
+  }
+  const json text = json::parse(bytes, nullptr, false);
+  if (!text.is_object() || text.value("format", json()) != kFormat ||
+      text.value("xxh3", json()) != self_digest(text))
+    throw corrupt(path, "it is not as it was written");
+  Manifest manifest;
+  try {
+    manifest.version = text.at("version").get<int>();
+    if (manifest.version > kCheckpointVersion)
+      throw NewerVersion(
+          IoError::Kind::corrupt, str(directory, " is a checkpoint of version ", manifest.version),
+          str("this Veldt reads versions up to ", kCheckpointVersion), "use the Veldt that wrote it");
+    extract(text, manifest);
+  } catch (const json::exception& error) {
+    throw corrupt(path, error.what());
+  }
+  return manifest;
+}
+
+// The reason why a safetensors file with a wrong digest differs: the tensor whose bytes have changed, if it
+// can be found out.
+std::string find_damage(const std::string& path) {
+  try {
+    io::read_safetensors(path);
+  } catch (const IoError& error) {
+    return error.summary();
+  } catch (const Error&) {
+  }
+  return "its XXH3 is not the one in the manifest";
+}
+
+void verify_file(const std::string& path, const io::FileDigest& expected) {
+  io::FileDigest found;
+  try {
+    found = io::digest_file(path);
+  } catch (const IoError& error) {
+    throw corrupt(path, error.why());
+  }
+  if (found.bytes != expected.bytes)
+    throw corrupt(path, str("it has ", found.bytes, " bytes and had ", expected.bytes));
+  if (found.xxh3 != expected.xxh3)
+    throw corrupt(
+        path, path.ends_with(".safetensors") ? find_damage(path) : "its XXH3 is not the one in the manifest");
+}
+
+}  // namespace
+
+void write_manifest(const std::string& directory, std::int64_t step) {
+  json manifest = {{"format", kFormat}, {"version", kCheckpointVersion}, {"step", step}};
+  for (const char* file : kCheckpointFiles) {
+    const io::FileDigest digest = io::digest_file(str(directory, "/", file));
+    manifest["files"][file] = {{"bytes", digest.bytes}, {"xxh3", digest.xxh3}};
+  }
+  manifest["xxh3"] = self_digest(manifest);
+  io::write_file(str(directory, "/", kManifestFile), manifest.dump(2) + "\n");
+}
+
+CheckpointInfo verify_checkpoint(const std::string& path) {
+  if (!io::is_directory(path))
+    throw IoError(IoError::Kind::missing, "there is no checkpoint at " + path, "it is no directory",
+                  "give the path of a directory named ckpt-<step>");
+  const Manifest manifest = read_manifest(path);
+  CheckpointInfo info{.path = path, .step = manifest.step, .version = manifest.version, .files = {}};
+  for (const char* file : kCheckpointFiles) {
+    const auto expected = manifest.files.find(file);
+    if (expected == manifest.files.end()) throw corrupt(path, str("its manifest does not list ", file));
+    verify_file(str(path, "/", file), expected->second);
+    info.files[file] = expected->second.bytes;
+  }
+  return info;
+}
+
+CheckpointData read_checkpoint(const std::string& path) {
+  const CheckpointInfo info = verify_checkpoint(path);
+  CheckpointData data;
+  data.step = info.step;
+  io::SafeTensors model = io::read_safetensors(path + "/model.safetensors");
+  data.model = std::move(model.tensors);
+  data.model_metadata = std::move(model.metadata);
+  data.optim = io::read_safetensors(path + "/optim.safetensors").tensors;
+  data.state_json = io::read_file(path + "/state.json");
+  return data;
+}
+
+}  // namespace veldt::train
