@@ -1,0 +1,45 @@
+// Initialisers: they fill a leaf from a stream of random numbers. The same Rng state gives the same values.
+#pragma once
+
+#include <cstdint>
+
+#include "veldt/core/rng.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::nn {
+
+// The stream that layers draw from when they are given no other; seed 0 at the start. For one thread at a time.
+Rng& default_rng();
+// Starts default_rng() anew. Call it before building a model that is to come out the same in every run.
+void seed(std::uint64_t value);
+
+namespace init {
+
+// The number of inputs and outputs of a weight [out, in, ..]; sizes beyond the second multiply both.
+struct Fans {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+};
+// Throws ShapeError below two dimensions.
+Fans fans_of(const Tensor& weight);
+
+void constant(Tensor leaf, double value);
+void uniform(Tensor leaf, double low, double high, Rng& rng = default_rng());
+void normal(Tensor leaf, double mean, double deviation, Rng& rng = default_rng());
+
+// U(-b, b), b = gain sqrt(6 / (in + out)); N(0, gain^2 2 / (in + out)). Glorot & Bengio 2010.
+void xavier_uniform(Tensor weight, Rng& rng = default_rng(), double gain = 1);
+void xavier_normal(Tensor weight, Rng& rng = default_rng(), double gain = 1);
+
+// U(-b, b), b = sqrt(6 / ((1 + slope^2) in)); N(0, 2 / ((1 + slope^2) in)). He et al. 2015; slope is that of a leaky
+// ReLU below zero.
+void kaiming_uniform(Tensor weight, Rng& rng = default_rng(), double slope = 0);
+void kaiming_normal(Tensor weight, Rng& rng = default_rng(), double slope = 0);
+
+// SIREN, Sitzmann et al. 2020: the first weight U(-1 / in, 1 / in); the others, the linear head included,
+// U(-b, b), b = sqrt(6 / in) / omega; biases U(-1 / sqrt(in), 1 / sqrt(in)), which is what Linear gives them.
+void siren_first(Tensor weight, Rng& rng = default_rng());
+void siren_hidden(Tensor weight, double omega, Rng& rng = default_rng());
+
+}  // namespace init
+}  // namespace veldt::nn

@@ -1,0 +1,28 @@
+#include "veldt/nn/linear.h"
+
+#include <cmath>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/matmul.h"
+
+namespace veldt::nn {
+
+Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, Rng& rng) {
+  if (in < 1 || out < 1)
+    throw ConfigError(str("cannot build Linear(", in, ", ", out, ")"), "a layer has one input and one output or more",
+                      "give positive sizes");
+  weight_ = parameter(empty({out, in}, options.dtype, options.device));
+  init::kaiming_uniform(weight_, rng, std::sqrt(5.0));
+  if (!options.bias) return;
+  bias_ = parameter(empty({out}, options.dtype, options.device));
+  const double bound = 1 / std::sqrt(static_cast<double>(in));
+  init::uniform(bias_, -bound, bound, rng);
+}
+
+Tensor Linear::forward(const Tensor& x) const { return linear(x, weight_, bias_); }
+
+std::string Linear::title() const {
+  return str("Linear(", weight_.size(1), ", ", weight_.size(0), bias_.defined() ? ")" : ", no bias)");
+}
+
+}  // namespace veldt::nn

@@ -1,0 +1,34 @@
+// The fully connected layer.
+#pragma once
+
+#include "veldt/nn/init.h"
+#include "veldt/nn/module.h"
+
+namespace veldt::nn {
+
+struct LinearOptions {
+  bool bias = true;
+  DType dtype = DType::f32;
+  Device device = {};
+};
+
+// y = x W^T + b:  x [.., in] -> [.., out]; "weight" [out, in], "bias" [out]. Both start as torch.nn.Linear has them,
+// U(-1 / sqrt(in), 1 / sqrt(in)), the weight drawn first.
+class Linear : public Module {
+ public:
+  // Throws ConfigError for a size below 1.
+  Linear(std::int64_t in, std::int64_t out, LinearOptions options = {}, Rng& rng = default_rng());
+  Linear(std::int64_t in, std::int64_t out, Rng& rng) : Linear(in, out, {}, rng) {}
+
+  Tensor forward(const Tensor& x) const override;
+  void fields(Fields& f) override { f("weight", weight_)("bias", bias_); }
+  std::string title() const override;
+
+  const Tensor& weight() const { return weight_; }
+  const Tensor& bias() const { return bias_; }  // undefined without one
+
+ private:
+  Tensor weight_, bias_;
+};
+
+}  // namespace veldt::nn

@@ -1,0 +1,246 @@
+#include "veldt/nn/module.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+#include <typeinfo>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/tensor/impl.h"
+
+namespace veldt::nn {
+namespace {
+
+bool is_parameter(const Tensor& t) { return t.impl()->role != LeafRole::plain || t.requires_grad(); }
+
+// Calls a function for each tensor, or each module, of the tree.
+class Walk : public Fields {
+ public:
+  using TensorFn = std::function<void(const std::string& path, Tensor&)>;
+  using ModuleFn = std::function<void(const std::string& path, int depth, Module&)>;
+  explicit Walk(TensorFn tensor, ModuleFn module = {}) : tensor_(std::move(tensor)), module_(std::move(module)) {}
+
+ protected:
+  void on_tensor(const std::string& path, Tensor& t) override {
+    if (tensor_) tensor_(path, t);
+  }
+  void on_module(const std::string& path, int depth, Module& m) override {
+    if (module_) module_(path, depth, m);
+  }
+
+ private:
+  TensorFn tensor_;
+  ModuleFn module_;
+};
+
+std::string join(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+// Pairs the module's tensors with those of `state`; what does not fit goes into the report.
+std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state, LoadReport& report) {
+  std::map<std::string, Tensor> given(state.begin(), state.end());
+  std::vector<std::pair<Tensor, Tensor>> pairs;
+  for (const auto& [name, tensor] : own) {
+    const auto found = given.find(name);
+    if (found == given.end() || !found->second.defined()) {
+      report.missing.push_back(name);
+    } else if (found->second.shape() != tensor.shape()) {
+      report.mismatched.push_back(
+          str(name, ": ", tensor.shape(), " in the module, ", found->second.shape(), " in the state"));
+    } else {
+      pairs.emplace_back(tensor, found->second);
+    }
+    if (found != given.end()) given.erase(found);
+  }
+  for (const auto& [name, tensor] : state)
+    if (given.contains(name)) report.unexpected.push_back(name);
+  return pairs;
+}
+
+[[noreturn]] void refuse(const LoadReport& report) {
+  std::string why;
+  const auto part = [&](const char* kind, const std::vector<std::string>& names) {
+    if (!names.empty()) why += str(why.empty() ? "" : "; ", kind, " ", join(names));
+  };
+  part("missing:", report.missing);
+  part("unexpected:", report.unexpected);
+  part("of another shape:", report.mismatched);
+  throw Error(str("the state does not fit the module: ", report.missing.size(), " tensors missing, ",
+                  report.unexpected.size(), " unexpected, ", report.mismatched.size(), " of another shape"),
+              why, "build the module with the options it was saved with, or load with strict = false");
+}
+
+}  // namespace
+
+std::size_t Fields::enter(std::string_view name) {
+  const std::size_t outer = path_.size();
+  if (outer > 0) path_ += '.';
+  path_ += name;
+  return outer;
+}
+
+Fields& Fields::operator()(std::string_view name, Tensor& tensor) {
+  if (!tensor.defined()) return *this;
+  const std::size_t outer = enter(name);
+  on_tensor(path_, tensor);
+  path_.resize(outer);
+  return *this;
+}
+
+Fields& Fields::operator()(std::string_view name, Module& module) {
+  const std::size_t outer = enter(name);
+  ++depth_;
+  on_module(path_, depth_, module);
+  module.fields(*this);
+  --depth_;
+  path_.resize(outer);
+  return *this;
+}
+
+void Fields::on_module(const std::string&, int, Module&) {}
+
+Tensor Module::forward(const Tensor&) const {
+  throw Error(str(title(), " has no forward() of one tensor"), "the module does not override it",
+              "override forward(), or call the module's own function");
+}
+
+void Module::fields(Fields&) {}
+
+std::string Module::title() const {
+  int status = 0;
+  char* name = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
+  const std::string full = status == 0 ? name : typeid(*this).name();
+  std::free(name);
+  const std::size_t scope = full.rfind("::");
+  return scope == std::string::npos ? full : full.substr(scope + 2);
+}
+
+// fields() hands out references, so it is not const; the visitors of const functions only read.
+void Module::visit(Fields& visitor) const { const_cast<Module*>(this)->fields(visitor); }
+
+NamedTensors Module::named_parameters() const {
+  NamedTensors out;
+  std::set<const TensorImpl*> seen;
+  Walk walk([&](const std::string& path, Tensor& t) {
+    if (!is_parameter(t) || !seen.insert(t.impl()).second) return;
+    if (t.impl()->role == LeafRole::plain) mark_parameter(t);
+    mark_listed(t);
+    out.emplace_back(path, t);
+  });
+  visit(walk);
+  return out;
+}
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> out;
+  for (auto& [name, tensor] : named_parameters()) out.push_back(std::move(tensor));
+  return out;
+}
+
+NamedTensors Module::named_buffers() const {
+  NamedTensors out;
+  Walk walk([&](const std::string& path, Tensor& t) {
+    if (!is_parameter(t)) out.emplace_back(path, t);
+  });
+  visit(walk);
+  return out;
+}
+
+std::int64_t Module::parameter_count() const {
+  std::int64_t count = 0;
+  std::set<const TensorImpl*> seen;
+  Walk walk([&](const std::string&, Tensor& t) {
+    if (is_parameter(t) && seen.insert(t.impl()).second) count += t.numel();
+  });
+  visit(walk);
+  return count;
+}
+
+NamedTensors Module::state() const {
+  NamedTensors out;
+  std::set<std::string> names;
+  Walk walk([&](const std::string& path, Tensor& t) {
+    if (!names.insert(path).second)
+      throw Error(str(title(), " has two tensors named ", path), "a fields() gives the same name twice",
+                  "give each member a name of its own");
+    out.emplace_back(path, t.detach());
+  });
+  visit(walk);
+  return out;
+}
+
+LoadReport Module::load_state(const NamedTensors& state, bool strict) {
+  LoadReport report;
+  auto pairs = match(this->state(), state, report);
+  if (strict && !report.complete()) refuse(report);
+  for (auto& [own, given] : pairs) own.assign(given);
+  return report;
+}
+
+Module& Module::to(DType dtype) {
+  Walk walk([&](const std::string&, Tensor& t) {
+    if (!is_float(t.dtype()) || t.dtype() == dtype) return;
+    replace_values(t, veldt::to(t.detach(), dtype));
+    t.set_grad({});
+  });
+  visit(walk);
+  return *this;
+}
+
+Module& Module::to(Device device) {
+  Walk walk([&](const std::string&, Tensor& t) {
+    if (t.device() == device) return;
+    replace_values(t, veldt::to(t.detach(), device));
+    t.set_grad({});
+  });
+  visit(walk);
+  return *this;
+}
+
+Module& Module::requires_grad(bool on) {
+  Walk walk([&](const std::string&, Tensor& t) {
+    if (!is_parameter(t)) return;
+    if (t.impl()->role == LeafRole::plain) mark_parameter(t);  // so that a frozen one is still known as a parameter
+    t.set_requires_grad(on);
+  });
+  visit(walk);
+  return *this;
+}
+
+Module& Module::train(bool on) {
+  training_ = on;
+  Walk walk({}, [on](const std::string&, int, Module& m) { m.training_ = on; });
+  visit(walk);
+  return *this;
+}
+
+std::string Module::description() const {
+  std::string out = title() + "\n";
+  std::vector<std::string> parents{""};  // the path of the module at each depth
+  Walk walk({}, [&](const std::string& path, int depth, Module& m) {
+    parents.resize(static_cast<std::size_t>(depth));
+    const std::string& parent = parents.back();
+    const std::string name = parent.empty() ? path : path.substr(parent.size() + 1);
+    out += std::string(2 * static_cast<std::size_t>(depth), ' ') + name + ": " + m.title() + "\n";
+    parents.push_back(path);
+  });
+  visit(walk);
+  return out + str(parameter_count(), " parameters\n");
+}
+
+Tensor parameter(const Tensor& initial) {
+  Tensor leaf = initial.detach();
+  leaf.set_requires_grad();
+  mark_parameter(leaf);
+  return leaf;
+}
+
+}  // namespace veldt::nn

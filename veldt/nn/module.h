@@ -1,0 +1,135 @@
+// Modules: what has parameters. A module lists its members once, in fields(); names, saving, moving, freezing,
+// train/eval and printing all follow from that list.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::nn {
+
+class Module;
+
+// Names and handles, in the order of listing: "layers.0.weight", ...
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+// What fields() calls for each member: f("body", body_)("head", head_). Members of members are joined by dots,
+// and elements of a vector are numbered, as torch.nn names them. Undefined tensors, empty optionals and null
+// pointers are passed over.
+class Fields {
+ public:
+  virtual ~Fields() = default;
+
+  // A parameter if it was made by nn::parameter() or requires a gradient, else a buffer.
+  Fields& operator()(std::string_view name, Tensor& tensor);
+  Fields& operator()(std::string_view name, Module& module);
+
+  template <class T>
+  Fields& operator()(std::string_view name, std::vector<T>& list) {
+    const std::size_t outer = enter(name);
+    for (std::size_t i = 0; i < list.size(); ++i) (*this)(std::to_string(i), list[i]);
+    path_.resize(outer);
+    return *this;
+  }
+  template <class T>
+  Fields& operator()(std::string_view name, std::optional<T>& member) {
+    return member ? (*this)(name, *member) : *this;
+  }
+  template <class T>
+  Fields& operator()(std::string_view name, std::unique_ptr<T>& member) {
+    return member ? (*this)(name, *member) : *this;
+  }
+  template <class T>
+  Fields& operator()(std::string_view name, std::shared_ptr<T>& member) {
+    return member ? (*this)(name, *member) : *this;
+  }
+
+ protected:
+  // `path` counts from the module at which the walk began.
+  virtual void on_tensor(const std::string& path, Tensor& tensor) = 0;
+  virtual void on_module(const std::string& path, int depth, Module& module);
+
+ private:
+  std::size_t enter(std::string_view name);  // returns the length to cut path_ back to
+
+  std::string path_;
+  int depth_ = 0;
+};
+
+// What load_state() found; all three empty when everything fitted.
+struct LoadReport {
+  std::vector<std::string> missing;     // in the module, not in the file
+  std::vector<std::string> unexpected;  // in the file, not in the module
+  std::vector<std::string> mismatched;  // "head.weight: [10, 64] in the module, [10, 32] in the state"
+  bool complete() const { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+// The base of all layers and models. Tensors are handles, so a copy of a module shares its parameters.
+class Module {
+ public:
+  virtual ~Module() = default;
+
+  // The output for x. Throws Error unless the module overrides it; one that takes other arguments declares a
+  // function of its own.
+  virtual Tensor forward(const Tensor& x) const;
+  Tensor operator()(const Tensor& x) const { return forward(x); }
+
+  // Lists the members that are tensors or modules.
+  virtual void fields(Fields& f);
+  // The module's kind and options in one line: "Linear(2, 8)".
+  virtual std::string title() const;
+
+  // The parameters, each one once under its first name. Lists them for good: a later backward() throws Error if a
+  // loss also depends on a parameter that is in no list.
+  NamedTensors named_parameters() const;
+  std::vector<Tensor> parameters() const;
+  // The tensors of fields() that are not trained.
+  NamedTensors named_buffers() const;
+  // The number of trained and frozen numbers.
+  std::int64_t parameter_count() const;
+
+  // Parameters and buffers, sharing memory with the module: torch's state_dict().
+  NamedTensors state() const;
+  // Copies values in by name, converting dtypes; either all or none of them. Throws Error that lists all that does
+  // not fit. Not strict: copies those that fit and reports the rest.
+  LoadReport load_state(const NamedTensors& state, bool strict = true);
+
+  // Converts all floating point members, or moves all members; forgets gradients. Do it before building an optimizer.
+  Module& to(DType dtype);
+  Module& to(Device device);
+  // Whether backward() computes gradients for the parameters.
+  Module& requires_grad(bool on);
+  Module& freeze() { return requires_grad(false); }
+
+  // Training or evaluation, for modules that behave differently in the two.
+  Module& train(bool on = true);
+  Module& eval() { return train(false); }
+  bool training() const { return training_; }
+
+  // The tree of modules, one a line, and the number of parameters.
+  std::string description() const;
+
+ protected:
+  Module() = default;
+  Module(const Module&) = default;
+  Module(Module&&) = default;
+  Module& operator=(const Module&) = default;
+  Module& operator=(Module&&) = default;
+
+ private:
+  void visit(Fields& visitor) const;
+
+  bool training_ = true;
+};
+
+// Makes a leaf that a module trains: it requires a gradient, and backward() misses it if no fields() names it.
+// `initial` may be any tensor of a float dtype; its memory is shared.
+Tensor parameter(const Tensor& initial);
+
+}  // namespace veldt::nn
