@@ -33,7 +33,9 @@ Fans fans_of(const Tensor& weight) {
   return {weight.size(1) * field, weight.size(0) * field};
 }
 
-void constant(Tensor leaf, double value) { leaf.assign(full(leaf.shape(), value, leaf.dtype(), leaf.device())); }
+void constant(Tensor leaf, double value) {
+  leaf.assign(full(leaf.shape(), value, leaf.dtype(), leaf.device()));
+}
 
 void uniform(Tensor leaf, double low, double high, Rng& rng) {
   leaf.assign(rand(leaf.shape(), rng, low, high, drawn_for(leaf), leaf.device()));
@@ -61,7 +63,9 @@ void kaiming_normal(Tensor weight, Rng& rng, double slope) {
   normal(weight, 0, std::sqrt(2.0 / ((1 + slope * slope) * static_cast<double>(fans_of(weight).in))), rng);
 }
 
-void siren_first(Tensor weight, Rng& rng) { symmetric(weight, 1.0 / static_cast<double>(fans_of(weight).in), rng); }
+void siren_first(Tensor weight, Rng& rng) {
+  symmetric(weight, 1.0 / static_cast<double>(fans_of(weight).in), rng);
+}
 
 void siren_hidden(Tensor weight, double omega, Rng& rng) {
   if (!(omega > 0))

@@ -8,7 +8,8 @@
 
 namespace veldt::nn {
 
-// The stream that layers draw from when they are given no other; seed 0 at the start. For one thread at a time.
+// The stream that layers draw from when they are given no other; seed 0 at the start. For one thread at a
+// time.
 Rng& default_rng();
 // Starts default_rng() anew. Call it before building a model that is to come out the same in every run.
 void seed(std::uint64_t value);
@@ -31,8 +32,8 @@ void normal(Tensor leaf, double mean, double deviation, Rng& rng = default_rng()
 void xavier_uniform(Tensor weight, Rng& rng = default_rng(), double gain = 1);
 void xavier_normal(Tensor weight, Rng& rng = default_rng(), double gain = 1);
 
-// U(-b, b), b = sqrt(6 / ((1 + slope^2) in)); N(0, 2 / ((1 + slope^2) in)). He et al. 2015; slope is that of a leaky
-// ReLU below zero.
+// U(-b, b), b = sqrt(6 / ((1 + slope^2) in)); N(0, 2 / ((1 + slope^2) in)). He et al. 2015; slope is that of
+// a leaky ReLU below zero.
 void kaiming_uniform(Tensor weight, Rng& rng = default_rng(), double slope = 0);
 void kaiming_normal(Tensor weight, Rng& rng = default_rng(), double slope = 0);
 

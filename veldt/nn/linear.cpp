@@ -9,8 +9,8 @@ namespace veldt::nn {
 
 Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, Rng& rng) {
   if (in < 1 || out < 1)
-    throw ConfigError(str("cannot build Linear(", in, ", ", out, ")"), "a layer has one input and one output or more",
-                      "give positive sizes");
+    throw ConfigError(str("cannot build Linear(", in, ", ", out, ")"),
+                      "a layer has one input and one output or more", "give positive sizes");
   weight_ = parameter(empty({out, in}, options.dtype, options.device));
   init::kaiming_uniform(weight_, rng, std::sqrt(5.0));
   if (!options.bias) return;

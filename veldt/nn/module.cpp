@@ -23,7 +23,8 @@ class Walk : public Fields {
  public:
   using TensorFn = std::function<void(const std::string& path, Tensor&)>;
   using ModuleFn = std::function<void(const std::string& path, int depth, Module&)>;
-  explicit Walk(TensorFn tensor, ModuleFn module = {}) : tensor_(std::move(tensor)), module_(std::move(module)) {}
+  explicit Walk(TensorFn tensor, ModuleFn module = {})
+      : tensor_(std::move(tensor)), module_(std::move(module)) {}
 
  protected:
   void on_tensor(const std::string& path, Tensor& t) override {
@@ -45,7 +46,8 @@ std::string join(const std::vector<std::string>& names) {
 }
 
 // Pairs the module's tensors with those of `state`; what does not fit goes into the report.
-std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state, LoadReport& report) {
+std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state,
+                                             LoadReport& report) {
   std::map<std::string, Tensor> given(state.begin(), state.end());
   std::vector<std::pair<Tensor, Tensor>> pairs;
   for (const auto& [name, tensor] : own) {
@@ -208,7 +210,8 @@ Module& Module::to(Device device) {
 Module& Module::requires_grad(bool on) {
   Walk walk([&](const std::string&, Tensor& t) {
     if (!is_parameter(t)) return;
-    if (t.impl()->role == LeafRole::plain) mark_parameter(t);  // so that a frozen one is still known as a parameter
+    if (t.impl()->role == LeafRole::plain)
+      mark_parameter(t);  // so that a frozen one is still known as a parameter
     t.set_requires_grad(on);
   });
   visit(walk);

@@ -1,5 +1,5 @@
-// Modules: what has parameters. A module lists its members once, in fields(); names, saving, moving, freezing,
-// train/eval and printing all follow from that list.
+// Modules: what has parameters. A module lists its members once, in fields(); names, saving, moving,
+// freezing, train/eval and printing all follow from that list.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class Module;
 // Names and handles, in the order of listing: "layers.0.weight", ...
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// What fields() calls for each member: f("body", body_)("head", head_). Members of members are joined by dots,
-// and elements of a vector are numbered, as torch.nn names them. Undefined tensors, empty optionals and null
-// pointers are passed over.
+// What fields() calls for each member: f("body", body_)("head", head_). Members of members are joined by
+// dots, and elements of a vector are numbered, as torch.nn names them. Undefined tensors, empty optionals and
+// null pointers are passed over.
 class Fields {
  public:
   virtual ~Fields() = default;
@@ -30,23 +30,19 @@ class Fields {
   Fields& operator()(std::string_view name, Tensor& tensor);
   Fields& operator()(std::string_view name, Module& module);
 
-  template <class T>
-  Fields& operator()(std::string_view name, std::vector<T>& list) {
+  template <class T> Fields& operator()(std::string_view name, std::vector<T>& list) {
     const std::size_t outer = enter(name);
     for (std::size_t i = 0; i < list.size(); ++i) (*this)(std::to_string(i), list[i]);
     path_.resize(outer);
     return *this;
   }
-  template <class T>
-  Fields& operator()(std::string_view name, std::optional<T>& member) {
+  template <class T> Fields& operator()(std::string_view name, std::optional<T>& member) {
     return member ? (*this)(name, *member) : *this;
   }
-  template <class T>
-  Fields& operator()(std::string_view name, std::unique_ptr<T>& member) {
+  template <class T> Fields& operator()(std::string_view name, std::unique_ptr<T>& member) {
     return member ? (*this)(name, *member) : *this;
   }
-  template <class T>
-  Fields& operator()(std::string_view name, std::shared_ptr<T>& member) {
+  template <class T> Fields& operator()(std::string_view name, std::shared_ptr<T>& member) {
     return member ? (*this)(name, *member) : *this;
   }
 
@@ -85,8 +81,8 @@ class Module {
   // The module's kind and options in one line: "Linear(2, 8)".
   virtual std::string title() const;
 
-  // The parameters, each one once under its first name. Lists them for good: a later backward() throws Error if a
-  // loss also depends on a parameter that is in no list.
+  // The parameters, each one once under its first name. Lists them for good: a later backward() throws Error
+  // if a loss also depends on a parameter that is in no list.
   NamedTensors named_parameters() const;
   std::vector<Tensor> parameters() const;
   // The tensors of fields() that are not trained.
@@ -96,11 +92,12 @@ class Module {
 
   // Parameters and buffers, sharing memory with the module: torch's state_dict().
   NamedTensors state() const;
-  // Copies values in by name, converting dtypes; either all or none of them. Throws Error that lists all that does
-  // not fit. Not strict: copies those that fit and reports the rest.
+  // Copies values in by name, converting dtypes; either all or none of them. Throws Error that lists all that
+  // does not fit. Not strict: copies those that fit and reports the rest.
   LoadReport load_state(const NamedTensors& state, bool strict = true);
 
-  // Converts all floating point members, or moves all members; forgets gradients. Do it before building an optimizer.
+  // Converts all floating point members, or moves all members; forgets gradients. Do it before building an
+  // optimizer.
   Module& to(DType dtype);
   Module& to(Device device);
   // Whether backward() computes gradients for the parameters.
@@ -128,8 +125,8 @@ class Module {
   bool training_ = true;
 };
 
-// Makes a leaf that a module trains: it requires a gradient, and backward() misses it if no fields() names it.
-// `initial` may be any tensor of a float dtype; its memory is shared.
+// Makes a leaf that a module trains: it requires a gradient, and backward() misses it if no fields() names
+// it. `initial` may be any tensor of a float dtype; its memory is shared.
 Tensor parameter(const Tensor& initial);
 
 }  // namespace veldt::nn

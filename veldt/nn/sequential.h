@@ -9,30 +9,29 @@
 namespace veldt::nn {
 
 // Feeds each layer's output to the next; names are "0.weight", "2.bias". Without layers it returns its input.
-// Layers that draw from default_rng() are made before they get here: in parentheses the compiler chooses the order
-// of `Sequential model(Linear(2, 8), Linear(8, 1))`; braces, or add(), draw from the first layer to the last.
+// Layers that draw from default_rng() are made before they get here: in parentheses the compiler chooses the
+// order of `Sequential model(Linear(2, 8), Linear(8, 1))`; braces, or add(), draw from the first layer to the
+// last.
 class Sequential : public Module {
  public:
   Sequential() = default;
   // Keeps copies of the layers, which share parameters with those given.
   template <class First, class... Rest>
-    requires std::derived_from<std::decay_t<First>, Module> &&
-             (sizeof...(Rest) > 0 || !std::same_as<std::decay_t<First>, Sequential>)
-  explicit Sequential(First&& first, Rest&&... rest) {
+  requires std::derived_from<std::decay_t<First>, Module> &&
+      (sizeof...(Rest) > 0 ||
+       !std::same_as<std::decay_t<First>, Sequential>)explicit Sequential(First&& first, Rest&&... rest) {
     add(std::forward<First>(first));
     (add(std::forward<Rest>(rest)), ...);
   }
 
   // Appends a layer, for building in a loop.
   template <class Layer>
-    requires std::derived_from<std::decay_t<Layer>, Module>
-  Sequential& add(Layer&& layer) {
+  requires std::derived_from<std::decay_t<Layer>, Module> Sequential& add(Layer&& layer) {
     return add(std::make_shared<std::decay_t<Layer>>(std::forward<Layer>(layer)));
   }
   // Throws Error for a null pointer.
   template <class Layer>
-    requires std::derived_from<Layer, Module>
-  Sequential& add(std::shared_ptr<Layer> layer) {
+  requires std::derived_from<Layer, Module> Sequential& add(std::shared_ptr<Layer> layer) {
     append(std::move(layer));
     return *this;
   }

@@ -1,0 +1,115 @@
+#include "veldt/optim/slab.h"
+
+#include <set>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/create.h"
+
+namespace veldt::optim {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;  // bytes: a cache line, and the widest register
+
+void check_one(const std::string& name, const Tensor& t, const Tensor& first) {
+  if (!t.defined())
+    throw ConfigError(str("parameter ", name, " is undefined"), "an optimizer moves the parameters' values",
+                      "give the parameter its first values");
+  if (!t.requires_grad())
+    throw ConfigError(str("parameter ", name, " of shape ", t.shape(), " requires no gradient"),
+                      "backward() would never give it one, and it would stay as it is",
+                      "unfreeze it, or leave it out of the optimizer's list");
+  if (t.dtype() != first.dtype() || t.device() != first.device())
+    throw ConfigError(str("parameter ", name, " is ", t.dtype(), " on ", t.device(), ", the first one ",
+                          first.dtype(), " on ", first.device()),
+                      "the parameters of an optimizer lie in one array",
+                      "convert the model with to(), or use two optimizers");
+  if (t.dtype() != DType::f32 && t.dtype() != DType::f64)
+    throw ConfigError(str("parameter ", name, " is ", t.dtype()), "optimizers work on f32 and f64",
+                      "keep the parameters in f32");
+}
+
+}  // namespace
+
+void Slab::check(const NamedTensors& parameters) const {
+  if (parameters.empty())
+    throw ConfigError("the optimizer was given no parameters", "the list is empty",
+                      "pass model.parameters(), and name every member in fields()");
+  for (const auto& [name, tensor] : parameters) check_one(name, tensor, parameters.front().second);
+}
+
+Slab::Slab(const NamedTensors& parameters) {
+  check(parameters);
+  const Tensor& first = parameters.front().second;
+  const std::int64_t unit = kAlignment / static_cast<std::int64_t>(size_of(first.dtype()));
+  std::set<const TensorImpl*> seen;
+  std::int64_t end = 0;
+  for (const auto& [name, tensor] : parameters) {
+    if (!seen.insert(tensor.impl()).second) continue;
+    parameters_.push_back(tensor);
+    names_.push_back(name);
+    const std::int64_t begin = end;
+    end += (tensor.numel() + unit - 1) / unit * unit;
+    ranges_.push_back({begin, end});
+  }
+  values_ = zeros({end}, first.dtype(), first.device());
+  gradients_ = make_state();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    move_into_slab(parameters_[i], values_, ranges_[i].begin);
+    bring_gradient(i);
+  }
+}
+
+Tensor Slab::make_state() const { return zeros_like(values_); }
+
+Tensor Slab::part(const Tensor& slab, std::size_t i) const {
+  const Shape& shape = parameters_[i].shape();
+  return slab.alias(shape, contiguous_strides(shape), ranges_[i].begin);
+}
+
+View Slab::view(const Tensor& slab, Range range) {
+  View v = slab.view();
+  v.data = static_cast<char*>(v.data) + range.begin * static_cast<std::int64_t>(size_of(v.dtype));
+  v.shape = {range.end - range.begin};
+  return v;
+}
+
+// Makes the parameter's gradient a part of the slab, whatever it is now.
+void Slab::bring_gradient(std::size_t i) {
+  Tensor& p = parameters_[i];
+  const Tensor place = part(gradients_, i), now = p.grad();
+  if (now.defined()) kernels(place).copy(now.view(), place.view(), nullptr);
+  p.set_grad(place);
+  if (!now.defined()) p.zero_grad();
+}
+
+std::vector<Slab::Range> Slab::collect() {
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& p = parameters_[i];
+    const Range range = ranges_[i];
+    if (p.view().data != view(values_, range).data || p.dtype() != values_.dtype())
+      throw Error(str("parameter ", names_[i], " was moved after the optimizer was built"),
+                  "its values no longer lie where the optimizer changes them",
+                  "build the optimizer last, and give a parameter to one optimizer only");
+    const Tensor g = p.grad();
+    const View place = view(gradients_, range);
+    if (!g.defined()) {
+      kernels(gradients_).fill(place, 0, nullptr);
+      continue;
+    }
+    if (g.view().data != place.data) bring_gradient(i);
+    if (!ranges.empty() && ranges.back().end == range.begin)
+      ranges.back().end = range.end;
+    else
+      ranges.push_back(range);
+  }
+  return ranges;
+}
+
+// assign() counts a change of its storage; an empty part costs no copy.
+void Slab::mark_changed() {
+  Tensor nothing = values_.alias({0}, {1}, 0);
+  nothing.assign(nothing);
+}
+
+}  // namespace veldt::optim

@@ -1,0 +1,60 @@
+// The parameters of one optimizer side by side in memory, and their gradients likewise: a step, a gradient
+// norm or an all-reduce is one pass over an array.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::optim {
+
+// Names and handles, in their order.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+class Slab {
+ public:
+  // Elements begin .. end of the slab.
+  struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+
+  // Moves the leaves' values and gradients into two slabs; every handle to them finds them there. Each one
+  // starts at a multiple of 64 bytes, with zeros between. A leaf that is listed twice is kept once. Throws
+  // ConfigError for an empty list, leaves that require no gradient, or dtypes or devices that differ; f32 and
+  // f64 only.
+  explicit Slab(const NamedTensors& parameters);
+
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+  const std::vector<std::string>& names() const { return names_; }
+  // [size]
+  const Tensor& values() const { return values_; }
+  const Tensor& gradients() const { return gradients_; }
+  // Zeros laid out as the parameters are, for an optimizer's state.
+  Tensor make_state() const;
+  // Parameter i's part of values(), gradients() or a state, in the parameter's shape. Shares memory.
+  Tensor part(const Tensor& slab, std::size_t i) const;
+  // How a kernel sees the range.
+  static View view(const Tensor& slab, Range range);
+
+  // Completes gradients(): brings in those that lie elsewhere, and writes zeros for parameters that have
+  // none. Returns the ranges of parameters that have one, neighbours joined. Throws Error if a parameter was
+  // moved away.
+  std::vector<Range> collect();
+  // Lets backward() know that values() were changed in place.
+  void mark_changed();
+
+ private:
+  void check(const NamedTensors& parameters) const;
+  void bring_gradient(std::size_t i);
+
+  std::vector<Tensor> parameters_;
+  std::vector<std::string> names_;
+  std::vector<Range> ranges_;  // padding included
+  Tensor values_, gradients_;
+};
+
+}  // namespace veldt::optim
