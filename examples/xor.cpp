@@ -7,7 +7,8 @@ using namespace veldt;
 
 // What is printed after training: inputs, what the model says, what was asked.
 void print_table(const Tensor& x, const Tensor& prediction, const Tensor& y) {
-  const std::vector<float> in = x.values<float>(), out = prediction.values<float>(), wanted = y.values<float>();
+  const std::vector<float> in = x.values<float>(), out = prediction.values<float>(),
+                           wanted = y.values<float>();
   for (std::size_t row = 0; row < out.size(); ++row)
     std::printf("%.0f xor %.0f = %6.3f  (%.0f)\n", in[2 * row], in[2 * row + 1], out[row], wanted[row]);
 }
