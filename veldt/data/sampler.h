@@ -1,0 +1,42 @@
+// The order in which training sees its data: a pure function of (seed, epoch, position), so that a run resumed in the
+// middle of an epoch continues exactly, and no permutation is stored.
+#pragma once
+
+#include <cstdint>
+
+#include "veldt/core/rng.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::data {
+
+// A shuffle of 0..size-1 by a keyed Feistel network with cycle walking (Black & Rogaway, "Ciphers with arbitrary
+// finite domains", 2002), keyed by Philox. Four rounds make a pseudo-random permutation (Luby & Rackoff 1988). Any
+// element can be asked for alone.
+class Shuffle {
+ public:
+  Shuffle(std::int64_t size, std::uint64_t seed, std::uint64_t epoch);
+  std::int64_t operator()(std::int64_t position) const;
+
+ private:
+  std::int64_t size_;
+  int half_bits_;
+  Philox::Block keys_;  // one a round
+};
+
+// Batches drawn without replacement within an epoch. The last batch of an epoch runs on into the next one, so every
+// batch is full.
+class BatchSampler {
+ public:
+  // Throws ConfigError unless 1 <= batch. A batch larger than the data holds all of it.
+  BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed);
+  std::int64_t batch() const { return batch_; }
+  double epoch_of(std::int64_t step) const;
+  // The indices of batch `step` (counted from 0): i64 [batch]. When the batch holds all data: 0..size-1 in order.
+  Tensor indices(std::int64_t step) const;
+
+ private:
+  std::int64_t size_, batch_;
+  std::uint64_t seed_;
+};
+
+}  // namespace veldt::data

@@ -1,0 +1,44 @@
+// Fitting a picture: from pixels to an ImageField.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "veldt/field/image_field.h"
+#include "veldt/field/plan.h"
+#include "veldt/train/events.h"
+#include "veldt/train/trainer.h"
+
+namespace veldt::field {
+
+// Where and how often a fit keeps checkpoints; see train::RunOptions.
+struct CheckpointOptions {
+  std::string directory;  // empty: none
+  double every = 30;      // seconds
+  int keep = 3;
+  bool resume = false;
+};
+
+// A fit in progress: the field can be looked at (from Events) while it learns.
+class Fitter {
+ public:
+  // `picture`: [height, width, channels] in 0..1, f32.
+  Fitter(const Tensor& picture, const FitPlan& plan);
+  ~Fitter();
+
+  const FitPlan& plan() const;
+  const ImageField& field() const;
+  // Trains to the end of the plan. Throws as train::run does.
+  train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events);
+
+ private:
+  class Job;
+  std::unique_ptr<Job> job_;
+};
+
+// Fits `picture` with the best choices for it. Throws ShapeError or ConfigError as plan_for(), DivergedError when
+// training does not hold.
+//   const ImageField cub = field::fit(io::read_image("cub.png"), {.seconds = 10, .seed = 7});
+ImageField fit(const Tensor& picture, const FitOptions& options = {}, const train::Events& events = {});
+
+}  // namespace veldt::field

@@ -1,0 +1,27 @@
+// The network of a neural field: coordinates in, one number per channel out.
+#pragma once
+
+#include <vector>
+
+#include "veldt/core/rng.h"
+#include "veldt/field/options.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/module.h"
+
+namespace veldt::field {
+
+class Network : public nn::Module {
+ public:
+  // Initialised as its activation wants it, from `rng`.
+  Network(const FieldOptions& options, Rng& rng);
+
+  // [n, 2], or [n, 3] with a constant input -> [n, channels]
+  Tensor forward(const Tensor& coordinates) const override;
+  void fields(nn::Fields& f) override;
+
+ private:
+  FieldOptions options_;
+  std::vector<nn::Linear> layers_;
+};
+
+}  // namespace veldt::field

@@ -1,0 +1,136 @@
+#include "veldt/field/options.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "veldt/core/error.h"
+
+namespace veldt::field {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kActivations = {"siren", "finer", "tanh", "relu", "gauss"};
+constexpr std::array<std::string_view, 3> kHeads = {"clamp", "sigmoid", "ink"};
+constexpr std::array<std::string_view, 2> kCoordinates = {"centres", "corners"};
+constexpr std::int64_t kMaxUnits = 65536;
+constexpr std::size_t kMaxLayers = 64;
+constexpr std::int64_t kMaxParameters = std::int64_t{1} << 30;
+
+IoError bad_options(const std::string& why) {
+  return IoError(IoError::Kind::malformed, "cannot use the options of this image field", why,
+                 "the file is damaged, or was not written by Veldt");
+}
+
+// The value's place in `names`.
+template <class Enum, std::size_t n>
+Enum enum_from(const std::array<std::string_view, n>& names, const std::string& name, const char* key) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (names[i] == name) return static_cast<Enum>(i);
+  throw bad_options(str("'", name, "' is no known ", key));
+}
+
+template <class T>
+T need(const json& from, const char* key) {
+  const auto at = from.find(key);
+  if (at == from.end()) throw bad_options(str("the key '", key, "' is missing"));
+  try {
+    return at->get<T>();
+  } catch (const json::exception&) {
+    throw bad_options(str("the key '", key, "' has the wrong type"));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Activation a) { return kActivations[static_cast<std::size_t>(a)]; }
+std::string_view name_of(Head h) { return kHeads[static_cast<std::size_t>(h)]; }
+std::string_view name_of(Coordinates c) { return kCoordinates[static_cast<std::size_t>(c)]; }
+
+Activation activation_from(std::string_view name) {
+  for (std::size_t i = 0; i < kActivations.size(); ++i)
+    if (kActivations[i] == name) return static_cast<Activation>(i);
+  throw ConfigError(str("there is no model called '", name, "'"), "models are siren, finer, tanh, relu and gauss",
+                    "choose one of them");
+}
+
+std::string to_json(const FieldOptions& o) {
+  return json{{"activation", name_of(o.activation)},
+              {"widths", o.widths},
+              {"channels", o.channels},
+              {"first_omega", o.first_omega},
+              {"omega", o.omega},
+              {"bias", o.bias},
+              {"constant_input", o.constant_input},
+              {"head", name_of(o.head)},
+              {"coordinates", name_of(o.coordinates)},
+              {"width", o.width},
+              {"height", o.height},
+              {"footprint", o.footprint}}
+      .dump();
+}
+
+FieldOptions field_options_from_json(std::string_view text) {
+  const json from = json::parse(text, nullptr, false);
+  if (!from.is_object()) throw bad_options("they are not a JSON object");
+  FieldOptions o;
+  o.activation = enum_from<Activation>(kActivations, need<std::string>(from, "activation"), "activation");
+  o.widths = need<std::vector<std::int64_t>>(from, "widths");
+  o.channels = need<std::int64_t>(from, "channels");
+  o.first_omega = need<double>(from, "first_omega");
+  o.omega = need<double>(from, "omega");
+  o.bias = need<bool>(from, "bias");
+  o.constant_input = need<bool>(from, "constant_input");
+  o.head = enum_from<Head>(kHeads, need<std::string>(from, "head"), "head");
+  o.coordinates = enum_from<Coordinates>(kCoordinates, need<std::string>(from, "coordinates"), "coordinates");
+  o.width = need<std::int64_t>(from, "width");
+  o.height = need<std::int64_t>(from, "height");
+  o.footprint = need<int>(from, "footprint");
+  try {
+    check(o);
+  } catch (const ConfigError& e) {
+    throw bad_options(e.summary() + ": " + e.why());
+  }
+  return o;
+}
+
+void check(const FieldOptions& o) {
+  if (o.widths.size() > kMaxLayers)
+    throw ConfigError(str("a field cannot have ", o.widths.size(), " hidden layers"),
+                      str("at most ", kMaxLayers, " make sense"), "use a smaller --depth");
+  if (o.widths.empty())
+    throw ConfigError("a field needs a hidden layer", "none was given", "use a --depth of 1 or more");
+  for (std::int64_t w : o.widths)
+    if (w < 1 || w > kMaxUnits)
+      throw ConfigError(str("a hidden layer cannot have ", w, " units"),
+                        str("sizes go from 1 to ", kMaxUnits), "use a --width such as 128");
+  if (o.channels < 1 || o.channels > 4)
+    throw ConfigError(str("a picture cannot have ", o.channels, " channels"), "there are 1 to 4",
+                      "use a grey or RGB picture, with or without alpha");
+  for (double w : {o.first_omega, o.omega})
+    if (!std::isfinite(w) || w <= 0 || w > 1e6)
+      throw ConfigError(str("omega cannot be ", w), "it must be above 0 and at most 1000000", "use 30 to 120");
+  if (o.width < 1 || o.height < 1 || o.width > (1 << 30) || o.height > (1 << 30))
+    throw ConfigError(str("a picture cannot be ", o.width, "x", o.height), "both sides must be 1 or more",
+                      "give the size of the fitted picture");
+  if (o.footprint < 1 || o.footprint > 16)
+    throw ConfigError(str("a pixel cannot be sampled ", o.footprint, " times a side"), "1 to 16 make sense",
+                      "use 1, 2 or 3");
+  if (parameter_count(o) > kMaxParameters)
+    throw ConfigError(str("a field cannot have ", parameter_count(o), " parameters"),
+                      str("at most ", kMaxParameters, " fit"), "use a smaller --width or --depth");
+}
+
+std::int64_t parameter_count(const FieldOptions& o) {
+  std::int64_t in = o.constant_input ? 3 : 2, total = 0;
+  auto layer = [&](std::int64_t out) {
+    total += in * out + (o.bias ? out : 0);
+    in = out;
+  };
+  for (std::int64_t w : o.widths) layer(w);
+  layer(o.channels);
+  return total;
+}
+
+}  // namespace veldt::field

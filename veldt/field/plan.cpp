@@ -1,0 +1,135 @@
+#include "veldt/field/plan.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "veldt/core/error.h"
+#include "veldt/field/recipe.h"
+
+namespace veldt::field {
+namespace {
+
+constexpr std::array<std::string_view, 3> kLosses = {"mse", "hinge", "bce"};
+constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "adam", "adamw"};
+constexpr std::array<std::string_view, 2> kSchedules = {"constant", "cosine"};
+
+template <class Enum, std::size_t n>
+Enum enum_from(const std::array<std::string_view, n>& names, std::string_view name, const char* what) {
+  std::string list;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+    list += str(i == 0 ? "" : i + 1 == n ? " and " : ", ", names[i]);
+  }
+  throw ConfigError(str("there is no ", what, " called '", name, "'"), str("there are ", list), "choose one of them");
+}
+
+void check_number(const char* what, double value, double low, double high) {
+  if (!std::isfinite(value) || value < low || value > high)
+    throw ConfigError(str("the ", what, " cannot be ", value), str("it must be from ", low, " to ", high),
+                      "choose a value within these bounds, or leave it out for a good one");
+}
+
+bool is_two_level(const Tensor& picture) {
+  if (picture.size(2) != 1) return false;
+  for (float v : picture.values<float>())
+    if (v != 0.0f && v != 1.0f) return false;
+  return true;
+}
+
+void check(const FitPlan& p, const Tensor& picture) {
+  check_number("number of steps", static_cast<double>(p.steps), 0, 1e12);
+  check_number("time limit", p.seconds, 0, 1e9);
+  check_number("target PSNR", p.target_psnr, 0, 1000);
+  check_number("learning rate", p.lr, 1e-12, 1e3);
+  check_number("number of warm-up steps", static_cast<double>(p.warmup), 0, 1e12);
+  if (p.steps == 0 && p.seconds == 0)
+    throw ConfigError("the number of steps cannot be 0", "training would never end or never begin",
+                      "give 1 step or more, or a time limit");
+  if (p.batch < 1)
+    throw ConfigError(str("the batch cannot be ", p.batch), "a step needs at least one pixel",
+                      "give a batch of 1 or more, or 'full'");
+  if (p.loss == Loss::hinge && !(p.field.head == Head::clamp))
+    throw ConfigError("the hinge loss does not fit this output", "it needs one between -1 and 1",
+                      "use the loss mse or bce");
+  if (p.loss == Loss::bce && p.field.head == Head::clamp)
+    throw ConfigError("the loss bce does not fit this output", "it needs a sigmoid at the end", "use mse");
+  if (p.loss == Loss::hinge && p.field.footprint == 1 && !is_two_level(picture))
+    throw ConfigError("the hinge loss is for pictures of two levels", "this one has greys or colours",
+                      "use the loss mse, or convert the picture to black and white");
+  field::check(p.field);
+}
+
+}  // namespace
+
+std::string_view name_of(Loss l) { return kLosses[static_cast<std::size_t>(l)]; }
+std::string_view name_of(OptimizerKind o) { return kOptimizers[static_cast<std::size_t>(o)]; }
+std::string_view name_of(ScheduleKind s) { return kSchedules[static_cast<std::size_t>(s)]; }
+Loss loss_from(std::string_view name) { return enum_from<Loss>(kLosses, name, "loss"); }
+OptimizerKind optimizer_from(std::string_view name) {
+  return enum_from<OptimizerKind>(kOptimizers, name, "optimizer");
+}
+ScheduleKind schedule_from(std::string_view name) { return enum_from<ScheduleKind>(kSchedules, name, "schedule"); }
+
+FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
+  if (picture.rank() != 3 || picture.dtype() != DType::f32 || picture.numel() == 0)
+    throw ShapeError(str("cannot fit a tensor of ", picture.dtype(), ' ', picture.shape()),
+                     "a picture is f32 [height, width, channels] and not empty", "read one with io::read_image()");
+  FitPlan p = w.simba ? simba_plan() : recipe_for(picture, w);
+  p.field.height = picture.size(0);
+  p.field.width = picture.size(1);
+  p.field.channels = picture.size(2);
+  const std::int64_t pixels = picture.size(0) * picture.size(1);
+  if (w.depth || w.width) {
+    const auto depth = w.depth.value_or(static_cast<std::int64_t>(p.field.widths.size()));
+    if (depth < 1 || depth > 64)
+      throw ConfigError(str("the depth cannot be ", depth), "there are 1 to 64 hidden layers", "use 3 or 4");
+    p.field.widths.assign(static_cast<std::size_t>(depth), w.width.value_or(p.field.widths.front()));
+  }
+  if (w.first_omega) p.field.first_omega = *w.first_omega;
+  if (w.omega) p.field.omega = *w.omega;
+  if (w.footprint) p.field.footprint = *w.footprint;
+  if (w.steps && *w.steps < 1)
+    throw ConfigError(str("the number of steps cannot be ", *w.steps), "training needs at least one",
+                      "give 1 step or more, or leave it out");
+  // A time limit alone leaves the number of steps open: the rate then follows the clock.
+  p.steps = w.steps.value_or(w.seconds > 0 ? 0 : p.steps);
+  p.seconds = w.seconds;
+  p.target_psnr = w.target_psnr;
+  if (w.batch && *w.batch < 0)
+    throw ConfigError(str("the batch cannot be ", *w.batch), "a step needs at least one pixel",
+                      "give a batch of 1 or more, or 'full'");
+  if (w.batch) p.batch = *w.batch;
+  if (p.batch == 0 || p.batch > pixels) p.batch = pixels;
+  if (w.optimizer) p.optimizer = *w.optimizer;
+  if (w.lr) {
+    p.lr_min *= *w.lr / p.lr;
+    p.lr = *w.lr;
+  }
+  if (w.schedule) p.schedule = *w.schedule;
+  if (w.warmup) p.warmup = *w.warmup;
+  if (w.loss) p.loss = *w.loss;
+  p.seed = w.seed;
+  check(p, picture);
+  return p;
+}
+
+std::string to_json(const FitPlan& p) {
+  using nlohmann::json;
+  return json{{"field", json::parse(to_json(p.field))},
+              {"steps", p.steps},
+              {"seconds", p.seconds},
+              {"target_psnr", p.target_psnr},
+              {"batch", p.batch},
+              {"optimizer", name_of(p.optimizer)},
+              {"lr", p.lr},
+              {"lr_min", p.lr_min},
+              {"schedule", name_of(p.schedule)},
+              {"warmup", p.warmup},
+              {"epoch_offset", p.epoch_offset},
+              {"loss", name_of(p.loss)},
+              {"seed", p.seed}}
+      .dump();
+}
+
+}  // namespace veldt::field

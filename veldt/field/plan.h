@@ -1,0 +1,71 @@
+// How a picture is fitted. FitOptions are wishes; plan_for() looks at the picture and fills in the rest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "veldt/field/options.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::field {
+
+// hinge: squared error, none once the output is past a target of -1 or 1. bce: cross entropy of the logits.
+enum class Loss : std::uint8_t { mse, hinge, bce };
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
+enum class ScheduleKind : std::uint8_t { constant, cosine };
+
+std::string_view name_of(Loss);
+std::string_view name_of(OptimizerKind);
+std::string_view name_of(ScheduleKind);
+// Each throws ConfigError listing the names there are.
+Loss loss_from(std::string_view name);
+OptimizerKind optimizer_from(std::string_view name);
+ScheduleKind schedule_from(std::string_view name);
+
+// What is left unset is chosen from the picture.
+struct FitOptions {
+  double seconds = 0;      // stop after this long; 0: after `steps`
+  std::uint64_t seed = 0;
+  std::optional<std::int64_t> steps;
+  double target_psnr = 0;  // stop when the whole picture is drawn this well, in dB; 0: never
+  std::optional<Activation> activation;
+  std::optional<std::int64_t> width;   // units of a hidden layer
+  std::optional<std::int64_t> depth;   // hidden layers
+  std::optional<double> first_omega;   // of the first layer
+  std::optional<double> omega;         // of the others
+  std::optional<std::int64_t> batch;   // pixels a step; 0: all of them
+  std::optional<OptimizerKind> optimizer;
+  std::optional<double> lr;
+  std::optional<ScheduleKind> schedule;
+  std::optional<std::int64_t> warmup;  // steps over which the rate rises from 0
+  std::optional<Loss> loss;
+  std::optional<int> footprint;        // samples along each side of a pixel; see FieldOptions
+  bool simba = false;                  // the original recipe, see simba_plan(); the other wishes still count
+};
+
+// A fit with nothing left open: the same plan, picture, threads and machine give the same weights.
+struct FitPlan {
+  FieldOptions field;
+  std::int64_t steps = 0;  // 0: limited by seconds
+  double seconds = 0;
+  double target_psnr = 0;
+  std::int64_t batch = 0;  // pixels, at most those of the picture
+  OptimizerKind optimizer = OptimizerKind::adam;
+  double lr = 1e-3, lr_min = 0;
+  ScheduleKind schedule = ScheduleKind::cosine;
+  std::int64_t warmup = 0;
+  std::int64_t epoch_offset = 0;
+  Loss loss = Loss::mse;
+  std::uint64_t seed = 0;
+};
+
+// `picture`: [height, width, channels] in 0..1. Throws ShapeError for another shape, ConfigError for a wish that makes
+// no sense (a rate below 0, a batch below 0, hinge loss on a picture with greys).
+FitPlan plan_for(const Tensor& picture, const FitOptions& wishes);
+
+// One JSON object with every choice; equal plans give equal text.
+std::string to_json(const FitPlan& plan);
+
+}  // namespace veldt::field

@@ -1,0 +1,25 @@
+// The choices that make a fit good without flags, from what the picture looks like. Measured figures behind them are in
+// bench/RESULTS.md.
+#pragma once
+
+#include "veldt/field/plan.h"
+
+namespace veldt::field {
+
+// What decides a recipe.
+struct PictureTraits {
+  std::int64_t pixels = 0;
+  bool two_level = false;  // every level is 0 or 1, one channel
+  bool line_art = false;   // one channel, almost all of it near black or white, greys along the edges alone
+};
+PictureTraits traits_of(const Tensor& picture);
+
+// Everything but sizes, wishes and seed.
+FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes);
+
+// The recipe of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but with a
+// constant third input, tanh, sigmoid at the end, coordinates i / (N - 1), 1 for ink, all pixels in every step, plain
+// gradient descent on the mean squared error, cosine annealing to 1e-6, 1.2 million steps.
+FitPlan simba_plan();
+
+}  // namespace veldt::field

@@ -1,0 +1,208 @@
+#include "veldt/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/train/checkpoint.h"
+
+namespace veldt::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr double kNewsEvery = 0.1;  // seconds
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The keys in which two configurations differ, with both values.
+std::string differences(const json& before, const json& now) {
+  std::string out;
+  for (const auto& [key, value] : now.items())
+    if (!before.contains(key) || before[key] != value)
+      out += str(out.empty() ? "" : ", ", key, " was ", before.contains(key) ? before[key].dump() : "not set",
+                 " and is ", value.dump());
+  return out.empty() ? "a key of the stored run is missing now" : out;
+}
+
+class Run {
+ public:
+  Run(Task& task, const RunOptions& options, const Events& events) : task_(task), options_(options), events_(events) {
+    if (options.steps <= 0 && options.seconds <= 0)
+      throw ConfigError("a run needs an end", "neither steps nor seconds were given", "give one of them");
+    if (options_.checkpoint_dir.empty()) return;
+    checkpoints_.emplace(options_.checkpoint_dir, options_.keep);
+    if (options_.resume)
+      restore();
+    else if (!checkpoints_->steps().empty())
+      throw ConfigError(str(options_.checkpoint_dir, " already holds a run"),
+                        str("it has a checkpoint of step ", checkpoints_->steps().back()),
+                        "add --resume to continue it, or name another directory");
+  }
+
+  RunResult go() {
+    start_ = last_save_ = Clock::now();
+    first_step_ = step_;
+    std::optional<Stop> stop = over();
+    while (!stop) {
+      one_step();
+      if (events_.on_step) events_.on_step(step_);
+      stop = over();
+      if (!stop && task_.reached(step_)) stop = Stop::goal_met;
+      if (!stop && events_.should_stop && events_.should_stop()) stop = Stop::asked;
+      tell(stop.has_value());
+      if (!stop && checkpoints_ && seconds_since(last_save_) >= options_.checkpoint_every) save();
+    }
+    if (checkpoints_ && step_ > saved_step_) save();
+    return {*stop, step_, elapsed(), loss_};
+  }
+
+ private:
+  double elapsed() const { return seconds_before_ + seconds_since(start_); }
+  bool by_time() const { return options_.steps <= 0; }
+
+  std::optional<Stop> over() const {
+    if (!by_time() && step_ >= options_.steps) return Stop::steps_done;
+    if (options_.seconds > 0 && elapsed() >= options_.seconds) return Stop::time_over;
+    return std::nullopt;
+  }
+
+  double rate() const {
+    if (!by_time()) return options_.rate(step_);
+    const double share = std::min(1.0, elapsed() / options_.seconds);
+    return options_.rate(std::llround(share * static_cast<double>(kTimePositions)));
+  }
+
+  void one_step() {
+    optim::Optimizer& optimizer = task_.optimizer();
+    rate_ = rate();
+    optimizer.set_lr(rate_);
+    const Tensor loss = task_.loss(step_);
+    loss_ = loss.item();
+    if (!std::isfinite(loss_)) diverged();
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.step();
+    ++step_;
+  }
+
+  [[noreturn]] void diverged() {
+    const std::optional<std::string> bad = task_.optimizer().first_bad_parameter();
+    const std::string kept = checkpoints_ && saved_step_ >= 0
+                                 ? str("the last good checkpoint is ", checkpoints_->path_of(saved_step_))
+                                 : std::string("no checkpoint was kept");
+    throw DivergedError(
+        str("training diverged at step ", step_, ": the loss is ", loss_),
+        bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", rate_)
+            : str("every parameter is still finite, so the step itself overflowed at a rate of ", rate_),
+        str("use a smaller --lr; ", kept));
+  }
+
+  void tell(bool last) {
+    if (!events_.on_progress) return;
+    const double now = seconds_since(start_);
+    if (!last && step_ > first_step_ + 1 && now - last_news_ < kNewsEvery) return;
+    last_news_ = now;
+    Progress p;
+    p.step = step_;
+    p.total_steps = by_time() ? 0 : options_.steps;
+    p.loss = loss_;
+    p.psnr = task_.psnr();
+    p.learning_rate = rate_;
+    p.seconds = elapsed();
+    p.steps_per_second = static_cast<double>(step_ - first_step_) / std::max(now, 1e-9);
+    p.seconds_left = seconds_left(p.steps_per_second);
+    events_.on_progress(p);
+  }
+
+  double seconds_left(double steps_per_second) const {
+    double left = -1;
+    if (!by_time()) left = static_cast<double>(options_.steps - step_) / steps_per_second;
+    if (options_.seconds > 0) {
+      const double until = std::max(0.0, options_.seconds - elapsed());
+      left = left < 0 ? until : std::min(left, until);
+    }
+    return left;
+  }
+
+  void save() {
+    last_save_ = Clock::now();
+    if (task_.optimizer().first_bad_parameter()) diverged();
+    CheckpointData data;
+    data.step = step_;
+    for (const auto& [name, tensor] : task_.model().named_parameters()) data.model.push_back({name, tensor.detach()});
+    for (const auto& [name, tensor] : task_.optimizer().state()) data.optim.push_back({name, tensor.detach()});
+    data.model_metadata = task_.metadata();
+    data.state_json = json{{"step", step_},
+                           {"seconds", elapsed()},
+                           {"threads", num_threads()},
+                           {"config", json::parse(options_.config)}}
+                          .dump();
+    try {
+      checkpoints_->save(data);
+      saved_step_ = step_;
+      if (events_.on_checkpoint) events_.on_checkpoint(step_, checkpoints_->path_of(step_));
+    } catch (const IoError& e) {
+      if (events_.on_warning) events_.on_warning(str(e.summary(), " (", e.why(), "); training goes on"));
+    }
+  }
+
+  void restore() {
+    std::vector<std::string> warnings;
+    const std::optional<CheckpointData> found = checkpoints_->load_newest(&warnings);
+    for (const std::string& w : warnings)
+      if (events_.on_warning) events_.on_warning(w);
+    if (!found)
+      throw ConfigError(str("there is nothing to resume in ", options_.checkpoint_dir), "it holds no checkpoint",
+                        "leave out --resume to start a run there");
+    try {
+      apply(*found);
+    } catch (const json::exception&) {
+      throw IoError(IoError::Kind::corrupt, str("cannot resume ", checkpoints_->path_of(found->step)),
+                    "its state.json lacks a value or has one of the wrong type", "start the run afresh");
+    }
+  }
+
+  void apply(const CheckpointData& found) {
+    const json state = json::parse(found.state_json), config = json::parse(options_.config);
+    if (state.at("config") != config)
+      throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
+                        differences(state.at("config"), config),
+                        "give the same picture and options as before, or name another directory");
+    if (state.at("threads").get<int>() != num_threads() && events_.on_warning)
+      events_.on_warning(str("the run was started with ", state.at("threads").dump(), " threads and goes on with ",
+                             num_threads(), ": the last bits may differ from an uninterrupted run"));
+    task_.model().load_state(named(found.model));
+    task_.optimizer().load_state(named(found.optim));
+    step_ = saved_step_ = state.at("step").get<std::int64_t>();
+    seconds_before_ = state.at("seconds").get<double>();
+  }
+
+  static nn::NamedTensors named(const std::vector<io::NamedTensor>& tensors) {
+    nn::NamedTensors out;
+    for (const io::NamedTensor& t : tensors) out.emplace_back(t.name, t.tensor);
+    return out;
+  }
+
+  Task& task_;
+  const RunOptions& options_;
+  const Events& events_;
+  std::optional<CheckpointDir> checkpoints_;
+  std::int64_t step_ = 0, first_step_ = 0, saved_step_ = -1;
+  double seconds_before_ = 0, last_news_ = -1, loss_ = 0, rate_ = 0;
+  Clock::time_point start_ = Clock::now(), last_save_ = start_;
+};
+
+}  // namespace
+
+RunResult run(Task& task, const RunOptions& options, const Events& events) {
+  return Run(task, options, events).go();
+}
+
+}  // namespace veldt::train

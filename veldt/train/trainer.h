@@ -1,0 +1,63 @@
+// The training loop: rate, step, stop conditions, checkpoints, news. What is learned is the Task's business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "veldt/nn/module.h"
+#include "veldt/optim/optimizer.h"
+#include "veldt/tensor/tensor.h"
+#include "veldt/train/events.h"
+
+namespace veldt::train {
+
+// A model, its optimizer and its data. Step numbers count from 0 over all resumptions, and loss(step) must be a pure
+// function of the parameters and the step: then a resumed run continues bit for bit.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual nn::Module& model() = 0;
+  virtual optim::Optimizer& optimizer() = 0;
+  // One element, differentiable.
+  virtual Tensor loss(std::int64_t step) = 0;
+  // Quality of the last batch, in dB; asked for when news are due.
+  virtual double psnr() = 0;
+  // Asked after every step: true when the goal has been met.
+  virtual bool reached(std::int64_t steps_done) = 0;
+  // What a checkpoint's model file says of the model.
+  virtual std::map<std::string, std::string> metadata() const = 0;
+};
+
+struct RunOptions {
+  std::int64_t steps = 0;  // 0: until `seconds` are over
+  double seconds = 0;      // 0: until `steps` are done
+  // The learning rate at a position: the step, or, in a run limited by time alone, the share of the time that has
+  // passed, times kTimePositions.
+  std::function<double(std::int64_t position)> rate;
+  std::string checkpoint_dir;    // empty: none are written
+  double checkpoint_every = 30;  // seconds
+  int keep = 3;
+  bool resume = false;
+  // What the run is, as a JSON object. A checkpoint is resumed only by a run that says the same of itself.
+  std::string config = "{}";
+};
+
+inline constexpr std::int64_t kTimePositions = 1'000'000;
+
+enum class Stop { steps_done, time_over, goal_met, asked };
+
+struct RunResult {
+  Stop stop = Stop::steps_done;
+  std::int64_t steps = 0;  // over all resumptions
+  double seconds = 0;
+  double loss = 0;  // of the last step
+};
+
+// Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory holds
+// another run; DivergedError naming the first parameter that is not finite, the last good checkpoint untouched.
+// A checkpoint that cannot be written is a warning, and training goes on.
+RunResult run(Task& task, const RunOptions& options, const Events& events = {});
+
+}  // namespace veldt::train
