@@ -45,7 +45,7 @@ void write_image(const std::string& path, const Tensor& image, const WriteOption
 // Writes a picture of any height within the memory of a few rows.
 class ImageWriter {
  public:
-  ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, int channels,
+  ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
               const WriteOptions& options = {});
   // Without finish() nothing is left behind.
   ~ImageWriter();

@@ -9,6 +9,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/pixels.h"
 #include "veldt/io/png_errors.h"
 
 namespace veldt::io {
@@ -29,7 +30,8 @@ void on_write(png_structp png, png_bytep from, std::size_t bytes) {
 
 void on_flush(png_structp) {}
 
-void check_options(std::int64_t width, std::int64_t height, int channels, const WriteOptions& options) {
+void check_options(std::int64_t width, std::int64_t height, std::int64_t channels,
+                   const WriteOptions& options) {
   if (width < 1 || height < 1 || width > kMaxSide || height > kMaxSide)
     throw ShapeError(str("cannot write a PNG of ", width, " x ", height), "each side must be 1 to 2^31 - 1",
                      "give a picture with pixels in it");
@@ -44,20 +46,13 @@ void check_options(std::int64_t width, std::int64_t height, int channels, const 
                       "choose one of these");
 }
 
-// 0..1 to 0..levels, rounded half up. False for a NaN.
-bool quantise(float value, float levels, unsigned* out) {
-  if (std::isnan(value)) return false;
-  *out = static_cast<unsigned>(std::clamp(value, 0.0f, 1.0f) * levels + 0.5f);
-  return true;
-}
-
 // Packs a row of `count` samples. Returns the index of the first NaN, or -1.
 std::int64_t pack(const float* values, std::int64_t count, int bits, unsigned char* out) {
   const float levels = static_cast<float>((1 << bits) - 1);
   if (bits == 1) std::fill_n(out, (count + 7) / 8, static_cast<unsigned char>(0));
   for (std::int64_t i = 0; i < count; ++i) {
-    unsigned level = 0;
-    if (!quantise(values[i], levels, &level)) return i;
+    if (std::isnan(values[i])) return i;
+    const unsigned level = level_of(values[i], levels);
     if (bits == 1) {
       out[i / 8] = static_cast<unsigned char>(out[i / 8] | (level << (7 - i % 8)));
     } else if (bits == 8) {
@@ -68,18 +63,6 @@ std::int64_t pack(const float* values, std::int64_t count, int bits, unsigned ch
     }
   }
   return -1;
-}
-
-// The same values as f32, contiguous on the CPU; no copy if they are so already.
-Tensor host_floats(const Tensor& image) {
-  if (!is_float(image.dtype()))
-    throw ShapeError(str("cannot write a picture of ", image.dtype()), "values are 0..1, in a float dtype",
-                     "convert it to f32 and divide by its largest level");
-  if (image.dtype() == DType::f32 && image.is_contiguous() && image.device().kind == DeviceKind::cpu)
-    return image;
-  Tensor single = empty(image.shape(), DType::f32, image.device());
-  single.assign(image.detach());
-  return Tensor::from<float>(image.shape(), single.values<float>());
 }
 
 }  // namespace
@@ -97,13 +80,13 @@ struct ImageWriter::State {
   png_structp png = nullptr;
   png_infop info = nullptr;
   PngFailure failure;
-  std::int64_t width = 0, height = 0, row = 0;
-  int channels = 0, bits = 0;
+  std::int64_t width = 0, height = 0, channels = 0, row = 0;
+  int bits = 0;
   std::vector<unsigned char> bytes;  // of one row
 };
 
-ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, int channels,
-                         const WriteOptions& options) {
+ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64_t height,
+                         std::int64_t channels, const WriteOptions& options) {
   check_options(width, height, channels, options);
   state_ = std::make_unique<State>(path);
   State& s = *state_;
@@ -141,10 +124,7 @@ void ImageWriter::write_rows(const float* rows, std::int64_t count) {
                      "give as many rows as the picture is high");
   for (std::int64_t i = 0; i < count; ++i, rows += s.width * s.channels) {
     const std::int64_t bad = pack(rows, s.width * s.channels, s.bits, s.bytes.data());
-    if (bad >= 0)
-      throw Error("cannot write a picture with a NaN in it",
-                  str("the value at column ", bad / s.channels, ", row ", s.row, " is not a number"),
-                  "check what made the picture; its training may have diverged");
+    if (bad >= 0) throw nan_in_picture(bad / s.channels, s.row);
     s.call([&s] { png_write_row(s.png, s.bytes.data()); });
     ++s.row;
   }
@@ -160,14 +140,9 @@ void ImageWriter::finish() {
 }
 
 void write_image(const std::string& path, const Tensor& image, const WriteOptions& options) {
-  if (image.rank() != 2 && image.rank() != 3)
-    throw ShapeError(str("cannot write ", image.shape(), " as a picture"), "its rank is not 2 or 3",
-                     "give [height, width, channels] or [height, width]");
-  const std::int64_t channels = image.rank() == 3 ? image.size(2) : 1;
-  // A channel count that is out of range is refused by the writer, whatever it is.
-  ImageWriter writer(path, image.size(1), image.size(0),
-                     static_cast<int>(std::min<std::int64_t>(channels, 5)), options);
-  writer.write_rows(host_floats(image).data<float>(), image.size(0));
+  const Pixels pixels = host_pixels(image);
+  ImageWriter writer(path, pixels.width, pixels.height, pixels.channels, options);
+  writer.write_rows(pixels.values, pixels.height);
   writer.finish();
 }
 
