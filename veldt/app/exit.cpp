@@ -1,0 +1,70 @@
+// From exceptions to exit codes.
+#include "veldt/app/exit.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <string_view>
+
+namespace veldt::app {
+namespace {
+
+int code_of(const Error& error) {
+  if (const auto* io = dynamic_cast<const IoError*>(&error)) {
+    switch (io->kind()) {
+      case IoError::Kind::missing: return kMissing;
+      case IoError::Kind::malformed: return kMalformed;
+      case IoError::Kind::unwritable: return kUnwritable;
+      case IoError::Kind::corrupt: return kCorrupt;
+    }
+  }
+  if (dynamic_cast<const ConfigError*>(&error) != nullptr) return kUsage;
+  // Sizes come from what the user gave, so they are the user's to mend.
+  if (dynamic_cast<const ShapeError*>(&error) != nullptr) return kUsage;
+  if (dynamic_cast<const DeviceError*>(&error) != nullptr) return kDevice;
+  if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return kDevice;
+  if (dynamic_cast<const DivergedError*>(&error) != nullptr) return kDiverged;
+  if (dynamic_cast<const ThresholdError*>(&error) != nullptr) return kBelowThreshold;
+  return kInternal;
+}
+
+std::string on_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return {code_of(error), error.summary(), error.why(), error.fix()};
+  } catch (const std::bad_alloc&) {
+    return {kDevice, "out of memory", "the system gave no more memory to this process",
+            "use a smaller picture, size or batch, or close other programs"};
+  } catch (const std::exception& error) {
+    return {kInternal, "veldt stopped because of a fault of its own", error.what(),
+            "please report it, with this command line and its input"};
+  } catch (...) {
+    return {kInternal, "veldt stopped because of a fault of its own", "an unknown exception was thrown",
+            "please report it, with this command line and its input"};
+  }
+}
+
+std::string in_three_lines(const Failure& failure, bool color) {
+  const char* red = color ? "\x1b[1;31m" : "";
+  const char* plain = color ? "\x1b[0m" : "";
+  return fmt::format("{}veldt: error:{} {}\n  why: {}\n  fix: {}\n", red, plain, on_one_line(failure.what),
+                     on_one_line(failure.why), on_one_line(failure.fix));
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,47 @@
+// How the command ends: an exit code that scripts can rely on, and an error in three lines.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "veldt/core/error.h"
+
+namespace veldt::app {
+
+enum ExitCode : int {
+  kOk = 0,
+  kInternal = 1,        // a bug of Veldt
+  kUsage = 2,           // the command line or a configuration makes no sense
+  kMissing = 3,         // an input is not there
+  kMalformed = 4,       // an input breaks its format
+  kDevice = 5,          // no such device, or out of memory
+  kUnwritable = 6,      // an output cannot be written
+  kDiverged = 7,        // training met a number that is not finite
+  kBelowThreshold = 8,  // a result misses what was asked of it (--min-psnr)
+  kCorrupt = 9,         // a checkpoint or model is damaged, or of a newer version
+  kInterrupted = 128,   // plus the signal's number: 130 for Ctrl-C, 143 for SIGTERM
+};
+
+// A command line that cannot be obeyed.
+class UsageError : public ConfigError {
+  using ConfigError::ConfigError;
+};
+
+// A result that misses a threshold. Thrown after the result has been printed.
+class ThresholdError : public Error {
+  using Error::Error;
+};
+
+struct Failure {
+  int code = kInternal;
+  std::string what, why, fix;
+};
+
+// Call within a catch block: what the exception in flight means.
+Failure current_failure();
+
+// "veldt: error: what\n  why: ..\n  fix: ..\n"; control characters (from file names, say) are written as
+// \x0a.
+std::string in_three_lines(const Failure& failure, bool color);
+
+}  // namespace veldt::app

@@ -1,0 +1,27 @@
+// stdout, for results. News goes to stderr: app/terminal.h.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace veldt::app {
+
+// Writes at once. A reader that went away (`veldt info x | head -1`) is no error, and the rest is dropped.
+class Output {
+ public:
+  // Throws IoError unwritable (a full disk behind a redirection).
+  void text(std::string_view text);
+  // One object on one line; text that is not UTF-8 gets U+FFFD. A verb prints at most one.
+  void json(const nlohmann::ordered_json& object);
+  bool has_json() const { return has_json_; }
+
+ private:
+  bool has_json_ = false;
+  bool closed_ = false;
+};
+
+// A closed stdin, stdout or stderr becomes /dev/null: otherwise the next file that is opened takes its
+// number, and results are written into it. SIGPIPE becomes an error that Output understands.
+void prepare_standard_streams();
+
+}  // namespace veldt::app

@@ -1,0 +1,140 @@
+#include "veldt/app/progress_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace veldt::app {
+namespace {
+
+constexpr double kLiveEvery = 0.05;  // seconds: faster is flicker
+constexpr int kBarWidth = 20;
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double fraction_of(const train::Progress& progress) {
+  if (progress.total_steps > 0)
+    return static_cast<double>(progress.step) / static_cast<double>(progress.total_steps);
+  if (progress.seconds_left < 0 || progress.seconds + progress.seconds_left <= 0) return -1;
+  return progress.seconds / (progress.seconds + progress.seconds_left);
+}
+
+// Blocks of an eighth where the terminal can show them.
+std::string bar(double fraction, bool utf8) {
+  const double cells = std::clamp(fraction, 0.0, 1.0) * kBarWidth;
+  const int whole = static_cast<int>(cells);
+  std::string out = utf8 ? "" : "[";
+  for (int i = 0; i < whole; ++i) out += utf8 ? "█" : "=";
+  int drawn = whole;
+  if (drawn < kBarWidth) {
+    constexpr const char* kEighths[] = {"░", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const int eighth = static_cast<int>((cells - whole) * 8);
+    out += utf8 ? (eighth == 0 ? "░" : kEighths[eighth]) : (whole > 0 || cells > 0 ? ">" : " ");
+    ++drawn;
+  }
+  for (; drawn < kBarWidth; ++drawn) out += utf8 ? "░" : " ";
+  return utf8 ? out : out + "]";
+}
+
+}  // namespace
+
+std::string clock_time(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e7) return "?";
+  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string describe(const train::Progress& progress) {
+  std::string text = fmt::format("step {}", progress.step);
+  if (progress.total_steps > 0) text += fmt::format("/{}", progress.total_steps);
+  text += fmt::format("  loss {:.3g}  {:.2f} dB  ", progress.loss, progress.psnr);
+  const double rate = progress.steps_per_second;
+  text += rate >= 100 ? fmt::format("{:.0f} it/s", rate) : fmt::format("{:.2g} it/s", rate);
+  if (progress.seconds_left >= 0) text += fmt::format("  ETA {}", clock_time(progress.seconds_left));
+  return text;
+}
+
+std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left) {
+  std::string text = fmt::format("row {}/{}", done, total);
+  if (seconds_left >= 0) text += fmt::format("  ETA {}", clock_time(seconds_left));
+  return text;
+}
+
+ProgressLine::ProgressLine(Options options) : options_(std::move(options)), live_(options_.terminal().live) {
+  if (!options_.clock) options_.clock = steady_seconds;
+  started_ = options_.clock();
+}
+
+ProgressLine::~ProgressLine() {
+  if (on_screen_) options_.sink("\n");
+}
+
+void ProgressLine::update(const train::Progress& progress) {
+  update(fraction_of(progress), describe(progress));
+}
+
+void ProgressLine::update_rows(std::int64_t done, std::int64_t total) {
+  const double passed = options_.clock() - started_;
+  const double left = done > 0 ? passed * static_cast<double>(total - done) / static_cast<double>(done) : -1;
+  update(total > 0 ? static_cast<double>(done) / static_cast<double>(total) : -1,
+         describe_rows(done, total, left));
+}
+
+void ProgressLine::update(double fraction, const std::string& text) {
+  if (options_.quiet || finished_) return;
+  fraction_ = fraction;
+  text_ = text;
+  pending_ = true;
+  const double now = options_.clock();
+  if (now - started_ < options_.show_after) return;
+  const double every = live_ ? kLiveEvery : options_.plain_every;
+  if (drawn_at_ < 0 || now - drawn_at_ >= every) draw(now);
+}
+
+void ProgressLine::draw(double now) {
+  drawn_at_ = std::max(now, 0.0);
+  pending_ = false;
+  if (!live_) {
+    options_.sink(fraction_ >= 0 ? fmt::format("{:3.0f}%  {}\n", 100 * fraction_, text_) : text_ + "\n");
+    return;
+  }
+  options_.sink("\r" + live_line(options_.terminal()) + "\x1b[K");
+  on_screen_ = true;
+}
+
+// Text and numbers first: on a narrow terminal the bar is what is left out.
+std::string ProgressLine::live_line(const Terminal& terminal) const {
+  const auto room = static_cast<std::size_t>(std::max(terminal.width - 1, 10));
+  std::string line = fraction_ >= 0 ? fmt::format("{:3.0f}%  {}", 100 * fraction_, text_) : text_;
+  if (line.size() > room) return line.substr(0, room);
+  if (fraction_ < 0 || line.size() + kBarWidth + 3 > room) return line;
+  return bar(fraction_, terminal.utf8) + " " + line;
+}
+
+void ProgressLine::line_above(std::string_view text) {
+  options_.sink(fmt::format("{}{}\n", on_screen_ ? "\r\x1b[K" : "", text));
+  if (on_screen_) options_.sink("\r" + live_line(options_.terminal()) + "\x1b[K");
+}
+
+void ProgressLine::note(std::string_view text) {
+  if (!options_.quiet) line_above(fmt::format("veldt: note: {}", text));
+}
+
+void ProgressLine::warn(std::string_view text) { line_above(fmt::format("veldt: warning: {}", text)); }
+
+void ProgressLine::finish() {
+  if (finished_) return;
+  finished_ = true;
+  if (pending_ && (drawn_at_ >= 0 || options_.clock() - started_ >= options_.show_after))
+    draw(options_.clock());
+  if (on_screen_) options_.sink("\n");
+  on_screen_ = false;
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,69 @@
+// How far a long job is: one live line on a terminal, a plain line now and then elsewhere. Goes to stderr.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "veldt/app/terminal.h"
+#include "veldt/train/events.h"
+
+namespace veldt::app {
+
+// "step 1200/5000  loss 0.00123  34.56 dB  812 it/s  ETA 0:04"
+std::string describe(const train::Progress& progress);
+// "row 512/1024  ETA 0:04"; seconds_left below 0 is unknown.
+std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left);
+// 7 -> "0:07", 3725 -> "1:02:05"; below 0 or beyond counting "?".
+std::string clock_time(double seconds);
+
+class ProgressLine {
+ public:
+  struct Options {
+    bool quiet = false;
+    double show_after = 0;   // seconds; a job that is done before shows nothing
+    double plain_every = 5;  // seconds between plain lines
+    // For tests: where the text goes, what the terminal is, and the seconds that have passed.
+    std::function<void(std::string_view)> sink = write_stderr;
+    std::function<Terminal()> terminal = stderr_terminal;
+    std::function<double()> clock;
+  };
+
+  explicit ProgressLine(Options options);
+  // Ends the live line, so that what follows starts on a new one.
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // As often as one likes; drawn at most twenty times a second.
+  void update(const train::Progress& progress);
+  // Rows drawn so far; the time left is worked out from those.
+  void update_rows(std::int64_t done, std::int64_t total);
+  // `fraction` 0..1, below 0 when unknown.
+  void update(double fraction, const std::string& text);
+
+  // A line of its own above the live one ("veldt: warning: .."), kept when that is redrawn. Warnings are
+  // shown even when quiet.
+  void note(std::string_view text);
+  void warn(std::string_view text);
+  // Shows the last update if it has not been, and ends the line. Nothing more is drawn after it.
+  void finish();
+
+ private:
+  void draw(double now);
+  void line_above(std::string_view text);
+  std::string live_line(const Terminal& terminal) const;
+
+  Options options_;
+  bool live_;
+  double started_;
+  double drawn_at_ = -1;  // below 0: nothing yet
+  bool pending_ = false;  // an update has not been drawn
+  bool on_screen_ = false;
+  bool finished_ = false;
+  double fraction_ = -1;
+  std::string text_;
+};
+
+}  // namespace veldt::app

@@ -1,0 +1,17 @@
+// "did you mean": the known word nearest to a mistyped one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace veldt::app {
+
+// How many letters must be put in, taken out, replaced or swapped with their neighbour (optimal string
+// alignment, Damerau 1964).
+int edit_distance(std::string_view a, std::string_view b);
+
+// The nearest known word, or the only one that `word` begins; empty if none is near.
+std::string nearest_of(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace veldt::app

@@ -1,0 +1,56 @@
+#include "veldt/app/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+namespace veldt::app {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The first of these that is set decides, as setlocale() has it.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = variable(name);
+    if (!value.empty())
+      return value.find("UTF-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+Terminal stderr_terminal() {
+  Terminal terminal;
+  const std::string kind = variable("TERM");
+  terminal.live = ::isatty(STDERR_FILENO) == 1 && kind != "dumb";
+  terminal.color = terminal.live && variable("NO_COLOR").empty();
+  terminal.utf8 = locale_is_utf8();
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
+  return terminal;
+}
+
+void write_stderr(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+    if (put > 0) {
+      text.remove_prefix(static_cast<std::size_t>(put));
+    } else if (put == 0 || errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void print_note(std::string_view text) { write_stderr(fmt::format("veldt: note: {}\n", text)); }
+void print_warning(std::string_view text) { write_stderr(fmt::format("veldt: warning: {}\n", text)); }
+
+}  // namespace veldt::app

@@ -1,0 +1,109 @@
+#include "veldt/app/usage.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "veldt/app/suggest.h"
+
+namespace veldt::app {
+namespace {
+
+std::string help_hint(const CLI::App& app) { return fmt::format("see '{} --help'", full_name(app)); }
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  return flags;
+}
+
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+// "did you mean '--steps'?" or, with nothing near, `otherwise`.
+std::string suggestion(const std::string& word, const std::vector<std::string>& known,
+                       const std::string& otherwise) {
+  const std::string nearest = nearest_of(word, known);
+  return nearest.empty() ? otherwise : fmt::format("did you mean '{}'?", nearest);
+}
+
+UsageError unknown_flag(const CLI::App& app, const std::string& given) {
+  const std::string flag = given.substr(0, given.find('='));
+  return {fmt::format("'{}' has no flag '{}'", full_name(app), flag),
+          fmt::format("its flags are listed by '{} --help'", full_name(app)),
+          suggestion(flag, flags_of(app), help_hint(app))};
+}
+
+UsageError unknown_verb(const CLI::App& app, const std::string& given) {
+  const std::vector<std::string> known = verbs_of(app);
+  return {fmt::format("there is no verb '{}'", given),
+          fmt::format("the verbs of '{}' are {}", full_name(app), fmt::join(known, ", ")),
+          suggestion(given, known, help_hint(app))};
+}
+
+// A flag or a word that nothing asked for.
+std::optional<UsageError> explain_extra(const CLI::App& app) {
+  const std::vector<std::string> extra = app.remaining();
+  for (const std::string& word : extra)
+    if (word.size() > 1 && word[0] == '-' && word != "--") return unknown_flag(app, word);
+  if (extra.empty()) return std::nullopt;
+  if (!verbs_of(app).empty() && app.get_subcommands().empty()) return unknown_verb(app, extra.front());
+  return UsageError(fmt::format("'{}' does not know what to do with '{}'", full_name(app), extra.front()),
+                    "all it takes has been given before", help_hint(app));
+}
+
+std::string names_of_missing(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_required() && option->count() == 0)
+      names.push_back(option->get_positional()
+                          ? option->get_name(true)
+                          : fmt::format("{} {}", option->get_name(), option->get_type_name()));
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+}  // namespace
+
+const CLI::App& deepest(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+UsageError explain(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& app = deepest(root);
+  // A mistyped flag often leaves something else missing: it is named first.
+  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent())
+    if (auto extra = explain_extra(*level)) return *extra;
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const std::string missing = names_of_missing(app);
+    if (!missing.empty())
+      return {fmt::format("'{}' needs {}", full_name(app), missing), "nothing was given for it",
+              help_hint(app)};
+    if (!verbs_of(app).empty())
+      return {fmt::format("'{}' needs a verb", full_name(app)),
+              fmt::format("it can {}", fmt::join(verbs_of(app), ", ")), help_hint(app)};
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string text = error.what();
+    return {fmt::format("{} is without its value", text.substr(0, text.find(':'))),
+            "the command line ends behind it, or it came with the wrong number of values", help_hint(app)};
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return {error.what(), "the two ask for different things", "give one of them"};
+  return {error.what(), fmt::format("'{}' could not read its command line", full_name(app)), help_hint(app)};
+}
+
+}  // namespace veldt::app

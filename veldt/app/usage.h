@@ -1,0 +1,18 @@
+// What CLI11 says is wrong with a command line, in Veldt's words.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+#include "veldt/app/exit.h"
+
+namespace veldt::app {
+
+// The verb (and its verb) that was reached when parsing ended; `root` itself if none was.
+const CLI::App& deepest(const CLI::App& root);
+// "veldt csv encode"
+std::string full_name(const CLI::App& app);
+
+UsageError explain(const CLI::App& root, const CLI::ParseError& error);
+
+}  // namespace veldt::app
