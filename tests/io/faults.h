@@ -1,0 +1,114 @@
+// Real faults for tests of io and train: small disks, file size limits, missing rights; and what an IoError
+// says.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tests/support/temp_dir.h"
+#include "veldt/core/error.h"
+
+namespace veldt::test {
+
+// What `call` threw; a failure of the test if it threw nothing or something else.
+inline IoError io_error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const IoError& error) {
+    EXPECT_NE(error.summary(), "");
+    EXPECT_NE(error.why(), "");
+    EXPECT_NE(error.fix(), "");
+    EXPECT_EQ(std::string(error.what()).find('\0'), std::string::npos);
+    return error;
+  } catch (const std::exception& other) {
+    ADD_FAILURE() << "not an IoError: " << other.what();
+    return {IoError::Kind::missing, "", "", ""};
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {IoError::Kind::missing, "", "", ""};
+}
+
+inline bool says(const Error& error, const std::string& text) {
+  return std::string(error.what()).find(text) != std::string::npos;
+}
+
+// A disk of a few pages. Needs root; active() is false without it.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& path, const std::string& size = "64k") : path_(path) {
+    std::filesystem::create_directories(path_);
+    active_ = ::mount("tmpfs", path_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+  }
+  ~SmallDisk() {
+    if (active_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  bool active() const { return active_; }
+  bool make_read_only() const {
+    return active_ && ::mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
+
+ private:
+  std::string path_;
+  bool active_ = false;
+};
+
+// While one lives, root is nobody: permissions count.
+class WithoutRoot {
+ public:
+  WithoutRoot() : was_root_(::geteuid() == 0) {
+    if (was_root_ && ::seteuid(65534) != 0) ADD_FAILURE() << "seteuid failed";
+  }
+  ~WithoutRoot() {
+    if (was_root_ && ::seteuid(0) != 0) ADD_FAILURE() << "seteuid failed";
+  }
+  WithoutRoot(const WithoutRoot&) = delete;
+  WithoutRoot& operator=(const WithoutRoot&) = delete;
+
+ private:
+  bool was_root_;
+};
+
+// Runs `body` in a child process; returns its exit status (the body's value), or minus the signal that ended
+// it.
+inline int in_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int status = 99;
+    try {
+      status = body();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "child: %s\n", error.what());
+    }
+    ::_exit(status);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// A pid that no process has.
+inline int dead_pid() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+// Makes every write beyond `bytes` of a file fail with EFBIG, in this process.
+inline void limit_file_size(rlim_t bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+}  // namespace veldt::test
