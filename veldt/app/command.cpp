@@ -1,7 +1,7 @@
 // Builds the verbs, reads the command line, runs one verb, reports what went wrong.
 #include "veldt/app/command.h"
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>  // not App.hpp alone: its virtual functions are defined in other headers
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
