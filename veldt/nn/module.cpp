@@ -121,7 +121,7 @@ std::string Module::title() const {
   char* name = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
   const std::string full = status == 0 ? name : typeid(*this).name();
   std::free(name);
-  const std::size_t scope = full.rfind("::");
+  const std::size_t scope = full.rfind("::", full.find('<'));
   return scope == std::string::npos ? full : full.substr(scope + 2);
 }
 

@@ -60,7 +60,7 @@ class Schedule {
 // lr(i) = then(0) (i + 1) / (steps + 1) for i < steps, afterwards then(i - steps).
 struct LinearWarmup {
   std::int64_t steps = 0;
-  Schedule then;
+  Schedule then = Constant{};
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;

@@ -1,0 +1,196 @@
+#include "veldt/nn/module.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "veldt/core/error.h"
+#include "veldt/nn/activations.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/losses.h"
+#include "veldt/nn/sequential.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+
+namespace veldt::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> names_of(const NamedTensors& tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors) names.push_back(name);
+  return names;
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+// All that Fields takes.
+struct Everything : Module {
+  void fields(Fields& f) override {
+    f("gain", gain)("mean", mean)("layers", layers)("maybe", maybe)("absent", absent)("owned", owned)(
+        "shared", shared)("none", none)("scales", scales)("undefined", undefined);
+  }
+  Tensor gain = parameter(ones({2})), mean = zeros({2}), undefined;
+  std::vector<Linear> layers{Linear(2, 2), Linear(2, 2, {.bias = false})};
+  std::optional<Linear> maybe = Linear(2, 1), absent;
+  std::unique_ptr<Linear> owned = std::make_unique<Linear>(1, 1);
+  std::shared_ptr<Module> shared = std::make_shared<Sequential>(Linear(1, 1)), none;
+  std::vector<Tensor> scales{parameter(ones({1})), zeros({1})};
+};
+
+TEST(Fields, NamesEveryKindOfMember) {
+  const Everything m;
+  EXPECT_THAT(
+      names_of(m.named_parameters()),
+      ElementsAre("gain", "layers.0.weight", "layers.0.bias", "layers.1.weight", "maybe.weight", "maybe.bias",
+                  "owned.weight", "owned.bias", "shared.0.weight", "shared.0.bias", "scales.0"));
+  EXPECT_THAT(names_of(m.named_buffers()), ElementsAre("mean", "scales.1"));
+  EXPECT_EQ(m.parameter_count(), 2 + 4 + 2 + 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1);
+}
+
+TEST(Module, PrintsItsTree) {
+  struct Outer : Module {
+    void fields(Fields& f) override { f("layers", layers)("head", head); }
+    std::vector<Sequential> layers{Sequential(Linear(2, 3), Sine(30))};
+    Linear head{3, 1, {.bias = false}};
+    std::string title() const override { return "Outer"; }
+  };
+  EXPECT_EQ(Outer().description(),
+            "Outer\n"
+            "  layers.0: Sequential\n"
+            "    0: Linear(2, 3)\n"
+            "    1: Sine(30)\n"
+            "  head: Linear(3, 1, no bias)\n"
+            "12 parameters\n");
+}
+
+TEST(Module, IsTitledByItsTypeUnlessItSaysMore) { EXPECT_EQ(Tanh().title(), "Tanh"); }
+
+TEST(Module, WithoutForwardSaysSo) {
+  EXPECT_THAT(message_of([] { Everything()(ones({1})); }), HasSubstr("Everything has no forward()"));
+}
+
+TEST(Module, CopiesShareParameters) {
+  const Linear a(2, 2);
+  const Linear b = a;
+  Tensor w = a.weight();
+  w.assign(full({2, 2}, 3));
+  EXPECT_EQ(b.weight().values<float>(), std::vector<float>(4, 3.0f));
+}
+
+TEST(Module, ListsASharedParameterOnceAndSavesItTwice) {
+  const Linear layer(2, 2);
+  const Sequential tied(layer, layer);
+  EXPECT_THAT(names_of(tied.named_parameters()), ElementsAre("0.weight", "0.bias"));
+  EXPECT_EQ(tied.parameter_count(), 6);
+  EXPECT_THAT(names_of(tied.state()), ElementsAre("0.weight", "0.bias", "1.weight", "1.bias"));
+}
+
+TEST(Module, RefusesTheSameNameTwice) {
+  struct Twice : Module {
+    void fields(Fields& f) override { f("a", a)("a", b); }
+    Tensor a = ones({1}), b = ones({1});
+  };
+  EXPECT_THAT(message_of([] { Twice().state(); }), HasSubstr("two tensors named a"));
+}
+
+// Forgets one of its two weights.
+struct Forgetful : Module {
+  Tensor forward(const Tensor& x) const override { return linear(linear(x, first), second); }
+  void fields(Fields& f) override { f("first", first); }
+  Tensor first = parameter(ones({5, 2})), second = parameter(ones({1, 5}));
+};
+
+TEST(Module, ForgottenMemberIsAnErrorThatGivesItsShape) {
+  const Forgetful m;
+  EXPECT_EQ(m.parameters().size(), 1u);
+  const Tensor loss = mse(m(ones({3, 2})), zeros({3, 1}));
+  EXPECT_THAT(message_of([&] { loss.backward(); }), HasSubstr("shape [1, 5] is in no fields()"));
+}
+
+TEST(Module, FreezingKeepsParametersButGivesThemNoGradient) {
+  Sequential m(Linear(2, 2), Linear(2, 1));
+  m[0].freeze();
+  EXPECT_EQ(m.named_parameters().size(), 4u);
+  EXPECT_THAT(m.named_buffers(), IsEmpty());
+  mse(m(ones({3, 2})), zeros({3, 1})).backward();
+  EXPECT_FALSE(m.parameters()[0].grad().defined());
+  EXPECT_TRUE(m.parameters()[2].grad().defined());
+  m[0].requires_grad(true);
+  EXPECT_TRUE(m.parameters()[0].requires_grad());
+}
+
+TEST(Module, ALeafThatRequiresAGradientIsAParameterEvenWhenFrozen) {
+  struct Plain : Module {
+    void fields(Fields& f) override { f("a", a); }
+    Tensor a = ones({1}).set_requires_grad();
+  };
+  Plain m;
+  m.freeze();
+  EXPECT_THAT(names_of(m.named_parameters()), ElementsAre("a"));
+}
+
+TEST(Module, TrainAndEvalReachEveryModule) {
+  Sequential m(Linear(2, 2), Sequential(Tanh()));
+  EXPECT_TRUE(m.training());
+  m.eval();
+  EXPECT_FALSE(m.training());
+  EXPECT_FALSE(m[1].training());
+  m.train();
+  EXPECT_TRUE(m[1].training());
+}
+
+TEST(Module, ConvertsFloatsOnlyAndKeepsTheGraphAlive) {
+  struct Counted : Module {
+    void fields(Fields& f) override { f("weight", weight)("count", count); }
+    Tensor weight = parameter(ones({2})), count = arange(2);
+  };
+  Counted m;
+  m.to(DType::f64);
+  EXPECT_EQ(m.weight.dtype(), DType::f64);
+  EXPECT_EQ(m.count.dtype(), DType::i64);
+  mse(m.weight, zeros({2}, DType::f64)).backward();
+  EXPECT_EQ(m.weight.grad().values<double>(), (std::vector<double>{1, 1}));
+}
+
+TEST(ModuleState, RoundTripsAndConverts) {
+  const Linear from(3, 2, {.dtype = DType::f64});
+  Linear into(3, 2);
+  EXPECT_TRUE(into.load_state(from.state()).complete());
+  const std::vector<double> expected = from.weight().values<double>();
+  const std::vector<float> loaded = into.weight().values<float>();
+  for (std::size_t i = 0; i < loaded.size(); ++i) EXPECT_EQ(loaded[i], static_cast<float>(expected[i]));
+}
+
+TEST(ModuleState, ListsAllThatDoesNotFitAtOnceAndChangesNothing) {
+  Sequential m(Linear(2, 3), Linear(3, 1));
+  const auto before = m.parameters()[0].values<float>();
+  const NamedTensors state{{"0.weight", ones({3, 2})}, {"0.bias", ones({4})}, {"extra", ones({1})}};
+  const std::string message = message_of([&] { m.load_state(state); });
+  EXPECT_THAT(message, HasSubstr("2 tensors missing, 1 unexpected, 1 of another shape"));
+  EXPECT_THAT(message, HasSubstr("missing: 1.weight, 1.bias"));
+  EXPECT_THAT(message, HasSubstr("unexpected: extra"));
+  EXPECT_THAT(message, HasSubstr("0.bias: [3] in the module, [4] in the state"));
+  EXPECT_EQ(m.parameters()[0].values<float>(), before);
+}
+
+TEST(ModuleState, NotStrictLoadsWhatFitsAndReportsTheRest) {
+  Sequential m(Linear(2, 3), Linear(3, 1));
+  const LoadReport report = m.load_state({{"0.weight", ones({3, 2})}, {"extra", ones({1})}}, false);
+  EXPECT_THAT(report.missing, ElementsAre("0.bias", "1.weight", "1.bias"));
+  EXPECT_THAT(report.unexpected, ElementsAre("extra"));
+  EXPECT_EQ(m.parameters()[0].values<float>(), std::vector<float>(6, 1.0f));
+}
+
+}  // namespace
+}  // namespace veldt::nn

@@ -1,0 +1,299 @@
+#include "veldt/optim/optimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "veldt/core/error.h"
+#include "veldt/core/pool.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/optim/adam.h"
+#include "veldt/optim/sgd.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::optim {
+namespace {
+
+using testing::HasSubstr;
+
+Tensor leaf(const Shape& shape, double value = 1, DType dtype = DType::f32) {
+  return full(shape, value, dtype).set_requires_grad();
+}
+
+std::vector<float> values(const Tensor& t) { return t.values<float>(); }
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// ------------------------------------------------------------------ gradients that are not there
+
+TEST(Step, LeavesAParameterWithoutGradientAsItIs) {
+  const Tensor used = leaf({3}), unused = leaf({5});
+  AdamW adam({used, unused}, {.lr = 0.1, .weight_decay = 0.5});
+  sum(used + 0.0).backward();
+  sum(unused * 7.0).backward();
+  adam.step();
+  const std::vector<float> after_one = values(unused), used_after_one = values(used);
+  for (int i = 0; i < 3; ++i) {
+    adam.zero_grad();
+    sum(used * 2.0).backward();  // nothing for `unused`: no stale gradient, no momentum, no decay
+    adam.step();
+  }
+  EXPECT_EQ(values(unused), after_one);
+  EXPECT_NE(values(used), used_after_one);
+}
+
+TEST(Step, SeesNoStaleNumbersInNormsEither) {
+  const Tensor a = leaf({2}), b = leaf({3});
+  Sgd sgd({a, b});
+  sum(b * 100.0).backward();
+  sgd.zero_grad();
+  EXPECT_EQ(sgd.gradient_norm(), 0);
+  sum(a * 3.0).backward();
+  EXPECT_FLOAT_EQ(static_cast<float>(sgd.gradient_norm()), std::sqrt(18.0f));
+  EXPECT_FALSE(b.grad().defined());
+}
+
+TEST(Step, WithoutAnyBackwardChangesNothing) {
+  const Tensor a = leaf({2});
+  Adam adam({a});
+  adam.step();
+  EXPECT_EQ(values(a), (std::vector<float>{1, 1}));
+}
+
+TEST(Step, SkipsTheMiddleOfASlab) {
+  const Tensor a = leaf({20}), b = leaf({20}), c = leaf({20});
+  Sgd sgd({a, b, c}, {.lr = 0.5, .momentum = 0.9});
+  (sum(a) + sum(c * 2.0)).backward();
+  sgd.step();
+  EXPECT_EQ(values(a), std::vector<float>(20, 0.5f));
+  EXPECT_EQ(values(b), std::vector<float>(20, 1.0f));
+  EXPECT_EQ(values(c), std::vector<float>(20, 0.0f));
+}
+
+TEST(Step, AddsGradientsUpUntilTheyAreForgotten) {
+  const Tensor a = leaf({1});
+  Sgd sgd({a}, {.lr = 1});
+  sum(a).backward();
+  sum(a).backward();
+  sgd.step();
+  EXPECT_EQ(values(a)[0], -1);
+}
+
+TEST(Step, UsesGradientsThatLieElsewhere) {
+  Tensor a = leaf({2}), before = leaf({2});
+  sum(before * 3.0).backward();  // before the optimizer was built
+  Sgd sgd({a, before}, {.lr = 1});
+  a.set_grad(Tensor::of({2}, {0.25, 0.5}));
+  sgd.step();
+  EXPECT_EQ(values(a), (std::vector<float>{0.75f, 0.5f}));
+  EXPECT_EQ(values(before), (std::vector<float>{-2, -2}));
+  sum(square(square(a))).backward(true);  // create_graph gives the leaf another gradient tensor
+  sgd.zero_grad();
+  sum(square(a)).backward(true);
+  sgd.step();
+  EXPECT_EQ(values(a), (std::vector<float>{-0.75f, -0.5f}));
+}
+
+// ------------------------------------------------------------------ the slab
+
+TEST(Slab, KeepsParametersSideBySideOn64Bytes) {
+  const Tensor a = leaf({3}, 1), b = leaf({2, 9}, 2), c = leaf({}, 3);
+  const Sgd sgd({a, b, c});
+  EXPECT_EQ(sgd.slab().values().shape(), (Shape{16 + 32 + 16}));
+  EXPECT_EQ(b.data<float>(), a.data<float>() + 16);
+  EXPECT_EQ(c.data<float>(), a.data<float>() + 48);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.data<float>()) % 64, 0u);
+  EXPECT_EQ(sum(sgd.slab().values()).item(), 3 + 36 + 3);  // zeros between
+  EXPECT_EQ(b.shape(), (Shape{2, 9}));
+}
+
+TEST(Slab, KeepsAParameterThatIsListedTwiceOnce) {
+  const Tensor a = leaf({3});
+  Sgd sgd({a, a}, {.lr = 1});
+  sum(a).backward();
+  sgd.step();
+  EXPECT_EQ(sgd.parameters().size(), 1u);
+  EXPECT_EQ(values(a), (std::vector<float>{0, 0, 0}));
+}
+
+TEST(Slab, NoticesAParameterThatMovedAway) {
+  Tensor a = leaf({3});
+  Sgd sgd({a});
+  const Sgd second({a});
+  EXPECT_THAT(message_of([&] { sgd.step(); }), HasSubstr("parameter 0 was moved"));
+}
+
+TEST(Slab, StepMakesAnOldGraphUnusable) {
+  const Tensor a = leaf({3});
+  Sgd sgd({a});
+  const Tensor loss = sum(square(a));
+  loss.backward();
+  sgd.step();
+  EXPECT_THAT(message_of([&] { loss.backward(); }), HasSubstr("changed in place"));
+}
+
+TEST(Slab, TakesNoMemoryInASteadyStep) {
+  const Tensor a = leaf({100, 10}), x = ones({100, 10});
+  Adam adam({a});
+  const auto step = [&] {
+    adam.zero_grad();
+    sum(square(a * x)).backward();
+    adam.clip_gradients(1);
+    adam.step();
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const PoolStats before = pool(Device{}).stats();
+  for (int i = 0; i < 1000; ++i) step();
+  EXPECT_EQ(pool(Device{}).stats().system_allocations, before.system_allocations);
+  EXPECT_EQ(pool(Device{}).stats().bytes_in_use, before.bytes_in_use);
+}
+
+// ------------------------------------------------------------------ norms, clipping, finite checks
+
+TEST(GradientNorm, CoversNumbersWhoseSquaresOverflow) {
+  Tensor a = leaf({2});
+  Sgd sgd({a});
+  a.set_grad(full({2}, 1e30));
+  EXPECT_NEAR(sgd.gradient_norm() / (std::sqrt(2.0) * 1e30), 1, 1e-6);
+  EXPECT_NEAR(sgd.clip_gradients(2) / (std::sqrt(2.0) * 1e30), 1, 1e-6);
+  EXPECT_NEAR(sgd.gradient_norm(), 2, 1e-5);
+}
+
+TEST(GradientNorm, BelowTheLimitClipsNothing) {
+  Tensor a = leaf({2});
+  Sgd sgd({a});
+  a.set_grad(Tensor::of({2}, {3, 4}));
+  EXPECT_EQ(sgd.clip_gradients(5), 5);
+  EXPECT_EQ(values(a.grad()), (std::vector<float>{3, 4}));
+}
+
+TEST(FiniteCheck, NamesTheFirstBadParameter) {
+  Tensor a = leaf({2}), b = leaf({3}), c = leaf({1});
+  Sgd sgd(NamedTensors{{"body.weight", a}, {"body.bias", b}, {"head", c}});
+  a.set_grad(full({2}, 3e38));  // their sum overflows, but each one is finite
+  EXPECT_EQ(sgd.first_bad_gradient(), std::nullopt);
+  b.set_grad(Tensor::of({3}, {0, kNan, 0}));
+  c.set_grad(full({1}, kInfinity));
+  EXPECT_EQ(sgd.first_bad_gradient(), "body.bias");
+  EXPECT_THROW(sgd.clip_gradients(1), DivergedError);
+  EXPECT_THAT(message_of([&] { sgd.clip_gradients(1); }), HasSubstr("gradient of body.bias is not finite"));
+  EXPECT_EQ(sgd.first_bad_parameter(), std::nullopt);
+  c.assign(full({1}, kNan));
+  EXPECT_EQ(sgd.first_bad_parameter(), "head");
+}
+
+// ------------------------------------------------------------------ state
+
+using Build = std::function<std::unique_ptr<Optimizer>(const NamedTensors&)>;
+
+const Build kBuilds[] = {
+    [](const NamedTensors& p) { return std::make_unique<Adam>(p, AdamOptions{.lr = 0.01}); },
+    [](const NamedTensors& p) { return std::make_unique<AdamW>(p); },
+    [](const NamedTensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.01, .momentum = 0.9}); },
+    [](const NamedTensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.01}); },
+};
+
+void take_steps(Optimizer& optimizer, const Tensor& w, const Tensor& b, int n) {
+  for (int i = 0; i < n; ++i) {
+    optimizer.zero_grad();
+    (sum(square(square(w) - 2.0)) + sum(exp(b))).backward();
+    optimizer.step();
+  }
+}
+
+Tensor copy_of(const Tensor& t) {
+  const Tensor out = empty(t.shape(), t);
+  Tensor(out).assign(t);
+  return out;
+}
+
+TEST(OptimizerState, ResumesWithTheSameBits) {
+  for (const Build& build : kBuilds) {
+    const Tensor w = leaf({3, 7}, 0.7), b = leaf({5}, -0.3);
+    const auto whole = build({{"w", w}, {"b", b}});
+    take_steps(*whole, w, b, 7);
+    whole->set_lr(0.003);
+    NamedTensors saved;
+    for (const auto& [name, tensor] : whole->state()) saved.emplace_back(name, copy_of(tensor));
+    const Tensor w2 = copy_of(w).set_requires_grad(), b2 = copy_of(b).set_requires_grad();
+    take_steps(*whole, w, b, 11);
+
+    const auto resumed = build({{"w", w2}, {"b", b2}});
+    resumed->load_state(saved);
+    EXPECT_EQ(resumed->steps(), 7);
+    EXPECT_EQ(resumed->lr(), 0.003);
+    take_steps(*resumed, w2, b2, 11);
+    EXPECT_EQ(values(w2), values(w));
+    EXPECT_EQ(values(b2), values(b));
+  }
+}
+
+TEST(OptimizerState, IsNamedByParameter) {
+  std::vector<std::string> names;
+  const Adam adam(NamedTensors{{"0.weight", leaf({2})}, {"0.bias", leaf({1})}});
+  for (const auto& [name, tensor] : adam.state()) names.push_back(name);
+  EXPECT_THAT(names, testing::ElementsAre("step", "lr", "exp_avg.0.weight", "exp_avg.0.bias",
+                                          "exp_avg_sq.0.weight", "exp_avg_sq.0.bias"));
+}
+
+TEST(OptimizerState, ListsAllThatDoesNotFitAndChangesNothing) {
+  Sgd sgd({leaf({2}), leaf({3})}, {.lr = 0.5, .momentum = 0.9});
+  const NamedTensors wrong{{"step", arange(1)}, {"momentum_buffer.0", ones({4})}, {"exp_avg.0", ones({2})}};
+  const std::string message = message_of([&] { sgd.load_state(wrong); });
+  EXPECT_THAT(message, HasSubstr("step is [1], not []"));
+  EXPECT_THAT(message, HasSubstr("lr is missing"));
+  EXPECT_THAT(message, HasSubstr("momentum_buffer.0 is [4], not [2]"));
+  EXPECT_THAT(message, HasSubstr("momentum_buffer.1 is missing"));
+  EXPECT_THAT(message, HasSubstr("exp_avg.0 is unexpected"));
+  EXPECT_EQ(sgd.lr(), 0.5);
+}
+
+// ------------------------------------------------------------------ options
+
+TEST(Options, OutOfRangeAreConfigErrors) {
+  const std::vector<Tensor> p{leaf({2})};
+  EXPECT_THROW(Sgd(p, {.lr = -1}), ConfigError);
+  EXPECT_THROW(Sgd(p, {.lr = kNan}), ConfigError);
+  EXPECT_THROW(Sgd(p, {.lr = kInfinity}), ConfigError);
+  EXPECT_THROW(Sgd(p, {.momentum = 1}), ConfigError);
+  EXPECT_THROW(Sgd(p, {.nesterov = true}), ConfigError);
+  EXPECT_THROW(Sgd(p, {.weight_decay = -0.1}), ConfigError);
+  EXPECT_THROW(Adam(p, {.beta1 = 1}), ConfigError);
+  EXPECT_THROW(Adam(p, {.beta2 = -0.1}), ConfigError);
+  EXPECT_THROW(Adam(p, {.eps = 0}), ConfigError);
+  EXPECT_THROW(AdamW(p, {.lr = -1}), ConfigError);
+  Sgd sgd(p);
+  EXPECT_THROW(sgd.set_lr(-1), ConfigError);
+  EXPECT_THROW(sgd.clip_gradients(0), ConfigError);
+  EXPECT_THAT(message_of([&] { Sgd(p, {.lr = -1}); }), HasSubstr("lr cannot be -1"));
+}
+
+TEST(Options, ListsOfWrongParametersAreConfigErrors) {
+  EXPECT_THROW(Adam(std::vector<Tensor>{}), ConfigError);
+  EXPECT_THROW(Adam({leaf({2}), ones({2})}), ConfigError);
+  EXPECT_THROW(Adam({leaf({2}), Tensor()}), ConfigError);
+  EXPECT_THAT(message_of([] {
+                Adam({leaf({2}), leaf({2}, 1, DType::f64)});
+              }),
+              HasSubstr("parameter 1 is f64 on cpu, the first one f32 on cpu"));
+  EXPECT_THROW(Adam({leaf({2}) * 2.0}), Error);
+}
+
+}  // namespace
+}  // namespace veldt::optim

@@ -1,0 +1,66 @@
+#include "veldt/optim/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "veldt/core/error.h"
+
+namespace veldt::optim {
+namespace {
+
+TEST(Schedule, OfANumberIsConstant) {
+  const Schedule schedule = 0.25;
+  EXPECT_EQ(schedule(0), 0.25);
+  EXPECT_EQ(schedule(1000000), 0.25);
+  EXPECT_EQ(schedule.text(), "constant 0.25");
+}
+
+TEST(CosineAnnealing, FollowsItsFormulaAndStaysLowAfterwards) {
+  const Schedule lr = CosineAnnealing{.lr_max = 0.01, .lr_min = 0.002, .epochs = 100, .epoch_offset = 20};
+  EXPECT_EQ(lr(0), 0.01);
+  EXPECT_DOUBLE_EQ(lr(60), 0.006);
+  EXPECT_DOUBLE_EQ(lr(99), 0.002 + 0.008 * (1 + std::cos(std::numbers::pi * 99 / 120)) / 2);
+  EXPECT_EQ(lr(120), 0.002);
+  EXPECT_EQ(lr(100000), 0.002);
+  EXPECT_EQ(lr(-5), 0.01);
+  EXPECT_EQ(lr.text(), "cosine from 0.01 to 0.002 over 100 with offset 20");
+}
+
+TEST(LinearWarmup, RisesInALineAndHandsOver) {
+  const Schedule lr = LinearWarmup{.steps = 4, .then = CosineAnnealing{.lr_max = 1, .epochs = 10}};
+  for (int i = 0; i <= 4; ++i) EXPECT_DOUBLE_EQ(lr(i), (i + 1) / 5.0);
+  EXPECT_EQ(lr(4), 1);
+  EXPECT_DOUBLE_EQ(lr(9), 0.5);
+  EXPECT_EQ(lr.text(), "warm-up over 4, then cosine from 1 to 0 over 10");
+}
+
+TEST(LinearWarmup, OfNoStepsIsWhatFollows) {
+  const Schedule lr = LinearWarmup{.steps = 0, .then = 0.5};
+  EXPECT_EQ(lr(0), 0.5);
+}
+
+TEST(Schedule, TakesAUsersOwn) {
+  struct Halving {
+    double operator()(std::int64_t step) const { return std::ldexp(1.0, static_cast<int>(-step)); }
+    std::string text() const { return "halving"; }
+    void check() const {}
+  };
+  const Schedule lr = LinearWarmup{.steps = 1, .then = Halving{}};
+  EXPECT_EQ(lr(0), 0.5);
+  EXPECT_EQ(lr(3), 0.25);
+}
+
+TEST(Schedule, RefusesBadOptions) {
+  EXPECT_THROW(Schedule(-1), ConfigError);
+  EXPECT_THROW(Schedule(std::numeric_limits<double>::quiet_NaN()), ConfigError);
+  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .lr_min = -1, .epochs = 10})), ConfigError);
+  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 0})), ConfigError);
+  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 1, .epoch_offset = -1})), ConfigError);
+  EXPECT_THROW((Schedule(LinearWarmup{.steps = -1})), ConfigError);
+}
+
+}  // namespace
+}  // namespace veldt::optim
