@@ -12,6 +12,7 @@
 #include "hwy/highway.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
+#include "veldt/cpu/register_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
@@ -20,56 +21,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Rows of a register tile; it is two registers wide. 24 + 3 of 32 registers, or 12 + 3 of 16.
 inline constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
 
-// R rows of the tile of c: a recursive structure rather than an array, so that each row is sure to be in registers.
-template <class T, int R>
-struct TileRows {
-  using D = hn::ScalableTag<T>;
-  using V = hn::Vec<D>;
-  V left, right;
-  TileRows<T, R - 1> rest;
-
-  HWY_INLINE TileRows() : left(hn::Zero(D())), right(hn::Zero(D())), rest() {}
-  // += a[0..R-1] times the two registers of b
-  HWY_INLINE void step(const T* a, V b0, V b1) {
-    const V scale = hn::Set(D(), *a);
-    left = hn::MulAdd(scale, b0, left);
-    right = hn::MulAdd(scale, b1, right);
-    rest.step(a + 1, b0, b1);
-  }
-  // c += the tile, rows `stride` apart
-  HWY_INLINE void add_to(T* c, std::int64_t stride) const {
-    const D d;
-    T* c1 = c + hn::Lanes(d);
-    hn::StoreU(hn::Add(hn::LoadU(d, c), left), d, c);
-    hn::StoreU(hn::Add(hn::LoadU(d, c1), right), d, c1);
-    rest.add_to(c + stride, stride);
-  }
-  HWY_INLINE void store(T* c, std::int64_t stride) const {
-    const D d;
-    hn::StoreU(left, d, c);
-    hn::StoreU(right, d, c + hn::Lanes(d));
-    rest.store(c + stride, stride);
-  }
-};
-template <class T>
-struct TileRows<T, 0> {
-  using V = hn::Vec<hn::ScalableTag<T>>;
-  HWY_INLINE TileRows() {}
-  HWY_INLINE void step(const T*, V, V) {}
-  HWY_INLINE void add_to(T*, std::int64_t) const {}
-  HWY_INLINE void store(T*, std::int64_t) const {}
-};
-
 // One tile: a is packed [k][kTileRows], b [k][two registers]. Writes rows x cols of it (all, but at the edges).
 template <class T>
 HWY_INLINE void tile(std::int64_t k, const T* a, const T* b, Matrix<T> c, std::int64_t rows, std::int64_t cols,
                      bool add) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  TileRows<T, kTileRows> sum;
-  for (std::int64_t p = 0; p < k; ++p, a += kTileRows, b += 2 * lanes)
-    sum.step(a, hn::Load(d, b), hn::Load(d, b + lanes));
-  if (rows == kTileRows && cols == 2 * lanes && c.col == 1) return add ? sum.add_to(c.data, c.row) : sum.store(c.data, c.row);
+  RegisterTile<T, kTileRows, 2> sum;
+  for (std::int64_t p = 0; p < k; ++p, a += kTileRows, b += 2 * lanes) sum.add_outer(a, 1, RegisterRow<T, 2>(b));
+  if (rows == kTileRows && cols == 2 * lanes && c.col == 1)
+    return add ? sum.add_to(c.data, c.row) : sum.store(c.data, c.row);
   HWY_ALIGN T edge[kTileRows * 2 * hn::MaxLanes(d)];
   sum.store(edge, 2 * lanes);
   for (std::int64_t i = 0; i < rows; ++i)

@@ -1,0 +1,246 @@
+// Matrix products that are bound by memory: one side has at most four columns, as in the last layer of a neural field
+// and in the gradients of its first and last one. General kernels spend their time packing there.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/gemm_skinny.cpp"
+#include "hwy/foreach_target.h"  // first: it includes this file again for each target
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "hwy/highway.h"
+#include "veldt/core/threads.h"
+#include "veldt/cpu/gemm.h"
+#include "veldt/cpu/register_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veldt::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The last n % lanes elements of a row, the other lanes 0. Never reads outside the row.
+template <class T>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> last_elements(const T* row, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), rest = n % lanes;
+  HWY_ALIGN T buffer[hn::MaxLanes(d)] = {};
+  std::copy(row + n - rest, row + n, buffer);
+  return hn::Load(d, buffer);
+}
+
+// b [k, n] to [k / lanes][n][lanes], filled up with zeros: the order in which `dots` reads it.
+template <class T>
+void pack_columns(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  for (std::int64_t p = 0; p < k; p += lanes)
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t l = 0; l < lanes; ++l) *to++ = p + l < k ? b.at(p + l, j) : T(0);
+}
+
+// The N dot products of each row of a [rows, k], dense along k, with the columns of b. Four rows at a time share what is
+// loaded of b.
+template <int N, class T>
+HWY_INLINE void dots(std::int64_t rows, std::int64_t k, Matrix<const T> a, const T* b, Matrix<T> c, bool add) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < rows; i += 4) {
+    const std::int64_t count = std::min<std::int64_t>(4, rows - i);
+    // Beyond the end: the last row again.
+    const T *x0 = a.data + i * a.row, *x1 = x0 + std::min<std::int64_t>(1, count - 1) * a.row;
+    const T *x2 = x0 + std::min<std::int64_t>(2, count - 1) * a.row, *x3 = x0 + (count - 1) * a.row;
+    RegisterRow<T, N> s0, s1, s2, s3;
+    std::int64_t p = 0;
+    for (; p + lanes <= k; p += lanes) {
+      const RegisterRow<T, N> columns(b + p * N);
+      s0.add_scaled(hn::LoadU(d, x0 + p), columns);
+      s1.add_scaled(hn::LoadU(d, x1 + p), columns);
+      s2.add_scaled(hn::LoadU(d, x2 + p), columns);
+      s3.add_scaled(hn::LoadU(d, x3 + p), columns);
+    }
+    if (p < k) {
+      const RegisterRow<T, N> columns(b + p * N);
+      s0.add_scaled(last_elements(x0, k), columns);
+      s1.add_scaled(last_elements(x1, k), columns);
+      s2.add_scaled(last_elements(x2, k), columns);
+      s3.add_scaled(last_elements(x3, k), columns);
+    }
+    T sums[4 * N];
+    s0.store_sums(sums);
+    s1.store_sums(sums + N);
+    s2.store_sums(sums + 2 * N);
+    s3.store_sums(sums + 3 * N);
+    for (std::int64_t r = 0; r < count; ++r)
+      for (std::int64_t j = 0; j < N; ++j)
+        c.at(i + r, j) = add ? c.at(i + r, j) + sums[r * N + j] : sums[r * N + j];
+  }
+}
+
+// sums[c, j] += over r of w(r, c) x(r, j), for N rows c and `Wide` registers of neighbouring j.
+template <int N, int Wide, class T>
+HWY_INLINE void weighted_block(std::int64_t rows, const T* x, std::int64_t stride, Matrix<const T> w, T* sums,
+                               std::int64_t sums_stride) {
+  RegisterTile<T, N, Wide> sum;
+  for (std::int64_t r = 0; r < rows; ++r)
+    sum.add_outer(w.data + r * w.row, w.col, RegisterRow<T, Wide>(x + r * stride));
+  sum.add_to(sums, sums_stride);
+}
+
+// The same for any number of columns. `rows` is at most kMaxRows.
+inline constexpr std::int64_t kMaxRows = 256;
+template <int N, class T>
+HWY_INLINE void weighted(std::int64_t rows, std::int64_t cols, const T* x, std::int64_t stride, Matrix<const T> w, T* sums) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr int kRegisters = HWY_TARGET <= HWY_AVX3 ? 24 : 12;  // of 32 or 16; the others hold x and w
+  constexpr int kWide = kRegisters / N >= 8 ? 8 : kRegisters / N >= 4 ? 4 : 2;
+  std::int64_t j = 0;
+  for (; j + kWide * lanes <= cols; j += kWide * lanes)
+    weighted_block<N, kWide>(rows, x + j, stride, w, sums + j, cols);
+  for (; j + lanes <= cols; j += lanes) weighted_block<N, 1>(rows, x + j, stride, w, sums + j, cols);
+  if (j == cols) return;
+  HWY_ALIGN T tail[kMaxRows * hn::MaxLanes(d)] = {}, tail_sums[N * hn::MaxLanes(d)] = {};
+  for (std::int64_t r = 0; r < rows; ++r) std::copy(x + r * stride + j, x + r * stride + cols, tail + r * lanes);
+  weighted_block<N, 1>(rows, tail, lanes, w, tail_sums, lanes);
+  for (int c = 0; c < N; ++c)
+    for (std::int64_t i = j; i < cols; ++i) sums[c * cols + i] += tail_sums[c * lanes + i - j];
+}
+
+template <class T>
+void dots_of(std::int64_t n, std::int64_t rows, std::int64_t k, Matrix<const T> a, const T* b, Matrix<T> c,
+             bool add) {
+  if (n == 1) return dots<1>(rows, k, a, b, c, add);
+  if (n == 2) return dots<2>(rows, k, a, b, c, add);
+  if (n == 3) return dots<3>(rows, k, a, b, c, add);
+  return dots<4>(rows, k, a, b, c, add);
+}
+template <class T>
+void weighted_of(std::int64_t n, std::int64_t rows, std::int64_t cols, const T* x, std::int64_t stride,
+                 Matrix<const T> w, T* sums) {
+  if (n == 1) return weighted<1>(rows, cols, x, stride, w, sums);
+  if (n == 2) return weighted<2>(rows, cols, x, stride, w, sums);
+  if (n == 3) return weighted<3>(rows, cols, x, stride, w, sums);
+  return weighted<4>(rows, cols, x, stride, w, sums);
+}
+
+void dots_f32(std::int64_t n, std::int64_t rows, std::int64_t k, Matrix<const float> a, const float* b,
+              Matrix<float> c, bool add) {
+  dots_of(n, rows, k, a, b, c, add);
+}
+void dots_f64(std::int64_t n, std::int64_t rows, std::int64_t k, Matrix<const double> a, const double* b,
+              Matrix<double> c, bool add) {
+  dots_of(n, rows, k, a, b, c, add);
+}
+void pack_columns_f32(std::int64_t n, std::int64_t k, Matrix<const float> b, float* to) { pack_columns(n, k, b, to); }
+void pack_columns_f64(std::int64_t n, std::int64_t k, Matrix<const double> b, double* to) { pack_columns(n, k, b, to); }
+void weighted_f32(std::int64_t n, std::int64_t rows, std::int64_t cols, const float* x, std::int64_t stride,
+                  Matrix<const float> w, float* sums) {
+  weighted_of(n, rows, cols, x, stride, w, sums);
+}
+void weighted_f64(std::int64_t n, std::int64_t rows, std::int64_t cols, const double* x, std::int64_t stride,
+                  Matrix<const double> w, double* sums) {
+  weighted_of(n, rows, cols, x, stride, w, sums);
+}
+
+}  // namespace veldt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt::cpu {
+namespace {
+HWY_EXPORT(dots_f32);
+HWY_EXPORT(dots_f64);
+HWY_EXPORT(pack_columns_f32);
+HWY_EXPORT(pack_columns_f64);
+HWY_EXPORT(weighted_f32);
+HWY_EXPORT(weighted_f64);
+
+constexpr std::int64_t kGrain = 1 << 15;   // elements of the large operand a task
+constexpr std::int64_t kSlab = 256;        // rows summed up before they are added to the rest (N_*::kMaxRows)
+constexpr std::int64_t kPadding = 16;      // elements of the widest register
+
+template <class T>
+auto dots_kernel() {
+  if constexpr (sizeof(T) == 4)
+    return HWY_DYNAMIC_DISPATCH(dots_f32);
+  else
+    return HWY_DYNAMIC_DISPATCH(dots_f64);
+}
+template <class T>
+auto pack_kernel() {
+  if constexpr (sizeof(T) == 4)
+    return HWY_DYNAMIC_DISPATCH(pack_columns_f32);
+  else
+    return HWY_DYNAMIC_DISPATCH(pack_columns_f64);
+}
+template <class T>
+auto weighted_kernel() {
+  if constexpr (sizeof(T) == 4)
+    return HWY_DYNAMIC_DISPATCH(weighted_f32);
+  else
+    return HWY_DYNAMIC_DISPATCH(weighted_f64);
+}
+
+template <class T>
+void by_dots(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
+             bool add) {
+  const std::int64_t padded = (k + kPadding - 1) / kPadding * kPadding;
+  std::vector<T> columns(static_cast<std::size_t>(n * padded));
+  pack_kernel<T>()(n, k, b, columns.data());
+  const auto kernel = dots_kernel<T>();
+  parallel_for(m, std::max<std::int64_t>(1, kGrain / k), [&](std::int64_t begin, std::int64_t end) {
+    kernel(n, end - begin, k, {a.data + begin * a.row, a.row, 1}, columns.data(),
+           {c.data + begin * c.row, c.row, c.col}, add);
+  });
+}
+
+// k is long and memory runs along m: each piece of k makes a partial [n, m], and these are added in order.
+template <class T>
+void by_weighted_rows(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
+                      Matrix<T> c, bool add) {
+  const std::int64_t piece = std::max<std::int64_t>(1, kGrain / (m * kSlab)) * kSlab;
+  const std::int64_t pieces = (k + piece - 1) / piece;
+  std::vector<T> partials(static_cast<std::size_t>(pieces * n * m));
+  const auto kernel = weighted_kernel<T>();
+  parallel_for(k, piece, [&](std::int64_t begin, std::int64_t end) {
+    T* const sums = partials.data() + begin / piece * n * m;
+    for (std::int64_t r = begin; r < end; r += kSlab)
+      kernel(n, std::min(kSlab, end - r), m, a.data + r * a.col, a.col, {&b.at(r, 0), b.row, b.col}, sums);
+  });
+  for (std::int64_t p = 1; p < pieces; ++p)
+    for (std::int64_t i = 0; i < n * m; ++i)
+      partials[static_cast<std::size_t>(i)] += partials[static_cast<std::size_t>(p * n * m + i)];
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      const T value = partials[static_cast<std::size_t>(j * m + i)];
+      c.at(i, j) = add ? c.at(i, j) + value : value;
+    }
+}
+
+template <class T>
+bool skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
+            bool add) {
+  constexpr std::int64_t kMostColumns = 4;
+  if (n > kMostColumns && m <= kMostColumns)  // c^T = b^T a^T
+    return skinny(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);
+  if (n > kMostColumns) return false;
+  if (a.col == 1 && k >= 8)
+    by_dots(m, n, k, a, b, c, add);
+  else if (a.row == 1 && m >= 8 && k >= 64)
+    by_weighted_rows(m, n, k, a, b, c, add);
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
+                 Matrix<float> c, bool add) {
+  return skinny(m, n, k, a, b, c, add);
+}
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
+                 Matrix<double> c, bool add) {
+  return skinny(m, n, k, a, b, c, add);
+}
+
+}  // namespace veldt::cpu
+#endif

@@ -1,0 +1,150 @@
+#include "veldt/cpu/onednn.h"
+
+#if VELDT_HAVE_ONEDNN
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <algorithm>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "veldt/core/threads.h"
+
+namespace veldt::cpu {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+// How BLAS sees a matrix: dense rows `step` apart, or the same of its transpose. step is 0 for what it cannot see.
+struct Blas {
+  char transposed = 'N';
+  std::int64_t step = 0;
+};
+
+template <class T>
+Blas blas_of(const Matrix<T>& x, std::int64_t rows, std::int64_t cols) {
+  if (x.col == 1 || cols == 1) {
+    const std::int64_t step = rows == 1 ? cols : x.row;
+    if (step >= cols) return {'N', step};
+  }
+  if (x.row == 1 || rows == 1) {
+    const std::int64_t step = cols == 1 ? rows : x.col;
+    if (step >= rows) return {'T', step};
+  }
+  return {};
+}
+
+// dnnl_sgemm needs no set-up, and is at least as fast as the matmul primitive where there is no bias.
+bool by_sgemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Blas blas_a, Matrix<const float> b,
+              Blas blas_b, Matrix<float> c, std::int64_t c_step, bool add) {
+  return dnnl_sgemm(blas_a.transposed, blas_b.transposed, m, n, k, 1.0f, a.data, blas_a.step, b.data, blas_b.step,
+                    add ? 1.0f : 0.0f, c.data, c_step) == dnnl_success;
+}
+
+struct Key {
+  std::int64_t m, n, k, a_step, b_step, c_step;
+  bool a_transposed, b_transposed;
+  int threads;  // oneDNN cuts the work for them when it builds a primitive
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+dnnl::engine& engine() {
+  static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+dnnl::memory::desc layout(std::int64_t rows, std::int64_t cols, std::int64_t step, bool transposed) {
+  return {{rows, cols}, dnnl::memory::data_type::f32, transposed ? Dims{1, step} : Dims{step, 1}};
+}
+
+// A product with a fused bias, built for one shape and kept.
+class BiasProduct {
+ public:
+  explicit BiasProduct(const Key& key) : key_(key) {
+    const dnnl::memory::desc a = layout(key.m, key.k, key.a_step, key.a_transposed);
+    const dnnl::memory::desc b = layout(key.k, key.n, key.b_step, key.b_transposed);
+    const dnnl::memory::desc bias = layout(1, key.n, key.n, false), c = layout(key.m, key.n, key.c_step, false);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::matmul::primitive_desc plan(dnnl::matmul::desc(a, b, bias, c), attributes, engine());
+    primitive_ = dnnl::matmul(plan);
+    scratch_bytes_ = plan.scratchpad_desc().get_size();
+    for (const auto& [argument, desc] :
+         {std::pair{DNNL_ARG_SRC, a}, std::pair{DNNL_ARG_WEIGHTS, b}, std::pair{DNNL_ARG_BIAS, bias},
+          std::pair{DNNL_ARG_DST, c}, std::pair{DNNL_ARG_SCRATCHPAD, plan.scratchpad_desc()}})
+      arguments_.emplace(argument, dnnl::memory(desc, engine(), nullptr));
+  }
+
+  const Key& key() const { return key_; }
+
+  void run(const float* a, const float* b, const float* bias, float* c) {
+    thread_local dnnl::stream stream(engine());
+    thread_local std::vector<char> scratch;  // shared by all primitives of a thread
+    if (scratch.size() < scratch_bytes_) scratch.resize(scratch_bytes_);
+    const auto point = [&](int argument, const void* p) {
+      arguments_.at(argument).set_data_handle(const_cast<void*>(p), stream);
+    };
+    point(DNNL_ARG_SRC, a);
+    point(DNNL_ARG_WEIGHTS, b);
+    point(DNNL_ARG_BIAS, bias);
+    point(DNNL_ARG_DST, c);
+    point(DNNL_ARG_SCRATCHPAD, scratch.data());
+    primitive_.execute(stream, arguments_);
+    stream.wait();
+  }
+
+ private:
+  Key key_;
+  dnnl::matmul primitive_;
+  std::size_t scratch_bytes_ = 0;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+// The product for `key`. Each thread keeps the last few it used, most recent first: no lock, and a network's layers come
+// round again in every step.
+BiasProduct& product_for(const Key& key) {
+  constexpr std::size_t kKept = 64;
+  thread_local std::vector<BiasProduct> kept;
+  auto found = std::find_if(kept.begin(), kept.end(), [&](const BiasProduct& p) { return p.key() == key; });
+  if (found == kept.end()) {
+    if (kept.size() == kKept) kept.pop_back();
+    found = kept.emplace(kept.end(), key);
+  }
+  std::rotate(kept.begin(), found, found + 1);
+  return kept.front();
+}
+
+}  // namespace
+
+bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
+                   const float* row_bias, Matrix<float> c, bool add) {
+  const Blas blas_a = blas_of(a, m, k), blas_b = blas_of(b, k, n), blas_c = blas_of(c, m, n);
+  if (blas_a.step == 0 || blas_b.step == 0 || blas_c.step == 0) return false;
+  if (blas_c.transposed == 'T')  // c^T = b^T a^T; the bias would run down its columns
+    return row_bias == nullptr && onednn_matmul(n, m, k, b.transposed(), a.transposed(), nullptr, c.transposed(), add);
+  // OpenMP keeps this number for each thread of the program apart.
+  if (omp_get_max_threads() != num_threads()) omp_set_num_threads(num_threads());
+  try {
+    if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, blas_c.step, add);
+    const Key key = {m, n, k, blas_a.step, blas_b.step, blas_c.step, blas_a.transposed == 'T', blas_b.transposed == 'T',
+                     omp_in_parallel() ? 1 : num_threads()};
+    product_for(key).run(a.data, b.data, row_bias, c.data);
+    return true;
+  } catch (const dnnl::error&) {  // Veldt's own kernel takes over
+    return false;
+  }
+}
+
+}  // namespace veldt::cpu
+
+#else
+
+namespace veldt::cpu {
+bool onednn_matmul(std::int64_t, std::int64_t, std::int64_t, Matrix<const float>, Matrix<const float>, const float*,
+                   Matrix<float>, bool) {
+  return false;
+}
+}  // namespace veldt::cpu
+
+#endif
