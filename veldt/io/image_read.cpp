@@ -103,6 +103,7 @@ class PngReader {
   void read_info();
   void set_transforms();
   bool palette_is_grey() const;
+  std::vector<float> palette_values() const;
   template <class Row> void for_each_row(const Row& use);
 
   InputFile file_;
@@ -174,8 +175,13 @@ void PngReader::check_sizes(std::int64_t max_pixels) const {
 void PngReader::set_transforms() {
   png_structp png = png_;
   png_infop info = info_;
-  call([png, info] {
-    png_set_expand(png);  // palette to rgb, 1 2 4 bits to 8, tRNS to alpha
+  const bool palette = image_.palette;
+  call([png, info, palette] {
+    if (palette) {
+      png_set_packing(png);  // one index a byte; libpng would take an index beyond the palette for black
+    } else {
+      png_set_expand(png);  // 1 2 4 bits to 8, a transparent colour to alpha
+    }
     if constexpr (std::endian::native == std::endian::little) png_set_swap(png);
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
@@ -198,21 +204,32 @@ template <class Row> void PngReader::for_each_row(const Row& use) {
   }
 }
 
-// One row of `from` channels a pixel to `to` channels; a grey palette comes as rgb.
-template <class Sample>
-float* unpack(const unsigned char* bytes, std::int64_t width, int from, int to, float* out) {
+template <class Sample> float* unpack(const unsigned char* bytes, std::int64_t samples, float* out) {
   constexpr float kMax = sizeof(Sample) == 1 ? 255.0f : 65535.0f;
-  std::array<int, 4> channel{0, 1, 2, 3};
-  if (to == 2) channel[1] = from - 1;
-  for (std::int64_t x = 0; x < width; ++x)
-    for (int c = 0; c < to; ++c) {
-      Sample sample;
-      std::memcpy(&sample,
-                  bytes + (x * from + channel[static_cast<std::size_t>(c)]) * std::int64_t{sizeof sample},
-                  sizeof sample);
-      *out++ = static_cast<float>(sample) / kMax;
-    }
+  for (std::int64_t i = 0; i < samples; ++i, bytes += sizeof(Sample)) {
+    Sample sample;
+    std::memcpy(&sample, bytes, sizeof sample);
+    *out++ = static_cast<float>(sample) / kMax;
+  }
   return out;
+}
+
+// The colours of the palette, `channels` values each.
+std::vector<float> PngReader::palette_values() const {
+  png_colorp colours = nullptr;
+  png_bytep alphas = nullptr;
+  int count = 0, alpha_count = 0;
+  png_get_PLTE(png_, info_, &colours, &count);
+  png_get_tRNS(png_, info_, &alphas, &alpha_count, nullptr);
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) {
+    const png_byte rgb[3] = {colours[i].red, colours[i].green, colours[i].blue};
+    for (int c = 0; c < (image_.channels > 2 ? 3 : 1); ++c)
+      values.push_back(static_cast<float>(rgb[c]) / 255.0f);
+    if (image_.channels % 2 == 0)
+      values.push_back(i < alpha_count ? static_cast<float>(alphas[i]) / 255.0f : 1.0f);
+  }
+  return values;
 }
 
 // Without the last channel, if that is 1 everywhere.
@@ -229,24 +246,28 @@ Tensor drop_opaque_alpha(const Tensor& image) {
 
 Tensor PngReader::read() {
   set_transforms();
-  const int stored = png_get_channels(png_, info_);
   const bool wide = png_get_bit_depth(png_, info_) == 16;
-  const Tensor image = empty({image_.height, image_.width, image_.channels});
+  const std::int64_t channels = image_.channels;
+  const std::vector<float> palette = image_.palette ? palette_values() : std::vector<float>();
+  const Tensor image = empty({image_.height, image_.width, channels});
   float* out = image.data<float>();
   for_each_row([&](const unsigned char* row) {
-    out = wide ? unpack<std::uint16_t>(row, image_.width, stored, image_.channels, out)
-               : unpack<std::uint8_t>(row, image_.width, stored, image_.channels, out);
+    if (!image_.palette) {
+      const std::int64_t samples = image_.width * channels;
+      out = wide ? unpack<std::uint16_t>(row, samples, out) : unpack<std::uint8_t>(row, samples, out);
+      return;
+    }
+    for (std::int64_t x = 0; x < image_.width; ++x) {
+      const std::int64_t at = row[x] * channels;
+      if (at >= static_cast<std::int64_t>(palette.size()))
+        fail(str("a pixel has colour ", int{row[x]}, " of a palette of ",
+                 palette.size() / static_cast<std::size_t>(channels)));
+      out = std::copy_n(palette.data() + at, channels, out);
+    }
   });
   png_structp png = png_;
   call([png] { png_read_end(png, nullptr); });
-  if (image_.palette) {
-    png_colorp colours = nullptr;
-    int count = 0;
-    png_get_PLTE(png_, info_, &colours, &count);
-    if (const int used = png_get_palette_max(png_, info_); used >= count)
-      fail(str("a pixel names colour ", used, " of a palette of ", count));
-  }
-  return image_.channels % 2 == 0 ? drop_opaque_alpha(image) : image;
+  return channels % 2 == 0 ? drop_opaque_alpha(image) : image;
 }
 
 }  // namespace

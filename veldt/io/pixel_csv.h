@@ -27,7 +27,7 @@ Tensor read_pixel_csv(const std::string& path, const ReadPixelCsvOptions& option
 
 struct WritePixelCsvOptions {
   // By default three channels are rgb; one channel is ink if it has no values but 0 and 1, grey otherwise.
-  std::optional<PixelColumns> columns;
+  std::optional<PixelColumns> columns = {};
   float threshold = 0.5f;  // ink columns: ink where the value is below it
 };
 

@@ -27,9 +27,9 @@ struct SafeTensors {
 
 // A tensor as the header describes it; its bytes are [begin, end) of the file.
 struct TensorInfo {
-  std::string name;
-  std::string dtype;  // the format's own name: F32, BF16, I64 ...
-  std::vector<std::int64_t> shape;
+  std::string name = {};
+  std::string dtype = {};  // the format's own name: F32, BF16, I64 ...
+  std::vector<std::int64_t> shape = {};
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };

@@ -58,7 +58,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
     } else if (place_ == Place::root) {
       keys_.clear();
       place_ = key_ == "__metadata__" ? Place::metadata : Place::tensor;
-      if (place_ == Place::tensor) header_.tensors.push_back({.name = key_, .dtype = {}, .shape = {}});
+      if (place_ == Place::tensor) header_.tensors.push_back({.name = key_});
     } else {
       return refuse("has an object in the wrong place");
     }

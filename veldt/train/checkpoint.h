@@ -16,17 +16,17 @@ namespace veldt::train {
 
 struct CheckpointData {
   std::int64_t step = 0;
-  std::vector<io::NamedTensor> model;
-  std::vector<io::NamedTensor> optim;
-  std::map<std::string, std::string> model_metadata;
-  std::string state_json;
+  std::vector<io::NamedTensor> model = {};
+  std::vector<io::NamedTensor> optim = {};
+  std::map<std::string, std::string> model_metadata = {};
+  std::string state_json = {};
 };
 
 struct CheckpointInfo {
-  std::string path;
+  std::string path = {};
   std::int64_t step = 0;
   int version = 0;
-  std::map<std::string, std::uint64_t> files;  // name to bytes
+  std::map<std::string, std::uint64_t> files = {};  // name to bytes
 };
 
 // Reads every byte of one checkpoint and compares it with its manifest. Throws IoError missing if `path` is

@@ -111,7 +111,7 @@ CheckpointInfo verify_checkpoint(const std::string& path) {
     throw IoError(IoError::Kind::missing, "there is no checkpoint at " + path, "it is no directory",
                   "give the path of a directory named ckpt-<step>");
   const Manifest manifest = read_manifest(path);
-  CheckpointInfo info{.path = path, .step = manifest.step, .version = manifest.version, .files = {}};
+  CheckpointInfo info{.path = path, .step = manifest.step, .version = manifest.version};
   for (const char* file : kCheckpointFiles) {
     const auto expected = manifest.files.find(file);
     if (expected == manifest.files.end()) throw corrupt(path, str("its manifest does not list ", file));
