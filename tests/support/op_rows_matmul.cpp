@@ -1,0 +1,109 @@
+// Rows of veldt/ops/matmul.h.
+#include <cmath>
+
+#include "tests/support/op_table.h"
+#include "veldt/core/error.h"
+#include "veldt/ops/matmul.h"
+
+namespace veldt::test {
+namespace {
+
+using In = const std::vector<Tensor>&;
+
+// Sums over k in double, and the sum of the terms' sizes, which bounds what rounding can do.
+Expected product(const Values& a, const Values& b) {
+  const int ra = a.shape.rank(), rb = b.shape.rank();
+  Shape left, right;
+  for (int d = 0; d + 2 < ra; ++d) left.push_back(a.shape[d]);
+  for (int d = 0; d + 2 < rb; ++d) right.push_back(b.shape[d]);
+  Shape shape = broadcast(left, right, "the oracle");
+  shape.push_back(a.shape[ra - 2]);
+  shape.push_back(b.shape[rb - 1]);
+  Expected out;
+  out.values = build(shape, [&](const Shape& at) {
+    Shape i = at, j = at;
+    double total = 0, size = 0;
+    for (std::int64_t k = 0; k < a.shape[ra - 1]; ++k) {
+      i[at.rank() - 1] = k;
+      j[at.rank() - 2] = k;
+      // Broadcasting by Values::at would repeat sizes of 1 that stand for themselves: the same thing.
+      total += a.at(i) * b.at(j);
+      size += std::fabs(a.at(i) * b.at(j));
+    }
+    out.magnitude.push_back(size);
+    return total;
+  });
+  return out;
+}
+
+OpRow matmul_row() {
+  OpRow row{.name = "matmul", .inputs = {{}, {}}, .cases = {}, .order = 3, .ulps = 8};
+  const auto add = [&](Shape a, Shape b) {
+    row.cases.push_back({str(a, " x ", b), {a, b}, [](In in) { return matmul(in[0], in[1]); },
+                         [](const std::vector<Values>& in) { return product(in[0], in[1]); }});
+  };
+  add({1, 1}, {1, 1});
+  add({2, 3}, {3, 2});
+  add({3, 1}, {1, 4});
+  add({1, 5}, {5, 1});
+  add({2, 2, 3}, {2, 3, 2});
+  add({2, 1, 2}, {2, 3});
+  add({2, 2}, {2, 2, 1});
+  add({2, 1, 1, 2}, {3, 2, 1});
+  add({0, 3}, {3, 2});
+  add({2, 0}, {0, 3});
+  add({2, 3}, {3, 0});
+  add({0, 2, 2}, {2, 2});
+  add({17, 33}, {33, 19});
+  add({64, 128}, {128, 64});
+  add({67, 5}, {5, 131});
+  add({3, 17, 9}, {3, 9, 31});
+  return row;
+}
+
+OpRow linear_row(bool biased) {
+  OpRow row{.name = biased ? "linear" : "linear_without_bias", .inputs = {{}, {}}, .cases = {}, .order = 3,
+            .ulps = 8};
+  if (biased) row.inputs.push_back({});
+  const auto add = [&](Shape x, std::int64_t out) {
+    std::vector<Shape> shapes = {x, {out, x.back()}};
+    if (biased) shapes.push_back({out});
+    row.cases.push_back({str(x, " to ", out), shapes,
+                         [biased](In in) { return linear(in[0], in[1], biased ? in[2] : Tensor()); },
+                         [biased](const std::vector<Values>& in) {
+                           const Values& w = in[1];
+                           const Values turned = build({w.shape[1], w.shape[0]}, [&](const Shape& at) {
+                             return w.at({at[1], at[0]});
+                           });
+                           Values rows = in[0];
+                           if (rows.shape.rank() == 1) rows.shape = {1, rows.shape[0]};
+                           Expected y = product(rows, turned);
+                           Shape shape = in[0].shape;
+                           shape[shape.rank() - 1] = w.shape[0];
+                           y.values.shape = shape;
+                           for (std::size_t i = 0; biased && i < y.values.v.size(); ++i) {
+                             const double b = in[2].v[i % in[2].v.size()];
+                             y.values.v[i] += b;
+                             y.magnitude[i] += std::fabs(b);
+                           }
+                           return y;
+                         }});
+  };
+  add({3}, 2);
+  add({2, 3}, 2);
+  add({2, 2, 2}, 3);
+  add({1, 1}, 1);
+  add({0, 3}, 2);
+  add({2, 0}, 3);
+  add({2, 3}, 0);
+  add({33, 17}, 65);
+  add({5, 13, 7}, 31);
+  add({300, 3}, 128);
+  return row;
+}
+
+}  // namespace
+
+std::vector<OpRow> matmul_rows() { return {matmul_row(), linear_row(true), linear_row(false)}; }
+
+}  // namespace veldt::test
