@@ -78,10 +78,11 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
   const Tensor out = zeros(shape, g.dtype(), g.device());
   Strides strides = out.strides();
   const std::int64_t offset = begin * strides[dim];
-  strides[dim] *= step;
+  if (g.size(dim) > 1) strides[dim] *= step;
   kernels(g).copy(g.view(), out.alias(g.shape(), strides, offset).view(), nullptr);
-  return record("unslice", out, {g}, [dim, begin, step](const Tensor& gg) -> Grads {
-    return {slice(gg, dim, begin, gg.size(dim), step)};
+  const std::int64_t end = g.size(dim) > 0 ? begin + (g.size(dim) - 1) * step + 1 : begin;
+  return record("unslice", out, {g}, [dim, begin, end, step](const Tensor& gg) -> Grads {
+    return {slice(gg, dim, begin, end, step)};
   }, false);
 }
 
@@ -165,9 +166,9 @@ Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std
   const std::int64_t first = clamp_position(begin, x.size(d)), last = clamp_position(end, x.size(d));
   Shape shape = x.shape();
   Strides strides = x.strides();
-  shape[d] = last > first ? (last - first + step - 1) / step : 0;
+  shape[d] = last > first ? (last - first - 1) / step + 1 : 0;
   const std::int64_t offset = shape[d] > 0 ? first * strides[d] : 0;
-  strides[d] *= step;
+  if (shape[d] > 1) strides[d] *= step;  // a step may be as large as its type
   return recorded_view("slice", x, shape, strides, offset, [from = x.shape(), d, first, step](const Tensor& g) -> Grads {
     return {unslice(g, from, d, first, step)};
   });
