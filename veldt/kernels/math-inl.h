@@ -141,10 +141,12 @@ HWY_INLINE Lanes<T> select_nan(Lanes<T> x, Lanes<T> yes, Lanes<T> no) {
 }
 #endif
 
-// s(x) = 1 / (1 + exp(-x))
+// s(x) = 1 / (1 + exp(-x)); by the smaller exponential, which cannot overflow, so that the tail is right down to
+// the denormals.
 template <class F>
 VELDT_FN F logistic(F x) {
-  return F(1) / (F(1) + exp(-x));
+  const F e = exp(-abs(x));
+  return select_gt(F(0), x, e, F(1)) / (F(1) + e);
 }
 
 #include "veldt/kernels/close-inl.h"

@@ -37,9 +37,10 @@ inline Tensor operator+(const Tensor& a, double b) { return affine(a, 1, b); }
 inline Tensor operator+(double a, const Tensor& b) { return affine(b, 1, a); }
 inline Tensor operator-(const Tensor& a, double b) { return affine(a, 1, -b); }
 inline Tensor operator-(double a, const Tensor& b) { return affine(b, -1, a); }
-inline Tensor operator*(const Tensor& a, double b) { return affine(a, b, 0); }
-inline Tensor operator*(double a, const Tensor& b) { return affine(b, a, 0); }
-inline Tensor operator/(const Tensor& a, double b) { return affine(a, 1 / b, 0); }
-inline Tensor operator/(double a, const Tensor& b) { return affine(pow(b, -1), a, 0); }
+// Adding -0.0 changes no number; adding 0.0 would turn -0.0 into 0.0.
+inline Tensor operator*(const Tensor& a, double b) { return affine(a, b, -0.0); }
+inline Tensor operator*(double a, const Tensor& b) { return affine(b, a, -0.0); }
+inline Tensor operator/(const Tensor& a, double b) { return affine(a, 1 / b, -0.0); }
+inline Tensor operator/(double a, const Tensor& b) { return affine(pow(b, -1), a, -0.0); }
 
 }  // namespace veldt

@@ -40,7 +40,7 @@ Tensor affine(const Tensor& x, double scale, double shift) {
                                [scale](const Tensor& t) { return full({}, scale, t.dtype(), t.device()); });
 }
 
-Tensor neg(const Tensor& x) { return affine(x, -1, 0); }
+Tensor neg(const Tensor& x) { return affine(x, -1, -0.0); }  // -0.0 keeps the sign of zero
 
 Tensor abs(const Tensor& x) {
   return unary<scalar::Abs>(x, {}, [](const Tensor& t) { return sign(t); });
