@@ -268,6 +268,7 @@ SafeTensors read_safetensors(const std::string& path) {
     result.tensors.push_back({info.name, std::move(tensor)});
   }
   result.metadata = std::move(header.metadata);
+  result.verified = !header.digests.empty();
   return result;
 }
 

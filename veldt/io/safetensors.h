@@ -20,6 +20,7 @@ struct NamedTensor {
 struct SafeTensors {
   std::vector<NamedTensor> tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
+  bool verified = false;  // Veldt wrote it, and all of it is as it was
 
   // Null if there is none of this name.
   const Tensor* find(const std::string& name) const;
