@@ -27,7 +27,7 @@ class ProgressLine {
     // For tests: where the text goes, what the terminal is, and the seconds that have passed.
     std::function<void(std::string_view)> sink = write_stderr;
     std::function<Terminal()> terminal = stderr_terminal;
-    std::function<double()> clock;
+    std::function<double()> clock = {};
   };
 
   explicit ProgressLine(Options options);

@@ -4,6 +4,11 @@ namespace veldt::app {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> all = {
+      {"fit", "teach a network a picture", add_fit},
+      {"render", "draw a learned picture at any size", add_render},
+      {"compare", "measure how two pictures differ", add_compare},
+      {"info", "show what is in a file", add_info},
+      {"csv", "turn pictures into pixel tables and back", add_csv},
   };
   return all;
 }

@@ -1,0 +1,166 @@
+// veldt compare A B: how alike two pictures are, either of which may be a model.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "veldt/app/inputs.h"
+#include "veldt/app/options.h"
+#include "veldt/app/terminal.h"
+#include "veldt/app/verbs.h"
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/unary.h"
+#include "veldt/train/metrics.h"
+
+namespace veldt::app {
+namespace {
+
+constexpr const char* kExamples =
+    "  veldt compare cub.png cub.safetensors         the model is drawn at the picture's size\n"
+    "  veldt compare truth.png redrawn.png --diff where.png\n"
+    "  veldt compare a.png b.png --min-psnr 40       exits with 8 if they are less alike\n"
+    "  veldt compare a.png b.png --json              {\"psnr\":..,\"ssim\":..,\"mae\":..,\"max_abs\":..,"
+    "\"wrong_pixels\":..}\n"
+    "\n"
+    "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
+    "8-bit levels. Wrong pixels lie on the other side of mid-grey. Identical pictures have an infinite\n"
+    "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity.\n";
+
+constexpr double kInfiniteInJson = 999;
+constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;  // as for reading a picture
+
+struct CompareFlags {
+  std::string a, b, diff;
+  std::optional<double> min_psnr;
+};
+
+// A picture, or a model that is still to be drawn.
+struct Side {
+  std::string path;
+  Tensor picture;
+  std::optional<field::ImageField> model;
+};
+
+Side load_side(const std::string& path) {
+  Side side{.path = path, .picture = {}, .model = {}};
+  if (kind_of_file(path) == FileKind::safetensors) {
+    side.model = field::ImageField::load(path);
+  } else {
+    side.picture = load_picture(path);
+  }
+  return side;
+}
+
+struct Size {
+  std::int64_t width, height;
+};
+
+// A picture's own size; between two models the larger one's.
+Size common_size(const Side& a, const Side& b) {
+  for (const Side* side : {&a, &b})
+    if (!side->model) return {side->picture.size(1), side->picture.size(0)};
+  const auto& x = a.model->options();
+  const auto& y = b.model->options();
+  // As doubles: sizes from a file may be huge.
+  const bool first = static_cast<double>(x.width) * static_cast<double>(x.height) >=
+                     static_cast<double>(y.width) * static_cast<double>(y.height);
+  return first ? Size{x.width, x.height} : Size{y.width, y.height};
+}
+
+void draw(Side& side, Size size, const Context& context) {
+  if (!side.model) return;
+  if (size.width > kMaxPixels / size.height)
+    throw UsageError(
+        fmt::format("cannot draw {} at {} x {} to compare it", side.path, size.width, size.height),
+        fmt::format("at most {} pixels are compared", kMaxPixels),
+        "render parts of both with --crop and compare those");
+  side.picture = draw_field(*side.model, size.width, size.height, context);
+}
+
+void drop_alpha(Side& side, const Context& context) {
+  const std::int64_t channels = side.picture.size(2);
+  side.picture = over_white(side.picture);
+  if (side.picture.size(2) != channels && !context.quiet)
+    print_note(fmt::format("{} has alpha and is laid over white", side.path));
+}
+
+void make_alike(Side& a, Side& b, const Context& context) {
+  const Size size = common_size(a, b);
+  draw(a, size, context);
+  draw(b, size, context);
+  if (a.picture.size(0) != b.picture.size(0) || a.picture.size(1) != b.picture.size(1))
+    throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", a.picture.size(1),
+                                 a.picture.size(0), b.picture.size(1), b.picture.size(0)),
+                     fmt::format("{} and {} differ in size", a.path, b.path),
+                     "resize one of them, or give the model itself: it is drawn at the other's size");
+  drop_alpha(a, context);
+  drop_alpha(b, context);
+  const std::int64_t channels = std::max(a.picture.size(2), b.picture.size(2));
+  a.picture = grey_repeated(a.picture, channels);
+  b.picture = grey_repeated(b.picture, channels);
+}
+
+// |a - b|, stretched so that the largest difference is white.
+void write_difference(const std::string& path, const Tensor& a, const Tensor& b) {
+  const Tensor difference = abs(a - b);
+  const double largest = max(difference).item();
+  io::write_image(path, largest > 0 ? difference * (1 / largest) : difference);
+}
+
+std::string score_in_words(const train::PictureScore& score, std::int64_t pixels) {
+  std::string text = std::isinf(score.psnr) ? "PSNR           inf (identical)\n"
+                                            : fmt::format("PSNR           {:.2f} dB\n", score.psnr);
+  text += fmt::format("SSIM           {:.5f}\n", score.ssim);
+  text += fmt::format("MAE            {:.3f} of 255\n", score.mae);
+  text += fmt::format("largest error  {:.1f} of 255\n", score.max_abs);
+  text += fmt::format("wrong pixels   {} of {}\n", score.wrong_pixels, pixels);
+  return text;
+}
+
+void print_score(const train::PictureScore& score, std::int64_t pixels, Context& context) {
+  if (!context.json) return context.out.text(score_in_words(score, pixels));
+  const bool identical = std::isinf(score.psnr);
+  context.out.json({{"psnr", identical ? kInfiniteInJson : score.psnr},
+                    {"ssim", score.ssim},
+                    {"mae", score.mae},
+                    {"max_abs", score.max_abs},
+                    {"wrong_pixels", score.wrong_pixels},
+                    {"identical", identical}});
+}
+
+int compare(const CompareFlags& flags, Context& context) {
+  if (!flags.diff.empty()) io::check_writable(flags.diff);
+  Side a = load_side(flags.a), b = load_side(flags.b);
+  make_alike(a, b, context);
+  const train::PictureScore score = train::compare_pictures(a.picture, b.picture);
+  if (!flags.diff.empty()) write_difference(flags.diff, a.picture, b.picture);
+  print_score(score, a.picture.size(0) * a.picture.size(1), context);
+  // Written so that a NaN fails.
+  if (flags.min_psnr && !(score.psnr >= *flags.min_psnr))
+    throw ThresholdError(fmt::format("PSNR {:.4f} dB is below {} dB", score.psnr, *flags.min_psnr),
+                         "--min-psnr asks for more",
+                         "fit for longer or with a larger network, or ask for less");
+  return kOk;
+}
+
+}  // namespace
+
+Run add_compare(CLI::App& verb, Context& context) {
+  auto flags = std::make_shared<CompareFlags>();
+  add_path(verb, "A", flags->a, "a picture (PNG), pixel table (CSV) or model (safetensors)")->required();
+  add_path(verb, "B", flags->b, "another one; a model is drawn at the picture's size")->required();
+  add_number(verb, "--min-psnr", flags->min_psnr, {}, "exit with 8 if the PSNR is below X dB");
+  add_path(verb, "--diff", flags->diff,
+           "write |A - B| as a PNG, stretched so that the largest difference is white");
+  add_threads(verb, context);
+  verb.footer(kExamples);
+  return [flags, &context] { return compare(*flags, context); };
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,225 @@
+#include "veldt/app/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "veldt/app/inputs.h"
+#include "veldt/core/error.h"
+#include "veldt/field/image_field.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
+#include "veldt/io/pixel_csv.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/train/checkpoint.h"
+
+namespace veldt::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json begun(const std::string& kind, const std::string& path) {
+  return {{"kind", kind}, {"path", path}, {"bytes", io::InputFile(path).size()}};
+}
+
+IoError corrupt(const std::string& path, const std::string& why) {
+  return {IoError::Kind::corrupt, fmt::format("{} is damaged", path), why,
+          "fit it again, or go back to an older checkpoint"};
+}
+
+// JSON from a file's metadata; text that is none stays text.
+Json parsed_or_text(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(text) : value;
+}
+
+template <class T> std::int64_t count_not_finite(const Tensor& tensor) {
+  const std::vector<T> values = tensor.values<T>();
+  return std::count_if(values.begin(), values.end(), [](T v) { return !std::isfinite(v); });
+}
+
+std::int64_t count_not_finite(const Tensor& tensor) {
+  if (tensor.dtype() == DType::f32) return count_not_finite<float>(tensor);
+  if (tensor.dtype() == DType::f64) return count_not_finite<double>(tensor);
+  return 0;
+}
+
+Json tensor_rows(const io::SafeTensorsHeader& header) {
+  Json rows = Json::array();
+  for (const io::TensorInfo& tensor : header.tensors)
+    rows.push_back({{"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
+  return rows;
+}
+
+std::string layers_in_words(const field::FieldOptions& options) {
+  std::string text = options.constant_input ? "3" : "2";
+  for (const std::int64_t width : options.widths) text += fmt::format("-{}", width);
+  return text + fmt::format("-{}", options.channels);
+}
+
+void add_model(Json& out, const io::SafeTensorsHeader& header) {
+  const auto& metadata = header.metadata;
+  const auto text_of = [&](const char* key) {
+    return metadata.contains(key) ? metadata.at(key) : std::string();
+  };
+  out["format_version"] = parsed_or_text(text_of("format_version"));
+  const field::FieldOptions options = field::field_options_from_json(text_of("options"));
+  out["model"] = name_of(options.activation);
+  out["layers"] = layers_in_words(options);
+  out["parameters"] = field::parameter_count(options);
+  out["fitted_to"] = {{"width", options.width},
+                      {"height", options.height},
+                      {"channels", channels_in_words(options.channels)}};
+  out["options"] = parsed_or_text(text_of("options"));
+  if (metadata.contains("training")) out["training"] = parsed_or_text(text_of("training"));
+}
+
+void verify_tensors(Json& out, const std::string& path) {
+  const io::SafeTensors file = io::read_safetensors(path);
+  const bool is_model = field::is_image_field(file.metadata);
+  if (is_model) field::ImageField::from_tensors(file.tensors, file.metadata, path);
+  std::int64_t all = 0;
+  for (const auto& [name, tensor] : file.tensors) {
+    const std::int64_t count = count_not_finite(tensor);
+    if (count > 0 && is_model)
+      throw corrupt(
+          path, fmt::format("{} of {} numbers of the tensor {} are not finite", count, tensor.numel(), name));
+    all += count;
+  }
+  out["not_finite"] = all;
+  out["hashes"] = io::read_safetensors_header(path).digests.empty() ? "none in the file" : "match";
+  out["verified"] = true;
+}
+
+bool is_checkpoint_name(const std::string& name) {
+  return name.starts_with("ckpt-") && name.find(".tmp-") == std::string::npos;
+}
+
+std::string last_name(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// The plain values of state.json: what a run was doing when it was saved.
+Json state_of(const std::string& path) {
+  Json out = Json::object();
+  const Json state = Json::parse(io::read_file(path + "/state.json"), nullptr, false);
+  if (state.is_object())
+    for (const auto& [key, value] : state.items())
+      if (value.is_primitive()) out[key] = value;
+  return out;
+}
+
+Json describe_checkpoint(const std::string& path) {
+  const train::CheckpointInfo info = train::verify_checkpoint(path);
+  Json out = {{"kind", "checkpoint"}, {"path", path}, {"step", info.step}, {"format_version", info.version}};
+  Json files = Json::object();
+  for (const auto& [name, bytes] : info.files) files[name] = bytes;
+  out["files"] = files;
+  out["state"] = state_of(path);
+  const io::SafeTensorsHeader header = io::read_safetensors_header(path + "/model.safetensors");
+  if (field::is_image_field(header.metadata)) {
+    out["field"] = Json::object();
+    add_model(out["field"], header);
+  }
+  out["tensors"] = tensor_rows(header);
+  out["verified"] = true;
+  return out;
+}
+
+// One line a checkpoint: its step, and whether it is whole.
+Json describe_run(const std::string& path, const std::vector<std::string>& names) {
+  Json rows = Json::array();
+  for (const std::string& name : names) {
+    try {
+      const train::CheckpointInfo info = train::verify_checkpoint(path + "/" + name);
+      std::uint64_t bytes = 0;
+      for (const auto& [file, size] : info.files) bytes += size;
+      rows.push_back({{"name", name}, {"step", info.step}, {"bytes", bytes}, {"damage", "none"}});
+    } catch (const IoError& error) {
+      rows.push_back({{"name", name},
+                      {"step", nullptr},
+                      {"bytes", nullptr},
+                      {"damage", fmt::format("{}: {}", error.summary(), error.why())}});
+    }
+  }
+  return {{"kind", "run"}, {"path", path}, {"checkpoints", rows}};
+}
+
+}  // namespace
+
+Json describe_png(const std::string& path, bool verify) {
+  const io::ImageInfo info = io::image_info(path);
+  Json out = begun("picture", path);
+  out["format"] = "PNG";
+  out["width"] = info.width;
+  out["height"] = info.height;
+  out["channels"] = channels_in_words(info.channels);
+  out["bits"] = info.bit_depth;
+  out["palette"] = info.palette;
+  out["interlaced"] = info.interlaced;
+  if (verify) {
+    io::read_image(path);
+    out["verified"] = true;
+  }
+  return out;
+}
+
+Json describe_table(const std::string& path) {
+  const Tensor picture = io::read_pixel_csv(path);
+  Json out = begun("picture", path);
+  out["format"] = "pixel table";
+  out["width"] = picture.size(1);
+  out["height"] = picture.size(0);
+  out["channels"] = channels_in_words(picture.size(2));
+  out["verified"] = true;
+  return out;
+}
+
+Json describe_safetensors(const std::string& path, bool verify) {
+  const io::SafeTensorsHeader header = io::read_safetensors_header(path);
+  const bool is_model = field::is_image_field(header.metadata);
+  Json out = begun(is_model ? "image_field" : "safetensors", path);
+  if (is_model) {
+    add_model(out, header);
+  } else {
+    Json metadata = Json::object();
+    for (const auto& [key, value] : header.metadata)
+      if (!key.starts_with("veldt.")) metadata[key] = value;
+    if (!metadata.empty()) out["metadata"] = metadata;
+  }
+  out["tensors"] = tensor_rows(header);
+  if (verify) verify_tensors(out, path);
+  return out;
+}
+
+Json describe_directory(const std::string& path, bool verify) {
+  const std::vector<std::string> names = io::list_directory(path);
+  std::vector<std::string> checkpoints;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(checkpoints), is_checkpoint_name);
+  const bool has_manifest = std::find(names.begin(), names.end(), "MANIFEST.json") != names.end();
+  if (has_manifest || is_checkpoint_name(last_name(path))) {
+    Json out = describe_checkpoint(path);
+    if (verify) verify_tensors(out, path + "/model.safetensors");
+    return out;
+  }
+  if (!checkpoints.empty()) return describe_run(path, checkpoints);
+  throw IoError(IoError::Kind::malformed, fmt::format("cannot describe {}", path),
+                "it is a directory without checkpoints",
+                "give a file, a checkpoint or a directory that holds some");
+}
+
+void require_whole(const Json& description) {
+  if (!description.contains("checkpoints")) return;
+  const std::string path = description.at("path");
+  for (const Json& row : description.at("checkpoints"))
+    if (row.at("damage") != "none")
+      throw corrupt(fmt::format("{}/{}", path, row.at("name").get<std::string>()), row.at("damage"));
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,22 @@
+// What files hold, as JSON objects for `veldt info`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace veldt::app {
+
+// `verify` reads the file through; then "verified" is true in what is returned. All throw IoError.
+nlohmann::ordered_json describe_png(const std::string& path, bool verify);
+nlohmann::ordered_json describe_table(const std::string& path);
+// A model of Veldt's, or any other file of tensors. Numbers that are not finite make a model corrupt;
+// elsewhere they are counted ("not_finite").
+nlohmann::ordered_json describe_safetensors(const std::string& path, bool verify);
+// A checkpoint, or a directory that holds some; those are always read through, and a damaged one among
+// several is described ("damage") rather than thrown.
+nlohmann::ordered_json describe_directory(const std::string& path, bool verify);
+
+// Throws IoError corrupt if a description tells of damage.
+void require_whole(const nlohmann::ordered_json& description);
+
+}  // namespace veldt::app

@@ -1,0 +1,124 @@
+#include "veldt/app/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "veldt/app/progress_line.h"
+#include "veldt/core/error.h"
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
+#include "veldt/io/pixel_csv.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::app {
+namespace {
+
+std::string first_bytes(const std::string& path) {
+  io::InputFile file(path);
+  std::string bytes(16, '\0');
+  bytes.resize(file.read(bytes.data(), bytes.size()));
+  return bytes;
+}
+
+bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings) {
+  std::string lower = path;
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return lower.ends_with(e); });
+}
+
+// Formats that people have and Veldt does not read.
+std::string foreign_format(std::string_view bytes) {
+  constexpr std::pair<std::string_view, const char*> kForeign[] = {{"\xff\xd8\xff", "a JPEG"},
+                                                                   {"GIF8", "a GIF"},
+                                                                   {"BM", "a BMP"},
+                                                                   {"II*", "a TIFF"},
+                                                                   {"MM", "a TIFF"},
+                                                                   {"<svg", "an SVG"},
+                                                                   {"<?xml", "an XML file"},
+                                                                   {"PK\x03\x04", "a zip archive"},
+                                                                   {"RIFF", "a RIFF file (WebP, WAV)"}};
+  for (const auto& [magic, name] : kForeign)
+    if (bytes.starts_with(magic)) return name;
+  return {};
+}
+
+bool looks_like_table(std::string_view bytes) {
+  if (bytes.starts_with("\xef\xbb\xbf")) bytes.remove_prefix(3);  // its reader explains the byte order mark
+  return bytes.starts_with("x,y") || bytes.starts_with("X,Y") || bytes.starts_with("x, y");
+}
+
+}  // namespace
+
+FileKind kind_of_file(const std::string& path) {
+  const std::string bytes = first_bytes(path);
+  if (bytes.starts_with("\x89PNG")) return FileKind::png;
+  if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
+  if (looks_like_table(bytes)) return FileKind::pixel_csv;
+  if (!foreign_format(bytes).empty()) return FileKind::unknown;
+  if (ends_with_any(path, {".png"})) return FileKind::png;
+  if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
+  if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
+  return FileKind::unknown;
+}
+
+void refuse_file(const std::string& path) {
+  const std::string bytes = first_bytes(path);
+  const std::string foreign = foreign_format(bytes);
+  if (!foreign.empty())
+    throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path),
+                  fmt::format("it is {}", foreign), "convert it to PNG first");
+  throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path),
+                bytes.empty() ? "it is empty" : "it begins like no file that Veldt knows",
+                "give a PNG, a pixel table (.csv) or a model (.safetensors)");
+}
+
+Tensor load_picture(const std::string& path) {
+  switch (kind_of_file(path)) {
+    case FileKind::png: return io::read_image(path);
+    case FileKind::pixel_csv: return io::read_pixel_csv(path);
+    case FileKind::safetensors:
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path),
+                    "it is a safetensors file", "draw it first: veldt render");
+    case FileKind::unknown: break;
+  }
+  refuse_file(path);
+}
+
+Tensor over_white(const Tensor& picture) {
+  const std::int64_t colors = picture.size(2) - 1;
+  if (colors != 1 && colors != 3) return picture;
+  const Tensor alpha = slice(picture, 2, colors, colors + 1);
+  return slice(picture, 2, 0, colors) * alpha + (1 - alpha);
+}
+
+Tensor grey_repeated(const Tensor& picture, std::int64_t channels) {
+  if (picture.size(2) != 1 || channels == 1) return picture;
+  return contiguous(expand(picture, {picture.size(0), picture.size(1), channels}));
+}
+
+std::string channels_in_words(std::int64_t channels) {
+  constexpr const char* kWords[] = {"grey", "grey and alpha", "RGB", "RGB and alpha"};
+  return channels >= 1 && channels <= 4 ? kWords[channels - 1] : fmt::format("{} channels", channels);
+}
+
+Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
+                  const Context& context) {
+  ProgressLine line({.quiet = context.quiet, .show_after = 2});
+  NoGrad off;
+  Tensor picture = empty({height, width, field.options().channels});
+  field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
+    slice(picture, 0, first, first + rows.size(0)).assign(rows);
+    line.update_rows(first + rows.size(0), height);
+    return true;
+  });
+  line.finish();
+  return picture;
+}
+
+}  // namespace veldt::app

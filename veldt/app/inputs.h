@@ -1,0 +1,37 @@
+// What a path holds, found out from its first bytes and not from its name; and pictures from any of the files
+// that hold one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "veldt/app/context.h"
+#include "veldt/field/image_field.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::app {
+
+enum class FileKind : std::uint8_t { png, safetensors, pixel_csv, unknown };
+
+// The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
+// reader. Throws IoError missing for what is no plain file.
+FileKind kind_of_file(const std::string& path);
+
+// For a file that no reader is for: what it seems to be, and what to give instead. Throws IoError malformed.
+[[noreturn]] void refuse_file(const std::string& path);
+
+// A PNG or a pixel table as f32 [height, width, channels] in 0..1. Throws IoError.
+Tensor load_picture(const std::string& path);
+
+// Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
+Tensor over_white(const Tensor& picture);
+// Grey repeated to `channels`; other pictures as they are.
+Tensor grey_repeated(const Tensor& picture, std::int64_t channels);
+// "grey", "grey and alpha", "RGB", "RGB and alpha"
+std::string channels_in_words(std::int64_t channels);
+
+// The whole field at a size, with a progress line if it takes longer than two seconds.
+Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
+                  const Context& context);
+
+}  // namespace veldt::app
