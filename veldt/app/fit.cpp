@@ -1,0 +1,211 @@
+// veldt fit: a picture in, a model file out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "veldt/app/exit.h"
+#include "veldt/app/options.h"
+#include "veldt/app/picture_input.h"
+#include "veldt/app/progress_line.h"
+#include "veldt/app/signals.h"
+#include "veldt/app/terminal.h"
+#include "veldt/app/verbs.h"
+#include "veldt/field/fit.h"
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/train/metrics.h"
+
+namespace veldt::app {
+namespace {
+
+struct FitFlags {
+  std::string picture, output, device = "auto", preview, batch;
+  std::optional<std::string> preset, model, optimizer, schedule, loss;
+  field::FitOptions wishes;
+  std::int64_t seed = 0, preview_every = 100, max_pixels = std::int64_t{1} << 28;
+  std::int64_t keep = 3;
+  field::CheckpointOptions checkpoints;
+};
+
+// "full" or a number of pixels; 0 stands for full in FitOptions, so it cannot be typed.
+std::optional<std::int64_t> batch_from(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "full") return 0;
+  std::int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size() || n < 1)
+    throw bad_value("--batch", text, "it is a number of pixels, 1 or more, or 'full'", "use --batch 4096");
+  return n;
+}
+
+field::FitPlan plan_from(const FitFlags& flags, const Tensor& picture) {
+  field::FitOptions w = flags.wishes;
+  w.seed = static_cast<std::uint64_t>(flags.seed);
+  w.batch = batch_from(flags.batch);
+  w.simba = flags.preset == "simba";
+  if (flags.model) w.activation = field::activation_from(*flags.model);
+  if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
+  if (flags.schedule) w.schedule = field::schedule_from(*flags.schedule);
+  if (flags.loss) w.loss = field::loss_from(*flags.loss);
+  return field::plan_for(picture, w);
+}
+
+// Writes the picture as the field draws it now; "{step}" in the name becomes the step.
+void write_preview(const FitFlags& flags, const field::ImageField& field, std::int64_t step) {
+  std::string path = flags.preview;
+  if (const auto at = path.find("{step}"); at != std::string::npos)
+    path.replace(at, 6, fmt::format("{:06}", step));
+  io::write_image(path, field.render(field.options().width, field.options().height));
+}
+
+// The command that continues this run.
+std::string resume_command(const Context& context) {
+  std::vector<std::string> arguments = context.arguments;
+  if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
+    arguments.push_back("--resume");
+  return quoted_for_shell(arguments);
+}
+
+const char* text_of(train::Stop stop) {
+  switch (stop) {
+    case train::Stop::steps_done: return "steps";
+    case train::Stop::time_over: return "time";
+    case train::Stop::goal_met: return "target-psnr";
+    case train::Stop::asked: return "signal";
+  }
+  return "";
+}
+
+void report(const FitFlags& flags, Context& context, const field::ImageField& field,
+            const train::RunResult& run, const train::PictureScore& score) {
+  if (context.json) {
+    context.out.json({{"model", flags.output},
+                      {"parameters", field.parameter_count()},
+                      {"steps", run.steps},
+                      {"seconds", run.seconds},
+                      {"loss", run.loss},
+                      {"psnr", std::isfinite(score.psnr) ? nlohmann::ordered_json(score.psnr) : nullptr},
+                      {"ssim", score.ssim},
+                      {"wrong_pixels", score.wrong_pixels},
+                      {"stopped_by", text_of(run.stop)}});
+    return;
+  }
+  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output,
+                               field.parameter_count(), run.steps, run.seconds));
+  context.out.text(
+      fmt::format("PSNR {}, SSIM {:.4f}, {} wrong pixels\n",
+                  std::isfinite(score.psnr) ? fmt::format("{:.2f} dB", score.psnr) : "infinite (identical)",
+                  score.ssim, score.wrong_pixels));
+}
+
+train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
+                         ProgressLine& line, const StopOnSignal& signal) {
+  train::Events events;
+  events.on_progress = [&line](const train::Progress& p) { line.update(p); };
+  events.on_warning = [&line](const std::string& text) { line.warn(text); };
+  if (!context.quiet)
+    events.on_checkpoint = [&line](std::int64_t step, const std::string& path) {
+      line.note(fmt::format("step {}: checkpoint {}", step, path));
+    };
+  events.should_stop = [&signal] { return signal.requested(); };
+  if (!flags.preview.empty())
+    events.on_step = [&flags, &fitter](std::int64_t step) {
+      if (step % flags.preview_every == 0) write_preview(flags, fitter.field(), step);
+    };
+  return events;
+}
+
+void check_flags(const FitFlags& flags) {
+  if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
+    throw UsageError("--resume needs a checkpoint directory", "it says where the run is to be found",
+                     "add --checkpoint DIR, the directory of the run to resume");
+  io::check_writable(flags.output);
+  if (!flags.preview.empty()) io::check_writable(flags.preview);
+}
+
+int fit(FitFlags flags, Context& context) {
+  const DeviceChoice device = choose_device(flags.device);
+  check_flags(flags);
+  const Tensor picture = read_picture(flags.picture, flags.max_pixels);
+  flags.checkpoints.keep = static_cast<int>(flags.keep);
+  field::Fitter fitter(picture, plan_from(flags, picture));
+  if (!context.quiet) {
+    const field::FitPlan& plan = fitter.plan();
+    print_note(fmt::format("fitting {}x{} with {}, {} parameters, on {}", plan.field.width, plan.field.height,
+                           name_of(plan.field.activation), fitter.field().parameter_count(), device.reason));
+  }
+  if (!flags.preview.empty()) write_preview(flags, fitter.field(), 0);
+  StopOnSignal signal;
+  ProgressLine::Options shown;
+  shown.quiet = context.quiet;
+  ProgressLine line(shown);
+  const train::RunResult run =
+      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal));
+  line.finish();
+  const field::ImageField& field = fitter.field();
+  field.save(flags.output);
+  if (!flags.preview.empty()) write_preview(flags, field, run.steps);
+  if (run.stop == train::Stop::asked) {
+    print_note(
+        flags.checkpoints.directory.empty()
+            ? fmt::format("stopped at step {}; {} holds the field so far (add --checkpoint DIR to be able to "
+                          "resume)",
+                          run.steps, flags.output)
+            : fmt::format("stopped at step {}; resume with: {}", run.steps, resume_command(context)));
+    return signal.exit_code();
+  }
+  const Tensor drawn = field.render(field.options().width, field.options().height);
+  report(flags, context, field, run, train::compare_pictures(drawn, picture));
+  return kOk;
+}
+
+}  // namespace
+
+Run add_fit(CLI::App& verb, Context& context) {
+  auto flags = std::make_shared<FitFlags>();
+  field::FitOptions& w = flags->wishes;
+  add_path(verb, "PICTURE", flags->picture, "a PNG, or a pixel table (.csv)")->required();
+  add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)")->required();
+  add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
+  add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
+  add_number(verb, "--target-psnr", w.target_psnr, {.above = 0},
+             "stop when the picture is drawn this well, in dB");
+  add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
+  add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
+  add_choice(verb, "--model", flags->model, {"siren", "finer", "tanh", "relu", "gauss"},
+             "activation of the network");
+  add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
+  add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
+  add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");
+  add_number(verb, "--hidden-omega", w.omega, {.above = 0}, "frequency of the other layers");
+  add_text(verb, "--batch", flags->batch, "N|full", "pixels a step");
+  add_choice(verb, "--optimizer", flags->optimizer, {"adam", "adamw", "sgd"}, "how parameters are changed");
+  add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
+  add_choice(verb, "--schedule", flags->schedule, {"cosine", "constant"}, "how the rate falls");
+  add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
+  add_choice(verb, "--loss", flags->loss, {"mse", "hinge", "bce"}, "what is minimised");
+  add_choice(verb, "--device", flags->device, {"auto", "cpu", "cuda"}, "where to compute");
+  add_path(verb, "--checkpoint", flags->checkpoints.directory,
+           "keep checkpoints of the run in this directory");
+  add_duration(verb, "--every", flags->checkpoints.every, "time between checkpoints");
+  add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
+  add_switch(verb, "--resume", flags->checkpoints.resume, "continue the run in --checkpoint");
+  add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
+  add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
+  add_count(verb, "--max-pixels", flags->max_pixels, {.least = 1}, "refuse larger pictures");
+  add_threads(verb, context);
+  verb.footer(
+      "  veldt fit cub.png -o cub.safetensors\n"
+      "  veldt fit photo.png -o photo.safetensors --time 60s --preview photo_now.png\n"
+      "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
+      "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
+      "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
+  return [flags, &context] { return fit(*flags, context); };
+}
+
+}  // namespace veldt::app
