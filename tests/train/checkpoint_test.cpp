@@ -1,0 +1,333 @@
+#include "veldt/train/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tests/io/faults.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/digest.h"
+
+namespace veldt::train {
+namespace {
+
+using test::bytes_of;
+using test::count_entries;
+using test::in_child;
+using test::io_error_of;
+using test::put_bytes;
+using test::says;
+using test::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Kind = IoError::Kind;
+
+CheckpointData data_of(std::int64_t step, std::int64_t size = 4) {
+  CheckpointData data{.step = step};
+  const std::vector<float> values(static_cast<std::size_t>(size), static_cast<float>(step));
+  data.model = {{"0.weight", Tensor::from<float>({size}, values)}, {"0.bias", Tensor::of({1}, {0.5})}};
+  data.optim = {{"m", Tensor::from<float>({size}, values)}};
+  data.model_metadata = {{"kind", "test"}};
+  data.state_json = str(R"({"step":)", step, "}");
+  return data;
+}
+
+void expect_step(const std::optional<CheckpointData>& data, std::int64_t step) {
+  ASSERT_TRUE(data.has_value());
+  EXPECT_EQ(data->step, step);
+  EXPECT_EQ(data->model.at(0).tensor.values<float>()[0], static_cast<float>(step));
+  EXPECT_EQ(data->optim.at(0).tensor.values<float>()[0], static_cast<float>(step));
+  EXPECT_EQ(data->state_json, str(R"({"step":)", step, "}"));
+}
+
+void flip(const std::string& path, std::size_t at) {
+  std::string bytes = bytes_of(path);
+  bytes.at(at) = static_cast<char>(bytes.at(at) ^ 4);
+  put_bytes(path, bytes);
+}
+
+TEST(CheckpointDir, BringsBackWhatWasSaved) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir / "runs/x");
+  EXPECT_EQ(checkpoints.load_newest(), std::nullopt);
+  checkpoints.save(data_of(871));
+  EXPECT_THAT(io::list_directory(dir / "runs/x"), ElementsAre(".lock", "ckpt-00000871"));
+  EXPECT_THAT(io::list_directory(dir / "runs/x/ckpt-00000871"),
+              ElementsAre("MANIFEST.json", "model.safetensors", "optim.safetensors", "state.json"));
+  std::vector<std::string> warnings;
+  const auto loaded = checkpoints.load_newest(&warnings);
+  expect_step(loaded, 871);
+  EXPECT_EQ(loaded->model.at(0).name, "0.weight");
+  EXPECT_EQ(loaded->model_metadata, data_of(871).model_metadata);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST(CheckpointDir, KeepsTheNewestOnes) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 2);
+  for (const std::int64_t step : {9, 10, 123456789, 1234567890}) checkpoints.save(data_of(step));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(123456789, 1234567890));
+  expect_step(checkpoints.load_newest(), 1234567890);
+  EXPECT_EQ(count_entries(dir.path()), 3u);
+}
+
+TEST(CheckpointDir, ReplacesACheckpointOfTheSameStep) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 1);
+  checkpoints.save(data_of(5));
+  CheckpointData again = data_of(5);
+  again.state_json = "{}";
+  checkpoints.save(again);
+  EXPECT_EQ(checkpoints.load_newest()->state_json, "{}");
+  EXPECT_EQ(count_entries(dir.path()), 2u);
+}
+
+TEST(CheckpointDir, LeavesLaterStepsOfAnotherRunAlone) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 1);
+  checkpoints.save(data_of(100));
+  checkpoints.save(data_of(50));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(50, 100));
+}
+
+TEST(CheckpointDir, RefusesToKeepNone) {
+  const TempDir dir;
+  EXPECT_THROW(CheckpointDir(dir.path(), 0), ConfigError);
+}
+
+TEST(CheckpointDir, CannotBeMadeWhereAFileIs) {
+  const TempDir dir;
+  put_bytes(dir / "file", "x");
+  EXPECT_EQ(io_error_of([&] { CheckpointDir(dir / "file"); }).kind(), Kind::unwritable);
+}
+
+TEST(CheckpointDir, IsForOneProcessAtATime) {
+  const TempDir dir;
+  {
+    const CheckpointDir first(dir.path());
+    const int status = in_child([&] {
+      try {
+        CheckpointDir second(dir.path());
+      } catch (const ConfigError& error) {
+        return says(error, str("process ", ::getppid(), " holds its lock")) ? 7 : 8;
+      }
+      return 9;
+    });
+    EXPECT_EQ(status, 7);
+    EXPECT_THROW(CheckpointDir(dir.path()), ConfigError);
+  }
+  CheckpointDir after(dir.path());  // the lock went with its holder
+}
+
+TEST(CheckpointDir, SweepsOrphansThatAreProvablyOurs) {
+  const TempDir dir;
+  const std::string dead = str(".tmp-", test::dead_pid()), alive = str(".tmp-", ::getppid());
+  const auto make = [&](const std::string& name, const std::string& file) {
+    io::make_directories(dir / name);
+    if (!file.empty()) put_bytes(dir / (name + "/" + file), "half");
+  };
+  make("ckpt-00000007" + dead, "model.safetensors");
+  make("ckpt-00000008" + dead, str("optim.safetensors", dead));
+  make("ckpt-00000006" + dead, "");
+  make("ckpt-00000009" + dead, "thesis.tex");
+  make("ckpt-00000010" + alive, "model.safetensors");
+  make("ckpt-7" + dead, "model.safetensors");
+  make("ckpt-00000011.tmp-x", "model.safetensors");
+  make("ckpt-abc", "model.safetensors");
+  put_bytes(dir / "notes.txt", "mine");
+  CheckpointDir checkpoints(dir.path());
+  std::vector<std::string> kept = {".lock",
+                                   "ckpt-00000009" + dead,
+                                   "ckpt-00000010" + alive,
+                                   "ckpt-00000011.tmp-x",
+                                   "ckpt-7" + dead,
+                                   "ckpt-abc",
+                                   "notes.txt"};
+  EXPECT_THAT(io::list_directory(dir.path()), ::testing::UnorderedElementsAreArray(kept));
+  EXPECT_TRUE(checkpoints.steps().empty());
+}
+
+TEST(CheckpointDir, FallsBackToAnOlderOneAndSaysSo) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 3);
+  for (const std::int64_t step : {1, 2, 3}) checkpoints.save(data_of(step));
+  flip(dir / "ckpt-00000003/model.safetensors", bytes_of(dir / "ckpt-00000003/model.safetensors").size() - 1);
+  std::vector<std::string> warnings;
+  expect_step(checkpoints.load_newest(&warnings), 2);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("ckpt-00000003"));
+  EXPECT_THAT(warnings[0], HasSubstr("tensor 0.bias"));
+}
+
+TEST(CheckpointDir, DoesNotCountADamagedOneAsKept) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 1);
+  checkpoints.save(data_of(100));
+  checkpoints.save(data_of(90));
+  flip(dir / "ckpt-00000100/state.json", 3);
+  expect_step(checkpoints.load_newest(), 90);
+  checkpoints.save(data_of(95));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(95));
+}
+
+TEST(CheckpointDir, NamesFileAndTensorIfNoneIsWhole) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path());
+  checkpoints.save(data_of(1));
+  flip(dir / "ckpt-00000001/optim.safetensors", bytes_of(dir / "ckpt-00000001/optim.safetensors").size() - 1);
+  const IoError error = io_error_of([&] { checkpoints.load_newest(); });
+  EXPECT_EQ(error.kind(), Kind::corrupt);
+  EXPECT_TRUE(says(error, "optim.safetensors")) << error.what();
+  EXPECT_TRUE(says(error, "tensor m")) << error.what();
+}
+
+TEST(CheckpointDir, NamesBothVersionsOfANewerOneAndDoesNotFallBack) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path());
+  checkpoints.save(data_of(1));
+  checkpoints.save(data_of(2));
+  // As a later Veldt would write it: the digest is that of the text without it, keys sorted, no spaces.
+  const std::string body = R"({"files":{},"format":"veldt-checkpoint","step":2,"version":7)";
+  const std::string plain = body + "}";
+  put_bytes(dir / "ckpt-00000002/MANIFEST.json",
+            body + R"(,"xxh3":")" + io::digest_of(plain.data(), plain.size()) + "\"}");
+  const IoError error = io_error_of([&] { checkpoints.load_newest(); });
+  EXPECT_EQ(error.kind(), Kind::corrupt);
+  EXPECT_TRUE(says(error, "version 7")) << error.what();
+  EXPECT_TRUE(says(error, "up to 1")) << error.what();
+}
+
+TEST(VerifyCheckpoint, ListsStepVersionAndFiles) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path());
+  checkpoints.save(data_of(12));
+  const CheckpointInfo info = verify_checkpoint(checkpoints.path_of(12));
+  EXPECT_EQ(info.step, 12);
+  EXPECT_EQ(info.version, 1);
+  EXPECT_EQ(info.files.size(), 3u);
+  EXPECT_EQ(info.files.at("state.json"), data_of(12).state_json.size());
+  EXPECT_EQ(io_error_of([&] { verify_checkpoint(dir / "ckpt-00000013"); }).kind(), Kind::missing);
+}
+
+TEST(VerifyCheckpoint, NoticesEveryFlippedByteCutAndMissingFile) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path());
+  checkpoints.save(data_of(1, 1));
+  const std::string path = checkpoints.path_of(1);
+  for (const std::string& name : io::list_directory(path)) {
+    const std::string file = path + "/" + name, whole = bytes_of(file);
+    const auto expect_corrupt = [&](std::size_t at) {
+      const IoError error = io_error_of([&] { verify_checkpoint(path); });
+      ASSERT_EQ(error.kind(), Kind::corrupt) << name << " " << at;
+      ASSERT_TRUE(says(error, name)) << error.what();
+    };
+    for (std::size_t i = 0; i < whole.size(); i += 3) {
+      put_bytes(file, whole.substr(0, i));
+      expect_corrupt(i);
+      put_bytes(file, whole);
+      flip(file, i);
+      // White space of the manifest may change without harm; nothing else may.
+      if (name != "MANIFEST.json" || whole[i] != ' ') expect_corrupt(i);
+    }
+    std::filesystem::remove(file);
+    expect_corrupt(0);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    expect_corrupt(0);
+    std::filesystem::remove(file);
+    put_bytes(file, whole);
+  }
+  verify_checkpoint(path);
+}
+
+TEST(CrashCheckpoint, LeavesTheOldOnesOnAFullDiskAndSavesAgainLater) {
+  const TempDir dir;
+  const test::SmallDisk disk(dir / "disk", "128k");
+  if (!disk.active()) GTEST_SKIP() << "mounting needs root";
+  CheckpointDir checkpoints(dir / "disk", 2);
+  checkpoints.save(data_of(1));
+  const std::vector<std::string> before = io::list_directory(dir / "disk");
+  for (const std::int64_t size : {12700, 20000, 40000, 5000000}) {  // full in the manifest, optim, model
+    const IoError error = io_error_of([&] { checkpoints.save(data_of(2, size)); });
+    EXPECT_EQ(error.kind(), Kind::unwritable);
+    EXPECT_TRUE(says(error, "No space left")) << error.what();
+    EXPECT_EQ(io::list_directory(dir / "disk"), before);
+    expect_step(checkpoints.load_newest(), 1);
+  }
+  checkpoints.save(data_of(3));
+  expect_step(checkpoints.load_newest(), 3);
+}
+
+// Makes one file of the checkpoint the largest in turn, and every limit below its size fail its writing.
+TEST(CrashCheckpoint, LeavesNothingHalfWrittenWhicheverFileFails) {
+  const TempDir dir;
+  { CheckpointDir(dir.path()).save(data_of(1)); }
+  for (const int largest : {0, 1, 2}) {
+    const int status = in_child([&] {
+      const std::vector<float> values(1000, 2.0f);
+      CheckpointData data = data_of(2);
+      if (largest == 0) data.model[0].tensor = Tensor::from<float>({1000}, values);
+      if (largest == 1) data.optim[0].tensor = Tensor::from<float>({1000}, values);
+      if (largest == 2) data.state_json.resize(4000, ' ');
+      CheckpointDir checkpoints(dir.path());
+      for (rlim_t limit = 3990; limit > 0; limit -= std::min<rlim_t>(limit, 190)) {
+        test::limit_file_size(limit);
+        const IoError error = io_error_of([&] { checkpoints.save(data); });
+        if (error.kind() != Kind::unwritable || count_entries(dir.path()) != 2) return 8;
+      }
+      return 7;
+    });
+    EXPECT_EQ(status, 7) << largest;
+  }
+  expect_step(CheckpointDir(dir.path()).load_newest(), 1);
+}
+
+TEST(CrashCheckpoint, IsAlwaysWholeWhenKilledAtRandomMoments) {
+  const TempDir dir;
+  std::mt19937 random(7);
+  const auto start = std::chrono::steady_clock::now();
+  { CheckpointDir(dir.path(), 2).save(data_of(0, 20000)); }
+  const auto one_save = std::chrono::steady_clock::now() - start;
+  std::int64_t newest = 0;
+  for (int round = 0; round < 40; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      CheckpointDir checkpoints(dir.path(), 2);
+      for (std::int64_t step = checkpoints.steps().back() + 1;; ++step)
+        checkpoints.save(data_of(step, 20000));
+    }
+    std::this_thread::sleep_for(one_save * (random() % 300) / 100);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    CheckpointDir checkpoints(dir.path(), 2);
+    std::vector<std::string> warnings;
+    const auto found = checkpoints.load_newest(&warnings);
+    EXPECT_TRUE(warnings.empty()) << warnings[0];
+    ASSERT_TRUE(found.has_value());
+    expect_step(found, std::max(found->step, newest));
+    newest = found->step;
+    // The lock, and the kept ones with at most one more that was about to go.
+    EXPECT_LE(count_entries(dir.path()), 4u);
+    for (const std::string& name : io::list_directory(dir.path()))
+      EXPECT_EQ(name.find(".tmp-"), std::string::npos);
+  }
+  EXPECT_GT(newest, 3);
+}
+
+TEST(CrashCheckpoint, FailsBeforeTrainingOnAReadOnlyDisk) {
+  const TempDir dir;
+  const test::SmallDisk disk(dir / "disk");
+  if (!disk.make_read_only()) GTEST_SKIP() << "mounting needs root";
+  for (const char* path : {"disk", "disk/run"}) {
+    const IoError error = io_error_of([&] { CheckpointDir(dir / path); });
+    EXPECT_EQ(error.kind(), Kind::unwritable);
+    EXPECT_TRUE(says(error, "Read-only")) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace veldt::train
