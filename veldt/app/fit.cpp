@@ -114,7 +114,7 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
     };
   events.should_stop = [&signal] { return signal.requested(); };
   if (!flags.preview.empty())
-    events.on_step = [&flags, &fitter](std::int64_t step) {
+    events.on_step = [&flags, &fitter](std::int64_t step, double) {
       if (step % flags.preview_every == 0) write_preview(flags, fitter.field(), step);
     };
   return events;

@@ -29,8 +29,8 @@ struct Events {
 
   // About ten times a second, and at the first and the last step.
   std::function<void(const Progress&)> on_progress;
-  // After every step, with the number of steps done.
-  std::function<void(std::int64_t step)> on_step;
+  // After every step, with the number of steps done and the loss before the last one.
+  std::function<void(std::int64_t step, double loss)> on_step;
   // Things a user should hear of: a checkpoint that could not be written, a fallback to an older one.
   std::function<void(const std::string&)> on_warning;
   // A checkpoint has become durable.

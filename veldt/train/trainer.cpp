@@ -52,7 +52,7 @@ class Run {
     std::optional<Stop> stop = over();
     while (!stop) {
       one_step();
-      if (events_.on_step) events_.on_step(step_);
+      if (events_.on_step) events_.on_step(step_, loss_);
       stop = over();
       if (!stop && task_.reached(step_)) stop = Stop::goal_met;
       if (!stop && events_.should_stop && events_.should_stop()) stop = Stop::asked;
