@@ -1,0 +1,137 @@
+// Every epoch shows all data once, in an order that depends on (seed, epoch, position) and nothing else.
+#include "veldt/data/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "veldt/core/error.h"
+
+namespace veldt::data {
+namespace {
+
+using Indices = std::vector<std::int64_t>;
+
+Indices order_of(std::int64_t size, std::uint64_t seed, std::uint64_t epoch) {
+  const Shuffle shuffle(size, seed, epoch);
+  Indices order;
+  for (std::int64_t i = 0; i < size; ++i) order.push_back(shuffle(i));
+  return order;
+}
+
+bool is_permutation_of(Indices drawn, std::int64_t size) {
+  Indices all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  std::sort(drawn.begin(), drawn.end());
+  return drawn == all;
+}
+
+Indices batch_of(const BatchSampler& sampler, std::int64_t step) {
+  return sampler.indices(step).values<std::int64_t>();
+}
+
+TEST(Shuffle, IsAPermutationInEveryEpoch) {
+  for (const std::int64_t size : {1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 1000, 40000, 65535, 65536, 65537})
+    for (const std::uint64_t epoch : {0, 1, 2})
+      EXPECT_TRUE(is_permutation_of(order_of(size, 7, epoch), size)) << size << " epoch " << epoch;
+}
+
+TEST(Shuffle, StaysWithinHugeSizes) {
+  const std::int64_t size = (std::int64_t{1} << 40) + 3;
+  const Shuffle shuffle(size, 1, 0);
+  std::set<std::int64_t> seen;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    const std::int64_t at = shuffle(size - 1 - i);
+    EXPECT_GE(at, 0);
+    EXPECT_LT(at, size);
+    seen.insert(at);
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST(Shuffle, DiffersBetweenEpochsAndSeeds) {
+  std::set<Indices> orders;
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32})
+    for (const std::uint64_t epoch : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32})
+      orders.insert(order_of(1000, seed, epoch));
+  EXPECT_EQ(orders.size(), 9u);
+}
+
+TEST(Shuffle, LeavesFewElementsWhereTheyWere) {
+  // A random permutation keeps one element on average, and 20 or more once in 10^19 times.
+  const Indices order = order_of(40000, 3, 0);
+  std::int64_t kept = 0, neighbours = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    kept += order[i] == static_cast<std::int64_t>(i);
+    neighbours += i > 0 && order[i] == order[i - 1] + 1;
+  }
+  EXPECT_LT(kept, 20);
+  EXPECT_LT(neighbours, 20);
+}
+
+TEST(Shuffle, SpreadsABatchOverTheWholePicture) {
+  // The mean of 4096 of 40000 has a standard deviation of about 171 (without replacement); six of them.
+  for (const std::uint64_t epoch : {0, 1, 2, 3}) {
+    const Shuffle shuffle(40000, 11, epoch);
+    double sum = 0;
+    for (std::int64_t i = 0; i < 4096; ++i) sum += static_cast<double>(shuffle(i));
+    EXPECT_NEAR(sum / 4096, 19999.5, 6 * 171) << epoch;
+  }
+}
+
+TEST(BatchSampler, ShowsEverySampleOncePerEpochThoughBatchesRunOverItsEnd) {
+  for (const std::int64_t size : {2, 3, 7, 100, 101}) {
+    for (const std::int64_t batch : {1, 2, 3, 33, 99}) {
+      if (batch >= size) continue;
+      const BatchSampler sampler(size, batch, 5);
+      Indices drawn;
+      for (std::int64_t step = 0; step * batch < 3 * size; ++step) {
+        const Indices indices = batch_of(sampler, step);
+        ASSERT_EQ(indices.size(), static_cast<std::size_t>(batch));
+        drawn.insert(drawn.end(), indices.begin(), indices.end());
+      }
+      for (std::int64_t epoch = 0; epoch < 3; ++epoch)
+        EXPECT_TRUE(is_permutation_of(
+            Indices(drawn.begin() + epoch * size, drawn.begin() + (epoch + 1) * size), size))
+            << size << " by " << batch << " epoch " << epoch;
+    }
+  }
+}
+
+TEST(BatchSampler, IsAPureFunctionOfTheStep) {
+  const BatchSampler one(1000, 64, 9), other(1000, 64, 9);
+  std::vector<Indices> forwards;
+  for (std::int64_t step = 0; step < 50; ++step) forwards.push_back(batch_of(one, step));
+  for (std::int64_t step = 49; step >= 0; --step)
+    EXPECT_EQ(batch_of(other, step), forwards[static_cast<std::size_t>(step)]) << step;
+  EXPECT_NE(forwards[0], batch_of(BatchSampler(1000, 64, 10), 0));
+}
+
+TEST(BatchSampler, HoldsAllDataInOrderWhenTheBatchIsAsLargeOrLarger) {
+  for (const std::int64_t batch : {5, 6, 1000000}) {
+    const BatchSampler sampler(5, batch, 1);
+    EXPECT_EQ(sampler.batch(), 5);
+    EXPECT_EQ(batch_of(sampler, 0), (Indices{0, 1, 2, 3, 4}));
+    EXPECT_EQ(batch_of(sampler, 77), (Indices{0, 1, 2, 3, 4}));
+  }
+  EXPECT_EQ(batch_of(BatchSampler(1, 1, 1), 3), Indices{0});
+}
+
+TEST(BatchSampler, CountsEpochs) {
+  const BatchSampler sampler(100, 25, 1);
+  EXPECT_EQ(sampler.epoch_of(0), 0);
+  EXPECT_EQ(sampler.epoch_of(2), 0.5);
+  EXPECT_EQ(sampler.epoch_of(8), 2);
+}
+
+TEST(BatchSampler, RefusesNoDataAndEmptyBatches) {
+  EXPECT_THROW(BatchSampler(0, 1, 1), ConfigError);
+  EXPECT_THROW(BatchSampler(-1, 1, 1), ConfigError);
+  EXPECT_THROW(BatchSampler(5, 0, 1), ConfigError);
+  EXPECT_THROW(BatchSampler(5, -1, 1), ConfigError);
+}
+
+}  // namespace
+}  // namespace veldt::data
