@@ -112,6 +112,9 @@ std::vector<Taps> taps_for(std::int64_t in, std::int64_t out, Filter filter) {
   return all;
 }
 
+// Rows a piece of work has: small pictures are not worth waking a thread for.
+std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, 20'000 / row); }
+
 // [h, w, c] -> [h, out, c]
 Tensor along_x(const Tensor& image, std::int64_t out, Filter filter) {
   const std::int64_t h = image.size(0), w = image.size(1), c = image.size(2);
@@ -119,7 +122,7 @@ Tensor along_x(const Tensor& image, std::int64_t out, Filter filter) {
   Tensor result = empty({h, out, c}, image);
   const float* from = image.data<float>();
   float* to = result.data<float>();
-  parallel_for(h, 8, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(h, grain_of(out * c), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t y = begin; y < end; ++y) {
       const float* row = from + y * w * c;
       float* put = to + y * out * c;
@@ -146,7 +149,7 @@ Tensor along_y(const Tensor& image, std::int64_t out, Filter filter) {
   Tensor result = empty({out, image.size(1), image.size(2)}, image);
   const float* from = image.data<float>();
   float* to = result.data<float>();
-  parallel_for(out, 8, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(out, grain_of(row), [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> sum(static_cast<std::size_t>(row));
     for (std::int64_t y = begin; y < end; ++y) {
       std::fill(sum.begin(), sum.end(), 0.0);

@@ -24,6 +24,12 @@ void require_alike(const Tensor& a, const Tensor& b) {
                      "pictures are f32 in 0..1", "convert them with to(x, DType::f32)");
 }
 
+// A NaN stays, and wins.
+double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
+
+// Rows a piece of work has: small pictures are not worth waking a thread for.
+std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, 20'000 / row); }
+
 struct RowSums {
   double squared = 0, absolute = 0, largest = 0;
   std::int64_t wrong = 0;
@@ -38,8 +44,7 @@ RowSums sums_of_row(const float* a, const float* b, std::int64_t width, std::int
       const double size = std::abs(d);
       sums.squared += d * d;
       sums.absolute += size;
-      // Written so that a NaN stays.
-      if (!(size <= sums.largest)) sums.largest = size;
+      sums.largest = larger(sums.largest, size);
       wrong |= (*a >= 0.5f) != (*b >= 0.5f);
     }
     sums.wrong += wrong;
@@ -52,7 +57,7 @@ RowSums sums_of(const Tensor& a, const Tensor& b) {
   const float* pa = a.data<float>();
   const float* pb = b.data<float>();
   std::vector<RowSums> rows(static_cast<std::size_t>(h));
-  parallel_for(h, 16, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(h, grain_of(w * c), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t y = begin; y < end; ++y)
       rows[static_cast<std::size_t>(y)] = sums_of_row(pa + y * w * c, pb + y * w * c, w, c);
   });
@@ -60,7 +65,7 @@ RowSums sums_of(const Tensor& a, const Tensor& b) {
   for (const RowSums& row : rows) {
     total.squared += row.squared;
     total.absolute += row.absolute;
-    if (!(row.largest <= total.largest)) total.largest = row.largest;
+    total.largest = larger(total.largest, row.largest);
     total.wrong += row.wrong;
   }
   return total;
@@ -166,7 +171,7 @@ double ssim_of(const Tensor& a, const Tensor& b) {
   std::vector<double> sums(static_cast<std::size_t>(rows));
   const float* pa = a.data<float>();
   const float* pb = b.data<float>();
-  parallel_for(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(rows, grain_of(w * c), [&](std::int64_t begin, std::int64_t end) {
     SsimRow ssim_row(w, c, across, down);
     for (std::int64_t y = begin; y < end; ++y)
       sums[static_cast<std::size_t>(y)] = ssim_row(pa + y * w * c, pb + y * w * c);
