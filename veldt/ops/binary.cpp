@@ -116,9 +116,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   const Tensor out = empty(shape, a);
   kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view(), nullptr);
-  return record("where", out, {a, b}, [condition, a, b](const Tensor& g) -> Grads {
+  return record("where", out, {condition, a, b}, [condition, a, b](const Tensor& g) -> Grads {
     const Tensor zero = full({}, 0, g.dtype(), g.device());
-    return {gradient_for(a, [&] { return where(condition, g, zero); }),
+    return {Tensor(), gradient_for(a, [&] { return where(condition, g, zero); }),
             gradient_for(b, [&] { return where(condition, zero, g); })};
   }, false);
 }

@@ -28,8 +28,8 @@ void check(const Tensor& x, int dim, const Tensor& index) {
 Tensor scatter_add(const Tensor& g, const Shape& shape, int dim, const Tensor& index) {
   const Tensor out = zeros(shape, g.dtype(), g.device());
   kernels(g).scatter_add(g.view(), dim, index.view(), out.view(), nullptr);
-  return record("scatter_add", out, {g}, [dim, index](const Tensor& gg) -> Grads {
-    return {gather(gg, dim, index)};
+  return record("scatter_add", out, {g, index}, [dim, index](const Tensor& gg) -> Grads {
+    return {gather(gg, dim, index), Tensor()};
   }, false);
 }
 
@@ -40,8 +40,8 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index) {
   check(x, d, index);
   const Tensor out = empty(index.shape(), x);
   kernels(x).gather(x.view(), d, index.view(), out.view(), nullptr);
-  return record("gather", out, {x}, [shape = x.shape(), d, index](const Tensor& g) -> Grads {
-    return {scatter_add(g, shape, d, index)};
+  return record("gather", out, {x, index}, [shape = x.shape(), d, index](const Tensor& g) -> Grads {
+    return {scatter_add(g, shape, d, index), Tensor()};
   }, false);
 }
 

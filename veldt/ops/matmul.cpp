@@ -72,10 +72,8 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   if (bias.defined()) bias_view = broadcast_view(bias, out.shape());
   kernels(x).matmul(as_rank3(flat, {1}).view(), as_rank3(transpose(w.detach()), {1}).view(),
                     bias.defined() ? &bias_view : nullptr, out.view(), nullptr);
-  std::vector<Tensor> inputs{flat, w};
-  if (bias.defined()) inputs.push_back(bias);
   Tensor y = out.alias({flat.size(0), n_out}, {n_out, 1}, 0);
-  y = record("linear", y, inputs, [flat, w, bias](const Tensor& g) -> Grads {
+  y = record("linear", y, {flat, w, bias}, [flat, w, bias](const Tensor& g) -> Grads {
     return {needs_grad(flat) ? matmul(g, w) : Tensor(), needs_grad(w) ? matmul(transpose(g), flat) : Tensor(),
             bias.defined() && needs_grad(bias) ? sum(g, {0}) : Tensor()};
   });

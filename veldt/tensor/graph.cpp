@@ -48,6 +48,13 @@ Tensor sum_of(const Tensor& a, const Tensor& b) {
   return record("accumulate", out, {a, b}, [](const Tensor& g) -> Grads { return {g, g}; }, false);
 }
 
+// g in memory of its own: g itself may be shared with other gradients, or one number repeated.
+Tensor copy_of(const Tensor& g) {
+  Tensor out = empty(g.shape(), g);
+  kernels(out).copy(g.view(), out.view(), nullptr);
+  return record("copy", out, {g}, [](const Tensor& gg) -> Grads { return {gg}; }, false);
+}
+
 // A gradient that is still growing.
 struct Pending {
   Tensor sum;
@@ -66,32 +73,51 @@ struct Pending {
 };
 
 void add_to_leaf(TensorImpl& leaf, const Tensor& g, bool create_graph) {
-  if (create_graph) {
-    leaf.grad = leaf.grad.defined() && !leaf.grad_stale ? sum_of(leaf.grad, g) : g;
-  } else if (!leaf.grad.defined()) {
-    leaf.grad = empty(leaf.shape, leaf.dtype, leaf.device);
-    kernels(g).copy(g.view(), leaf.grad.view(), nullptr);
-  } else if (leaf.grad_stale) {
-    kernels(g).copy(g.view(), leaf.grad.view(), nullptr);
+  const bool first = !leaf.grad.defined() || leaf.grad_stale;
+  // In place, unless the gradient there has a graph, which needs its values.
+  if (leaf.grad.defined() && !create_graph && !leaf.grad.impl()->node) {
+    if (first)
+      kernels(g).copy(g.view(), leaf.grad.view(), nullptr);
+    else
+      kernels(g).accumulate(g.view(), leaf.grad.view(), nullptr);
+    leaf.grad.impl()->storage->bump_version();
   } else {
-    kernels(g).accumulate(g.view(), leaf.grad.view(), nullptr);
+    leaf.grad = first ? copy_of(g) : sum_of(leaf.grad, g);
   }
   leaf.grad_stale = false;
 }
 
-void check_gradient(const Node& node, std::size_t i, const Tensor& g) {
+// What an op's backward function gave for its input i, which needs it. `upstream` is what it was given.
+void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream, bool create_graph) {
   const Tensor& input = node.inputs[i];
+  if (!g.defined())
+    throw Error(str(node.name, " gave no gradient for its input ", i), "that input needs one",
+                "mend the op's backward function: zeros_like() where the gradient is zero");
   if (g.shape() != input.shape() || g.dtype() != input.dtype())
     throw Error(str("the gradient of ", node.name, " for its input ", i, " is ", g.dtype(), ' ', g.shape()),
                 str("the input is ", input.dtype(), ' ', input.shape()), "mend the op's backward function");
+  if (create_graph && upstream.requires_grad() && !g.requires_grad())
+    throw Error(str("the gradient of ", node.name, " cannot be differentiated again"),
+                "its backward function leaves the graph, so the second derivative would silently be zero",
+                "write the backward function with ops, without NoGrad and detach()");
 }
 
-void check_versions(const Node& node) {
-  for (std::size_t i = 0; i < node.versions.size(); ++i)
-    if (node.inputs[i].impl()->storage->version() != node.versions[i])
+void check_count(const Node& node, std::size_t count) {
+  if (count != node.inputs.size())
+    throw Error(str(node.name, " gave ", count, " gradients"), str("it has ", node.inputs.size(), " inputs"),
+                "mend the op's backward function: one for each input, undefined where none is needed");
+}
+
+void check_saved(const Node& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Saved& saved = node.saved[i];
+    if (!saved.storage) continue;
+    const Storage* now = node.inputs[i].impl()->storage.get();
+    if (now != saved.storage || now->version() != saved.version)
       throw Error(str("backward cannot use input ", i, " of ", node.name, " any more"),
                   "its values were changed in place after the op ran",
                   "call backward() before the optimizer's step, or run the forward pass again");
+  }
 }
 
 // Forgotten parameters: some leaves of this graph are listed in a module's fields() and this one is not.
@@ -146,12 +172,13 @@ void walk(const std::vector<std::shared_ptr<Node>>& order, NodeGrads& pending, b
     const Tensor g = at->second.sum;
     if (!keep.contains(node.get())) pending.erase(at);
     if (t_wanted && !t_wanted->nodes.contains(node.get())) continue;
-    check_versions(*node);
+    check_saved(*node);
     const Grads grads = node->backward(g);
-    for (std::size_t i = 0; i < node->inputs.size() && i < grads.size(); ++i) {
+    check_count(*node, grads.size());
+    for (std::size_t i = 0; i < grads.size(); ++i) {
       const Tensor& input = node->inputs[i];
-      if (!grads[i].defined() || !needs_grad(input)) continue;
-      check_gradient(*node, i, grads[i]);
+      if (!needs_grad(input)) continue;
+      check_gradient(*node, i, grads[i], g, create_graph);
       if (input.impl()->node)
         pending[input.impl()->node.get()].add(grads[i], create_graph);
       else
@@ -172,19 +199,30 @@ void check_root(const Tensor& output, const char* caller, bool seeded) {
 
 }  // namespace
 
-// A long chain of nodes would otherwise be freed by recursion as deep as the chain.
+// A long chain of nodes would otherwise be freed by recursion as deep as the chain, through the nodes' inputs and
+// through what their backward functions hold.
 Node::~Node() {
-  thread_local std::vector<Tensor>* rest = nullptr;
+  struct Rest {
+    std::vector<Tensor> tensors;
+    std::vector<BackwardFn> functions;
+  };
+  thread_local Rest* rest = nullptr;
   if (rest) {
-    for (Tensor& in : inputs) rest->push_back(std::move(in));
+    for (Tensor& in : inputs) rest->tensors.push_back(std::move(in));
+    rest->functions.push_back(std::move(backward));
     return;
   }
-  std::vector<Tensor> mine = std::move(inputs);
-  backward = nullptr;
+  Rest mine{std::move(inputs), {}};
+  mine.functions.push_back(std::move(backward));
   rest = &mine;
-  while (!mine.empty()) {
-    Tensor t = std::move(mine.back());
-    mine.pop_back();
+  while (!mine.tensors.empty() || !mine.functions.empty()) {
+    if (!mine.functions.empty()) {
+      const BackwardFn function = std::move(mine.functions.back());
+      mine.functions.pop_back();
+    } else {
+      const Tensor tensor = std::move(mine.tensors.back());
+      mine.tensors.pop_back();
+    }
   }
   rest = nullptr;
 }
@@ -212,8 +250,11 @@ Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, Backward
   if (!any) return out;
   auto node = std::make_shared<Node>();
   node->name = name;
-  if (saves_values)
-    for (const Tensor& in : inputs) node->versions.push_back(in.impl()->storage->version());
+  for (const Tensor& in : inputs) {
+    const bool reads = in.defined() && (saves_values || !is_float(in.dtype()));
+    const Storage* storage = reads ? in.impl()->storage.get() : nullptr;
+    node->saved.push_back({storage, storage ? storage->version() : 0});
+  }
   node->inputs = std::move(inputs);
   node->backward = std::move(backward);
   node->out_shape = out.shape();

@@ -20,7 +20,9 @@ using BackwardFn = std::function<Grads(const Tensor& gradient)>;
 //     NoGrad off;  Tensor y = x * 2;  ...
 //     return record("twice", y, {x}, [](const Tensor& g) -> Grads { return {g * 2}; });
 //   }
-// `saves_values`: backward reads the inputs' values, so changing them in place before it is an Error.
+// `saves_values`: backward reads the inputs' values, so changing them in place before it is an Error. Of inputs that
+// cannot have a gradient (an index, a condition) that is always assumed. An undefined input stands for an option not
+// given.
 Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, BackwardFn backward,
               bool saves_values = true);
 

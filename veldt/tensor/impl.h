@@ -26,10 +26,16 @@ struct TensorImpl {
   Tensor grad;                 // leaves only
 };
 
+// The state of an input's memory when an op was recorded; no storage if backward does not read the values.
+struct Saved {
+  const Storage* storage = nullptr;
+  std::int64_t version = 0;
+};
+
 struct Node {
   const char* name;
   std::vector<Tensor> inputs;
-  std::vector<std::int64_t> versions;  // of the inputs' storages when recorded; empty if their values are not read
+  std::vector<Saved> saved;  // one for each input
   BackwardFn backward;
   Shape out_shape;
   std::uint64_t sequence;  // grows along every edge: the order of a topological sort

@@ -34,6 +34,9 @@ View Tensor::view() const {
 
 Tensor empty(const Shape& shape, DType dtype, Device device) {
   const std::int64_t n = numel(shape);
+  if (n > (std::int64_t{1} << 60) / static_cast<std::int64_t>(size_of(dtype)))
+    throw OutOfMemory(str("cannot allocate a tensor of ", dtype, ' ', shape), "it is larger than 2^60 bytes",
+                      "check the sizes; if they came from a file, the file is damaged");
   auto impl = std::make_shared<TensorImpl>();
   impl->storage = std::make_shared<Storage>(pool(device), static_cast<std::size_t>(n) * size_of(dtype));
   impl->shape = shape;
@@ -106,7 +109,13 @@ void Tensor::assign(const Tensor& source) {
   if (t.shape != source.shape())
     throw ShapeError(str("cannot assign ", source.shape(), " into ", t.shape), "the shapes differ",
                      "reshape or expand the source");
-  kernels(*this).copy(source.view(), view(), nullptr);
+  Tensor from = source;
+  if (source.impl()->storage == t.storage) {
+    // Kernels may not write what they have still to read.
+    from = empty(t.shape, source);
+    kernels(*this).copy(source.view(), from.view(), nullptr);
+  }
+  kernels(*this).copy(from.view(), view(), nullptr);
   t.storage->bump_version();
 }
 
@@ -140,6 +149,7 @@ void Tensor::set_grad(const Tensor& gradient) {
 
 void Tensor::zero_grad() {
   TensorImpl& t = need(*this, "gradient");
+  if (t.grad.defined() && t.grad.impl()->node) t.grad = Tensor();  // its graph may hold this very leaf
   t.grad_stale = t.grad.defined();
 }
 
