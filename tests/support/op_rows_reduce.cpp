@@ -228,16 +228,16 @@ std::vector<OpRow> reduce_rows() {
   const auto largest = [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); };
   const auto smallest = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
   std::vector<OpRow> rows;
-  rows.push_back(reduce_row("sum", sum, sum_of, terms_of_sum, 2, 16));
-  rows.push_back(reduce_row("mean", mean, mean_of, terms_of_mean, 2, 16));
+  rows.push_back(reduce_row("sum", sum, sum_of, terms_of_sum, 2, 64));
+  rows.push_back(reduce_row("mean", mean, mean_of, terms_of_mean, 2, 64));
   rows.push_back(reduce_row("max", max, largest, {}, 2, 0));
   rows.push_back(reduce_row("min", min, smallest, {}, 2, 0));
   rows.push_back(reduce_row("variance", [](const Tensor& x, const Dims& dims, bool keepdim) {
     return variance(x, dims, keepdim, 0);
-  }, [](const std::vector<double>& v) { return variance_of(v, 0); }, terms_of_variance, 3, 16));
+  }, [](const std::vector<double>& v) { return variance_of(v, 0); }, terms_of_variance, 3, 64));
   OpRow bessel = reduce_row("variance_of_a_sample", [](const Tensor& x, const Dims& dims, bool keepdim) {
     return variance(x, dims, keepdim);
-  }, [](const std::vector<double>& v) { return variance_of(v, 1); }, terms_of_variance, 2, 16);
+  }, [](const std::vector<double>& v) { return variance_of(v, 1); }, terms_of_variance, 2, 64);
   // One number has no such variance: 0 / 0.
   std::erase_if(bessel.cases, [](const OpCase& c) { return c.label.starts_with("[]") ||
                                                            c.label.starts_with("[2, 1, 3]"); });

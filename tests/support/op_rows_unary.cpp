@@ -66,7 +66,7 @@ Formula finer_formula(double omega) {
 }
 
 double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid_of(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double softplus_of(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 double relu_of(double x) { return x < 0 ? 0 : x; }
 

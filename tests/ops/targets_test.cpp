@@ -1,0 +1,67 @@
+// The forward suites once more on every instruction set that this machine has, each in a process of its own: kernels
+// are chosen once a process.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::test {
+namespace {
+
+constexpr const char* kVariable = "VELDT_TEST_TARGET";
+
+// Runs before main(), and so before any kernel is chosen.
+const std::string& wanted_target() {
+  static const std::string name = [] {
+    const char* value = std::getenv(kVariable);
+    const std::string wanted = value ? value : "";
+    for (std::int64_t target : hwy::SupportedAndGeneratedTargets())
+      if (hwy::TargetName(target) == wanted) hwy::SetSupportedTargetsForTest(target);
+    return wanted;
+  }();
+  return name;
+}
+[[maybe_unused]] const bool g_chosen = !wanted_target().empty();
+
+std::vector<std::string> targets() {
+  std::vector<std::string> names;
+  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.push_back(hwy::TargetName(target));
+  return names;
+}
+
+TEST(InstructionSet, IsTheOneAskedFor) {
+  if (wanted_target().empty()) GTEST_SKIP() << "for the processes that EveryInstructionSet starts";
+  const std::string reason = choose_device("cpu").reason;
+  EXPECT_NE(reason.find(wanted_target()), std::string::npos) << reason;
+}
+
+class EveryInstructionSet : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryInstructionSet, PassesTheForwardSuites) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string command =
+      str(kVariable, '=', GetParam(), " '", program, "' --gtest_brief=1 --gtest_color=no ",
+          "'--gtest_filter=InstructionSet.*:OpTable/Lengths.*:OpTable/Specials.*:OpTable/Sweep.*:",
+          "OpTable/Forward.*/sum:OpTable/Forward.*/max:OpTable/Forward.*/min:OpTable/Forward.*/argmax:",
+          "OpTable/Forward.*/matmul:OpTable/Forward.*/linear' 2>&1");
+  FILE* child = popen(command.c_str(), "r");
+  ASSERT_NE(child, nullptr);
+  std::string output;
+  for (char part[4096]; std::fgets(part, sizeof part, child);) output += part;
+  const int status = pclose(child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << '\n' << output;
+  EXPECT_EQ(output.find("SKIPPED"), std::string::npos) << output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, EveryInstructionSet, testing::ValuesIn(targets()),
+                         [](const auto& p) { return p.param; });
+
+}  // namespace
+}  // namespace veldt::test
