@@ -3,13 +3,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "veldt/core/threads.h"
-#include "veldt/data/sampler.h"
 #include "veldt/field/coordinates.h"
+#include "veldt/field/sampling.h"
 #include "veldt/io/digest.h"
 #include "veldt/nn/losses.h"
 #include "veldt/ops/binary.h"
-#include "veldt/ops/gather.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/optim/adam.h"
@@ -20,8 +19,6 @@
 namespace veldt::field {
 namespace {
 
-// Of the seed's random streams, the one that orders the pixels.
-constexpr std::uint64_t kOrderStream = 0x706978656c73;
 constexpr std::int64_t kGoalEvery = 50;  // steps between looks at the whole picture for --target-psnr
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, const nn::Module& model) {
@@ -49,13 +46,14 @@ optim::Schedule make_schedule(const FitPlan& p) {
   return optim::LinearWarmup{.steps = p.warmup, .then = base};
 }
 
-Tensor compute_loss(Loss kind, const Tensor& prediction, const Tensor& target) {
-  switch (kind) {
-    case Loss::mse: return mse(prediction, target);
-    case Loss::hinge: return hinge_mse(prediction, target);
-    case Loss::bce: return bce_with_logits(prediction, target);
-  }
-  return {};
+// Cut to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: a sample that is past
+// its bound on the wrong side must be able to return.
+Tensor clamp_with_way_back(const Tensor& x) {
+  const Tensor fixed = x.detach(), y = clamp(fixed, -1, 1);
+  return record("clamp_with_way_back", y, {x}, [beyond = fixed - y](const Tensor& g) -> Grads {
+    const Tensor zero = zeros_like(g);
+    return {where(less(beyond * g, zero), zero, g)};
+  });
 }
 
 double psnr_of(double mean_squared_error) {
@@ -71,34 +69,32 @@ class Fitter::Job : public train::Task {
         picture_(contiguous(picture)),
         levels_(reshape(picture_, {picture.size(0) * picture.size(1), picture.size(2)})),
         field_(plan.field, plan.seed),
-        map_(plan.field),
         optimizer_(make_optimizer(plan, field_.network())),
-        sampler_(levels_.size(0), plan.batch, plan.seed ^ kOrderStream) {}
+        sampler_(levels_, plan) {}
 
   nn::Module& model() override { return field_.network(); }
   optim::Optimizer& optimizer() override { return *optimizer_; }
   std::map<std::string, std::string> metadata() const override { return field_.metadata(); }
 
   Tensor loss(std::int64_t step) override {
-    choose_batch(step);
-    const std::int64_t s = plan_.field.footprint, n = batch_levels_.size(0);
-    const Tensor output = field_.network()(batch_coordinates_);
-    if (s > 1) return footprint_loss(output, n, s);
+    if (step == 0 || !batch_.levels.defined() || !sampler_.whole_picture()) batch_ = sampler_.batch(step);
+    const Tensor output = field_.network()(batch_.coordinates);
     last_output_ = output.detach();
-    switch (plan_.field.head) {
-      case Head::clamp: return compute_loss(plan_.loss, output, batch_targets_);
-      case Head::sigmoid:
-      case Head::ink:
-        if (plan_.loss == Loss::bce) return compute_loss(plan_.loss, output, batch_targets_);
-        return compute_loss(plan_.loss, sigmoid(output), batch_targets_);
-    }
-    return {};
+    const Tensor target = targets_from(batch_.levels, plan_.field.head);
+    if (plan_.field.footprint > 1) return mse(pixels_from(clamp_with_way_back(output)), target);
+    if (plan_.loss == Loss::hinge) return hinge_mse(output, target);
+    if (plan_.loss == Loss::bce) return bce_with_logits(output, target);
+    return mse(plan_.field.head == Head::clamp ? output : sigmoid(output), target);
   }
 
   double psnr() override {
     NoGrad off;
-    const Tensor levels = plan_.field.footprint > 1 ? last_output_ : levels_from(last_output_, plan_.field.head);
-    return psnr_of(mse(levels, batch_levels_).item());
+    const Tensor error = square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch_.levels);
+    if (batch_.flats == 0 || batch_.edges == 0) return psnr_of(mean(error).item());
+    // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
+    const double edges = mean(slice(error, 0, 0, batch_.edges)).item();
+    const double flats = mean(slice(error, 0, batch_.edges, error.size(0))).item();
+    return psnr_of(edges * sampler_.edge_share() + flats * (1 - sampler_.edge_share()));
   }
 
   bool reached(std::int64_t steps_done) override {
@@ -123,48 +119,20 @@ class Fitter::Job : public train::Task {
   ImageField field_;
 
  private:
-  // The field is the scene before the camera's box filter: the mean of a pixel's samples is compared with the pixel.
-  Tensor footprint_loss(const Tensor& output, std::int64_t n, std::int64_t s) {
-    const Tensor levels = levels_from(output, plan_.field.head);
-    const Tensor pixel = mean(reshape(levels, {n, s * s, output.size(1)}), {1});
-    last_output_ = pixel.detach();
-    return mse(pixel, batch_levels_);
+  // The mean of each edge pixel's samples, then the flat pixels as they are: [edges + flats, channels].
+  Tensor pixels_from(const Tensor& samples) const {
+    const std::int64_t s = plan_.field.footprint, n = batch_.edges * s * s;
+    if (s == 1) return samples;
+    if (n == 0) return samples;
+    const Tensor edges = mean(reshape(slice(samples, 0, 0, n), {batch_.edges, s * s, samples.size(1)}), {1});
+    if (batch_.flats == 0) return edges;
+    return concat({edges, slice(samples, 0, n, samples.size(0))});
   }
 
-  void choose_batch(std::int64_t step) {
-    const bool all = sampler_.batch() == levels_.size(0);
-    if (all && batch_levels_.defined()) return;  // every step sees the same
-    const Tensor indices = sampler_.indices(step);
-    batch_levels_ = all ? levels_ : index_select(levels_, 0, indices);
-    batch_targets_ = targets_from(batch_levels_, plan_.field.head);
-    batch_coordinates_ = coordinates_of(indices);
-  }
-
-  // [n * footprint^2, inputs]
-  Tensor coordinates_of(const Tensor& indices) const {
-    const std::int64_t n = indices.numel(), width = plan_.field.width, s = plan_.field.footprint;
-    const auto w = static_cast<double>(width), h = static_cast<double>(plan_.field.height);
-    const std::int64_t* index = indices.data<std::int64_t>();
-    Tensor out = empty({n * s * s, map_.inputs()});
-    float* const at = out.data<float>();
-    parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t p = begin; p < end; ++p) {
-        const auto column = static_cast<double>(index[p] % width), row = static_cast<double>(index[p] / width);
-        float* to = at + p * s * s * map_.inputs();
-        for (std::int64_t k = 0; k < s * s; ++k, to += map_.inputs()) {
-          to[0] = map_.x((column + (static_cast<double>(k % s) + 0.5) / static_cast<double>(s)) / w);
-          to[1] = map_.y((row + (static_cast<double>(k / s) + 0.5) / static_cast<double>(s)) / h);
-          if (map_.constant_input()) to[2] = 1;
-        }
-      }
-    });
-    return out;
-  }
-
-  CoordinateMap map_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  data::BatchSampler sampler_;
-  Tensor batch_coordinates_, batch_levels_, batch_targets_, last_output_;
+  PixelSampler sampler_;
+  Batch batch_;
+  Tensor last_output_;
 };
 
 Fitter::Fitter(const Tensor& picture, const FitPlan& plan) : job_(std::make_unique<Job>(picture, plan)) {}

@@ -100,6 +100,7 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
     throw ConfigError(str("the batch cannot be ", *w.batch), "a step needs at least one pixel",
                       "give a batch of 1 or more, or 'full'");
   if (w.batch) p.batch = *w.batch;
+  if (p.batch == 0) p.edge_share = 0;  // the whole picture, each pixel once
   if (p.batch == 0 || p.batch > pixels) p.batch = pixels;
   if (w.optimizer) p.optimizer = *w.optimizer;
   if (w.lr) {
@@ -121,6 +122,7 @@ std::string to_json(const FitPlan& p) {
               {"seconds", p.seconds},
               {"target_psnr", p.target_psnr},
               {"batch", p.batch},
+              {"edge_share", p.edge_share},
               {"optimizer", name_of(p.optimizer)},
               {"lr", p.lr},
               {"lr_min", p.lr_min},

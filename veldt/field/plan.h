@@ -51,7 +51,8 @@ struct FitPlan {
   std::int64_t steps = 0;  // 0: limited by seconds
   double seconds = 0;
   double target_psnr = 0;
-  std::int64_t batch = 0;  // pixels, at most those of the picture
+  std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
+  double edge_share = 0;   // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
   OptimizerKind optimizer = OptimizerKind::adam;
   double lr = 1e-3, lr_min = 0;
   ScheduleKind schedule = ScheduleKind::cosine;

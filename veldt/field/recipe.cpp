@@ -23,15 +23,15 @@ FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes) {
   FitPlan p;
   p.field.activation = wishes.activation.value_or(Activation::siren);
   p.field.first_omega = 30;
-  p.field.omega = 20;
+  p.field.omega = 10;
   p.field.widths = {128, 128, 128, 128};
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
-  p.steps = 700;
+  p.steps = 600;
+  p.lr = 2e-3;
+  if (traits.two_level || traits.line_art) p.edge_share = 0.75;
   if (traits.two_level) p.loss = Loss::hinge;
   if (traits.line_art) {
-    p.loss = Loss::hinge;
     p.field.footprint = 2;
-    p.batch = 1024;
   }
   return p;
 }
