@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# ./dev must list its verbs, refuse what it does not know, and install what is missing and only that.
+# Usage: dev_test.sh REPOSITORY
+# shellcheck disable=SC2016  # the stand-ins expand their own variables
+set -euo pipefail
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+cp "$1/dev" "$root/dev"  # a copy: its build/ folder is not the repository's
+mkdir "$root/bin"
+export PATH=$root/bin:$PATH
+unset VELDT_NO_SETUP
+failed=0
+
+expect() {  # SAID STATUS TEXT COMMAND...: runs it and compares its exit status and what it says
+  local said=$1 status=$2 text=$3 got=0
+  shift 3
+  out=$("$@" 2>&1) || got=$?
+  if [[ $got != "$status" || $out != *"$text"* ]]; then
+    printf 'FAIL: %s: exit %s, expected %s with "%s"; it said:\n%s\n' "$said" "$got" "$status" "$text" "$out"
+    failed=1
+  fi
+}
+
+stand_in() {  # NAME LINE...: a program of that name, first in the path
+  printf '%s\n' '#!/usr/bin/env bash' "${@:2}" >"$root/bin/$1"
+  chmod +x "$root/bin/$1"
+}
+
+for verb in setup build paint test check bench format help; do
+  expect "./dev lists $verb" 0 "  $verb" "$root/dev"
+done
+expect 'an unknown verb' 2 'dev: error: there is no verb "tset"' "$root/dev" tset
+[[ $(wc -l <<<"$out") == 3 ]] || { printf 'FAIL: an error has three lines, not:\n%s\n' "$out"; failed=1; }
+expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
+
+# Packages: everything but g++ and cmake is there. apt-get and sudo only note how they are called.
+stand_in sudo '[[ $1 == -v ]] || exec "$@"'
+stand_in dpkg-query 'for package in "${@:4}"; do' \
+  '  case $package in g++ | cmake) echo "$package not-installed" ;; *) echo "$package installed" ;; esac; done'
+stand_in apt-get "echo \"\$DEBIAN_FRONTEND: \$*\" >>'$root/calls'"
+expect 'setup names what is missing' 0 'Veldt needs 2 more package(s): g++ cmake' "$root/dev" setup
+grep -q '^noninteractive: .*update$' "$root/calls" || { echo 'FAIL: no apt-get update'; failed=1; }
+grep -q '^noninteractive: .*install -y --no-install-recommends g++ cmake$' "$root/calls" ||
+  { printf 'FAIL: apt-get was called otherwise:\n%s\n' "$(cat "$root/calls")"; failed=1; }
+
+stand_in apt-get 'echo "E: Unable to locate package cmake"; exit 100'
+expect 'setup says why apt-get failed' 1 'E: Unable to locate package cmake' "$root/dev" setup
+expect 'setup fails in three lines' 1 'dev: error: the packages could not be installed' "$root/dev" setup
+VELDT_NO_SETUP=1 expect 'VELDT_NO_SETUP installs nothing' 0 '' "$root/dev" setup
+[[ -z $out ]] || { printf 'FAIL: VELDT_NO_SETUP is not silent:\n%s\n' "$out"; failed=1; }
+
+stand_in dpkg-query 'for package in "${@:4}"; do echo "$package installed"; done'
+expect 'setup is silent when nothing is missing' 0 '' "$root/dev" setup
+[[ -z $out ]] || { printf 'FAIL: setup said:\n%s\n' "$out"; failed=1; }
+
+exit $failed
