@@ -22,7 +22,7 @@ using ::testing::ElementsAreArray;
 using Kind = IoError::Kind;
 
 Tensor read_bytes(const std::string& bytes, const ReadOptions& options = {}) {
-  const TempDir dir;
+  const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a.png", bytes);
   return read_image(dir / "a.png", options);
 }

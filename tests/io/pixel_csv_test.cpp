@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using Kind = IoError::Kind;
 
 Tensor read_text(const std::string& text, const ReadPixelCsvOptions& options = {}) {
-  const TempDir dir;
+  const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a.csv", text);
   return read_pixel_csv(dir / "a.csv", options);
 }

@@ -150,7 +150,7 @@ bool is_noticed(const std::string& path) {
 }
 
 TEST(SafeTensors, NoticeEveryFlippedByteAndEveryCut) {
-  const TempDir dir;
+  const TempDir dir = TempDir::in_memory();
   write_safetensors(dir / "a", {{"w", Tensor::of({3}, {1, 2, 3})}, {"b", Tensor::of({3}, {1, 2, 3})}},
                     {{"k", "v"}});
   EXPECT_TRUE(read_safetensors(dir / "a").verified);
@@ -182,7 +182,7 @@ std::string tensor_header(const std::string& dtype, const std::string& shape, co
 class HostileSafeTensors : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileSafeTensors, AreRefusedAtOnce) {
-  const TempDir dir;
+  const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", GetParam().bytes);
   const auto start = std::chrono::steady_clock::now();
   const IoError error = io_error_of([&] { read_safetensors(dir / "a"); });

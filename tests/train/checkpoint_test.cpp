@@ -215,7 +215,7 @@ TEST(VerifyCheckpoint, ListsStepVersionAndFiles) {
 }
 
 TEST(VerifyCheckpoint, NoticesEveryFlippedByteCutAndMissingFile) {
-  const TempDir dir;
+  const TempDir dir = TempDir::in_memory();
   CheckpointDir checkpoints(dir.path());
   checkpoints.save(data_of(1, 1));
   const std::string path = checkpoints.path_of(1);

@@ -33,8 +33,8 @@ struct ReadOptions {
 Tensor read_image(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
-  int bits = 8;         // 1 (grey alone: 0.5 and above is white), 8 or 16
-  int compression = 6;  // zlib's level, 0..9
+  int bits = 8;          // 1 (grey alone: 0.5 and above is white), 8 or 16
+  int compression = -1;  // zlib's level, 0..9; -1: 6, or 2 beyond 2^24 samples, where 6 would take minutes
 };
 
 // Writes [height, width, channels] or [height, width], clamped to 0..1 and rounded half up, whole or not at

@@ -41,9 +41,9 @@ void check_options(std::int64_t width, std::int64_t height, std::int64_t channel
   if (options.bits != 8 && options.bits != 16 && !(options.bits == 1 && channels == 1))
     throw ConfigError(str("cannot write a PNG of ", options.bits, " bits and ", channels, " channels"),
                       "bits may be 8 or 16, or 1 for a single channel", "choose one of these");
-  if (options.compression < 0 || options.compression > 9)
-    throw ConfigError(str("cannot compress at level ", options.compression), "zlib has levels 0 to 9",
-                      "choose one of these");
+  if (options.compression < -1 || options.compression > 9)
+    throw ConfigError(str("cannot compress at level ", options.compression),
+                      "zlib has levels 0 to 9, and -1 lets Veldt choose", "choose one of these");
 }
 
 // Packs a row of `count` samples. Returns the index of the first NaN, or -1.
@@ -99,9 +99,12 @@ ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64
   s.info = s.png != nullptr ? png_create_info_struct(s.png) : nullptr;
   if (s.info == nullptr)
     throw OutOfMemory("cannot write " + path, "no memory for libpng's state", "free some memory");
+  // Twice the samples a second for a third more bytes.
+  const bool big = width * channels > (std::int64_t{1} << 24) / height;
+  const int level = options.compression >= 0 ? options.compression : big ? 2 : 6;
   constexpr int kTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                             PNG_COLOR_TYPE_RGB_ALPHA};
-  s.call([&s, type = kTypes[channels - 1], level = options.compression] {
+  s.call([&s, type = kTypes[channels - 1], level] {
     png_set_write_fn(s.png, &s.file, on_write, on_flush);
     png_set_user_limits(s.png, kMaxSide, kMaxSide);
     png_set_compression_level(s.png, level);
