@@ -10,7 +10,8 @@ namespace veldt {
 namespace {
 
 TEST(Philox, AgreesWithTheKnownAnswersOfRandom123) {
-  EXPECT_EQ(Philox::block({0, 0, 0, 0}, 0, 0), (Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(Philox::block({0, 0, 0, 0}, 0, 0),
+            (Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(Philox::block({~0u, ~0u, ~0u, ~0u}, ~0u, ~0u),
             (Philox::Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(Philox::block({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
@@ -19,7 +20,8 @@ TEST(Philox, AgreesWithTheKnownAnswersOfRandom123) {
 
 TEST(Rng, DrawsTheLanesOfConsecutiveBlocks) {
   Rng rng(0, 0);
-  for (std::uint32_t wanted : {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}) EXPECT_EQ(rng.next_u32(), wanted);
+  for (std::uint32_t wanted : {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u})
+    EXPECT_EQ(rng.next_u32(), wanted);
   const Philox::Block second = Philox::block({1, 0, 0, 0}, 0, 0);
   for (std::uint32_t wanted : second) EXPECT_EQ(rng.next_u32(), wanted);
   EXPECT_EQ(rng.position(), 8u);

@@ -17,20 +17,19 @@ Shape pointing(Shape index, int dim, std::int64_t target) {
   return index;
 }
 
-template <class T>
-void expect_gathers(const View& x, int dim, const View& index) {
+template <class T> void expect_gathers(const View& x, int dim, const View& index) {
   Array<T> out(index.shape);
   const View view = out.view();
   cpu::backend().gather(x, dim, index, view, nullptr);
   using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
   test::for_each_index(index.shape, [&](const Shape& i) {
     const std::int64_t target = test::at<std::int64_t>(index, i);
-    ASSERT_EQ(test::at<Stored>(view, i), test::at<Stored>(x, pointing(i, dim, target))) << x.shape << " at " << i;
+    ASSERT_EQ(test::at<Stored>(view, i), test::at<Stored>(x, pointing(i, dim, target)))
+        << x.shape << " at " << i;
   });
 }
 
-template <class T>
-void expect_scatters(const View& g, int dim, const View& index, const Shape& table) {
+template <class T> void expect_scatters(const View& g, int dim, const View& index, const Shape& table) {
   Array<T> out(table, T(0.5)), wanted(table, T(0.5));
   cpu::backend().scatter_add(g, dim, index, out.view(), nullptr);
   const View view = wanted.view();

@@ -1,4 +1,5 @@
-// Matrix products against a plain loop in double, for the shapes that take different paths and the layouts of views.
+// Matrix products against a plain loop in double, for the shapes that take different paths and the layouts of
+// views.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,8 +14,7 @@ namespace veldt {
 namespace {
 using test::Array;
 
-template <class T>
-double product(const View& a, const View& b, const View* bias, const Shape& index) {
+template <class T> double product(const View& a, const View& b, const View* bias, const Shape& index) {
   double sum = bias ? static_cast<double>(test::at<T>(*bias, index)) : 0.0;
   for (std::int64_t p = 0; p < a.shape[2]; ++p)
     sum += static_cast<double>(test::at<T>(a, {index[0], index[1], p})) *
@@ -22,20 +22,19 @@ double product(const View& a, const View& b, const View* bias, const Shape& inde
   return sum;
 }
 
-template <class T>
-void expect_product(const View& a, const View& b, const View* bias, const View& out) {
+template <class T> void expect_product(const View& a, const View& b, const View* bias, const View& out) {
   cpu::backend().matmul(a, b, bias, out, nullptr);
-  const double tolerance = (sizeof(T) == 4 ? 4e-7 : 1e-15) * (4 + std::sqrt(static_cast<double>(a.shape[2])) * 4);
+  const double tolerance =
+      (sizeof(T) == 4 ? 4e-7 : 1e-15) * (4 + std::sqrt(static_cast<double>(a.shape[2])) * 4);
   test::for_each_index(out.shape, [&](const Shape& index) {
     ASSERT_NEAR(static_cast<double>(test::at<T>(out, index)), product<T>(a, b, bias, index), tolerance)
         << a.shape << " x " << b.shape << " at " << index << (bias ? " with bias" : "");
   });
 }
 
-// a and b each as they are and as a transposed view, without and with a bias of each form, into a dense output and
-// into a transposed one.
-template <class T>
-void expect_products(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+// a and b each as they are and as a transposed view, without and with a bias of each form, into a dense
+// output and into a transposed one.
+template <class T> void expect_products(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
   Array<T> a = Array<T>::random({batch, m, k}, 1), b = Array<T>::random({batch, k, n}, 2);
   Array<T> at = Array<T>::random({batch, k, m}, 3), bt = Array<T>::random({batch, n, k}, 4);
   Array<T> row = Array<T>::random({1, 1, n}, 5), column = Array<T>::random({1, m, 1}, 6);
@@ -71,8 +70,7 @@ TEST(Matmul, AgreesWithAPlainLoopOnShapesOfNeuralFields) {
 }
 
 // The three products of a Linear layer: forward x w^T + bias, dx = dz w, dw = dz^T x.
-template <class T>
-void expect_linear(std::int64_t batch, std::int64_t in, std::int64_t out) {
+template <class T> void expect_linear(std::int64_t batch, std::int64_t in, std::int64_t out) {
   Array<T> x = Array<T>::random({1, batch, in}, 7), w = Array<T>::random({1, out, in}, 8);
   Array<T> dz = Array<T>::random({1, batch, out}, 9), bias = Array<T>::random({1, 1, out}, 10);
   Array<T> z({1, batch, out}), dx({1, batch, in}), dw({1, out, in});
@@ -106,7 +104,8 @@ TEST(Matmul, ReadsOperandsWithoutAUnitStride) {
   expect_product<float>(test::sliced<float>(a.view(), 2, 0, 30, 2), every_second, nullptr,
                         test::sliced<float>(out.view(), 2, 0, 40, 2));
   // One row repeated along m, and one value along both of b's dimensions.
-  expect_product<float>(test::repeated(test::sliced<float>(a.view(), 1, 3, 1), 1, 40), b.view(), nullptr, out.view());
+  expect_product<float>(test::repeated(test::sliced<float>(a.view(), 1, 3, 1), 1, 40), b.view(), nullptr,
+                        out.view());
   View constant = test::sliced<float>(test::sliced<float>(b.view(), 1, 3, 1), 2, 3, 1);
   constant = test::repeated(test::repeated(constant, 1, 60), 2, 80);
   expect_product<float>(a.view(), constant, nullptr, out.view());
@@ -148,7 +147,8 @@ TEST(Matmul, PassesNanAndInfinityOn) {
 }
 
 TEST(Matmul, GivesTheSameBitsInEveryRun) {
-  for (const Shape& shape : {Shape{5000, 128, 2}, Shape{5000, 64, 64}, Shape{64, 64, 5000}, Shape{128, 2, 5000}}) {
+  for (const Shape& shape :
+       {Shape{5000, 128, 2}, Shape{5000, 64, 64}, Shape{64, 64, 5000}, Shape{128, 2, 5000}}) {
     Array<float> a = Array<float>::random({1, shape[0], shape[2]}, 18);
     Array<float> b = Array<float>::random({1, shape[2], shape[1]}, 19);
     Array<float> once({1, shape[0], shape[1]}), again({1, shape[0], shape[1]});
@@ -163,8 +163,7 @@ TEST(Matmul, RefusesIntegers) {
   EXPECT_THROW(cpu::backend().matmul(x.view(), x.view(), nullptr, x.view(), nullptr), DeviceError);
 }
 
-template <class T>
-void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+template <class T> void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
   Array<T> a = Array<T>::random({1, m, k}, 20), bt = Array<T>::random({1, n, k}, 21), out({1, m, n}, T(1));
   const cpu::Matrix<T> c{out.view().template as<T>(), n, 1};
   const cpu::Matrix<const T> left{a.view().template as<T>(), k, 1}, right{bt.view().template as<T>(), 1, k};
@@ -182,8 +181,8 @@ void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 TEST(Gemm, MultipliesAndAddsAcrossAllItsBlocks) {
-  for (const Shape& s : {Shape{1, 1, 1}, Shape{12, 32, 256}, Shape{13, 33, 257}, Shape{100, 40, 600}, Shape{97, 1030, 20},
-                         Shape{5, 7, 9000}}) {
+  for (const Shape& s : {Shape{1, 1, 1}, Shape{12, 32, 256}, Shape{13, 33, 257}, Shape{100, 40, 600},
+                         Shape{97, 1030, 20}, Shape{5, 7, 9000}}) {
     expect_gemm<float>(s[0], s[1], s[2]);
     expect_gemm<double>(s[0], s[1], s[2]);
   }

@@ -12,8 +12,7 @@ namespace veldt {
 namespace {
 using test::Array;
 
-template <class T>
-constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
+template <class T> constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
 
 struct Adam {
   double p, m = 0, v = 0;
@@ -31,8 +30,7 @@ struct Adam {
   }
 };
 
-template <class T>
-void expect_adam(std::int64_t n, double weight_decay, bool decoupled) {
+template <class T> void expect_adam(std::int64_t n, double weight_decay, bool decoupled) {
   Array<T> p = Array<T>::random({n}, 1), m({n}), v({n});
   std::vector<Adam> wanted;
   for (T x : p.values()) wanted.push_back({static_cast<double>(x)});
@@ -40,7 +38,8 @@ void expect_adam(std::int64_t n, double weight_decay, bool decoupled) {
     const AdamStep step = {0.01, 0.9, 0.999, 1e-8, weight_decay, decoupled, t};
     Array<T> g = Array<T>::random({n}, static_cast<std::uint64_t>(t) + 10);
     cpu::backend().adam(step, p.view(), g.view(), m.view(), v.view(), nullptr);
-    for (std::int64_t i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
+    for (std::int64_t i = 0; i < n; ++i)
+      wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
   }
   for (std::int64_t i = 0; i < n; ++i) {
     const Adam& w = wanted[static_cast<std::size_t>(i)];
@@ -61,12 +60,15 @@ TEST(Adam, FollowsTorchsFormula) {
   expect_adam<double>(100, 0.1, true);
 }
 
-// From torch 2.15 (AdamW, weight_decay 0.05): p = [1, -2, 3], two steps with g = [0.1, -0.2, 0.3] and g = [-0.5, 0.25, 1].
+// From torch 2.15 (AdamW, weight_decay 0.05): p = [1, -2, 3], two steps with g = [0.1, -0.2, 0.3] and g =
+// [-0.5, 0.25, 1].
 TEST(Adam, EqualsTorchsNumbers) {
   Array<double> p({3}, {1, -2, 3}), m({3}), v({3});
   Array<double> first({3}, {0.1, -0.2, 0.3}), second({3}, {-0.5, 0.25, 1});
-  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 1}, p.view(), first.view(), m.view(), v.view(), nullptr);
-  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 2}, p.view(), second.view(), m.view(), v.view(), nullptr);
+  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 1}, p.view(), first.view(), m.view(), v.view(),
+                      nullptr);
+  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 2}, p.view(), second.view(), m.view(), v.view(),
+                      nullptr);
   EXPECT_NEAR(p[0], 0.9502359133892948, 1e-12);
   EXPECT_NEAR(p[1], -1.8968151555096262, 1e-12);
   EXPECT_NEAR(p[2], 2.7802219624866416, 1e-12);
@@ -92,8 +94,7 @@ struct Sgd {
   }
 };
 
-template <class T>
-void expect_sgd(std::int64_t n, double momentum, double weight_decay, bool nesterov) {
+template <class T> void expect_sgd(std::int64_t n, double momentum, double weight_decay, bool nesterov) {
   // The velocity starts as garbage: the first step must not read it.
   Array<T> p = Array<T>::random({n}, 2), v({n}, T(NAN));
   const View velocity = v.view();
@@ -103,7 +104,8 @@ void expect_sgd(std::int64_t n, double momentum, double weight_decay, bool neste
     const SgdStep step = {0.05, momentum, weight_decay, nesterov, t == 0};
     Array<T> g = Array<T>::random({n}, static_cast<std::uint64_t>(t) + 20);
     cpu::backend().sgd(step, p.view(), g.view(), momentum == 0 ? nullptr : &velocity, nullptr);
-    for (std::int64_t i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
+    for (std::int64_t i = 0; i < n; ++i)
+      wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
   }
   for (std::int64_t i = 0; i < n; ++i)
     ASSERT_NEAR(static_cast<double>(p[i]), wanted[static_cast<std::size_t>(i)].p, kTolerance<T>);

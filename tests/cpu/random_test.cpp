@@ -14,8 +14,7 @@ namespace veldt {
 namespace {
 using test::Array;
 
-template <class T>
-std::vector<T> drawn(RandomKind kind, std::uint64_t position, std::int64_t n) {
+template <class T> std::vector<T> drawn(RandomKind kind, std::uint64_t position, std::int64_t n) {
   Array<T> out({n}, T(-9));
   cpu::backend().random(kind, 0x123456789abcdefULL, 42, position, out.view(), nullptr);
   return out.values();

@@ -21,8 +21,7 @@ Shape reduced(Shape shape, int dims) {
   return shape;
 }
 
-template <class T>
-std::vector<double> oracle(ReduceOp op, const View& x, const Shape& out_shape) {
+template <class T> std::vector<double> oracle(ReduceOp op, const View& x, const Shape& out_shape) {
   const double start = op == ReduceOp::sum ? 0 : op == ReduceOp::max ? -INFINITY : INFINITY;
   Array<double> out(out_shape, start);
   const View view = out.view();
@@ -37,8 +36,7 @@ std::vector<double> oracle(ReduceOp op, const View& x, const Shape& out_shape) {
   return out.values();
 }
 
-template <class T>
-void expect_reduces(const View& x, int dims) {
+template <class T> void expect_reduces(const View& x, int dims) {
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min}) {
     Array<T> out(reduced(x.shape, dims), T(77));
     cpu::backend().reduce(op, x, out.view(), nullptr);
@@ -51,7 +49,8 @@ void expect_reduces(const View& x, int dims) {
 }
 
 TEST(Reduce, AgreesWithAPlainLoopOverEverySubsetOfDimensions) {
-  for (const Shape& shape : {Shape{7}, Shape{1}, Shape{5, 67}, Shape{130, 3}, Shape{3, 1, 4}, Shape{4, 33, 5, 2}}) {
+  for (const Shape& shape :
+       {Shape{7}, Shape{1}, Shape{5, 67}, Shape{130, 3}, Shape{3, 1, 4}, Shape{4, 33, 5, 2}}) {
     Array<float> f = Array<float>::random(shape, 1);
     Array<double> d = Array<double>::random(shape, 2);
     Array<std::int64_t> i = Array<std::int64_t>::random(shape, 3, -100, 100);
@@ -193,7 +192,8 @@ TEST(Argmax, FindsTheFirstOfEqualsAlongEachDimension) {
 }
 
 TEST(Argmax, TakesANanForTheLargest) {
-  Array<double> x({4}, {1.0, std::numeric_limits<double>::quiet_NaN(), 5.0, std::numeric_limits<double>::quiet_NaN()});
+  Array<double> x(
+      {4}, {1.0, std::numeric_limits<double>::quiet_NaN(), 5.0, std::numeric_limits<double>::quiet_NaN()});
   Array<std::int64_t> out({1});
   cpu::backend().argmax(x.view(), 0, out.view(), nullptr);
   EXPECT_EQ(out[0], 1);

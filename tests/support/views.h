@@ -11,8 +11,7 @@
 namespace veldt::test {
 
 // bool is stored as bytes, as in a View.
-template <class T>
-class Array {
+template <class T> class Array {
  public:
   explicit Array(Shape shape, T value = T(0))
       : shape_(shape), values_(static_cast<std::size_t>(numel(shape)), Stored(value)) {}
@@ -22,7 +21,8 @@ class Array {
   static Array random(Shape shape, std::uint64_t seed, double low = -1, double high = 1) {
     Array out(shape);
     Rng rng(seed);
-    for (auto& v : out.values_) v = static_cast<T>(low + (high - low) * static_cast<double>(rng.next_uniform()));
+    for (auto& v : out.values_)
+      v = static_cast<T>(low + (high - low) * static_cast<double>(rng.next_uniform()));
     return out;
   }
 
@@ -59,8 +59,7 @@ inline View repeated(View v, int dim, std::int64_t count) {
   return v;
 }
 
-template <class Each>
-void for_each_index(const Shape& shape, const Each& each) {
+template <class Each> void for_each_index(const Shape& shape, const Each& each) {
   const std::int64_t n = numel(shape);
   for (std::int64_t i = 0; i < n; ++i) {
     Shape index = shape;
@@ -74,16 +73,14 @@ void for_each_index(const Shape& shape, const Each& each) {
 }
 
 // The element at `index`; an index into a dimension of size 1 may be anything (it is broadcast).
-template <class T>
-T& at(const View& v, const Shape& index) {
+template <class T> T& at(const View& v, const Shape& index) {
   std::int64_t offset = 0;
   for (int d = 0; d < v.shape.rank(); ++d) offset += (v.shape[d] == 1 ? 0 : index[d]) * v.strides[d];
   return v.as<T>()[offset];
 }
 
 // All elements in row-major order.
-template <class T>
-std::vector<T> elements(const View& v) {
+template <class T> std::vector<T> elements(const View& v) {
   std::vector<T> out;
   for_each_index(v.shape, [&](const Shape& index) { out.push_back(at<T>(v, index)); });
   return out;

@@ -1,5 +1,6 @@
-// Picking and adding by index along one dimension. Trailing dimensions over which the index does not change (its stride
-// is 0) and memory is dense are moved as one row: embedding look-ups and shuffled batches copy whole rows.
+// Picking and adding by index along one dimension. Trailing dimensions over which the index does not change
+// (its stride is 0) and memory is dense are moved as one row: embedding look-ups and
+// shuffled batches copy whole rows.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -15,13 +16,14 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 14;  // elements a task
 
-// One loop of the walk: over the index, the indexed tensor ("table") and the dense one ("rows", of the index's shape).
+// One loop of the walk: over the index, the indexed tensor ("table") and the dense one
+// ("rows", of the index's shape).
 struct Loop {
   std::int64_t size, index, table, rows;
 };
 
-// Dimension `dim` is looped over innermost, for there the order of additions matters; the loops in `outer` are slices
-// that never meet in the table. Each step handles `row` neighbouring elements.
+// Dimension `dim` is looped over innermost, for there the order of additions matters; the loops in `outer`
+// are slices that never meet in the table. Each step handles `row` neighbouring elements.
 struct Walk {
   Loop outer[kMaxRank];
   int outer_count = 0;
@@ -63,8 +65,7 @@ Walk walk_of(const View& table, int dim, const View& index, const View& rows) {
   return w;
 }
 
-template <class T>
-void copy_row(const T* from, T* to, std::int64_t n) {
+template <class T> void copy_row(const T* from, T* to, std::int64_t n) {
   if (n <= 16) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
   } else {
@@ -74,15 +75,14 @@ void copy_row(const T* from, T* to, std::int64_t n) {
 
 // Steps begin..end along `dim` of one slice.
 template <class T>
-void gather_slice(const Walk& w, const Loop& at, const T* x, const std::int64_t* index, T* out, std::int64_t begin,
-                  std::int64_t end) {
+void gather_slice(const Walk& w, const Loop& at, const T* x, const std::int64_t* index, T* out,
+                  std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i)
-    copy_row(x + at.table + index[at.index + i * w.along.index] * w.table_step, out + at.rows + i * w.along.rows,
-             w.row);
+    copy_row(x + at.table + index[at.index + i * w.along.index] * w.table_step,
+             out + at.rows + i * w.along.rows, w.row);
 }
 
-template <class T>
-void run_gather(const View& x, int dim, const View& index_view, const View& out) {
+template <class T> void run_gather(const View& x, int dim, const View& index_view, const View& out) {
   const Walk w = walk_of(x, dim, index_view, out);
   const std::int64_t* index = index_view.as<const std::int64_t>();
   const std::int64_t steps = w.along.size;
@@ -92,28 +92,36 @@ void run_gather(const View& x, int dim, const View& index_view, const View& out)
     });
     return;
   }
-  parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / (steps * w.row)), [&](std::int64_t b, std::int64_t e) {
-    for (std::int64_t s = b; s < e; ++s) gather_slice(w, w.start(s), x.as<const T>(), index, out.as<T>(), 0, steps);
-  });
+  parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / (steps * w.row)),
+               [&](std::int64_t b, std::int64_t e) {
+                 for (std::int64_t s = b; s < e; ++s)
+                   gather_slice(w, w.start(s), x.as<const T>(), index, out.as<T>(), 0, steps);
+               });
+}
+
+// Eight at a time, which g++ turns into SIMD: with fewer instructions a row, several rows' cache misses
+// overlap.
+template <class T> void add_row(const T* __restrict from, T* __restrict to, std::int64_t n) {
+  std::int64_t k = 0;
+  for (; k + 8 <= n; k += 8)
+    for (std::int64_t l = 0; l < 8; ++l) to[k + l] += from[k + l];
+  for (; k < n; ++k) to[k] += from[k];
 }
 
 // Adds the steps of one slice whose index lies in low..high-1, in order.
 template <class T>
-void scatter_slice(const Walk& w, const Loop& at, const T* g, const std::int64_t* index, T* out, std::int64_t low,
-                   std::int64_t high) {
+void scatter_slice(const Walk& w, const Loop& at, const T* g, const std::int64_t* index, T* out,
+                   std::int64_t low, std::int64_t high) {
   for (std::int64_t i = 0; i < w.along.size; ++i) {
     const std::int64_t target = index[at.index + i * w.along.index];
     if (target < low || target >= high) continue;
-    const T* from = g + at.rows + i * w.along.rows;
-    T* to = out + at.table + target * w.table_step;
-    for (std::int64_t k = 0; k < w.row; ++k) to[k] += from[k];
+    add_row(g + at.rows + i * w.along.rows, out + at.table + target * w.table_step, w.row);
   }
 }
 
-// A target is only ever written by one task, which meets its additions in the order of the index: the result does not
-// depend on the number of tasks.
-template <class T>
-void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
+// A target is only ever written by one task, which meets its additions in the order of the index: the result
+// does not depend on the number of tasks.
+template <class T> void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
   const Walk w = walk_of(out, dim, index_view, g);
   const std::int64_t* index = index_view.as<const std::int64_t>();
   const std::int64_t targets = out.shape[dim], slice_work = w.along.size * w.row;

@@ -6,8 +6,7 @@
 namespace veldt::cpu {
 
 // A matrix in memory: element (i, j) is data[i * row + j * col].
-template <class T>
-struct Matrix {
+template <class T> struct Matrix {
   T* data;
   std::int64_t row, col;
 
@@ -21,10 +20,11 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c, bool add);
 
-// The same where m or n is at most 4 and memory lies well for it; false, with nothing done, where it does not serve.
+// The same where m or n is at most 4 and memory lies well for it; false, with nothing done, where
+// it does not serve.
 bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
                  Matrix<float> c, bool add);
-bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
-                 Matrix<double> c, bool add);
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
+                 Matrix<const double> b, Matrix<double> c, bool add);
 
 }  // namespace veldt::cpu

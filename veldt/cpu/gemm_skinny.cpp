@@ -1,5 +1,6 @@
-// Matrix products that are bound by memory: one side has at most four columns, as in the last layer of a neural field
-// and in the gradients of its first and last one. General kernels spend their time packing there.
+// Matrix products that are bound by memory: one side has at most four columns, as in the last layer of a
+// neural field and in the gradients of its first and last one. General kernels
+// spend their time packing there.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/gemm_skinny.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -18,8 +19,7 @@ namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The last n % lanes elements of a row, the other lanes 0. Never reads outside the row.
-template <class T>
-HWY_INLINE hn::Vec<hn::ScalableTag<T>> last_elements(const T* row, std::int64_t n) {
+template <class T> HWY_INLINE hn::Vec<hn::ScalableTag<T>> last_elements(const T* row, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), rest = n % lanes;
   HWY_ALIGN T buffer[hn::MaxLanes(d)] = {};
@@ -28,18 +28,18 @@ HWY_INLINE hn::Vec<hn::ScalableTag<T>> last_elements(const T* row, std::int64_t 
 }
 
 // b [k, n] to [k / lanes][n][lanes], filled up with zeros: the order in which `dots` reads it.
-template <class T>
-void pack_columns(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
+template <class T> void pack_columns(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   for (std::int64_t p = 0; p < k; p += lanes)
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t l = 0; l < lanes; ++l) *to++ = p + l < k ? b.at(p + l, j) : T(0);
 }
 
-// The N dot products of each row of a [rows, k], dense along k, with the columns of b. Four rows at a time share what is
-// loaded of b.
+// The N dot products of each row of a [rows, k], dense along k, with the columns of b. Four rows at a time
+// share what is loaded of b.
 template <int N, class T>
-HWY_INLINE void dots(std::int64_t rows, std::int64_t k, Matrix<const T> a, const T* b, Matrix<T> c, bool add) {
+HWY_INLINE void dots(std::int64_t rows, std::int64_t k, Matrix<const T> a, const T* b, Matrix<T> c,
+                     bool add) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t i = 0; i < rows; i += 4) {
@@ -87,7 +87,8 @@ HWY_INLINE void weighted_block(std::int64_t rows, const T* x, std::int64_t strid
 // The same for any number of columns. `rows` is at most kMaxRows.
 inline constexpr std::int64_t kMaxRows = 256;
 template <int N, class T>
-HWY_INLINE void weighted(std::int64_t rows, std::int64_t cols, const T* x, std::int64_t stride, Matrix<const T> w, T* sums) {
+HWY_INLINE void weighted(std::int64_t rows, std::int64_t cols, const T* x, std::int64_t stride,
+                         Matrix<const T> w, T* sums) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   constexpr int kRegisters = HWY_TARGET <= HWY_AVX3 ? 24 : 12;  // of 32 or 16; the others hold x and w
@@ -98,7 +99,8 @@ HWY_INLINE void weighted(std::int64_t rows, std::int64_t cols, const T* x, std::
   for (; j + lanes <= cols; j += lanes) weighted_block<N, 1>(rows, x + j, stride, w, sums + j, cols);
   if (j == cols) return;
   HWY_ALIGN T tail[kMaxRows * hn::MaxLanes(d)] = {}, tail_sums[N * hn::MaxLanes(d)] = {};
-  for (std::int64_t r = 0; r < rows; ++r) std::copy(x + r * stride + j, x + r * stride + cols, tail + r * lanes);
+  for (std::int64_t r = 0; r < rows; ++r)
+    std::copy(x + r * stride + j, x + r * stride + cols, tail + r * lanes);
   weighted_block<N, 1>(rows, tail, lanes, w, tail_sums, lanes);
   for (int c = 0; c < N; ++c)
     for (std::int64_t i = j; i < cols; ++i) sums[c * cols + i] += tail_sums[c * lanes + i - j];
@@ -129,8 +131,12 @@ void dots_f64(std::int64_t n, std::int64_t rows, std::int64_t k, Matrix<const do
               Matrix<double> c, bool add) {
   dots_of(n, rows, k, a, b, c, add);
 }
-void pack_columns_f32(std::int64_t n, std::int64_t k, Matrix<const float> b, float* to) { pack_columns(n, k, b, to); }
-void pack_columns_f64(std::int64_t n, std::int64_t k, Matrix<const double> b, double* to) { pack_columns(n, k, b, to); }
+void pack_columns_f32(std::int64_t n, std::int64_t k, Matrix<const float> b, float* to) {
+  pack_columns(n, k, b, to);
+}
+void pack_columns_f64(std::int64_t n, std::int64_t k, Matrix<const double> b, double* to) {
+  pack_columns(n, k, b, to);
+}
 void weighted_f32(std::int64_t n, std::int64_t rows, std::int64_t cols, const float* x, std::int64_t stride,
                   Matrix<const float> w, float* sums) {
   weighted_of(n, rows, cols, x, stride, w, sums);
@@ -153,26 +159,23 @@ HWY_EXPORT(pack_columns_f64);
 HWY_EXPORT(weighted_f32);
 HWY_EXPORT(weighted_f64);
 
-constexpr std::int64_t kGrain = 1 << 15;   // elements of the large operand a task
-constexpr std::int64_t kSlab = 256;        // rows summed up before they are added to the rest (N_*::kMaxRows)
-constexpr std::int64_t kPadding = 16;      // elements of the widest register
+constexpr std::int64_t kGrain = 1 << 15;  // elements of the large operand a task
+constexpr std::int64_t kSlab = 256;       // rows summed up before they are added to the rest (N_*::kMaxRows)
+constexpr std::int64_t kPadding = 16;     // elements of the widest register
 
-template <class T>
-auto dots_kernel() {
+template <class T> auto dots_kernel() {
   if constexpr (sizeof(T) == 4)
     return HWY_DYNAMIC_DISPATCH(dots_f32);
   else
     return HWY_DYNAMIC_DISPATCH(dots_f64);
 }
-template <class T>
-auto pack_kernel() {
+template <class T> auto pack_kernel() {
   if constexpr (sizeof(T) == 4)
     return HWY_DYNAMIC_DISPATCH(pack_columns_f32);
   else
     return HWY_DYNAMIC_DISPATCH(pack_columns_f64);
 }
-template <class T>
-auto weighted_kernel() {
+template <class T> auto weighted_kernel() {
   if constexpr (sizeof(T) == 4)
     return HWY_DYNAMIC_DISPATCH(weighted_f32);
   else
@@ -180,8 +183,8 @@ auto weighted_kernel() {
 }
 
 template <class T>
-void by_dots(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
-             bool add) {
+void by_dots(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
+             Matrix<T> c, bool add) {
   const std::int64_t padded = (k + kPadding - 1) / kPadding * kPadding;
   std::vector<T> columns(static_cast<std::size_t>(n * padded));
   pack_kernel<T>()(n, k, b, columns.data());
@@ -237,8 +240,8 @@ bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const fl
                  Matrix<float> c, bool add) {
   return skinny(m, n, k, a, b, c, add);
 }
-bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
-                 Matrix<double> c, bool add) {
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
+                 Matrix<const double> b, Matrix<double> c, bool add) {
   return skinny(m, n, k, a, b, c, add);
 }
 

@@ -1,6 +1,6 @@
-// Matrix products: chooses the kernel for each shape. Measured on two cores of a Zen 4 (docs: bench), f32: tiny ones are
-// done in place, skinny ones by gemm_skinny, the rest by oneDNN where it is built in and can read the operands; f64 and
-// what is left over by Veldt's gemm.
+// Matrix products: chooses the kernel for each shape. Measured on a Zen 4, f32:
+// tiny ones are done in place, skinny ones by gemm_skinny, the rest by oneDNN where it is built in and can
+// read the operands; f64 and what is left over by Veldt's gemm.
 #include <algorithm>
 #include <cstdint>
 
@@ -17,8 +17,7 @@ constexpr std::int64_t kTiny = 1 << 9;    // multiplications: fewer than a call 
 constexpr std::int64_t kLarge = 1 << 20;  // multiplications worth sharing out among all threads
 constexpr std::int64_t kGrain = 1 << 16;  // multiplications a task, for a batch of smaller products
 
-template <class T>
-struct Product {
+template <class T> struct Product {
   std::int64_t m, n, k;
   Matrix<const T> a, b;
   Matrix<T> c;
@@ -31,8 +30,15 @@ Product<T> product(const View& a, const View& b, const View* bias, const View& o
   const auto matrix = [i]<class U>(const View& v, U*) -> Matrix<U> {
     return {v.as<U>() + i * v.strides[0], v.strides[1], v.strides[2]};
   };
-  Product<T> p = {out.shape[1], out.shape[2], a.shape[2], matrix(a, static_cast<const T*>(nullptr)),
-                  matrix(b, static_cast<const T*>(nullptr)), matrix(out, static_cast<T*>(nullptr)), nullptr, 0, 0};
+  Product<T> p = {out.shape[1],
+                  out.shape[2],
+                  a.shape[2],
+                  matrix(a, static_cast<const T*>(nullptr)),
+                  matrix(b, static_cast<const T*>(nullptr)),
+                  matrix(out, static_cast<T*>(nullptr)),
+                  nullptr,
+                  0,
+                  0};
   if (bias) {
     p.bias = bias->as<const T>() + i * bias->strides[0];
     p.bias_row = bias->strides[1];
@@ -41,8 +47,7 @@ Product<T> product(const View& a, const View& b, const View* bias, const View& o
   return p;
 }
 
-template <class T>
-void multiply_tiny(const Product<T>& p) {
+template <class T> void multiply_tiny(const Product<T>& p) {
   for (std::int64_t i = 0; i < p.m; ++i)
     for (std::int64_t j = 0; j < p.n; ++j) {
       T sum = p.bias ? p.bias[i * p.bias_row + j * p.bias_col] : T(0);
@@ -52,8 +57,7 @@ void multiply_tiny(const Product<T>& p) {
 }
 
 // The bias, to which the product is then added.
-template <class T>
-void start_from_bias(const Product<T>& p) {
+template <class T> void start_from_bias(const Product<T>& p) {
   const std::int64_t rows = std::max<std::int64_t>(1, kGrain / p.n);
   parallel_for(p.m, rows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
@@ -63,8 +67,7 @@ void start_from_bias(const Product<T>& p) {
 
 bool is_skinny(std::int64_t m, std::int64_t n) { return std::min(m, n) <= 4; }
 
-template <class T>
-void multiply(const Product<T>& p) {
+template <class T> void multiply(const Product<T>& p) {
   if (p.m * p.n * p.k <= kTiny) return multiply_tiny(p);
   if constexpr (sizeof(T) == sizeof(float))
     if (!is_skinny(p.m, p.n)) {
@@ -90,8 +93,7 @@ bool fold_batch(const View& a, const View& b, const View* bias, const View& out,
   return true;
 }
 
-template <class T>
-void run(const View& a, const View& b, const View* bias, const View& out) {
+template <class T> void run(const View& a, const View& b, const View* bias, const View& out) {
   const std::int64_t batch = out.shape[0];
   Product<T> first = product<T>(a, b, bias, out, 0);
   if (batch == 1 || fold_batch(a, b, bias, out, first)) return multiply(first);

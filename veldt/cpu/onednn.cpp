@@ -16,14 +16,14 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-// How BLAS sees a matrix: dense rows `step` apart, or the same of its transpose. step is 0 for what it cannot see.
+// How BLAS sees a matrix: dense rows `step` apart, or the same of its transpose.
+// step is 0 for what it cannot see.
 struct Blas {
   char transposed = 'N';
   std::int64_t step = 0;
 };
 
-template <class T>
-Blas blas_of(const Matrix<T>& x, std::int64_t rows, std::int64_t cols) {
+template <class T> Blas blas_of(const Matrix<T>& x, std::int64_t rows, std::int64_t cols) {
   if (x.col == 1 || cols == 1) {
     const std::int64_t step = rows == 1 ? cols : x.row;
     if (step >= cols) return {'N', step};
@@ -36,10 +36,10 @@ Blas blas_of(const Matrix<T>& x, std::int64_t rows, std::int64_t cols) {
 }
 
 // dnnl_sgemm needs no set-up, and is at least as fast as the matmul primitive where there is no bias.
-bool by_sgemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Blas blas_a, Matrix<const float> b,
-              Blas blas_b, Matrix<float> c, std::int64_t c_step, bool add) {
-  return dnnl_sgemm(blas_a.transposed, blas_b.transposed, m, n, k, 1.0f, a.data, blas_a.step, b.data, blas_b.step,
-                    add ? 1.0f : 0.0f, c.data, c_step) == dnnl_success;
+bool by_sgemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Blas blas_a,
+              Matrix<const float> b, Blas blas_b, Matrix<float> c, std::int64_t c_step, bool add) {
+  return dnnl_sgemm(blas_a.transposed, blas_b.transposed, m, n, k, 1.0f, a.data, blas_a.step, b.data,
+                    blas_b.step, add ? 1.0f : 0.0f, c.data, c_step) == dnnl_success;
 }
 
 struct Key {
@@ -64,7 +64,8 @@ class BiasProduct {
   explicit BiasProduct(const Key& key) : key_(key) {
     const dnnl::memory::desc a = layout(key.m, key.k, key.a_step, key.a_transposed);
     const dnnl::memory::desc b = layout(key.k, key.n, key.b_step, key.b_transposed);
-    const dnnl::memory::desc bias = layout(1, key.n, key.n, false), c = layout(key.m, key.n, key.c_step, false);
+    const dnnl::memory::desc bias = layout(1, key.n, key.n, false),
+                             c = layout(key.m, key.n, key.c_step, false);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::matmul::primitive_desc plan(dnnl::matmul::desc(a, b, bias, c), attributes, engine());
@@ -101,8 +102,8 @@ class BiasProduct {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-// The product for `key`. Each thread keeps the last few it used, most recent first: no lock, and a network's layers come
-// round again in every step.
+// The product for `key`. Each thread keeps the last few it used, most recent first: no lock, and a network's
+// layers come round again in every step.
 BiasProduct& product_for(const Key& key) {
   constexpr std::size_t kKept = 64;
   thread_local std::vector<BiasProduct> kept;
@@ -117,17 +118,25 @@ BiasProduct& product_for(const Key& key) {
 
 }  // namespace
 
-bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
-                   const float* row_bias, Matrix<float> c, bool add) {
+bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
+                   Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add) {
   const Blas blas_a = blas_of(a, m, k), blas_b = blas_of(b, k, n), blas_c = blas_of(c, m, n);
   if (blas_a.step == 0 || blas_b.step == 0 || blas_c.step == 0) return false;
   if (blas_c.transposed == 'T')  // c^T = b^T a^T; the bias would run down its columns
-    return row_bias == nullptr && onednn_matmul(n, m, k, b.transposed(), a.transposed(), nullptr, c.transposed(), add);
+    return row_bias == nullptr &&
+           onednn_matmul(n, m, k, b.transposed(), a.transposed(), nullptr, c.transposed(), add);
   // OpenMP keeps this number for each thread of the program apart.
   if (omp_get_max_threads() != num_threads()) omp_set_num_threads(num_threads());
   try {
     if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, blas_c.step, add);
-    const Key key = {m, n, k, blas_a.step, blas_b.step, blas_c.step, blas_a.transposed == 'T', blas_b.transposed == 'T',
+    const Key key = {m,
+                     n,
+                     k,
+                     blas_a.step,
+                     blas_b.step,
+                     blas_c.step,
+                     blas_a.transposed == 'T',
+                     blas_b.transposed == 'T',
                      omp_in_parallel() ? 1 : num_threads()};
     product_for(key).run(a.data, b.data, row_bias, c.data);
     return true;
@@ -141,8 +150,8 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
 #else
 
 namespace veldt::cpu {
-bool onednn_matmul(std::int64_t, std::int64_t, std::int64_t, Matrix<const float>, Matrix<const float>, const float*,
-                   Matrix<float>, bool) {
+bool onednn_matmul(std::int64_t, std::int64_t, std::int64_t, Matrix<const float>, Matrix<const float>,
+                   const float*, Matrix<float>, bool) {
   return false;
 }
 }  // namespace veldt::cpu

@@ -1,4 +1,5 @@
-// oneDNN behind one function: the fastest f32 matrix product for all but the smallest and the skinniest shapes.
+// oneDNN behind one function: the fastest f32 matrix product for all but the smallest and
+// the skinniest shapes.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@
 
 namespace veldt::cpu {
 
-// c[m, n] = a[m, k] b[k, n], plus c itself with `add`, plus `row_bias` [n] on every row unless it is null (never both).
-// False, with nothing done, where oneDNN does not serve: it is not built in, or an operand lies in memory in a way that
-// it cannot read.
-bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
-                   const float* row_bias, Matrix<float> c, bool add);
+// c[m, n] = a[m, k] b[k, n], plus c itself with `add`, plus `row_bias` [n] on every row unless it is null
+// (never both). False, with nothing done, where oneDNN does not serve: it is not built in, or an operand lies
+// in memory in a way that it cannot read.
+bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
+                   Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add);
 
 }  // namespace veldt::cpu

@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls each(arrays) for a register's worth of elements at a time; the last array, the gradient, is only read. The tail
-// goes through a buffer, so that an element gets the same bits wherever it stands.
+// Calls each(arrays) for a register's worth of elements at a time; the last array, the gradient, is only
+// read. The tail goes through a buffer, so that an element gets the same bits wherever it stands.
 template <class T, int kArrays, class Each>
 HWY_INLINE void for_each_register(T* const (&arrays)[kArrays], std::int64_t n, const Each& each) {
   const hn::ScalableTag<T> d;
@@ -39,9 +39,9 @@ HWY_INLINE void for_each_register(T* const (&arrays)[kArrays], std::int64_t n, c
 }
 
 // Kingma & Ba 2015; decoupled decay: Loshchilov & Hutter 2019.
-//   m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
-template <class T>
-HWY_INLINE void adam_of(const AdamStep& s, T* p, const T* g, T* m, T* v, std::int64_t n) {
+//   m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,
+//   p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+template <class T> HWY_INLINE void adam_of(const AdamStep& s, T* p, const T* g, T* m, T* v, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const double t = static_cast<double>(s.step);
   const auto set = [&](double x) HWY_ATTR { return hn::Set(d, static_cast<T>(x)); };
@@ -67,8 +67,7 @@ HWY_INLINE void adam_of(const AdamStep& s, T* p, const T* g, T* m, T* v, std::in
 }
 
 // `v` is null without momentum.
-template <class T>
-HWY_INLINE void sgd_of(const SgdStep& s, T* p, const T* g, T* v, std::int64_t n) {
+template <class T> HWY_INLINE void sgd_of(const SgdStep& s, T* p, const T* g, T* v, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const auto set = [&](double x) HWY_ATTR { return hn::Set(d, static_cast<T>(x)); };
   const auto rate = set(-s.lr), momentum = set(s.momentum), decay = set(s.weight_decay);
@@ -102,7 +101,9 @@ void adam_f64(const AdamStep& s, double* p, const double* g, double* m, double* 
   adam_of(s, p, g, m, v, n);
 }
 void sgd_f32(const SgdStep& s, float* p, const float* g, float* v, std::int64_t n) { sgd_of(s, p, g, v, n); }
-void sgd_f64(const SgdStep& s, double* p, const double* g, double* v, std::int64_t n) { sgd_of(s, p, g, v, n); }
+void sgd_f64(const SgdStep& s, double* p, const double* g, double* v, std::int64_t n) {
+  sgd_of(s, p, g, v, n);
+}
 
 }  // namespace veldt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -133,8 +134,8 @@ void run_sgd(Kernel kernel, const SgdStep& s, const View& p, const View& g, cons
 }
 
 [[noreturn]] void refuse(const char* what, DType dtype) {
-  throw DeviceError(str("the cpu cannot take an ", what, " step on ", dtype), "it has this kernel for f32 and f64",
-                    "keep the parameters in f32");
+  throw DeviceError(str("the cpu cannot take an ", what, " step on ", dtype),
+                    "it has this kernel for f32 and f64", "keep the parameters in f32");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Random numbers by position: element i is a pure function of (seed, stream, position + i), so pieces can be drawn in
-// any order and by any number of threads. Plain scalar code, with the normal's logarithm and cosine in double, so that
-// every processor draws the same numbers.
+// Random numbers by position: element i is a pure function of (seed, stream, position + i), so pieces can be
+// drawn in any order and by any number of threads. Plain scalar code, with the normal's logarithm and cosine
+// in double, so that every processor draws the same numbers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -26,22 +26,20 @@ void for_each_draw(const Rng& rng, std::uint64_t first, std::int64_t n, const Ea
   for (; i + 4 <= n; i += 4) {
     const std::uint64_t b = (first + static_cast<std::uint64_t>(i)) / 4;
     const Philox::Block block =
-        Philox::block({word(b, 0), word(b, 32), word(rng.stream(), 0), word(rng.stream(), 32)}, word(rng.seed(), 0),
-                      word(rng.seed(), 32));
+        Philox::block({word(b, 0), word(b, 32), word(rng.stream(), 0), word(rng.stream(), 32)},
+                      word(rng.seed(), 0), word(rng.seed(), 32));
     for (std::size_t lane = 0; lane < 4; ++lane) each(i + static_cast<std::int64_t>(lane), block[lane]);
   }
   for (; i < n; ++i) each(i, rng.at(first + static_cast<std::uint64_t>(i)));
 }
 
-template <class T>
-void uniform(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
+template <class T> void uniform(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
   for_each_draw(rng, first, n,
                 [&](std::int64_t i, std::uint32_t draw) { out[i] = static_cast<T>(Rng::to_unit(draw)); });
 }
 
 // Box & Muller 1958: sqrt(-2 ln(1 - u1)) cos(2 pi u2); 1 - u1 is never 0.
-template <class T>
-void normal(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
+template <class T> void normal(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
   double radius = 0;
   for_each_draw(rng, first, 2 * n, [&](std::int64_t i, std::uint32_t draw) {
     const double u = static_cast<double>(Rng::to_unit(draw));
@@ -52,8 +50,7 @@ void normal(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
   });
 }
 
-template <class T>
-void draw(RandomKind kind, const Rng& rng, std::uint64_t position, const View& out) {
+template <class T> void draw(RandomKind kind, const Rng& rng, std::uint64_t position, const View& out) {
   parallel_for(numel(out.shape), kGrain, [&](std::int64_t begin, std::int64_t end) {
     const std::uint64_t skip = static_cast<std::uint64_t>(begin);
     if (kind == RandomKind::uniform)
@@ -65,8 +62,8 @@ void draw(RandomKind kind, const Rng& rng, std::uint64_t position, const View& o
 
 }  // namespace
 
-void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
-            Stream) {
+void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
+            const View& out, Stream) {
   const Rng rng(seed, rng_stream);
   if (out.dtype == DType::f32) return draw<float>(kind, rng, position, out);
   if (out.dtype == DType::f64) return draw<double>(kind, rng, position, out);

@@ -1,5 +1,5 @@
-// A tile of sums that stays in registers: rows x (wide x lanes) numbers. Recursive structures rather than arrays, because
-// g++ keeps an array in memory even where all its indices are constants.
+// A tile of sums that stays in registers: rows x (wide x lanes) numbers. Recursive structures rather than
+// arrays, because g++ keeps an array in memory even where all its indices are constants.
 #if defined(VELDT_CPU_REGISTER_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_CPU_REGISTER_TILE_INL
 #undef VELDT_CPU_REGISTER_TILE_INL
@@ -16,8 +16,7 @@ namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // `Wide` registers of neighbouring elements.
-template <class T, int Wide>
-struct RegisterRow {
+template <class T, int Wide> struct RegisterRow {
   using D = hn::ScalableTag<T>;
   hn::Vec<D> first;
   RegisterRow<T, Wide - 1> rest;
@@ -43,8 +42,7 @@ struct RegisterRow {
     rest.store_sums(to + 1);
   }
 };
-template <class T>
-struct RegisterRow<T, 0> {
+template <class T> struct RegisterRow<T, 0> {
   using V = hn::Vec<hn::ScalableTag<T>>;
   HWY_INLINE RegisterRow() {}
   HWY_INLINE explicit RegisterRow(const T*) {}
@@ -54,8 +52,7 @@ struct RegisterRow<T, 0> {
   HWY_INLINE void store_sums(T*) const {}
 };
 
-template <class T, int Rows, int Wide>
-struct RegisterTile {
+template <class T, int Rows, int Wide> struct RegisterTile {
   RegisterRow<T, Wide> row;
   RegisterTile<T, Rows - 1, Wide> rest;
 
@@ -75,8 +72,7 @@ struct RegisterTile {
     rest.add_to(to + stride, stride);
   }
 };
-template <class T, int Wide>
-struct RegisterTile<T, 0, Wide> {
+template <class T, int Wide> struct RegisterTile<T, 0, Wide> {
   HWY_INLINE RegisterTile() {}
   HWY_INLINE void add_outer(const T*, std::int64_t, const RegisterRow<T, Wide>&) {}
   HWY_INLINE void store(T*, std::int64_t) const {}

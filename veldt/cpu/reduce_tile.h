@@ -1,0 +1,20 @@
+// The inner loops of a reduction: one kept and one reduced dimension.
+#pragma once
+
+#include <cstdint>
+
+#include "veldt/core/backend.h"
+
+namespace veldt::cpu {
+
+struct Tile {
+  std::int64_t kept, kept_stride;        // the outputs
+  std::int64_t reduced, reduced_stride;  // what is joined into each
+};
+
+// acc[j] = op(acc[j], x[j * kept_stride + l * reduced_stride] for each l), j < kept, l < reduced. In an order
+// that depends on the tile's sizes and strides alone.
+void reduce_tile(ReduceOp op, const float* x, const Tile& tile, double* acc);
+void reduce_tile(ReduceOp op, const double* x, const Tile& tile, double* acc);
+
+}  // namespace veldt::cpu
