@@ -47,9 +47,13 @@ Tensor gradient_for(const Tensor& input, Fn compute) {
   return needs_grad(input) ? sum_to(compute(), input.shape()) : Tensor();
 }
 
-// g where `condition`, else 0.
-Tensor masked(const Tensor& condition, const Tensor& g) {
-  return where(condition, g, full({}, 0, g.dtype(), g.device()));
+Tensor constant_like(const Tensor& x, double value) { return full({}, value, x.dtype(), x.device()); }
+
+// The gradient of a choice between a and b: g goes to the chosen one, 0 (never 0 times g) to the other.
+Grads chosen(const Tensor& a_is_chosen, const Tensor& a, const Tensor& b, const Tensor& g) {
+  const Tensor zero = constant_like(g, 0);
+  return {gradient_for(a, [&] { return where(a_is_chosen, g, zero); }),
+          gradient_for(b, [&] { return where(a_is_chosen, zero, g); })};
 }
 
 }  // namespace
@@ -80,24 +84,23 @@ Tensor div(const Tensor& a, const Tensor& b) {
 
 Tensor pow(const Tensor& a, const Tensor& b) {
   return arithmetic<scalar::Pow>(a, b, [a, b](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g * b * pow(a, b - 1); }),
-            gradient_for(b, [&] { return g * pow(a, b) * log(a); })};
+    return {gradient_for(a, [&] { return g * b * pow(a, b - 1); }), gradient_for(b, [&] {
+              // a^b log a is 0 at a = 0 for b > 0, where log alone is infinite.
+              const Tensor base = where(equal(a, constant_like(a, 0)), constant_like(a, 1), a);
+              return g * pow(a, b) * log(base);
+            })};
   }, true);
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   return arithmetic<scalar::Maximum>(a, b, [a, b](const Tensor& g) -> Grads {
-    const Tensor first = greater(a, b);
-    return {gradient_for(a, [&] { return masked(first, g); }),
-            gradient_for(b, [&] { return g - masked(first, g); })};
+    return chosen(greater(a, b), a, b, g);
   }, true);
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
   return arithmetic<scalar::Minimum>(a, b, [a, b](const Tensor& g) -> Grads {
-    const Tensor first = less(a, b);
-    return {gradient_for(a, [&] { return masked(first, g); }),
-            gradient_for(b, [&] { return g - masked(first, g); })};
+    return chosen(less(a, b), a, b, g);
   }, true);
 }
 
@@ -117,9 +120,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const Tensor out = empty(shape, a);
   kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view(), nullptr);
   return record("where", out, {condition, a, b}, [condition, a, b](const Tensor& g) -> Grads {
-    const Tensor zero = full({}, 0, g.dtype(), g.device());
-    return {Tensor(), gradient_for(a, [&] { return where(condition, g, zero); }),
-            gradient_for(b, [&] { return where(condition, zero, g); })};
+    Grads grads = chosen(condition, a, b, g);
+    return {Tensor(), grads[0], grads[1]};
   }, false);
 }
 

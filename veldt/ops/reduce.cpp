@@ -103,6 +103,9 @@ Tensor argmax(const Tensor& x, int dim, bool keepdim) {
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
+  if (broadcast(x.shape(), shape, "sum_to") != x.shape())
+    throw ShapeError(str("sum_to cannot bring ", x.shape(), " to ", shape), "the second does not broadcast to the first",
+                     "give a shape whose sizes, from the right, are the tensor's or 1");
   Shape kept = Shape::filled(x.rank(), 1);  // `shape` with leading sizes of 1
   const int lead = x.rank() - shape.rank();
   for (int d = 0; d < shape.rank(); ++d) kept[lead + d] = shape[d];

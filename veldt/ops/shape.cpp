@@ -47,13 +47,14 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
 
 Shape resolve(const Tensor& x, Shape shape) {
   int unknown = -1;
-  std::int64_t known = 1;
+  Shape rest = shape;
   for (int d = 0; d < shape.rank(); ++d) {
-    if (shape[d] == -1 && unknown < 0)
+    if (shape[d] == -1 && unknown < 0) {
       unknown = d;
-    else
-      known *= shape[d];
+      rest[d] = 1;
+    }
   }
+  const std::int64_t known = numel(rest);
   if (unknown >= 0 && known > 0 && x.numel() % known == 0) shape[unknown] = x.numel() / known;
   if ((unknown >= 0 && shape[unknown] == -1) || numel(shape) != x.numel())
     throw ShapeError(str("cannot reshape ", x.shape(), " into ", shape),
@@ -254,7 +255,12 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
 
 Tensor stack(const std::vector<Tensor>& parts, int dim) {
   std::vector<Tensor> raised;
-  for (const Tensor& p : parts) raised.push_back(unsqueeze(p, dim));
+  for (const Tensor& p : parts) {
+    if (p.shape() != parts[0].shape())
+      throw ShapeError(str("stack cannot join ", p.shape(), " to ", parts[0].shape()), "all shapes must agree",
+                       "reshape the parts, or use concat along an existing dimension");
+    raised.push_back(unsqueeze(p, dim));
+  }
   return concat(raised, dim);
 }
 
