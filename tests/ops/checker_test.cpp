@@ -23,7 +23,8 @@ Tensor cube_values(const Tensor& x) {
 Function cube_with(std::function<Tensor(const Tensor& x, const Tensor& g)> backward) {
   return [backward](In in) {
     const Tensor x = in[0];
-    return record("cube", cube_values(x), {x}, [x, backward](const Tensor& g) -> Grads { return {backward(x, g)}; });
+    return record("cube", cube_values(x), {x},
+                  [x, backward](const Tensor& g) -> Grads { return {backward(x, g)}; });
   };
 }
 
@@ -47,7 +48,8 @@ TEST(GradientChecker, CatchesAGradientThatForgetsTheOneFromAbove) {
 
 // The first gradient is right to the last bit; only its graph is missing a part.
 TEST(GradientChecker, CatchesAWrongSecondGradient) {
-  const Function cube = cube_with([](const Tensor& x, const Tensor& g) { return g * 3.0 * (x * x.detach()); });
+  const Function cube =
+      cube_with([](const Tensor& x, const Tensor& g) { return g * 3.0 * (x * x.detach()); });
   EXPECT_TRUE(check_gradients(cube, kInput, 1).ok);
   const GradientReport report = check_gradients(cube, kInput, 2);
   EXPECT_FALSE(report.ok);
@@ -55,7 +57,8 @@ TEST(GradientChecker, CatchesAWrongSecondGradient) {
 }
 
 TEST(GradientChecker, CatchesASecondGradientThatIsSilentlyZero) {
-  const Function cube = cube_with([](const Tensor& x, const Tensor& g) { return g * 3.0 * square(x.detach()); });
+  const Function cube =
+      cube_with([](const Tensor& x, const Tensor& g) { return g * 3.0 * square(x.detach()); });
   EXPECT_TRUE(check_gradients(cube, kInput, 1).ok);
   EXPECT_FALSE(check_gradients(cube, kInput, 2).ok);
 }

@@ -25,15 +25,17 @@ std::set<std::string> functions_that_give_a_tensor(const std::string& header) {
 
 TEST(OpTable, ReadsDeclarationsOutOfAHeader) {
   const std::set<std::string> expected = {"abs", "operator*", "matmul"};
-  EXPECT_EQ(functions_that_give_a_tensor("// Tensor no(int);\nTensor abs(const Tensor& x);  // Tensor no(\n"
-                                         "View broadcast_view(const Tensor& x);\nTensor matmul(const Tensor& a,\n"
-                                         "inline Tensor operator*(const Tensor& a, double b) { return a; }\n"),
-            expected);
+  EXPECT_EQ(
+      functions_that_give_a_tensor("// Tensor no(int);\nTensor abs(const Tensor& x);  // Tensor no(\n"
+                                   "View broadcast_view(const Tensor& x);\nTensor matmul(const Tensor& a,\n"
+                                   "inline Tensor operator*(const Tensor& a, double b) { return a; }\n"),
+      expected);
 }
 
 TEST(OpTable, HasARowForEveryPublicOp) {
   std::set<std::string> rows;
-  for (const OpRow& row : op_table()) EXPECT_TRUE(rows.insert(row.name).second) << row.name << " is there twice";
+  for (const OpRow& row : op_table())
+    EXPECT_TRUE(rows.insert(row.name).second) << row.name << " is there twice";
   int headers = 0;
   for (const auto& entry : std::filesystem::directory_iterator(VELDT_SOURCE "/veldt/ops")) {
     if (entry.path().extension() != ".h") continue;
@@ -41,8 +43,8 @@ TEST(OpTable, HasARowForEveryPublicOp) {
     std::stringstream text;
     text << file.rdbuf();
     for (const std::string& name : functions_that_give_a_tensor(text.str()))
-      EXPECT_TRUE(rows.contains(name)) << name << " of " << entry.path().filename()
-                                       << " has no row in tests/support/op_rows_*.cpp";
+      EXPECT_TRUE(rows.contains(name))
+          << name << " of " << entry.path().filename() << " has no row in tests/support/op_rows_*.cpp";
     ++headers;
   }
   EXPECT_GE(headers, 7);
@@ -56,7 +58,8 @@ TEST(OpTable, GivesInputsWithinTheDomainsOfItsRows) {
         for (double x : inputs[i].v) {
           EXPECT_GE(x, row.inputs[i].low) << row.name;
           EXPECT_LT(x, row.inputs[i].high) << row.name;
-          for (double kink : row.inputs[i].avoid) EXPECT_GE(std::abs(x - kink), row.inputs[i].margin) << row.name;
+          for (double kink : row.inputs[i].avoid)
+            EXPECT_GE(std::abs(x - kink), row.inputs[i].margin) << row.name;
         }
     }
 }

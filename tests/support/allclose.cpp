@@ -20,19 +20,22 @@ double rounded(double x, DType dtype) {
   return static_cast<double>(static_cast<float>(x));
 }
 
-Comparison compare(const Tensor& result, const Values& expected, double ulps, const std::vector<double>& magnitude) {
+Comparison compare(const Tensor& result, const Values& expected, double ulps,
+                   const std::vector<double>& magnitude) {
   if (result.shape() != expected.shape)
     return {false, str("the shape is ", result.shape(), ", not ", expected.shape)};
   const double eps = epsilon(result.dtype());
-  const double smallest = result.dtype() == DType::f32 ? static_cast<double>(std::numeric_limits<float>::min())
-                                                       : std::numeric_limits<double>::min();
+  const double smallest = result.dtype() == DType::f32
+                              ? static_cast<double>(std::numeric_limits<float>::min())
+                              : std::numeric_limits<double>::min();
   const Values got = read(result);
   double worst = 0;
   std::size_t at = 0;
   for (std::size_t i = 0; i < got.v.size(); ++i) {
     const double g = got.v[i], e = rounded(expected.v[i], result.dtype());
     if (g == e || (std::isnan(g) && std::isnan(e))) continue;
-    const double size = std::max({std::fabs(expected.v[i]), smallest, magnitude.empty() ? 0.0 : magnitude[i]});
+    const double size =
+        std::max({std::fabs(expected.v[i]), smallest, magnitude.empty() ? 0.0 : magnitude[i]});
     double off = std::fabs(g - expected.v[i]) / (eps * size);
     if (!std::isfinite(off)) off = std::numeric_limits<double>::max();
     if (off > worst) worst = off, at = i;
@@ -41,8 +44,10 @@ Comparison compare(const Tensor& result, const Values& expected, double ulps, co
   std::ostringstream numbers;
   numbers.precision(17);
   numbers << got.v[at] << ", not " << expected.v[at];
-  return {false, str("element ", index_of(got.shape, static_cast<std::int64_t>(at)), " of ", got.shape, ' ',
-                     result.dtype(), " is ", numbers.str(), ": ", worst, " ulp off, ", ulps, " are allowed")};
+  return {false,
+          str("element ", index_of(got.shape, static_cast<std::int64_t>(at)), " of ", got.shape, ' ',
+              result.dtype(), " is ", numbers.str(), ": ", worst, " ulp off, ", ulps, " are allowed"),
+          static_cast<std::int64_t>(at)};
 }
 
 }  // namespace veldt::test

@@ -58,13 +58,14 @@ double largest(const Values& values) {
   return most;
 }
 
-GradientReport wrong(int order, std::size_t input, const char* what, const Values& got, const Values& expected) {
+GradientReport wrong(int order, std::size_t input, const char* what, const Values& got,
+                     const Values& expected) {
   for (std::size_t i = 0; i < got.v.size(); ++i) {
     const double off = std::fabs(got.v[i] - expected.v[i]);
     if (!(off <= kTolerance * std::max(1e-3, largest(expected))))
       return {false, str("gradient of order ", order, ", input ", input, ", element ",
-                         index_of(got.shape, static_cast<std::int64_t>(i)), " of ", got.shape, ": ", got.v[i], ", ",
-                         what, ' ', expected.v[i])};
+                         index_of(got.shape, static_cast<std::int64_t>(i)), " of ", got.shape, ": ", got.v[i],
+                         ", ", what, ' ', expected.v[i])};
   }
   return {};
 }
@@ -73,7 +74,8 @@ GradientReport wrong(int order, std::size_t input, const char* what, const Value
 GradientReport check_once(const Function& fn, const Inputs& inputs, int order, Layout layout) {
   const std::vector<Tensor> x = leaves(inputs, layout);
   const Tensor y = fn(x);
-  if (!y.requires_grad()) return {false, str("gradient of order ", order, ": the result is not in the graph")};
+  if (!y.requires_grad())
+    return {false, str("gradient of order ", order, ": the result is not in the graph")};
   Rng rng(17, static_cast<std::uint64_t>(order));
   const Values w = uniform(y.shape(), rng, 0.5, 1.5);
   const Tensor seed = write(w, y.dtype());

@@ -1,5 +1,5 @@
-// Gradients against central differences, in double, to any order. The checker reports; it asserts nothing, so that a
-// test can show that it catches what is planted.
+// Gradients against central differences, in double, to any order. The checker reports; it asserts nothing, so
+// that a test can show that it catches what is planted.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ struct GradientInput {
   DType dtype = DType::f64;
 };
 
-// For order 1: grad() of a random weighting of fn's elements against central differences, and the gradient with
-// create_graph against the one without. For order k: the same of the k-1-th gradient, as a function of the inputs and
-// of the weights, so that a gradient which drops out of the graph shows.
+// For order 1: grad() of a random weighting of fn's elements against central differences, and the gradient
+// with create_graph against the one without. For order k: the same of the k-1-th gradient, as a function of
+// the inputs and of the weights, so that a gradient which drops out of the graph shows.
 GradientReport check_gradients(const Function& fn, const std::vector<GradientInput>& inputs, int order,
                                Layout layout = Layout::contiguous);
 

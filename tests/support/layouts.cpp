@@ -13,8 +13,8 @@ Tensor poisoned(std::int64_t n, DType dtype) {
   return t;
 }
 
-// A view of fresh memory: `step` elements apart in dimensions taken in `order`, innermost last, with `gap` more
-// elements behind each row, `offset` elements in.
+// A view of fresh memory: `step` elements apart in dimensions taken in `order`, innermost last, with `gap`
+// more elements behind each row, `offset` elements in.
 Tensor strided(const Shape& shape, DType dtype, bool column_major, std::int64_t step, std::int64_t gap,
                std::int64_t offset) {
   Strides strides = shape;
@@ -40,8 +40,8 @@ Tensor repeated(const Values& values, DType dtype, int dim) {
 }  // namespace
 
 const std::vector<Layout>& own_memory_layouts() {
-  static const std::vector<Layout> list = {Layout::contiguous, Layout::transposed, Layout::stepped, Layout::offset,
-                                           Layout::padded};
+  static const std::vector<Layout> list = {Layout::contiguous, Layout::transposed, Layout::stepped,
+                                           Layout::offset, Layout::padded};
   return list;
 }
 

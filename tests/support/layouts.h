@@ -22,8 +22,8 @@ const std::vector<Layout>& all_layouts();
 const std::vector<Layout>& own_memory_layouts();
 const char* name_of(Layout layout);
 
-// A tensor of that layout that holds `values` (for the repeated ones: their first slice, repeated). Memory between the
-// elements is NaN, so that reading it shows.
+// A tensor of that layout that holds `values` (for the repeated ones: their first slice, repeated). Memory
+// between the elements is NaN, so that reading it shows.
 Tensor lay_out(const Values& values, DType dtype, Layout layout);
 
 }  // namespace veldt::test

@@ -1,5 +1,5 @@
-// Rows of veldt/ops/create.h. These ops have no inputs that numbers come from, so their cases name the dtype in the
-// call; random numbers are checked against Philox, draw by draw.
+// Rows of veldt/ops/create.h. These ops have no inputs that numbers come from, so their cases name the dtype
+// in the call; random numbers are checked against Philox, draw by draw.
 #include <cmath>
 #include <numbers>
 
@@ -16,8 +16,12 @@ using Make = std::function<Tensor(DType)>;
 // The input, of shape [0], is there for its dtype alone.
 OpCase made(std::string label, Make make, Values expected, double magnitude = 0) {
   std::vector<double> sizes(expected.v.size(), magnitude);
-  return {std::move(label), {{0}}, [make](In in) { return make(in[0].dtype()); },
-          [=](const std::vector<Values>&) { return Expected{expected, sizes}; }};
+  return {std::move(label),
+          {{0}},
+          [make](In in) { return make(in[0].dtype()); },
+          [=](const std::vector<Values>&) {
+            return Expected{expected, sizes};
+          }};
 }
 
 Values constant(const Shape& shape, double value) {
@@ -31,15 +35,19 @@ OpRow row_of(const char* name, double ulps, std::vector<OpCase> cases) {
 OpRow like_row(const char* name, Tensor (*op)(const Tensor&), double value) {
   OpRow row = row_of(name, 0, {});
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3, 4}, Shape{0, 2}})
-    row.cases.push_back({str(shape), {shape}, [op](In in) { return op(in[0]); },
-                         [value](const std::vector<Values>& in) { return Expected{constant(in[0].shape, value)}; }});
+    row.cases.push_back(
+        {str(shape),
+         {shape},
+         [op](In in) { return op(in[0]); },
+         [value](const std::vector<Values>& in) { return Expected{constant(in[0].shape, value)}; }});
   return row;
 }
 
 // Draw i of (seed, stream 0), from the published definition of the stream.
 double unit(std::uint64_t seed, std::uint64_t i) {
-  const Philox::Block block = Philox::block({static_cast<std::uint32_t>(i / 4), 0, 0, 0},
-                                            static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  const Philox::Block block =
+      Philox::block({static_cast<std::uint32_t>(i / 4), 0, 0, 0}, static_cast<std::uint32_t>(seed),
+                    static_cast<std::uint32_t>(seed >> 32));
   return static_cast<double>(block[i % 4] >> 8) * 0x1p-24;
 }
 
@@ -49,11 +57,14 @@ OpRow rand_row() {
     const Values expected = build(shape, [&](const Shape& at) {
       return -2 + 5 * unit(99, static_cast<std::uint64_t>(position_of(shape, at)) + 3);
     });
-    row.cases.push_back(made(str(shape), [shape](DType dtype) {
-      Rng rng(99);
-      rng.seek(3);
-      return rand(shape, rng, -2, 3, dtype);
-    }, expected, 5));
+    row.cases.push_back(made(
+        str(shape),
+        [shape](DType dtype) {
+          Rng rng(99);
+          rng.seek(3);
+          return rand(shape, rng, -2, 3, dtype);
+        },
+        expected, 5));
   }
   return row;
 }
@@ -63,13 +74,17 @@ OpRow randn_row() {
   for (const Shape& shape : {Shape{}, Shape{7}, Shape{2, 3, 5}, Shape{0}, Shape{50, 401}}) {
     const Values expected = build(shape, [&](const Shape& at) {
       const auto i = 2 * static_cast<std::uint64_t>(position_of(shape, at)) + 1;
-      return 1 + 0.5 * std::sqrt(-2 * std::log(1 - unit(5, i))) * std::cos(2 * std::numbers::pi * unit(5, i + 1));
+      return 1 +
+             0.5 * std::sqrt(-2 * std::log(1 - unit(5, i))) * std::cos(2 * std::numbers::pi * unit(5, i + 1));
     });
-    row.cases.push_back(made(str(shape), [shape](DType dtype) {
-      Rng rng(5);
-      rng.seek(1);
-      return randn(shape, rng, 1, 0.5, dtype);
-    }, expected, 2));
+    row.cases.push_back(made(
+        str(shape),
+        [shape](DType dtype) {
+          Rng rng(5);
+          rng.seek(1);
+          return randn(shape, rng, 1, 0.5, dtype);
+        },
+        expected, 2));
   }
   return row;
 }
@@ -80,9 +95,12 @@ std::vector<OpRow> create_rows() {
   std::vector<OpRow> rows;
   std::vector<OpCase> zero, one, seven;
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3, 4}, Shape{0, 2}, Shape{130, 131}}) {
-    zero.push_back(made(str(shape), [=](DType t) { return zeros(shape, t); }, constant(shape, 0)));
-    one.push_back(made(str(shape), [=](DType t) { return ones(shape, t); }, constant(shape, 1)));
-    seven.push_back(made(str(shape), [=](DType t) { return full(shape, 7.25, t); }, constant(shape, 7.25)));
+    zero.push_back(made(
+        str(shape), [=](DType t) { return zeros(shape, t); }, constant(shape, 0)));
+    one.push_back(made(
+        str(shape), [=](DType t) { return ones(shape, t); }, constant(shape, 1)));
+    seven.push_back(made(
+        str(shape), [=](DType t) { return full(shape, 7.25, t); }, constant(shape, 7.25)));
   }
   rows.push_back(row_of("zeros", 0, zero));
   rows.push_back(row_of("ones", 0, one));
@@ -92,11 +110,16 @@ std::vector<OpRow> create_rows() {
 
   std::vector<OpCase> ramps, lines;
   for (std::int64_t n : {0, 1, 2, 67, 20000}) {
-    ramps.push_back(made(str(n), [n](DType t) { return arange(n, t); },
-                         build({n}, [](const Shape& at) { return static_cast<double>(at[0]); })));
-    lines.push_back(made(str(n), [n](DType t) { return linspace(-1, 2, n, t); }, build({n}, [n](const Shape& at) {
-      return n == 1 ? -1 : -1 + 3 * static_cast<double>(at[0]) / static_cast<double>(n - 1);
-    }), 3));
+    ramps.push_back(made(
+        str(n), [n](DType t) { return arange(n, t); },
+        build({n}, [](const Shape& at) { return static_cast<double>(at[0]); })));
+    lines.push_back(made(
+        str(n), [n](DType t) { return linspace(-1, 2, n, t); },
+        build({n},
+              [n](const Shape& at) {
+                return n == 1 ? -1 : -1 + 3 * static_cast<double>(at[0]) / static_cast<double>(n - 1);
+              }),
+        3));
   }
   rows.push_back(row_of("arange", 0, ramps));
   rows.push_back(row_of("linspace", 1, lines));

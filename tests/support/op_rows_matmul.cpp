@@ -39,7 +39,9 @@ Expected product(const Values& a, const Values& b) {
 OpRow matmul_row() {
   OpRow row{.name = "matmul", .inputs = {{}, {}}, .cases = {}, .order = 3, .ulps = 8};
   const auto add = [&](Shape a, Shape b) {
-    row.cases.push_back({str(a, " x ", b), {a, b}, [](In in) { return matmul(in[0], in[1]); },
+    row.cases.push_back({str(a, " x ", b),
+                         {a, b},
+                         [](In in) { return matmul(in[0], in[1]); },
                          [](const std::vector<Values>& in) { return product(in[0], in[1]); }});
   };
   add({1, 1}, {1, 1});
@@ -62,7 +64,10 @@ OpRow matmul_row() {
 }
 
 OpRow linear_row(bool biased) {
-  OpRow row{.name = biased ? "linear" : "linear_without_bias", .inputs = {{}, {}}, .cases = {}, .order = 3,
+  OpRow row{.name = biased ? "linear" : "linear_without_bias",
+            .inputs = {{}, {}},
+            .cases = {},
+            .order = 3,
             .ulps = 8};
   if (biased) row.inputs.push_back({});
   const auto add = [&](Shape x, std::int64_t out) {

@@ -24,8 +24,10 @@ std::vector<bool> reduced_mask(const Shape& shape, const Dims& dims) {
 Shape result_shape(const Shape& shape, const std::vector<bool>& mask, bool keepdim) {
   Shape out;
   for (int d = 0; d < shape.rank(); ++d) {
-    if (!mask[static_cast<std::size_t>(d)]) out.push_back(shape[d]);
-    else if (keepdim) out.push_back(1);
+    if (!mask[static_cast<std::size_t>(d)])
+      out.push_back(shape[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -95,8 +97,10 @@ OpRow reduce_row(const char* name, Reduce op, Group value, Group terms, int orde
   const auto add = [&](Shape shape, Dims dims, bool keepdim) {
     std::string label = str(shape, " over");
     for (int d : dims) label += str(' ', d);
-    row.cases.push_back({label + (keepdim ? " kept" : ""), {shape},
-                         [=](In in) { return op(in[0], dims, keepdim); }, reduction(dims, keepdim, value, terms)});
+    row.cases.push_back({label + (keepdim ? " kept" : ""),
+                         {shape},
+                         [=](In in) { return op(in[0], dims, keepdim); },
+                         reduction(dims, keepdim, value, terms)});
   };
   for (bool keepdim : {false, true}) {
     add({}, {}, keepdim);
@@ -122,10 +126,15 @@ OpRow reduce_row(const char* name, Reduce op, Group value, Group terms, int orde
 }
 
 OpRow argmax_row() {
-  OpRow row{.name = "argmax", .inputs = {{.distinct = true}}, .cases = {}, .order = 0, .ulps = 0,
+  OpRow row{.name = "argmax",
+            .inputs = {{.distinct = true}},
+            .cases = {},
+            .order = 0,
+            .ulps = 0,
             .result = DType::i64};
   const auto add = [&](Shape shape, int dim, bool keepdim) {
-    row.cases.push_back({str(shape, " along ", dim, keepdim ? " kept" : ""), {shape},
+    row.cases.push_back({str(shape, " along ", dim, keepdim ? " kept" : ""),
+                         {shape},
                          [=](In in) { return argmax(in[0], dim, keepdim); },
                          reduction({dim}, keepdim, [](const std::vector<double>& v) {
                            return static_cast<double>(std::max_element(v.begin(), v.end()) - v.begin());
@@ -146,7 +155,9 @@ OpRow argmax_row() {
 OpRow sum_to_row() {
   OpRow row{.name = "sum_to", .inputs = {{}}, .cases = {}};
   const auto add = [&](Shape from, Shape to) {
-    row.cases.push_back({str(from, " to ", to), {from}, [to](In in) { return sum_to(in[0], to); },
+    row.cases.push_back({str(from, " to ", to),
+                         {from},
+                         [to](In in) { return sum_to(in[0], to); },
                          [to](const std::vector<Values>& in) {
                            Expected out{build(to, [](const Shape&) { return 0.0; })};
                            const int lead = in[0].shape.rank() - to.rank();
@@ -181,9 +192,11 @@ Values pick(const Values& x, const Values& index, int dim) {
 
 OpRow gather_row() {
   // The rows below all have at least three positions along dim.
-  OpRow row{.name = "gather", .inputs = {{}, {.low = 0, .high = 3, .dtype = DType::i64}}, .cases = {}, .ulps = 0};
+  OpRow row{
+      .name = "gather", .inputs = {{}, {.low = 0, .high = 3, .dtype = DType::i64}}, .cases = {}, .ulps = 0};
   const auto add = [&](Shape x, int dim, Shape index) {
-    row.cases.push_back({str(x, " along ", dim, " by ", index), {x, index},
+    row.cases.push_back({str(x, " along ", dim, " by ", index),
+                         {x, index},
                          [dim](In in) { return gather(in[0], dim, in[1]); },
                          [dim](const std::vector<Values>& in) {
                            return Expected{pick(in[0], in[1], dim < 0 ? dim + in[0].shape.rank() : dim)};
@@ -199,10 +212,13 @@ OpRow gather_row() {
 }
 
 OpRow index_select_row() {
-  OpRow row{.name = "index_select", .inputs = {{}, {.low = 0, .high = 3, .dtype = DType::i64}}, .cases = {},
+  OpRow row{.name = "index_select",
+            .inputs = {{}, {.low = 0, .high = 3, .dtype = DType::i64}},
+            .cases = {},
             .ulps = 0};
   const auto add = [&](Shape x, int dim, std::int64_t n) {
-    row.cases.push_back({str(x, " along ", dim, ", ", n), {x, {n}},
+    row.cases.push_back({str(x, " along ", dim, ", ", n),
+                         {x, {n}},
                          [dim](In in) { return index_select(in[0], dim, in[1]); },
                          [dim](const std::vector<Values>& in) {
                            const int d = dim < 0 ? dim + in[0].shape.rank() : dim;
@@ -232,15 +248,18 @@ std::vector<OpRow> reduce_rows() {
   rows.push_back(reduce_row("mean", mean, mean_of, terms_of_mean, 2, 64));
   rows.push_back(reduce_row("max", max, largest, {}, 2, 0));
   rows.push_back(reduce_row("min", min, smallest, {}, 2, 0));
-  rows.push_back(reduce_row("variance", [](const Tensor& x, const Dims& dims, bool keepdim) {
-    return variance(x, dims, keepdim, 0);
-  }, [](const std::vector<double>& v) { return variance_of(v, 0); }, terms_of_variance, 3, 64));
-  OpRow bessel = reduce_row("variance_of_a_sample", [](const Tensor& x, const Dims& dims, bool keepdim) {
-    return variance(x, dims, keepdim);
-  }, [](const std::vector<double>& v) { return variance_of(v, 1); }, terms_of_variance, 2, 64);
+  rows.push_back(reduce_row(
+      "variance",
+      [](const Tensor& x, const Dims& dims, bool keepdim) { return variance(x, dims, keepdim, 0); },
+      [](const std::vector<double>& v) { return variance_of(v, 0); }, terms_of_variance, 3, 64));
+  OpRow bessel = reduce_row(
+      "variance_of_a_sample",
+      [](const Tensor& x, const Dims& dims, bool keepdim) { return variance(x, dims, keepdim); },
+      [](const std::vector<double>& v) { return variance_of(v, 1); }, terms_of_variance, 2, 64);
   // One number has no such variance: 0 / 0.
-  std::erase_if(bessel.cases, [](const OpCase& c) { return c.label.starts_with("[]") ||
-                                                           c.label.starts_with("[2, 1, 3]"); });
+  std::erase_if(bessel.cases, [](const OpCase& c) {
+    return c.label.starts_with("[]") || c.label.starts_with("[2, 1, 3]");
+  });
   rows.push_back(bessel);
   rows.push_back(argmax_row());
   rows.push_back(sum_to_row());

@@ -17,10 +17,14 @@ class ShapeRow {
   explicit ShapeRow(const char* name) { row_ = {.name = name, .inputs = {{}}, .cases = {}, .ulps = 0}; }
 
   // Element `index` of the result, of shape `to`, is x's element at source(index).
-  ShapeRow& add(Shape x, Shape to, std::string label, std::function<Tensor(const Tensor&)> run, Source source) {
-    row_.cases.push_back({str(x, " -> ", to, ' ', label), {x}, [run](In in) { return run(in[0]); },
+  ShapeRow& add(Shape x, Shape to, std::string label, std::function<Tensor(const Tensor&)> run,
+                Source source) {
+    row_.cases.push_back({str(x, " -> ", to, ' ', label),
+                          {x},
+                          [run](In in) { return run(in[0]); },
                           [to, source](const std::vector<Values>& in) {
-                            return Expected{build(to, [&](const Shape& index) { return in[0].at(source(index)); })};
+                            return Expected{
+                                build(to, [&](const Shape& index) { return in[0].at(source(index)); })};
                           }});
     return *this;
   }
@@ -38,7 +42,8 @@ class ShapeRow {
 OpRow reshape_row() {
   ShapeRow row("reshape");
   const auto add = [&](Shape x, Shape to, Shape given) {
-    row.add_reshape(x, to, [given](const Tensor& t) { return reshape(t, given); }, str("as ", given));
+    row.add_reshape(
+        x, to, [given](const Tensor& t) { return reshape(t, given); }, str("as ", given));
   };
   add({6}, {2, 3}, {2, 3});
   add({2, 3}, {6}, {-1});
@@ -56,7 +61,8 @@ OpRow reshape_row() {
 OpRow flatten_row() {
   ShapeRow row("flatten");
   const auto add = [&](Shape x, Shape to, int from) {
-    row.add_reshape(x, to, [from](const Tensor& t) { return flatten(t, from); }, str("from ", from));
+    row.add_reshape(
+        x, to, [from](const Tensor& t) { return flatten(t, from); }, str("from ", from));
   };
   add({}, {1}, 0);
   add({2, 3, 2}, {12}, 0);
@@ -69,10 +75,12 @@ OpRow flatten_row() {
 OpRow transpose_row() {
   ShapeRow row("transpose");
   const auto add = [&](Shape x, Shape to, int a, int b) {
-    row.add(x, to, str(a, " with ", b), [=](const Tensor& t) { return transpose(t, a, b); }, [=](Shape index) {
-      std::swap(index[a < 0 ? a + x.rank() : a], index[b < 0 ? b + x.rank() : b]);
-      return index;
-    });
+    row.add(
+        x, to, str(a, " with ", b), [=](const Tensor& t) { return transpose(t, a, b); },
+        [=](Shape index) {
+          std::swap(index[a < 0 ? a + x.rank() : a], index[b < 0 ? b + x.rank() : b]);
+          return index;
+        });
   };
   add({2, 3}, {3, 2}, -2, -1);
   add({2, 3, 4}, {4, 3, 2}, 0, 2);
@@ -87,14 +95,16 @@ OpRow permute_row() {
   const auto add = [&](Shape x, Shape to, std::vector<int> order) {
     std::string label = "by";
     for (int d : order) label += str(' ', d);
-    row.add(x, to, label, [order](const Tensor& t) { return permute(t, order); }, [order](const Shape& index) {
-      Shape from = index;
-      for (int i = 0; i < index.rank(); ++i) {
-        const int d = order[static_cast<std::size_t>(i)];
-        from[d < 0 ? d + index.rank() : d] = index[i];
-      }
-      return from;
-    });
+    row.add(
+        x, to, label, [order](const Tensor& t) { return permute(t, order); },
+        [order](const Shape& index) {
+          Shape from = index;
+          for (int i = 0; i < index.rank(); ++i) {
+            const int d = order[static_cast<std::size_t>(i)];
+            from[d < 0 ? d + index.rank() : d] = index[i];
+          }
+          return from;
+        });
   };
   add({}, {}, {});
   add({4}, {4}, {0});
@@ -109,7 +119,8 @@ OpRow expand_row() {
   ShapeRow row("expand");
   const auto add = [&](Shape x, Shape to) {
     // Values::at repeats by itself.
-    row.add(x, to, "", [to](const Tensor& t) { return expand(t, to); }, [](const Shape& index) { return index; });
+    row.add(
+        x, to, "", [to](const Tensor& t) { return expand(t, to); }, [](const Shape& index) { return index; });
   };
   add({}, {3});
   add({3}, {2, 3});
@@ -128,11 +139,13 @@ OpRow slice_row() {
     const int d = dim < 0 ? dim + x.rank() : dim;
     Shape to = x;
     to[d] = static_cast<std::int64_t>(taken.size());
-    row.add(x, to, str("dim ", dim, " from ", begin, " to ", end, " by ", step),
-            [=](const Tensor& t) { return slice(t, dim, begin, end, step); }, [=](Shape index) {
-              index[d] = taken[static_cast<std::size_t>(index[d])];
-              return index;
-            });
+    row.add(
+        x, to, str("dim ", dim, " from ", begin, " to ", end, " by ", step),
+        [=](const Tensor& t) { return slice(t, dim, begin, end, step); },
+        [=](Shape index) {
+          index[d] = taken[static_cast<std::size_t>(index[d])];
+          return index;
+        });
   };
   add({6}, 0, 1, 5, 1, {1, 2, 3, 4});
   add({6}, 0, 0, 6, 1, {0, 1, 2, 3, 4, 5});
@@ -158,8 +171,9 @@ OpRow select_row() {
   const auto add = [&](Shape x, int dim, std::int64_t i) {
     const int d = dim < 0 ? dim + x.rank() : dim;
     const std::int64_t at = i < 0 ? i + x[d] : i;
-    row.add(x, x.without(d), str("dim ", dim, " at ", i), [=](const Tensor& t) { return select(t, dim, i); },
-            [=](const Shape& index) { return index.with_inserted(d, at); });
+    row.add(
+        x, x.without(d), str("dim ", dim, " at ", i), [=](const Tensor& t) { return select(t, dim, i); },
+        [=](const Shape& index) { return index.with_inserted(d, at); });
   };
   add({4}, 0, 2);
   add({3, 4}, 0, 1);
@@ -172,7 +186,8 @@ OpRow select_row() {
 OpRow unsqueeze_row() {
   ShapeRow row("unsqueeze");
   const auto add = [&](Shape x, Shape to, int dim) {
-    row.add_reshape(x, to, [dim](const Tensor& t) { return unsqueeze(t, dim); }, str("at ", dim));
+    row.add_reshape(
+        x, to, [dim](const Tensor& t) { return unsqueeze(t, dim); }, str("at ", dim));
   };
   add({}, {1}, 0);
   add({3}, {1, 3}, 0);
@@ -185,7 +200,8 @@ OpRow unsqueeze_row() {
 OpRow squeeze_row() {
   ShapeRow row("squeeze");
   const auto add = [&](Shape x, Shape to, int dim) {
-    row.add_reshape(x, to, [dim](const Tensor& t) { return squeeze(t, dim); }, str("at ", dim));
+    row.add_reshape(
+        x, to, [dim](const Tensor& t) { return squeeze(t, dim); }, str("at ", dim));
   };
   add({1}, {}, 0);
   add({1, 3}, {3}, 0);
@@ -204,8 +220,10 @@ OpRow contiguous_row() {
 OpRow to_row() {
   ShapeRow row("to");
   for (const Shape& x : {Shape{}, Shape{5}, Shape{3, 4}, Shape{0}, Shape{70, 300}}) {
-    row.add_reshape(x, x, [](const Tensor& t) { return to(to(t, DType::f64), t.dtype()); }, "f64 and back");
-    row.add_reshape(x, x, [](const Tensor& t) { return to(t, Device{}); }, "the same device");
+    row.add_reshape(
+        x, x, [](const Tensor& t) { return to(to(t, DType::f64), t.dtype()); }, "f64 and back");
+    row.add_reshape(
+        x, x, [](const Tensor& t) { return to(t, Device{}); }, "the same device");
   }
   return row;
 }
@@ -215,21 +233,21 @@ OpRow joining(const char* name, bool adds_dim) {
   OpRow row{.name = name, .inputs = {{}, {}, {}}, .cases = {}, .ulps = 0};
   const auto add = [&](std::vector<Shape> shapes, int dim) {
     const int rank = shapes[0].rank() + (adds_dim ? 1 : 0), d = dim < 0 ? dim + rank : dim;
-    row.cases.push_back(
-        {str(shapes[0], ' ', shapes.size(), " parts along ", dim), shapes,
-         [=](In in) { return adds_dim ? stack(in, dim) : concat(in, dim); }, [=](const std::vector<Values>& in) {
-           std::vector<Values> parts = in;
-           for (Values& p : parts)
-             if (adds_dim) p.shape = p.shape.with_inserted(d, 1);
-           Shape shape = parts[0].shape;
-           shape[d] = 0;
-           for (const Values& p : parts) shape[d] += p.shape[d];
-           return Expected{build(shape, [&](Shape index) {
-             std::size_t k = 0;
-             while (index[d] >= parts[k].shape[d]) index[d] -= parts[k++].shape[d];
-             return parts[k].v[static_cast<std::size_t>(position_of(parts[k].shape, index))];
-           })};
-         }});
+    row.cases.push_back({str(shapes[0], ' ', shapes.size(), " parts along ", dim), shapes,
+                         [=](In in) { return adds_dim ? stack(in, dim) : concat(in, dim); },
+                         [=](const std::vector<Values>& in) {
+                           std::vector<Values> parts = in;
+                           for (Values& p : parts)
+                             if (adds_dim) p.shape = p.shape.with_inserted(d, 1);
+                           Shape shape = parts[0].shape;
+                           shape[d] = 0;
+                           for (const Values& p : parts) shape[d] += p.shape[d];
+                           return Expected{build(shape, [&](Shape index) {
+                             std::size_t k = 0;
+                             while (index[d] >= parts[k].shape[d]) index[d] -= parts[k++].shape[d];
+                             return parts[k].v[static_cast<std::size_t>(position_of(parts[k].shape, index))];
+                           })};
+                         }});
   };
   add({{3}}, 0);
   add({{2, 3}, {2, 3}, {2, 3}}, 0);
@@ -251,8 +269,9 @@ OpRow joining(const char* name, bool adds_dim) {
 }  // namespace
 
 std::vector<OpRow> shape_rows() {
-  return {reshape_row(), flatten_row(), transpose_row(),  permute_row(), expand_row(), slice_row(),
-          select_row(),  unsqueeze_row(), squeeze_row(), contiguous_row(), to_row(),   joining("concat", false),
+  return {reshape_row(),         flatten_row(),    transpose_row(), permute_row(),
+          expand_row(),          slice_row(),      select_row(),    unsqueeze_row(),
+          squeeze_row(),         contiguous_row(), to_row(),        joining("concat", false),
           joining("stack", true)};
 }
 

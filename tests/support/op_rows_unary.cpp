@@ -20,49 +20,59 @@ Formula formula(std::string label, Function run, Scalar value, Scalar magnitude 
   return {std::move(label), std::move(run), std::move(value), std::move(magnitude)};
 }
 
-OpRow unary(const char* name, OpInput domain, Tensor (*op)(const Tensor&), double (*oracle)(double), int order,
-            double ulps) {
+OpRow unary(const char* name, OpInput domain, Tensor (*op)(const Tensor&), double (*oracle)(double),
+            int order, double ulps) {
   return elementwise(name, {std::move(domain)},
-                     {formula("", [op](In in) { return op(in[0]); }, [oracle](X x) { return oracle(x[0]); })}, order,
-                     ulps);
+                     {formula(
+                         "", [op](In in) { return op(in[0]); }, [oracle](X x) { return oracle(x[0]); })},
+                     order, ulps);
 }
 
 // a x + b is as exact as its terms are.
 Formula affine_formula(double scale, double shift) {
-  return formula(str("scale ", scale, " shift ", shift), [=](In in) { return affine(in[0], scale, shift); },
-                 [=](X x) { return scale * x[0] + shift; },
-                 [=](X x) { return std::fabs(scale * x[0]) + std::fabs(shift); });
+  return formula(
+      str("scale ", scale, " shift ", shift), [=](In in) { return affine(in[0], scale, shift); },
+      [=](X x) { return scale * x[0] + shift; },
+      [=](X x) { return std::fabs(scale * x[0]) + std::fabs(shift); });
 }
 
 Formula pow_formula(double p) {
-  return formula(str("p ", p), [p](In in) { return pow(in[0], p); }, [p](X x) { return std::pow(x[0], p); });
+  return formula(
+      str("p ", p), [p](In in) { return pow(in[0], p); }, [p](X x) { return std::pow(x[0], p); });
 }
 
 Formula clamp_formula(double low, double high) {
-  return formula(str(low, " to ", high), [=](In in) { return clamp(in[0], low, high); },
-                 [=](X x) { return x[0] < low ? low : x[0] > high ? high : x[0]; });
+  return formula(
+      str(low, " to ", high), [=](In in) { return clamp(in[0], low, high); },
+      [=](X x) { return x[0] < low    ? low
+                        : x[0] > high ? high
+                                      : x[0]; });
 }
 
 // The argument omega x is rounded before the sine is taken of it.
 Formula sine_formula(double omega) {
-  return formula(str("omega ", omega), [omega](In in) { return sine(in[0], omega); },
-                 [omega](X x) { return std::sin(omega * x[0]); }, [omega](X x) { return std::fabs(omega * x[0]); });
+  return formula(
+      str("omega ", omega), [omega](In in) { return sine(in[0], omega); },
+      [omega](X x) { return std::sin(omega * x[0]); }, [omega](X x) { return std::fabs(omega * x[0]); });
 }
 
 Formula gauss_formula(double scale) {
   const auto z2 = [scale](double x) { return scale * x * scale * x; };
-  return formula(str("scale ", scale), [scale](In in) { return gauss(in[0], scale); },
-                 [z2](X x) { return std::exp(-z2(x[0])); }, [z2](X x) {
-                   const double e = std::exp(-z2(x[0]));
-                   return e == 0 ? 0 : (1 + z2(x[0])) * e;
-                 });
+  return formula(
+      str("scale ", scale), [scale](In in) { return gauss(in[0], scale); },
+      [z2](X x) { return std::exp(-z2(x[0])); },
+      [z2](X x) {
+        const double e = std::exp(-z2(x[0]));
+        return e == 0 ? 0 : (1 + z2(x[0])) * e;
+      });
 }
 
 Formula finer_formula(double omega) {
   const auto argument = [omega](double x) { return omega * (std::fabs(x) + 1) * x; };
-  return formula(str("omega ", omega), [omega](In in) { return finer(in[0], omega); },
-                 [argument](X x) { return std::sin(argument(x[0])); },
-                 [argument](X x) { return std::fabs(argument(x[0])); });
+  return formula(
+      str("omega ", omega), [omega](In in) { return finer(in[0], omega); },
+      [argument](X x) { return std::sin(argument(x[0])); },
+      [argument](X x) { return std::fabs(argument(x[0])); });
 }
 
 double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
@@ -81,33 +91,53 @@ std::vector<OpRow> unary_rows() {
   // Highway's sine is made for arguments up to 39,000.
   constexpr double kTurns = 3e4;
   std::vector<OpRow> rows;
-  rows.push_back(unary("neg", kAnywhere, neg, [](double x) { return -x; }, 2, 0));
-  rows.push_back(elementwise("operator-", {kAnywhere, kAnywhere},
-                             {formula("of two", [](In in) { return in[0] - in[1]; }, [](X x) { return x[0] - x[1]; }),
-                              formula("of one", [](In in) { return -in[0] - in[1]; },
-                                      [](X x) { return -x[0] - x[1]; }),
-                              formula("with a number", [](In in) { return (in[0] - 0.75) - (0.5 - in[1]); },
-                                      [](X x) { return (x[0] - 0.75) - (0.5 - x[1]); },
-                                      [](X x) { return std::fabs(x[0]) + std::fabs(x[1]) + 1; })},
-                             2, 1));
-  rows.push_back(elementwise("affine", {kAnywhere}, {affine_formula(2.5, -0.75), affine_formula(0, 3),
-                                                     affine_formula(-1, 0)}, 2, 1));
-  rows.push_back(unary("abs", kNotZero, abs, [](double x) { return std::fabs(x); }, 2, 0));
+  rows.push_back(unary(
+      "neg", kAnywhere, neg, [](double x) { return -x; }, 2, 0));
+  rows.push_back(
+      elementwise("operator-", {kAnywhere, kAnywhere},
+                  {formula(
+                       "of two", [](In in) { return in[0] - in[1]; }, [](X x) { return x[0] - x[1]; }),
+                   formula(
+                       "of one", [](In in) { return -in[0] - in[1]; }, [](X x) { return -x[0] - x[1]; }),
+                   formula(
+                       "with a number", [](In in) { return (in[0] - 0.75) - (0.5 - in[1]); },
+                       [](X x) { return (x[0] - 0.75) - (0.5 - x[1]); },
+                       [](X x) { return std::fabs(x[0]) + std::fabs(x[1]) + 1; })},
+                  2, 1));
+  rows.push_back(elementwise("affine", {kAnywhere},
+                             {affine_formula(2.5, -0.75), affine_formula(0, 3), affine_formula(-1, 0)}, 2,
+                             1));
+  rows.push_back(unary(
+      "abs", kNotZero, abs, [](double x) { return std::fabs(x); }, 2, 0));
   rows.push_back(unary("sign", kNotZero, sign, sign_of, 2, 0));
-  rows.push_back(unary("exp", kAnywhere, exp, [](double x) { return std::exp(x); }, 3, 3));
-  rows.push_back(unary("log", kPositive, log, [](double x) { return std::log(x); }, 3, 4));
-  rows.push_back(unary("sqrt", kPositive, sqrt, [](double x) { return std::sqrt(x); }, 3, 1));
-  rows.push_back(unary("square", kAnywhere, square, [](double x) { return x * x; }, 3, 1));
-  rows.push_back(elementwise("pow", {kPositive, {.low = -2, .high = 2}},
-                             {formula("of two", [](In in) { return pow(in[0], in[1]); },
-                                      [](X x) { return std::pow(x[0], x[1]); })}, 3, 1));
-  rows.push_back(elementwise("pow_number", {kPositive}, {pow_formula(2), pow_formula(3), pow_formula(-1),
-                                                         pow_formula(0.5), pow_formula(1), pow_formula(0)}, 3, 1));
+  rows.push_back(unary(
+      "exp", kAnywhere, exp, [](double x) { return std::exp(x); }, 3, 3));
+  rows.push_back(unary(
+      "log", kPositive, log, [](double x) { return std::log(x); }, 3, 4));
+  rows.push_back(unary(
+      "sqrt", kPositive, sqrt, [](double x) { return std::sqrt(x); }, 3, 1));
+  rows.push_back(unary(
+      "square", kAnywhere, square, [](double x) { return x * x; }, 3, 1));
+  rows.push_back(elementwise(
+      "pow", {kPositive, {.low = -2, .high = 2}},
+      {formula(
+          "of two", [](In in) { return pow(in[0], in[1]); }, [](X x) { return std::pow(x[0], x[1]); })},
+      3, 1));
+  rows.push_back(elementwise(
+      "pow_number", {kPositive},
+      {pow_formula(2), pow_formula(3), pow_formula(-1), pow_formula(0.5), pow_formula(1), pow_formula(0)}, 3,
+      1));
   rows.push_back(elementwise("clamp", {{.avoid = {-0.5, 1}}},
-                             {clamp_formula(-0.5, 1), clamp_formula(-0.5, INFINITY), clamp_formula(1, 1)}, 2, 0));
-  rows.push_back(within(unary("sin", kAnywhere, sin, [](double x) { return std::sin(x); }, 3, 4), kTurns));
-  rows.push_back(within(unary("cos", kAnywhere, cos, [](double x) { return std::cos(x); }, 3, 4), kTurns));
-  rows.push_back(unary("tanh", kAnywhere, tanh, [](double x) { return std::tanh(x); }, 3, 5));
+                             {clamp_formula(-0.5, 1), clamp_formula(-0.5, INFINITY), clamp_formula(1, 1)}, 2,
+                             0));
+  rows.push_back(within(unary(
+                            "sin", kAnywhere, sin, [](double x) { return std::sin(x); }, 3, 4),
+                        kTurns));
+  rows.push_back(within(unary(
+                            "cos", kAnywhere, cos, [](double x) { return std::cos(x); }, 3, 4),
+                        kTurns));
+  rows.push_back(unary(
+      "tanh", kAnywhere, tanh, [](double x) { return std::tanh(x); }, 3, 5));
   rows.push_back(unary("sigmoid", kAnywhere, sigmoid, sigmoid_of, 3, 4));
   rows.push_back(unary("softplus", kAnywhere, softplus, softplus_of, 3, 6));
   rows.push_back(unary("relu", kNotZero, relu, relu_of, 2, 0));

@@ -1,6 +1,7 @@
 #include "tests/support/op_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <numeric>
@@ -17,7 +18,8 @@ std::uint64_t hash_of(const std::string& text) {  // FNV-1a
 }
 
 bool too_close(double x, const OpInput& in) {
-  return std::any_of(in.avoid.begin(), in.avoid.end(), [&](double a) { return std::fabs(x - a) < in.margin; });
+  return std::any_of(in.avoid.begin(), in.avoid.end(),
+                     [&](double a) { return std::fabs(x - a) < in.margin; });
 }
 
 Values draw(const OpInput& in, const Shape& shape, Rng& rng) {
@@ -49,10 +51,11 @@ Oracle elementwise_oracle(const Formula& formula) {
     for (const Values& v : in) shape = broadcast(shape, v.shape, "the oracle");
     Expected out;
     out.values = build(shape, [&](const Shape& index) {
-      std::vector<double> x;
-      for (const Values& v : in) x.push_back(v.at(index));
-      if (formula.magnitude) out.magnitude.push_back(formula.magnitude(x));
-      return formula.value(x);
+      std::array<double, 3> x{};
+      for (std::size_t i = 0; i < in.size(); ++i) x[i] = in[i].at(index);
+      const std::span<const double> given(x.data(), in.size());
+      if (formula.magnitude) out.magnitude.push_back(formula.magnitude(given));
+      return formula.value(given);
     });
     return out;
   };
@@ -61,10 +64,11 @@ Oracle elementwise_oracle(const Formula& formula) {
 std::vector<std::vector<Shape>> elementwise_shapes(std::size_t inputs) {
   if (inputs == 1) return {{{}}, {{1}}, {{0}}, {{7}}, {{5, 4}}, {{2, 3, 4}}, {{3, 0, 2}}};
   if (inputs == 2)
-    return {{{}, {}},     {{7}, {7}},           {{5, 4}, {5, 4}}, {{3, 4}, {4}}, {{3, 1}, {1, 4}},
-            {{2, 1, 3}, {4, 1}}, {{}, {3}},     {{0}, {1}},       {{2, 0}, {2, 1}}, {{2, 3, 2}, {2, 3, 2}}};
-  return {{{}, {}, {}}, {{7}, {7}, {7}}, {{3, 4}, {4}, {3, 1}}, {{2, 1, 1}, {1, 3, 1}, {2}}, {{1}, {3, 2}, {}},
-          {{0}, {1}, {}}};
+    return {
+        {{}, {}},  {{7}, {7}}, {{5, 4}, {5, 4}}, {{3, 4}, {4}},         {{3, 1}, {1, 4}}, {{2, 1, 3}, {4, 1}},
+        {{}, {3}}, {{0}, {1}}, {{2, 0}, {2, 1}}, {{2, 3, 2}, {2, 3, 2}}};
+  return {{{}, {}, {}},      {{7}, {7}, {7}}, {{3, 4}, {4}, {3, 1}}, {{2, 1, 1}, {1, 3, 1}, {2}},
+          {{1}, {3, 2}, {}}, {{0}, {1}, {}}};
 }
 
 }  // namespace
@@ -95,7 +99,9 @@ std::vector<Values> inputs_for(const OpRow& row, const OpCase& op_case) {
   return inputs;
 }
 
-DType dtype_of_input(const OpRow& row, std::size_t i, DType dtype) { return row.inputs[i].dtype.value_or(dtype); }
+DType dtype_of_input(const OpRow& row, std::size_t i, DType dtype) {
+  return row.inputs[i].dtype.value_or(dtype);
+}
 
 Expected expected_of(const OpCase& op_case, const std::vector<Tensor>& tensors) {
   std::vector<Values> values;

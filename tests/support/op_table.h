@@ -1,5 +1,6 @@
-// One row for each public op of veldt/ops: how to call it, on what, and what it must give. The suites of tests/ops run
-// over it (forward, gradients, special numbers, instruction sets); a new op needs a row and nothing else.
+// One row for each public op of veldt/ops: how to call it, on what, and what it must give. The suites of
+// tests/ops run over it (forward, gradients, special numbers, instruction sets); a new op needs a row and
+// nothing else.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,9 @@ struct OpInput {
   double low = -2, high = 2;
   std::vector<double> avoid = {};  // kinks: a gradient check must not step over them
   double margin = 0.05;            // how far to stay away
-  bool distinct = false;           // no two elements, of all such inputs, closer than a gradient check's steps
-  // i64 for positions (whole numbers from low to high - 1), boolean for conditions; else the dtype under test.
+  bool distinct = false;  // no two elements, of all such inputs, closer than a gradient check's steps
+  // i64 for positions (whole numbers from low to high - 1), boolean for conditions; else the dtype under
+  // test.
   std::optional<DType> dtype = {};
 };
 
@@ -51,11 +53,11 @@ struct OpRow {
   std::string name;  // as in the header: "sine", "operator+"
   std::vector<OpInput> inputs;
   std::vector<OpCase> cases;
-  int order = 2;   // derivatives to check; 0: it has none
-  double ulps = 1; // how far the forward result may be off
-  std::optional<DType> result = {};     // its dtype, if it is not that of the first real input
-  std::vector<Formula> formulas = {};   // elementwise ops alone
-  double special_limit = 1e300;         // special numbers beyond it are not tried, infinities are
+  int order = 2;                       // derivatives to check; 0: it has none
+  double ulps = 1;                     // how far the forward result may be off
+  std::optional<DType> result = {};    // its dtype, if it is not that of the first real input
+  std::vector<Formula> formulas = {};  // elementwise ops alone
+  double special_limit = 1e300;        // special numbers beyond it are not tried, infinities are
 };
 
 const std::vector<OpRow>& op_table();

@@ -3,8 +3,7 @@
 namespace veldt::test {
 namespace {
 
-template <class Fn>
-void with_type(DType t, Fn fn) {
+template <class Fn> void with_type(DType t, Fn fn) {
   switch (t) {
     case DType::f32: return fn(float());
     case DType::f64: return fn(double());
@@ -48,7 +47,8 @@ double Values::at(const Shape& index) const {
 
 Values build(const Shape& shape, const std::function<double(const Shape& index)>& value) {
   Values out{shape, std::vector<double>(static_cast<std::size_t>(numel(shape)))};
-  for (std::int64_t i = 0; i < out.size(); ++i) out.v[static_cast<std::size_t>(i)] = value(index_of(shape, i));
+  for (std::int64_t i = 0; i < out.size(); ++i)
+    out.v[static_cast<std::size_t>(i)] = value(index_of(shape, i));
   return out;
 }
 
@@ -56,7 +56,8 @@ Values read(const Tensor& t) {
   Values out;
   with_type(t.dtype(), [&](auto type) {
     const auto* data = t.data<decltype(type)>();
-    out = build(t.shape(), [&](const Shape& index) { return static_cast<double>(data[offset_of(t, index)]); });
+    out =
+        build(t.shape(), [&](const Shape& index) { return static_cast<double>(data[offset_of(t, index)]); });
   });
   return out;
 }

@@ -1,5 +1,5 @@
-// Numbers outside of Veldt: what oracles take and give, and how they get into tensors and out again. Nothing here
-// calls a kernel, so that a fault of copy() cannot hide one of an op.
+// Numbers outside of Veldt: what oracles take and give, and how they get into tensors and out again. Nothing
+// here calls a kernel, so that a fault of copy() cannot hide one of an op.
 #pragma once
 
 #include <cstdint>

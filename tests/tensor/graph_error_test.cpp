@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -14,20 +15,11 @@
 namespace veldt {
 namespace {
 
+using test::error_of;
 using testing::HasSubstr;
 
 Tensor leaf(const Shape& shape, std::initializer_list<double> values) {
   return Tensor::of(shape, values, DType::f64).set_requires_grad();
-}
-
-template <class E = Error, class Act>
-std::string error_of(Act act) {
-  try {
-    act();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(Backward, NeedsOneElement) {
@@ -37,7 +29,8 @@ TEST(Backward, NeedsOneElement) {
 }
 
 TEST(Backward, NeedsAGraph) {
-  EXPECT_THAT(error_of([] { Tensor::of({}, {1}).backward(); }), HasSubstr("does not depend on any parameter"));
+  EXPECT_THAT(error_of([] { Tensor::of({}, {1}).backward(); }),
+              HasSubstr("does not depend on any parameter"));
   const Tensor x = leaf({}, {1});
   NoGrad off;
   EXPECT_THAT(error_of([&] { (x * 2.0).backward(); }), HasSubstr("NoGrad"));
@@ -136,9 +129,8 @@ Tensor own_op(const Tensor& x, BackwardFn backward) {
 
 TEST(Record, NamesTheOpWhoseGradientHasTheWrongShape) {
   const Tensor x = leaf({2}, {1, 2});
-  const std::string text = error_of([&] {
-    sum(own_op(x, [](const Tensor&) -> Grads { return {zeros({3}, DType::f64)}; })).backward();
-  });
+  const std::string text = error_of(
+      [&] { sum(own_op(x, [](const Tensor&) -> Grads { return {zeros({3}, DType::f64)}; })).backward(); });
   EXPECT_THAT(text, HasSubstr("halve"));
   EXPECT_THAT(text, HasSubstr("[3]"));
   EXPECT_THAT(text, HasSubstr("[2]"));

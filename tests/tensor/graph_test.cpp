@@ -84,7 +84,8 @@ TEST(Backward, OfALeafIsOne) {
 
 TEST(Backward, ReachesTheLeafBehindViewsOfIt) {
   const Tensor x = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
-  const Tensor turned = transpose(x), row = select(turned, 0, 1), part = slice(reshape(turned, {6}), 0, 0, 6, 2);
+  const Tensor turned = transpose(x), row = select(turned, 0, 1),
+               part = slice(reshape(turned, {6}), 0, 0, 6, 2);
   (sum(row * 10.0) + sum(part)).backward();
   EXPECT_THAT(grad_of(x), ElementsAre(1, 11, 1, 0, 10, 0));
 }
@@ -166,9 +167,7 @@ TEST(NoGrad, RecordsNothingWhileItLives) {
     NoGrad off;
     EXPECT_FALSE(grad_enabled());
     EXPECT_FALSE((x * 2.0).requires_grad());
-    {
-      NoGrad again;
-    }
+    { NoGrad again; }
     EXPECT_FALSE(grad_enabled());
   }
   EXPECT_TRUE(grad_enabled());
@@ -237,8 +236,9 @@ TEST(Record, MakesAnOpOfOnesOwn) {
 
 TEST(Record, AcceptsAnOptionalInputThatIsNotGiven) {
   const Tensor x = leaf({1}, {2});
-  const Tensor y = record("f", (x * 2.0).detach(), {x, Tensor()},
-                          [](const Tensor& g) -> Grads { return {g * 2.0, Tensor()}; });
+  const Tensor y = record("f", (x * 2.0).detach(), {x, Tensor()}, [](const Tensor& g) -> Grads {
+    return {g * 2.0, Tensor()};
+  });
   y.backward();
   EXPECT_THAT(grad_of(x), ElementsAre(2));
 }

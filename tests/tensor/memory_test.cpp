@@ -1,4 +1,5 @@
-// Graphs as long as they get, and memory that comes back: no overflow, no leak, no system call in a steady step.
+// Graphs as long as they get, and memory that comes back: no overflow, no leak, no system call in a steady
+// step.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +31,8 @@ TEST(Graph, IsFreedWithoutRecursionThroughWhatBackwardFunctionsHold) {
     for (int i = 0; i < 100'000; ++i) {
       // The chain runs through the function alone; the recorded input is a fresh leaf.
       const Tensor fresh = Tensor::of({}, {1}).set_requires_grad();
-      y = record("hold", Tensor::of({}, {1}), {fresh}, [y](const Tensor& g) -> Grads { return {g}; }, false);
+      y = record(
+          "hold", Tensor::of({}, {1}), {fresh}, [y](const Tensor& g) -> Grads { return {g}; }, false);
     }
   }
   EXPECT_EQ(pool({}).stats().blocks_in_use, before.blocks_in_use);
@@ -81,15 +83,15 @@ TEST_P(Steps, LeaveMemoryAsItWasAfterTheSecond) {
   const PoolStats after = pool({}).stats();
   EXPECT_EQ(after.bytes_in_use, settled.bytes_in_use);
   EXPECT_EQ(after.blocks_in_use, settled.blocks_in_use);
-  EXPECT_EQ(after.system_allocations, settled.system_allocations) << "a steady step asked the system for memory";
+  EXPECT_EQ(after.system_allocations, settled.system_allocations)
+      << "a steady step asked the system for memory";
   EXPECT_EQ(after.peak_bytes, settled.peak_bytes);
   EXPECT_LT(loss, first);
   EXPECT_TRUE(std::isfinite(loss));
 }
 
-INSTANTIATE_TEST_SUITE_P(Training, Steps, testing::Bool(), [](const auto& p) {
-  return p.param ? "WithAPenaltyOnTheGradient" : "Plain";
-});
+INSTANTIATE_TEST_SUITE_P(Training, Steps, testing::Bool(),
+                         [](const auto& p) { return p.param ? "WithAPenaltyOnTheGradient" : "Plain"; });
 
 }  // namespace
 }  // namespace veldt

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
@@ -15,19 +16,9 @@
 namespace veldt {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// The text of the Error that `act` throws; "" if it throws none.
-template <class E = Error, class Act>
-std::string error_of(Act act) {
-  try {
-    act();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Tensor, HoldsValuesInRowMajorOrder) {
   const Tensor t = Tensor::of({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -69,7 +60,9 @@ TEST(Tensor, RefusesNegativeSizes) {
 }
 
 TEST(Tensor, RefusesSizesBeyondMemory) {
-  EXPECT_THAT(error_of([] { return empty({std::int64_t{1} << 40, std::int64_t{1} << 40}); }),
+  EXPECT_THAT(error_of([] {
+                return empty({std::int64_t{1} << 40, std::int64_t{1} << 40});
+              }),
               HasSubstr("beyond 2^62"));
   // Few enough elements to count, too many bytes: 2^61 of 8 are 2^64, which is 0 in 64 bits.
   for (int bits : {46, 60, 61, 62})
