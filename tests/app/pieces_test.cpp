@@ -1,0 +1,271 @@
+// The command's parts that can be tested without a process: suggestions, flags, progress, errors.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/io/faults.h"
+#include "veldt/app/context.h"
+#include "veldt/app/exit.h"
+#include "veldt/app/options.h"
+#include "veldt/app/progress_line.h"
+#include "veldt/app/signals.h"
+#include "veldt/app/suggest.h"
+
+namespace veldt::app {
+namespace {
+
+TEST(Suggest, CountsEdits) {
+  EXPECT_EQ(edit_distance("steps", "steps"), 0);
+  EXPECT_EQ(edit_distance("stpes", "steps"), 1);  // neighbours swapped
+  EXPECT_EQ(edit_distance("step", "steps"), 1);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
+TEST(Suggest, NamesTheNearestOrTheOneBegun) {
+  const std::vector<std::string> known = {"--steps", "--seed", "--checkpoint", "-o"};
+  EXPECT_EQ(nearest_of("--stpes", known), "--steps");
+  EXPECT_EQ(nearest_of("--check", known), "--checkpoint");
+  EXPECT_EQ(nearest_of("--colour", known), "");
+  EXPECT_EQ(nearest_of("", known), "");
+  EXPECT_EQ(nearest_of("--", known), "");
+  EXPECT_EQ(nearest_of(std::string(100'000, 'a'), known), "");
+}
+
+// Reads one flag as a verb would.
+template <class T, class Add> T read(const std::string& text, Add add) {
+  CLI::App app;
+  T value{};
+  add(app, value);
+  app.parse(std::vector<std::string>{text, "--x"});
+  return value;
+}
+
+double number(const std::string& text) {
+  return read<double>(text, [](CLI::App& app, double& v) { add_number(app, "--x", v, {.above = 0}, ""); });
+}
+std::int64_t count(const std::string& text) {
+  return read<std::int64_t>(
+      text, [](CLI::App& app, std::int64_t& v) { add_count(app, "--x", v, {.least = 1}, ""); });
+}
+double duration(const std::string& text) {
+  return read<double>(text, [](CLI::App& app, double& v) { add_duration(app, "--x", v, ""); });
+}
+
+TEST(Options, ReadNumbersAndTimes) {
+  EXPECT_EQ(number("1e-3"), 1e-3);
+  EXPECT_EQ(count("10k"), 10'000);
+  EXPECT_EQ(count("2M"), 2'000'000);
+  EXPECT_EQ(count("1_000"), 1'000);
+  EXPECT_EQ(duration("90"), 90);
+  EXPECT_EQ(duration("500ms"), 0.5);
+  EXPECT_EQ(duration("1.5h"), 5400);
+}
+
+TEST(Options, RefuseWhatIsOutOfRangeOrNoNumber) {
+  for (const char* text : {"0", "-1", "nan", "inf", "1e400", "1,5", "", "0x10", "1 "})
+    EXPECT_THROW(number(text), UsageError) << text;
+  for (const char* text : {"0", "-5", "1.5", "99999999999999999999", "10K", "", "k"})
+    EXPECT_THROW(count(text), UsageError) << text;
+  for (const char* text : {"0", "-1s", "5 m", "5d", ""}) EXPECT_THROW(duration(text), UsageError) << text;
+}
+
+TEST(Options, TheLastOneCounts) {
+  CLI::App app;
+  std::optional<double> value;
+  add_number(app, "--x", value, {}, "");
+  app.parse(std::vector<std::string>{"2", "--x", "1", "--x"});
+  EXPECT_EQ(value, 2);
+}
+
+TEST(Exit, EachErrorHasItsCode) {
+  const auto code_of = [](const auto& error) {
+    try {
+      throw error;
+    } catch (...) {
+      return current_failure().code;
+    }
+  };
+  EXPECT_EQ(code_of(UsageError("", "", "")), 2);
+  EXPECT_EQ(code_of(ConfigError("", "", "")), 2);
+  EXPECT_EQ(code_of(ShapeError("", "", "")), 2);
+  EXPECT_EQ(code_of(IoError(IoError::Kind::missing, "", "", "")), 3);
+  EXPECT_EQ(code_of(IoError(IoError::Kind::malformed, "", "", "")), 4);
+  EXPECT_EQ(code_of(DeviceError("", "", "")), 5);
+  EXPECT_EQ(code_of(OutOfMemory("", "", "")), 5);
+  EXPECT_EQ(code_of(std::bad_alloc()), 5);
+  EXPECT_EQ(code_of(IoError(IoError::Kind::unwritable, "", "", "")), 6);
+  EXPECT_EQ(code_of(DivergedError("", "", "")), 7);
+  EXPECT_EQ(code_of(ThresholdError("", "", "")), 8);
+  EXPECT_EQ(code_of(IoError(IoError::Kind::corrupt, "", "", "")), 9);
+  EXPECT_EQ(code_of(std::logic_error("")), 1);
+}
+
+TEST(Exit, ControlCharactersStayOnTheirLine) {
+  EXPECT_EQ(in_three_lines({4, "a\nb\x1b[2J", "c", "d"}, false),
+            "veldt: error: a\\x0ab\\x1b[2J\n  why: c\n  fix: d\n");
+}
+
+TEST(Context, QuotesForAShell) {
+  EXPECT_EQ(quoted_for_shell({"veldt", "fit", "my cub.png", "it's", "", "-o=a_b.c"}),
+            "veldt fit 'my cub.png' 'it'\\''s' '' -o=a_b.c");
+}
+
+TEST(Signals, TheFirstOneIsRemembered) {
+  StopOnSignal stop;
+  EXPECT_FALSE(stop.requested());
+  EXPECT_EQ(stop.exit_code(), 0);
+  ::raise(SIGTERM);
+  EXPECT_TRUE(stop.requested());
+  EXPECT_EQ(stop.exit_code(), 143);
+}
+
+TEST(Signals, TheSecondOneEndsTheProcess) {
+  EXPECT_EQ(test::in_child([] {
+              const StopOnSignal stop;
+              ::raise(SIGTERM);
+              ::raise(SIGINT);
+              return 1;
+            }),
+            130);
+}
+
+TEST(Signals, WithoutAWatcherTheyEndTheProcessAsUsual) {
+  EXPECT_EQ(test::in_child([] {
+              { const StopOnSignal stop; }
+              ::raise(SIGINT);
+              return 1;
+            }),
+            -SIGINT);
+}
+
+// A progress line whose clock and terminal are the test's.
+struct Screen {
+  std::string text;
+  double now = 0;
+  bool live = false;
+  int width = 80;
+
+  ProgressLine::Options options(double show_after = 0, bool quiet = false) {
+    return {
+        .quiet = quiet,
+        .show_after = show_after,
+        .sink = [this](std::string_view t) { text += t; },
+        .terminal = [this] { return Terminal{.live = live, .color = false, .utf8 = false, .width = width}; },
+        .clock = [this] { return now; }};
+  }
+};
+
+train::Progress progress_at(std::int64_t step) {
+  train::Progress p;
+  p.step = step;
+  p.total_steps = 100;
+  p.loss = 0.00123456;
+  p.psnr = 31.236;
+  p.steps_per_second = 812.4;
+  p.seconds_left = 4;
+  return p;
+}
+
+TEST(ProgressLine, DescribesARun) {
+  EXPECT_EQ(describe(progress_at(25)), "step 25/100  loss 0.00123  31.24 dB  812 it/s  ETA 0:04");
+  train::Progress unknown = progress_at(25);
+  unknown.total_steps = 0;
+  unknown.seconds_left = -1;
+  EXPECT_EQ(describe(unknown), "step 25  loss 0.00123  31.24 dB  812 it/s");
+}
+
+TEST(ProgressLine, TellsTimesAsClocksDo) {
+  EXPECT_EQ(clock_time(0), "0:00");
+  EXPECT_EQ(clock_time(61.2), "1:02");
+  EXPECT_EQ(clock_time(3725), "1:02:05");
+  EXPECT_EQ(clock_time(-1), "?");
+  EXPECT_EQ(clock_time(1e30), "?");
+}
+
+TEST(ProgressLine, IsAPlainLineNowAndThenWithTheFirstAndTheLast) {
+  Screen screen;
+  ProgressLine line(screen.options());
+  for (int step = 0; step <= 100; step += 10) {
+    screen.now = step * 0.07;
+    line.update(progress_at(step));
+  }
+  line.finish();
+  EXPECT_EQ(std::count(screen.text.begin(), screen.text.end(), '\n'), 3) << screen.text;
+  EXPECT_EQ(screen.text.find('\r'), std::string::npos);
+  EXPECT_TRUE(screen.text.starts_with("  0%  step 0/100"));
+  EXPECT_NE(screen.text.find("\n100%  step 100/100"), std::string::npos);
+}
+
+TEST(ProgressLine, RedrawsOneLineOnATerminal) {
+  Screen screen;
+  screen.live = true;
+  {
+    ProgressLine line(screen.options());
+    line.update(progress_at(50));
+    screen.now = 0.01;
+    line.update(progress_at(51));  // too soon to be drawn
+    screen.now = 0.2;
+    line.update(progress_at(52));
+  }
+  EXPECT_EQ(screen.text.find("step 51"), std::string::npos);
+  EXPECT_TRUE(screen.text.starts_with("\r"));
+  EXPECT_EQ(std::count(screen.text.begin(), screen.text.end(), '\n'), 1);
+  EXPECT_TRUE(screen.text.ends_with("\n"));
+}
+
+TEST(ProgressLine, NeverWrapsANarrowTerminal) {
+  for (const int width : {1, 20, 60, 80, 200}) {
+    Screen screen;
+    screen.live = true;
+    screen.width = width;
+    ProgressLine line(screen.options());
+    line.update(progress_at(50));
+    const std::size_t shown = screen.text.size() - std::string("\r\x1b[K").size();
+    EXPECT_LT(static_cast<int>(shown), std::max(width, 11));
+    line.finish();
+  }
+}
+
+TEST(ProgressLine, AShortJobShowsNothing) {
+  Screen screen;
+  ProgressLine line(screen.options(2));
+  line.update_rows(10, 20);
+  screen.now = 1.9;
+  line.update_rows(20, 20);
+  line.finish();
+  EXPECT_EQ(screen.text, "");
+}
+
+TEST(ProgressLine, WorksOutTheTimeThatRowsStillTake) {
+  Screen screen;
+  ProgressLine line(screen.options(2));
+  screen.now = 3;
+  line.update_rows(10, 40);
+  EXPECT_EQ(screen.text, " 25%  row 10/40  ETA 0:09\n");
+}
+
+TEST(ProgressLine, KeepsWarningsAboveTheLiveLineAndWhenQuiet) {
+  Screen screen;
+  screen.live = true;
+  ProgressLine line(screen.options());
+  line.update(progress_at(50));
+  line.warn("the disk is full");
+  EXPECT_NE(screen.text.find("\r\x1b[Kveldt: warning: the disk is full\n\r"), std::string::npos);
+  Screen silent;
+  ProgressLine quiet(silent.options(0, true));
+  quiet.update(progress_at(50));
+  quiet.note("not said");
+  quiet.warn("said");
+  quiet.finish();
+  EXPECT_EQ(silent.text, "veldt: warning: said\n");
+}
+
+}  // namespace
+}  // namespace veldt::app

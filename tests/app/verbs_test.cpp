@@ -1,0 +1,273 @@
+// compare, csv and info on good files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/app/command.h"
+#include "tests/io/make_png.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/field/image_field.h"
+#include "veldt/io/image.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/ops/create.h"
+#include "veldt/train/checkpoint.h"
+
+namespace veldt::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kCub = VELDT_SOURCE "/assets/cub.png";
+const std::string kGreyCub = VELDT_SOURCE "/assets/cub_grey.png";
+
+json json_of(std::vector<std::string> words) {
+  words.emplace_back("--json");
+  const Ran ran = run_veldt(words);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return json::parse(ran.out, nullptr, false);
+}
+
+field::ImageField small_field(std::int64_t channels = 1) {
+  field::FieldOptions options;
+  options.widths = {8, 8};
+  options.channels = channels;
+  options.width = 24;
+  options.height = 16;
+  return {options, 3};
+}
+
+// ---- compare ----
+
+TEST(Compare, SaysHowPicturesDiffer) {
+  const json score = json_of({"compare", kCub, kGreyCub});
+  for (const char* key : {"psnr", "ssim", "mae", "max_abs", "wrong_pixels"})
+    EXPECT_TRUE(score.contains(key)) << key;
+  EXPECT_EQ(score.at("identical"), false);
+  const Ran text = run_veldt({"compare", kCub, kGreyCub});
+  for (const char* word : {"PSNR", "SSIM", "MAE", "largest error", "wrong pixels"})
+    EXPECT_NE(text.out.find(word), std::string::npos) << text.out;
+}
+
+TEST(Compare, IdenticalPicturesPassEveryThreshold) {
+  const json score = json_of({"compare", kCub, kCub, "--min-psnr", "100000"});
+  EXPECT_EQ(score.at("psnr"), 999);
+  EXPECT_EQ(score.at("identical"), true);
+  EXPECT_EQ(score.at("wrong_pixels"), 0);
+  EXPECT_NE(run_veldt({"compare", kCub, kCub}).out.find("inf (identical)"), std::string::npos);
+}
+
+TEST(Compare, AMissedThresholdExitsWithEightAfterTheResult) {
+  const Ran ran = run_veldt({"compare", kCub, kGreyCub, "--min-psnr", "60", "--json"});
+  EXPECT_EQ(ran.exit_code, 8);
+  EXPECT_TRUE(has_three_lines(ran.err));
+  EXPECT_NE(ran.err.find("below 60 dB"), std::string::npos);
+  EXPECT_TRUE(json::parse(ran.out).contains("psnr"));
+}
+
+TEST(Compare, DrawsTheDifferenceUpToWhite) {
+  const TempDir dir;
+  const std::string a = dir / "a.png", b = dir / "b.png", d = dir / "d.png";
+  io::write_image(a, Tensor::of({1, 3, 1}, {0, 0.2, 0.4}));
+  io::write_image(b, Tensor::of({1, 3, 1}, {0, 0.4, 0.8}));
+  EXPECT_EQ(run_veldt({"compare", a, b, "--diff", d}).exit_code, 0);
+  EXPECT_EQ(io::read_image(d).values<float>(), (std::vector<float>{0, 128 / 255.0f, 1}));
+}
+
+TEST(Compare, GreyIsComparedWithColours) {
+  const TempDir dir;
+  const std::string grey = dir / "grey.png", rgb = dir / "rgb.png";
+  put_bytes(grey, make_png({.width = 2}, {0, 255}));
+  put_bytes(rgb, make_png({.width = 2, .type = PNG_COLOR_TYPE_RGB}, {0, 0, 0, 255, 255, 0}));
+  const json score = json_of({"compare", grey, rgb});
+  EXPECT_EQ(score.at("wrong_pixels"), 1);
+  EXPECT_EQ(score.at("max_abs"), 255);
+}
+
+TEST(Compare, AlphaIsLaidOverWhiteWithANote) {
+  const TempDir dir;
+  const std::string alpha = dir / "alpha.png", white = dir / "white.png";
+  put_bytes(alpha, make_png({.width = 2, .type = PNG_COLOR_TYPE_GRAY_ALPHA}, {0, 0, 255, 255}));
+  put_bytes(white, make_png({.width = 2}, {255, 255}));
+  const Ran ran = run_veldt({"compare", alpha, white, "--json"});
+  EXPECT_EQ(json::parse(ran.out).at("identical"), true);
+  EXPECT_NE(ran.err.find("laid over white"), std::string::npos);
+}
+
+TEST(Compare, AModelIsDrawnAtThePicturesSize) {
+  const TempDir dir;
+  const field::ImageField field = small_field();
+  field.save(dir / "m.safetensors");
+  io::write_image(dir / "drawn.png", field.render(48, 32), {.bits = 16});
+  const json score = json_of({"compare", dir / "drawn.png", dir / "m.safetensors"});
+  EXPECT_GT(score.at("psnr").get<double>(), 90);  // what rounding to 16 bits leaves
+  EXPECT_EQ(json_of({"compare", dir / "m.safetensors", dir / "m.safetensors"}).at("identical"), true);
+}
+
+TEST(Compare, PixelTablesArePicturesToo) {
+  const TempDir dir;
+  ASSERT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir / "t.csv"}).exit_code, 0);
+  EXPECT_EQ(json_of({"compare", dir / "t.csv", kCub}).at("identical"), true);
+}
+
+// ---- csv ----
+
+void expect_round_trip(const std::string& picture, const std::vector<std::string>& flags = {}) {
+  const TempDir dir;
+  std::vector<std::string> encode = {"csv", "encode", picture, "-o", dir / "t.csv"};
+  encode.insert(encode.end(), flags.begin(), flags.end());
+  ASSERT_EQ(run_veldt(encode).exit_code, 0);
+  ASSERT_EQ(run_veldt({"csv", "decode", dir / "t.csv", "-o", dir / "p.png"}).exit_code, 0);
+  EXPECT_EQ(json_of({"compare", picture, dir / "p.png"}).at("identical"), true);
+}
+
+TEST(Csv, OneBitPicturesComeBackAsTheyWere) {
+  expect_round_trip(kCub);
+  const TempDir dir;
+  run_veldt({"csv", "encode", kCub, "-o", dir / "t.csv"});
+  run_veldt({"csv", "decode", dir / "t.csv", "-o", dir / "p.png"});
+  EXPECT_EQ(io::image_info(dir / "p.png").bit_depth, 1);
+  run_veldt({"csv", "encode", dir / "p.png", "-o", dir / "again.csv"});
+  EXPECT_EQ(bytes_of(dir / "t.csv"), bytes_of(dir / "again.csv"));
+}
+
+TEST(Csv, GreyAndColourPicturesComeBackAsTheyWere) {
+  expect_round_trip(kGreyCub);
+  expect_round_trip(kGreyCub, {"--rgb"});
+  const TempDir dir;
+  std::vector<int> samples;
+  for (int i = 0; i < 5 * 7 * 3; ++i) samples.push_back(i * 53 % 256);
+  put_bytes(dir / "c.png", make_png({.width = 7, .height = 5, .type = PNG_COLOR_TYPE_RGB}, samples));
+  expect_round_trip(dir / "c.png");
+}
+
+TEST(Csv, BlackIsInkAndInkIsOne) {
+  const TempDir dir;
+  put_bytes(dir / "p.png", make_png({.width = 2, .depth = 1}, {0, 1}));
+  run_veldt({"csv", "encode", dir / "p.png", "-o", dir / "t.csv"});
+  EXPECT_EQ(bytes_of(dir / "t.csv"), "x,y,pixel_value\n0,0,1\n1,0,0\n");
+}
+
+TEST(Csv, TheThresholdDecidesWhatInkIs) {
+  const TempDir dir;
+  put_bytes(dir / "p.png", make_png({.width = 3}, {50, 100, 200}));
+  run_veldt({"csv", "encode", dir / "p.png", "-o", dir / "t.csv", "--threshold", "0.3"});
+  EXPECT_EQ(bytes_of(dir / "t.csv"), "x,y,pixel_value\n0,0,1\n1,0,0\n2,0,0\n");
+}
+
+TEST(Csv, WritesToStdout) {
+  const TempDir dir;
+  put_bytes(dir / "p.png", make_png({.width = 1, .depth = 1}, {0}));
+  const Ran ran = run_veldt({"csv", "encode", dir / "p.png", "-o", "/dev/stdout"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "x,y,pixel_value\n0,0,1\n");
+}
+
+// ---- info ----
+
+TEST(Info, DescribesAPicture) {
+  const json info = json_of({"info", kCub, "--verify"});
+  EXPECT_EQ(info.at("kind"), "picture");
+  EXPECT_EQ(info.at("width"), 200);
+  EXPECT_EQ(info.at("bits"), 1);
+  EXPECT_EQ(info.at("verified"), true);
+}
+
+TEST(Info, DescribesAModel) {
+  const TempDir dir;
+  field::ImageField field = small_field(3);
+  field.set_training(R"({"psnr":41.5,"steps":12})");
+  field.save(dir / "m");  // known by its bytes, not by its name
+  const json info = json_of({"info", dir / "m", "--verify"});
+  EXPECT_EQ(info.at("kind"), "image_field");
+  EXPECT_EQ(info.at("layers"), "2-8-8-3");
+  EXPECT_EQ(info.at("parameters"), 2 * 8 + 8 + 8 * 8 + 8 + 8 * 3 + 3);
+  EXPECT_EQ(info.at("fitted_to").at("width"), 24);
+  EXPECT_EQ(info.at("training").at("psnr"), 41.5);
+  EXPECT_EQ(info.at("hashes"), "match");
+  const std::string text = run_veldt({"info", dir / "m"}).out;
+  EXPECT_NE(text.find("2-8-8-3"), std::string::npos) << text;
+}
+
+TEST(Info, ListsTheTensorsOfAnyFile) {
+  const TempDir dir;
+  io::write_safetensors(dir / "t.safetensors", {{"a.weight", ones({2, 3})}, {"b", zeros({4}, DType::i64)}},
+                        {{"author", "someone"}});
+  const json info = json_of({"info", dir / "t.safetensors"});
+  EXPECT_EQ(info.at("kind"), "safetensors");
+  EXPECT_EQ(info.at("metadata").at("author"), "someone");
+  EXPECT_EQ(info.at("tensors").size(), 2u);
+}
+
+TEST(Info, VerifyFindsAFlippedBitOfAModel) {
+  const TempDir dir;
+  const std::string path = dir / "m.safetensors";
+  small_field().save(path);
+  std::string bytes = bytes_of(path);
+  bytes[bytes.size() - 10] = static_cast<char>(bytes[bytes.size() - 10] ^ 1);
+  put_bytes(path, bytes);
+  const Ran ran = run_veldt({"info", path, "--verify"});
+  EXPECT_EQ(ran.exit_code, 9);
+  EXPECT_TRUE(has_three_lines(ran.err));
+}
+
+TEST(Info, VerifyFindsNumbersThatAreNone) {
+  const TempDir dir;
+  const field::ImageField field = small_field();
+  std::vector<io::NamedTensor> tensors = field.tensors();
+  tensors[0].tensor = full(tensors[0].tensor.shape(), std::nan(""));
+  io::write_safetensors(dir / "m.safetensors", tensors, field.metadata());
+  const Ran ran = run_veldt({"info", dir / "m.safetensors", "--verify"});
+  EXPECT_EQ(ran.exit_code, 9);
+  EXPECT_NE(ran.err.find(tensors[0].name), std::string::npos) << ran.err;
+}
+
+class InfoOfARun : public testing::Test {
+ protected:
+  InfoOfARun() {
+    const field::ImageField field = small_field();
+    train::CheckpointDir run(dir_ / "run");
+    for (const std::int64_t step : {10, 20})
+      run.save({.step = step,
+                .model = field.tensors(),
+                .optim = {},
+                .model_metadata = field.metadata(),
+                .state_json = R"({"best_psnr":30.5,"nested":{}})"});
+    newest_ = run.path_of(20);
+  }
+  const TempDir dir_;
+  std::string newest_;
+};
+
+TEST_F(InfoOfARun, ListsItsCheckpoints) {
+  const json info = json_of({"info", dir_ / "run", "--verify"});
+  ASSERT_EQ(info.at("checkpoints").size(), 2u);
+  EXPECT_EQ(info.at("checkpoints")[1].at("step"), 20);
+  EXPECT_EQ(info.at("checkpoints")[1].at("damage"), "none");
+}
+
+TEST_F(InfoOfARun, DescribesOneCheckpoint) {
+  const json info = json_of({"info", newest_ + "/", "--verify"});
+  EXPECT_EQ(info.at("kind"), "checkpoint");
+  EXPECT_EQ(info.at("step"), 20);
+  EXPECT_EQ(info.at("field").at("layers"), "2-8-8-1");
+  EXPECT_EQ(info.at("state").at("best_psnr"), 30.5);
+}
+
+TEST_F(InfoOfARun, NamesADamagedCheckpoint) {
+  const std::string path = newest_ + "/model.safetensors";
+  std::string bytes = bytes_of(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  put_bytes(path, bytes);
+  EXPECT_EQ(run_veldt({"info", dir_ / "run"}).exit_code, 0);
+  const Ran ran = run_veldt({"info", dir_ / "run", "--verify"});
+  EXPECT_EQ(ran.exit_code, 9);
+  EXPECT_NE(ran.err.find("ckpt-00000020"), std::string::npos) << ran.err;
+  EXPECT_EQ(run_veldt({"info", newest_}).exit_code, 9);
+}
+
+}  // namespace
+}  // namespace veldt::test
