@@ -76,7 +76,12 @@ void add_model(Json& out, const io::SafeTensorsHeader& header) {
                       {"height", options.height},
                       {"channels", channels_in_words(options.channels)}};
   out["options"] = parsed_or_text(text_of("options"));
-  if (metadata.contains("training")) out["training"] = parsed_or_text(text_of("training"));
+  if (!metadata.contains("training")) return;
+  Json training = parsed_or_text(text_of("training"));
+  // The plan repeats the options.
+  if (training.is_object() && training.contains("plan") && training.at("plan").is_object())
+    training["plan"].erase("field");
+  out["training"] = training;
 }
 
 void verify_tensors(Json& out, const std::string& path) {
