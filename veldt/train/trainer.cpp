@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -21,19 +22,38 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Every value by its path: "field.omega". Lists are values.
+void flatten(const json& object, const std::string& path, std::map<std::string, json>& into) {
+  if (!object.is_object()) {
+    into[path] = object;
+    return;
+  }
+  for (const auto& [key, value] : object.items()) flatten(value, path.empty() ? key : path + "." + key, into);
+}
+
 // The keys in which two configurations differ, with both values.
 std::string differences(const json& before, const json& now) {
+  std::map<std::string, json> was, is;
+  flatten(before, "", was);
+  flatten(now, "", is);
+  std::map<std::string, json> keys = was;
+  keys.insert(is.begin(), is.end());
+  const auto shown = [](const std::map<std::string, json>& values, const std::string& key) {
+    const auto at = values.find(key);
+    return at == values.end() ? std::string("not set") : at->second.dump();
+  };
   std::string out;
-  for (const auto& [key, value] : now.items())
-    if (!before.contains(key) || before[key] != value)
-      out += str(out.empty() ? "" : ", ", key, " was ", before.contains(key) ? before[key].dump() : "not set",
-                 " and is ", value.dump());
-  return out.empty() ? "a key of the stored run is missing now" : out;
+  for (const auto& [key, value] : keys) {
+    const std::string from = shown(was, key), to = shown(is, key);
+    if (from != to) out += str(out.empty() ? "" : ", ", key, " was ", from, " and is ", to);
+  }
+  return out;
 }
 
 class Run {
  public:
-  Run(Task& task, const RunOptions& options, const Events& events) : task_(task), options_(options), events_(events) {
+  Run(Task& task, const RunOptions& options, const Events& events)
+      : task_(task), options_(options), events_(events) {
     if (options.steps <= 0 && options.seconds <= 0)
       throw ConfigError("a run needs an end", "neither steps nor seconds were given", "give one of them");
     if (options_.checkpoint_dir.empty()) return;
@@ -59,6 +79,7 @@ class Run {
       tell(stop.has_value());
       if (!stop && checkpoints_ && seconds_since(last_save_) >= options_.checkpoint_every) save();
     }
+    if (step_ > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
     if (checkpoints_ && step_ > saved_step_) save();
     return {*stop, step_, elapsed(), loss_};
   }
@@ -136,11 +157,14 @@ class Run {
     if (task_.optimizer().first_bad_parameter()) diverged();
     CheckpointData data;
     data.step = step_;
-    for (const auto& [name, tensor] : task_.model().named_parameters()) data.model.push_back({name, tensor.detach()});
-    for (const auto& [name, tensor] : task_.optimizer().state()) data.optim.push_back({name, tensor.detach()});
+    for (const auto& [name, tensor] : task_.model().named_parameters())
+      data.model.push_back({name, tensor.detach()});
+    for (const auto& [name, tensor] : task_.optimizer().state())
+      data.optim.push_back({name, tensor.detach()});
     data.model_metadata = task_.metadata();
     data.state_json = json{{"step", step_},
                            {"seconds", elapsed()},
+                           {"loss", loss_},
                            {"threads", num_threads()},
                            {"config", json::parse(options_.config)}}
                           .dump();
@@ -159,13 +183,18 @@ class Run {
     for (const std::string& w : warnings)
       if (events_.on_warning) events_.on_warning(w);
     if (!found)
-      throw ConfigError(str("there is nothing to resume in ", options_.checkpoint_dir), "it holds no checkpoint",
-                        "leave out --resume to start a run there");
+      throw ConfigError(str("there is nothing to resume in ", options_.checkpoint_dir),
+                        "it holds no checkpoint", "leave out --resume to start a run there");
     try {
       apply(*found);
+    } catch (const ConfigError&) {
+      throw;
     } catch (const json::exception&) {
       throw IoError(IoError::Kind::corrupt, str("cannot resume ", checkpoints_->path_of(found->step)),
                     "its state.json lacks a value or has one of the wrong type", "start the run afresh");
+    } catch (const Error& error) {
+      throw IoError(IoError::Kind::corrupt, str("cannot resume ", checkpoints_->path_of(found->step)),
+                    str(error.summary(), " (", error.why(), ")"), "start the run afresh");
     }
   }
 
@@ -176,12 +205,14 @@ class Run {
                         differences(state.at("config"), config),
                         "give the same picture and options as before, or name another directory");
     if (state.at("threads").get<int>() != num_threads() && events_.on_warning)
-      events_.on_warning(str("the run was started with ", state.at("threads").dump(), " threads and goes on with ",
-                             num_threads(), ": the last bits may differ from an uninterrupted run"));
+      events_.on_warning(str("the run was started with ", state.at("threads").dump(),
+                             " threads and goes on with ", num_threads(),
+                             ": the last bits may differ from an uninterrupted run"));
     task_.model().load_state(named(found.model));
     task_.optimizer().load_state(named(found.optim));
     step_ = saved_step_ = state.at("step").get<std::int64_t>();
     seconds_before_ = state.at("seconds").get<double>();
+    loss_ = state.at("loss").get<double>();
   }
 
   static nn::NamedTensors named(const std::vector<io::NamedTensor>& tensors) {
