@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Rows of a register tile; it is two registers wide. 24 + 3 of 32 registers, or 12 + 3 of 16.
 inline constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
 
-// One tile: a is packed [k][kTileRows], b [k][two registers]. Writes rows x cols of it: all, but at the edges.
+// One tile: a is packed [k][kTileRows], b [k][two registers]. Writes rows x cols of it: less at the edges.
 template <class T>
 HWY_INLINE void tile(std::int64_t k, const T* a, const T* b, Matrix<T> c, std::int64_t rows,
                      std::int64_t cols, bool add) {
