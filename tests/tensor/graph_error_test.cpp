@@ -110,6 +110,22 @@ TEST(Backward, AcceptsPlainLeavesBesideListedParameters) {
   EXPECT_EQ(error_of([&] { (listed * code).backward(); }), "");
 }
 
+TEST(SetGrad, RefusesAnotherDtype) {
+  Tensor x = leaf({2}, {1, 2});
+  const std::string text = error_of([&] { x.set_grad(zeros({2}, DType::f32)); });
+  EXPECT_THAT(text, HasSubstr("f32"));
+  EXPECT_THAT(text, HasSubstr("f64"));
+}
+
+TEST(ReplaceValues, ForgetsAGradientThatNoLongerFits) {
+  Tensor x = leaf({2}, {1, 2});
+  sum(x).backward();
+  replace_values(x, Tensor::of({3}, {1, 2, 3}));
+  EXPECT_FALSE(x.grad().defined());
+  sum(square(x)).backward();
+  EXPECT_EQ(x.grad().values<float>(), (std::vector<float>{2, 4, 6}));
+}
+
 TEST(Grad, RefusesAnInputOutsideOfTheGraph) {
   const Tensor x = leaf({}, {1}), data = Tensor::of({}, {1}, DType::f64);
   EXPECT_THAT(error_of([&] { grad(x * data, {data}); }), HasSubstr("does not require a gradient"));

@@ -143,6 +143,10 @@ void Tensor::set_grad(const Tensor& gradient) {
   if (gradient.defined() && gradient.shape() != t.shape)
     throw ShapeError(str("cannot give a gradient of ", gradient.shape(), " to a tensor of ", t.shape),
                      "the shapes differ", "give one number for each element");
+  if (gradient.defined() && (gradient.dtype() != t.dtype || gradient.device() != t.device))
+    throw ShapeError(str("cannot give a gradient of ", gradient.dtype(), " on ", gradient.device(), " to a tensor of ",
+                         t.dtype, " on ", t.device),
+                     "dtype or device differ", "convert the gradient with to()");
   t.grad = gradient;
   t.grad_stale = false;
 }
@@ -181,6 +185,10 @@ void replace_values(Tensor& leaf, const Tensor& values) {
   const TensorImpl& from = need(values, "memory");
   if (to.node)
     throw Error("cannot give new values to the result of an op", "a gradient flows through it", "use a leaf");
+  if (to.shape != from.shape || to.dtype != from.dtype || to.device != from.device) {
+    to.grad = Tensor();  // it fits no longer
+    to.grad_stale = false;
+  }
   to.storage = from.storage;
   to.offset = from.offset;
   to.shape = from.shape;
