@@ -65,6 +65,54 @@ TEST_P(FirstGradient, EqualsCentralDifferences) {
 INSTANTIATE_TEST_SUITE_P(OpTable, FirstGradient, testing::ValuesIn(rows_of_order(1)),
                          [](const auto& p) { return test_name(p.param); });
 
+// The gradients of a case for all its real inputs, weighted by numbers that do not depend on the dtype.
+std::vector<Values> gradients_in(const OpRow& row, const OpCase& op_case, const std::vector<Values>& values,
+                                 DType dtype, Layout layout, bool create_graph) {
+  std::vector<Tensor> inputs, real;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    inputs.push_back(lay_out(values[i], dtype_of_input(row, i, dtype), layout));
+    if (row.inputs[i].dtype) continue;
+    inputs.back().set_requires_grad();
+    real.push_back(inputs.back());
+  }
+  const Tensor y = op_case.run(inputs);
+  Rng rng(7);
+  std::vector<Values> out;
+  for (const Tensor& g : grad(y, real, create_graph, write(uniform(y.shape(), rng, 0.5, 1.5), dtype)))
+    out.push_back(read(g));
+  return out;
+}
+
+// At least 10: sin(30 x) knows its argument, of up to 60, to 4e-6, which its slope of 30 makes 1e-4.
+double largest(const Values& values) {
+  double most = 10;
+  for (double v : values.v) most = std::max(most, std::fabs(v));
+  return most;
+}
+
+// With and without create_graph the gradient takes different ways: ops, or one kernel.
+TEST_P(FirstGradient, InSinglePrecisionIsTheOneInDouble) {
+  const OpRow& row = GetParam();
+  for (const OpCase& op_case : row.cases) {
+    std::vector<Values> values = inputs_for(row, op_case);
+    for (Values& v : values)
+      for (double& x : v.v) x = static_cast<double>(static_cast<float>(x));
+    const auto exact = gradients_in(row, op_case, values, DType::f64, Layout::contiguous, true);
+    for (Layout layout : {Layout::contiguous, Layout::padded})
+      for (bool create_graph : {false, true}) {
+        const auto got = gradients_in(row, op_case, values, DType::f32, layout, create_graph);
+        ASSERT_EQ(got.size(), exact.size());
+        for (std::size_t k = 0; k < got.size(); ++k)
+          for (std::size_t i = 0; i < got[k].v.size(); ++i) {
+            if (std::isnan(exact[k].v[i])) continue;  // the mean of nothing
+            ASSERT_NEAR(got[k].v[i], exact[k].v[i], 2e-5 * largest(exact[k]))
+                << row.name << ' ' << op_case.label << ", " << name_of(layout) << ", input " << k
+                << ", element " << i << (create_graph ? ", in the graph" : ", by the kernel");
+          }
+      }
+  }
+}
+
 class SecondGradient : public testing::TestWithParam<OpRow> {};
 TEST_P(SecondGradient, EqualsCentralDifferences) {
   expect_gradients(GetParam(), 2, {Layout::contiguous, Layout::transposed}, 20);
