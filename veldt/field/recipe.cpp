@@ -4,6 +4,27 @@
 
 namespace veldt::field {
 
+namespace {
+
+// The rates and frequencies above are for sines; the others want their own (docs/fields.md).
+void adjust_to_activation(FitPlan& p) {
+  switch (p.field.activation) {
+    case Activation::siren: return;
+    case Activation::finer:
+      // sin(omega (|x| + 1) x) reaches higher frequencies by itself.
+      p.lr /= 2;
+      return;
+    case Activation::gauss:
+      p.field.first_omega = p.field.omega = 3;
+      p.lr = 2e-3;
+      return;
+    case Activation::tanh:
+    case Activation::relu: p.lr = 2e-3; return;
+  }
+}
+
+}  // namespace
+
 PictureTraits traits_of(const Tensor& picture) {
   PictureTraits t;
   t.pixels = picture.size(0) * picture.size(1);
@@ -20,19 +41,30 @@ PictureTraits traits_of(const Tensor& picture) {
 
 FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes) {
   const PictureTraits traits = traits_of(picture);
+  const auto side = static_cast<double>(std::max(picture.size(0), picture.size(1)));
   FitPlan p;
   p.field.activation = wishes.activation.value_or(Activation::siren);
-  p.field.first_omega = 30;
-  p.field.omega = 10;
-  p.field.widths = {128, 128, 128, 128};
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
-  p.steps = 600;
-  p.lr = 2e-3;
-  if (traits.two_level || traits.line_art) p.edge_share = 0.75;
-  if (traits.two_level) p.loss = Loss::hinge;
-  if (traits.line_art) {
-    p.field.footprint = 2;
+  if (traits.two_level || traits.line_art) {
+    // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are enlarged.
+    p.field.widths = {128, 128, 128, 128};
+    p.field.first_omega = std::clamp(0.15 * side, 20.0, 90.0);
+    p.field.omega = 10;
+    p.edge_share = 0.75;
+    p.lr = 2e-3;
+    p.steps = 700;
+    if (traits.two_level)
+      p.loss = Loss::hinge;
+    else
+      p.field.footprint = 2;
+  } else {
+    p.field.widths = {256, 256, 256};
+    p.field.first_omega = std::clamp(0.12 * side, 20.0, 80.0);
+    p.field.omega = 30;
+    p.lr = 1e-3;
+    p.steps = 800;
   }
+  adjust_to_activation(p);
   return p;
 }
 
