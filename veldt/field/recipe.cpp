@@ -15,7 +15,8 @@ void adjust_to_activation(FitPlan& p) {
       p.lr /= 2;
       return;
     case Activation::gauss:
-      p.field.first_omega = p.field.omega = 3;
+      p.field.first_omega = 20;
+      p.field.omega = 10;
       p.lr = 2e-3;
       return;
     case Activation::tanh:
