@@ -57,7 +57,7 @@ Tensor clamp_with_way_back(const Tensor& x) {
 }
 
 double psnr_of(double mean_squared_error) {
-  return mean_squared_error > 0 ? -10 * std::log10(mean_squared_error) : 999;
+  return mean_squared_error == 0 ? 999 : -10 * std::log10(mean_squared_error);  // NaN stays NaN: it meets no goal
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "veldt/field/image_field.h"
 
 #include <charconv>
-#include <set>
+#include <cmath>
 
 #include "veldt/core/error.h"
 #include "veldt/tensor/graph.h"
@@ -82,6 +82,9 @@ ImageField ImageField::from_tensors(const std::vector<io::NamedTensor>& tensors,
     if (found->shape() != parameter.shape() || found->dtype() != parameter.dtype())
       throw malformed(path, str("the tensor ", name, " is ", found->dtype(), ' ', found->shape(), " where ",
                                 parameter.dtype(), ' ', parameter.shape(), " belongs"));
+    for (const float value : found->values<float>())
+      if (!std::isfinite(value))
+        throw malformed(path, str("the tensor ", name, " holds ", value, ", with which nothing can be drawn"));
     NoGrad off;
     Tensor to = parameter;
     to.assign(*found);

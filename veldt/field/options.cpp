@@ -1,8 +1,11 @@
 #include "veldt/field/options.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "veldt/core/error.h"
 
@@ -31,15 +34,27 @@ Enum enum_from(const std::array<std::string_view, n>& names, const std::string& 
   throw bad_options(str("'", name, "' is no known ", key));
 }
 
-template <class T>
-T need(const json& from, const char* key) {
+// Stricter than the JSON library, which cuts 1.5 to 1, takes true for 1 and lets large numbers wrap around.
+template <class T> bool is_whole(const json& value) {
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
+    return false;
+  return std::in_range<T>(value.get<std::int64_t>());
+}
+bool holds(const json& value, bool) { return value.is_boolean(); }
+bool holds(const json& value, double) { return value.is_number(); }
+bool holds(const json& value, int) { return is_whole<int>(value); }
+bool holds(const json& value, std::int64_t) { return is_whole<std::int64_t>(value); }
+bool holds(const json& value, const std::string&) { return value.is_string(); }
+bool holds(const json& value, const std::vector<std::int64_t>&) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), is_whole<std::int64_t>);
+}
+
+template <class T> T need(const json& from, const char* key) {
   const auto at = from.find(key);
   if (at == from.end()) throw bad_options(str("the key '", key, "' is missing"));
-  try {
-    return at->get<T>();
-  } catch (const json::exception&) {
-    throw bad_options(str("the key '", key, "' has the wrong type"));
-  }
+  if (!holds(*at, T())) throw bad_options(str("the key '", key, "' has the wrong type"));
+  return at->get<T>();
 }
 
 }  // namespace
@@ -51,8 +66,8 @@ std::string_view name_of(Coordinates c) { return kCoordinates[static_cast<std::s
 Activation activation_from(std::string_view name) {
   for (std::size_t i = 0; i < kActivations.size(); ++i)
     if (kActivations[i] == name) return static_cast<Activation>(i);
-  throw ConfigError(str("there is no model called '", name, "'"), "models are siren, finer, tanh, relu and gauss",
-                    "choose one of them");
+  throw ConfigError(str("there is no model called '", name, "'"),
+                    "models are siren, finer, tanh, relu and gauss", "choose one of them");
 }
 
 std::string to_json(const FieldOptions& o) {
@@ -110,7 +125,8 @@ void check(const FieldOptions& o) {
                       "use a grey or RGB picture, with or without alpha");
   for (double w : {o.first_omega, o.omega})
     if (!std::isfinite(w) || w <= 0 || w > 1e6)
-      throw ConfigError(str("omega cannot be ", w), "it must be above 0 and at most 1000000", "use 30 to 120");
+      throw ConfigError(str("omega cannot be ", w), "it must be above 0 and at most 1000000",
+                        "use 30 to 120");
   if (o.width < 1 || o.height < 1 || o.width > (1 << 30) || o.height > (1 << 30))
     throw ConfigError(str("a picture cannot be ", o.width, "x", o.height), "both sides must be 1 or more",
                       "give the size of the fitted picture");

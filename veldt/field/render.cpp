@@ -15,6 +15,7 @@ namespace veldt::field {
 namespace {
 
 constexpr std::int64_t kChunkPoints = 1 << 14;  // 8 MB of activations at 128 units
+constexpr std::int64_t kChunkUnits = 1 << 21;   // of one layer, for wider networks
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 20;
 
 // The output picture: where the samples of pixel (column, row) lie.
@@ -53,7 +54,7 @@ int samples_for(const FieldOptions& o, std::int64_t width, std::int64_t height, 
   const double across = static_cast<double>(o.width) * how.region.width / static_cast<double>(width);
   const double down = static_cast<double>(o.height) * how.region.height / static_cast<double>(height);
   // A hair below the next whole number is rounding, not shrinking.
-  return std::clamp(static_cast<int>(std::ceil(std::max(across, down) * o.footprint - 1e-6)), 1, 64);
+  return static_cast<int>(std::clamp(std::ceil(std::max(across, down) * o.footprint - 1e-6), 1.0, 64.0));
 }
 
 void check(std::int64_t width, std::int64_t height, const RenderOptions& how) {
@@ -79,7 +80,9 @@ void ImageField::render_bands(std::int64_t width, std::int64_t height, const Ren
   const int s = samples_for(options_, width, height, how);
   const Canvas canvas{width, height, how.region, s, CoordinateMap(options_)};
   const std::int64_t rows_a_band = std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
-  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, kChunkPoints / (s * s));
+  const std::int64_t widest = *std::max_element(options_.widths.begin(), options_.widths.end());
+  const std::int64_t points = std::min(kChunkPoints, kChunkUnits / widest);
+  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, points / (s * s));
   for (std::int64_t row = 0; row < height; row += rows_a_band) {
     const std::int64_t rows = std::min(rows_a_band, height - row), pixels = rows * width;
     Tensor out = empty({pixels, options_.channels}, DType::f32);

@@ -1,0 +1,247 @@
+// A fit learns what it is given, whatever that looks like, and is the same each time.
+#include "veldt/field/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/field/pictures.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/train/metrics.h"
+
+namespace veldt::field {
+namespace {
+
+using test::disc;
+using test::draw;
+using test::ink;
+
+// Waking a second thread for 24x24 pixels costs more than it brings, the more so on a busy machine.
+class Fit : public testing::Test {
+ protected:
+  Fit() : threads_(num_threads()) { set_num_threads(1); }
+  ~Fit() override { set_num_threads(threads_); }
+
+ private:
+  const int threads_;
+};
+
+FitOptions quick(std::int64_t steps = 200) {
+  FitOptions options;
+  options.width = 24;
+  options.depth = 2;
+  options.steps = steps;
+  options.seed = 7;
+  return options;
+}
+
+double psnr_after(const Tensor& picture, const FitOptions& options) {
+  const ImageField field = fit(picture, options, train::Events([](const train::Progress& p) {
+                                 EXPECT_TRUE(std::isfinite(p.loss));
+                                 EXPECT_FALSE(std::isnan(p.psnr));
+                               }));
+  const Tensor drawn = field.render(picture.size(1), picture.size(0));
+  EXPECT_TRUE(test::all_levels(drawn));
+  return train::psnr(drawn, picture);
+}
+
+std::vector<float> weights_after(const Tensor& picture, const FitOptions& options) {
+  std::vector<float> all;
+  for (const io::NamedTensor& t : fit(picture, options).tensors()) {
+    const std::vector<float> values = t.tensor.values<float>();
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+TEST_F(Fit, LearnsGreyAndColours) {
+  for (const std::int64_t channels : {1, 2, 3, 4})
+    EXPECT_GT(psnr_after(disc(channels), quick()), 24) << channels << " channels";
+}
+
+TEST_F(Fit, LearnsATwoLevelPictureWithoutAWrongPixel) {
+  const ImageField field = fit(ink(), quick(500));
+  EXPECT_EQ(train::compare_pictures(field.render(24, 24), ink()).wrong_pixels, 0);
+}
+
+TEST_F(Fit, LearnsPicturesThatHaveNothingInThem) {
+  for (const double level : {0.0, 0.3, 1.0}) {
+    const Tensor plain = draw(16, 12, 1, [level](double, double, int) { return level; });
+    EXPECT_GT(psnr_after(plain, quick()), 30) << level;
+  }
+  const Tensor clear = draw(16, 12, 4, [](double, double, int) { return 0.0; });
+  EXPECT_GT(psnr_after(clear, quick()), 30);
+}
+
+TEST_F(Fit, LearnsPicturesOfOnePixelRowOrColumn) {
+  for (const double level : {0.0, 0.4, 1.0})
+    EXPECT_GT(psnr_after(draw(1, 1, 1, [level](double, double, int) { return level; }), quick()), 30)
+        << level;
+  const auto slope = [](double x, double y, int) { return (x + y) / 40; };
+  EXPECT_GT(psnr_after(draw(1, 40, 1, slope), quick()), 25);
+  EXPECT_GT(psnr_after(draw(40, 1, 3, slope), quick()), 25);
+}
+
+TEST_F(Fit, LearnsWithEveryModel) {
+  for (const Activation a :
+       {Activation::siren, Activation::finer, Activation::tanh, Activation::relu, Activation::gauss}) {
+    FitOptions options = quick(150);
+    options.activation = a;
+    if (a == Activation::gauss) options.first_omega = options.omega = 3;
+    EXPECT_GT(psnr_after(disc(), options), 12) << name_of(a);
+  }
+}
+
+TEST_F(Fit, LearnsWithEveryOptimizerLossAndSchedule) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
+    FitOptions options = quick();
+    options.optimizer = kind;
+    if (kind == OptimizerKind::sgd) options.lr = 0.02;
+    EXPECT_GT(psnr_after(disc(), options), 11) << name_of(kind);
+  }
+  for (const Loss loss : {Loss::mse, Loss::hinge}) {
+    FitOptions options = quick();
+    options.loss = loss;
+    options.schedule = ScheduleKind::constant;
+    options.warmup = 20;
+    EXPECT_GT(psnr_after(ink(), options), 18) << name_of(loss);
+  }
+}
+
+TEST_F(Fit, LearnsFromTheMeanOfAPixelsFootprint) {
+  FitOptions options = quick();
+  options.footprint = 2;
+  options.loss = Loss::mse;
+  EXPECT_GT(psnr_after(disc(), options), 22);
+}
+
+TEST_F(Fit, IsTheSameForTheSameSeedAlone) {
+  FitOptions options = quick(40);
+  options.batch = 100;
+  const std::vector<float> first = weights_after(disc(), options);
+  EXPECT_EQ(weights_after(disc(), options), first);
+  options.seed = 8;
+  EXPECT_NE(weights_after(disc(), options), first);
+}
+
+TEST_F(Fit, StopsAtTheTargetPsnr) {
+  FitOptions options = quick(100000);
+  options.target_psnr = 18;
+  Fitter fitter(disc(), plan_for(disc(), options));
+  const train::RunResult result = fitter.run({}, {});
+  EXPECT_EQ(result.stop, train::Stop::goal_met);
+  EXPECT_LT(result.steps, 100000);
+  EXPECT_GE(train::psnr(fitter.field().render(24, 24), disc()), 18);
+}
+
+TEST_F(Fit, NeverMeetsATargetWithNumbersThatAreNotFinite) {
+  FitOptions options = quick(1000);
+  options.target_psnr = 0.001;
+  Fitter fitter(disc(), plan_for(disc(), options));
+  train::Events events;
+  events.on_step = [&](std::int64_t step, double) {
+    if (step != 50) return;  // when the goal is looked at
+    for (auto& [name, tensor] : fitter.field().network().named_parameters()) tensor.data<float>()[0] = NAN;
+  };
+  EXPECT_THROW(fitter.run({}, events), DivergedError);
+}
+
+TEST_F(Fit, DivergesAtARateThatIsFarTooLarge) {
+  FitOptions options = quick(2000);
+  options.optimizer = OptimizerKind::sgd;
+  options.activation = Activation::relu;
+  options.lr = 1000;
+  try {
+    fit(disc(), options);
+    FAIL() << "it did not diverge";
+  } catch (const DivergedError& error) {
+    EXPECT_NE(error.summary().find("diverged at step"), std::string::npos) << error.what();
+    EXPECT_NE(error.fix().find("--lr"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(Fit, RefusesPicturesThatAreNumbersNoMore) {
+  const Tensor bad = draw(4, 4, 1, [](double x, double y, int) { return x + y > 5 ? NAN : 0.5; });
+  EXPECT_THROW(fit(bad, quick(5)), Error);
+}
+
+TEST_F(Fit, IsResumedToTheSameBitsAndOnlyWithTheSamePictureAndPlan) {
+  FitOptions options = quick(60);
+  options.batch = 100;
+  const std::vector<float> whole = weights_after(disc(), options);
+  const test::TempDir dir;
+  CheckpointOptions checkpoints;
+  checkpoints.directory = dir.path();
+  Fitter first(disc(), plan_for(disc(), options));
+  train::Events events;
+  int steps = 0;
+  events.should_stop = [&steps] { return ++steps == 25; };
+  EXPECT_EQ(first.run(checkpoints, events).steps, 25);
+  checkpoints.resume = true;
+  const auto resume_with = [&](const Tensor& picture, const FitOptions& wishes) {
+    Fitter fitter(picture, plan_for(picture, wishes));
+    EXPECT_EQ(fitter.run(checkpoints, {}).steps, 60);
+    std::vector<float> all;
+    for (const io::NamedTensor& t : fitter.field().tensors())
+      for (const float v : t.tensor.values<float>()) all.push_back(v);
+    return all;
+  };
+  FitOptions other = options;
+  other.batch = 99;
+  EXPECT_THROW(resume_with(disc(), other), ConfigError);
+  EXPECT_THROW(resume_with(draw(24, 24, 1, [](double, double, int) { return 0.5; }), options), ConfigError);
+  EXPECT_EQ(resume_with(disc(), options), whole);
+}
+
+TEST_F(Fit, TellsHowItWasTrained) {
+  const ImageField field = fit(disc(), quick(10));
+  const auto training = nlohmann::json::parse(field.training());
+  EXPECT_EQ(training.at("steps"), 10);
+  EXPECT_EQ(training.at("plan").at("seed"), 7);
+  EXPECT_GT(training.at("loss").get<double>(), 0);
+}
+
+TEST(PlanFor, RefusesWishesThatMakeNoSense) {
+  const auto refused = [](auto change, const Tensor& picture = disc()) {
+    FitOptions options = quick();
+    change(options);
+    EXPECT_THROW(plan_for(picture, options), ConfigError);
+  };
+  refused([](FitOptions& o) { o.lr = -1; });
+  refused([](FitOptions& o) { o.lr = 0; });
+  refused([](FitOptions& o) { o.lr = NAN; });
+  refused([](FitOptions& o) { o.batch = -1; });
+  refused([](FitOptions& o) { o.width = 0; });
+  refused([](FitOptions& o) { o.depth = 0; });
+  refused([](FitOptions& o) { o.depth = 1'000'000'000; });
+  refused([](FitOptions& o) { o.steps = 0; });
+  refused([](FitOptions& o) { o.omega = 0; });
+  refused([](FitOptions& o) { o.footprint = 0; });
+  refused([](FitOptions& o) { o.warmup = -1; });
+  refused([](FitOptions& o) { o.seconds = -1; });
+  refused([](FitOptions& o) { o.target_psnr = NAN; });
+  refused([](FitOptions& o) { o.loss = Loss::hinge; });  // greys
+  refused([](FitOptions& o) { o.loss = Loss::bce; });
+  EXPECT_THROW(plan_for(Tensor::of({2, 2}, {0, 1, 1, 0}), {}), ShapeError);
+  EXPECT_THROW(plan_for(Tensor::from<float>({0, 2, 1}, {}), {}), ShapeError);
+}
+
+TEST(PlanFor, KeepsABatchWithinThePicture) {
+  FitOptions options = quick();
+  for (const std::int64_t batch : {0, 576, 577, 1'000'000}) {
+    options.batch = batch;
+    EXPECT_EQ(plan_for(disc(), options).batch, 576);
+  }
+  EXPECT_LE(plan_for(disc(), quick()).batch, 576);
+}
+
+TEST(PlanFor, GivesEqualTextForEqualPlansAlone) {
+  EXPECT_EQ(to_json(plan_for(disc(), quick())), to_json(plan_for(disc(), quick())));
+  EXPECT_NE(to_json(plan_for(disc(), quick(200))), to_json(plan_for(disc(), quick(201))));
+}
+
+}  // namespace
+}  // namespace veldt::field

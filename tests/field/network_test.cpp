@@ -1,0 +1,149 @@
+// The network starts as the papers say, and coordinates lie where files say they do.
+#include "veldt/field/network.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/field/pictures.h"
+#include "veldt/field/coordinates.h"
+#include "veldt/ops/create.h"
+
+namespace veldt::field {
+namespace {
+
+using test::small_options;
+
+nn::NamedTensors parameters_of(const FieldOptions& options, std::uint64_t seed = 1) {
+  Rng rng(seed);
+  return Network(options, rng).named_parameters();
+}
+
+struct Spread {
+  double largest = 0, deviation = 0;
+};
+
+Spread spread_of(const Tensor& t) {
+  Spread s;
+  double squares = 0;
+  for (const float v : t.values<float>()) {
+    s.largest = std::max(s.largest, std::abs(static_cast<double>(v)));
+    squares += static_cast<double>(v) * static_cast<double>(v);
+  }
+  s.deviation = std::sqrt(squares / static_cast<double>(t.numel()));
+  return s;
+}
+
+FieldOptions wide(Activation activation) {
+  FieldOptions o = small_options(64, 64, 3);
+  o.activation = activation;
+  o.widths = {256, 256};
+  o.omega = 25;
+  return o;
+}
+
+// Uniform within +-bound: nothing beyond it, and values up to close below.
+void expect_uniform(const Tensor& t, double bound, double closeness = 0.98) {
+  const Spread s = spread_of(t);
+  EXPECT_LE(s.largest, bound * (1 + 1e-6));
+  EXPECT_GT(s.largest, bound * closeness);
+  EXPECT_NEAR(s.deviation, bound / std::sqrt(3.0), bound * 0.05);
+}
+
+TEST(Network, StartsWithinTheBoundsOfSiren) {
+  for (const Activation a : {Activation::siren, Activation::finer}) {
+    const auto p = parameters_of(wide(a));
+    ASSERT_EQ(p.size(), 6u);
+    EXPECT_EQ(p[0].first, "layers.0.weight");
+    EXPECT_EQ(p[5].first, "layers.2.bias");
+    expect_uniform(p[0].second, 0.5);  // 1 / 2 inputs
+    expect_uniform(p[2].second, std::sqrt(6.0 / 256) / 25);
+    expect_uniform(p[4].second, std::sqrt(6.0 / 256) / 25);  // the head too
+    expect_uniform(p[1].second, 1 / std::sqrt(2.0), 0.95);
+    expect_uniform(p[3].second, 1 / 16.0, 0.95);
+  }
+}
+
+TEST(Network, StartsAsTheOtherActivationsWantIt) {
+  expect_uniform(parameters_of(wide(Activation::relu))[2].second, std::sqrt(6.0 / 256));
+  expect_uniform(parameters_of(wide(Activation::gauss))[2].second, std::sqrt(6.0 / 512));
+  EXPECT_NEAR(spread_of(parameters_of(wide(Activation::tanh))[2].second).deviation, std::sqrt(2.0 / 512),
+              1e-3);
+}
+
+TEST(Network, IsTheSameForTheSameSeedAlone) {
+  const auto a = parameters_of(wide(Activation::siren), 1), b = parameters_of(wide(Activation::siren), 1);
+  const auto c = parameters_of(wide(Activation::siren), 2);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].second.values<float>(), b[i].second.values<float>());
+    EXPECT_NE(a[i].second.values<float>(), c[i].second.values<float>());
+  }
+}
+
+TEST(Network, GivesOneNumberAChannelForEachPoint) {
+  for (const std::int64_t channels : {1, 2, 3, 4}) {
+    for (const bool constant : {false, true}) {
+      FieldOptions o = small_options(8, 8, channels);
+      o.constant_input = constant;
+      Rng rng(1);
+      EXPECT_EQ(Network(o, rng)(zeros({5, constant ? 3 : 2})).shape(), Shape({5, channels}));
+    }
+  }
+}
+
+TEST(CoordinateMap, PutsPixelCentresBetweenMinusOneAndOne) {
+  const CoordinateMap map(small_options(4, 4));
+  EXPECT_EQ(map.inputs(), 2);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FLOAT_EQ(map.x((i + 0.5) / 4), static_cast<float>(2 * (i + 0.5) / 4 - 1));
+    EXPECT_FLOAT_EQ(map.y((i + 0.5) / 4), static_cast<float>(2 * (i + 0.5) / 4 - 1));
+  }
+}
+
+TEST(CoordinateMap, MakesAUnitAsLongAcrossAsDown) {
+  const CoordinateMap wide(small_options(300, 100)), high(small_options(100, 300));
+  EXPECT_FLOAT_EQ(wide.x(0), -1);
+  EXPECT_FLOAT_EQ(wide.x(1), 1);
+  EXPECT_FLOAT_EQ(wide.y(0), -1.0f / 3);
+  EXPECT_FLOAT_EQ(wide.y(1), 1.0f / 3);
+  EXPECT_FLOAT_EQ(high.x(1), 1.0f / 3);
+  EXPECT_FLOAT_EQ(high.y(1), 1);
+}
+
+TEST(CoordinateMap, PutsTheOuterPixelsOnTheCornersWhenAsked) {
+  FieldOptions o = small_options(5, 3);
+  o.coordinates = Coordinates::corners;
+  o.constant_input = true;
+  const CoordinateMap map(o);
+  EXPECT_EQ(map.inputs(), 3);
+  for (int i = 0; i < 5; ++i) EXPECT_NEAR(map.x((i + 0.5) / 5), i / 4.0, 1e-7);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(map.y((i + 0.5) / 3), i / 2.0, 1e-7);
+}
+
+TEST(CoordinateMap, IsFiniteForPicturesOfOnePixel) {
+  for (const Coordinates c : {Coordinates::centres, Coordinates::corners}) {
+    FieldOptions o = small_options(1, 1);
+    o.coordinates = c;
+    const CoordinateMap map(o);
+    EXPECT_EQ(map.x(0.5), 0);
+    EXPECT_EQ(map.y(0.5), 0);
+  }
+}
+
+TEST(LevelsFrom, IsUndoneByTargetsFrom) {
+  const Tensor levels = Tensor::of({5, 1}, {0, 0.25, 0.5, 0.75, 1});
+  EXPECT_LT(test::largest_difference(levels_from(targets_from(levels, Head::clamp), Head::clamp), levels),
+            1e-7);
+  // Of a sigmoid the target is the level itself, and of ink its complement.
+  const Tensor logits = Tensor::of({3, 1}, {-30, 0, 30});
+  EXPECT_LT(test::largest_difference(levels_from(logits, Head::sigmoid), Tensor::of({3, 1}, {0, 0.5, 1})),
+            1e-6);
+  EXPECT_LT(test::largest_difference(levels_from(logits, Head::ink), Tensor::of({3, 1}, {1, 0.5, 0})), 1e-6);
+  EXPECT_LT(
+      test::largest_difference(targets_from(levels, Head::ink), Tensor::of({5, 1}, {1, 0.75, 0.5, 0.25, 0})),
+      1e-7);
+  EXPECT_TRUE(test::all_levels(levels_from(Tensor::of({2, 1}, {-5, 7}), Head::clamp)));
+}
+
+}  // namespace
+}  // namespace veldt::field
