@@ -34,8 +34,9 @@ View Tensor::view() const {
 
 Tensor empty(const Shape& shape, DType dtype, Device device) {
   const std::int64_t n = numel(shape);
-  if (n > (std::int64_t{1} << 60) / static_cast<std::int64_t>(size_of(dtype)))
-    throw OutOfMemory(str("cannot allocate a tensor of ", dtype, ' ', shape), "it is larger than 2^60 bytes",
+  // Today's processors address 2^47 bytes.
+  if (n > (std::int64_t{1} << 47) / static_cast<std::int64_t>(size_of(dtype)))
+    throw OutOfMemory(str("cannot allocate a tensor of ", dtype, ' ', shape), "it is larger than 2^47 bytes",
                       "check the sizes; if they came from a file, the file is damaged");
   auto impl = std::make_shared<TensorImpl>();
   impl->storage = std::make_shared<Storage>(pool(device), static_cast<std::size_t>(n) * size_of(dtype));
