@@ -121,11 +121,12 @@ TEST(Backward, LeavesAGradientThatSomeoneHoldsFromCreateGraphAsItWas) {
 }
 
 TEST(Backward, WithCreateGraphGivesGradientsThatCanBeDifferentiated) {
-  const Tensor x = leaf({}, {2});
+  Tensor x = leaf({}, {2});
   (x * x * x).backward(true);
   EXPECT_EQ(x.grad().item(), 12);
   const Tensor second = grad(x.grad(), {x})[0];
   EXPECT_EQ(second.item(), 12);  // 6 x
+  x.zero_grad();                 // its graph holds x itself
 }
 
 TEST(Backward, WritesIntoTheSlabThatAGradientLivesIn) {

@@ -65,7 +65,8 @@ class Tensor {
   // Forgets the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();
   // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element.
-  // create_graph: the gradients can be differentiated again.
+  // create_graph: the gradients can be differentiated again. A leaf's gradient then holds the graph, and the graph the
+  // leaf: zero_grad() lets go of both (grad() of graph.h makes no such ring).
   void backward(bool create_graph = false) const;
   // The same values, cut off from the graph. Shares memory.
   Tensor detach() const;
