@@ -56,7 +56,7 @@ int main(int argc, char** argv) try {
   const std::int64_t large = 360, wide = 4 * (large + 2 * kGap);
   const Tensor top = row_of(stages, wide / count - 2 * kGap, data::Filter::area);
   const Tensor bottom = row_of({detail_of(bilinear), detail_of(lanczos3), detail_of(drawn), detail_of(truth)}, large,
-                               data::Filter::nearest);
+                               data::Filter::area);
   const Tensor fill = ones({top.size(0), wide - top.size(1), 1});  // what the division left over
   io::write_image(argv[1], concat({concat({top, fill}, 1), bottom}, 0));
   return 0;
