@@ -116,7 +116,7 @@ OpRow reduce_row(const char* name, Reduce op, Group value, Group terms, int orde
     add({3, 0}, {0}, keepdim);
     add({37, 67}, {0}, keepdim);
     add({37, 67}, {1}, keepdim);
-    add({5, 33, 129}, {0, 2}, keepdim);
+    add({3, 9, 129}, {0, 2}, keepdim);
     add({3, 70, 9}, {1}, keepdim);
     if (!empty_too) continue;
     add({3, 0}, {1}, keepdim);
