@@ -11,6 +11,7 @@
 #include "veldt/core/view.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/named.h"
 #include "veldt/tensor/tensor.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"

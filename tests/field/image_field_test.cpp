@@ -32,7 +32,7 @@ void expect_same(const ImageField& a, const ImageField& b) {
 }
 
 // What loading says of a file with this content.
-IoError refusal(const std::vector<io::NamedTensor>& tensors, const Metadata& metadata) {
+IoError refusal(const NamedTensors& tensors, const Metadata& metadata) {
   const TempDir dir;
   io::write_safetensors(dir / "m.safetensors", tensors, metadata);
   const IoError error = io_error_of([&] { ImageField::load(dir / "m.safetensors"); });
@@ -76,7 +76,7 @@ TEST(ImageField, SaysWhatItIsInItsMetadata) {
 
 TEST(ImageField, CountsItsParameters) {
   std::int64_t numbers = 0;
-  for (const io::NamedTensor& t : small().tensors()) numbers += t.tensor.numel();
+  for (const NamedTensor& t : small().tensors()) numbers += t.tensor.numel();
   EXPECT_EQ(small().parameter_count(), numbers);
 }
 
@@ -152,7 +152,7 @@ TEST(ImageField, RefusesWeightsThatAreNotNumbers) {
     values[5] = bad;
     tensors[2].tensor = Tensor::from<float>(tensors[2].tensor.shape(), values);
     const IoError error = refusal(tensors, small().metadata());
-    EXPECT_EQ(error.kind(), Kind::malformed);
+    EXPECT_EQ(error.kind(), Kind::corrupt);
     EXPECT_TRUE(says(error, "layers.1.weight")) << error.what();
   }
 }

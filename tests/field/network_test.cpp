@@ -14,7 +14,7 @@ namespace {
 
 using test::small_options;
 
-nn::NamedTensors parameters_of(const FieldOptions& options, std::uint64_t seed = 1) {
+NamedTensors parameters_of(const FieldOptions& options, std::uint64_t seed = 1) {
   Rng rng(seed);
   return Network(options, rng).named_parameters();
 }
@@ -54,20 +54,20 @@ TEST(Network, StartsWithinTheBoundsOfSiren) {
   for (const Activation a : {Activation::siren, Activation::finer}) {
     const auto p = parameters_of(wide(a));
     ASSERT_EQ(p.size(), 6u);
-    EXPECT_EQ(p[0].first, "layers.0.weight");
-    EXPECT_EQ(p[5].first, "layers.2.bias");
-    expect_uniform(p[0].second, 0.5);  // 1 / 2 inputs
-    expect_uniform(p[2].second, std::sqrt(6.0 / 256) / 25);
-    expect_uniform(p[4].second, std::sqrt(6.0 / 256) / 25);  // the head too
-    expect_uniform(p[1].second, 1 / std::sqrt(2.0), 0.95);
-    expect_uniform(p[3].second, 1 / 16.0, 0.95);
+    EXPECT_EQ(p[0].name, "layers.0.weight");
+    EXPECT_EQ(p[5].name, "layers.2.bias");
+    expect_uniform(p[0].tensor, 0.5);  // 1 / 2 inputs
+    expect_uniform(p[2].tensor, std::sqrt(6.0 / 256) / 25);
+    expect_uniform(p[4].tensor, std::sqrt(6.0 / 256) / 25);  // the head too
+    expect_uniform(p[1].tensor, 1 / std::sqrt(2.0), 0.95);
+    expect_uniform(p[3].tensor, 1 / 16.0, 0.95);
   }
 }
 
 TEST(Network, StartsAsTheOtherActivationsWantIt) {
-  expect_uniform(parameters_of(wide(Activation::relu))[2].second, std::sqrt(6.0 / 256));
-  expect_uniform(parameters_of(wide(Activation::gauss))[2].second, std::sqrt(6.0 / 512));
-  EXPECT_NEAR(spread_of(parameters_of(wide(Activation::tanh))[2].second).deviation, std::sqrt(2.0 / 512),
+  expect_uniform(parameters_of(wide(Activation::relu))[2].tensor, std::sqrt(6.0 / 256));
+  expect_uniform(parameters_of(wide(Activation::gauss))[2].tensor, std::sqrt(6.0 / 512));
+  EXPECT_NEAR(spread_of(parameters_of(wide(Activation::tanh))[2].tensor).deviation, std::sqrt(2.0 / 512),
               1e-3);
 }
 
@@ -75,8 +75,8 @@ TEST(Network, IsTheSameForTheSameSeedAlone) {
   const auto a = parameters_of(wide(Activation::siren), 1), b = parameters_of(wide(Activation::siren), 1);
   const auto c = parameters_of(wide(Activation::siren), 2);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].second.values<float>(), b[i].second.values<float>());
-    EXPECT_NE(a[i].second.values<float>(), c[i].second.values<float>());
+    EXPECT_EQ(a[i].tensor.values<float>(), b[i].tensor.values<float>());
+    EXPECT_NE(a[i].tensor.values<float>(), c[i].tensor.values<float>());
   }
 }
 

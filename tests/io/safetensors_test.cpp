@@ -30,7 +30,7 @@ std::string file_of(const std::string& header, std::size_t data = 0) {
   return bytes + header + std::string(data, '\0');
 }
 
-std::vector<NamedTensor> some_tensors() {
+NamedTensors some_tensors() {
   return {{"layer.weight", Tensor::of({2, 3}, {1, -2, 3.5, 4, 5, 1e-30})},
           {"layer.bias", Tensor::of({2}, {0.1, 0.2}, DType::f64)},
           {"steps", Tensor::from<std::int64_t>({2}, std::vector<std::int64_t>{-1, INT64_MAX})},

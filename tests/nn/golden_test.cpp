@@ -26,7 +26,7 @@ const json& golden() {
 nn::Sequential golden_mlp(DType dtype) {
   nn::Sequential model(nn::Linear(3, 5), nn::Tanh(), nn::Linear(5, 4), nn::Softplus(), nn::Linear(4, 2));
   model.to(dtype);
-  nn::NamedTensors state;
+  NamedTensors state;
   for (const auto& [name, values] : golden().at("mlp").at("parameters").items())
     state.emplace_back(name, tensor_of(values));
   model.load_state(state);

@@ -35,7 +35,7 @@ TEST(Sequential, SharesParametersWithTheLayersGiven) {
 TEST(Sequential, OfOneSequentialIsACopyAndEmptyIsTheIdentity) {
   Sequential inner(Linear(2, 2));
   Sequential copy(inner);
-  EXPECT_EQ(copy.named_parameters()[0].first, "0.weight");
+  EXPECT_EQ(copy.named_parameters()[0].name, "0.weight");
   EXPECT_EQ(Sequential()(ones({3})).values<float>(), std::vector<float>(3, 1.0f));
 }
 

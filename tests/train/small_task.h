@@ -45,7 +45,7 @@ class SmallTask : public train::Task {
   // All that a run changes: parameters and the optimizer's state, bit for bit.
   std::vector<double> state() {
     std::vector<double> all;
-    for (const nn::NamedTensors& tensors : {layer_.state(), adam_.state()})
+    for (const NamedTensors& tensors : {layer_.state(), adam_.state()})
       for (const auto& [name, tensor] : tensors) append(all, tensor);
     return all;
   }

@@ -211,7 +211,7 @@ TEST(Trainer, NamesTheParameterThatDivergedAndKeepsTheLastGoodCheckpoint) {
   EXPECT_THAT(checkpoints.steps(), ElementsAre(10, 11, 12));
   const auto kept = checkpoints.load_newest();
   ASSERT_TRUE(kept.has_value());
-  for (const io::NamedTensor& t : kept->model)
+  for (const NamedTensor& t : kept->model)
     for (const float value : t.tensor.values<float>()) EXPECT_TRUE(std::isfinite(value)) << t.name;
 }
 

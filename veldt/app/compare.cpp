@@ -32,7 +32,6 @@ constexpr const char* kExamples =
     "8-bit levels. Wrong pixels lie on the other side of mid-grey. Identical pictures have an infinite\n"
     "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity.\n";
 
-constexpr double kInfiniteInJson = 999;
 constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;  // as for reading a picture
 
 struct CompareFlags {

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "veldt/app/exit.h"
+#include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
-#include "veldt/app/picture_input.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
@@ -81,26 +81,27 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-void report(const FitFlags& flags, Context& context, const field::ImageField& field,
-            const train::RunResult& run, const train::PictureScore& score) {
+void report(const FitFlags& flags, Context& context, const field::ImageField& field, const train::RunResult& run,
+            const train::PictureScore& score) {
+  const bool identical = std::isinf(score.psnr);
   if (context.json) {
-    context.out.json({{"model", flags.output},
+    context.out.json({{"output", flags.output},
                       {"parameters", field.parameter_count()},
                       {"steps", run.steps},
                       {"seconds", run.seconds},
                       {"loss", run.loss},
-                      {"psnr", std::isfinite(score.psnr) ? nlohmann::ordered_json(score.psnr) : nullptr},
+                      {"psnr", identical ? kInfiniteInJson : score.psnr},
                       {"ssim", score.ssim},
                       {"wrong_pixels", score.wrong_pixels},
+                      {"identical", identical},
                       {"stopped_by", text_of(run.stop)}});
     return;
   }
-  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output,
-                               field.parameter_count(), run.steps, run.seconds));
-  context.out.text(
-      fmt::format("PSNR {}, SSIM {:.4f}, {} wrong pixels\n",
-                  std::isfinite(score.psnr) ? fmt::format("{:.2f} dB", score.psnr) : "infinite (identical)",
-                  score.ssim, score.wrong_pixels));
+  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output, field.parameter_count(),
+                               run.steps, run.seconds));
+  context.out.text(fmt::format("PSNR {}, SSIM {:.4f}, {} wrong pixels\n",
+                               identical ? "inf (identical)" : fmt::format("{:.2f} dB", score.psnr), score.ssim,
+                               score.wrong_pixels));
 }
 
 train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
@@ -114,8 +115,13 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
     };
   events.should_stop = [&signal] { return signal.requested(); };
   if (!flags.preview.empty())
-    events.on_step = [&flags, &fitter](std::int64_t step, double) {
-      if (step % flags.preview_every == 0) write_preview(flags, fitter.field(), step);
+    events.on_step = [&flags, &fitter, &line](std::int64_t step, double) {
+      if (step % flags.preview_every != 0) return;
+      try {
+        write_preview(flags, fitter.field(), step);
+      } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
+        line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
+      }
     };
   return events;
 }
@@ -131,7 +137,7 @@ void check_flags(const FitFlags& flags) {
 int fit(FitFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
   check_flags(flags);
-  const Tensor picture = read_picture(flags.picture, flags.max_pixels);
+  const Tensor picture = load_picture(flags.picture, flags.max_pixels);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::Fitter fitter(picture, plan_from(flags, picture));
   if (!context.quiet) {
@@ -150,18 +156,17 @@ int fit(FitFlags flags, Context& context) {
   const field::ImageField& field = fitter.field();
   field.save(flags.output);
   if (!flags.preview.empty()) write_preview(flags, field, run.steps);
-  if (run.stop == train::Stop::asked) {
+  if (run.stop == train::Stop::asked && !context.quiet)
     print_note(
         flags.checkpoints.directory.empty()
             ? fmt::format("stopped at step {}; {} holds the field so far (add --checkpoint DIR to be able to "
                           "resume)",
                           run.steps, flags.output)
             : fmt::format("stopped at step {}; resume with: {}", run.steps, resume_command(context)));
-    return signal.exit_code();
-  }
+  if (run.stop == train::Stop::asked && !context.json) return signal.exit_code();
   const Tensor drawn = field.render(field.options().width, field.options().height);
   report(flags, context, field, run, train::compare_pictures(drawn, picture));
-  return kOk;
+  return run.stop == train::Stop::asked ? signal.exit_code() : kOk;
 }
 
 }  // namespace

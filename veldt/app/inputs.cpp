@@ -78,10 +78,10 @@ void refuse_file(const std::string& path) {
                 "give a PNG, a pixel table (.csv) or a model (.safetensors)");
 }
 
-Tensor load_picture(const std::string& path) {
+Tensor load_picture(const std::string& path, std::int64_t max_pixels) {
   switch (kind_of_file(path)) {
-    case FileKind::png: return io::read_image(path);
-    case FileKind::pixel_csv: return io::read_pixel_csv(path);
+    case FileKind::png: return io::read_image(path, {.max_pixels = max_pixels});
+    case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
     case FileKind::safetensors:
       throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path),
                     "it is a safetensors file", "draw it first: veldt render");

@@ -21,7 +21,7 @@ FileKind kind_of_file(const std::string& path);
 [[noreturn]] void refuse_file(const std::string& path);
 
 // A PNG or a pixel table as f32 [height, width, channels] in 0..1. Throws IoError.
-Tensor load_picture(const std::string& path);
+Tensor load_picture(const std::string& path, std::int64_t max_pixels = std::int64_t{1} << 28);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
 Tensor over_white(const Tensor& picture);

@@ -6,6 +6,9 @@
 
 namespace veldt::app {
 
+// What stands for an infinite PSNR in JSON, which has no infinity; "identical": true goes with it.
+inline constexpr double kInfiniteInJson = 999;
+
 // Writes at once. A reader that went away (`veldt info x | head -1`) is no error, and the rest is dropped.
 class Output {
  public:

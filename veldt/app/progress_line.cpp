@@ -53,7 +53,8 @@ std::string clock_time(double seconds) {
 std::string describe(const train::Progress& progress) {
   std::string text = fmt::format("step {}", progress.step);
   if (progress.total_steps > 0) text += fmt::format("/{}", progress.total_steps);
-  text += fmt::format("  loss {:.3g}  {:.2f} dB  ", progress.loss, progress.psnr);
+  text += fmt::format("  loss {:.3g}  ", progress.loss);
+  text += std::isfinite(progress.psnr) ? fmt::format("{:.2f} dB  ", progress.psnr) : "exact  ";
   const double rate = progress.steps_per_second;
   text += rate >= 100 ? fmt::format("{:.0f} it/s", rate) : fmt::format("{:.2g} it/s", rate);
   if (progress.seconds_left >= 0) text += fmt::format("  ETA {}", clock_time(progress.seconds_left));

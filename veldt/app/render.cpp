@@ -111,7 +111,7 @@ int render(const RenderFlags& flags, Context& context) {
   if (signal.requested()) return signal.exit_code();
   writer->finish();
   if (context.json)
-    context.out.json({{"picture", flags.output}, {"width", d.width}, {"height", d.height}});
+    context.out.json({{"output", flags.output}, {"width", d.width}, {"height", d.height}});
   else
     context.out.text(fmt::format("{}: {}x{}\n", flags.output, d.width, d.height));
   return kOk;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kGoalEvery = 50;  // steps between looks at the whole picture for --target-psnr
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, const nn::Module& model) {
-  const nn::NamedTensors parameters = model.named_parameters();
+  const NamedTensors parameters = model.named_parameters();
   switch (p.optimizer) {
     case OptimizerKind::sgd: return std::make_unique<optim::Sgd>(parameters, optim::SgdOptions{.lr = p.lr});
     // 0.99 rather than 0.999: a fit is short, and the second moment has to follow it.
@@ -57,7 +57,7 @@ Tensor clamp_with_way_back(const Tensor& x) {
 }
 
 double psnr_of(double mean_squared_error) {
-  return mean_squared_error == 0 ? 999 : -10 * std::log10(mean_squared_error);  // NaN stays NaN: it meets no goal
+  return -10 * std::log10(mean_squared_error);  // infinite at 0; NaN stays NaN: it meets no goal
 }
 
 }  // namespace
@@ -81,10 +81,11 @@ class Fitter::Job : public train::Task {
     const Tensor output = field_.network()(batch_.coordinates);
     last_output_ = output.detach();
     const Tensor target = targets_from(batch_.levels, plan_.field.head);
-    if (plan_.field.footprint > 1) return mse(pixels_from(clamp_with_way_back(output)), target);
     if (plan_.loss == Loss::hinge) return hinge_mse(output, target);
     if (plan_.loss == Loss::bce) return bce_with_logits(output, target);
-    return mse(plan_.field.head == Head::clamp ? output : sigmoid(output), target);
+    if (plan_.field.head != Head::clamp) return mse(pixels_from(sigmoid(output)), target);
+    // The samples of a pixel are cut to what can be seen before they are averaged, as a camera would.
+    return mse(plan_.field.footprint > 1 ? pixels_from(clamp_with_way_back(output)) : output, target);
   }
 
   double psnr() override {

@@ -47,8 +47,8 @@ ImageField::ImageField(const FieldOptions& options, std::uint64_t seed)
 
 std::int64_t ImageField::parameter_count() const { return field::parameter_count(options_); }
 
-std::vector<io::NamedTensor> ImageField::tensors() const {
-  std::vector<io::NamedTensor> out;
+NamedTensors ImageField::tensors() const {
+  NamedTensors out;
   for (const auto& [name, tensor] : network_.named_parameters()) out.push_back({name, tensor.detach()});
   return out;
 }
@@ -60,7 +60,7 @@ std::map<std::string, std::string> ImageField::metadata() const {
   return out;
 }
 
-ImageField ImageField::from_tensors(const std::vector<io::NamedTensor>& tensors,
+ImageField ImageField::from_tensors(const NamedTensors& tensors,
                                     const std::map<std::string, std::string>& metadata, const std::string& path) {
   if (!is_image_field(metadata)) throw malformed(path, "its metadata does not say so");
   const auto version = metadata.find("format_version"), options = metadata.find("options");
@@ -70,13 +70,13 @@ ImageField ImageField::from_tensors(const std::vector<io::NamedTensor>& tensors,
   const FieldOptions parsed = field_options_from_json(options->second);
   // Sizes from a file are lies until checked: what the options ask for must be in the file before it is allocated.
   std::int64_t stored = 0;
-  for (const io::NamedTensor& t : tensors) stored += t.tensor.numel();
+  for (const NamedTensor& t : tensors) stored += t.tensor.numel();
   if (stored != field::parameter_count(parsed))
     throw malformed(path, str("its options need ", field::parameter_count(parsed), " numbers, and it holds ", stored));
   ImageField out = fresh(parsed);
   for (auto& [name, parameter] : out.network_.named_parameters()) {
     const Tensor* found = nullptr;
-    for (const io::NamedTensor& t : tensors)
+    for (const NamedTensor& t : tensors)
       if (t.name == name) found = &t.tensor;
     if (!found) throw malformed(path, str("the tensor ", name, " is missing"));
     if (found->shape() != parameter.shape() || found->dtype() != parameter.dtype())
@@ -84,7 +84,8 @@ ImageField ImageField::from_tensors(const std::vector<io::NamedTensor>& tensors,
                                 parameter.dtype(), ' ', parameter.shape(), " belongs"));
     for (const float value : found->values<float>())
       if (!std::isfinite(value))
-        throw malformed(path, str("the tensor ", name, " holds ", value, ", with which nothing can be drawn"));
+        throw IoError(IoError::Kind::corrupt, str(path, " is damaged"), str("the tensor ", name, " holds ", value),
+                      "fit the picture again, or take an older copy");
     NoGrad off;
     Tensor to = parameter;
     to.assign(*found);

@@ -52,9 +52,9 @@ class ImageField {
   void set_training(std::string json) { training_ = std::move(json); }
 
   // What save() writes and load() reads; checkpoints keep their model this way too.
-  std::vector<io::NamedTensor> tensors() const;
+  NamedTensors tensors() const;
   std::map<std::string, std::string> metadata() const;
-  static ImageField from_tensors(const std::vector<io::NamedTensor>& tensors,
+  static ImageField from_tensors(const NamedTensors& tensors,
                                  const std::map<std::string, std::string>& metadata, const std::string& path);
 
  private:

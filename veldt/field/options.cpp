@@ -82,7 +82,8 @@ std::string to_json(const FieldOptions& o) {
               {"coordinates", name_of(o.coordinates)},
               {"width", o.width},
               {"height", o.height},
-              {"footprint", o.footprint}}
+              {"footprint", o.footprint},
+              {"two_tone", o.two_tone}}
       .dump();
 }
 
@@ -102,6 +103,7 @@ FieldOptions field_options_from_json(std::string_view text) {
   o.width = need<std::int64_t>(from, "width");
   o.height = need<std::int64_t>(from, "height");
   o.footprint = need<int>(from, "footprint");
+  o.two_tone = need<bool>(from, "two_tone");
   try {
     check(o);
   } catch (const ConfigError& e) {

@@ -33,6 +33,9 @@ struct FieldOptions {
   // Samples along each side of a fitted pixel whose mean was compared with it. Above 1 the field is the scene before
   // the camera's box filter, and drawing it at its own size averages as many.
   int footprint = 1;
+  // The scene is black and white, and its greys are edges that a pixel averaged: enlarging draws the edges steeper,
+  // since they are thinner than the pixels they were learned from.
+  bool two_tone = false;
 
   friend bool operator==(const FieldOptions&, const FieldOptions&) = default;
 };
@@ -47,7 +50,7 @@ Activation activation_from(std::string_view name);
 std::string to_json(const FieldOptions&);
 FieldOptions field_options_from_json(std::string_view json);
 
-// Throws ConfigError when a size is below 1 or beyond what could be meant (a million units, 100 layers).
+// Throws ConfigError when a size is below 1 or beyond what could be meant (65,536 units, 64 layers).
 void check(const FieldOptions&);
 // The number of trained numbers.
 std::int64_t parameter_count(const FieldOptions&);

@@ -52,9 +52,13 @@ void check(const FitPlan& p, const Tensor& picture) {
   if (p.loss == Loss::hinge && !(p.field.head == Head::clamp))
     throw ConfigError("the hinge loss does not fit this output", "it needs one between -1 and 1",
                       "use the loss mse or bce");
-  if (p.loss == Loss::bce && p.field.head == Head::clamp)
-    throw ConfigError("the loss bce does not fit this output", "it needs a sigmoid at the end", "use mse");
-  if (p.loss == Loss::hinge && p.field.footprint == 1 && !is_two_level(picture))
+  if (p.loss != Loss::mse && p.field.footprint > 1)
+    throw ConfigError(str("the loss ", name_of(p.loss), " does not fit a footprint of ", p.field.footprint),
+                      "the mean of several samples is compared with a pixel", "use mse, or a footprint of 1");
+  if (p.steps == 0 && p.warmup > 0)
+    throw ConfigError("a warm-up needs a number of steps", "this run is limited by time alone",
+                      "give the steps as well, or leave the warm-up out");
+  if (p.loss == Loss::hinge && !is_two_level(picture))
     throw ConfigError("the hinge loss is for pictures of two levels", "this one has greys or colours",
                       "use the loss mse, or convert the picture to black and white");
   field::check(p.field);
@@ -110,6 +114,8 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
   if (w.schedule) p.schedule = *w.schedule;
   if (w.warmup) p.warmup = *w.warmup;
   if (w.loss) p.loss = *w.loss;
+  if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
+  if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
   p.seed = w.seed;
   check(p, picture);
   return p;

@@ -9,6 +9,7 @@
 #include "veldt/field/image_field.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::field {
@@ -48,13 +49,24 @@ struct Canvas {
   }
 };
 
+// Output pixels to a fitted one, across or down, whichever is fewer.
+double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
+  return std::min(static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width),
+                  static_cast<double>(height) / (static_cast<double>(o.height) * how.region.height));
+}
+
 // Samples a side so that neighbouring samples are no further apart than those the field was fitted with.
-int samples_for(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
+int samples_for(const FieldOptions& o, double enlarged, const RenderOptions& how) {
   if (how.supersample > 0) return how.supersample;
-  const double across = static_cast<double>(o.width) * how.region.width / static_cast<double>(width);
-  const double down = static_cast<double>(o.height) * how.region.height / static_cast<double>(height);
   // A hair below the next whole number is rounding, not shrinking.
-  return static_cast<int>(std::clamp(std::ceil(std::max(across, down) * o.footprint - 1e-6), 1.0, 64.0));
+  return static_cast<int>(std::clamp(std::ceil(o.footprint / enlarged - 1e-6), 1.0, 64.0));
+}
+
+// What the output is multiplied by before it is cut to its bounds. A two-tone field learned edges about as wide as a
+// fitted pixel; drawn on pixels s times finer they are (1 + s) / 2 times steeper (the best of those tried, 256 to 1024
+// pixels from 200: bench/RESULTS.md).
+double gain_for(const FieldOptions& o, double s) {
+  return o.two_tone && o.head == Head::clamp && s > 1 ? (1 + s) / 2 : 1;
 }
 
 void check(std::int64_t width, std::int64_t height, const RenderOptions& how) {
@@ -77,7 +89,8 @@ void ImageField::render_bands(std::int64_t width, std::int64_t height, const Ren
                               const std::function<bool(const Tensor& rows, std::int64_t first)>& band) const {
   check(width, height, how);
   NoGrad off;
-  const int s = samples_for(options_, width, height, how);
+  const double enlarged = enlargement(options_, width, height, how), gain = gain_for(options_, enlarged);
+  const int s = samples_for(options_, enlarged, how);
   const Canvas canvas{width, height, how.region, s, CoordinateMap(options_)};
   const std::int64_t rows_a_band = std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
   const std::int64_t widest = *std::max_element(options_.widths.begin(), options_.widths.end());
@@ -88,7 +101,9 @@ void ImageField::render_bands(std::int64_t width, std::int64_t height, const Ren
     Tensor out = empty({pixels, options_.channels}, DType::f32);
     for (std::int64_t p = 0; p < pixels; p += pixels_a_chunk) {
       const std::int64_t n = std::min(pixels_a_chunk, pixels - p);
-      Tensor levels = levels_from(network_(canvas.coordinates(row * width + p, n)), options_.head);
+      Tensor output = network_(canvas.coordinates(row * width + p, n));
+      if (gain != 1) output = affine(output, gain, 0);
+      Tensor levels = levels_from(output, options_.head);
       if (s > 1) levels = mean(reshape(levels, {n, s * s, options_.channels}), {1});
       slice(out, 0, p, p + n).assign(levels);
     }

@@ -187,7 +187,7 @@ class HostBytes {
   std::size_t size_ = 0;
 };
 
-void check_names(const std::vector<NamedTensor>& tensors,
+void check_names(const NamedTensors& tensors,
                  const std::map<std::string, std::string>& metadata) {
   std::set<std::string> names;
   for (const NamedTensor& named : tensors) {
@@ -272,7 +272,7 @@ SafeTensors read_safetensors(const std::string& path) {
   return result;
 }
 
-void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+void write_safetensors(const std::string& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata) {
   check_names(tensors, metadata);
   std::vector<const NamedTensor*> order;

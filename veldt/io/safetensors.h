@@ -8,17 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "veldt/tensor/tensor.h"
+#include "veldt/tensor/named.h"
 
 namespace veldt::io {
 
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
-
 struct SafeTensors {
-  std::vector<NamedTensor> tensors;  // in the order of their bytes
+  NamedTensors tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
   bool verified = false;  // Veldt wrote it, and all of it is as it was
 
@@ -53,7 +48,7 @@ SafeTensors read_safetensors(const std::string& path);
 // Writes whole or not at all. Wider dtypes come first, so that each tensor is aligned; otherwise the order is
 // kept. Adds metadata "veldt.xxh3", the digests that reading checks; readers of other makes ignore it. Throws
 // ConfigError for a repeated or reserved name or text that is not UTF-8, IoError unwritable.
-void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+void write_safetensors(const std::string& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace veldt::io

@@ -11,12 +11,12 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
-#include "veldt/tensor/impl.h"
 
 namespace veldt::nn {
 namespace {
 
-bool is_parameter(const Tensor& t) { return t.impl()->role != LeafRole::plain || t.requires_grad(); }
+// Made by nn::parameter(), or a plain leaf that is to be trained.
+bool is_trained(const Tensor& t) { return is_parameter(t) || t.requires_grad(); }
 
 // Calls a function for each tensor, or each module, of the tree.
 class Walk : public Fields {
@@ -48,7 +48,8 @@ std::string join(const std::vector<std::string>& names) {
 // Pairs the module's tensors with those of `state`; what does not fit goes into the report.
 std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state,
                                              LoadReport& report) {
-  std::map<std::string, Tensor> given(state.begin(), state.end());
+  std::map<std::string, Tensor> given;
+  for (const auto& [name, tensor] : state) given.emplace(name, tensor);
   std::vector<std::pair<Tensor, Tensor>> pairs;
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
@@ -132,10 +133,10 @@ NamedTensors Module::named_parameters() const {
   NamedTensors out;
   std::set<const TensorImpl*> seen;
   Walk walk([&](const std::string& path, Tensor& t) {
-    if (!is_parameter(t) || !seen.insert(t.impl()).second) return;
-    if (t.impl()->role == LeafRole::plain) mark_parameter(t);
+    if (!is_trained(t) || !seen.insert(t.impl()).second) return;
+    if (!is_parameter(t)) mark_parameter(t);
     mark_listed(t);
-    out.emplace_back(path, t);
+    out.push_back({path, t});
   });
   visit(walk);
   return out;
@@ -150,7 +151,7 @@ std::vector<Tensor> Module::parameters() const {
 NamedTensors Module::named_buffers() const {
   NamedTensors out;
   Walk walk([&](const std::string& path, Tensor& t) {
-    if (!is_parameter(t)) out.emplace_back(path, t);
+    if (!is_trained(t)) out.push_back({path, t});
   });
   visit(walk);
   return out;
@@ -160,7 +161,7 @@ std::int64_t Module::parameter_count() const {
   std::int64_t count = 0;
   std::set<const TensorImpl*> seen;
   Walk walk([&](const std::string&, Tensor& t) {
-    if (is_parameter(t) && seen.insert(t.impl()).second) count += t.numel();
+    if (is_trained(t) && seen.insert(t.impl()).second) count += t.numel();
   });
   visit(walk);
   return count;
@@ -173,7 +174,7 @@ NamedTensors Module::state() const {
     if (!names.insert(path).second)
       throw Error(str(title(), " has two tensors named ", path), "a fields() gives the same name twice",
                   "give each member a name of its own");
-    out.emplace_back(path, t.detach());
+    out.push_back({path, t.detach()});
   });
   visit(walk);
   return out;
@@ -209,8 +210,8 @@ Module& Module::to(Device device) {
 
 Module& Module::requires_grad(bool on) {
   Walk walk([&](const std::string&, Tensor& t) {
-    if (!is_parameter(t)) return;
-    if (t.impl()->role == LeafRole::plain)
+    if (!is_trained(t)) return;
+    if (!is_parameter(t))
       mark_parameter(t);  // so that a frozen one is still known as a parameter
     t.set_requires_grad(on);
   });

@@ -10,14 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/tensor/tensor.h"
+#include "veldt/tensor/named.h"
 
 namespace veldt::nn {
 
 class Module;
-
-// Names and handles, in the order of listing: "layers.0.weight", ...
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // What fields() calls for each member: f("body", body_)("head", head_). Members of members are joined by
 // dots, and elements of a vector are numbered, as torch.nn names them. Undefined tensors, empty optionals and

@@ -106,13 +106,15 @@ NamedTensors Optimizer::state() const {
   NamedTensors out{{"step", scalar(steps_)}, {"lr", scalar(lr_)}};
   for (const auto& [kind, slab] : states_)
     for (std::size_t i = 0; i < names().size(); ++i)
-      out.emplace_back(str(kind, ".", names()[i]), slab_.part(slab, i));
+      out.push_back({str(kind, ".", names()[i]), slab_.part(slab, i)});
   return out;
 }
 
 void Optimizer::load_state(const NamedTensors& state) {
   NamedTensors own = this->state();
-  const std::map<std::string, Tensor> given(state.begin(), state.end()), known(own.begin(), own.end());
+  std::map<std::string, Tensor> given, known;
+  for (const auto& [name, tensor] : state) given.emplace(name, tensor);
+  for (const auto& [name, tensor] : own) known.emplace(name, tensor);
   std::string why;
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);

@@ -54,7 +54,7 @@ class Optimizer {
 
   // One step over part of the slab; steps() counts this one already.
   virtual void update(Slab::Range range) = 0;
-  const Tensor& state_slab(std::size_t kind) const { return states_[kind].second; }
+  const Tensor& state_slab(std::size_t kind) const { return states_[kind].tensor; }
 
  private:
   std::optional<std::string> first_bad(const Tensor& slab) const;

@@ -4,6 +4,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::optim {
 namespace {
@@ -34,12 +35,12 @@ void Slab::check(const NamedTensors& parameters) const {
   if (parameters.empty())
     throw ConfigError("the optimizer was given no parameters", "the list is empty",
                       "pass model.parameters(), and name every member in fields()");
-  for (const auto& [name, tensor] : parameters) check_one(name, tensor, parameters.front().second);
+  for (const auto& [name, tensor] : parameters) check_one(name, tensor, parameters.front().tensor);
 }
 
 Slab::Slab(const NamedTensors& parameters) {
   check(parameters);
-  const Tensor& first = parameters.front().second;
+  const Tensor& first = parameters.front().tensor;
   const std::int64_t unit = kAlignment / static_cast<std::int64_t>(size_of(first.dtype()));
   std::set<const TensorImpl*> seen;
   std::int64_t end = 0;
@@ -107,9 +108,6 @@ std::vector<Slab::Range> Slab::collect() {
 }
 
 // assign() counts a change of its storage; an empty part costs no copy.
-void Slab::mark_changed() {
-  Tensor nothing = values_.alias({0}, {1}, 0);
-  nothing.assign(nothing);
-}
+void Slab::mark_changed() { veldt::mark_changed(values_); }
 
 }  // namespace veldt::optim

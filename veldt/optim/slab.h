@@ -7,12 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/tensor/tensor.h"
+#include "veldt/tensor/named.h"
 
 namespace veldt::optim {
-
-// Names and handles, in their order.
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 class Slab {
  public:

@@ -239,6 +239,8 @@ bool needs_grad(const Tensor& input) {
 }
 
 void mark_parameter(Tensor& leaf) { leaf.impl()->role = LeafRole::parameter; }
+bool is_parameter(const Tensor& leaf) { return leaf.impl()->role != LeafRole::plain; }
+void mark_changed(const Tensor& t) { t.impl()->storage->bump_version(); }
 void mark_listed(const Tensor& leaf) {
   if (leaf.impl()->role == LeafRole::parameter) leaf.impl()->role = LeafRole::listed;
 }

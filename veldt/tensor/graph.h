@@ -17,7 +17,7 @@ using BackwardFn = std::function<Grads(const Tensor& gradient)>;
 // Makes `out` the result of an op over `inputs`, unless gradients are off or no input requires one. This is all
 // that an op of one's own needs:
 //   Tensor twice(const Tensor& x) {
-//     NoGrad off;  Tensor y = x * 2;  ...
+//     const Tensor y = x.detach() * 2;  // or a kernel's work
 //     return record("twice", y, {x}, [](const Tensor& g) -> Grads { return {g * 2}; });
 //   }
 // `saves_values`: backward reads the inputs' values, so changing them in place before it is an Error. Of inputs that
@@ -51,5 +51,10 @@ bool grad_enabled();
 // not, backward() throws: it would never be trained.
 void mark_parameter(Tensor& leaf);
 void mark_listed(const Tensor& leaf);
+bool is_parameter(const Tensor& leaf);  // marked as either
+
+// For code that writes into a tensor's memory behind the graph's back: a backward() that was to read the old values
+// throws Error.
+void mark_changed(const Tensor& t);
 
 }  // namespace veldt

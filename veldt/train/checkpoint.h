@@ -16,8 +16,8 @@ namespace veldt::train {
 
 struct CheckpointData {
   std::int64_t step = 0;
-  std::vector<io::NamedTensor> model = {};
-  std::vector<io::NamedTensor> optim = {};
+  NamedTensors model = {};
+  NamedTensors optim = {};
   std::map<std::string, std::string> model_metadata = {};
   std::string state_json = {};
 };

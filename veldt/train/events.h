@@ -13,7 +13,7 @@ struct Progress {
   std::int64_t step = 0;        // steps done
   std::int64_t total_steps = 0;  // 0 when the run is limited by time alone
   double loss = 0;
-  double psnr = 0;  // of the last batch, in dB
+  double psnr = 0;  // of the last batch, in dB; infinite when it is exact
   double learning_rate = 0;
   double steps_per_second = 0;
   double seconds = 0;          // since the run began, over all resumptions

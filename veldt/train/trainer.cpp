@@ -157,10 +157,8 @@ class Run {
     if (task_.optimizer().first_bad_parameter()) diverged();
     CheckpointData data;
     data.step = step_;
-    for (const auto& [name, tensor] : task_.model().named_parameters())
-      data.model.push_back({name, tensor.detach()});
-    for (const auto& [name, tensor] : task_.optimizer().state())
-      data.optim.push_back({name, tensor.detach()});
+    data.model = task_.model().state();
+    data.optim = task_.optimizer().state();
     data.model_metadata = task_.metadata();
     data.state_json = json{{"step", step_},
                            {"seconds", elapsed()},
@@ -208,17 +206,11 @@ class Run {
       events_.on_warning(str("the run was started with ", state.at("threads").dump(),
                              " threads and goes on with ", num_threads(),
                              ": the last bits may differ from an uninterrupted run"));
-    task_.model().load_state(named(found.model));
-    task_.optimizer().load_state(named(found.optim));
+    task_.model().load_state(found.model);
+    task_.optimizer().load_state(found.optim);
     step_ = saved_step_ = state.at("step").get<std::int64_t>();
     seconds_before_ = state.at("seconds").get<double>();
     loss_ = state.at("loss").get<double>();
-  }
-
-  static nn::NamedTensors named(const std::vector<io::NamedTensor>& tensors) {
-    nn::NamedTensors out;
-    for (const io::NamedTensor& t : tensors) out.emplace_back(t.name, t.tensor);
-    return out;
   }
 
   Task& task_;

@@ -1,0 +1,205 @@
+// veldt fit through the real command: what it prints and writes, how it is stopped and continued.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/process.h"
+#include "tests/app/small_model.h"
+#include "tests/io/faults.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/image.h"
+
+namespace veldt::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class FitCommand : public testing::Test {
+ protected:
+  FitCommand() { put_bytes(picture_, rings_png()); }
+  Words small(int steps = 30) const { return small_fit(picture_, model_, steps); }
+  // Long enough that a signal meets it at work.
+  Words long_run() const {
+    return small(1'000'000'000) + Words{"--checkpoint", checkpoints_, "--every", "50ms"};
+  }
+
+  const TempDir dir_, log_;
+  const std::string picture_ = dir_ / "p.png", model_ = dir_ / "m.safetensors", checkpoints_ = dir_ / "run";
+};
+
+TEST_F(FitCommand, SaysWhatItLearned) {
+  const Ran ran = run_veldt(small());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("337 parameters, 30 steps"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("PSNR"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find("step 30/30"), std::string::npos) << ran.err;
+  EXPECT_EQ(count_entries(dir_.path()), 2u);
+}
+
+TEST_F(FitCommand, PrintsOneJsonObjectWithItsKeys) {
+  const Ran ran = run_veldt(small() + Words{"--json", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "");
+  const auto json = nlohmann::json::parse(ran.out);
+  for (const char* key : {"output", "parameters", "steps", "seconds", "loss", "psnr", "ssim", "wrong_pixels"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  EXPECT_EQ(json.at("stopped_by"), "steps");
+  EXPECT_EQ(json.at("steps"), 30);
+}
+
+TEST_F(FitCommand, QuietSaysNothingOnStderr) {
+  const Ran ran = run_veldt(small() + Words{"--quiet", "--checkpoint", checkpoints_, "--every", "1ms"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(FitCommand, IsTheSameForTheSameSeed) {
+  ASSERT_EQ(run_veldt(small()).exit_code, 0);
+  const auto first = tensors_of(model_);
+  ASSERT_EQ(run_veldt(small()).exit_code, 0);
+  EXPECT_EQ(tensors_of(model_), first);
+  ASSERT_EQ(run_veldt(small() + Words{"--seed", "5"}).exit_code, 0);
+  EXPECT_NE(tensors_of(model_), first);
+}
+
+TEST_F(FitCommand, DrawsPreviews) {
+  const Ran ran = run_veldt(small() + Words{"--preview", dir_ / "now_{step}.png", "--preview-every", "10"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* name : {"now_000000.png", "now_000010.png", "now_000020.png", "now_000030.png"})
+    EXPECT_EQ(io::image_info(dir_ / name).width, 32) << name;
+  EXPECT_EQ(count_entries(dir_.path()), 6u);
+}
+
+TEST_F(FitCommand, StopsOnTime) {
+  Words words = small() + Words{"--time", "300ms", "--json", "--quiet"};
+  words.erase(words.begin() + 4, words.begin() + 6);  // --steps 30
+  const Ran ran = run_veldt(words);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json.at("stopped_by"), "time");
+  EXPECT_LT(json.at("seconds").get<double>(), 10);
+}
+
+TEST_F(FitCommand, ExitsWithSevenWhenItDivergesAndWritesNoModel) {
+  const Ran ran =
+      run_veldt(small(500) + Words{"--optimizer", "sgd", "--lr", "1000", "--model", "relu", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 7) << ran.err;
+  EXPECT_TRUE(has_three_lines(ran.err));
+  EXPECT_EQ(count_entries(dir_.path()), 1u);
+}
+
+TEST_F(FitCommand, RefusesToResumeFromNowhere) {
+  for (const Words& more : {Words{"--resume"}, Words{"--resume", "--checkpoint", checkpoints_}}) {
+    const Ran ran = run_veldt(small() + more + Words{"--quiet"});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err));
+  }
+}
+
+TEST_F(FitCommand, RefusesToResumeADifferentRun) {
+  const Words kept = {"--checkpoint", checkpoints_, "--quiet"};
+  ASSERT_EQ(run_veldt(small() + kept).exit_code, 0);
+  const Ran fresh = run_veldt(small() + kept);
+  EXPECT_EQ(fresh.exit_code, 2);
+  EXPECT_NE(fresh.err.find("already holds a run"), std::string::npos) << fresh.err;
+  const Ran other = run_veldt(small() + kept + Words{"--resume", "--batch", "64"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("batch was 128 and is 64"), std::string::npos) << other.err;
+  EXPECT_TRUE(has_three_lines(other.err));
+}
+
+TEST_F(FitCommand, ExitsWithNineWhenNoCheckpointIsWhole) {
+  const Words kept = {"--checkpoint", checkpoints_, "--quiet"};
+  ASSERT_EQ(run_veldt(small() + kept).exit_code, 0);
+  put_bytes(checkpoints_ + "/ckpt-00000030/model.safetensors", "damaged");
+  const Ran ran = run_veldt(small() + kept + Words{"--resume"});
+  EXPECT_EQ(ran.exit_code, 9) << ran.err;
+  EXPECT_TRUE(has_three_lines(ran.err));
+}
+
+TEST_F(FitCommand, RefusesADirectoryThatAnotherProcessTrainsIn) {
+  Process first(long_run(), log_);
+  ASSERT_TRUE(comes_true([&] { return has_checkpoint(checkpoints_); })) << first.err();
+  for (const Words& more : {Words{}, Words{"--resume"}}) {
+    const Ran second = run_veldt(long_run() + more + Words{"--quiet"});
+    EXPECT_EQ(second.exit_code, 2) << second.err;
+    EXPECT_NE(second.err.find("is in use"), std::string::npos) << second.err;
+    EXPECT_TRUE(has_three_lines(second.err));
+  }
+}
+
+TEST_F(FitCommand, StoppedByASignalItPrintsACommandThatContinuesToTheSameBits) {
+  constexpr int kSteps = 8000;
+  ASSERT_EQ(run_veldt(small(kSteps)).exit_code, 0);
+  const auto whole = tensors_of(model_);
+  for (const auto& [signal_number, code] : std::vector<std::pair<int, int>>{{SIGINT, 130}, {SIGTERM, 143}}) {
+    const std::string checkpoints = dir_ / ("run of " + std::to_string(code));  // to be quoted
+    Process process(small(kSteps) + Words{"--checkpoint", checkpoints}, log_);
+    ASSERT_TRUE(comes_true([&] { return process.err().find("step 1/") != std::string::npos; }))
+        << process.err();
+    process.send(signal_number);
+    ASSERT_EQ(process.wait(), code) << process.err();
+    EXPECT_NE(tensors_of(model_), whole);  // the field so far
+    const std::string err = process.err(), before = "resume with: ";
+    const std::size_t at = err.find(before);
+    ASSERT_NE(at, std::string::npos) << err;
+    const std::string command = err.substr(at + before.size(), err.find('\n', at) - at - before.size());
+    EXPECT_NE(command.find("--resume"), std::string::npos) << command;
+    EXPECT_EQ(std::system((command + " --quiet > /dev/null").c_str()), 0) << command;
+    EXPECT_EQ(tensors_of(model_), whole) << command;
+    for (const std::string& name : io::list_directory(checkpoints))
+      EXPECT_EQ(name.find(".tmp"), std::string::npos);
+  }
+}
+
+TEST_F(FitCommand, StoppedByASignalItStillPrintsItsJson) {
+  Process process(long_run() + Words{"--json", "--quiet"}, log_);
+  ASSERT_TRUE(comes_true([&] { return has_checkpoint(checkpoints_); })) << process.err();
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+  EXPECT_EQ(process.err(), "");
+  EXPECT_EQ(nlohmann::json::parse(process.out()).at("stopped_by"), "signal");
+}
+
+TEST_F(FitCommand, ASecondSignalStopsAtOnce) {
+  // A step of seconds: 40000 pixels through a million weights.
+  Process process({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--width", "1024", "--depth", "3",
+                   "--batch", "full", "--steps", "1000", "--threads", "1"},
+                  log_);
+  ASSERT_TRUE(comes_true([&] { return process.err().find("fitting") != std::string::npos; }))
+      << process.err();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.send(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+  EXPECT_FALSE(std::filesystem::exists(model_));
+}
+
+TEST_F(FitCommand, TrainsOnWhenADiskIsFullAndSaysSo) {
+  const SmallDisk disk(dir_ / "disk", "64k");
+  if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";
+  put_bytes(dir_ / "disk/filler", std::string(1 << 20, 'x'));
+  const Ran ran = run_veldt(small() + Words{"--checkpoint", dir_ / "disk", "--preview", dir_ / "disk/p.png"});
+  EXPECT_EQ(ran.exit_code, 6) << ran.err;  // the first preview, before any work
+  const Ran kept = run_veldt(small() + Words{"--checkpoint", dir_ / "disk", "--every", "1ms", "--quiet"});
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_NE(kept.err.find("veldt: warning:"), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find("training goes on"), std::string::npos) << kept.err;
+  EXPECT_TRUE(std::filesystem::exists(model_));
+}
+
+TEST_F(FitCommand, KeepsTheOlderModelWhenTheNewOneCannotBeWritten) {
+  const SmallDisk disk(dir_ / "disk", "64k");
+  if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";
+  put_bytes(dir_ / "disk/m.safetensors", "older");
+  put_bytes(dir_ / "disk/filler", std::string(1 << 20, 'x'));
+  const Ran ran = run_veldt(small_fit(picture_, dir_ / "disk/m.safetensors", 5) + Words{"--quiet"});
+  EXPECT_EQ(ran.exit_code, 6) << ran.err;
+  EXPECT_TRUE(has_three_lines(ran.err));
+  EXPECT_EQ(bytes_of(dir_ / "disk/m.safetensors"), "older");
+  EXPECT_EQ(count_entries(dir_ / "disk"), 2u);
+}
+
+}  // namespace
+}  // namespace veldt::test

@@ -1,0 +1,159 @@
+// veldt render through the real command: any size and part, in little memory, and files that are not as they
+// should be.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/process.h"
+#include "tests/app/small_model.h"
+#include "tests/io/faults.h"
+#include "veldt/field/image_field.h"
+#include "veldt/io/image.h"
+
+namespace veldt::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class RenderCommand : public testing::Test {
+ protected:
+  RenderCommand() { field_of(3).save(model_); }
+
+  static field::ImageField field_of(std::int64_t channels, std::int64_t units = 16) {
+    field::FieldOptions o;
+    o.widths = {units, units};
+    o.channels = channels;
+    o.width = 40;
+    o.height = 20;
+    return {o, 1};
+  }
+  Words render(const Words& more) const { return Words{"render", model_, "-o", out_} + more; }
+  void expect_size(const Words& more, std::int64_t width, std::int64_t height) {
+    const Ran ran = run_veldt(render(more));
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const io::ImageInfo info = io::image_info(out_);
+    EXPECT_EQ(info.width, width);
+    EXPECT_EQ(info.height, height);
+    EXPECT_EQ(count_entries(dir_.path()), 2u);
+  }
+
+  const TempDir dir_, log_;
+  const std::string model_ = dir_ / "m.safetensors", out_ = dir_ / "p.png";
+};
+
+TEST_F(RenderCommand, DrawsEverySizeAskedFor) {
+  expect_size({}, 40, 20);
+  expect_size({"--size", "1x1"}, 1, 1);
+  expect_size({"--size", "7x90"}, 7, 90);
+  expect_size({"--size", "100"}, 100, 50);
+  expect_size({"--scale", "2.5"}, 100, 50);
+  expect_size({"--crop", "10,5,20,10", "--scale", "3"}, 60, 30);
+  expect_size({"--size", "1"}, 1, 1);
+}
+
+TEST_F(RenderCommand, DrawsWhatTheLibraryDraws) {
+  ASSERT_EQ(run_veldt(render({"--size", "63x41", "--bits", "16"})).exit_code, 0);
+  const std::vector<float> drawn = io::read_image(out_).values<float>();
+  const std::vector<float> expected = field_of(3).render(63, 41).values<float>();
+  ASSERT_EQ(drawn.size(), expected.size());
+  for (std::size_t i = 0; i < drawn.size(); ++i) ASSERT_NEAR(drawn[i], expected[i], 1.0 / 65535) << i;
+}
+
+TEST_F(RenderCommand, PrintsOneJsonObject) {
+  const Ran ran = run_veldt(render({"--json", "--quiet", "--size", "8x9"}));
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(nlohmann::json::parse(ran.out), (nlohmann::json{{"output", out_}, {"width", 8}, {"height", 9}}));
+}
+
+TEST_F(RenderCommand, RefusesSizesThatMakeNoSense) {
+  for (const Words& more :
+       {Words{"--size", "0"}, Words{"--size", "-5"}, Words{"--size", "12y"}, Words{"--size", "1x2x3"},
+        Words{"--size", "99999999999"}, Words{"--size", "8", "--scale", "2"}, Words{"--scale", "0"},
+        Words{"--scale", "1e300"}, Words{"--crop", "1,2,3"}, Words{"--crop", "0,0,41,20"},
+        Words{"--crop", "nan,0,1,1"}, Words{"--crop", "0,0,0,5"}, Words{"--supersample", "65"},
+        Words{"--bits", "5"}, Words{"--bits", "1"}}) {
+    const Ran ran = run_veldt(render(more));
+    EXPECT_EQ(ran.exit_code, 2) << more[0] << " " << more[1] << "\n" << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err));
+    EXPECT_EQ(count_entries(dir_.path()), 1u);
+  }
+}
+
+TEST_F(RenderCommand, RefusesDamagedModelsAndThoseOfANewerVeldt) {
+  const std::string whole = bytes_of(model_);
+  put_bytes(out_, "older");
+  const auto expect_refused = [&](const std::string& bytes, const std::vector<int>& codes) {
+    put_bytes(model_, bytes);
+    const Ran ran = run_veldt(render({}));
+    EXPECT_TRUE(std::find(codes.begin(), codes.end(), ran.exit_code) != codes.end())
+        << ran.exit_code << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err));
+    EXPECT_EQ(bytes_of(out_), "older");
+    EXPECT_EQ(count_entries(dir_.path()), 2u);
+  };
+  expect_refused(whole.substr(0, whole.size() / 2), {4});
+  std::string flipped = whole;
+  flipped.back() = static_cast<char>(flipped.back() ^ 16);
+  expect_refused(flipped, {9});
+  flipped = whole;
+  flipped[40] = static_cast<char>(flipped[40] ^ 1);
+  expect_refused(flipped, {4, 9});
+  auto metadata = field_of(3).metadata();
+  metadata["format_version"] = "7";
+  io::write_safetensors(model_, field_of(3).tensors(), metadata);
+  expect_refused(bytes_of(model_), {9});
+  EXPECT_NE(run_veldt(render({})).err.find("format version 7"), std::string::npos);
+}
+
+TEST_F(RenderCommand, KeepsTheOlderPictureWhenTheDiskIsFull) {
+  const SmallDisk disk(dir_ / "disk", "64k");
+  if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";
+  put_bytes(dir_ / "disk/p.png", "older");
+  const Ran ran = run_veldt({"render", model_, "-o", dir_ / "disk/p.png", "--size", "600", "--bits", "16"});
+  EXPECT_EQ(ran.exit_code, 6) << ran.err;
+  EXPECT_TRUE(has_three_lines(ran.err));
+  EXPECT_EQ(bytes_of(dir_ / "disk/p.png"), "older");
+  EXPECT_EQ(count_entries(dir_ / "disk"), 1u);
+}
+
+TEST_F(RenderCommand, RefusesOutputsThatCannotBe) {
+  for (const std::string& path :
+       {std::string("/dev/full"), model_ + "/p.png", dir_ / "no/such/p.png", dir_.path()}) {
+    const Ran ran = run_veldt({"render", model_, "-o", path});
+    EXPECT_EQ(ran.exit_code, 6) << path << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err));
+  }
+  EXPECT_EQ(count_entries(dir_.path()), 1u);
+}
+
+TEST_F(RenderCommand, StoppedByASignalLeavesNothing) {
+  put_bytes(out_, "older");
+  Process process(render({"--size", "20000", "--supersample", "8", "--threads", "1"}), log_);
+  ASSERT_TRUE(comes_true([&] { return count_entries(dir_.path()) > 2; }))
+      << process.err();  // its temporary file
+  process.send(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const int code = process.wait();
+  EXPECT_EQ(code, 130) << process.err();
+  EXPECT_EQ(bytes_of(out_), "older");
+  EXPECT_EQ(count_entries(dir_.path()), 2u);
+}
+
+// Twice the height would need twice the memory if rows were kept.
+TEST_F(RenderCommand, DrawsLargePicturesWithinTwoHundredMegabytes) {
+  for (const char* size : {"4096x1024", "16384x64", "262144x2"}) {
+    Process process(render({"--size", size, "--quiet"}), log_);
+    EXPECT_EQ(process.wait(), 0) << process.err();
+    EXPECT_LT(process.peak_megabytes(), 200) << size;
+  }
+}
+
+TEST_F(RenderCommand, DrawsWithWideNetworksWithinTwoHundredMegabytes) {
+  field_of(1, 1500).save(model_);
+  Process process(render({"--size", "2048x8", "--quiet"}), log_);
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_LT(process.peak_megabytes(), 200);
+}
+
+}  // namespace
+}  // namespace veldt::test
