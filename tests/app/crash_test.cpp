@@ -1,0 +1,84 @@
+// kill -9 at random moments: what is resumed is the run that was never killed, and nothing half-written
+// stays.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/app/process.h"
+#include "tests/app/small_model.h"
+#include "veldt/io/directory.h"
+#include "veldt/train/checkpoint.h"
+
+namespace veldt::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void expect_nothing_half_written(const std::string& directory) {
+  for (const std::string& name : io::list_directory(directory)) {
+    EXPECT_EQ(name.find(".tmp"), std::string::npos) << directory << "/" << name;
+    if (name.starts_with("ckpt-")) EXPECT_NO_THROW(train::verify_checkpoint(directory + "/" + name));
+  }
+}
+
+TEST(CrashFit, KilledFortyTimesItEndsWithTheSameBits) {
+  constexpr int kKills = 40, kSteps = 1500;
+  const TempDir dir, log;
+  put_bytes(dir / "p.png", rings_png());
+  auto start = Clock::now();
+  ASSERT_EQ(run_veldt(small_fit(dir / "p.png", dir / "whole.safetensors", kSteps)).exit_code, 0);
+  const double whole_run = std::chrono::duration<double>(Clock::now() - start).count();
+  // Short beside a run, so that it takes several kills, and long enough for a checkpoint now and then.
+  const double longest_life = std::clamp(whole_run / 3, 0.2, 0.8);
+  const auto expected = tensors_of(dir / "whole.safetensors");
+
+  std::mt19937 random(20);
+  int kills = 0, runs = 0, resumed = 0, starts = 0;
+  for (; kills < kKills; ++runs) {
+    ASSERT_LT(runs, 2 * kKills);
+    const std::string checkpoints = dir / ("run" + std::to_string(runs)), model = dir / "killed.safetensors";
+    const auto command = small_fit(dir / "p.png", model, kSteps) +
+                         std::vector<std::string>{"--checkpoint", checkpoints, "--every", "50ms", "--quiet"};
+    for (bool done = false; !done;) {
+      const bool resume = has_checkpoint(checkpoints);
+      (resume ? resumed : starts)++;
+      Process process(resume ? command + std::vector<std::string>{"--resume"} : command, log);
+      if (kills < kKills) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(longest_life * (random() % 1000) / 1000));
+        process.send(SIGKILL);
+        ++kills;
+      }
+      const int code = process.wait();
+      ASSERT_TRUE(code == 0 || code == -SIGKILL) << process.err();
+      done = code == 0;
+    }
+    EXPECT_EQ(tensors_of(model), expected) << "run " << runs;
+    expect_nothing_half_written(checkpoints);
+    expect_nothing_half_written(dir.path());
+  }
+  EXPECT_GT(resumed, 0);
+  std::printf("%d kills, %d runs, %d starts, %d resumptions\n", kills, runs, starts, resumed);
+}
+
+TEST(CrashFit, KilledWhileItWritesTheModelLeavesTheOlderOne) {
+  const TempDir dir, log;
+  put_bytes(dir / "p.png", rings_png());
+  const auto command =
+      small_fit(dir / "p.png", dir / "m.safetensors", 20) + std::vector<std::string>{"--quiet"};
+  ASSERT_EQ(run_veldt(command).exit_code, 0);
+  const auto older = tensors_of(dir / "m.safetensors");
+  std::mt19937 random(3);
+  for (int round = 0; round < 15; ++round) {
+    Process process(command, log);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 150));
+    process.send(SIGKILL);
+    process.wait();
+    EXPECT_EQ(tensors_of(dir / "m.safetensors"), older);
+  }
+  ASSERT_EQ(run_veldt(command).exit_code, 0);
+  expect_nothing_half_written(dir.path());  // the last one swept behind the killed
+}
+
+}  // namespace
+}  // namespace veldt::test

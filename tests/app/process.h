@@ -1,0 +1,86 @@
+// The veldt command as a process that a test can watch, signal and kill; run_veldt() is for those that just
+// end.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/app/command.h"
+#include "tests/support/temp_dir.h"
+
+namespace veldt::test {
+
+class Process {
+ public:
+  // stdout and stderr go to files in `log`.
+  Process(const std::vector<std::string>& arguments, const TempDir& log)
+      : out_path_(log / "stdout"), err_path_(log / "stderr"), pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    ::dup2(::open(out_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    ::dup2(::open(err_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    std::vector<std::string> words = {veldt_binary()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ~Process() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void send(int signal_number) const { ::kill(pid_, signal_number); }
+  // The exit code, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    ::wait4(pid_, &status, 0, &usage_);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  // After wait().
+  double peak_megabytes() const { return static_cast<double>(usage_.ru_maxrss) / 1024; }
+  std::string out() const { return bytes_of(out_path_); }
+  std::string err() const { return bytes_of(err_path_); }
+
+ private:
+  std::string out_path_, err_path_;
+  pid_t pid_;
+  rusage usage_{};
+};
+
+// Looks again and again; false after `seconds`.
+inline bool comes_true(const std::function<bool()>& condition, double seconds = 60) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+// True if a checkpoint has its name in `directory`.
+inline bool has_checkpoint(const std::string& directory) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("ckpt-") && name.find(".tmp") == std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace veldt::test
