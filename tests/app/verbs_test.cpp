@@ -217,7 +217,7 @@ TEST(Info, VerifyFindsAFlippedBitOfAModel) {
 TEST(Info, VerifyFindsNumbersThatAreNone) {
   const TempDir dir;
   const field::ImageField field = small_field();
-  std::vector<io::NamedTensor> tensors = field.tensors();
+  NamedTensors tensors = field.tensors();
   tensors[0].tensor = full(tensors[0].tensor.shape(), std::nan(""));
   io::write_safetensors(dir / "m.safetensors", tensors, field.metadata());
   const Ran ran = run_veldt({"info", dir / "m.safetensors", "--verify"});

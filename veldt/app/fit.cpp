@@ -81,8 +81,8 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-void report(const FitFlags& flags, Context& context, const field::ImageField& field, const train::RunResult& run,
-            const train::PictureScore& score) {
+void report(const FitFlags& flags, Context& context, const field::ImageField& field,
+            const train::RunResult& run, const train::PictureScore& score) {
   const bool identical = std::isinf(score.psnr);
   if (context.json) {
     context.out.json({{"output", flags.output},
@@ -97,11 +97,11 @@ void report(const FitFlags& flags, Context& context, const field::ImageField& fi
                       {"stopped_by", text_of(run.stop)}});
     return;
   }
-  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output, field.parameter_count(),
-                               run.steps, run.seconds));
+  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output,
+                               field.parameter_count(), run.steps, run.seconds));
   context.out.text(fmt::format("PSNR {}, SSIM {:.4f}, {} wrong pixels\n",
-                               identical ? "inf (identical)" : fmt::format("{:.2f} dB", score.psnr), score.ssim,
-                               score.wrong_pixels));
+                               identical ? "inf (identical)" : fmt::format("{:.2f} dB", score.psnr),
+                               score.ssim, score.wrong_pixels));
 }
 
 train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,

@@ -30,8 +30,8 @@ struct AdamStep {
   std::int64_t step;
 };
 
-// SGD with momentum as torch.optim.SGD has it: v = momentum v + (g + decay p); p -= lr (nesterov ? g + momentum v : v).
-// `first`: v is not yet set, it becomes g (no dampening).
+// SGD with momentum as torch.optim.SGD has it: v = momentum v + (g + decay p); p -= lr (nesterov ? g +
+// momentum v : v). `first`: v is not yet set, it becomes g (no dampening).
 struct SgdStep {
   double lr, momentum, weight_decay;
   bool nesterov, first;
@@ -49,8 +49,8 @@ struct Backend {
 
   // Elementwise. All views have the same shape (inputs broadcast by strides of 0); `op` is an index into the
   // TypeList of that name in kernels/. Float dtypes equal among all views, except where said.
-  void (*fill)(const View& out, double value, Stream);               // any dtype
-  void (*copy)(const View& from, const View& to, Stream);            // any dtypes: converts, rounds to nearest even
+  void (*fill)(const View& out, double value, Stream);     // any dtype
+  void (*copy)(const View& from, const View& to, Stream);  // any dtypes: converts, rounds to nearest even
   void (*unary)(int op, Scalars, const View& x, const View& y, Stream);
   // out = g * slope(x, y), y the op's forward value
   void (*unary_slope)(int op, Scalars, const View& x, const View& y, const View& g, const View& out, Stream);
@@ -64,24 +64,26 @@ struct Backend {
   // The first index of the largest element along `dim`; out: i64, size 1 along dim.
   void (*argmax)(const View& x, int dim, const View& out, Stream);
 
-  // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides; transposed
-  // operands are read where they lie. `bias` may be null.
+  // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides;
+  // transposed operands are read where they lie. `bias` may be null.
   void (*matmul)(const View& a, const View& b, const View* bias, const View& out, Stream);
 
-  // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be in range.
+  // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be
+  // in range.
   void (*gather)(const View& x, int dim, const View& index, const View& out, Stream);
   // out[.., index[.., i, ..], ..] += g[.., i, ..]: the gradient of gather, in a fixed order.
   void (*scatter_add)(const View& g, int dim, const View& index, const View& out, Stream);
   // The smallest and largest value of an i64 view (for range checks); {0, -1} when empty.
   void (*index_range)(const View& index, std::int64_t* low, std::int64_t* high, Stream);
 
-  // Uniform in [0,1) or standard normal (Box-Muller), draws position .. position + numel - 1 of Rng(seed, stream),
-  // in row-major order; normal takes two draws an element. out: contiguous f32 or f64.
-  void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
-                 Stream);
+  // Uniform in [0,1) or standard normal (Box-Muller), draws position .. position + numel - 1 of Rng(seed,
+  // stream), in row-major order; normal takes two draws an element. out: contiguous f32 or f64.
+  void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
+                 const View& out, Stream);
 
   // Optimizer steps over contiguous slabs of equal length (f32 or f64).
-  void (*adam)(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v, Stream);
+  void (*adam)(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v,
+               Stream);
   // `velocity` may be null when momentum is 0.
   void (*sgd)(const SgdStep&, const View& parameter, const View& gradient, const View* velocity, Stream);
 };

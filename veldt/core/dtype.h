@@ -44,15 +44,10 @@ constexpr std::string_view name_of(DType t) {
 inline std::ostream& operator<<(std::ostream& out, DType t) { return out << name_of(t); }
 
 // The dtype that stores C++ type T: dtype_of<float> == DType::f32.
-template <class T>
-inline constexpr DType dtype_of = DType::f32;
-template <>
-inline constexpr DType dtype_of<double> = DType::f64;
-template <>
-inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <>
-inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
-template <>
-inline constexpr DType dtype_of<bool> = DType::boolean;
+template <class T> inline constexpr DType dtype_of = DType::f32;
+template <> inline constexpr DType dtype_of<double> = DType::f64;
+template <> inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <> inline constexpr DType dtype_of<bool> = DType::boolean;
 
 }  // namespace veldt

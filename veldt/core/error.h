@@ -10,8 +10,7 @@
 namespace veldt {
 
 // Joins its arguments into one string through operator<<: str("got ", 3, " rows").
-template <class... Parts>
-std::string str(const Parts&... parts) {
+template <class... Parts> std::string str(const Parts&... parts) {
   std::ostringstream out;
   (out << ... << parts);
   return out.str();
@@ -64,10 +63,10 @@ class DivergedError : public Error {
 class IoError : public Error {
  public:
   enum class Kind {
-    missing,    // no such file, or it cannot be opened for reading
-    malformed,  // it is there, but its content breaks its format
-    unwritable, // the output cannot be written: no space, no permission, a device error
-    corrupt,    // a checkpoint or model that fails its own hashes, or is of an unknown version
+    missing,     // no such file, or it cannot be opened for reading
+    malformed,   // it is there, but its content breaks its format
+    unwritable,  // the output cannot be written: no space, no permission, a device error
+    corrupt,     // a checkpoint or model that fails its own hashes, or is of an unknown version
   };
   IoError(Kind kind, std::string what, std::string why, std::string fix)
       : Error(std::move(what), std::move(why), std::move(fix)), kind_(kind) {}

@@ -1,5 +1,5 @@
-// The allocator under every tensor: freed blocks are kept by size class and handed out again, so a training step
-// that has run once asks the system for nothing.
+// The allocator under every tensor: freed blocks are kept by size class and handed out again, so a training
+// step that has run once asks the system for nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 namespace veldt {
 
 struct PoolStats {
-  std::size_t bytes_in_use = 0;       // handed out now, size classes counted whole
-  std::size_t peak_bytes = 0;         // the most bytes_in_use has been
-  std::size_t bytes_cached = 0;       // freed and kept for the next request
+  std::size_t bytes_in_use = 0;  // handed out now, size classes counted whole
+  std::size_t peak_bytes = 0;    // the most bytes_in_use has been
+  std::size_t bytes_cached = 0;  // freed and kept for the next request
   std::int64_t blocks_in_use = 0;
   std::int64_t system_allocations = 0;  // how often the backend was asked
 };

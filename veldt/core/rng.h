@@ -24,8 +24,8 @@ struct Philox {
   }
 };
 
-// A stream of random numbers. Draw i of (seed, stream) is lane i % 4 of Philox block i / 4, with the key from the
-// seed and the upper half of the counter from the stream: the CPU, CUDA and a rerun all draw the same.
+// A stream of random numbers. Draw i of (seed, stream) is lane i % 4 of Philox block i / 4, with the key from
+// the seed and the upper half of the counter from the stream: the CPU, CUDA and a rerun all draw the same.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
@@ -46,10 +46,10 @@ class Rng {
 
   std::uint32_t at(std::uint64_t i) const {
     const std::uint64_t b = i / 4;
-    const Philox::Block out = Philox::block(
-        {static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32), static_cast<std::uint32_t>(stream_),
-         static_cast<std::uint32_t>(stream_ >> 32)},
-        static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
+    const Philox::Block out =
+        Philox::block({static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32),
+                       static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)},
+                      static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
     return out[i % 4];
   }
   static constexpr float to_unit(std::uint32_t u) { return static_cast<float>(u >> 8) * 0x1p-24f; }

@@ -12,10 +12,7 @@ struct View {
   Shape shape;
   Strides strides;  // in elements; 0 repeats one element along a dimension
 
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data);
-  }
+  template <class T> T* as() const { return static_cast<T*>(data); }
 };
 
 }  // namespace veldt

@@ -17,8 +17,7 @@ namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <class Op, class T>
-void row(const void* a_row, const void* b_row, void* to, std::int64_t count) {
+template <class Op, class T> void row(const void* a_row, const void* b_row, void* to, std::int64_t count) {
   const hn::ScalableTag<T> d;
   const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
   T* out = static_cast<T*>(to);
@@ -32,8 +31,7 @@ void row(const void* a_row, const void* b_row, void* to, std::int64_t count) {
   }
 }
 
-template <class... Op>
-const cpu::BinaryRows* rows(TypeList<Op...>) {
+template <class... Op> const cpu::BinaryRows* rows(TypeList<Op...>) {
   static const cpu::BinaryRows table[] = {{&row<Op, float>, &row<Op, double>}...};
   return table;
 }
@@ -57,8 +55,8 @@ namespace {
 
 void check_dtype(DType t) {
   if (t != DType::f32 && t != DType::f64)
-    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t), "it has kernels for f32 and f64",
-                      "convert the tensor: to(x, DType::f32)");
+    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t),
+                      "it has kernels for f32 and f64", "convert the tensor: to(x, DType::f32)");
 }
 
 template <class Op, class T>
@@ -68,14 +66,12 @@ void compare_row(const void* a_row, const void* b_row, void* to, std::int64_t n)
   for (std::int64_t i = 0; i < n; ++i) out[i] = Op::holds(a[i], b[i]);
 }
 
-template <class T, class... Op>
-BinaryRow compare_row_of(int op, TypeList<Op...>) {
+template <class T, class... Op> BinaryRow compare_row_of(int op, TypeList<Op...>) {
   static constexpr BinaryRow table[] = {&compare_row<Op, T>...};
   return table[op];
 }
 
-template <class T>
-void where_row(char* const* at, std::int64_t n) {
+template <class T> void where_row(char* const* at, std::int64_t n) {
   const bool* condition = reinterpret_cast<const bool*>(at[0]);
   const T *a = reinterpret_cast<const T*>(at[1]), *b = reinterpret_cast<const T*>(at[2]);
   T* out = reinterpret_cast<T*>(at[3]);

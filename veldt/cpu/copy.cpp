@@ -15,15 +15,11 @@ struct BFloat16 {
 };
 
 // Each stored type as a number to compute with, and back (round to nearest even).
-template <class T>
-T load(T x) {
-  return x;
-}
+template <class T> T load(T x) { return x; }
 float load(BFloat16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 float load(_Float16 x) { return static_cast<float>(x); }
 
-template <class To, class From>
-To store(From x) {
+template <class To, class From> To store(From x) {
   if constexpr (std::is_same_v<To, BFloat16>) {
     const auto u = std::bit_cast<std::uint32_t>(static_cast<float>(x));
     if ((u & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>(u >> 16 | 0x40u)};  // a quiet NaN
@@ -44,15 +40,13 @@ To store(From x) {
   }
 }
 
-template <class From, class To>
-void convert_row(char* const* at, std::int64_t n) {
+template <class From, class To> void convert_row(char* const* at, std::int64_t n) {
   const From* from = reinterpret_cast<const From*>(at[0]);
   To* to = reinterpret_cast<To*>(at[1]);
   for (std::int64_t i = 0; i < n; ++i) to[i] = store<To>(load(from[i]));
 }
 
-template <class Fn>
-void with_type(DType t, Fn fn) {
+template <class Fn> void with_type(DType t, Fn fn) {
   switch (t) {
     case DType::f32: return fn(float());
     case DType::f64: return fn(double());
@@ -64,11 +58,11 @@ void with_type(DType t, Fn fn) {
   }
 }
 
-template <class T>
-void fill_with(const View& out, double value) {
+template <class T> void fill_with(const View& out, double value) {
   const T v = store<T>(value);
   const View* views[] = {&out};
-  for_each_row(views, 1, [v](char* const* at, std::int64_t n) { std::fill_n(reinterpret_cast<T*>(at[0]), n, v); });
+  for_each_row(views, 1,
+               [v](char* const* at, std::int64_t n) { std::fill_n(reinterpret_cast<T*>(at[0]), n, v); });
 }
 
 }  // namespace
@@ -86,7 +80,8 @@ void copy(const View& from, const View& to, Stream) {
     });
   }
   with_type(from.dtype, [&](auto source) {
-    with_type(to.dtype, [&](auto target) { for_each_row(views, 2, convert_row<decltype(source), decltype(target)>); });
+    with_type(to.dtype,
+              [&](auto target) { for_each_row(views, 2, convert_row<decltype(source), decltype(target)>); });
   });
 }
 

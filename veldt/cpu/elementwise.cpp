@@ -14,8 +14,8 @@ constexpr std::int64_t kStage = 256;      // elements of a stack buffer
 // The views with dimensions merged where all operands allow it.
 struct Walk {
   int count = 0;
-  Shape shape;                       // never rank 0
-  Strides strides[kMaxOperands];     // in elements
+  Shape shape;                    // never rank 0
+  Strides strides[kMaxOperands];  // in elements
   char* data[kMaxOperands] = {};
   std::int64_t bytes[kMaxOperands] = {};
 };
@@ -31,8 +31,7 @@ Walk merge(const View* const* views, int count) {
   for (int d = 0; d < shape.rank(); ++d) {
     if (shape[d] == 1) continue;
     bool joins = w.shape.rank() > 0;
-    for (int k = 0; joins && k < count; ++k)
-      joins = w.strides[k].back() == views[k]->strides[d] * shape[d];
+    for (int k = 0; joins && k < count; ++k) joins = w.strides[k].back() == views[k]->strides[d] * shape[d];
     if (joins) {
       const int last = w.shape.rank() - 1;
       w.shape[last] *= shape[d];
@@ -49,15 +48,13 @@ Walk merge(const View* const* views, int count) {
   return w;
 }
 
-template <class T>
-void gather_strided(const char* from, std::int64_t stride, char* to, std::int64_t n) {
+template <class T> void gather_strided(const char* from, std::int64_t stride, char* to, std::int64_t n) {
   const T* f = reinterpret_cast<const T*>(from);
   T* t = reinterpret_cast<T*>(to);
   for (std::int64_t i = 0; i < n; ++i) t[i] = f[i * stride];
 }
 
-template <class T>
-void scatter_strided(const char* from, char* to, std::int64_t stride, std::int64_t n) {
+template <class T> void scatter_strided(const char* from, char* to, std::int64_t stride, std::int64_t n) {
   const T* f = reinterpret_cast<const T*>(from);
   T* t = reinterpret_cast<T*>(to);
   for (std::int64_t i = 0; i < n; ++i) t[i * stride] = f[i];

@@ -1,5 +1,5 @@
-// Walks views of one shape in step and hands out contiguous rows, so that an elementwise kernel is written for
-// plain arrays alone. Strided or broadcast operands pass through a small buffer on the stack.
+// Walks views of one shape in step and hands out contiguous rows, so that an elementwise kernel is written
+// for plain arrays alone. Strided or broadcast operands pass through a small buffer on the stack.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline constexpr int kMaxOperands = 4;
 // Called with one pointer an operand, each to `n` contiguous elements. The last operand is the output.
 using RowKernel = std::function<void(char* const* operands, std::int64_t n)>;
 
-// `views`: `count` views of equal shape, inputs first, the output last (not broadcast). Runs in parallel; `kernel` must
-// not throw, and each element's result must depend on that element's operands alone.
+// `views`: `count` views of equal shape, inputs first, the output last (not broadcast). Runs in parallel;
+// `kernel` must not throw, and each element's result must depend on that element's operands alone.
 void for_each_row(const View* const* views, int count, const RowKernel& kernel);
 
 }  // namespace veldt::cpu

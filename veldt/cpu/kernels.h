@@ -39,7 +39,8 @@ void scatter_add(const View& g, int dim, const View& index, const View& out, Str
 void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
 
 // random.cpp
-void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out, Stream);
+void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
+            Stream);
 
 // optimizer.cpp
 void adam(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v, Stream);

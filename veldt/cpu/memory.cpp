@@ -1,5 +1,5 @@
-// Host memory for tensors: aligned to a cache line, and to huge pages where a block is large enough to gain from them
-// (a first touch costs 6 to 8 us for each 4 KB page).
+// Host memory for tensors: aligned to a cache line, and to huge pages where a block is large enough to gain
+// from them (a first touch costs 6 to 8 us for each 4 KB page).
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -17,8 +17,8 @@ void* allocate(std::size_t bytes) {
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : 64;
   void* p = nullptr;
   if (posix_memalign(&p, alignment, bytes) != 0)
-    throw OutOfMemory(str("cannot allocate ", bytes, " bytes on the cpu"), "the system has no memory left for it",
-                      "use a smaller batch or a smaller network");
+    throw OutOfMemory(str("cannot allocate ", bytes, " bytes on the cpu"),
+                      "the system has no memory left for it", "use a smaller batch or a smaller network");
   if (alignment == kHugePage) madvise(p, bytes, MADV_HUGEPAGE);  // advice: a refusal costs speed only
   return p;
 }

@@ -1,4 +1,5 @@
-// Elementwise ops of one input: each formula of kernels/unary-inl.h, compiled for each SIMD target and both dtypes.
+// Elementwise ops of one input: each formula of kernels/unary-inl.h, compiled for each SIMD target and both
+// dtypes.
 #include "veldt/core/error.h"
 #include "veldt/cpu/elementwise.h"
 #include "veldt/cpu/kernels.h"
@@ -15,8 +16,7 @@ namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <class Op>
-Op make(Scalars s) {
+template <class Op> Op make(Scalars s) {
   if constexpr (std::is_empty_v<Op>)
     return Op{};
   else if constexpr (requires { Op{s.a, s.b}; })
@@ -25,8 +25,7 @@ Op make(Scalars s) {
     return Op{s.a};
 }
 
-template <class Op, class T>
-void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
+template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
   const Op op = make<Op>(s);
   const hn::ScalableTag<T> d;
   const T* x = static_cast<const T*>(from);
@@ -39,10 +38,12 @@ void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
 }
 
 template <class Op, class T>
-void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to, std::int64_t count) {
+void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to,
+               std::int64_t count) {
   const Op op = make<Op>(s);
   const hn::ScalableTag<T> d;
-  const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row), *g = static_cast<const T*>(g_row);
+  const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
+          *g = static_cast<const T*>(g_row);
   T* out = static_cast<T*>(to);
   const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
   std::size_t i = 0;
@@ -57,8 +58,7 @@ void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_ro
   }
 }
 
-template <class... Op>
-const cpu::UnaryRows* rows(TypeList<Op...>) {
+template <class... Op> const cpu::UnaryRows* rows(TypeList<Op...>) {
   static const cpu::UnaryRows table[] = {
       {&forward_row<Op, float>, &forward_row<Op, double>, &slope_row<Op, float>, &slope_row<Op, double>}...};
   return table;
@@ -86,8 +86,8 @@ const UnaryRows& rows_of(int op) {
 
 void check_dtype(DType t) {
   if (t != DType::f32 && t != DType::f64)
-    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t), "it has kernels for f32 and f64",
-                      "convert the tensor: to(x, DType::f32)");
+    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t),
+                      "it has kernels for f32 and f64", "convert the tensor: to(x, DType::f32)");
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ std::int64_t Shuffle::operator()(std::int64_t position) const {
 BatchSampler::BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed)
     : size_(size), batch_(batch < size ? batch : size), seed_(seed) {
   if (size < 1)
-    throw ConfigError("cannot draw batches from no data", "the data set is empty", "give at least one sample");
+    throw ConfigError("cannot draw batches from no data", "the data set is empty",
+                      "give at least one sample");
   if (batch < 1)
     throw ConfigError(str("the batch cannot be ", batch), "a step needs at least one sample",
                       "give a batch of 1 or more, or 'full'");

@@ -1,5 +1,5 @@
-// The order in which training sees its data: a pure function of (seed, epoch, position), so that a run resumed in the
-// middle of an epoch continues exactly, and no permutation is stored.
+// The order in which training sees its data: a pure function of (seed, epoch, position), so that a run
+// resumed in the middle of an epoch continues exactly, and no permutation is stored.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace veldt::data {
 
-// A shuffle of 0..size-1 by a keyed Feistel network with cycle walking (Black & Rogaway, "Ciphers with arbitrary
-// finite domains", 2002), keyed by Philox. Four rounds make a pseudo-random permutation (Luby & Rackoff 1988). Any
-// element can be asked for alone.
+// A shuffle of 0..size-1 by a keyed Feistel network with cycle walking (Black & Rogaway, "Ciphers with
+// arbitrary finite domains", 2002), keyed by Philox. Four rounds make a pseudo-random permutation (Luby &
+// Rackoff 1988). Any element can be asked for alone.
 class Shuffle {
  public:
   Shuffle(std::int64_t size, std::uint64_t seed, std::uint64_t epoch);
@@ -23,15 +23,16 @@ class Shuffle {
   Philox::Block keys_;  // one a round
 };
 
-// Batches drawn without replacement within an epoch. The last batch of an epoch runs on into the next one, so every
-// batch is full.
+// Batches drawn without replacement within an epoch. The last batch of an epoch runs on into the next one, so
+// every batch is full.
 class BatchSampler {
  public:
   // Throws ConfigError unless 1 <= batch. A batch larger than the data holds all of it.
   BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed);
   std::int64_t batch() const { return batch_; }
   double epoch_of(std::int64_t step) const;
-  // The indices of batch `step` (counted from 0): i64 [batch]. When the batch holds all data: 0..size-1 in order.
+  // The indices of batch `step` (counted from 0): i64 [batch]. When the batch holds all data: 0..size-1 in
+  // order.
   Tensor indices(std::int64_t step) const;
 
  private:

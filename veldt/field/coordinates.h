@@ -6,7 +6,8 @@
 
 namespace veldt::field {
 
-// Turns a position in the picture (u from the left, v from the top, both 0..1) into the network's coordinates.
+// Turns a position in the picture (u from the left, v from the top, both 0..1) into the network's
+// coordinates.
 class CoordinateMap {
  public:
   explicit CoordinateMap(const FieldOptions& options);
@@ -22,8 +23,8 @@ class CoordinateMap {
 
 // The network's output [.., channels] as levels 0..1.
 Tensor levels_from(const Tensor& output, Head head);
-// Levels as the output that stands for them: what a loss compares with. clamp -> -1..1, sigmoid -> as they are, ink ->
-// 1 - level.
+// Levels as the output that stands for them: what a loss compares with. clamp -> -1..1, sigmoid -> as they
+// are, ink -> 1 - level.
 Tensor targets_from(const Tensor& levels, Head head);
 
 }  // namespace veldt::field

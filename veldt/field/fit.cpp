@@ -46,8 +46,8 @@ optim::Schedule make_schedule(const FitPlan& p) {
   return optim::LinearWarmup{.steps = p.warmup, .then = base};
 }
 
-// Cut to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: a sample that is past
-// its bound on the wrong side must be able to return.
+// Cut to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: a sample that
+// is past its bound on the wrong side must be able to return.
 Tensor clamp_with_way_back(const Tensor& x) {
   const Tensor fixed = x.detach(), y = clamp(fixed, -1, 1);
   return record("clamp_with_way_back", y, {x}, [beyond = fixed - y](const Tensor& g) -> Grads {
@@ -152,11 +152,11 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   options.resume = checkpoints.resume;
   options.config = job_->config();
   const train::RunResult result = train::run(*job_, options, events);
-  job_->field_.set_training(nlohmann::json{{"plan", nlohmann::json::parse(to_json(plan()))},
-                                           {"steps", result.steps},
-                                           {"seconds", result.seconds},
-                                           {"loss", result.loss}}
-                                .dump());
+  job_->field_.set_training(nlohmann::json{
+      {"plan", nlohmann::json::parse(to_json(plan()))},
+      {"steps", result.steps},
+      {"seconds", result.seconds},
+      {"loss", result.loss}}.dump());
   return result;
 }
 

@@ -36,8 +36,8 @@ class Fitter {
   std::unique_ptr<Job> job_;
 };
 
-// Fits `picture` with the best choices for it. Throws ShapeError or ConfigError as plan_for(), DivergedError when
-// training does not hold.
+// Fits `picture` with the best choices for it. Throws ShapeError or ConfigError as plan_for(), DivergedError
+// when training does not hold.
 //   const ImageField cub = field::fit(io::read_image("cub.png"), {.seconds = 10, .seed = 7});
 ImageField fit(const Tensor& picture, const FitOptions& options = {}, const train::Events& events = {});
 

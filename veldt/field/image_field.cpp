@@ -26,9 +26,10 @@ void check_version(const std::string& path, const std::string& text) {
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || version < 1)
     throw malformed(path, str("its format version is '", text, "'"));
   if (version > kFormatVersion)
-    throw IoError(IoError::Kind::corrupt, str("cannot read ", path),
-                  str("it has format version ", version, ", and this Veldt knows versions up to ", kFormatVersion),
-                  "use a newer Veldt");
+    throw IoError(
+        IoError::Kind::corrupt, str("cannot read ", path),
+        str("it has format version ", version, ", and this Veldt knows versions up to ", kFormatVersion),
+        "use a newer Veldt");
 }
 
 }  // namespace
@@ -61,18 +62,21 @@ std::map<std::string, std::string> ImageField::metadata() const {
 }
 
 ImageField ImageField::from_tensors(const NamedTensors& tensors,
-                                    const std::map<std::string, std::string>& metadata, const std::string& path) {
+                                    const std::map<std::string, std::string>& metadata,
+                                    const std::string& path) {
   if (!is_image_field(metadata)) throw malformed(path, "its metadata does not say so");
   const auto version = metadata.find("format_version"), options = metadata.find("options");
   if (version == metadata.end() || options == metadata.end())
     throw malformed(path, "its metadata lacks the format version or the options");
   check_version(path, version->second);
   const FieldOptions parsed = field_options_from_json(options->second);
-  // Sizes from a file are lies until checked: what the options ask for must be in the file before it is allocated.
+  // Sizes from a file are lies until checked: what the options ask for must be in the file before it is
+  // allocated.
   std::int64_t stored = 0;
   for (const NamedTensor& t : tensors) stored += t.tensor.numel();
   if (stored != field::parameter_count(parsed))
-    throw malformed(path, str("its options need ", field::parameter_count(parsed), " numbers, and it holds ", stored));
+    throw malformed(
+        path, str("its options need ", field::parameter_count(parsed), " numbers, and it holds ", stored));
   ImageField out = fresh(parsed);
   for (auto& [name, parameter] : out.network_.named_parameters()) {
     const Tensor* found = nullptr;
@@ -84,13 +88,15 @@ ImageField ImageField::from_tensors(const NamedTensors& tensors,
                                 parameter.dtype(), ' ', parameter.shape(), " belongs"));
     for (const float value : found->values<float>())
       if (!std::isfinite(value))
-        throw IoError(IoError::Kind::corrupt, str(path, " is damaged"), str("the tensor ", name, " holds ", value),
+        throw IoError(IoError::Kind::corrupt, str(path, " is damaged"),
+                      str("the tensor ", name, " holds ", value),
                       "fit the picture again, or take an older copy");
     NoGrad off;
     Tensor to = parameter;
     to.assign(*found);
   }
-  if (const auto training = metadata.find("training"); training != metadata.end()) out.training_ = training->second;
+  if (const auto training = metadata.find("training"); training != metadata.end())
+    out.training_ = training->second;
   return out;
 }
 

@@ -1,5 +1,5 @@
-// A picture as a function of position: a network from (x, y) to a level per channel, kept in one safetensors file
-// and drawn at any size.
+// A picture as a function of position: a network from (x, y) to a level per channel, kept in one safetensors
+// file and drawn at any size.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,16 @@
 
 namespace veldt::field {
 
-// A part of the picture in its own unit: the whole picture is x 0..1 from left to right, y 0..1 from top to bottom.
+// A part of the picture in its own unit: the whole picture is x 0..1 from left to right, y 0..1 from top to
+// bottom.
 struct Region {
   double x = 0, y = 0, width = 1, height = 1;
 };
 
 struct RenderOptions {
   Region region;
-  // Samples along each side of an output pixel, averaged; 0 chooses: 1 when enlarging, more when shrinking, so that
-  // detail finer than a pixel does not alias.
+  // Samples along each side of an output pixel, averaged; 0 chooses: 1 when enlarging, more when shrinking,
+  // so that detail finer than a pixel does not alias.
   int supersample = 0;
 };
 
@@ -42,8 +43,8 @@ class ImageField {
 
   // [height, width, channels] in 0..1, f32.
   Tensor render(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
-  // The same from top to bottom in bands of a few rows, in memory that does not depend on the height. `band` gets rows
-  // [rows, width, channels] and the index of the first; it returns false to stop.
+  // The same from top to bottom in bands of a few rows, in memory that does not depend on the height. `band`
+  // gets rows [rows, width, channels] and the index of the first; it returns false to stop.
   void render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
                     const std::function<bool(const Tensor& rows, std::int64_t first)>& band) const;
 

@@ -1,4 +1,5 @@
-// What a neural field of a picture is made of: everything a model file must say so that it can be drawn again.
+// What a neural field of a picture is made of: everything a model file must say so that it can be drawn
+// again.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +12,30 @@ namespace veldt::field {
 // The activation of the hidden layers, with the initialisation that belongs to it (notes in docs/fields.md).
 enum class Activation : std::uint8_t { siren, finer, tanh, relu, gauss };
 
-// What the last layer's numbers mean. clamp: level = (y + 1) / 2, cut to 0..1. sigmoid: level = 1 / (1 + exp(-y)).
-// ink: 1 less the sigmoid, so that 1 means black, as the original recipe had it.
+// What the last layer's numbers mean. clamp: level = (y + 1) / 2, cut to 0..1. sigmoid: level = 1 / (1 +
+// exp(-y)). ink: 1 less the sigmoid, so that 1 means black, as the original recipe had it.
 enum class Head : std::uint8_t { clamp, sigmoid, ink };
 
-// Where pixel i of N lies. centres: 2 (i + 0.5) / N - 1, the longer side spanning -1..1. corners: i / (N - 1), as
-// the original recipe had it.
+// Where pixel i of N lies. centres: 2 (i + 0.5) / N - 1, the longer side spanning -1..1. corners: i / (N -
+// 1), as the original recipe had it.
 enum class Coordinates : std::uint8_t { centres, corners };
 
 struct FieldOptions {
   Activation activation = Activation::finer;
   std::vector<std::int64_t> widths = {128, 128, 128, 128};  // units of each hidden layer
   std::int64_t channels = 1;                                // 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
-  double first_omega = 60;                                  // of the first layer (siren, finer); gauss: its scale
-  double omega = 30;                                        // of the other hidden layers
+  double first_omega = 60;  // of the first layer (siren, finer); gauss: its scale
+  double omega = 30;        // of the other hidden layers
   bool bias = true;
   bool constant_input = false;  // a third input that is always 1
   Head head = Head::clamp;
   Coordinates coordinates = Coordinates::centres;
   std::int64_t width = 0, height = 0;  // of the picture it was fitted to, in pixels
-  // Samples along each side of a fitted pixel whose mean was compared with it. Above 1 the field is the scene before
-  // the camera's box filter, and drawing it at its own size averages as many.
+  // Samples along each side of a fitted pixel whose mean was compared with it. Above 1 the field is the scene
+  // before the camera's box filter, and drawing it at its own size averages as many.
   int footprint = 1;
-  // The scene is black and white, and its greys are edges that a pixel averaged: enlarging draws the edges steeper,
-  // since they are thinner than the pixels they were learned from.
+  // The scene is black and white, and its greys are edges that a pixel averaged: enlarging draws the edges
+  // steeper, since they are thinner than the pixels they were learned from.
   bool two_tone = false;
 
   friend bool operator==(const FieldOptions&, const FieldOptions&) = default;

@@ -21,7 +21,8 @@ Enum enum_from(const std::array<std::string_view, n>& names, std::string_view na
     if (names[i] == name) return static_cast<Enum>(i);
     list += str(i == 0 ? "" : i + 1 == n ? " and " : ", ", names[i]);
   }
-  throw ConfigError(str("there is no ", what, " called '", name, "'"), str("there are ", list), "choose one of them");
+  throw ConfigError(str("there is no ", what, " called '", name, "'"), str("there are ", list),
+                    "choose one of them");
 }
 
 void check_number(const char* what, double value, double low, double high) {
@@ -73,12 +74,15 @@ Loss loss_from(std::string_view name) { return enum_from<Loss>(kLosses, name, "l
 OptimizerKind optimizer_from(std::string_view name) {
   return enum_from<OptimizerKind>(kOptimizers, name, "optimizer");
 }
-ScheduleKind schedule_from(std::string_view name) { return enum_from<ScheduleKind>(kSchedules, name, "schedule"); }
+ScheduleKind schedule_from(std::string_view name) {
+  return enum_from<ScheduleKind>(kSchedules, name, "schedule");
+}
 
 FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
   if (picture.rank() != 3 || picture.dtype() != DType::f32 || picture.numel() == 0)
     throw ShapeError(str("cannot fit a tensor of ", picture.dtype(), ' ', picture.shape()),
-                     "a picture is f32 [height, width, channels] and not empty", "read one with io::read_image()");
+                     "a picture is f32 [height, width, channels] and not empty",
+                     "read one with io::read_image()");
   FitPlan p = w.simba ? simba_plan() : recipe_for(picture, w);
   p.field.height = picture.size(0);
   p.field.width = picture.size(1);

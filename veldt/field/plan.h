@@ -26,23 +26,23 @@ ScheduleKind schedule_from(std::string_view name);
 
 // What is left unset is chosen from the picture.
 struct FitOptions {
-  double seconds = 0;      // stop after this long; 0: after `steps`
+  double seconds = 0;  // stop after this long; 0: after `steps`
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps = {};
   double target_psnr = 0;  // stop when the whole picture is drawn this well, in dB; 0: never
   std::optional<Activation> activation = {};
-  std::optional<std::int64_t> width = {};   // units of a hidden layer
-  std::optional<std::int64_t> depth = {};   // hidden layers
-  std::optional<double> first_omega = {};   // of the first layer
-  std::optional<double> omega = {};         // of the others
-  std::optional<std::int64_t> batch = {};   // pixels a step; 0: all of them
+  std::optional<std::int64_t> width = {};  // units of a hidden layer
+  std::optional<std::int64_t> depth = {};  // hidden layers
+  std::optional<double> first_omega = {};  // of the first layer
+  std::optional<double> omega = {};        // of the others
+  std::optional<std::int64_t> batch = {};  // pixels a step; 0: all of them
   std::optional<OptimizerKind> optimizer = {};
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
   std::optional<std::int64_t> warmup = {};  // steps over which the rate rises from 0
   std::optional<Loss> loss = {};
-  std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
-  bool simba = false;                  // the original recipe, see simba_plan(); the other wishes still count
+  std::optional<int> footprint = {};  // samples along each side of a pixel; see FieldOptions
+  bool simba = false;                 // the original recipe, see simba_plan(); the other wishes still count
 };
 
 // A fit with nothing left open: the same plan, picture, threads and machine give the same weights.
@@ -62,8 +62,8 @@ struct FitPlan {
   std::uint64_t seed = 0;
 };
 
-// `picture`: [height, width, channels] in 0..1. Throws ShapeError for another shape, ConfigError for a wish that makes
-// no sense (a rate below 0, a batch below 0, hinge loss on a picture with greys).
+// `picture`: [height, width, channels] in 0..1. Throws ShapeError for another shape, ConfigError for a wish
+// that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture with greys).
 FitPlan plan_for(const Tensor& picture, const FitOptions& wishes);
 
 // One JSON object with every choice; equal plans give equal text.

@@ -48,7 +48,8 @@ FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes) {
   p.field.activation = wishes.activation.value_or(Activation::siren);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
   if (traits.two_level || traits.line_art) {
-    // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are enlarged.
+    // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are
+    // enlarged.
     p.field.widths = {128, 128, 128, 128};
     p.field.first_omega = 30 * std::clamp(side / 200, 1.0, 4.0);
     p.field.omega = 10;

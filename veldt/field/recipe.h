@@ -1,5 +1,5 @@
-// The choices that make a fit good without flags, from what the picture looks like. Measured figures behind them are in
-// bench/RESULTS.md.
+// The choices that make a fit good without flags, from what the picture looks like. Measured figures behind
+// them are in bench/RESULTS.md.
 #pragma once
 
 #include "veldt/field/plan.h"
@@ -17,9 +17,9 @@ PictureTraits traits_of(const Tensor& picture);
 // Everything but sizes, wishes and seed.
 FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes);
 
-// The recipe of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but with a
-// constant third input, tanh, sigmoid at the end, coordinates i / (N - 1), 1 for ink, all pixels in every step, plain
-// gradient descent on the mean squared error, cosine annealing to 1e-6, 1.2 million steps.
+// The recipe of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but
+// with a constant third input, tanh, sigmoid at the end, coordinates i / (N - 1), 1 for ink, all pixels in
+// every step, plain gradient descent on the mean squared error, cosine annealing to 1e-6, 1.2 million steps.
 FitPlan simba_plan();
 
 }  // namespace veldt::field

@@ -1,4 +1,5 @@
-// Drawing a field: in chunks of points small enough for the cache, in bands of rows small enough for any memory.
+// Drawing a field: in chunks of points small enough for the cache, in bands of rows small enough for any
+// memory.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -32,7 +33,8 @@ struct Canvas {
     std::vector<float> at(static_cast<std::size_t>(count * s * s * inputs));
     parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {
-        const auto column = static_cast<double>((first + p) % width), row = static_cast<double>((first + p) / width);
+        const auto column = static_cast<double>((first + p) % width),
+                   row = static_cast<double>((first + p) / width);
         float* to = at.data() + p * s * s * inputs;
         for (int i = 0; i < s; ++i) {
           const double v = region.y + region.height * (row + (i + 0.5) / s) / static_cast<double>(height);
@@ -62,25 +64,25 @@ int samples_for(const FieldOptions& o, double enlarged, const RenderOptions& how
   return static_cast<int>(std::clamp(std::ceil(o.footprint / enlarged - 1e-6), 1.0, 64.0));
 }
 
-// What the output is multiplied by before it is cut to its bounds. A two-tone field learned edges about as wide as a
-// fitted pixel; drawn on pixels s times finer they are (1 + s) / 2 times steeper (the best of those tried, 256 to 1024
-// pixels from 200: bench/RESULTS.md).
+// What the output is multiplied by before it is cut to its bounds. A two-tone field learned edges about as
+// wide as a fitted pixel; drawn on pixels s times finer they are (1 + s) / 2 times steeper (the best of those
+// tried, 256 to 1024 pixels from 200: bench/RESULTS.md).
 double gain_for(const FieldOptions& o, double s) {
   return o.two_tone && o.head == Head::clamp && s > 1 ? (1 + s) / 2 : 1;
 }
 
 void check(std::int64_t width, std::int64_t height, const RenderOptions& how) {
   if (width < 1 || height < 1 || width > kMaxSide || height > kMaxSide)
-    throw ConfigError(str("cannot draw a picture of ", width, "x", height), str("sides go from 1 to ", kMaxSide),
-                      "choose another size");
+    throw ConfigError(str("cannot draw a picture of ", width, "x", height),
+                      str("sides go from 1 to ", kMaxSide), "choose another size");
   const Region& r = how.region;
-  if (!(r.width > 0) || !(r.height > 0) || !std::isfinite(r.x) || !std::isfinite(r.y) || !std::isfinite(r.width) ||
-      !std::isfinite(r.height))
+  if (!(r.width > 0) || !(r.height > 0) || !std::isfinite(r.x) || !std::isfinite(r.y) ||
+      !std::isfinite(r.width) || !std::isfinite(r.height))
     throw ConfigError("cannot draw an empty region", str("its size is ", r.width, " by ", r.height),
                       "give a region with a width and a height above 0");
   if (how.supersample < 0 || how.supersample > 64)
-    throw ConfigError(str("cannot take ", how.supersample, " samples a side"), "0 (automatic) to 64 make sense",
-                      "use 2 to 4");
+    throw ConfigError(str("cannot take ", how.supersample, " samples a side"),
+                      "0 (automatic) to 64 make sense", "use 2 to 4");
 }
 
 }  // namespace

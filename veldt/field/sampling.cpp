@@ -35,7 +35,8 @@ std::vector<bool> edge_mask(const Tensor& levels, std::int64_t height, std::int6
     for (std::int64_t x = 0; x < width; ++x) {
       bool found = false;
       for (std::int64_t j = std::max<std::int64_t>(0, y - 1); j <= std::min(height - 1, y + 1) && !found; ++j)
-        for (std::int64_t i = std::max<std::int64_t>(0, x - 1); i <= std::min(width - 1, x + 1) && !found; ++i)
+        for (std::int64_t i = std::max<std::int64_t>(0, x - 1); i <= std::min(width - 1, x + 1) && !found;
+             ++i)
           found = differs(y * width + x, j * width + i);
       edge[static_cast<std::size_t>(y * width + x)] = found;
     }
@@ -67,17 +68,21 @@ PixelSampler::PixelSampler(const Tensor& levels, const FitPlan& plan)
   edge_share_ = static_cast<double>(edge.size()) / static_cast<double>(pixels);
   const auto pool = [](std::vector<std::int64_t>&& members, double size, std::uint64_t seed) {
     const auto n = static_cast<std::int64_t>(members.size());
-    return Pool{std::move(members), data::BatchSampler(n, std::max<std::int64_t>(1, std::llround(size)), seed)};
+    return Pool{std::move(members),
+                data::BatchSampler(n, std::max<std::int64_t>(1, std::llround(size)), seed)};
   };
-  if (!edge.empty()) edges_ = pool(std::move(edge), points * plan.edge_share / static_cast<double>(samples), order);
-  if (!flat.empty()) flats_ = pool(std::move(flat), points * (1 - plan.edge_share), derived_seed(seed_, kFlatOrder));
+  if (!edge.empty())
+    edges_ = pool(std::move(edge), points * plan.edge_share / static_cast<double>(samples), order);
+  if (!flat.empty())
+    flats_ = pool(std::move(flat), points * (1 - plan.edge_share), derived_seed(seed_, kFlatOrder));
 }
 
 bool PixelSampler::whole_picture() const {
   return !flats_ && edges_->pixels.empty() && edges_->order.batch() == levels_.size(0);
 }
 
-void PixelSampler::place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step, float* to) const {
+void PixelSampler::place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step,
+                         float* to) const {
   const std::int64_t n = indices.numel(), width = options_.width, inputs = map_.inputs();
   const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
   const std::int64_t* index = indices.data<std::int64_t>();
@@ -106,7 +111,8 @@ void PixelSampler::place(const Tensor& indices, std::int64_t samples, bool jitte
 Batch PixelSampler::batch(std::int64_t step) const {
   Batch b;
   const std::int64_t s = options_.footprint, inputs = map_.inputs();
-  const Tensor edges = edges_ ? edges_->indices(step) : Tensor(), flats = flats_ ? flats_->indices(step) : Tensor();
+  const Tensor edges = edges_ ? edges_->indices(step) : Tensor(),
+               flats = flats_ ? flats_->indices(step) : Tensor();
   b.edges = edges.defined() ? edges.numel() : 0;
   b.flats = flats.defined() ? flats.numel() : 0;
   b.coordinates = empty({b.edges * s * s + b.flats, inputs});

@@ -1,9 +1,10 @@
 // Which points a training step looks at.
 //
-// Line art is nearly all paper, so uniform batches learn paper. Its pixels fall into two pools: those with a neighbour
-// of another level (edges), and the rest (flat). Edges get the larger share of a batch and are compared through the
-// camera's box filter, footprint x footprint samples a pixel. A flat pixel has one level all over, so its sample may
-// lie anywhere within it: that keeps the field from rippling between pixel centres.
+// Line art is nearly all paper, so uniform batches learn paper. Its pixels fall into two pools: those with a
+// neighbour of another level (edges), and the rest (flat). Edges get the larger share of a batch and are
+// compared through the camera's box filter, footprint x footprint samples a pixel. A flat pixel has one level
+// all over, so its sample may lie anywhere within it: that keeps the field from rippling between pixel
+// centres.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 namespace veldt::field {
 
 struct Batch {
-  Tensor coordinates;             // [edges * footprint^2 + flats, inputs], the edges' samples first
-  Tensor levels;                  // [edges + flats, channels]
+  Tensor coordinates;                 // [edges * footprint^2 + flats, inputs], the edges' samples first
+  Tensor levels;                      // [edges + flats, channels]
   std::int64_t edges = 0, flats = 0;  // pixels
 };
 
@@ -41,7 +42,8 @@ class PixelSampler {
     Tensor indices(std::int64_t step) const;
   };
 
-  // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its pixel.
+  // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its
+  // pixel.
   void place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step, float* to) const;
 
   Tensor levels_;

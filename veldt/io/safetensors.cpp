@@ -187,8 +187,7 @@ class HostBytes {
   std::size_t size_ = 0;
 };
 
-void check_names(const NamedTensors& tensors,
-                 const std::map<std::string, std::string>& metadata) {
+void check_names(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
   std::set<std::string> names;
   for (const NamedTensor& named : tensors) {
     if (named.name.empty() || named.name == "__metadata__")

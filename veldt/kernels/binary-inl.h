@@ -33,19 +33,14 @@ struct Pow {
 // A NaN on either side wins.
 struct Maximum {
   static constexpr const char* name = "maximum";
-  template <class F> VELDT_FN static F forward(F a, F b) {
-    return select_nan(a, a, select_gt(a, b, a, b));
-  }
+  template <class F> VELDT_FN static F forward(F a, F b) { return select_nan(a, a, select_gt(a, b, a, b)); }
 };
 struct Minimum {
   static constexpr const char* name = "minimum";
-  template <class F> VELDT_FN static F forward(F a, F b) {
-    return select_nan(a, a, select_gt(b, a, a, b));
-  }
+  template <class F> VELDT_FN static F forward(F a, F b) { return select_nan(a, a, select_gt(b, a, a, b)); }
 };
 
 using BinaryOps = TypeList<Add, Sub, Mul, Div, Pow, Maximum, Minimum>;
-
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -1,5 +1,5 @@
-// The number types that formulas are written over, and the functions they may call: float and double one at a time
-// (CUDA threads, the test oracle), and Lanes<T>, a SIMD register that reads like one number.
+// The number types that formulas are written over, and the functions they may call: float and double one at a
+// time (CUDA threads, the test oracle), and Lanes<T>, a SIMD register that reads like one number.
 #if defined(VELDT_KERNELS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_MATH_INL
 #undef VELDT_KERNELS_MATH_INL
@@ -43,11 +43,10 @@ VELDT_FN double select_nan(double x, double yes, double no) { return x != x ? ye
 #if defined(HWY_TARGET) && !defined(__CUDACC__)
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-struct Lanes {
+template <class T> struct Lanes {
   using D = hn::ScalableTag<T>;
   hn::Vec<D> v;
-  HWY_INLINE Lanes(hn::Vec<D> r) : v(r) {}                                            // NOLINT: reads like a number
+  HWY_INLINE Lanes(hn::Vec<D> r) : v(r) {}  // NOLINT: reads like a number
   HWY_INLINE explicit Lanes(double s) : v(hn::Set(D(), static_cast<T>(s))) {}
   // The first n lanes from memory, the rest 1; and back. For the end of a row.
   static HWY_INLINE Lanes load_part(const T* from, std::size_t n) {
@@ -68,20 +67,17 @@ struct Lanes {
 };
 
 // Highway's polynomials turn a NaN into a number in places; training must see it, so it is put back.
-template <class T>
-HWY_INLINE Lanes<T> keep_nan(Lanes<T> x, Lanes<T> y) {
+template <class T> HWY_INLINE Lanes<T> keep_nan(Lanes<T> x, Lanes<T> y) {
   return hn::IfThenElse(hn::IsNaN(x.v), x.v, y.v);
 }
-template <class T>
-HWY_INLINE Lanes<T> exp(Lanes<T> x) {
+template <class T> HWY_INLINE Lanes<T> exp(Lanes<T> x) {
   const typename Lanes<T>::D d;
   // Beyond these bounds the result is 0 or infinity; the polynomial is not valid there.
   const auto top = hn::Set(d, static_cast<T>(sizeof(T) == 4 ? 88.8 : 709.8));
   const auto y = hn::Exp(d, hn::Min(x.v, top));
   return keep_nan(x, Lanes<T>(hn::IfThenElse(hn::Ge(x.v, top), hn::Inf(d), y)));
 }
-template <class T>
-HWY_INLINE Lanes<T> log(Lanes<T> x) {
+template <class T> HWY_INLINE Lanes<T> log(Lanes<T> x) {
   const typename Lanes<T>::D d;
   const auto zero = hn::Zero(d);
   auto y = hn::Log(d, x.v);
@@ -90,40 +86,29 @@ HWY_INLINE Lanes<T> log(Lanes<T> x) {
   y = hn::IfThenElse(hn::Lt(x.v, zero), hn::NaN(d), y);
   return keep_nan(x, Lanes<T>(y));
 }
-template <class T>
-HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
+template <class T> HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
   // Kahan: log(u) x / (u - 1) with u = 1 + x rounded; x itself where u is 1.
   const Lanes<T> one(1.0), u = one + x;
   const Lanes<T> ratio = log(u) * x / (u - one);
   const typename Lanes<T>::D d;
   return hn::IfThenElse(hn::Eq(u.v, one.v), x.v, hn::IfThenElse(hn::Eq(x.v, hn::Inf(d)), x.v, ratio.v));
 }
-template <class T>
-HWY_INLINE Lanes<T> sqrt(Lanes<T> x) {
-  return hn::Sqrt(x.v);
-}
+template <class T> HWY_INLINE Lanes<T> sqrt(Lanes<T> x) { return hn::Sqrt(x.v); }
 // Good to 3 ulp for |x| <= 39,000; infinity gives NaN as in libm.
-template <class T>
-HWY_INLINE Lanes<T> sin(Lanes<T> x) {
+template <class T> HWY_INLINE Lanes<T> sin(Lanes<T> x) {
   const Lanes<T> y(hn::Sin(typename Lanes<T>::D(), x.v));
   return hn::IfThenElse(hn::IsFinite(x.v), y.v, hn::NaN(typename Lanes<T>::D()));
 }
-template <class T>
-HWY_INLINE Lanes<T> cos(Lanes<T> x) {
+template <class T> HWY_INLINE Lanes<T> cos(Lanes<T> x) {
   const Lanes<T> y(hn::Cos(typename Lanes<T>::D(), x.v));
   return hn::IfThenElse(hn::IsFinite(x.v), y.v, hn::NaN(typename Lanes<T>::D()));
 }
-template <class T>
-HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
+template <class T> HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
   return keep_nan(x, Lanes<T>(hn::Tanh(typename Lanes<T>::D(), x.v)));
 }
-template <class T>
-HWY_INLINE Lanes<T> abs(Lanes<T> x) {
-  return hn::Abs(x.v);
-}
+template <class T> HWY_INLINE Lanes<T> abs(Lanes<T> x) { return hn::Abs(x.v); }
 // libm lane by lane: exp(p log x) would lose digits and the sign of a negative base.
-template <class T>
-HWY_INLINE Lanes<T> pow(Lanes<T> x, Lanes<T> p) {
+template <class T> HWY_INLINE Lanes<T> pow(Lanes<T> x, Lanes<T> p) {
   const typename Lanes<T>::D d;
   HWY_ALIGN T xs[hn::MaxLanes(d)], ps[hn::MaxLanes(d)];
   hn::Store(x.v, d, xs);
@@ -131,20 +116,17 @@ HWY_INLINE Lanes<T> pow(Lanes<T> x, Lanes<T> p) {
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = pow(xs[i], ps[i]);
   return hn::Load(d, xs);
 }
-template <class T>
-HWY_INLINE Lanes<T> select_gt(Lanes<T> a, Lanes<T> b, Lanes<T> yes, Lanes<T> no) {
+template <class T> HWY_INLINE Lanes<T> select_gt(Lanes<T> a, Lanes<T> b, Lanes<T> yes, Lanes<T> no) {
   return hn::IfThenElse(hn::Gt(a.v, b.v), yes.v, no.v);
 }
-template <class T>
-HWY_INLINE Lanes<T> select_nan(Lanes<T> x, Lanes<T> yes, Lanes<T> no) {
+template <class T> HWY_INLINE Lanes<T> select_nan(Lanes<T> x, Lanes<T> yes, Lanes<T> no) {
   return hn::IfThenElse(hn::IsNaN(x.v), yes.v, no.v);
 }
 #endif
 
-// s(x) = 1 / (1 + exp(-x)); by the smaller exponential, which cannot overflow, so that the tail is right down to
-// the denormals.
-template <class F>
-VELDT_FN F logistic(F x) {
+// s(x) = 1 / (1 + exp(-x)); by the smaller exponential, which cannot overflow, so that the tail is right down
+// to the denormals.
+template <class F> VELDT_FN F logistic(F x) {
   const F e = exp(-abs(x));
   return select_gt(F(0), x, e, F(1)) / (F(1) + e);
 }

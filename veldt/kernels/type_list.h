@@ -5,15 +5,10 @@
 
 namespace veldt {
 
-template <class... Ts>
-struct TypeList {
-  static constexpr int size = static_cast<int>(sizeof...(Ts));
-};
+template <class... Ts> struct TypeList { static constexpr int size = static_cast<int>(sizeof...(Ts)); };
 
-template <class T, class List>
-struct IndexOf;
-template <class T, class... Ts>
-struct IndexOf<T, TypeList<Ts...>> {
+template <class T, class List> struct IndexOf;
+template <class T, class... Ts> struct IndexOf<T, TypeList<Ts...>> {
   static constexpr int find() {
     int i = 0, found = -1;
     ((found = std::is_same_v<T, Ts> ? i : found, ++i), ...);

@@ -1,6 +1,6 @@
-// Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). A formula with constants
-// keeps them as doubles, in the order of core/backend.h's Scalars. To add one: write it here, add it to UnaryOps, and
-// give it its public function in ops/unary.cpp.
+// Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). A formula with
+// constants keeps them as doubles, in the order of core/backend.h's Scalars. To add one: write it here, add
+// it to UnaryOps, and give it its public function in ops/unary.cpp.
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL
@@ -23,7 +23,9 @@ struct Affine {
 struct Abs {
   static constexpr const char* name = "abs";
   template <class F> VELDT_FN F forward(F x) const { return abs(x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), select_gt(F(0), x, F(-1), F(0))); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return select_gt(x, F(0), F(1), select_gt(F(0), x, F(-1), F(0)));
+  }
 };
 
 struct Sign {
@@ -105,7 +107,9 @@ struct Sigmoid {
 // log(1 + e^x), written so that neither side overflows
 struct Softplus {
   static constexpr const char* name = "softplus";
-  template <class F> VELDT_FN F forward(F x) const { return select_gt(x, F(0), x, select_nan(x, x, F(0))) + log1p(exp(-abs(x))); }
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(x, F(0), x, select_nan(x, x, F(0))) + log1p(exp(-abs(x)));
+  }
   template <class F> VELDT_FN F slope(F x, F) const { return logistic(x); }
 };
 
@@ -145,8 +149,8 @@ struct Finer {
   }
 };
 
-using UnaryOps = TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Sigmoid,
-                          Softplus, Relu, Sine, Gauss, Finer>;
+using UnaryOps = TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh,
+                          Sigmoid, Softplus, Relu, Sine, Gauss, Finer>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

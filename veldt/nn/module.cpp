@@ -211,8 +211,7 @@ Module& Module::to(Device device) {
 Module& Module::requires_grad(bool on) {
   Walk walk([&](const std::string&, Tensor& t) {
     if (!is_trained(t)) return;
-    if (!is_parameter(t))
-      mark_parameter(t);  // so that a frozen one is still known as a parameter
+    if (!is_parameter(t)) mark_parameter(t);  // so that a frozen one is still known as a parameter
     t.set_requires_grad(on);
   });
   visit(walk);

@@ -28,12 +28,12 @@ Tensor arithmetic(const Tensor& a, const Tensor& b, BackwardFn backward, bool sa
   check_pair(Op::name, a, b);
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty(shape, a);
-  kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view(), nullptr);
+  kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view(),
+                    nullptr);
   return record(Op::name, out, {a, b}, std::move(backward), saves_values);
 }
 
-template <class Op>
-Tensor comparison(const Tensor& a, const Tensor& b) {
+template <class Op> Tensor comparison(const Tensor& a, const Tensor& b) {
   check_pair(Op::name, a, b);
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty(shape, DType::boolean, a.device());
@@ -42,8 +42,7 @@ Tensor comparison(const Tensor& a, const Tensor& b) {
 }
 
 // The gradient for `input`, which was broadcast to g's shape; skipped when nobody wants it.
-template <class Fn>
-Tensor gradient_for(const Tensor& input, Fn compute) {
+template <class Fn> Tensor gradient_for(const Tensor& input, Fn compute) {
   return needs_grad(input) ? sum_to(compute(), input.shape()) : Tensor();
 }
 
@@ -59,49 +58,63 @@ Grads chosen(const Tensor& a_is_chosen, const Tensor& a, const Tensor& b, const 
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Add>(a, b, [a, b](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return g; })};
-  }, false);
+  return arithmetic<scalar::Add>(
+      a, b,
+      [a, b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return g; })};
+      },
+      false);
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Sub>(a, b, [a, b](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g; })};
-  }, false);
+  return arithmetic<scalar::Sub>(
+      a, b,
+      [a, b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g; })};
+      },
+      false);
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Mul>(a, b, [a, b](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g * b; }), gradient_for(b, [&] { return g * a; })};
-  }, true);
+  return arithmetic<scalar::Mul>(
+      a, b,
+      [a, b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g * b; }), gradient_for(b, [&] { return g * a; })};
+      },
+      true);
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Div>(a, b, [a, b](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g / b; }), gradient_for(b, [&] { return -(g * a) / square(b); })};
-  }, true);
+  return arithmetic<scalar::Div>(
+      a, b,
+      [a, b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g / b; }),
+                gradient_for(b, [&] { return -(g * a) / square(b); })};
+      },
+      true);
 }
 
 Tensor pow(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Pow>(a, b, [a, b](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g * b * pow(a, b - 1); }), gradient_for(b, [&] {
-              // a^b log a is 0 at a = 0 for b > 0, where log alone is infinite.
-              const Tensor base = where(equal(a, constant_like(a, 0)), constant_like(a, 1), a);
-              return g * pow(a, b) * log(base);
-            })};
-  }, true);
+  return arithmetic<scalar::Pow>(
+      a, b,
+      [a, b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g * b * pow(a, b - 1); }), gradient_for(b, [&] {
+                  // a^b log a is 0 at a = 0 for b > 0, where log alone is infinite.
+                  const Tensor base = where(equal(a, constant_like(a, 0)), constant_like(a, 1), a);
+                  return g * pow(a, b) * log(base);
+                })};
+      },
+      true);
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Maximum>(a, b, [a, b](const Tensor& g) -> Grads {
-    return chosen(greater(a, b), a, b, g);
-  }, true);
+  return arithmetic<scalar::Maximum>(
+      a, b, [a, b](const Tensor& g) -> Grads { return chosen(greater(a, b), a, b, g); }, true);
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
-  return arithmetic<scalar::Minimum>(a, b, [a, b](const Tensor& g) -> Grads {
-    return chosen(less(a, b), a, b, g);
-  }, true);
+  return arithmetic<scalar::Minimum>(
+      a, b, [a, b](const Tensor& g) -> Grads { return chosen(less(a, b), a, b, g); }, true);
 }
 
 Tensor equal(const Tensor& a, const Tensor& b) { return comparison<Equal>(a, b); }
@@ -113,16 +126,19 @@ Tensor greater_equal(const Tensor& a, const Tensor& b) { return comparison<Great
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   if (condition.dtype() != DType::boolean)
-    throw ShapeError(str("where needs a boolean condition, not ", condition.dtype()), "a condition is yes or no",
-                     "compare first, for example greater(x, y)");
+    throw ShapeError(str("where needs a boolean condition, not ", condition.dtype()),
+                     "a condition is yes or no", "compare first, for example greater(x, y)");
   check_pair("where", a, b);
   const Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   const Tensor out = empty(shape, a);
   kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view(), nullptr);
-  return record("where", out, {condition, a, b}, [condition, a, b](const Tensor& g) -> Grads {
-    Grads grads = chosen(condition, a, b, g);
-    return {Tensor(), grads[0], grads[1]};
-  }, false);
+  return record(
+      "where", out, {condition, a, b},
+      [condition, a, b](const Tensor& g) -> Grads {
+        Grads grads = chosen(condition, a, b, g);
+        return {Tensor(), grads[0], grads[1]};
+      },
+      false);
 }
 
 }  // namespace veldt

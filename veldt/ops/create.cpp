@@ -10,7 +10,8 @@
 namespace veldt {
 namespace {
 
-Tensor random(RandomKind kind, const Shape& shape, Rng& rng, double scale, double shift, DType dtype, Device device) {
+Tensor random(RandomKind kind, const Shape& shape, Rng& rng, double scale, double shift, DType dtype,
+              Device device) {
   if (dtype != DType::f32 && dtype != DType::f64)
     throw DeviceError(str("cannot draw random numbers of ", dtype), "they are made as f32 or f64",
                       "draw f32 and convert it with to()");

@@ -15,9 +15,10 @@ void check(const Tensor& x, int dim, const Tensor& index) {
   bool fits = index.rank() == x.rank();
   for (int d = 0; fits && d < x.rank(); ++d) fits = d == dim || index.size(d) <= x.size(d);
   if (!fits)
-    throw ShapeError(str("gather cannot read ", x.shape(), " by an index of ", index.shape()),
-                     str("the ranks must agree, and sizes other than dimension ", dim, " must not exceed the source's"),
-                     "expand or slice the index");
+    throw ShapeError(
+        str("gather cannot read ", x.shape(), " by an index of ", index.shape()),
+        str("the ranks must agree, and sizes other than dimension ", dim, " must not exceed the source's"),
+        "expand or slice the index");
   std::int64_t low = 0, high = -1;
   kernels(x).index_range(index.view(), &low, &high, nullptr);
   if (index.numel() > 0 && (low < 0 || high >= x.size(dim)))
@@ -28,9 +29,12 @@ void check(const Tensor& x, int dim, const Tensor& index) {
 Tensor scatter_add(const Tensor& g, const Shape& shape, int dim, const Tensor& index) {
   const Tensor out = zeros(shape, g.dtype(), g.device());
   kernels(g).scatter_add(g.view(), dim, index.view(), out.view(), nullptr);
-  return record("scatter_add", out, {g, index}, [dim, index](const Tensor& gg) -> Grads {
-    return {gather(gg, dim, index), Tensor()};
-  }, false);
+  return record(
+      "scatter_add", out, {g, index},
+      [dim, index](const Tensor& gg) -> Grads {
+        return {gather(gg, dim, index), Tensor()};
+      },
+      false);
 }
 
 }  // namespace
@@ -40,16 +44,19 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index) {
   check(x, d, index);
   const Tensor out = empty(index.shape(), x);
   kernels(x).gather(x.view(), d, index.view(), out.view(), nullptr);
-  return record("gather", out, {x, index}, [shape = x.shape(), d, index](const Tensor& g) -> Grads {
-    return {scatter_add(g, shape, d, index), Tensor()};
-  }, false);
+  return record(
+      "gather", out, {x, index},
+      [shape = x.shape(), d, index](const Tensor& g) -> Grads {
+        return {scatter_add(g, shape, d, index), Tensor()};
+      },
+      false);
 }
 
 Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
   const int d = wrap_dim(dim, x.rank(), "index_select");
   if (index.rank() != 1)
-    throw ShapeError(str("index_select needs a list of positions, not ", index.shape()), "the index has one dimension",
-                     "flatten it, or use gather");
+    throw ShapeError(str("index_select needs a list of positions, not ", index.shape()),
+                     "the index has one dimension", "flatten it, or use gather");
   Shape column = Shape::filled(x.rank(), 1), wide = x.shape();
   column[d] = wide[d] = index.size(0);
   return gather(x, d, expand(reshape(index, column), wide));

@@ -5,8 +5,8 @@
 
 namespace veldt {
 
-// [.., m, k] x [.., k, n] -> [.., m, n]; leading dimensions broadcast. Transposed views are read where they lie.
-// Throws ShapeError when the inner sizes differ.
+// [.., m, k] x [.., k, n] -> [.., m, n]; leading dimensions broadcast. Transposed views are read where they
+// lie. Throws ShapeError when the inner sizes differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 // x w^T + bias:  x [.., in], w [out, in] (torch.nn.Linear's layout), bias [out] or undefined -> [.., out]

@@ -44,7 +44,8 @@ Tensor sum_kept(const Tensor& x, const Shape& kept) {
   const bool counts = x.dtype() == DType::boolean || x.dtype() == DType::u8;
   const Tensor y = empty(kept, counts ? DType::i64 : x.dtype(), x.device());
   kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
-  return record("sum", y, {x}, [shape = x.shape()](const Tensor& g) -> Grads { return {expand(g, shape)}; }, false);
+  return record(
+      "sum", y, {x}, [shape = x.shape()](const Tensor& g) -> Grads { return {expand(g, shape)}; }, false);
 }
 
 Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims, bool keepdim) {
@@ -92,8 +93,8 @@ Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction)
 Tensor argmax(const Tensor& x, int dim, bool keepdim) {
   const int d = wrap_dim(dim, x.rank(), "argmax");
   if (x.size(d) == 0)
-    throw ShapeError(str("argmax has nothing to choose from in ", x.shape()), str("dimension ", d, " is empty"),
-                     "check the size before reducing");
+    throw ShapeError(str("argmax has nothing to choose from in ", x.shape()),
+                     str("dimension ", d, " is empty"), "check the size before reducing");
   Shape kept = x.shape();
   kept[d] = 1;
   const Tensor out = empty(kept, DType::i64, x.device());
@@ -104,7 +105,8 @@ Tensor argmax(const Tensor& x, int dim, bool keepdim) {
 Tensor sum_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   if (broadcast(x.shape(), shape, "sum_to") != x.shape())
-    throw ShapeError(str("sum_to cannot bring ", x.shape(), " to ", shape), "the second does not broadcast to the first",
+    throw ShapeError(str("sum_to cannot bring ", x.shape(), " to ", shape),
+                     "the second does not broadcast to the first",
                      "give a shape whose sizes, from the right, are the tensor's or 1");
   Shape kept = Shape::filled(x.rank(), 1);  // `shape` with leading sizes of 1
   const int lead = x.rank() - shape.rank();

@@ -1,5 +1,5 @@
-// Reductions over any dimensions. No dims means all of them. keepdim leaves a size of 1 where a dimension was.
-// The order of summation is fixed, so the result does not depend on the number of threads.
+// Reductions over any dimensions. No dims means all of them. keepdim leaves a size of 1 where a dimension
+// was. The order of summation is fixed, so the result does not depend on the number of threads.
 #pragma once
 
 #include <vector>

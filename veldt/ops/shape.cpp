@@ -82,9 +82,10 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
   if (g.size(dim) > 1) strides[dim] *= step;
   kernels(g).copy(g.view(), out.alias(g.shape(), strides, offset).view(), nullptr);
   const std::int64_t end = g.size(dim) > 0 ? begin + (g.size(dim) - 1) * step + 1 : begin;
-  return record("unslice", out, {g}, [dim, begin, end, step](const Tensor& gg) -> Grads {
-    return {slice(gg, dim, begin, end, step)};
-  }, false);
+  return record(
+      "unslice", out, {g},
+      [dim, begin, end, step](const Tensor& gg) -> Grads { return {slice(gg, dim, begin, end, step)}; },
+      false);
 }
 
 }  // namespace
@@ -94,9 +95,8 @@ Tensor reshape(const Tensor& x, const Shape& wanted) {
   if (shape == x.shape()) return x;
   const auto strides = strides_for(x, shape);
   if (!strides) return reshape(contiguous(x), shape);
-  return recorded_view("reshape", x, shape, *strides, 0, [from = x.shape()](const Tensor& g) -> Grads {
-    return {reshape(g, from)};
-  });
+  return recorded_view("reshape", x, shape, *strides, 0,
+                       [from = x.shape()](const Tensor& g) -> Grads { return {reshape(g, from)}; });
 }
 
 Tensor flatten(const Tensor& x, int from) {
@@ -115,9 +115,8 @@ Tensor transpose(const Tensor& x, int a, int b) {
   Strides strides = x.strides();
   std::swap(shape[i], shape[j]);
   std::swap(strides[i], strides[j]);
-  return recorded_view("transpose", x, shape, strides, 0, [i, j](const Tensor& g) -> Grads {
-    return {transpose(g, i, j)};
-  });
+  return recorded_view("transpose", x, shape, strides, 0,
+                       [i, j](const Tensor& g) -> Grads { return {transpose(g, i, j)}; });
 }
 
 Tensor permute(const Tensor& x, const std::vector<int>& order) {
@@ -135,9 +134,8 @@ Tensor permute(const Tensor& x, const std::vector<int>& order) {
   if (!each_once)
     throw ShapeError(str("permute cannot order ", x.shape(), " with ", order.size(), " entries"),
                      "each dimension must be named exactly once", str("give all of 0 to ", x.rank() - 1));
-  return recorded_view("permute", x, shape, strides, 0, [inverse](const Tensor& g) -> Grads {
-    return {permute(g, inverse)};
-  });
+  return recorded_view("permute", x, shape, strides, 0,
+                       [inverse](const Tensor& g) -> Grads { return {permute(g, inverse)}; });
 }
 
 View broadcast_view(const Tensor& x, const Shape& shape) {
@@ -163,24 +161,26 @@ Tensor expand(const Tensor& x, const Shape& shape) {
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step) {
   const int d = wrap_dim(dim, x.rank(), "slice");
   if (step < 1)
-    throw ShapeError(str("slice cannot take steps of ", step), "a step must be 1 or more", "give a positive step");
+    throw ShapeError(str("slice cannot take steps of ", step), "a step must be 1 or more",
+                     "give a positive step");
   const std::int64_t first = clamp_position(begin, x.size(d)), last = clamp_position(end, x.size(d));
   Shape shape = x.shape();
   Strides strides = x.strides();
   shape[d] = last > first ? (last - first - 1) / step + 1 : 0;
   const std::int64_t offset = shape[d] > 0 ? first * strides[d] : 0;
   if (shape[d] > 1) strides[d] *= step;  // a step may be as large as its type
-  return recorded_view("slice", x, shape, strides, offset, [from = x.shape(), d, first, step](const Tensor& g) -> Grads {
-    return {unslice(g, from, d, first, step)};
-  });
+  return recorded_view("slice", x, shape, strides, offset,
+                       [from = x.shape(), d, first, step](const Tensor& g) -> Grads {
+                         return {unslice(g, from, d, first, step)};
+                       });
 }
 
 Tensor select(const Tensor& x, int dim, std::int64_t index) {
   const int d = wrap_dim(dim, x.rank(), "select");
   const std::int64_t i = index < 0 ? index + x.size(d) : index;
   if (i < 0 || i >= x.size(d))
-    throw ShapeError(str("select has no position ", index, " in dimension ", d), str("its size is ", x.size(d)),
-                     "give a position within the size");
+    throw ShapeError(str("select has no position ", index, " in dimension ", d),
+                     str("its size is ", x.size(d)), "give a position within the size");
   return reshape(slice(x, d, i, i + 1), x.shape().without(d));
 }
 
@@ -191,8 +191,8 @@ Tensor unsqueeze(const Tensor& x, int dim) {
 Tensor squeeze(const Tensor& x, int dim) {
   const int d = wrap_dim(dim, x.rank(), "squeeze");
   if (x.size(d) != 1)
-    throw ShapeError(str("squeeze cannot drop dimension ", d, " of ", x.shape()), str("its size is ", x.size(d)),
-                     "only a size of 1 can be dropped");
+    throw ShapeError(str("squeeze cannot drop dimension ", d, " of ", x.shape()),
+                     str("its size is ", x.size(d)), "only a size of 1 can be dropped");
   return reshape(x, x.shape().without(d));
 }
 
@@ -200,7 +200,8 @@ Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   const Tensor out = empty(x.shape(), x);
   kernels(x).copy(x.view(), out.view(), nullptr);
-  return record("contiguous", out, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
+  return record(
+      "contiguous", out, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
 }
 
 Tensor to(const Tensor& x, DType dtype) {
@@ -208,7 +209,8 @@ Tensor to(const Tensor& x, DType dtype) {
   const Tensor out = empty(x.shape(), dtype, x.device());
   kernels(x).copy(x.view(), out.view(), nullptr);
   if (!is_float(dtype)) return out;
-  return record("to", out, {x}, [from = x.dtype()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
+  return record(
+      "to", out, {x}, [from = x.dtype()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
 }
 
 Tensor to(const Tensor& x, Device device) {
@@ -218,7 +220,8 @@ Tensor to(const Tensor& x, Device device) {
   std::vector<unsigned char> host(bytes);
   kernels(x).download(host.data(), packed.view().data, bytes, nullptr);
   kernels(out).upload(out.view().data, host.data(), bytes, nullptr);
-  return record("to", out, {x}, [from = x.device()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
+  return record(
+      "to", out, {x}, [from = x.device()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
 }
 
 Tensor concat(const std::vector<Tensor>& parts, int dim) {
@@ -242,22 +245,26 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
     kernels(out).copy(p.view(), out.alias(p.shape(), out.strides(), at * out.strides()[d]).view(), nullptr);
     at += p.size(d);
   }
-  return record("concat", out, parts, [parts, d](const Tensor& g) -> Grads {
-    Grads grads;
-    std::int64_t begin = 0;
-    for (const Tensor& p : parts) {
-      grads.push_back(needs_grad(p) ? slice(g, d, begin, begin + p.size(d)) : Tensor());
-      begin += p.size(d);
-    }
-    return grads;
-  }, false);
+  return record(
+      "concat", out, parts,
+      [parts, d](const Tensor& g) -> Grads {
+        Grads grads;
+        std::int64_t begin = 0;
+        for (const Tensor& p : parts) {
+          grads.push_back(needs_grad(p) ? slice(g, d, begin, begin + p.size(d)) : Tensor());
+          begin += p.size(d);
+        }
+        return grads;
+      },
+      false);
 }
 
 Tensor stack(const std::vector<Tensor>& parts, int dim) {
   std::vector<Tensor> raised;
   for (const Tensor& p : parts) {
     if (p.shape() != parts[0].shape())
-      throw ShapeError(str("stack cannot join ", p.shape(), " to ", parts[0].shape()), "all shapes must agree",
+      throw ShapeError(str("stack cannot join ", p.shape(), " to ", parts[0].shape()),
+                       "all shapes must agree",
                        "reshape the parts, or use concat along an existing dimension");
     raised.push_back(unsqueeze(p, dim));
   }

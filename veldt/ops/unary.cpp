@@ -1,5 +1,5 @@
-// Each op twice: the kernel computes forward and, in one pass, gradient times slope. The expression beside it is the
-// same slope written with ops; it is used when the gradient itself is going to be differentiated.
+// Each op twice: the kernel computes forward and, in one pass, gradient times slope. The expression beside it
+// is the same slope written with ops; it is used when the gradient itself is going to be differentiated.
 #include "veldt/ops/unary.h"
 
 #include "veldt/core/error.h"
@@ -13,17 +13,17 @@ namespace {
 
 using SlopeExpression = std::function<Tensor(const Tensor& x)>;
 
-template <class Op>
-Tensor unary(const Tensor& x, Scalars scalars, SlopeExpression slope) {
+template <class Op> Tensor unary(const Tensor& x, Scalars scalars, SlopeExpression slope) {
   constexpr int op = IndexOf<Op, scalar::UnaryOps>::value;
   const Tensor y = empty(x.shape(), x);
   kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
-  return record(Op::name, y, {x}, [x, kept = y.detach(), scalars, slope = std::move(slope)](const Tensor& g) -> Grads {
-    if (grad_enabled()) return {g * slope(x)};
-    const Tensor out = empty(x.shape(), x);
-    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
-    return {out};
-  });
+  return record(Op::name, y, {x},
+                [x, kept = y.detach(), scalars, slope = std::move(slope)](const Tensor& g) -> Grads {
+                  if (grad_enabled()) return {g * slope(x)};
+                  const Tensor out = empty(x.shape(), x);
+                  kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
+                  return {out};
+                });
 }
 
 // 1 where x lies within the bounds: the slope of clamp, and with an infinite top that of relu.
@@ -67,15 +67,14 @@ Tensor square(const Tensor& x) {
 }
 
 Tensor pow(const Tensor& x, double p) {
-  return unary<scalar::PowScalar>(x, {p, 0}, [p](const Tensor& t) {
-    return p == 0 ? zeros_like(t) : p * pow(t, p - 1);
-  });
+  return unary<scalar::PowScalar>(
+      x, {p, 0}, [p](const Tensor& t) { return p == 0 ? zeros_like(t) : p * pow(t, p - 1); });
 }
 
 Tensor clamp(const Tensor& x, double low, double high) {
   if (!(low <= high))
-    throw ConfigError(str("clamp cannot keep values between ", low, " and ", high), "the lower bound is the higher",
-                      "swap the bounds");
+    throw ConfigError(str("clamp cannot keep values between ", low, " and ", high),
+                      "the lower bound is the higher", "swap the bounds");
   return unary<scalar::Clamp>(x, {low, high}, [low, high](const Tensor& t) { return inside(t, low, high); });
 }
 
@@ -114,8 +113,8 @@ Tensor sine(const Tensor& x, double omega) {
 }
 
 Tensor gauss(const Tensor& x, double scale) {
-  return unary<scalar::Gauss>(x, {scale, 0},
-                              [scale](const Tensor& t) { return (-2 * scale * scale) * (t * gauss(t, scale)); });
+  return unary<scalar::Gauss>(
+      x, {scale, 0}, [scale](const Tensor& t) { return (-2 * scale * scale) * (t * gauss(t, scale)); });
 }
 
 Tensor finer(const Tensor& x, double omega) {

@@ -17,8 +17,8 @@ struct DeviceChoice {
   Device device;
   std::string reason;  // one line for the user: what was chosen and why
 };
-// "cpu", or "auto" for the best there is. Throws ConfigError for an unknown name, DeviceError for a known one that
-// cannot be served: an explicit wish never falls back.
+// "cpu", or "auto" for the best there is. Throws ConfigError for an unknown name, DeviceError for a known one
+// that cannot be served: an explicit wish never falls back.
 DeviceChoice choose_device(std::string_view name);
 
 }  // namespace veldt

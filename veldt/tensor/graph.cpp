@@ -1,5 +1,5 @@
-// Recording, and the walk back. Nodes are visited in falling order of their sequence number, which is a topological
-// order because an op is numbered after its inputs.
+// Recording, and the walk back. Nodes are visited in falling order of their sequence number, which is a
+// topological order because an op is numbered after its inputs.
 #include "veldt/tensor/graph.h"
 
 #include <algorithm>
@@ -45,14 +45,20 @@ Tensor sum_of(const Tensor& a, const Tensor& b) {
   Tensor out = empty(a.shape(), a);
   kernels(out).copy(a.view(), out.view(), nullptr);
   kernels(out).accumulate(b.view(), out.view(), nullptr);
-  return record("accumulate", out, {a, b}, [](const Tensor& g) -> Grads { return {g, g}; }, false);
+  return record(
+      "accumulate", out, {a, b},
+      [](const Tensor& g) -> Grads {
+        return {g, g};
+      },
+      false);
 }
 
 // g in memory of its own: g itself may be shared with other gradients, or one number repeated.
 Tensor copy_of(const Tensor& g) {
   Tensor out = empty(g.shape(), g);
   kernels(out).copy(g.view(), out.view(), nullptr);
-  return record("copy", out, {g}, [](const Tensor& gg) -> Grads { return {gg}; }, false);
+  return record(
+      "copy", out, {g}, [](const Tensor& gg) -> Grads { return {gg}; }, false);
 }
 
 // A gradient that is still growing.
@@ -88,7 +94,8 @@ void add_to_leaf(TensorImpl& leaf, const Tensor& g, bool create_graph) {
 }
 
 // What an op's backward function gave for its input i, which needs it. `upstream` is what it was given.
-void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream, bool create_graph) {
+void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream,
+                    bool create_graph) {
   const Tensor& input = node.inputs[i];
   if (!g.defined())
     throw Error(str(node.name, " gave no gradient for its input ", i), "that input needs one",
@@ -148,7 +155,8 @@ std::vector<std::shared_ptr<Node>> reachable(const std::shared_ptr<Node>& root) 
       if (in.requires_grad() && in.impl()->node && seen.insert(in.impl()->node.get()).second)
         found.push_back(in.impl()->node);
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->sequence > b->sequence; });
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a->sequence > b->sequence; });
   return found;
 }
 
@@ -160,8 +168,8 @@ Tensor ones_like(const Tensor& t) {
 
 using NodeGrads = std::unordered_map<const Node*, Pending>;
 
-// Runs the nodes' backward functions. `leaf` is called with each leaf's gradient; the gradient of each node in
-// `keep` is left in the map.
+// Runs the nodes' backward functions. `leaf` is called with each leaf's gradient; the gradient of each node
+// in `keep` is left in the map.
 template <class LeafFn>
 void walk(const std::vector<std::shared_ptr<Node>>& order, NodeGrads& pending, bool create_graph, LeafFn leaf,
           const std::unordered_set<const Node*>& keep) {
@@ -199,8 +207,8 @@ void check_root(const Tensor& output, const char* caller, bool seeded) {
 
 }  // namespace
 
-// A long chain of nodes would otherwise be freed by recursion as deep as the chain, through the nodes' inputs and
-// through what their backward functions hold.
+// A long chain of nodes would otherwise be freed by recursion as deep as the chain, through the nodes' inputs
+// and through what their backward functions hold.
 Node::~Node() {
   struct Rest {
     std::vector<Tensor> tensors;
@@ -245,7 +253,8 @@ void mark_listed(const Tensor& leaf) {
   if (leaf.impl()->role == LeafRole::parameter) leaf.impl()->role = LeafRole::listed;
 }
 
-Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, BackwardFn backward, bool saves_values) {
+Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, BackwardFn backward,
+              bool saves_values) {
   if (!t_grad_enabled) return out;
   bool any = false;
   for (const Tensor& in : inputs) any = any || in.requires_grad();
@@ -287,7 +296,8 @@ Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_
   check_root(output, "grad()", seed.defined());
   if (seed.defined() && (seed.shape() != output.shape() || seed.dtype() != output.dtype()))
     throw ShapeError(str("grad() was seeded with ", seed.dtype(), ' ', seed.shape()),
-                     str("the output is ", output.dtype(), ' ', output.shape()), "give one number for each element");
+                     str("the output is ", output.dtype(), ' ', output.shape()),
+                     "give one number for each element");
   Wanted wanted;
   std::unordered_set<const Node*> targets;
   for (const Tensor& in : inputs) {
@@ -307,14 +317,16 @@ Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_
     for (auto node = order.rbegin(); node != order.rend(); ++node) {  // inputs before outputs
       bool leads = targets.contains(node->get());
       for (const Tensor& in : (*node)->inputs)
-        leads = leads || (in.requires_grad() && (in.impl()->node ? wanted.nodes.contains(in.impl()->node.get())
-                                                                 : wanted.leaves.contains(in.impl())));
+        leads =
+            leads || (in.requires_grad() && (in.impl()->node ? wanted.nodes.contains(in.impl()->node.get())
+                                                             : wanted.leaves.contains(in.impl())));
       if (leads) wanted.nodes.insert(node->get());
     }
     WantedGuard guard(&wanted);
     pending[output.impl()->node.get()].add(start, create_graph);
-    walk(order, pending, create_graph,
-         [&](const Tensor& leaf, const Tensor& g) { leaves[leaf.impl()].add(g, create_graph); }, targets);
+    walk(
+        order, pending, create_graph,
+        [&](const Tensor& leaf, const Tensor& g) { leaves[leaf.impl()].add(g, create_graph); }, targets);
   } else {
     leaves[output.impl()].add(start, create_graph);
   }

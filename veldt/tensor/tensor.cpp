@@ -51,8 +51,7 @@ Tensor empty(const Shape& shape, const Tensor& like) { return empty(shape, like.
 
 const Backend& kernels(const Tensor& t) { return backend(t.device()); }
 
-template <class T>
-Tensor Tensor::from(const Shape& shape, std::span<const T> values, Device device) {
+template <class T> Tensor Tensor::from(const Shape& shape, std::span<const T> values, Device device) {
   if (veldt::numel(shape) != static_cast<std::int64_t>(values.size()))
     throw ShapeError(str("cannot fill a tensor of shape ", shape, " with ", values.size(), " values"),
                      str("the shape holds ", veldt::numel(shape)), "give one value for each element");
@@ -78,8 +77,7 @@ double Tensor::item() const {
   return wide.values<double>()[0];
 }
 
-template <class T>
-std::vector<T> Tensor::values() const {
+template <class T> std::vector<T> Tensor::values() const {
   if (dtype() != dtype_of<T>)
     throw DeviceError(str("cannot read a tensor of ", dtype(), " as ", dtype_of<T>), "the types differ",
                       str("convert it first: to(x, DType::", dtype_of<T>, ")"));
@@ -94,8 +92,7 @@ std::vector<T> Tensor::values() const {
   return std::vector<T>(host.get(), host.get() + n);
 }
 
-template <class T>
-T* Tensor::data() const {
+template <class T> T* Tensor::data() const {
   if (dtype() != dtype_of<T> || device().kind != DeviceKind::cpu)
     throw DeviceError(str("cannot point into a tensor of ", dtype(), " on ", device(), " as ", dtype_of<T>),
                       "the dtype or the device differs", "convert it with to(), or use values()");
@@ -145,8 +142,8 @@ void Tensor::set_grad(const Tensor& gradient) {
     throw ShapeError(str("cannot give a gradient of ", gradient.shape(), " to a tensor of ", t.shape),
                      "the shapes differ", "give one number for each element");
   if (gradient.defined() && (gradient.dtype() != t.dtype || gradient.device() != t.device))
-    throw ShapeError(str("cannot give a gradient of ", gradient.dtype(), " on ", gradient.device(), " to a tensor of ",
-                         t.dtype, " on ", t.device),
+    throw ShapeError(str("cannot give a gradient of ", gradient.dtype(), " on ", gradient.device(),
+                         " to a tensor of ", t.dtype, " on ", t.device),
                      "dtype or device differ", "convert the gradient with to()");
   t.grad = gradient;
   t.grad_stale = false;

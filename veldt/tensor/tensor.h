@@ -1,5 +1,5 @@
-// Tensor: a handle to numbers of one dtype on one device, with a shape and strides. Copying a Tensor copies the handle;
-// views share memory. The functions that compute with tensors are in ops/.
+// Tensor: a handle to numbers of one dtype on one device, with a shape and strides. Copying a Tensor copies
+// the handle; views share memory. The functions that compute with tensors are in ops/.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,7 @@ class Tensor {
   // Values in row-major order, copied. Throws ShapeError if their number does not fit the shape.
   static Tensor of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::f32);
   // T: float, double, std::int64_t, std::uint8_t or bool; the dtype follows from it.
-  template <class T>
-  static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
+  template <class T> static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
 
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const;
@@ -45,15 +44,13 @@ class Tensor {
   // The only element, as a double. Throws ShapeError when there is not exactly one.
   double item() const;
   // A row-major copy of the values in host memory; T must be the dtype's type.
-  template <class T>
-  std::vector<T> values() const;
+  template <class T> std::vector<T> values() const;
   // The first element, in host memory. Throws DeviceError for another device or dtype. Walk it by strides().
-  template <class T>
-  T* data() const;
+  template <class T> T* data() const;
   View view() const;
 
-  // Copies `source` (same shape, any dtype) into this tensor's memory. For leaves and data, never for a tensor
-  // that a gradient flows through: throws Error there.
+  // Copies `source` (same shape, any dtype) into this tensor's memory. For leaves and data, never for a
+  // tensor that a gradient flows through: throws Error there.
   void assign(const Tensor& source);
 
   // Gradients. A leaf that requires one is given it by backward().
@@ -65,12 +62,13 @@ class Tensor {
   // Forgets the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();
   // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element.
-  // create_graph: the gradients can be differentiated again. A leaf's gradient then holds the graph, and the graph the
-  // leaf: zero_grad() lets go of both (grad() of graph.h makes no such ring).
+  // create_graph: the gradients can be differentiated again. A leaf's gradient then holds the graph, and the
+  // graph the leaf: zero_grad() lets go of both (grad() of graph.h makes no such ring).
   void backward(bool create_graph = false) const;
   // The same values, cut off from the graph. Shares memory.
   Tensor detach() const;
-  // The same memory under another shape; `offset` in elements from this tensor's first. Not recorded: for ops.
+  // The same memory under another shape; `offset` in elements from this tensor's first. Not recorded: for
+  // ops.
   Tensor alias(const Shape& shape, const Strides& strides, std::int64_t offset) const;
 
   TensorImpl* impl() const { return impl_.get(); }

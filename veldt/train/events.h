@@ -1,4 +1,5 @@
-// News of a training run, as plain structs to a callback. The command's progress line, a log, a live page: listeners.
+// News of a training run, as plain structs to a callback. The command's progress line, a log, a live page:
+// listeners.
 #pragma once
 
 #include <concepts>
@@ -10,22 +11,22 @@
 namespace veldt::train {
 
 struct Progress {
-  std::int64_t step = 0;        // steps done
+  std::int64_t step = 0;         // steps done
   std::int64_t total_steps = 0;  // 0 when the run is limited by time alone
   double loss = 0;
   double psnr = 0;  // of the last batch, in dB; infinite when it is exact
   double learning_rate = 0;
   double steps_per_second = 0;
-  double seconds = 0;          // since the run began, over all resumptions
-  double seconds_left = 0;     // estimate; below 0 when unknown
+  double seconds = 0;       // since the run began, over all resumptions
+  double seconds_left = 0;  // estimate; below 0 when unknown
 };
 
 struct Events {
   Events() = default;
   // A listener for progress alone, such as a lambda.
   template <class Listener>
-    requires std::invocable<Listener, const Progress&>
-  Events(Listener listener) : on_progress(std::move(listener)) {}  // NOLINT: a plain callback is an Events
+  requires std::invocable<Listener, const Progress&> Events(Listener listener)
+      : on_progress(std::move(listener)) {}  // NOLINT: a plain callback is an Events
 
   // About ten times a second, and at the first and the last step.
   std::function<void(const Progress&)> on_progress;

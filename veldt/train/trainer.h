@@ -13,8 +13,8 @@
 
 namespace veldt::train {
 
-// A model, its optimizer and its data. Step numbers count from 0 over all resumptions, and loss(step) must be a pure
-// function of the parameters and the step: then a resumed run continues bit for bit.
+// A model, its optimizer and its data. Step numbers count from 0 over all resumptions, and loss(step) must be
+// a pure function of the parameters and the step: then a resumed run continues bit for bit.
 class Task {
  public:
   virtual ~Task() = default;
@@ -33,8 +33,8 @@ class Task {
 struct RunOptions {
   std::int64_t steps = 0;  // 0: until `seconds` are over
   double seconds = 0;      // 0: until `steps` are done
-  // The learning rate at a position: the step, or, in a run limited by time alone, the share of the time that has
-  // passed, times kTimePositions.
+  // The learning rate at a position: the step, or, in a run limited by time alone, the share of the time that
+  // has passed, times kTimePositions.
   std::function<double(std::int64_t position)> rate;
   std::string checkpoint_dir;    // empty: none are written
   double checkpoint_every = 30;  // seconds
@@ -55,9 +55,9 @@ struct RunResult {
   double loss = 0;  // of the last step
 };
 
-// Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory holds
-// another run; DivergedError naming the first parameter that is not finite, the last good checkpoint untouched.
-// A checkpoint that cannot be written is a warning, and training goes on.
+// Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory
+// holds another run; DivergedError naming the first parameter that is not finite, the last good checkpoint
+// untouched. A checkpoint that cannot be written is a warning, and training goes on.
 RunResult run(Task& task, const RunOptions& options, const Events& events = {});
 
 }  // namespace veldt::train
