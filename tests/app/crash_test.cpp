@@ -18,7 +18,9 @@ using Clock = std::chrono::steady_clock;
 void expect_nothing_half_written(const std::string& directory) {
   for (const std::string& name : io::list_directory(directory)) {
     EXPECT_EQ(name.find(".tmp"), std::string::npos) << directory << "/" << name;
-    if (name.starts_with("ckpt-")) EXPECT_NO_THROW(train::verify_checkpoint(directory + "/" + name));
+    if (name.starts_with("ckpt-")) {
+      EXPECT_NO_THROW(train::verify_checkpoint(directory + "/" + name));
+    }
   }
 }
 

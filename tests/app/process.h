@@ -23,7 +23,7 @@ class Process {
  public:
   // stdout and stderr go to files in `log`.
   Process(const std::vector<std::string>& arguments, const TempDir& log)
-      : out_path_(log / "stdout"), err_path_(log / "stderr"), pid_(::fork()) {
+      : out_path_(emptied(log / "stdout")), err_path_(emptied(log / "stderr")), pid_(::fork()) {
     if (pid_ != 0) return;
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
     ::dup2(::open(out_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
@@ -58,6 +58,12 @@ class Process {
   std::string err() const { return bytes_of(err_path_); }
 
  private:
+  // Before the process begins: what an earlier one said must not be taken for its words.
+  static std::string emptied(const std::string& path) {
+    put_bytes(path, "");
+    return path;
+  }
+
   std::string out_path_, err_path_;
   pid_t pid_;
   rusage usage_{};
