@@ -59,7 +59,10 @@ TEST(Numel, RefusesNegativeSizesAndOverflow) {
 TEST(Strides, OfAContiguousShapeCountTheElementsToTheRight) {
   EXPECT_EQ(contiguous_strides(Shape{2, 3, 4}), (Strides{12, 4, 1}));
   EXPECT_EQ(contiguous_strides(Shape{}), Strides{});
-  EXPECT_EQ(contiguous_strides(Shape{2, 0, 4}), (Strides{4, 4, 1}));
+  // Nothing to walk, so nothing to multiply: the product of the other sizes may be beyond counting.
+  EXPECT_EQ(contiguous_strides(Shape{2, 0, 4}), (Strides{1, 1, 1}));
+  const std::int64_t vast = std::int64_t{1} << 40;
+  EXPECT_EQ(contiguous_strides(Shape{0, vast, vast}), (Strides{1, 1, 1}));
 }
 
 TEST(Strides, AreContiguousWhateverTheyAreAlongSizesOfOne) {

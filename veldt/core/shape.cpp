@@ -1,5 +1,7 @@
 #include "veldt/core/shape.h"
 
+#include <algorithm>
+
 #include "veldt/core/error.h"
 
 namespace veldt {
@@ -67,10 +69,12 @@ std::int64_t numel(const Shape& shape) {
 
 Strides contiguous_strides(const Shape& shape) {
   Strides strides = shape;
+  // Without elements nothing is walked, and the product of the other sizes may not fit.
+  const bool nothing = std::find(shape.begin(), shape.end(), 0) != shape.end();
   std::int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= shape[i] > 0 ? shape[i] : 1;
+    if (!nothing) step *= shape[i];
   }
   return strides;
 }

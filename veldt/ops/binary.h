@@ -1,6 +1,6 @@
 // Elementwise functions of two tensors, broadcast by NumPy's rule: sizes are matched from the right, and a
-// size of 1 repeats. Both sides have the same dtype; arithmetic is for f32 and f64, comparisons for every
-// dtype. Throws ShapeError naming both shapes when they do not fit.
+// size of 1 repeats. Both sides have the same dtype; arithmetic is for f32 and f64, comparisons for those,
+// i64, u8 and bool. Throws ShapeError naming both shapes when they do not fit.
 #pragma once
 
 #include "veldt/ops/unary.h"
