@@ -7,6 +7,7 @@
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
 #include "tests/io/faults.h"
+#include "tests/support/sanitizers.h"
 #include "veldt/field/image_field.h"
 #include "veldt/io/image.h"
 
@@ -141,6 +142,7 @@ TEST_F(RenderCommand, StoppedByASignalLeavesNothing) {
 
 // Twice the height would need twice the memory if rows were kept.
 TEST_F(RenderCommand, DrawsLargePicturesWithinTwoHundredMegabytes) {
+  if (kAddressSanitizer) GTEST_SKIP() << "memory is measured";
   for (const char* size : {"4096x1024", "16384x64", "262144x2"}) {
     Process process(render({"--size", size, "--quiet"}), log_);
     EXPECT_EQ(process.wait(), 0) << process.err();
@@ -149,6 +151,7 @@ TEST_F(RenderCommand, DrawsLargePicturesWithinTwoHundredMegabytes) {
 }
 
 TEST_F(RenderCommand, DrawsWithWideNetworksWithinTwoHundredMegabytes) {
+  if (kAddressSanitizer) GTEST_SKIP() << "memory is measured";
   field_of(1, 1500).save(model_);
   Process process(render({"--size", "2048x8", "--quiet"}), log_);
   EXPECT_EQ(process.wait(), 0) << process.err();

@@ -3,6 +3,7 @@
 
 #include "tests/field/pictures.h"
 #include "tests/io/faults.h"
+#include "tests/support/sanitizers.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/field/image_field.h"
@@ -128,6 +129,7 @@ TEST(Render, TakesTheMostSamplesWhenShrinkingBeyondMeasure) {
 
 // 16384 points through 60000 units would need 4 GB for each layer.
 TEST(Render, NeedsLittleMemoryForWideNetworksToo) {
+  if (test::kAddressSanitizer) GTEST_SKIP() << "memory is measured";
   const int status = test::in_child([] {
     set_num_threads(1);  // OpenMP's others did not come along
     FieldOptions o = small_options(200, 200);
