@@ -54,15 +54,14 @@ FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes) {
     p.field.first_omega = 30 * std::clamp(side / 200, 1.0, 4.0);
     p.field.omega = 10;
     p.edge_share = 0.75;
+    p.steps = 600;
     if (traits.two_level) {
       p.loss = Loss::hinge;
       p.lr = 1e-3;
-      p.steps = 800;
     } else {
       p.field.footprint = 2;
       p.field.two_tone = true;
       p.lr = 2e-3;
-      p.steps = 600;
     }
   } else {
     p.field.widths = {160, 160, 160, 160};
