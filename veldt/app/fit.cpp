@@ -27,6 +27,7 @@ struct FitFlags {
   std::string picture, output, device = "auto", preview, batch;
   std::optional<std::string> preset, model, optimizer, schedule, loss;
   field::FitOptions wishes;
+  std::optional<double> target_psnr;
   std::int64_t seed = 0, preview_every = 100, max_pixels = std::int64_t{1} << 28;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
@@ -47,6 +48,7 @@ field::FitPlan plan_from(const FitFlags& flags, const Tensor& picture) {
   field::FitOptions w = flags.wishes;
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.batch = batch_from(flags.batch);
+  w.target_psnr = flags.target_psnr.value_or(0);
   w.simba = flags.preset == "simba";
   if (flags.model) w.activation = field::activation_from(*flags.model);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
@@ -67,8 +69,16 @@ void write_preview(const FitFlags& flags, const field::ImageField& field, std::i
 std::string resume_command(const Context& context) {
   std::vector<std::string> arguments = context.arguments;
   if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
-    arguments.push_back("--resume");
+    arguments.insert(arguments.begin() + 2, "--resume");  // after the verb: a "--" may come later
   return quoted_for_shell(arguments);
+}
+
+std::string how_to_go_on(const FitFlags& flags, const Context& context, std::int64_t step) {
+  if (!flags.checkpoints.directory.empty())
+    return fmt::format("stopped at step {}; resume with: {}", step, resume_command(context));
+  return fmt::format(
+      "stopped at step {}; {} holds the field so far (add --checkpoint DIR to be able to resume)", step,
+      flags.output);
 }
 
 const char* text_of(train::Stop stop) {
@@ -114,29 +124,35 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
       line.note(fmt::format("step {}: checkpoint {}", step, path));
     };
   events.should_stop = [&signal] { return signal.requested(); };
-  if (!flags.preview.empty())
-    events.on_step = [&flags, &fitter, &line](std::int64_t step, double) {
-      if (step % flags.preview_every != 0) return;
-      try {
-        write_preview(flags, fitter.field(), step);
-      } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
-        line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
-      }
-    };
+  if (flags.preview.empty()) return events;
+  const auto preview = [&flags, &fitter, &line](std::int64_t step) {
+    try {
+      write_preview(flags, fitter.field(), step);
+    } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
+      line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
+    }
+  };
+  events.on_start = [preview](std::int64_t step) {
+    if (step == 0) preview(step);
+  };
+  events.on_step = [&flags, preview](std::int64_t step, double) {
+    if (step % flags.preview_every == 0) preview(step);
+  };
   return events;
 }
 
-void check_flags(const FitFlags& flags) {
+void check_flags(const FitFlags& flags, Context& context) {
   if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
     throw UsageError("--resume needs a checkpoint directory", "it says where the run is to be found",
                      "add --checkpoint DIR, the directory of the run to resume");
-  io::check_writable(flags.output);
-  if (!flags.preview.empty()) io::check_writable(flags.preview);
+  check_output(flags.output, "--output", {flags.picture}, context);
+  if (!flags.preview.empty())
+    check_output(flags.preview, "--preview", {flags.picture, flags.output}, context);
 }
 
 int fit(FitFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
-  check_flags(flags);
+  check_flags(flags, context);
   const Tensor picture = load_picture(flags.picture, flags.max_pixels);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::Fitter fitter(picture, plan_from(flags, picture));
@@ -145,7 +161,6 @@ int fit(FitFlags flags, Context& context) {
     print_note(fmt::format("fitting {}x{} with {}, {} parameters, on {}", plan.field.width, plan.field.height,
                            name_of(plan.field.activation), fitter.field().parameter_count(), device.reason));
   }
-  if (!flags.preview.empty()) write_preview(flags, fitter.field(), 0);
   StopOnSignal signal;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
@@ -155,14 +170,11 @@ int fit(FitFlags flags, Context& context) {
   line.finish();
   const field::ImageField& field = fitter.field();
   field.save(flags.output);
-  if (!flags.preview.empty()) write_preview(flags, field, run.steps);
-  if (run.stop == train::Stop::asked && !context.quiet)
-    print_note(
-        flags.checkpoints.directory.empty()
-            ? fmt::format("stopped at step {}; {} holds the field so far (add --checkpoint DIR to be able to "
-                          "resume)",
-                          run.steps, flags.output)
-            : fmt::format("stopped at step {}; resume with: {}", run.steps, resume_command(context)));
+  if (!run.checkpoint_error.empty())
+    throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,
+                  fmt::format("make room and run again; {} holds the field as it is", flags.output));
+  if (!flags.preview.empty() && run.steps % flags.preview_every != 0) write_preview(flags, field, run.steps);
+  if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
   if (run.stop == train::Stop::asked && !context.json) return signal.exit_code();
   const Tensor drawn = field.render(field.options().width, field.options().height);
   report(flags, context, field, run, train::compare_pictures(drawn, picture));
@@ -193,8 +205,9 @@ Run add_fit(CLI::App& verb, Context& context) {
   add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
   add_choice(verb, "--schedule", flags->schedule, {"cosine", "constant"}, "how the rate falls");
   add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
+  add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretches the cosine by so many steps");
   add_choice(verb, "--loss", flags->loss, {"mse", "hinge", "bce"}, "what is minimised");
-  add_choice(verb, "--device", flags->device, {"auto", "cpu", "cuda"}, "where to compute");
+  add_choice(verb, "--device", flags->device, {"auto", "cpu"}, "where to compute");
   add_path(verb, "--checkpoint", flags->checkpoints.directory,
            "keep checkpoints of the run in this directory");
   add_duration(verb, "--every", flags->checkpoints.every, "time between checkpoints");

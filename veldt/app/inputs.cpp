@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
+#include "veldt/app/exit.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -105,6 +109,25 @@ Tensor grey_repeated(const Tensor& picture, std::int64_t channels) {
 std::string channels_in_words(std::int64_t channels) {
   constexpr const char* kWords[] = {"grey", "grey and alpha", "RGB", "RGB and alpha"};
   return channels >= 1 && channels <= 4 ? kWords[channels - 1] : fmt::format("{} channels", channels);
+}
+
+void check_output(const std::string& output, const std::string& flag, const std::vector<std::string>& inputs,
+                  Context& context) {
+  io::check_writable(output);
+  struct stat to {
+  }, other{};
+  for (const std::string& input : inputs)
+    if (input == output || (stat(output.c_str(), &to) == 0 && stat(input.c_str(), &other) == 0 &&
+                            to.st_dev == other.st_dev && to.st_ino == other.st_ino))
+      throw UsageError(fmt::format("{} would overwrite {}", flag, input), "both are the same file",
+                       "write to another file");
+  if (stat(output.c_str(), &to) != 0 || fstat(STDOUT_FILENO, &other) != 0 || to.st_dev != other.st_dev ||
+      to.st_ino != other.st_ino || S_ISCHR(other.st_mode))
+    return;
+  if (context.json)
+    throw UsageError(fmt::format("{} and --json cannot both go to stdout", flag),
+                     "one would end within the other", "leave out --json, or write to a file");
+  context.out.close();
 }
 
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "veldt/app/context.h"
 #include "veldt/field/image_field.h"
@@ -29,6 +30,13 @@ Tensor over_white(const Tensor& picture);
 Tensor grey_repeated(const Tensor& picture, std::int64_t channels);
 // "grey", "grey and alpha", "RGB", "RGB and alpha"
 std::string channels_in_words(std::int64_t channels);
+
+// Called before the work: throws UsageError if `output` (given by `flag`) is one of the inputs, or is stdout
+// while
+// --json writes there; IoError unwritable as io::check_writable(). When results go to stdout as a file, the
+// summary is left out (context.out is closed), so that it does not end in the file.
+void check_output(const std::string& output, const std::string& flag, const std::vector<std::string>& inputs,
+                  Context& context);
 
 // The whole field at a size, with a progress line if it takes longer than two seconds.
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,

@@ -16,6 +16,8 @@ class Output {
   void text(std::string_view text);
   // One object on one line; text that is not UTF-8 gets U+FFFD. A verb prints at most one.
   void json(const nlohmann::ordered_json& object);
+  // Drops all that comes: stdout holds something else.
+  void close() { closed_ = true; }
   bool has_json() const { return has_json_; }
 
  private:

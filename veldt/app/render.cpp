@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "veldt/app/exit.h"
+#include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
@@ -53,7 +54,7 @@ field::Region region_from(const std::string& crop, const field::FieldOptions& o)
   if (n.size() != 4)
     throw bad_value("--crop", crop, "it is four numbers: left, top, width and height",
                     "use --crop 50,40,100,80");
-  if (!(n[0] >= 0 && n[1] >= 0 && n[2] > 0 && n[3] > 0 && n[0] + n[2] <= w && n[1] + n[3] <= h))
+  if (!(n[0] >= 0 && n[1] >= 0 && n[2] >= 1e-3 && n[3] >= 1e-3 && n[0] + n[2] <= w && n[1] + n[3] <= h))
     throw bad_value("--crop", crop,
                     fmt::format("it must lie within the picture, which is {}x{}", o.width, o.height),
                     "give left,top,width,height in pixels of the fitted picture");
@@ -92,24 +93,22 @@ int render(const RenderFlags& flags, Context& context) {
                      "each of them says how large the picture becomes", "leave one of them out");
   const field::ImageField field = field::ImageField::load(flags.model);
   const Drawing d = drawing_from(flags, field.options());
-  io::check_writable(flags.output);
+  check_output(flags.output, "--output", {flags.model}, context);
   StopOnSignal signal;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   shown.show_after = 2;
   ProgressLine line(shown);
-  std::optional<io::ImageWriter> writer;
+  io::ImageWriter writer(flags.output, d.width, d.height, static_cast<int>(field.options().channels),
+                         {.bits = static_cast<int>(flags.bits)});
   field.render_bands(d.width, d.height, d.how, [&](const Tensor& rows, std::int64_t first) {
-    if (!writer)
-      writer.emplace(flags.output, d.width, d.height, static_cast<int>(field.options().channels),
-                     io::WriteOptions{.bits = static_cast<int>(flags.bits)});
-    writer->write_rows(rows.data<float>(), rows.size(0));
+    writer.write_rows(rows.data<float>(), rows.size(0));
     line.update_rows(first + rows.size(0), d.height);
     return !signal.requested();
   });
   line.finish();
   if (signal.requested()) return signal.exit_code();
-  writer->finish();
+  writer.finish();
   if (context.json)
     context.out.json({{"output", flags.output}, {"width", d.width}, {"height", d.height}});
   else

@@ -43,6 +43,7 @@ void check(const FitPlan& p, const Tensor& picture) {
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);
   check_number("learning rate", p.lr, 1e-12, 1e3);
+  check_number("epoch offset", static_cast<double>(p.epoch_offset), 0, 1e12);
   check_number("number of warm-up steps", static_cast<double>(p.warmup), 0, 1e12);
   if (p.steps == 0 && p.seconds == 0)
     throw ConfigError("the number of steps cannot be 0", "training would never end or never begin",
@@ -88,6 +89,7 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
   p.field.width = picture.size(1);
   p.field.channels = picture.size(2);
   const std::int64_t pixels = picture.size(0) * picture.size(1);
+  if (w.activation) p.field.activation = *w.activation;
   if (w.depth || w.width) {
     const auto depth = w.depth.value_or(static_cast<std::int64_t>(p.field.widths.size()));
     if (depth < 1 || depth > 64)
@@ -108,7 +110,10 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
     throw ConfigError(str("the batch cannot be ", *w.batch), "a step needs at least one pixel",
                       "give a batch of 1 or more, or 'full'");
   if (w.batch) p.batch = *w.batch;
-  if (p.batch == 0) p.edge_share = 0;  // the whole picture, each pixel once
+  if (p.batch == 0) {  // the whole picture, each pixel once
+    p.edge_share = 0;
+    if (!w.footprint) p.field.footprint = 1;
+  }
   if (p.batch == 0 || p.batch > pixels) p.batch = pixels;
   if (w.optimizer) p.optimizer = *w.optimizer;
   if (w.lr) {
@@ -117,6 +122,7 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
   }
   if (w.schedule) p.schedule = *w.schedule;
   if (w.warmup) p.warmup = *w.warmup;
+  if (w.epoch_offset) p.epoch_offset = *w.epoch_offset;
   if (w.loss) p.loss = *w.loss;
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;

@@ -39,7 +39,8 @@ struct FitOptions {
   std::optional<OptimizerKind> optimizer = {};
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
-  std::optional<std::int64_t> warmup = {};  // steps over which the rate rises from 0
+  std::optional<std::int64_t> warmup = {};        // steps over which the rate rises from 0
+  std::optional<std::int64_t> epoch_offset = {};  // stretches the cosine: see optim::CosineAnnealing
   std::optional<Loss> loss = {};
   std::optional<int> footprint = {};  // samples along each side of a pixel; see FieldOptions
   bool simba = false;                 // the original recipe, see simba_plan(); the other wishes still count

@@ -30,6 +30,8 @@ struct Events {
 
   // About ten times a second, and at the first and the last step.
   std::function<void(const Progress&)> on_progress;
+  // Once the run has been accepted, with the step it begins at: 0, or that of the checkpoint it resumes.
+  std::function<void(std::int64_t step)> on_start;
   // After every step, with the number of steps done and the loss before the last one.
   std::function<void(std::int64_t step, double loss)> on_step;
   // Things a user should hear of: a checkpoint that could not be written, a fallback to an older one.

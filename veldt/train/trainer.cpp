@@ -8,6 +8,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/io/json.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::train {
@@ -69,6 +70,7 @@ class Run {
   RunResult go() {
     start_ = last_save_ = Clock::now();
     first_step_ = step_;
+    if (events_.on_start) events_.on_start(step_);
     std::optional<Stop> stop = over();
     while (!stop) {
       one_step();
@@ -80,8 +82,9 @@ class Run {
       if (!stop && checkpoints_ && seconds_since(last_save_) >= options_.checkpoint_every) save();
     }
     if (step_ > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
-    if (checkpoints_ && step_ > saved_step_) save();
-    return {*stop, step_, elapsed(), loss_};
+    std::string lost;
+    if (checkpoints_ && step_ > saved_step_ && !save()) lost = save() ? std::string() : save_error_;
+    return {*stop, step_, elapsed(), loss_, lost};
   }
 
  private:
@@ -152,7 +155,8 @@ class Run {
     return left;
   }
 
-  void save() {
+  // False if it could not be written: a warning, because training is worth more than a checkpoint.
+  bool save() {
     last_save_ = Clock::now();
     if (task_.optimizer().first_bad_parameter()) diverged();
     CheckpointData data;
@@ -171,8 +175,11 @@ class Run {
       saved_step_ = step_;
       if (events_.on_checkpoint) events_.on_checkpoint(step_, checkpoints_->path_of(step_));
     } catch (const IoError& e) {
-      if (events_.on_warning) events_.on_warning(str(e.summary(), " (", e.why(), "); training goes on"));
+      save_error_ = str(e.summary(), " (", e.why(), ")");
+      if (events_.on_warning) events_.on_warning(save_error_ + "; training goes on");
+      return false;
     }
+    return true;
   }
 
   void restore() {
@@ -197,7 +204,7 @@ class Run {
   }
 
   void apply(const CheckpointData& found) {
-    const json state = json::parse(found.state_json), config = json::parse(options_.config);
+    const json state = io::parse_json(found.state_json), config = json::parse(options_.config);
     if (state.at("config") != config)
       throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
                         differences(state.at("config"), config),
@@ -219,6 +226,7 @@ class Run {
   std::optional<CheckpointDir> checkpoints_;
   std::int64_t step_ = 0, first_step_ = 0, saved_step_ = -1;
   double seconds_before_ = 0, last_news_ = -1, loss_ = 0, rate_ = 0;
+  std::string save_error_;
   Clock::time_point start_ = Clock::now(), last_save_ = start_;
 };
 

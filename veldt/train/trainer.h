@@ -53,6 +53,8 @@ struct RunResult {
   std::int64_t steps = 0;  // over all resumptions
   double seconds = 0;
   double loss = 0;  // of the last step
+  // Why the run's last checkpoint could not be written, when there was to be one; empty otherwise.
+  std::string checkpoint_error = {};
 };
 
 // Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory
