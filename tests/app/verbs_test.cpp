@@ -192,6 +192,21 @@ TEST(Info, DescribesAModel) {
   EXPECT_NE(text.find("2-8-8-3"), std::string::npos) << text;
 }
 
+TEST(Info, OutlivesDeepJson) {
+  const TempDir dir;
+  field::ImageField field = small_field();
+  field.set_training(std::string(400'000, '['));
+  field.save(dir / "m");
+  EXPECT_EQ(run_veldt({"info", dir / "m"}).exit_code, 0);
+  EXPECT_TRUE(json_of({"info", dir / "m"}).at("training").is_string());
+  auto metadata = field.metadata();
+  metadata["options"] = R"({"width":)" + std::string(400'000, '[') + std::string(400'000, ']') + "}";
+  io::write_safetensors(dir / "o", field.tensors(), metadata);
+  const Ran ran = run_veldt({"info", dir / "o"});
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_TRUE(has_three_lines(ran.err));
+}
+
 TEST(Info, ListsTheTensorsOfAnyFile) {
   const TempDir dir;
   io::write_safetensors(dir / "t.safetensors", {{"a.weight", ones({2, 3})}, {"b", zeros({4}, DType::i64)}},

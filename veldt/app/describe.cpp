@@ -14,6 +14,7 @@
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/io/json.h"
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/train/checkpoint.h"
@@ -32,10 +33,13 @@ IoError corrupt(const std::string& path, const std::string& why) {
           "fit it again, or go back to an older checkpoint"};
 }
 
-// JSON from a file's metadata; text that is none stays text.
+// JSON from a file's metadata; text that is none, or nests too deep, stays text.
 Json parsed_or_text(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json(text) : value;
+  try {
+    return io::parse_ordered_json(text);
+  } catch (const IoError&) {
+    return text;
+  }
 }
 
 template <class T> std::int64_t count_not_finite(const Tensor& tensor) {
@@ -113,7 +117,7 @@ std::string last_name(std::string path) {
 // The plain values of state.json: what a run was doing when it was saved.
 Json state_of(const std::string& path) {
   Json out = Json::object();
-  const Json state = Json::parse(io::read_file(path + "/state.json"), nullptr, false);
+  const Json state = parsed_or_text(io::read_file(path + "/state.json"));
   if (state.is_object())
     for (const auto& [key, value] : state.items())
       if (value.is_primitive()) out[key] = value;

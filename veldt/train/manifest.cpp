@@ -7,6 +7,7 @@
 #include "veldt/io/digest.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
+#include "veldt/io/json.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::train {
@@ -44,13 +45,12 @@ void extract(const json& text, Manifest& manifest) {
 
 Manifest read_manifest(const std::string& directory) {
   const std::string path = str(directory, "/", kManifestFile);
-  std::string bytes;
+  json text;
   try {
-    bytes = io::read_file(path, 1 << 20);
+    text = io::parse_json(io::read_file(path, io::kMaxJsonBytes));
   } catch (const IoError& error) {
     throw corrupt(path, error.why());
   }
-  const json text = json::parse(bytes, nullptr, false);
   if (!text.is_object() || text.value("format", json()) != kFormat ||
       text.value("xxh3", json()) != self_digest(text))
     throw corrupt(path, "it is not as it was written");

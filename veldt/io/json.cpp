@@ -1,0 +1,54 @@
+#include "veldt/io/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "veldt/core/error.h"
+
+namespace veldt::io {
+namespace {
+
+IoError malformed(const std::string& why) {
+  return {IoError::Kind::malformed, "cannot read the JSON of a file", why,
+          "copy, download or save the file again"};
+}
+
+// Counts brackets outside of strings: right for all that is JSON, and the parser refuses the rest.
+bool nests_deeper(std::string_view text, int max_depth) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > max_depth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+template <class Json> Json parse(std::string_view text, int max_depth, std::size_t max_bytes) {
+  if (text.size() > max_bytes)
+    throw malformed(str("it has ", text.size(), " bytes, and ", max_bytes, " are allowed"));
+  if (nests_deeper(text, max_depth)) throw malformed(str("it nests more than ", max_depth, " levels deep"));
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) throw malformed("it is not JSON in UTF-8");
+  return value;
+}
+
+}  // namespace
+
+nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t max_bytes) {
+  return parse<nlohmann::json>(text, max_depth, max_bytes);
+}
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text, int max_depth, std::size_t max_bytes) {
+  return parse<nlohmann::ordered_json>(text, max_depth, max_bytes);
+}
+
+}  // namespace veldt::io
