@@ -248,6 +248,17 @@ INSTANTIATE_TEST_SUITE_P(
                 file_of(tensor_header("U8", "[1" + std::string(100000, ' ') + ",1]", "[0,2]"), 2), "shape"}),
     [](const auto& hostile) { return hostile.param.name; });
 
+TEST(SafeTensors, RefuseDigestsThatAreABomb) {
+  const TempDir dir = TempDir::in_memory();
+  for (const std::size_t size : {1'000, 400'000, 40'000'000}) {
+    put_bytes(dir / "a", file_of(R"({"__metadata__":{"veldt.xxh3":")" + std::string(size, '[') + "\"}}"));
+    const auto start = std::chrono::steady_clock::now();
+    const IoError error = io_error_of([&] { read_safetensors_header(dir / "a"); });
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50)) << size;
+    EXPECT_TRUE(says(error, "its header")) << error.what();
+  }
+}
+
 TEST(SafeTensors, RefuseWhatVeldtCannotHoldButListIt) {
   const TempDir dir;
   put_bytes(dir / "a", file_of(tensor_header("I32", "[1]", "[0,4]"), 4));

@@ -10,6 +10,7 @@
 #include "veldt/core/error.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/file.h"
+#include "veldt/io/json.h"
 #include "veldt/io/safetensors_header.h"
 
 namespace veldt::io {
@@ -109,11 +110,27 @@ std::string header_digest(const SafeTensorsHeader& header) {
   return digest_of(text.data(), text.size());
 }
 
+// No digests of these tensors take more: a byte of a name is six at most ("\u0001"), a digest 32.
+std::size_t most_digest_bytes(const SafeTensorsHeader& header) {
+  std::size_t most = 1024;
+  for (const TensorInfo& tensor : header.tensors) most += 6 * tensor.name.size() + 64;
+  return most;
+}
+
+nlohmann::json parse_digests(const std::string& path, const SafeTensorsHeader& header,
+                             const std::string& text) {
+  try {
+    return parse_json(text, 1, most_digest_bytes(header));
+  } catch (const IoError&) {
+    throw corrupt(path, "its header");
+  }
+}
+
 // Moves our digests out of the metadata, and checks that of the header.
 void take_digests(const std::string& path, SafeTensorsHeader& header) {
   const auto stored = header.metadata.find(kDigestKey);
   if (stored == header.metadata.end()) return;
-  const nlohmann::json digests = nlohmann::json::parse(stored->second, nullptr, false);
+  const nlohmann::json digests = parse_digests(path, header, stored->second);
   header.metadata.erase(stored);
   if (!digests.is_object()) throw corrupt(path, "its header");
   for (const auto& [name, digest] : digests.items()) {
@@ -121,6 +138,20 @@ void take_digests(const std::string& path, SafeTensorsHeader& header) {
     header.digests[name] = digest.get<std::string>();
   }
   if (header.digests[""] != header_digest(header)) throw corrupt(path, "its header");
+}
+
+// True if our digests take more than those of the tensors in the rest of the header can, each of which needs
+// half of that there. Seen before the header is parsed, which takes a second for the largest.
+bool has_too_many_digests(const std::string& header) {
+  const std::string quoted = str('"', kDigestKey, '"');
+  const std::size_t key = header.find(quoted);
+  if (key == std::string::npos) return false;
+  std::size_t end = header.find('"', key + quoted.size());  // where their text begins
+  if (end == std::string::npos) return false;
+  do end = header.find('"', end + 1);
+  while (end != std::string::npos && header[end - 1] == '\\');
+  const std::size_t bytes = std::min(end, header.size()) - key;
+  return bytes > 2 * (header.size() - bytes) + 1024;
 }
 
 // Reads the header; the file then stands at the first byte of data. `data` receives where that is.
@@ -132,6 +163,7 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
     throw malformed(file.path(), str("its header would have ", length, " bytes"));
   std::string text(length, '\0');
   file.read_exactly(text.data(), text.size());
+  if (has_too_many_digests(text)) throw corrupt(file.path(), "its header");
   SafeTensorsHeader header;
   if (const std::string fault = parse_safetensors_header(text, header); !fault.empty())
     throw malformed(file.path(), fault);
