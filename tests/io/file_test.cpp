@@ -119,6 +119,20 @@ TEST(AtomicFile, KeepsModeAndFollowsASymbolicLink) {
   EXPECT_EQ(info.st_mode & 07777, 0640u);
 }
 
+TEST(AtomicFile, FollowsASymbolicLinkToNothing) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "there");
+  std::filesystem::create_symlink("there/second", dir / "link");
+  std::filesystem::create_symlink(dir / "there/new", dir / "there/second");
+  write_file(dir / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "there/second"));
+  EXPECT_EQ(bytes_of(dir / "there/new"), "new");
+  std::filesystem::create_symlink("loop", dir / "loop");
+  EXPECT_EQ(io_error_of([&] { write_file(dir / "loop", "new"); }).kind(), Kind::unwritable);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "loop"));
+}
+
 TEST(AtomicFile, LetsTwoWritersOfOnePathEachWriteAWholeFile) {
   const TempDir dir;
   AtomicFile first(dir / "a"), second(dir / "a");
@@ -134,13 +148,14 @@ TEST(AtomicFile, LetsTwoWritersOfOnePathEachWriteAWholeFile) {
 TEST(AtomicFile, SweepsLeftoversOfTheDeadAndNothingElse) {
   const TempDir dir;
   const std::string mine = str("a.tmp-", ::getppid());  // alive
-  put_bytes(dir / str("a.tmp-", test::dead_pid()), "half");
-  for (const std::string& name :
-       {mine, std::string("a.tmp-12x"), std::string("b.tmp-1"), std::string("a.tmp-")})
-    put_bytes(dir / name, "keep");
+  const std::string dead = str("a.tmp-", test::dead_pid());
+  for (const std::string& name : {dead, dead + ".1", dead + ".42"}) put_bytes(dir / name, "half");
+  const std::vector<std::string> kept = {"a.tmp-",      "a.tmp-12x", mine,     mine + ".1",
+                                         dead + ".bak", dead + ".",  "b.tmp-1"};
+  for (const std::string& name : kept) put_bytes(dir / name, "keep");
   write_file(dir / "a", "new");
-  EXPECT_EQ(list_directory(dir.path()),
-            (std::vector<std::string>{"a", "a.tmp-", "a.tmp-12x", mine, "b.tmp-1"}));
+  EXPECT_EQ(count_entries(dir.path()), kept.size() + 1);
+  for (const std::string& name : kept) EXPECT_TRUE(std::filesystem::exists(dir / name)) << name;
 }
 
 TEST(AtomicFile, WritesDirectlyToADevice) {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -54,16 +54,30 @@ bool names_open_file(const std::string& path) {
   return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
-// Where the bytes end up: a rename over a symbolic link would replace the link.
-std::string follow_links(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string target = real;
-  std::free(real);
-  return target;
+// Where the bytes end up: a rename over a symbolic link would replace the link. What it names need not be
+// there yet.
+std::string follow_links(std::string path) {
+  for (int links = 0; links < 40; ++links) {  // the kernel's own limit
+    char name[4096];
+    const ssize_t length = ::readlink(path.c_str(), name, sizeof name);
+    if (length < 0) return path;  // no link, or nothing
+    const std::string to(name, static_cast<std::size_t>(length));
+    path = to.starts_with('/') ? to : parent_of(path) + "/" + to;
+  }
+  throw unwritable(path, "open", ELOOP);
 }
 
-// Removes "<target>.tmp-<pid>" of processes that died while they wrote it.
+// The process of "<pid>" or "<pid>.<n>", the end of a temporary name; 0 if it is none.
+std::int64_t process_in(std::string_view text) {
+  std::int64_t pid = 0, n = 0;
+  const char* end = text.data() + text.size();
+  auto parsed = std::from_chars(text.data(), end, pid);
+  if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '.')
+    parsed = std::from_chars(parsed.ptr + 1, end, n);
+  return parsed.ec == std::errc() && parsed.ptr == end && pid > 0 && n >= 0 ? pid : 0;
+}
+
+// Removes "<target>.tmp-<pid>" and "<target>.tmp-<pid>.<n>" of processes that died while they wrote it.
 void sweep_leftovers(const std::string& target) {
   const std::string parent = parent_of(target);
   const std::string prefix = target.substr(target.find_last_of('/') + 1) + ".tmp-";
@@ -75,10 +89,8 @@ void sweep_leftovers(const std::string& target) {
   }
   for (const std::string& name : names) {
     if (!name.starts_with(prefix)) continue;
-    std::int64_t pid = 0;
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + prefix.size(), end, pid);
-    if (parsed.ec != std::errc() || parsed.ptr != end || process_is_alive(pid)) continue;
+    const std::int64_t pid = process_in(std::string_view(name).substr(prefix.size()));
+    if (pid == 0 || process_is_alive(pid)) continue;
     ::unlink((parent + "/" + name).c_str());
   }
 }
@@ -174,8 +186,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
   if (exists) {
     // A rename would replace a write-protected file all the same.
     if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) throw unwritable(path_, "open", errno);
-    target_ = follow_links(path_);
   }
+  target_ = follow_links(path_);
   open_temporary();
   if (exists) ::fchmod(fd_, info.st_mode & 07777);
 }
