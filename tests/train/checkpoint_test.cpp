@@ -152,6 +152,39 @@ TEST(CheckpointDir, SweepsOrphansThatAreProvablyOurs) {
   EXPECT_TRUE(checkpoints.steps().empty());
 }
 
+// As after a kill while a checkpoint was replaced by another of its step, on a disk without exchange.
+TEST(CheckpointDir, NamesTheOlderOneAgainAfterAKillWhileItWasReplaced) {
+  const TempDir dir;
+  { CheckpointDir(dir.path()).save(data_of(5)); }
+  const std::string name = dir / "ckpt-00000005", aside = name + ".tmp-0";
+  std::filesystem::copy(name, name + str(".tmp-", test::dead_pid()));
+  std::filesystem::rename(name, aside);
+  expect_step(CheckpointDir(dir.path()).load_newest(), 5);
+  EXPECT_EQ(count_entries(dir.path()), 2u);
+  std::filesystem::copy(name, aside);  // a kill after the newer one had its name
+  expect_step(CheckpointDir(dir.path()).load_newest(), 5);
+  std::filesystem::create_directory(dir / "ckpt-00000006.tmp-0");  // half removed
+  EXPECT_THAT(CheckpointDir(dir.path()).steps(), ElementsAre(5));
+  EXPECT_EQ(count_entries(dir.path()), 2u);
+}
+
+TEST(CheckpointDir, DoesNotHideACheckpointWithAStrangersFile) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 1);
+  checkpoints.save(data_of(1));
+  put_bytes(dir / "ckpt-00000001/thesis.tex", "mine");
+  for (const std::int64_t step : {2, 3}) checkpoints.save(data_of(step));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(1, 3));
+  verify_checkpoint(checkpoints.path_of(1));
+}
+
+TEST(StepOfCheckpoint, IsThatOfNamesThatVeldtGives) {
+  EXPECT_EQ(step_of_checkpoint("ckpt-00000871"), 871);
+  EXPECT_EQ(step_of_checkpoint("ckpt-1234567890"), 1234567890);
+  for (const char* name : {"ckpt-notes", "ckpt-7", "ckpt-00000007.tmp-1", "ckpt-", "x", "ckpt-00000007.bak"})
+    EXPECT_EQ(step_of_checkpoint(name), std::nullopt) << name;
+}
+
 TEST(CheckpointDir, FallsBackToAnOlderOneAndSaysSo) {
   const TempDir dir;
   CheckpointDir checkpoints(dir.path(), 3);

@@ -60,12 +60,23 @@ bool is_our_file(const std::string& name) {
          std::any_of(std::begin(kCheckpointFiles), std::end(kCheckpointFiles), is_file_or_its_temporary);
 }
 
-// Removes a directory that holds our files alone; one with a stranger's file stays as it is.
-void remove_checkpoint(const std::string& path) noexcept {
+// False too if it cannot be looked into.
+bool holds_our_files_alone(const std::string& path) noexcept {
   try {
     const std::vector<std::string> names = io::list_directory(path);
-    if (!std::all_of(names.begin(), names.end(), is_our_file)) return;
-    for (const std::string& name : names) io::remove_file(path + "/" + name);
+    return std::all_of(names.begin(), names.end(), is_our_file);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Removes a directory that holds our files alone; one with a stranger's file stays as it is. The manifest is
+// the first to go, so that what has one is whole.
+void remove_checkpoint(const std::string& path) noexcept {
+  if (!holds_our_files_alone(path)) return;
+  try {
+    io::remove_file(path + "/" + kManifestFile);
+    for (const std::string& name : io::list_directory(path)) io::remove_file(path + "/" + name);
     ::rmdir(path.c_str());
   } catch (const Error&) {
     // It is in nobody's way; the next start tries again.
@@ -73,6 +84,11 @@ void remove_checkpoint(const std::string& path) noexcept {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> step_of_checkpoint(const std::string& name) {
+  const auto entry = parse_name(name);
+  return entry && !entry->pid ? std::optional(entry->step) : std::nullopt;
+}
 
 CheckpointDir::CheckpointDir(std::string path, int keep) : path_(std::move(path)), keep_(keep) {
   if (keep_ < 1)
@@ -109,14 +125,18 @@ void CheckpointDir::lock() {
                     "wait for it to end, or choose another directory");
 }
 
-// The lock is held, so whatever has a temporary name belongs to a process that died; its pid is checked all
-// the same, because a lock need not hold across machines.
+// Where directories cannot be exchanged, publish() has the older of two checkpoints of one step aside as
+// ".tmp-0" for a moment: a kill just then leaves it without a name. The lock is held, so whatever has a
+// temporary name belongs to a process that died; its pid is checked all the same, because a lock need not
+// hold across machines.
 void CheckpointDir::sweep_orphans() {
   for (const std::string& name : io::list_directory(path_)) {
     const auto entry = parse_name(name);
     if (!entry || !entry->pid) continue;
-    if (*entry->pid == ::getpid() || !io::process_is_alive(*entry->pid))
-      remove_checkpoint(path_ + "/" + name);
+    const std::string orphan = path_ + "/" + name, target = path_of(entry->step);
+    const bool set_aside = *entry->pid == 0 && ::access((orphan + "/" + kManifestFile).c_str(), F_OK) == 0;
+    if (set_aside && !io::is_directory(target) && ::rename(orphan.c_str(), target.c_str()) == 0) continue;
+    if (*entry->pid == ::getpid() || !io::process_is_alive(*entry->pid)) remove_checkpoint(orphan);
   }
 }
 
@@ -125,8 +145,8 @@ std::string CheckpointDir::path_of(std::int64_t step) const { return path_ + "/"
 std::vector<std::int64_t> CheckpointDir::steps() const {
   std::vector<std::int64_t> steps;
   for (const std::string& name : io::list_directory(path_)) {
-    const auto entry = parse_name(name);
-    if (entry && !entry->pid && io::is_directory(path_ + "/" + name)) steps.push_back(entry->step);
+    const auto step = step_of_checkpoint(name);
+    if (step && io::is_directory(path_ + "/" + name)) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -161,10 +181,15 @@ void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
   } else if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
     remove_checkpoint(temporary);  // now the older one
   } else {
-    // A file system that cannot exchange (NFS). Process 0 is nobody's: a kill here leaves an orphan to sweep.
+    // A file system that cannot exchange (NFS). Process 0 is nobody's: after a kill here the next start gives
+    // the older one its name back.
     const std::string older = target + ".tmp-0";
-    if (::rename(target.c_str(), older.c_str()) != 0 || ::rename(temporary.c_str(), target.c_str()) != 0)
-      throw io::unwritable(target, "rename", errno);
+    if (::rename(target.c_str(), older.c_str()) != 0) throw io::unwritable(target, "rename", errno);
+    if (::rename(temporary.c_str(), target.c_str()) != 0) {
+      const int error = errno;
+      (void)::rename(older.c_str(), target.c_str());
+      throw io::unwritable(target, "rename", error);
+    }
     remove_checkpoint(older);
   }
   io::sync_directory(path_);
@@ -178,12 +203,13 @@ void CheckpointDir::remove_old(std::int64_t newest) {
       whole.push_back(step);
   if (whole.size() > static_cast<std::size_t>(keep_))
     old.insert(old.end(), whole.begin(), whole.end() - keep_);
-  damaged_.clear();
   for (const std::int64_t step : old) {
+    if (!holds_our_files_alone(path_of(step))) continue;
     // Renamed first: a half-removed checkpoint must not look like a damaged one.
     const std::string temporary = str(path_of(step), ".tmp-", ::getpid());
     if (::rename(path_of(step).c_str(), temporary.c_str()) == 0) remove_checkpoint(temporary);
   }
+  std::erase_if(damaged_, [&](std::int64_t step) { return !io::is_directory(path_of(step)); });
 }
 
 std::optional<CheckpointData> CheckpointDir::load_newest(std::vector<std::string>* warnings) {

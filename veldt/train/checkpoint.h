@@ -37,10 +37,15 @@ CheckpointInfo verify_checkpoint(const std::string& path);
 // Verifies one checkpoint, then loads it. Throws as verify_checkpoint does.
 CheckpointData read_checkpoint(const std::string& path);
 
+// The step that the name of a directory says ("ckpt-00000871"); nullopt unless it is exactly one that
+// CheckpointDir gives: not a temporary one, and not "ckpt-notes".
+std::optional<std::int64_t> step_of_checkpoint(const std::string& name);
+
 // A directory of checkpoints that this process alone writes to.
 class CheckpointDir {
  public:
-  // Makes the directory if needed, locks it, and removes what a killed process left half-written. Throws
+  // Makes the directory if needed, locks it, and removes what a killed process left half-written, or gives it
+  // its name if that process was about to. Throws
   // ConfigError if another process holds the lock or keep < 1, IoError unwritable if it cannot be made.
   explicit CheckpointDir(std::string path, int keep = 3);
   ~CheckpointDir();
