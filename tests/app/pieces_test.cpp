@@ -16,6 +16,7 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/suggest.h"
+#include "veldt/app/terminal.h"
 
 namespace veldt::app {
 namespace {
@@ -110,6 +111,11 @@ TEST(Exit, EachErrorHasItsCode) {
 TEST(Exit, ControlCharactersStayOnTheirLine) {
   EXPECT_EQ(in_three_lines({4, "a\nb\x1b[2J", "c", "d"}, false),
             "veldt: error: a\\x0ab\\x1b[2J\n  why: c\n  fix: d\n");
+}
+
+TEST(Terminal, TextOnOneLineCommandsNothing) {
+  EXPECT_EQ(on_one_line("a\tb\a\x7f"), "a\\x09b\\x07\\x7f");
+  EXPECT_EQ(on_one_line("caf\u00e9 \u009b2J \u00a0"), "caf\u00e9 \\xc2\\x9b2J \u00a0");
 }
 
 TEST(Context, QuotesForAShell) {
@@ -262,9 +268,9 @@ TEST(ProgressLine, KeepsWarningsAboveTheLiveLineAndWhenQuiet) {
   ProgressLine quiet(silent.options(0, true));
   quiet.update(progress_at(50));
   quiet.note("not said");
-  quiet.warn("said");
+  quiet.warn("said\x1b[2J");
   quiet.finish();
-  EXPECT_EQ(silent.text, "veldt: warning: said\n");
+  EXPECT_EQ(silent.text, "veldt: warning: said\\x1b[2J\n");
 }
 
 }  // namespace

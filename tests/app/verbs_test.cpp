@@ -192,6 +192,16 @@ TEST(Info, DescribesAModel) {
   EXPECT_NE(text.find("2-8-8-3"), std::string::npos) << text;
 }
 
+TEST(Info, PrintsNoControlCharacters) {
+  const TempDir dir;
+  const std::string bad = "x\x1b]0;title\a\n";
+  io::write_safetensors(dir / "t", {{bad, ones({2})}}, {{bad, bad}, {"list", bad}});
+  const Ran ran = run_veldt({"info", dir / "t"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out.find_first_of("\x1b\a"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("\\x1b]0;title\\x07\\x0a"), std::string::npos) << ran.out;
+}
+
 TEST(Info, OutlivesDeepJson) {
   const TempDir dir;
   field::ImageField field = small_field();

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <new>
-#include <string_view>
+
+#include "veldt/app/terminal.h"
 
 namespace veldt::app {
 namespace {
@@ -26,19 +27,6 @@ int code_of(const Error& error) {
   if (dynamic_cast<const DivergedError*>(&error) != nullptr) return kDiverged;
   if (dynamic_cast<const ThresholdError*>(&error) != nullptr) return kBelowThreshold;
   return kInternal;
-}
-
-std::string on_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "veldt/app/describe.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
+#include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
@@ -33,10 +34,10 @@ struct InfoFlags {
 using Json = nlohmann::ordered_json;
 
 std::string scalar_in_words(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return on_one_line(value.get<std::string>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return on_one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string value_in_words(const Json& value) {
@@ -68,16 +69,21 @@ std::string rows_in_words(const Json& rows, int depth) {
   return text;
 }
 
+std::string key_in_words(const std::string& key) {
+  std::string name = on_one_line(key);
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
 // "key  value" lines; objects within are indented.
 std::string in_words(const Json& object, int depth) {
   std::size_t widest = 0;
   for (const auto& [key, value] : object.items())
-    if (!is_nested(value)) widest = std::max(widest, key.size());
+    if (!is_nested(value)) widest = std::max(widest, key_in_words(key).size());
   std::string text;
   const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
   for (const auto& [key, value] : object.items()) {
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '_', ' ');
+    const std::string name = key_in_words(key);
     if (!is_nested(value)) {
       text += fmt::format("{}{:<{}}  {}\n", indent, name, widest, value_in_words(value));
     } else {

@@ -124,10 +124,12 @@ void ProgressLine::line_above(std::string_view text) {
 }
 
 void ProgressLine::note(std::string_view text) {
-  if (!options_.quiet) line_above(fmt::format("veldt: note: {}", text));
+  if (!options_.quiet) line_above(fmt::format("veldt: note: {}", on_one_line(text)));
 }
 
-void ProgressLine::warn(std::string_view text) { line_above(fmt::format("veldt: warning: {}", text)); }
+void ProgressLine::warn(std::string_view text) {
+  line_above(fmt::format("veldt: warning: {}", on_one_line(text)));
+}
 
 void ProgressLine::finish() {
   if (finished_) return;

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 
 namespace veldt::app {
 namespace {
@@ -50,7 +49,29 @@ void write_stderr(std::string_view text) {
   }
 }
 
-void print_note(std::string_view text) { write_stderr(fmt::format("veldt: note: {}\n", text)); }
-void print_warning(std::string_view text) { write_stderr(fmt::format("veldt: warning: {}\n", text)); }
+std::string on_one_line(std::string_view text) {
+  std::string out;
+  unsigned char before = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    // U+0080 to U+009F in UTF-8 are control characters too: U+009B begins what ESC [ does.
+    const bool is_c1 = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
+    if (is_c1) out.pop_back();
+    if (is_c1) out += "\\xc2";
+    if (is_c1 || byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+    before = byte;
+  }
+  return out;
+}
+
+void print_note(std::string_view text) { write_stderr(fmt::format("veldt: note: {}\n", on_one_line(text))); }
+
+void print_warning(std::string_view text) {
+  write_stderr(fmt::format("veldt: warning: {}\n", on_one_line(text)));
+}
 
 }  // namespace veldt::app

@@ -1,6 +1,7 @@
 // stderr, for news: what kind of terminal it is, and short messages to it.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace veldt::app {
@@ -17,6 +18,10 @@ Terminal stderr_terminal();
 
 // Everything, at once; failures are ignored, because there is nobody left to tell.
 void write_stderr(std::string_view text);
+
+// Text from a file or a path, fit for a terminal: control characters as \x1b, so that it can neither end its
+// line nor command the terminal.
+std::string on_one_line(std::string_view text);
 
 // "veldt: note: .." for what a user may like to know; "veldt: warning: .." for what went wrong and was
 // survived.
