@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -272,6 +273,12 @@ TEST_F(InfoOfARun, ListsItsCheckpoints) {
   ASSERT_EQ(info.at("checkpoints").size(), 2u);
   EXPECT_EQ(info.at("checkpoints")[1].at("step"), 20);
   EXPECT_EQ(info.at("checkpoints")[1].at("damage"), "none");
+}
+
+TEST_F(InfoOfARun, LeavesOutDirectoriesOfOthers) {
+  std::filesystem::create_directory(dir_ / "run/ckpt-notes");
+  std::filesystem::create_directory(dir_ / "run/ckpt-7");
+  EXPECT_EQ(json_of({"info", dir_ / "run", "--verify"}).at("checkpoints").size(), 2u);
 }
 
 TEST_F(InfoOfARun, DescribesOneCheckpoint) {

@@ -105,9 +105,7 @@ void verify_tensors(Json& out, const std::string& path) {
   out["verified"] = true;
 }
 
-bool is_checkpoint_name(const std::string& name) {
-  return name.starts_with("ckpt-") && name.find(".tmp-") == std::string::npos;
-}
+bool is_checkpoint_name(const std::string& name) { return train::step_of_checkpoint(name).has_value(); }
 
 std::string last_name(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
