@@ -9,13 +9,14 @@
 namespace veldt::io {
 namespace {
 
+using nlohmann::json;
 using test::io_error_of;
 using test::says;
 
 TEST(ParseJson, ReadsWhatIsWithinItsLimits) {
-  EXPECT_EQ(parse_json(R"({"a":[1,{"b":"]]]\"[[["}]})", 3).at("a")[1].at("b"), "]]]\"[[[");
-  EXPECT_EQ(parse_ordered_json(R"({"b":1,"a":2})").begin().key(), "b");
-  EXPECT_EQ(parse_json(std::string(16, '[') + std::string(16, ']')).size(), 1u);
+  EXPECT_EQ(parse_json<json>(R"({"a":[1,{"b":"]]]\"[[["}]})", 3).at("a")[1].at("b"), "]]]\"[[[");
+  EXPECT_EQ(parse_json<nlohmann::ordered_json>(R"({"b":1,"a":2})").begin().key(), "b");
+  EXPECT_EQ(parse_json<json>(std::string(16, '[') + std::string(16, ']')).size(), 1u);
 }
 
 TEST(ParseJson, RefusesTheRestAtOnce) {
@@ -29,7 +30,7 @@ TEST(ParseJson, RefusesTheRestAtOnce) {
       {"[1] ]", "not JSON"},
       {"\"\xff\"", "UTF-8"}};
   for (const auto& [text, why] : cases) {
-    const IoError error = io_error_of([&] { parse_json(text); });
+    const IoError error = io_error_of([&] { parse_json<json>(text); });
     EXPECT_EQ(error.kind(), IoError::Kind::malformed);
     EXPECT_TRUE(says(error, why)) << error.what();
   }

@@ -36,7 +36,7 @@ IoError corrupt(const std::string& path, const std::string& why) {
 // JSON from a file's metadata; text that is none, or nests too deep, stays text.
 Json parsed_or_text(const std::string& text) {
   try {
-    return io::parse_ordered_json(text);
+    return io::parse_json<Json>(text);
   } catch (const IoError&) {
     return text;
   }

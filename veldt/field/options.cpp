@@ -89,7 +89,7 @@ std::string to_json(const FieldOptions& o) {
 }
 
 FieldOptions field_options_from_json(std::string_view text) {
-  const json from = io::parse_json(text);
+  const json from = io::parse_json<json>(text);
   if (!from.is_object()) throw bad_options("they are not a JSON object");
   FieldOptions o;
   o.activation = enum_from<Activation>(kActivations, need<std::string>(from, "activation"), "activation");

@@ -1,9 +1,5 @@
 #include "veldt/io/json.h"
 
-#include <nlohmann/json.hpp>
-
-#include "veldt/core/error.h"
-
 namespace veldt::io {
 namespace {
 
@@ -32,23 +28,14 @@ bool nests_deeper(std::string_view text, int max_depth) {
   return false;
 }
 
-template <class Json> Json parse(std::string_view text, int max_depth, std::size_t max_bytes) {
+}  // namespace
+
+void check_json_limits(std::string_view text, int max_depth, std::size_t max_bytes) {
   if (text.size() > max_bytes)
     throw malformed(str("it has ", text.size(), " bytes, and ", max_bytes, " are allowed"));
   if (nests_deeper(text, max_depth)) throw malformed(str("it nests more than ", max_depth, " levels deep"));
-  Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) throw malformed("it is not JSON in UTF-8");
-  return value;
 }
 
-}  // namespace
-
-nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t max_bytes) {
-  return parse<nlohmann::json>(text, max_depth, max_bytes);
-}
-
-nlohmann::ordered_json parse_ordered_json(std::string_view text, int max_depth, std::size_t max_bytes) {
-  return parse<nlohmann::ordered_json>(text, max_depth, max_bytes);
-}
+IoError not_json() { return malformed("it is not JSON in UTF-8"); }
 
 }  // namespace veldt::io

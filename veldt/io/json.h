@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string_view>
+
+#include "veldt/core/error.h"
 
 namespace veldt::io {
 
@@ -13,12 +14,21 @@ namespace veldt::io {
 inline constexpr int kMaxJsonDepth = 16;
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 20;
 
-// Throws IoError malformed if `text` is not JSON in UTF-8, nests deeper than `max_depth` or has more than
-// `max_bytes`; the limits are checked before anything is built.
-nlohmann::json parse_json(std::string_view text, int max_depth = kMaxJsonDepth,
-                          std::size_t max_bytes = kMaxJsonBytes);
-// The same, with the keys of objects in the order of the text.
-nlohmann::ordered_json parse_ordered_json(std::string_view text, int max_depth = kMaxJsonDepth,
-                                          std::size_t max_bytes = kMaxJsonBytes);
+// Throws IoError malformed if `text` has more than `max_bytes` or nests deeper than `max_depth`; whether it
+// is JSON otherwise is left to the parser.
+void check_json_limits(std::string_view text, int max_depth, std::size_t max_bytes);
+
+// The IoError of a text that is not JSON in UTF-8.
+IoError not_json();
+
+// A document of the type nlohmann::json or nlohmann::ordered_json, which this public header does not include.
+// Throws IoError malformed if `text` is not JSON in UTF-8 or beyond the limits, before anything is built.
+template <class Json>
+Json parse_json(std::string_view text, int max_depth = kMaxJsonDepth, std::size_t max_bytes = kMaxJsonBytes) {
+  check_json_limits(text, max_depth, max_bytes);
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) throw not_json();
+  return value;
+}
 
 }  // namespace veldt::io

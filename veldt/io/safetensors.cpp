@@ -120,7 +120,7 @@ std::size_t most_digest_bytes(const SafeTensorsHeader& header) {
 nlohmann::json parse_digests(const std::string& path, const SafeTensorsHeader& header,
                              const std::string& text) {
   try {
-    return parse_json(text, 1, most_digest_bytes(header));
+    return parse_json<nlohmann::json>(text, 1, most_digest_bytes(header));
   } catch (const IoError&) {
     throw corrupt(path, "its header");
   }

@@ -47,7 +47,7 @@ Manifest read_manifest(const std::string& directory) {
   const std::string path = str(directory, "/", kManifestFile);
   json text;
   try {
-    text = io::parse_json(io::read_file(path, io::kMaxJsonBytes));
+    text = io::parse_json<json>(io::read_file(path, io::kMaxJsonBytes));
   } catch (const IoError& error) {
     throw corrupt(path, error.why());
   }

@@ -204,7 +204,7 @@ class Run {
   }
 
   void apply(const CheckpointData& found) {
-    const json state = io::parse_json(found.state_json), config = json::parse(options_.config);
+    const json state = io::parse_json<json>(found.state_json), config = json::parse(options_.config);
     if (state.at("config") != config)
       throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
                         differences(state.at("config"), config),
