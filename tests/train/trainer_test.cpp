@@ -290,8 +290,10 @@ TEST(CrashTrainer, TrainsOnOnAFullDisk) {
   };
   RunOptions options = small_run(10, dir / "disk");
   options.checkpoint_every = 1e-9;
-  EXPECT_EQ(run(task, options, events).steps, 10);
+  const RunResult result = run(task, options, events);
+  EXPECT_EQ(result.steps, 10);
   EXPECT_EQ(warned, 10);
+  EXPECT_NE(result.checkpoint_error.find("No space left"), std::string::npos) << result.checkpoint_error;
   EXPECT_EQ(task.state(), whole.state());
 }
 

@@ -83,7 +83,7 @@ class Run {
     }
     if (step_ > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
     std::string lost;
-    if (checkpoints_ && step_ > saved_step_ && !save()) lost = save() ? std::string() : save_error_;
+    if (checkpoints_ && step_ > saved_step_ && !save()) lost = save_error_;
     return {*stop, step_, elapsed(), loss_, lost};
   }
 
