@@ -63,6 +63,8 @@ TEST(Strides, OfAContiguousShapeCountTheElementsToTheRight) {
   EXPECT_EQ(contiguous_strides(Shape{2, 0, 4}), (Strides{1, 1, 1}));
   const std::int64_t vast = std::int64_t{1} << 40;
   EXPECT_EQ(contiguous_strides(Shape{0, vast, vast}), (Strides{1, 1, 1}));
+  for (const Shape& nothing : {Shape{0, 3, 4}, Shape{0, vast, vast}})
+    EXPECT_TRUE(is_contiguous(nothing, contiguous_strides(nothing))) << nothing;
 }
 
 TEST(Strides, AreContiguousWhateverTheyAreAlongSizesOfOne) {

@@ -72,5 +72,13 @@ TEST_F(ParallelFor, RefusesNumbersOfThreadsThatMakeNoSense) {
   EXPECT_EQ(num_threads(), before_);
 }
 
+TEST_F(ParallelFor, ThrowsWhatItsBodyThrows) {
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    EXPECT_THROW(parallel_for(8, 1, [](std::int64_t, std::int64_t) { throw std::bad_alloc(); }),
+                 std::bad_alloc);
+  }
+}
+
 }  // namespace
 }  // namespace veldt

@@ -132,7 +132,7 @@ TEST(Backward, WithCreateGraphGivesGradientsThatCanBeDifferentiated) {
 TEST(Backward, WritesIntoTheSlabThatAGradientLivesIn) {
   Tensor x = leaf({2}, {1, 2});
   const Tensor slab = zeros({4}, DType::f64);
-  x.set_grad(slab.alias({2}, {1}, 1));
+  keep_grad_in(x, slab.alias({2}, {1}, 1));
   for (int step = 0; step < 2; ++step) {
     x.zero_grad();
     sum(square(x)).backward();

@@ -2,7 +2,9 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 
 #include "veldt/core/error.h"
 
@@ -38,8 +40,18 @@ void parallel_for(std::int64_t n, std::int64_t grain,
     for (std::int64_t p = 0; p < pieces; ++p) body(p * grain, std::min(n, (p + 1) * grain));
     return;
   }
+  // An exception must not leave an OpenMP region: the first one waits outside.
+  std::exception_ptr failure;
 #pragma omp parallel for schedule(static) num_threads(threads)
-  for (std::int64_t p = 0; p < pieces; ++p) body(p * grain, std::min(n, (p + 1) * grain));
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    try {
+      body(p * grain, std::min(n, (p + 1) * grain));
+    } catch (...) {
+#pragma omp critical(veldt_parallel_for)
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace veldt

@@ -13,7 +13,8 @@ void set_num_threads(int n);
 
 // Calls body(begin, end) over 0..n cut into pieces of `grain` (the last one shorter), spread over the
 // threads. The cut depends on n and grain alone, never on the number of threads, so a body that writes one
-// partial result per piece gives the same bits on any machine. `body` must not throw.
+// partial result per piece gives the same bits on any machine. What `body` throws is thrown here,
+// after the loop.
 void parallel_for(std::int64_t n, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t)>& body);
 

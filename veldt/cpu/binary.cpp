@@ -1,7 +1,6 @@
 // Elementwise ops of two inputs, comparisons, and where().
 #include <type_traits>
 
-#include "veldt/core/error.h"
 #include "veldt/cpu/elementwise.h"
 #include "veldt/cpu/kernels.h"
 
@@ -53,12 +52,6 @@ HWY_EXPORT(binary_table);
 namespace cpu {
 namespace {
 
-void check_dtype(DType t) {
-  if (t != DType::f32 && t != DType::f64)
-    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t),
-                      "it has kernels for f32 and f64", "convert the tensor: to(x, DType::f32)");
-}
-
 template <class Op, class T>
 void compare_row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
   const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
@@ -91,7 +84,7 @@ void run(BinaryRow f, const View& a, const View& b, const View& out) {
 }  // namespace
 
 void binary(int op, const View& a, const View& b, const View& out, Stream) {
-  check_dtype(a.dtype);
+  check_elementwise(a.dtype);
   run(a.dtype == DType::f32 ? rows_of(op).f32 : rows_of(op).f64, a, b, out);
 }
 
@@ -106,7 +99,7 @@ void compare(int op, const View& a, const View& b, const View& out, Stream) {
     case DType::i64: return run(compare_row_of<std::int64_t>(op, CompareOps()), a, b, out);
     case DType::u8:
     case DType::boolean: return run(compare_row_of<std::uint8_t>(op, CompareOps()), a, b, out);
-    default: return check_dtype(a.dtype);
+    default: return check_elementwise(a.dtype);
   }
 }
 

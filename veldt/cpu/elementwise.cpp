@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 
 namespace veldt::cpu {
@@ -123,6 +124,12 @@ void run_rows(const Walk& w, std::int64_t first, std::int64_t last, std::int64_t
 }
 
 }  // namespace
+
+void check_elementwise(DType t) {
+  if (t != DType::f32 && t != DType::f64)
+    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t),
+                      "it has kernels for f32 and f64", "convert the tensor: to(x, DType::f32)");
+}
 
 void for_each_row(const View* const* views, int count, const RowKernel& kernel) {
   const std::int64_t total = numel(views[0]->shape);

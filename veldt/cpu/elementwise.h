@@ -18,4 +18,7 @@ using RowKernel = std::function<void(char* const* operands, std::int64_t n)>;
 // `kernel` must not throw, and each element's result must depend on that element's operands alone.
 void for_each_row(const View* const* views, int count, const RowKernel& kernel);
 
+// Throws DeviceError unless there are arithmetic kernels for the dtype: f32 and f64.
+void check_elementwise(DType t);
+
 }  // namespace veldt::cpu

@@ -10,6 +10,7 @@
 
 #include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
+#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/register_tile-inl.h"
@@ -108,7 +109,11 @@ template <class T> T* room(std::size_t count, int which) {
   thread_local hwy::AlignedFreeUniquePtr<T[]> held[2];
   thread_local std::size_t sizes[2] = {0, 0};
   if (sizes[which] < count) {
+    sizes[which] = 0;
     held[which] = hwy::AllocateAligned<T>(count);
+    if (!held[which])
+      throw OutOfMemory(str("cannot allocate ", count * sizeof(T), " bytes to multiply matrices"),
+                        "the system has no memory left for it", "use a smaller batch or a smaller network");
     sizes[which] = count;
   }
   return held[which].get();

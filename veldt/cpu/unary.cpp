@@ -1,6 +1,5 @@
 // Elementwise ops of one input: each formula of kernels/unary-inl.h, compiled for each SIMD target and both
 // dtypes.
-#include "veldt/core/error.h"
 #include "veldt/cpu/elementwise.h"
 #include "veldt/cpu/kernels.h"
 
@@ -84,23 +83,17 @@ const UnaryRows& rows_of(int op) {
   return table[op];
 }
 
-void check_dtype(DType t) {
-  if (t != DType::f32 && t != DType::f64)
-    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t),
-                      "it has kernels for f32 and f64", "convert the tensor: to(x, DType::f32)");
-}
-
 }  // namespace
 
 void unary(int op, Scalars s, const View& x, const View& y, Stream) {
-  check_dtype(x.dtype);
+  check_elementwise(x.dtype);
   const UnaryForward f = x.dtype == DType::f32 ? rows_of(op).forward_f32 : rows_of(op).forward_f64;
   const View* views[] = {&x, &y};
   for_each_row(views, 2, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], n); });
 }
 
 void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out, Stream) {
-  check_dtype(x.dtype);
+  check_elementwise(x.dtype);
   const UnarySlope f = x.dtype == DType::f32 ? rows_of(op).slope_f32 : rows_of(op).slope_f64;
   const View* views[] = {&x, &y, &g, &out};
   for_each_row(views, 4, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], at[2], at[3], n); });

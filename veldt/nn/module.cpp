@@ -189,6 +189,9 @@ LoadReport Module::load_state(const NamedTensors& state, bool strict) {
 }
 
 Module& Module::to(DType dtype) {
+  if (!is_float(dtype))
+    throw ConfigError(str("a module cannot be converted to ", dtype),
+                      "its parameters are floating point numbers", "use f32 or f64");
   Walk walk([&](const std::string&, Tensor& t) {
     if (!is_float(t.dtype()) || t.dtype() == dtype) return;
     replace_values(t, veldt::to(t.detach(), dtype));

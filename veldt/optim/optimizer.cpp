@@ -128,8 +128,12 @@ void Optimizer::load_state(const NamedTensors& state) {
   if (!why.empty())
     throw Error("the state does not fit the optimizer", why,
                 "use the optimizer and the model that it was saved from");
+  const Tensor& step = given.at("step");
+  if (step.dtype() != DType::i64 || step.item() < 0)
+    throw Error("the state does not fit the optimizer", str("its step is ", step.dtype(), ' ', step.item()),
+                "use the optimizer and the model that it was saved from");
   set_lr(given.at("lr").item());
-  steps_ = static_cast<std::int64_t>(given.at("step").item());
+  steps_ = step.values<std::int64_t>()[0];
   for (auto& [name, tensor] : own)
     if (name != "step" && name != "lr") tensor.assign(given.at(name));
 }

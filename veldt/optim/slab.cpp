@@ -79,7 +79,7 @@ void Slab::bring_gradient(std::size_t i) {
   Tensor& p = parameters_[i];
   const Tensor place = part(gradients_, i), now = p.grad();
   if (now.defined()) kernels(place).copy(now.view(), place.view(), nullptr);
-  p.set_grad(place);
+  keep_grad_in(p, place);
   if (!now.defined()) p.zero_grad();
 }
 

@@ -145,8 +145,16 @@ void Tensor::set_grad(const Tensor& gradient) {
     throw ShapeError(str("cannot give a gradient of ", gradient.dtype(), " on ", gradient.device(),
                          " to a tensor of ", t.dtype, " on ", t.device),
                      "dtype or device differ", "convert the gradient with to()");
-  t.grad = gradient;
-  t.grad_stale = false;
+  // A copy: backward() adds to it in place, and gradients may share memory or repeat one number by a stride
+  // of 0.
+  if (gradient.defined()) {
+    const Tensor own = empty(t.shape, t.dtype, t.device);
+    kernels(own).copy(gradient.view(), own.view(), nullptr);
+    keep_grad_in(*this, own);
+  } else {
+    t.grad = Tensor();
+    t.grad_stale = false;
+  }
 }
 
 void Tensor::zero_grad() {
@@ -176,6 +184,12 @@ void move_into_slab(Tensor& leaf, const Tensor& slab, std::int64_t offset) {
   const Tensor place = slab.alias(leaf.shape(), contiguous_strides(leaf.shape()), offset);
   kernels(leaf).copy(leaf.view(), place.view(), nullptr);
   replace_values(leaf, place);
+}
+
+void keep_grad_in(Tensor& leaf, const Tensor& memory) {
+  TensorImpl& t = need(leaf, "gradient");
+  t.grad = memory;
+  t.grad_stale = false;
 }
 
 void replace_values(Tensor& leaf, const Tensor& values) {

@@ -58,7 +58,7 @@ class Tensor {
   Tensor& set_requires_grad(bool on = true);  // leaves only, float dtypes only
   // The gradient accumulated so far; undefined before the first backward().
   Tensor grad() const;
-  void set_grad(const Tensor& gradient);  // undefined clears it
+  void set_grad(const Tensor& gradient);  // copies it; undefined clears it
   // Forgets the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();
   // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element.
@@ -88,6 +88,9 @@ const Backend& kernels(const Tensor& t);
 // Moves a leaf's values into elements offset.. of a contiguous one-dimensional slab, where every handle to
 // the leaf then finds them. Modules keep their parameters and gradients this way (optim/slab.h).
 void move_into_slab(Tensor& leaf, const Tensor& slab, std::int64_t offset);
+// Makes `memory`, contiguous and of the leaf's shape and dtype, the leaf's gradient: backward() adds to it in
+// place.
+void keep_grad_in(Tensor& leaf, const Tensor& memory);
 // Gives a leaf new values of any shape, dtype or device; every handle to it sees them.
 void replace_values(Tensor& leaf, const Tensor& values);
 
