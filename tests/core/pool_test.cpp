@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -69,50 +70,50 @@ TEST_F(PoolTest, SizeClassesWasteAtMostAQuarter) {
 
 TEST_F(PoolTest, HandsAFreedBlockOutAgainWithinItsClass) {
   Pool pool(counting_backend());
-  void* const first = pool.take(1000);
-  pool.give(first, 1000);
-  void* const second = pool.take(1024);
-  EXPECT_EQ(second, first);
-  void* const third = pool.take(1000);
-  EXPECT_NE(third, first);
+  auto first = std::make_unique<Storage>(pool, 1000);
+  void* const block = first->data();
+  first.reset();
+  const Storage second(pool, 1024);
+  EXPECT_EQ(second.data(), block);
+  const Storage third(pool, 1000);
+  EXPECT_NE(third.data(), block);
   EXPECT_EQ(pool.stats().system_allocations, 2);
-  pool.give(second, 1024);
-  pool.give(third, 1000);
 }
 
 TEST_F(PoolTest, CountsWhatIsInUseAndWhatIsKept) {
   Pool pool(counting_backend());
-  void* const a = pool.take(100);
-  void* const b = pool.take(2000);
+  const Storage a(pool, 100);
+  {
+    const Storage b(pool, 2000);
+    const PoolStats s = pool.stats();
+    EXPECT_EQ(s.bytes_in_use, 128u + 2048u);
+    EXPECT_EQ(s.blocks_in_use, 2);
+    EXPECT_EQ(s.bytes_cached, 0u);
+  }
   PoolStats s = pool.stats();
-  EXPECT_EQ(s.bytes_in_use, 128u + 2048u);
-  EXPECT_EQ(s.blocks_in_use, 2);
-  EXPECT_EQ(s.bytes_cached, 0u);
-  pool.give(b, 2000);
-  s = pool.stats();
   EXPECT_EQ(s.bytes_in_use, 128u);
   EXPECT_EQ(s.peak_bytes, 128u + 2048u);
   EXPECT_EQ(s.bytes_cached, 2048u);
   EXPECT_EQ(s.blocks_in_use, 1);
-  pool.give(a, 100);
+  pool.reset_peak();
+  EXPECT_EQ(pool.stats().peak_bytes, 128u);
 }
 
 TEST_F(PoolTest, TrimGivesTheCacheBackAndKeepsWhatIsInUse) {
   Pool pool(counting_backend());
-  void* const a = pool.take(100);
-  pool.give(pool.take(5000), 5000);
+  const Storage a(pool, 100);
+  { const Storage b(pool, 5000); }
   EXPECT_EQ(g_system.blocks, 2);
   pool.trim();
   EXPECT_EQ(g_system.blocks, 1);
   EXPECT_EQ(pool.stats().bytes_cached, 0u);
   EXPECT_EQ(pool.stats().bytes_in_use, 128u);
-  pool.give(a, 100);
 }
 
 TEST_F(PoolTest, ReturnsEverythingAtItsEnd) {
   {
     Pool pool(counting_backend());
-    for (std::size_t bytes : {10u, 100u, 1000u, 10000u}) pool.give(pool.take(bytes), bytes);
+    for (std::size_t bytes : {10u, 100u, 1000u, 10000u}) Storage(pool, bytes);
     EXPECT_EQ(g_system.blocks, 4);
   }
   EXPECT_EQ(g_system.blocks, 0);
@@ -122,26 +123,61 @@ TEST_F(PoolTest, ReturnsEverythingAtItsEnd) {
 TEST_F(PoolTest, GivesTheCacheBackWhenMemoryIsShortAndTriesAgain) {
   g_system.limit = 10000;
   Pool pool(counting_backend());
-  pool.give(pool.take(8192), 8192);
-  void* const p = pool.take(4096);  // fits only without the cached block
-  ASSERT_NE(p, nullptr);
+  { const Storage freed(pool, 8192); }
+  const Storage fits(pool, 4096);  // only without the cached block
+  EXPECT_NE(fits.data(), nullptr);
   EXPECT_EQ(g_system.bytes, 4096u);
   EXPECT_EQ(pool.stats().bytes_cached, 0u);
   EXPECT_EQ(pool.stats().bytes_in_use, 4096u);
-  pool.give(p, 4096);
 }
 
 TEST_F(PoolTest, FailsCleanlyWhenThereIsNoMemoryAtAll) {
   g_system.limit = 10000;
   Pool pool(counting_backend());
-  void* const p = pool.take(4096);
-  EXPECT_THROW(pool.take(16384), OutOfMemory);
-  EXPECT_EQ(pool.stats().bytes_in_use, 4096u);
-  EXPECT_EQ(pool.stats().blocks_in_use, 1);
-  pool.give(p, 4096);
-  EXPECT_THROW(pool.take(16384), OutOfMemory) << "the cache was given back, and it is still too much";
+  {
+    const Storage held(pool, 4096);
+    EXPECT_THROW(Storage(pool, 16384), OutOfMemory);
+    EXPECT_EQ(pool.stats().bytes_in_use, 4096u);
+    EXPECT_EQ(pool.stats().blocks_in_use, 1);
+  }
+  EXPECT_THROW(Storage(pool, 16384), OutOfMemory) << "the cache was given back, and it is still too much";
   EXPECT_EQ(g_system.bytes, 0u);
   EXPECT_EQ(pool.stats().bytes_cached, 0u);
+}
+
+TEST_F(PoolTest, KeepsToItsLimitAndSaysWhoHoldsWhatAndWhatFits) {
+  Pool pool(counting_backend());
+  pool.set_limit(1 << 20);
+  Storage weights(pool, 512 << 10), activations(pool, 256 << 10);
+  weights.set_label("parameters");
+  activations.set_label("tanh");
+  try {
+    Storage(pool, 512 << 10);
+    FAIL() << "half a MiB more is beyond the limit";
+  } catch (const OutOfMemory& e) {
+    EXPECT_EQ(e.summary(), "cannot allocate 512 KiB on cpu");
+    EXPECT_EQ(e.why(), "the limit is 1.0 MiB; tensors hold 768 KiB: parameters 512 KiB, tanh 256 KiB");
+    EXPECT_EQ(e.fix(), "at most 256 KiB fits now; use a smaller batch or a smaller network");
+  }
+  { const Storage fits(pool, 256 << 10); }
+  const Storage other_size(pool, 128 << 10);  // the cached block has to go for it
+  EXPECT_LE(g_system.bytes, std::size_t{1} << 20);
+}
+
+TEST_F(PoolTest, LedgerSumsWhatIsHeldByLabelTheLargestFirst) {
+  Pool pool(counting_backend());
+  Storage a(pool, 1000), b(pool, 1000), c(pool, 10000);
+  a.set_label("linear");
+  b.set_label("linear");
+  c.set_label("parameters");
+  { Storage freed(pool, 100000); }
+  const std::vector<Holding> lines = pool.ledger();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].label, "parameters");
+  EXPECT_EQ(lines[0].bytes, 10240u);
+  EXPECT_EQ(lines[1].label, "linear");
+  EXPECT_EQ(lines[1].bytes, 2048u);
+  EXPECT_EQ(lines[1].blocks, 2);
 }
 
 TEST_F(PoolTest, ServesManyThreads) {
@@ -150,10 +186,13 @@ TEST_F(PoolTest, ServesManyThreads) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&pool, t] {
       for (std::size_t i = 1; i < 500; ++i) {
-        const std::size_t bytes = i * 13 % 3000 + static_cast<std::size_t>(t);
-        char* const p = static_cast<char*>(pool.take(bytes + 1));
-        p[0] = p[bytes] = 'x';
-        pool.give(p, bytes + 1);
+        const std::size_t bytes = i * 13 % 3000 + static_cast<std::size_t>(t) + 1;
+        const Storage block(pool, bytes);
+        char* const p = static_cast<char*>(block.data());
+        p[0] = p[bytes - 1] = 'x';
+        if (i % 100 == 0) {
+          EXPECT_GE(pool.ledger().at(0).blocks, 1);
+        }
       }
     });
   for (std::thread& t : threads) t.join();

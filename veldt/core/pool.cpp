@@ -1,10 +1,41 @@
 #include "veldt/core/pool.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <cstring>
 
 #include "veldt/core/error.h"
 
 namespace veldt {
+namespace {
+
+// The position of a size class among all: by power of two, then by quarter.
+std::size_t index_of(std::size_t size) {
+  if (size <= 64) return 0;
+  const std::size_t top = std::bit_floor(size - 1);
+  return static_cast<std::size_t>(std::countr_zero(top)) * 4 + (size - top - 1) / (top / 4);
+}
+
+}  // namespace
+
+std::string bytes_text(std::size_t bytes) {
+  if (bytes < 1024) return str(bytes, bytes == 1 ? " byte" : " bytes");
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  int unit = 0;
+  for (; value >= 1024; ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, value < 10 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
+
+void Storage::move_to(Pool& pool) {
+  void* const place = pool.take(bytes_, *this);  // first: it may throw
+  memory_->give(data_, bytes_, *this);           // a planner keeps no list, so the pool's link stays
+  memory_ = &pool;
+  data_ = place;
+}
 
 std::size_t Pool::size_class(std::size_t bytes) {
   if (bytes <= 64) return 64;
@@ -13,62 +44,133 @@ std::size_t Pool::size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-void* Pool::take(std::size_t bytes) {
+void Pool::link(Storage& owner) {
+  owner.before_ = nullptr;
+  owner.after_ = held_;
+  if (held_) held_->before_ = &owner;
+  held_ = &owner;
+}
+
+void Pool::unlink(Storage& owner) noexcept {
+  (owner.before_ ? owner.before_->after_ : held_) = owner.after_;
+  if (owner.after_) owner.after_->before_ = owner.before_;
+}
+
+void* Pool::take(std::size_t bytes, Storage& owner) {
   const std::size_t size = size_class(bytes);
   std::lock_guard lock(mutex_);
+  Class& kept = cached_[index_of(size)];
   void* p = nullptr;
-  if (auto found = cached_.find(size); found != cached_.end() && !found->second.empty()) {
-    p = found->second.back();
-    found->second.pop_back();
+  if (!kept.blocks.empty()) {
+    p = kept.blocks.back();
+    kept.blocks.pop_back();
     stats_.bytes_cached -= size;
   } else {
-    // The cache's list grows here rather than in give(), which must not throw.
-    std::vector<void*>& list = cached_[size];
-    list.reserve(list.size() + 1);
-    ++stats_.system_allocations;
-    try {
-      p = backend_.allocate(size);
-    } catch (const OutOfMemory&) {
-      if (stats_.bytes_cached == 0) throw;
-      for (auto& [block_size, blocks] : cached_) {
-        for (void* block : blocks) backend_.deallocate(block, block_size);
-        blocks.clear();
-      }
-      stats_.bytes_cached = 0;
-      p = backend_.allocate(size);
-    }
+    kept.size = size;
+    p = from_system(size);
   }
+  link(owner);
   stats_.bytes_in_use += size;
   ++stats_.blocks_in_use;
   if (stats_.bytes_in_use > stats_.peak_bytes) stats_.peak_bytes = stats_.bytes_in_use;
   return p;
 }
 
-void Pool::give(void* p, std::size_t bytes) noexcept {
+void* Pool::from_system(std::size_t size) {
+  if (stats_.limit > 0 && stats_.bytes_in_use + stats_.bytes_cached + size > stats_.limit) {
+    trim_locked();
+    if (stats_.bytes_in_use + size > stats_.limit)
+      refuse(size, str("the limit is ", bytes_text(stats_.limit)));
+  }
+  ++stats_.system_allocations;
+  try {
+    return backend_.allocate(size);
+  } catch (const OutOfMemory& e) {
+    if (stats_.bytes_cached == 0) refuse(size, e.why());
+    trim_locked();
+    try {
+      return backend_.allocate(size);
+    } catch (const OutOfMemory& again) {
+      refuse(size, again.why());
+    }
+  }
+}
+
+void Pool::refuse(std::size_t size, const std::string& reason) const {
+  std::string held;
+  const std::vector<Holding> ledger = ledger_locked();
+  for (std::size_t i = 0; i < ledger.size() && i < 4; ++i)
+    held += str(i ? ", " : ": ", ledger[i].label, ' ', bytes_text(ledger[i].bytes));
+  if (ledger.size() > 4) held += ", ...";
+  std::string fits = "free tensors that are no longer needed";
+  if (stats_.limit > 0)
+    fits = str("at most ",
+               bytes_text(stats_.limit > stats_.bytes_in_use ? stats_.limit - stats_.bytes_in_use : 0),
+               " fits now");
+  throw OutOfMemory(str("cannot allocate ", bytes_text(size), " on ", backend_.device),
+                    str(reason, "; tensors hold ", bytes_text(stats_.bytes_in_use), held),
+                    str(fits, "; use a smaller batch or a smaller network"));
+}
+
+void Pool::give(void* p, std::size_t bytes, Storage& owner) noexcept {
   const std::size_t size = size_class(bytes);
   std::lock_guard lock(mutex_);
+  unlink(owner);
   stats_.bytes_in_use -= size;
   --stats_.blocks_in_use;
   try {
-    cached_[size].push_back(p);
+    cached_[index_of(size)].blocks.push_back(p);
     stats_.bytes_cached += size;
   } catch (...) {
     backend_.deallocate(p, size);
   }
 }
 
-void Pool::trim() noexcept {
+void Pool::set_limit(std::size_t bytes) {
   std::lock_guard lock(mutex_);
-  for (auto& [size, blocks] : cached_) {
-    for (void* block : blocks) backend_.deallocate(block, size);
-    blocks.clear();
+  stats_.limit = bytes;
+}
+
+void Pool::trim_locked() noexcept {
+  for (Class& kept : cached_) {
+    for (void* block : kept.blocks) backend_.deallocate(block, kept.size);
+    kept.blocks.clear();
   }
   stats_.bytes_cached = 0;
+}
+
+void Pool::trim() noexcept {
+  std::lock_guard lock(mutex_);
+  trim_locked();
 }
 
 PoolStats Pool::stats() const {
   std::lock_guard lock(mutex_);
   return stats_;
+}
+
+void Pool::reset_peak() {
+  std::lock_guard lock(mutex_);
+  stats_.peak_bytes = stats_.bytes_in_use;
+}
+
+std::vector<Holding> Pool::ledger_locked() const {
+  std::vector<Holding> lines;
+  for (const Storage* s = held_; s; s = s->after_) {
+    const auto same = [s](const Holding& line) { return line.label == s->label(); };
+    auto line = std::find_if(lines.begin(), lines.end(), same);
+    if (line == lines.end()) line = lines.insert(lines.end(), {s->label(), 0, 0});
+    line->bytes += size_class(s->bytes());
+    ++line->blocks;
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Holding& a, const Holding& b) { return a.bytes > b.bytes; });
+  return lines;
+}
+
+std::vector<Holding> Pool::ledger() const {
+  std::lock_guard lock(mutex_);
+  return ledger_locked();
 }
 
 }  // namespace veldt

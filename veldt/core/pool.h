@@ -1,56 +1,39 @@
 // The allocator under every tensor: freed blocks are kept by size class and handed out again, so a training
-// step that has run once asks the system for nothing.
+// step that has run once asks the system for nothing. It counts what is held, and by whom.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "veldt/core/backend.h"
 
 namespace veldt {
 
-struct PoolStats {
-  std::size_t bytes_in_use = 0;  // handed out now, size classes counted whole
-  std::size_t peak_bytes = 0;    // the most bytes_in_use has been
-  std::size_t bytes_cached = 0;  // freed and kept for the next request
-  std::int64_t blocks_in_use = 0;
-  std::int64_t system_allocations = 0;  // how often the backend was asked
-};
+class Pool;
+class Storage;
 
-class Pool {
+// Where a Storage gets its bytes: a Pool, or the planner of a recording (tensor/plan.h).
+class Memory {
  public:
-  explicit Pool(const Backend& backend) : backend_(backend) {}
-  ~Pool() { trim(); }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  // Throws OutOfMemory. `owner` is only linked, never called back.
+  virtual void* take(std::size_t bytes, Storage& owner) = 0;
+  virtual void give(void* p, std::size_t bytes, Storage& owner) noexcept = 0;
 
-  // Throws OutOfMemory, after giving the cached blocks back and trying once more.
-  void* take(std::size_t bytes);
-  void give(void* p, std::size_t bytes) noexcept;
-  // Returns the cached blocks to the system.
-  void trim() noexcept;
-  PoolStats stats() const;
-  const Backend& backend() const { return backend_; }
-
-  // Requests are rounded up to four classes a power of two, so at most a quarter is wasted.
-  static std::size_t size_class(std::size_t bytes);
-
- private:
-  const Backend& backend_;
-  mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<void*>> cached_;  // by size class
-  PoolStats stats_;
+ protected:
+  ~Memory() = default;
 };
 
-// A block of a pool, shared by all tensors that view it.
+// A block of memory, shared by all tensors that view it.
 class Storage {
  public:
-  Storage(Pool& pool, std::size_t bytes) : pool_(pool), data_(pool.take(bytes)), bytes_(bytes) {}
-  ~Storage() { pool_.give(data_, bytes_); }
+  Storage(Memory& memory, std::size_t bytes)
+      : memory_(&memory), bytes_(bytes), data_(memory.take(bytes, *this)) {}
+  ~Storage() { memory_->give(data_, bytes_, *this); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -59,12 +42,83 @@ class Storage {
   // Counts in-place writes, so that backward can tell when a saved value has changed under it.
   std::int64_t version() const { return version_; }
   void bump_version() { ++version_; }
+  // What the memory is for, in the ledger: the op that filled it, or "parameters". A string that lives on.
+  const char* label() const { return label_.load(std::memory_order_relaxed); }
+  void set_label(const char* label) { label_.store(label, std::memory_order_relaxed); }
+  // From a planner's memory into a pool's; there are no values yet.
+  void move_to(Pool& pool);
 
  private:
-  Pool& pool_;
-  void* data_;
+  friend class Pool;
+  Memory* memory_;
   std::size_t bytes_;
   std::int64_t version_ = 0;
+  std::atomic<const char*> label_{"tensors"};     // another thread may be printing the ledger
+  Storage *before_ = nullptr, *after_ = nullptr;  // the pool's list of what is held
+  void* data_;                                    // last: taking it links a storage that is complete
 };
+
+struct PoolStats {
+  std::size_t bytes_in_use = 0;  // handed out now, size classes counted whole
+  std::size_t peak_bytes = 0;    // the most bytes_in_use has been since reset_peak()
+  std::size_t bytes_cached = 0;  // freed and kept for the next request
+  std::size_t limit = 0;         // 0: none
+  std::int64_t blocks_in_use = 0;
+  std::int64_t system_allocations = 0;  // how often the backend was asked
+};
+
+// One line of the ledger: what storages of one label hold.
+struct Holding {
+  std::string label;
+  std::size_t bytes = 0;
+  std::int64_t blocks = 0;
+};
+
+class Pool final : public Memory {
+ public:
+  explicit Pool(const Backend& backend) : backend_(backend) {}
+  ~Pool() { trim(); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // Throws OutOfMemory, after giving the cached blocks back and trying once more; it says what was asked for,
+  // who holds what, and how much would fit.
+  void* take(std::size_t bytes, Storage& owner) override;
+  void give(void* p, std::size_t bytes, Storage& owner) noexcept override;
+
+  // The most bytes to hold, in use and cached; 0 lifts the limit. What is held already stays.
+  void set_limit(std::size_t bytes);
+  // Returns the cached blocks to the system.
+  void trim() noexcept;
+  PoolStats stats() const;
+  void reset_peak();
+  // What is held now, the largest first.
+  std::vector<Holding> ledger() const;
+  const Backend& backend() const { return backend_; }
+
+  // Requests are rounded up to four classes a power of two, so at most a quarter is wasted.
+  static std::size_t size_class(std::size_t bytes);
+
+ private:
+  void* from_system(std::size_t size);
+  void link(Storage& owner);
+  void unlink(Storage& owner) noexcept;
+  void trim_locked() noexcept;
+  std::vector<Holding> ledger_locked() const;
+  [[noreturn]] void refuse(std::size_t size, const std::string& reason) const;
+
+  struct Class {
+    std::size_t size = 0;
+    std::vector<void*> blocks;
+  };
+  const Backend& backend_;
+  mutable std::mutex mutex_;
+  std::array<Class, 64 * 4> cached_;
+  Storage* held_ = nullptr;
+  PoolStats stats_;
+};
+
+// "1.5 GiB", "640 KiB", "12 bytes"
+std::string bytes_text(std::size_t bytes);
 
 }  // namespace veldt

@@ -1,30 +1,12 @@
 #include "veldt/core/shape.h"
 
-#include <algorithm>
-
 #include "veldt/core/error.h"
 
 namespace veldt {
 
-Shape::Shape(std::initializer_list<std::int64_t> sizes) {
-  for (std::int64_t s : sizes) push_back(s);
-}
-
-Shape::Shape(std::span<const std::int64_t> sizes) {
-  for (std::int64_t s : sizes) push_back(s);
-}
-
-Shape Shape::filled(int rank, std::int64_t value) {
-  Shape s;
-  for (int i = 0; i < rank; ++i) s.push_back(value);
-  return s;
-}
-
-void Shape::push_back(std::int64_t size) {
-  if (rank_ == kMaxRank)
-    throw ShapeError(str("a tensor cannot have more than ", kMaxRank, " dimensions"),
-                     str("one more than ", kMaxRank, " sizes were given"), "merge dimensions with reshape");
-  sizes_[static_cast<std::size_t>(rank_++)] = size;
+void Shape::refuse_rank() {
+  throw ShapeError(str("a tensor cannot have more than ", kMaxRank, " dimensions"),
+                   str("one more than ", kMaxRank, " sizes were given"), "merge dimensions with reshape");
 }
 
 Shape Shape::without(int i) const {
@@ -49,8 +31,7 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << ']';
 }
 
-std::int64_t numel(const Shape& shape) {
-  constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+std::int64_t numel_checked(const Shape& shape) {
   std::int64_t n = 1;
   bool overflow = false;
   for (std::int64_t s : shape) {
@@ -58,35 +39,13 @@ std::int64_t numel(const Shape& shape) {
       throw ShapeError(str("a shape cannot be ", shape), str("the size ", s, " is below zero"),
                        "give sizes of zero or more");
     if (s == 0) return 0;
-    overflow = overflow || n > kLimit / s;
+    overflow = overflow || n > kMaxNumel / s;
     if (!overflow) n *= s;
   }
   if (overflow)
     throw ShapeError(str("a tensor cannot be as large as ", shape), "its number of elements is beyond 2^62",
                      "check the sizes; if they came from a file, the file is damaged");
   return n;
-}
-
-Strides contiguous_strides(const Shape& shape) {
-  Strides strides = shape;
-  // Without elements nothing is walked, and the product of the other sizes may not fit.
-  const bool nothing = std::find(shape.begin(), shape.end(), 0) != shape.end();
-  std::int64_t step = 1;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    strides[i] = step;
-    if (!nothing) step *= shape[i];
-  }
-  return strides;
-}
-
-bool is_contiguous(const Shape& shape, const Strides& strides) {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
-  std::int64_t step = 1;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (shape[i] != 1 && strides[i] != step) return false;
-    step *= shape[i];
-  }
-  return true;
 }
 
 Shape broadcast(const Shape& a, const Shape& b, const char* op) {

@@ -1,5 +1,7 @@
 #include "veldt/ops/matmul.h"
 
+#include <utility>
+
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
@@ -34,11 +36,23 @@ Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t columns) {
   return batch;
 }
 
-// t with its leading dimensions broadcast to `batch` and merged into one, for the kernel.
-Tensor as_rank3(const Tensor& t, const Shape& batch) {
+// A tensor of rank 2 as a batch of one, for the kernel.
+View matrix_view(const Tensor& t) {
+  View v = t.view();
+  v.shape = {1, t.size(0), t.size(1)};
+  v.strides = {0, t.strides()[0], t.strides()[1]};
+  return v;
+}
+
+// t with its leading dimensions broadcast to `batch` and merged into one, for the kernel. `kept` holds the
+// memory where that takes a copy.
+View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
+  if (batch.rank() == 0 && t.rank() == 2) return matrix_view(t);
+  if (batch.rank() == 1 && t.rank() == 3 && t.size(0) == batch[0]) return t.view();
   NoGrad off;
-  const Tensor wide = expand(t.detach(), with_matrix(batch, t.size(-2), t.size(-1)));
-  return reshape(wide, {numel(batch), t.size(-2), t.size(-1)});
+  kept = reshape(expand(t.detach(), with_matrix(batch, t.size(-2), t.size(-1))),
+                 {numel(batch), t.size(-2), t.size(-1)});
+  return kept.view();
 }
 
 }  // namespace
@@ -47,8 +61,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   check(a, b);
   const Shape batch = broadcast(batch_of(a), batch_of(b), "matmul");
   const Tensor out = empty(with_matrix(batch, a.size(-2), b.size(-1)), a);
-  kernels(a).matmul(as_rank3(a, batch).view(), as_rank3(b, batch).view(), nullptr,
-                    as_rank3(out, batch).view(), nullptr);
+  Tensor kept_a, kept_b, kept_out;
+  kernels(a).matmul(as_rank3(a, batch, kept_a), as_rank3(b, batch, kept_b), nullptr,
+                    as_rank3(out, batch, kept_out), nullptr);
   return record("matmul", out, {a, b}, [a, b](const Tensor& g) -> Grads {
     return {needs_grad(a) ? sum_to(matmul(g, transpose(b)), a.shape()) : Tensor(),
             needs_grad(b) ? sum_to(matmul(transpose(a), g), b.shape()) : Tensor()};
@@ -68,21 +83,23 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
                      "all of input, weight and bias need one dtype",
                      "convert the input or the layer with to()");
-  const std::int64_t in = w.size(1), n_out = w.size(0);
-  const Tensor flat = reshape(x, {in == 0 ? numel(x.shape().without(x.rank() - 1)) : x.numel() / in, in});
-  const Tensor out = empty({1, flat.size(0), n_out}, x);
-  View bias_view;
-  if (bias.defined()) bias_view = broadcast_view(bias, out.shape());
-  kernels(x).matmul(as_rank3(flat, {1}).view(), as_rank3(transpose(w.detach()), {1}).view(),
-                    bias.defined() ? &bias_view : nullptr, out.view(), nullptr);
-  Tensor y = out.alias({flat.size(0), n_out}, {n_out, 1}, 0);
-  y = record("linear", y, {flat, w, bias}, [flat, w, bias](const Tensor& g) -> Grads {
-    return {needs_grad(flat) ? matmul(g, w) : Tensor(), needs_grad(w) ? matmul(transpose(g), flat) : Tensor(),
+  const std::int64_t n_out = w.size(0);
+  if (x.rank() != 2) {
+    const Shape leading = x.shape().without(x.rank() - 1);
+    const Tensor y = linear(reshape(x, {numel(leading), w.size(1)}), w, bias);
+    return reshape(y, leading.with_inserted(leading.rank(), n_out));
+  }
+  const Tensor y = empty({x.size(0), n_out}, x);
+  View transposed = matrix_view(w), bias_view;
+  std::swap(transposed.shape[1], transposed.shape[2]);
+  std::swap(transposed.strides[1], transposed.strides[2]);
+  const View out = matrix_view(y);
+  if (bias.defined()) bias_view = broadcast_view(bias, out.shape);
+  kernels(x).matmul(matrix_view(x), transposed, bias.defined() ? &bias_view : nullptr, out, nullptr);
+  return record("linear", y, {x, w, bias}, [x, w, bias](const Tensor& g) -> Grads {
+    return {needs_grad(x) ? matmul(g, w) : Tensor(), needs_grad(w) ? matmul(transpose(g), x) : Tensor(),
             bias.defined() && needs_grad(bias) ? sum(g, {0}) : Tensor()};
   });
-  Shape shape = x.shape();
-  shape[x.rank() - 1] = n_out;
-  return reshape(y, shape);
 }
 
 }  // namespace veldt

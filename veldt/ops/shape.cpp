@@ -246,7 +246,7 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
     at += p.size(d);
   }
   return record(
-      "concat", out, parts,
+      "concat", out, TensorList(parts.begin(), parts.end()),
       [parts, d](const Tensor& g) -> Grads {
         Grads grads;
         std::int64_t begin = 0;

@@ -2,6 +2,8 @@
 // is the same slope written with ops; it is used when the gradient itself is going to be differentiated.
 #include "veldt/ops/unary.h"
 
+#include <functional>
+
 #include "veldt/core/error.h"
 #include "veldt/kernels/unary-inl.h"
 #include "veldt/ops/binary.h"

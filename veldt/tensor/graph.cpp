@@ -3,8 +3,6 @@
 #include "veldt/tensor/graph.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "veldt/core/error.h"
 #include "veldt/tensor/impl.h"
@@ -15,10 +13,57 @@ namespace {
 thread_local bool t_grad_enabled = true;
 std::atomic<std::uint64_t> g_sequence{0};
 
+template <class T> using SmallVector = std::vector<T, SmallAllocator<T>>;
+
+// The nodes that a walk may visit, newest first.
+class Order {
+ public:
+  explicit Order(Node* root) {
+    // A heap gives them out by falling sequence, so that a node met again is met right after itself.
+    SmallVector<Node*> heap{root};
+    const auto older = [](const Node* a, const Node* b) { return a->sequence < b->sequence; };
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), older);
+      Node* const node = heap.back();
+      heap.pop_back();
+      if (!nodes_.empty() && nodes_.back() == node) continue;
+      nodes_.push_back(node);
+      for (const Input& in : node->inputs)
+        if (in.tensor.requires_grad() && in.tensor.impl()->node) {
+          heap.push_back(in.tensor.impl()->node.get());
+          std::push_heap(heap.begin(), heap.end(), older);
+        }
+    }
+  }
+
+  std::size_t size() const { return nodes_.size(); }
+  Node& operator[](std::size_t i) const { return *nodes_[i]; }
+  // The position of a node, or size() if it is not among them.
+  std::size_t find(const Node* node) const {
+    const auto newer = [](const Node* a, std::uint64_t sequence) { return a->sequence > sequence; };
+    const auto at = std::lower_bound(nodes_.begin(), nodes_.end(), node->sequence, newer);
+    return at != nodes_.end() && *at == node ? static_cast<std::size_t>(at - nodes_.begin()) : size();
+  }
+
+ private:
+  SmallVector<Node*> nodes_;
+};
+
 // What grad() is after; null during backward(), which wants every leaf.
 struct Wanted {
-  std::unordered_set<const TensorImpl*> leaves;
-  std::unordered_set<const Node*> nodes;  // nodes that lead to a wanted tensor, or made one
+  explicit Wanted(const Order& o) : order(o), leads(o.size(), 0), made(o.size(), 0) {}
+  bool leaf(const TensorImpl* impl) const {
+    return std::find(leaves.begin(), leaves.end(), impl) != leaves.end();
+  }
+  bool node(const Node* node) const {
+    const std::size_t i = order.find(node);
+    return i < order.size() && leads[i];
+  }
+
+  const Order& order;
+  SmallVector<const TensorImpl*> leaves;
+  SmallVector<char> leads;  // of each node: it leads to a wanted tensor, or made one
+  SmallVector<char> made;   // it made one
 };
 thread_local const Wanted* t_wanted = nullptr;
 
@@ -96,7 +141,7 @@ void add_to_leaf(TensorImpl& leaf, const Tensor& g, bool create_graph) {
 // What an op's backward function gave for its input i, which needs it. `upstream` is what it was given.
 void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream,
                     bool create_graph) {
-  const Tensor& input = node.inputs[i];
+  const Tensor& input = node.inputs[i].tensor;
   if (!g.defined())
     throw Error(str(node.name, " gave no gradient for its input ", i), "that input needs one",
                 "mend the op's backward function: zeros_like() where the gradient is zero");
@@ -117,9 +162,9 @@ void check_count(const Node& node, std::size_t count) {
 
 void check_saved(const Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const Saved& saved = node.saved[i];
+    const Input& saved = node.inputs[i];
     if (!saved.storage) continue;
-    const Storage* now = node.inputs[i].impl()->storage.get();
+    const Storage* now = saved.tensor.impl()->storage.get();
     if (now != saved.storage || now->version() != saved.version)
       throw Error(str("backward cannot use input ", i, " of ", node.name, " any more"),
                   "its values were changed in place after the op ran",
@@ -146,49 +191,32 @@ class ParameterAudit {
   const TensorImpl* forgotten_ = nullptr;
 };
 
-std::vector<std::shared_ptr<Node>> reachable(const std::shared_ptr<Node>& root) {
-  std::vector<std::shared_ptr<Node>> found{root};
-  std::unordered_set<const Node*> seen{root.get()};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::shared_ptr<Node> node = found[i];
-    for (const Tensor& in : node->inputs)
-      if (in.requires_grad() && in.impl()->node && seen.insert(in.impl()->node.get()).second)
-        found.push_back(in.impl()->node);
-  }
-  std::sort(found.begin(), found.end(),
-            [](const auto& a, const auto& b) { return a->sequence > b->sequence; });
-  return found;
-}
-
 Tensor ones_like(const Tensor& t) {
   Tensor seed = empty(t.shape(), t);
   kernels(seed).fill(seed.view(), 1.0, nullptr);
   return seed;
 }
 
-using NodeGrads = std::unordered_map<const Node*, Pending>;
-
-// Runs the nodes' backward functions. `leaf` is called with each leaf's gradient; the gradient of each node
-// in `keep` is left in the map.
+// Runs the nodes' backward functions, newest first. `pending` holds a gradient for each node of the order,
+// the root's at first; `leaf` is called with each leaf's. Gradients of nodes that grad() asks for stay there.
 template <class LeafFn>
-void walk(const std::vector<std::shared_ptr<Node>>& order, NodeGrads& pending, bool create_graph, LeafFn leaf,
-          const std::unordered_set<const Node*>& keep) {
+void walk(const Order& order, SmallVector<Pending>& pending, bool create_graph, LeafFn leaf) {
   GradModeGuard mode(create_graph);
-  for (const std::shared_ptr<Node>& node : order) {
-    auto at = pending.find(node.get());
-    if (at == pending.end() || !at->second.sum.defined()) continue;
-    const Tensor g = at->second.sum;
-    if (!keep.contains(node.get())) pending.erase(at);
-    if (t_wanted && !t_wanted->nodes.contains(node.get())) continue;
-    check_saved(*node);
-    const Grads grads = node->backward(g);
-    check_count(*node, grads.size());
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (!pending[at].sum.defined()) continue;
+    const Tensor g = pending[at].sum;
+    if (!t_wanted || !t_wanted->made[at]) pending[at].sum = Tensor();
+    if (t_wanted && !t_wanted->leads[at]) continue;
+    const Node& node = order[at];
+    check_saved(node);
+    const Grads grads = node.backward(g);
+    check_count(node, grads.size());
     for (std::size_t i = 0; i < grads.size(); ++i) {
-      const Tensor& input = node->inputs[i];
+      const Tensor& input = node.inputs[i].tensor;
       if (!needs_grad(input)) continue;
-      check_gradient(*node, i, grads[i], g, create_graph);
+      check_gradient(node, i, grads[i], g, create_graph);
       if (input.impl()->node)
-        pending[input.impl()->node.get()].add(grads[i], create_graph);
+        pending[order.find(input.impl()->node.get())].add(grads[i], create_graph);
       else
         leaf(input, grads[i]);
     }
@@ -211,25 +239,25 @@ void check_root(const Tensor& output, const char* caller, bool seeded) {
 // and through what their backward functions hold.
 Node::~Node() {
   struct Rest {
-    std::vector<Tensor> tensors;
-    std::vector<BackwardFn> functions;
+    SmallVector<Input> inputs;
+    SmallVector<BackwardFn> functions;
   };
   thread_local Rest* rest = nullptr;
   if (rest) {
-    for (Tensor& in : inputs) rest->tensors.push_back(std::move(in));
+    for (Input& in : inputs) rest->inputs.push_back(std::move(in));
     rest->functions.push_back(std::move(backward));
     return;
   }
   Rest mine{std::move(inputs), {}};
   mine.functions.push_back(std::move(backward));
   rest = &mine;
-  while (!mine.tensors.empty() || !mine.functions.empty()) {
+  while (!mine.inputs.empty() || !mine.functions.empty()) {
     if (!mine.functions.empty()) {
       const BackwardFn function = std::move(mine.functions.back());
       mine.functions.pop_back();
     } else {
-      const Tensor tensor = std::move(mine.tensors.back());
-      mine.tensors.pop_back();
+      const Input input = std::move(mine.inputs.back());
+      mine.inputs.pop_back();
     }
   }
   rest = nullptr;
@@ -243,7 +271,7 @@ bool needs_grad(const Tensor& input) {
   if (!input.requires_grad()) return false;
   if (!t_wanted) return true;
   const TensorImpl* impl = input.impl();
-  return impl->node ? t_wanted->nodes.contains(impl->node.get()) : t_wanted->leaves.contains(impl);
+  return impl->node ? t_wanted->node(impl->node.get()) : t_wanted->leaf(impl);
 }
 
 void mark_parameter(Tensor& leaf) { leaf.impl()->role = LeafRole::parameter; }
@@ -253,22 +281,20 @@ void mark_listed(const Tensor& leaf) {
   if (leaf.impl()->role == LeafRole::parameter) leaf.impl()->role = LeafRole::listed;
 }
 
-Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, BackwardFn backward,
-              bool saves_values) {
+Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values) {
+  out.impl()->storage->set_label(name);
   if (!t_grad_enabled) return out;
-  bool any = false;
-  for (const Tensor& in : inputs) any = any || in.requires_grad();
-  if (!any) return out;
-  auto node = std::make_shared<Node>();
+  const auto needs = [](const Tensor& in) { return in.requires_grad(); };
+  if (std::none_of(inputs.begin(), inputs.end(), needs)) return out;
+  auto node = std::allocate_shared<Node>(SmallAllocator<Node>());
   node->name = name;
-  for (const Tensor& in : inputs) {
+  node->inputs.reserve(inputs.size());
+  for (Tensor& in : inputs) {
     const bool reads = in.defined() && (saves_values || !is_float(in.dtype()));
     const Storage* storage = reads ? in.impl()->storage.get() : nullptr;
-    node->saved.push_back({storage, storage ? storage->version() : 0});
+    node->inputs.push_back({std::move(in), storage, storage ? storage->version() : 0});
   }
-  node->inputs = std::move(inputs);
   node->backward = std::move(backward);
-  node->out_shape = out.shape();
   node->sequence = ++g_sequence;
   TensorImpl& impl = *out.impl();
   impl.node = std::move(node);
@@ -279,62 +305,88 @@ Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, Backward
 void Tensor::backward(bool create_graph) const {
   check_root(*this, "backward()", false);
   WantedGuard all(nullptr);
+  const std::shared_ptr<Node> root = impl_->node;  // a backward function may drop this tensor
+  if (!root) return add_to_leaf(*impl_, ones_like(*this), create_graph);
+  const Order order(root.get());
   ParameterAudit audit;
-  if (!impl_->node) return add_to_leaf(*impl_, ones_like(*this), create_graph);
-  const auto order = reachable(impl_->node);
-  for (const auto& node : order)
-    for (const Tensor& in : node->inputs)
-      if (in.requires_grad() && !in.impl()->node) audit.see(*in.impl());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (const Input& in : order[i].inputs)
+      if (in.tensor.requires_grad() && !in.tensor.impl()->node) audit.see(*in.tensor.impl());
   audit.check();
-  NodeGrads pending;
-  pending[impl_->node.get()].add(ones_like(*this), create_graph);
+  SmallVector<Pending> pending(order.size());
+  pending[0].add(ones_like(*this), create_graph);
   walk(order, pending, create_graph,
-       [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(*leaf.impl(), g, create_graph); }, {});
+       [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(*leaf.impl(), g, create_graph); });
 }
 
-Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed) {
+namespace {
+
+// Marks the nodes on the way from the output to what is wanted: inputs before outputs.
+void mark_leading(const Order& order, Wanted& wanted) {
+  for (std::size_t i = order.size(); i-- > 0;) {
+    bool leads = wanted.made[i] != 0;
+    for (const Input& in : order[i].inputs)
+      leads = leads || (in.tensor.requires_grad() &&
+                        (in.tensor.impl()->node ? wanted.node(in.tensor.impl()->node.get())
+                                                : wanted.leaf(in.tensor.impl())));
+    wanted.leads[i] = leads;
+  }
+}
+
+void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, const Tensor& seed) {
   check_root(output, "grad()", seed.defined());
   if (seed.defined() && (seed.shape() != output.shape() || seed.dtype() != output.dtype()))
     throw ShapeError(str("grad() was seeded with ", seed.dtype(), ' ', seed.shape()),
                      str("the output is ", output.dtype(), ' ', output.shape()),
                      "give one number for each element");
-  Wanted wanted;
-  std::unordered_set<const Node*> targets;
-  for (const Tensor& in : inputs) {
+  for (const Tensor& in : inputs)
     if (!in.requires_grad())
       throw Error("grad() was asked for an input that does not require a gradient", "it is not in the graph",
                   "set_requires_grad() on it before the forward pass");
-    if (in.impl()->node)
-      targets.insert(in.impl()->node.get());
-    else
-      wanted.leaves.insert(in.impl());
-  }
+}
+
+}  // namespace
+
+Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed) {
+  check_grad_call(output, inputs, seed);
   const Tensor start = seed.defined() ? seed : ones_like(output);
-  NodeGrads pending;
-  std::unordered_map<const TensorImpl*, Pending> leaves;
-  if (output.impl()->node) {
-    const auto order = reachable(output.impl()->node);
-    for (auto node = order.rbegin(); node != order.rend(); ++node) {  // inputs before outputs
-      bool leads = targets.contains(node->get());
-      for (const Tensor& in : (*node)->inputs)
-        leads =
-            leads || (in.requires_grad() && (in.impl()->node ? wanted.nodes.contains(in.impl()->node.get())
-                                                             : wanted.leaves.contains(in.impl())));
-      if (leads) wanted.nodes.insert(node->get());
+  const std::shared_ptr<Node> root = output.impl()->node;
+  SmallVector<Pending> leaves(inputs.size());
+  const auto to_leaf = [&](const Tensor& leaf, const Tensor& g) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].impl() == leaf.impl()) return leaves[i].add(g, create_graph);
+  };
+  if (root) {
+    const Order order(root.get());
+    Wanted wanted(order);
+    for (const Tensor& in : inputs) {
+      if (!in.impl()->node)
+        wanted.leaves.push_back(in.impl());
+      else if (const std::size_t at = order.find(in.impl()->node.get()); at < order.size())
+        wanted.made[at] = 1;
     }
+    mark_leading(order, wanted);
     WantedGuard guard(&wanted);
-    pending[output.impl()->node.get()].add(start, create_graph);
-    walk(
-        order, pending, create_graph,
-        [&](const Tensor& leaf, const Tensor& g) { leaves[leaf.impl()].add(g, create_graph); }, targets);
+    SmallVector<Pending> pending(order.size());
+    pending[0].add(start, create_graph);
+    walk(order, pending, create_graph, to_leaf);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].impl()->node)
+        if (const std::size_t at = order.find(inputs[i].impl()->node.get()); at < order.size())
+          leaves[i] = pending[at];
   } else {
-    leaves[output.impl()].add(start, create_graph);
+    to_leaf(output, start);
   }
   Grads result;
-  for (const Tensor& in : inputs) {
-    const Tensor found = in.impl()->node ? pending[in.impl()->node.get()].sum : leaves[in.impl()].sum;
-    result.push_back(found.defined() ? found : empty(in.shape(), in));
-    if (!found.defined()) kernels(in).fill(result.back().view(), 0.0, nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor found = leaves[i].sum;
+    for (std::size_t j = 0; j < i && !found.defined(); ++j)  // an input that is listed twice
+      if (inputs[j].impl() == inputs[i].impl()) found = leaves[j].sum;
+    if (!found.defined()) {
+      found = empty(inputs[i].shape(), inputs[i]);
+      kernels(found).fill(found.view(), 0.0, nullptr);
+    }
+    result.push_back(found);
   }
   return result;
 }

@@ -1,18 +1,45 @@
 // The gradient graph: what an op writes down so that backward() can find its way, and how to switch that off.
 #pragma once
 
-#include <functional>
+#include <concepts>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
+#include "veldt/core/small_blocks.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt {
 
+// A list of tensors whose memory is taken from the thread's small blocks.
+using TensorList = std::vector<Tensor, SmallAllocator<Tensor>>;
 // One gradient for each input, in their order; an undefined Tensor where none is needed.
-using Grads = std::vector<Tensor>;
+using Grads = TensorList;
+
 // Given d loss / d output, returns d loss / d inputs. Written with ops, so it can be differentiated again.
-using BackwardFn = std::function<Grads(const Tensor& gradient)>;
+// Holds any callable of that form, and like std::function keeps it alive; unlike it, never on the heap.
+class BackwardFn {
+ public:
+  BackwardFn() = default;
+  template <class Fn>
+  requires std::is_invocable_r_v<Grads, const Fn&, const Tensor&> &&
+      (!std::same_as<Fn, BackwardFn>)BackwardFn(Fn fn)  // NOLINT: a lambda is one
+      : box_(std::allocate_shared<Box<Fn>>(SmallAllocator<Box<Fn>>(), std::move(fn))) {}
+
+  Grads operator()(const Tensor& gradient) const { return box_->call(gradient); }
+
+ private:
+  struct Callable {
+    virtual ~Callable() = default;
+    virtual Grads call(const Tensor& gradient) const = 0;
+  };
+  template <class Fn> struct Box final : Callable {
+    explicit Box(Fn f) : fn(std::move(f)) {}
+    Grads call(const Tensor& gradient) const override { return fn(gradient); }
+    Fn fn;
+  };
+  std::shared_ptr<const Callable> box_;
+};
 
 // Makes `out` the result of an op over `inputs`, unless gradients are off or no input requires one. This is
 // all that an op of one's own needs:
@@ -23,8 +50,7 @@ using BackwardFn = std::function<Grads(const Tensor& gradient)>;
 // `saves_values`: backward reads the inputs' values, so changing them in place before it is an Error. Of
 // inputs that cannot have a gradient (an index, a condition) that is always assumed. An undefined input
 // stands for an option not given.
-Tensor record(const char* name, Tensor out, std::vector<Tensor> inputs, BackwardFn backward,
-              bool saves_values = true);
+Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values = true);
 
 // True if the running backward() wants a gradient for `input`: lets an op skip the work for the others.
 bool needs_grad(const Tensor& input);

@@ -26,18 +26,18 @@ struct TensorImpl {
   Tensor grad;                 // leaves only
 };
 
-// The state of an input's memory when an op was recorded; no storage if backward does not read the values.
-struct Saved {
+// An input of an op, and the state of its memory when the op was recorded; no storage if backward does not
+// read the values.
+struct Input {
+  Tensor tensor;
   const Storage* storage = nullptr;
   std::int64_t version = 0;
 };
 
 struct Node {
   const char* name;
-  std::vector<Tensor> inputs;
-  std::vector<Saved> saved;  // one for each input
+  std::vector<Input, SmallAllocator<Input>> inputs;
   BackwardFn backward;
-  Shape out_shape;
   std::uint64_t sequence;  // grows along every edge: the order of a topological sort
 
   ~Node();

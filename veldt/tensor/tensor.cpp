@@ -38,8 +38,9 @@ Tensor empty(const Shape& shape, DType dtype, Device device) {
   if (n > (std::int64_t{1} << 47) / static_cast<std::int64_t>(size_of(dtype)))
     throw OutOfMemory(str("cannot allocate a tensor of ", dtype, ' ', shape), "it is larger than 2^47 bytes",
                       "check the sizes; if they came from a file, the file is damaged");
-  auto impl = std::make_shared<TensorImpl>();
-  impl->storage = std::make_shared<Storage>(pool(device), static_cast<std::size_t>(n) * size_of(dtype));
+  auto impl = std::allocate_shared<TensorImpl>(SmallAllocator<TensorImpl>());
+  impl->storage = std::allocate_shared<Storage>(SmallAllocator<Storage>(), pool(device),
+                                                static_cast<std::size_t>(n) * size_of(dtype));
   impl->shape = shape;
   impl->strides = contiguous_strides(shape);
   impl->dtype = dtype;
@@ -170,7 +171,7 @@ Tensor Tensor::detach() const {
 
 Tensor Tensor::alias(const Shape& shape, const Strides& strides, std::int64_t offset) const {
   const TensorImpl& t = need(*this, "memory");
-  auto impl = std::make_shared<TensorImpl>();
+  auto impl = std::allocate_shared<TensorImpl>(SmallAllocator<TensorImpl>());
   impl->storage = t.storage;
   impl->offset = t.offset + offset;
   impl->shape = shape;
