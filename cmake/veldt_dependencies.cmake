@@ -2,7 +2,8 @@
 # VeldtConfig.cmake, because whoever links a static libveldt needs the same libraries.
 #
 # In:  VELDT_ONEDNN.
-# Out: OpenMP::OpenMP_CXX PNG::PNG fmt::fmt nlohmann_json::nlohmann_json veldt_dep::{hwy,xxhash,dnnl},
+# Out: OpenMP::OpenMP_CXX PNG::PNG JPEG::JPEG ZLIB::ZLIB fmt::fmt nlohmann_json::nlohmann_json
+#      veldt_dep::{hwy,xxhash,webp,dnnl},
 #      and VELDT_MISSING, a message that is empty when all were found.
 
 set(VELDT_MISSING "")
@@ -38,10 +39,13 @@ endmacro()
 
 veldt_find_library(hwy hwy/highway.h libhwy-dev)
 veldt_find_library(xxhash xxhash.h libxxhash-dev)
+veldt_find_library(webp webp/encode.h libwebp-dev)
 if(VELDT_ONEDNN)
   veldt_find_library(dnnl dnnl.hpp libdnnl-dev)
 endif()
 veldt_find_package(OpenMP "g++ (or libomp-dev with clang)")
 veldt_find_package(PNG libpng-dev)
+veldt_find_package(JPEG libjpeg-dev)
+veldt_find_package(ZLIB zlib1g-dev)
 veldt_find_package(fmt libfmt-dev)
 veldt_find_package(nlohmann_json nlohmann-json3-dev)

@@ -153,9 +153,7 @@ TEST(ReadImage, SaysWhatAFileThatIsNoPngSeemsToBe) {
       {"", "empty"},
       {"hello, this is no picture", "text"},
       {"R", "text"},
-      {"RIFF", "text"},
-      {std::string("\xff\xd8\xff\xe0\0\x10JFIF", 10), "JPEG"},
-      {std::string("RIFF\x10\0\0\0WEBPVP8 ", 16), "WebP"},
+      {"RIFF", "RIFF file"},
       {"GIF89a", "GIF"},
       {std::string("\0\1\2\3", 4), "no kind"},
       {"\x89PNG\n\x1a\n....", "line ends"}};
@@ -163,7 +161,7 @@ TEST(ReadImage, SaysWhatAFileThatIsNoPngSeemsToBe) {
     const IoError error = error_of_bytes(bytes);
     EXPECT_EQ(error.kind(), Kind::malformed);
     EXPECT_TRUE(says(error, text)) << error.what();
-    EXPECT_TRUE(says(error, "not a PNG")) << error.what();
+    EXPECT_TRUE(says(error, "not a picture that Veldt reads")) << error.what();
   }
 }
 

@@ -160,10 +160,10 @@ Json describe_run(const std::string& path, const std::vector<std::string>& names
 
 }  // namespace
 
-Json describe_png(const std::string& path, bool verify) {
+Json describe_picture(const std::string& path, bool verify) {
   const io::ImageInfo info = io::image_info(path);
   Json out = begun("picture", path);
-  out["format"] = "PNG";
+  out["format"] = io::name_of(info.format);
   out["width"] = info.width;
   out["height"] = info.height;
   out["channels"] = channels_in_words(info.channels);

@@ -97,7 +97,7 @@ std::string in_words(const Json& object, int depth) {
 Json describe(const InfoFlags& flags) {
   if (io::is_directory(flags.path)) return describe_directory(flags.path, flags.verify);
   switch (kind_of_file(flags.path)) {
-    case FileKind::png: return describe_png(flags.path, flags.verify);
+    case FileKind::picture: return describe_picture(flags.path, flags.verify);
     case FileKind::pixel_csv: return describe_table(flags.path);
     case FileKind::safetensors: return describe_safetensors(flags.path, flags.verify);
     case FileKind::unknown: break;
@@ -121,7 +121,7 @@ int info(const InfoFlags& flags, Context& context) {
 Run add_info(CLI::App& verb, Context& context) {
   auto flags = std::make_shared<InfoFlags>();
   add_path(verb, "FILE", flags->path,
-           "a model, any safetensors file, a checkpoint, a directory of checkpoints, a PNG or a pixel table")
+           "a model, any safetensors file, a checkpoint, a directory of checkpoints, a picture or a pixel table")
       ->required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "veldt/app/exit.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/io/magic.h"
 #include "veldt/io/pixel_csv.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
@@ -24,7 +24,7 @@ namespace {
 
 std::string first_bytes(const std::string& path) {
   io::InputFile file(path);
-  std::string bytes(16, '\0');
+  std::string bytes(io::kMagicBytes, '\0');
   bytes.resize(file.read(bytes.data(), bytes.size()));
   return bytes;
 }
@@ -36,22 +36,6 @@ bool ends_with_any(const std::string& path, std::initializer_list<std::string_vi
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return lower.ends_with(e); });
 }
 
-// Formats that people have and Veldt does not read.
-std::string foreign_format(std::string_view bytes) {
-  constexpr std::pair<std::string_view, const char*> kForeign[] = {{"\xff\xd8\xff", "a JPEG"},
-                                                                   {"GIF8", "a GIF"},
-                                                                   {"BM", "a BMP"},
-                                                                   {"II*", "a TIFF"},
-                                                                   {"MM", "a TIFF"},
-                                                                   {"<svg", "an SVG"},
-                                                                   {"<?xml", "an XML file"},
-                                                                   {"PK\x03\x04", "a zip archive"},
-                                                                   {"RIFF", "a RIFF file (WebP, WAV)"}};
-  for (const auto& [magic, name] : kForeign)
-    if (bytes.starts_with(magic)) return name;
-  return {};
-}
-
 bool looks_like_table(std::string_view bytes) {
   if (bytes.starts_with("\xef\xbb\xbf")) bytes.remove_prefix(3);  // its reader explains the byte order mark
   return bytes.starts_with("x,y") || bytes.starts_with("X,Y") || bytes.starts_with("x, y");
@@ -61,11 +45,11 @@ bool looks_like_table(std::string_view bytes) {
 
 FileKind kind_of_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
-  if (bytes.starts_with("\x89PNG")) return FileKind::png;
+  if (io::picture_format(bytes)) return FileKind::picture;
   if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
   if (looks_like_table(bytes)) return FileKind::pixel_csv;
-  if (!foreign_format(bytes).empty()) return FileKind::unknown;
-  if (ends_with_any(path, {".png"})) return FileKind::png;
+  if (!io::known_content(bytes).empty()) return FileKind::unknown;
+  if (ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp"})) return FileKind::picture;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
   return FileKind::unknown;
@@ -73,18 +57,15 @@ FileKind kind_of_file(const std::string& path) {
 
 void refuse_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
-  const std::string foreign = foreign_format(bytes);
-  if (!foreign.empty())
-    throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path),
-                  fmt::format("it is {}", foreign), "convert it to PNG first");
-  throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path),
-                bytes.empty() ? "it is empty" : "it begins like no file that Veldt knows",
-                "give a PNG, a pixel table (.csv) or a model (.safetensors)");
+  const bool known = !io::known_content(bytes).empty();
+  throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
+                known ? "convert it to PNG, JPEG or WebP first"
+                      : "give a picture (PNG, JPEG, WebP), a pixel table (.csv) or a model (.safetensors)");
 }
 
 Tensor load_picture(const std::string& path, std::int64_t max_pixels) {
   switch (kind_of_file(path)) {
-    case FileKind::png: return io::read_image(path, {.max_pixels = max_pixels});
+    case FileKind::picture: return io::read_image(path, {.max_pixels = max_pixels});
     case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
     case FileKind::safetensors:
       throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path),

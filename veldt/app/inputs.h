@@ -12,7 +12,7 @@
 
 namespace veldt::app {
 
-enum class FileKind : std::uint8_t { png, safetensors, pixel_csv, unknown };
+enum class FileKind : std::uint8_t { picture, safetensors, pixel_csv, unknown };
 
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
 // reader. Throws IoError missing for what is no plain file.
@@ -21,7 +21,7 @@ FileKind kind_of_file(const std::string& path);
 // For a file that no reader is for: what it seems to be, and what to give instead. Throws IoError malformed.
 [[noreturn]] void refuse_file(const std::string& path);
 
-// A PNG or a pixel table as f32 [height, width, channels] in 0..1. Throws IoError.
+// A PNG, JPEG or WebP, or a pixel table, as f32 [height, width, channels] in 0..1. Throws IoError.
 Tensor load_picture(const std::string& path, std::int64_t max_pixels = std::int64_t{1} << 28);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.

@@ -1,21 +1,30 @@
-// Pictures: PNG in and out, row by row.
+// Pictures: PNG, JPEG and WebP, in and out.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::io {
 
+enum class ImageFormat : std::uint8_t { png, jpeg, webp };
+
+constexpr const char* name_of(ImageFormat format) {
+  return format == ImageFormat::png ? "PNG" : format == ImageFormat::jpeg ? "JPEG" : "WebP";
+}
+inline std::ostream& operator<<(std::ostream& out, ImageFormat format) { return out << name_of(format); }
+
 struct ImageInfo {
-  std::int64_t width = 0;
+  ImageFormat format = ImageFormat::png;
+  std::int64_t width = 0;  // of the picture that read_image() gives
   std::int64_t height = 0;
   int channels = 0;   // 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha; a palette counts as its colours
   int bit_depth = 0;  // 1, 2, 4, 8 or 16 bits a sample, as stored
   bool palette = false;
-  bool interlaced = false;
+  bool interlaced = false;  // or a progressive JPEG
 };
 
 // What the file says of itself; the pixels are not read. Throws IoError missing or malformed.
@@ -25,24 +34,33 @@ struct ReadOptions {
   std::int64_t max_pixels = std::int64_t{1} << 28;  // refused before any memory is asked for
 };
 
-// The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. An
-// alpha that is opaque everywhere is dropped; a palette becomes colours, or grey if it holds only greys.
-// Samples are taken as they are stored: gAMA, sRGB, cHRM and iCCP are ignored on purpose, because what is
-// fitted and compared are the stored numbers, and writing them back must give the same file. Every chunk's
-// CRC is checked. Throws IoError missing, or malformed for anything but a whole PNG of at most max_pixels.
+// The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. Its
+// first bytes decide the format, not its name. An alpha that is opaque everywhere is dropped; a palette
+// becomes colours, or grey if it holds only greys; CMYK becomes rgb, by (1 - ink)(1 - black). A JPEG is
+// turned as its EXIF orientation asks. Samples are taken as they are stored: gAMA, sRGB, cHRM and ICC
+// profiles are ignored on purpose, because what is fitted and compared are the stored numbers, and writing
+// them back must give the same file. Every CRC is checked, and what libjpeg merely warns of is an error.
+// Throws IoError missing, or malformed for anything but one whole picture of at most max_pixels.
 Tensor read_image(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
-  int bits = 8;          // 1 (grey alone: 0.5 and above is white), 8 or 16
-  int compression = -1;  // zlib's level, 0..9; -1: 6, or 2 beyond 2^24 samples, where 6 would take minutes
+  int bits = 8;          // of a PNG 1 (grey alone: 0.5 and above is white), 8 or 16; of the others 8
+  int compression = -1;  // of a PNG zlib's level, 0..9; -1: 6, or 2 beyond 2^24 samples (6: minutes)
+  int quality = 0;       // of a JPEG or WebP 1..100; 0: a JPEG of 95, a WebP without loss
 };
 
+// The format that a file of this name is written in: .png .jpg .jpeg .webp, in any case. A name without an
+// ending (/dev/stdout) is a PNG. Throws ConfigError for any other ending.
+ImageFormat format_for_name(const std::string& path);
+
 // Writes [height, width, channels] or [height, width], clamped to 0..1 and rounded half up, whole or not at
-// all. Throws ShapeError for another shape or an integer dtype, ConfigError for other options, Error for a
-// NaN, IoError unwritable.
+// all, in the format of its name. A JPEG has 1 or 3 channels; of WebP's, which has no grey, three are equal.
+// Throws ShapeError for another shape or an integer dtype, ConfigError for other options, Error for a NaN,
+// IoError unwritable.
 void write_image(const std::string& path, const Tensor& image, const WriteOptions& options = {});
 
-// Writes a picture of any height within the memory of a few rows.
+// Writes a picture row by row: a PNG or JPEG of any height within the memory of a few rows, a WebP (at most
+// 16383 x 16383) within four bytes a pixel.
 class ImageWriter {
  public:
   ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,

@@ -1,7 +1,5 @@
-// The writing half of image.h: floats become a PNG's rows.
+// The writing half of image.h: floats become the rows of bytes that an encoder takes.
 #include "veldt/io/image.h"
-
-#include <png.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,41 +7,31 @@
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/image_codec.h"
 #include "veldt/io/pixels.h"
-#include "veldt/io/png_errors.h"
 
 namespace veldt::io {
 namespace {
 
-constexpr std::int64_t kMaxSide = 0x7fffffff;  // the format's own limit
+constexpr std::int64_t kMaxSide = 0x7fffffff;  // PNG's limit; those of the others are lower
 
-void on_write(png_structp png, png_bytep from, std::size_t bytes) {
-  bool written = false;
-  try {
-    static_cast<AtomicFile*>(png_get_io_ptr(png))->write(from, bytes);
-    written = true;
-  } catch (...) {
-    static_cast<PngFailure*>(png_get_error_ptr(png))->thrown = std::current_exception();
-  }
-  if (!written) png_error(png, "writing failed");
-}
-
-void on_flush(png_structp) {}
-
-void check_options(std::int64_t width, std::int64_t height, std::int64_t channels,
-                   const WriteOptions& options) {
-  if (width < 1 || height < 1 || width > kMaxSide || height > kMaxSide)
-    throw ShapeError(str("cannot write a PNG of ", width, " x ", height), "each side must be 1 to 2^31 - 1",
-                     "give a picture with pixels in it");
-  if (channels < 1 || channels > 4)
-    throw ShapeError(str("cannot write a PNG of ", channels, " channels"), "there may be 1 to 4",
-                     "give grey, grey and alpha, rgb, or rgb and alpha");
-  if (options.bits != 8 && options.bits != 16 && !(options.bits == 1 && channels == 1))
-    throw ConfigError(str("cannot write a PNG of ", options.bits, " bits and ", channels, " channels"),
-                      "bits may be 8 or 16, or 1 for a single channel", "choose one of these");
-  if (options.compression < -1 || options.compression > 9)
-    throw ConfigError(str("cannot compress at level ", options.compression),
-                      "zlib has levels 0 to 9, and -1 lets Veldt choose", "choose one of these");
+void check_options(ImageFormat format, const ImageLayout& layout, const WriteOptions& options) {
+  const bool png = format == ImageFormat::png;
+  if (layout.width < 1 || layout.height < 1 || layout.width > kMaxSide || layout.height > kMaxSide)
+    throw ShapeError(str("cannot write a ", format, " of ", layout.width, " x ", layout.height),
+                     "each side must be 1 to 2^31 - 1", "give a picture with pixels in it");
+  if (layout.channels < 1 || layout.channels > 4)
+    throw ShapeError(str("cannot write a ", format, " of ", layout.channels, " channels"),
+                     "there may be 1 to 4", "give grey, grey and alpha, rgb, or rgb and alpha");
+  if (!png && options.bits != 8)
+    throw ConfigError(str("cannot write a ", format, " of ", options.bits, " bits"), "it has 8 bits a sample",
+                      "write a PNG, or leave out bits");
+  if (png && options.quality != 0)
+    throw ConfigError("cannot write a PNG with a quality", "a PNG loses nothing",
+                      "leave out quality, or write a JPEG or WebP");
+  if (options.quality < 0 || options.quality > 100)
+    throw ConfigError(str("cannot write a ", format, " of quality ", options.quality),
+                      "quality is 1 to 100, and 0 lets Veldt choose", "choose one of these");
 }
 
 // Packs a row of `count` samples. Returns the index of the first NaN, or -1.
@@ -65,80 +53,78 @@ std::int64_t pack(const float* values, std::int64_t count, int bits, unsigned ch
   return -1;
 }
 
+std::unique_ptr<ImageEncoder> encoder_for(ImageFormat format, AtomicFile& file, const ImageLayout& layout,
+                                          const WriteOptions& options) {
+  switch (format) {
+    case ImageFormat::jpeg: return encode_jpeg(file, layout, options);
+    case ImageFormat::webp: return encode_webp(file, layout, options);
+    case ImageFormat::png: break;
+  }
+  return encode_png(file, layout, options);
+}
+
 }  // namespace
+
+ImageFormat format_for_name(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  if (dot == std::string::npos || dot == 0) return ImageFormat::png;
+  std::string ending = name.substr(dot);
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (ending == ".png") return ImageFormat::png;
+  if (ending == ".jpg" || ending == ".jpeg") return ImageFormat::jpeg;
+  if (ending == ".webp") return ImageFormat::webp;
+  throw ConfigError("cannot write a picture as " + path, str("Veldt writes no pictures that end in ", ending),
+                    "let the name end in .png, .jpg or .webp");
+}
 
 struct ImageWriter::State {
   explicit State(const std::string& path) : file(path) {}
-  ~State() { png_destroy_write_struct(&png, &info); }
-  template <class Calls> void call(const Calls& calls) {
-    if (guarded(png, calls)) return;
-    if (failure.thrown) std::rethrow_exception(failure.thrown);
-    throw Error("cannot encode a PNG", failure.message.data(), "report this as a bug of Veldt");
-  }
 
   AtomicFile file;
-  png_structp png = nullptr;
-  png_infop info = nullptr;
-  PngFailure failure;
-  std::int64_t width = 0, height = 0, channels = 0, row = 0;
+  std::unique_ptr<ImageEncoder> encoder;
+  ImageLayout layout;
+  std::int64_t row = 0;
   int bits = 0;
   std::vector<unsigned char> bytes;  // of one row
 };
 
 ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64_t height,
                          std::int64_t channels, const WriteOptions& options) {
-  check_options(width, height, channels, options);
+  const ImageFormat format = format_for_name(path);
+  const ImageLayout layout{.width = width, .height = height, .channels = channels};
+  check_options(format, layout, options);
   state_ = std::make_unique<State>(path);
-  State& s = *state_;
-  s.width = width;
-  s.height = height;
-  s.channels = channels;
-  s.bits = options.bits;
-  s.bytes.resize(static_cast<std::size_t>((width * channels * options.bits + 7) / 8));
-  s.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &s.failure, on_png_error, ignore_png_warning);
-  s.info = s.png != nullptr ? png_create_info_struct(s.png) : nullptr;
-  if (s.info == nullptr)
-    throw OutOfMemory("cannot write " + path, "no memory for libpng's state", "free some memory");
-  // Twice the samples a second for a third more bytes.
-  const bool big = width * channels > (std::int64_t{1} << 24) / height;
-  const int level = options.compression >= 0 ? options.compression : big ? 2 : 6;
-  constexpr int kTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
-                            PNG_COLOR_TYPE_RGB_ALPHA};
-  s.call([&s, type = kTypes[channels - 1], level] {
-    png_set_write_fn(s.png, &s.file, on_write, on_flush);
-    png_set_user_limits(s.png, kMaxSide, kMaxSide);
-    png_set_compression_level(s.png, level);
-    png_set_compression_buffer_size(s.png, std::size_t{1} << 16);
-    // Trying all five filters on each row costs more time than it saves bytes.
-    png_set_filter(s.png, PNG_FILTER_TYPE_BASE,
-                   s.bits == 1 ? PNG_FILTER_NONE : PNG_FILTER_SUB | PNG_FILTER_UP);
-    png_set_IHDR(s.png, s.info, static_cast<png_uint_32>(s.width), static_cast<png_uint_32>(s.height), s.bits,
-                 type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(s.png, s.info);
-  });
+  state_->encoder = encoder_for(format, state_->file, layout, options);
+  state_->layout = layout;
+  state_->bits = options.bits;
+  state_->bytes.resize(static_cast<std::size_t>((width * channels * options.bits + 7) / 8));
 }
 
 ImageWriter::~ImageWriter() = default;
 
 void ImageWriter::write_rows(const float* rows, std::int64_t count) {
   State& s = *state_;
-  if (count > s.height - s.row)
-    throw ShapeError(str("cannot write ", count, " more rows"), str(s.row, " of ", s.height, " are written"),
+  if (count > s.layout.height - s.row)
+    throw ShapeError(str("cannot write ", count, " more rows"),
+                     str(s.row, " of ", s.layout.height, " are written"),
                      "give as many rows as the picture is high");
-  for (std::int64_t i = 0; i < count; ++i, rows += s.width * s.channels) {
-    const std::int64_t bad = pack(rows, s.width * s.channels, s.bits, s.bytes.data());
-    if (bad >= 0) throw nan_in_picture(bad / s.channels, s.row);
-    s.call([&s] { png_write_row(s.png, s.bytes.data()); });
+  const std::int64_t samples = s.layout.width * s.layout.channels;
+  for (std::int64_t i = 0; i < count; ++i, rows += samples) {
+    const std::int64_t bad = pack(rows, samples, s.bits, s.bytes.data());
+    if (bad >= 0) throw nan_in_picture(bad / s.layout.channels, s.row);
+    s.encoder->write_row(s.bytes.data());
     ++s.row;
   }
 }
 
 void ImageWriter::finish() {
   State& s = *state_;
-  if (s.row != s.height)
-    throw ShapeError("cannot finish a picture early", str(s.row, " of ", s.height, " rows are written"),
-                     "write the other rows first");
-  s.call([&s] { png_write_end(s.png, nullptr); });
+  if (s.row != s.layout.height)
+    throw ShapeError("cannot finish a picture early",
+                     str(s.row, " of ", s.layout.height, " rows are written"), "write the other rows first");
+  s.encoder->finish();
   s.file.commit();
 }
 

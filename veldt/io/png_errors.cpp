@@ -2,7 +2,6 @@
 
 #include <png.h>
 
-#include <csetjmp>
 #include <cstdio>
 
 namespace veldt::io {
@@ -14,12 +13,5 @@ void on_png_error(png_struct_def* png, const char* text) {
 }
 
 void ignore_png_warning(png_struct_def*, const char*) {}
-
-// The one place of setjmp.
-bool run_guarded(png_struct_def* png, void (*calls)(const void* context), const void* context) {
-  if (setjmp(png_jmpbuf(png)) != 0) return false;
-  calls(context);
-  return true;
-}
 
 }  // namespace veldt::io

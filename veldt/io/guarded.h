@@ -1,0 +1,18 @@
+// Calls into C libraries that give up by longjmp (libpng, libjpeg). It must not jump over a destructor, so
+// the calls run inside guarded(), where nothing but plain values may live. A callback that such a library
+// calls catches what is thrown in it, keeps it, and lets the library give up.
+#pragma once
+
+#include <csetjmp>
+
+namespace veldt::io {
+
+// Calls calls(context); false if the library jumped to `back`.
+bool run_guarded(std::jmp_buf& back, void (*calls)(const void* context), const void* context);
+
+template <class Calls> bool guarded(std::jmp_buf& back, const Calls& calls) {
+  return run_guarded(
+      back, [](const void* context) { (*static_cast<const Calls*>(context))(); }, &calls);
+}
+
+}  // namespace veldt::io

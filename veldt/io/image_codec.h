@@ -1,0 +1,53 @@
+// What each picture format gives to image.h: a decoder and an encoder. For the files of io alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "veldt/io/file.h"
+#include "veldt/io/image.h"
+
+namespace veldt::io {
+
+// Reads one picture. Its constructor reads the header, read() all the rest; both throw IoError malformed.
+class ImageDecoder {
+ public:
+  virtual ~ImageDecoder() = default;
+  virtual const ImageInfo& info() const = 0;
+  // The picture as image.h promises it. Called once, and not before the number of pixels was accepted.
+  virtual Tensor read() = 0;
+};
+
+// Each begins at the file's first byte, and refers to the file while it lives.
+std::unique_ptr<ImageDecoder> decode_png(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_jpeg(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_webp(InputFile& file);
+
+// Writes one picture, whose rows come from the top; without finish() the file is incomplete.
+class ImageEncoder {
+ public:
+  virtual ~ImageEncoder() = default;
+  // Channels side by side, `bits` a sample: packed to bytes if 1, big-endian if 16.
+  virtual void write_row(const unsigned char* row) = 0;
+  virtual void finish() = 0;
+};
+
+struct ImageLayout {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  std::int64_t channels = 0;
+};
+
+// Each throws ShapeError or ConfigError for what its format cannot hold.
+std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
+std::unique_ptr<ImageEncoder> encode_jpeg(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
+std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
+
+// The IoError of a picture that breaks its format.
+IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why);
+
+// Without the last channel, if that is 1 everywhere: [h, w, 2 or 4] -> [h, w, 1 or 3], or the same.
+Tensor drop_opaque_alpha(const Tensor& image);
+
+}  // namespace veldt::io

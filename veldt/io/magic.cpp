@@ -1,0 +1,70 @@
+#include "veldt/io/magic.h"
+
+#include <algorithm>
+
+#include "veldt/core/error.h"
+
+namespace veldt::io {
+namespace {
+
+struct Magic {
+  std::string_view bytes;
+  std::size_t position;
+  std::string_view name;
+  std::optional<ImageFormat> picture = {};
+};
+
+using namespace std::string_view_literals;  // some hold a zero
+
+constexpr Magic kMagics[] = {
+    {"\x89PNG\r\n\x1a\n"sv, 0, "a PNG", ImageFormat::png},
+    {"\x89PNG"sv, 0, "a PNG whose line ends were changed in transfer"},
+    {"\xff\xd8\xff"sv, 0, "a JPEG", ImageFormat::jpeg},
+    {"WEBP"sv, 8, "a WebP", ImageFormat::webp},
+    {"WAVE"sv, 8, "a WAV"},
+    {"RIFF"sv, 0, "a RIFF file"},
+    {"GIF8"sv, 0, "a GIF"},
+    {"BM"sv, 0, "a BMP"},
+    {"II*\0"sv, 0, "a TIFF"},
+    {"MM\0*"sv, 0, "a TIFF"},
+    {"ftypavif"sv, 4, "an AVIF"},
+    {"ftypheic"sv, 4, "a HEIC"},
+    {"P5"sv, 0, "a PGM"},
+    {"P6"sv, 0, "a PPM"},
+    {"%PDF"sv, 0, "a PDF"},
+    {"<svg"sv, 0, "an SVG"},
+    {"<?xml"sv, 0, "XML or SVG"},
+    {"PK\x03\x04"sv, 0, "a zip archive"},
+    {"\x1f\x8b"sv, 0, "gzip data"},
+    {"\x93NUMPY"sv, 0, "an npy array"},
+    {"\x89HDF\r\n"sv, 0, "an HDF5 file"},
+};
+
+const Magic* find_magic(std::string_view head) {
+  for (const Magic& magic : kMagics)
+    if (head.size() >= magic.position && head.substr(magic.position).starts_with(magic.bytes)) return &magic;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view known_content(std::string_view first_bytes) {
+  const Magic* magic = find_magic(first_bytes);
+  return magic != nullptr ? magic->name : std::string_view();
+}
+
+std::optional<ImageFormat> picture_format(std::string_view first_bytes) {
+  const Magic* magic = find_magic(first_bytes);
+  return magic != nullptr ? magic->picture : std::nullopt;
+}
+
+std::string seems_to_be(std::string_view first_bytes) {
+  if (first_bytes.empty()) return "the file is empty";
+  if (const std::string_view name = known_content(first_bytes); !name.empty())
+    return str("it seems to be ", name);
+  const auto is_text = [](char c) { return (c >= 32 && c < 127) || (c >= 9 && c <= 13); };
+  if (std::all_of(first_bytes.begin(), first_bytes.end(), is_text)) return "it seems to be text";
+  return "its first bytes are of no kind that Veldt knows";
+}
+
+}  // namespace veldt::io

@@ -1,0 +1,24 @@
+// What a file seems to be, from its first bytes: for choosing a reader, and for errors that name what was
+// given.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "veldt/io/image.h"
+
+namespace veldt::io {
+
+inline constexpr std::size_t kMagicBytes = 16;  // how many of them the functions below look at
+
+// "a JPEG", "a zip archive" ...; "" for bytes of no kind that is known, such as text.
+std::string_view known_content(std::string_view first_bytes);
+
+// The format of a picture that Veldt reads.
+std::optional<ImageFormat> picture_format(std::string_view first_bytes);
+
+// A clause for an error: "it seems to be a GIF", "the file is empty", "it seems to be text".
+std::string seems_to_be(std::string_view first_bytes);
+
+}  // namespace veldt::io

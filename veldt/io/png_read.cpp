@@ -1,0 +1,224 @@
+// Reads PNG: its rows become floats.
+#include "veldt/io/image_codec.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/io/guarded.h"
+#include "veldt/io/png_errors.h"
+
+namespace veldt::io {
+namespace {
+
+constexpr std::uint32_t kMaxSide = 0x7fffffff;  // the format's own limit
+
+void on_read(png_structp png, png_bytep to, std::size_t bytes) {
+  auto* file = static_cast<InputFile*>(png_get_io_ptr(png));
+  bool whole = false;
+  try {
+    whole = file->read(to, bytes) == bytes;
+  } catch (...) {
+    static_cast<PngFailure*>(png_get_error_ptr(png))->thrown = std::current_exception();
+  }
+  if (!whole) png_error(png, "the file ends too early");
+}
+
+std::uint32_t big_endian(const unsigned char* b) {
+  return (std::uint32_t{b[0]} << 24) | (std::uint32_t{b[1]} << 16) | (std::uint32_t{b[2]} << 8) | b[3];
+}
+
+class PngDecoder final : public ImageDecoder {
+ public:
+  explicit PngDecoder(InputFile& file) : file_(file) {
+    check_head();
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &failure_, on_png_error, ignore_png_warning);
+    info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
+    if (info_ == nullptr) {
+      png_destroy_read_struct(&png_, nullptr, nullptr);
+      throw OutOfMemory("cannot read " + file_.path(), "no memory for libpng's state", "free some memory");
+    }
+    try {
+      read_info();
+    } catch (...) {
+      png_destroy_read_struct(&png_, &info_, nullptr);
+      throw;
+    }
+  }
+  ~PngDecoder() override { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+
+  const ImageInfo& info() const override { return image_; }
+  Tensor read() override;
+
+ private:
+  template <class Calls> void call(const Calls& calls) {
+    if (!guarded(png_jmpbuf(png_), calls)) fail(failure_.message.data());
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    if (failure_.thrown) std::rethrow_exception(failure_.thrown);
+    throw damaged_picture(file_.path(), ImageFormat::png, why);
+  }
+  void check_head();
+  void check_capacity() const;
+  void read_info();
+  void set_transforms();
+  bool palette_is_grey() const;
+  std::vector<float> palette_values() const;
+  template <class Row> void for_each_row(const Row& use);
+
+  InputFile& file_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  PngFailure failure_;
+  ImageInfo image_;
+};
+
+// The sizes, before libpng sees them.
+void PngDecoder::check_head() {
+  std::array<unsigned char, 24> head{};
+  const std::size_t got = file_.read(head.data(), head.size());
+  if (got < head.size()) fail("the file ends within its header");
+  const std::uint32_t width = big_endian(head.data() + 16);
+  const std::uint32_t height = big_endian(head.data() + 20);
+  if (width == 0 || height == 0 || width > kMaxSide || height > kMaxSide)
+    fail(str("its size of ", width, " x ", height, " is impossible"));
+  file_.seek(0);
+}
+
+void PngDecoder::read_info() {
+  png_structp png = png_;
+  png_infop info = info_;
+  InputFile* file = &file_;
+  png_uint_32 width = 0, height = 0;
+  int depth = 0, type = 0, interlace = 0;
+  call([&, png, info, file] {
+    png_set_read_fn(png, file, on_read);
+    png_set_user_limits(png, kMaxSide, kMaxSide);
+    png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    // Colour spaces, texts, EXIF and all unknown chunks are skipped; tRNS is not among them.
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+    png_read_info(png, info);
+    png_get_IHDR(png, info, &width, &height, &depth, &type, &interlace, nullptr, nullptr);
+  });
+  const bool transparent = png_get_valid(png, info, PNG_INFO_tRNS) != 0 || (type & PNG_COLOR_MASK_ALPHA) != 0;
+  image_ = {.format = ImageFormat::png, .width = width, .height = height, .bit_depth = depth};
+  image_.palette = type == PNG_COLOR_TYPE_PALETTE;
+  image_.interlaced = interlace != PNG_INTERLACE_NONE;
+  const bool colour = (type & PNG_COLOR_MASK_COLOR) != 0 && !(image_.palette && palette_is_grey());
+  image_.channels = (colour ? 3 : 1) + (transparent ? 1 : 0);
+}
+
+bool PngDecoder::palette_is_grey() const {
+  png_colorp colours = nullptr;
+  int count = 0;
+  png_get_PLTE(png_, info_, &colours, &count);
+  return std::all_of(colours, colours + count,
+                     [](const png_color& c) { return c.red == c.green && c.green == c.blue; });
+}
+
+void PngDecoder::check_capacity() const {
+  // Deflate shrinks to no less than 1/1032, so this file cannot hold that many rows.
+  const double bits = static_cast<double>(png_get_channels(png_, info_)) * image_.bit_depth;
+  const double unpacked = static_cast<double>(image_.width) * static_cast<double>(image_.height) * bits / 8;
+  if (unpacked > 1032.0 * static_cast<double>(file_.size())) fail("the file ends too early");
+}
+
+void PngDecoder::set_transforms() {
+  png_structp png = png_;
+  png_infop info = info_;
+  const bool palette = image_.palette;
+  call([png, info, palette] {
+    if (palette) {
+      png_set_packing(png);  // one index a byte; libpng would take an index beyond the palette for black
+    } else {
+      png_set_expand(png);  // 1 2 4 bits to 8, a transparent colour to alpha
+    }
+    if constexpr (std::endian::native == std::endian::little) png_set_swap(png);
+    png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+  });
+}
+
+// Calls use(row's bytes) from top to bottom. An interlaced picture is kept whole until its last pass.
+template <class Row> void PngDecoder::for_each_row(const Row& use) {
+  png_structp png = png_;
+  const std::size_t row_bytes = png_get_rowbytes(png_, info_);
+  std::vector<unsigned char> rows(row_bytes *
+                                  (image_.interlaced ? static_cast<std::size_t>(image_.height) : 1));
+  const int passes = image_.interlaced ? 7 : 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (std::int64_t y = 0; y < image_.height; ++y) {
+      png_bytep row = rows.data() + (image_.interlaced ? row_bytes * static_cast<std::size_t>(y) : 0);
+      call([png, row] { png_read_row(png, row, nullptr); });
+      if (pass == passes - 1) use(row);
+    }
+  }
+}
+
+template <class Sample> float* unpack(const unsigned char* bytes, std::int64_t samples, float* out) {
+  constexpr float kMax = sizeof(Sample) == 1 ? 255.0f : 65535.0f;
+  for (std::int64_t i = 0; i < samples; ++i, bytes += sizeof(Sample)) {
+    Sample sample;
+    std::memcpy(&sample, bytes, sizeof sample);
+    *out++ = static_cast<float>(sample) / kMax;
+  }
+  return out;
+}
+
+// The colours of the palette, `channels` values each.
+std::vector<float> PngDecoder::palette_values() const {
+  png_colorp colours = nullptr;
+  png_bytep alphas = nullptr;
+  int count = 0, alpha_count = 0;
+  png_get_PLTE(png_, info_, &colours, &count);
+  png_get_tRNS(png_, info_, &alphas, &alpha_count, nullptr);
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) {
+    const png_byte rgb[3] = {colours[i].red, colours[i].green, colours[i].blue};
+    for (int c = 0; c < (image_.channels > 2 ? 3 : 1); ++c)
+      values.push_back(static_cast<float>(rgb[c]) / 255.0f);
+    if (image_.channels % 2 == 0)
+      values.push_back(i < alpha_count ? static_cast<float>(alphas[i]) / 255.0f : 1.0f);
+  }
+  return values;
+}
+
+Tensor PngDecoder::read() {
+  check_capacity();
+  set_transforms();
+  const bool wide = png_get_bit_depth(png_, info_) == 16;
+  const std::int64_t channels = image_.channels;
+  const std::vector<float> palette = image_.palette ? palette_values() : std::vector<float>();
+  const Tensor image = empty({image_.height, image_.width, channels});
+  float* out = image.data<float>();
+  for_each_row([&](const unsigned char* row) {
+    if (!image_.palette) {
+      const std::int64_t samples = image_.width * channels;
+      out = wide ? unpack<std::uint16_t>(row, samples, out) : unpack<std::uint8_t>(row, samples, out);
+      return;
+    }
+    for (std::int64_t x = 0; x < image_.width; ++x) {
+      const std::int64_t at = row[x] * channels;
+      if (at >= static_cast<std::int64_t>(palette.size()))
+        fail(str("a pixel has colour ", int{row[x]}, " of a palette of ",
+                 palette.size() / static_cast<std::size_t>(channels)));
+      out = std::copy_n(palette.data() + at, channels, out);
+    }
+  });
+  png_structp png = png_;
+  call([png] { png_read_end(png, nullptr); });
+  return image;
+}
+
+}  // namespace
+
+std::unique_ptr<ImageDecoder> decode_png(InputFile& file) { return std::make_unique<PngDecoder>(file); }
+
+}  // namespace veldt::io
