@@ -21,6 +21,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/io/image.h"
+#include "veldt/io/npy.h"
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/data/resample.h"

@@ -10,6 +10,7 @@
 #include "veldt/core/error.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/file.h"
+#include "veldt/io/host_bytes.h"
 #include "veldt/io/json.h"
 #include "veldt/io/safetensors_header.h"
 
@@ -193,31 +194,6 @@ Tensor read_tensor(InputFile& file, const TensorInfo& info) {
 }
 
 // ---- writing ----
-
-// A tensor's bytes in row-major order on the host.
-class HostBytes {
- public:
-  explicit HostBytes(const Tensor& tensor) : packed_(tensor.detach()) {
-    if (!packed_.is_contiguous()) {
-      packed_ = empty(tensor.shape(), tensor);
-      packed_.assign(tensor.detach());
-    }
-    size_ = static_cast<std::size_t>(packed_.numel()) * size_of(packed_.dtype());
-    data_ = packed_.view().data;
-    if (packed_.device().kind == DeviceKind::cpu) return;
-    copy_.resize(size_);
-    kernels(packed_).download(copy_.data(), data_, size_, nullptr);
-    data_ = copy_.data();
-  }
-  const void* data() const { return data_; }
-  std::size_t size() const { return size_; }
-
- private:
-  Tensor packed_;
-  std::vector<char> copy_;
-  const void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 void check_names(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
   std::set<std::string> names;

@@ -1,0 +1,237 @@
+#include "veldt/io/npy.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "veldt/core/error.h"
+#include "veldt/io/file.h"
+#include "veldt/io/host_bytes.h"
+#include "veldt/io/magic.h"
+#include "veldt/io/npy_header.h"
+#include "veldt/io/zip.h"
+
+namespace veldt::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are written little-endian");
+
+constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr std::size_t kMaxHeaderBytes = 10'000;  // NumPy's own limit (numpy.lib.format)
+constexpr std::string_view kEnding = ".npy";
+
+struct KnownDType {
+  std::string_view name;  // without the byte order
+  std::size_t bytes;
+  DType dtype;
+  bool widened;  // integers that Veldt keeps as i64
+};
+constexpr KnownDType kDTypes[] = {
+    {"f4", 4, DType::f32, false}, {"f8", 8, DType::f64, false}, {"f2", 2, DType::f16, false},
+    {"i8", 8, DType::i64, false}, {"u1", 1, DType::u8, false},  {"b1", 1, DType::boolean, false},
+    {"i1", 1, DType::i64, true},  {"i2", 2, DType::i64, true},  {"u2", 2, DType::i64, true},
+    {"i4", 4, DType::i64, true},  {"u4", 4, DType::i64, true},
+};
+
+// Where the bytes of an array come from: a file, or a member of an archive.
+struct Source {
+  std::string name;  // for errors
+  std::uint64_t bytes = 0;
+  std::function<void(void* to, std::size_t bytes)> read;  // throws IoError malformed at the end
+};
+
+IoError malformed(const std::string& name, const std::string& why) {
+  return {IoError::Kind::malformed, "cannot read " + name, why, "save or copy the array again"};
+}
+
+// Reads all up to the first byte of data; returns how many bytes that were.
+NpyHeader read_header(const Source& source, std::uint64_t* bytes_read) {
+  unsigned char head[12] = {};
+  if (source.bytes < 10) throw malformed(source.name, "the file ends within its header");
+  source.read(head, 10);
+  if (std::memcmp(head, kMagic.data(), kMagic.size()) != 0)
+    throw IoError(IoError::Kind::malformed, source.name + " is not an npy array",
+                  seems_to_be({reinterpret_cast<const char*>(head), 10}),
+                  "save it with numpy.save, or check the path");
+  const int version = head[6];
+  if (version < 1 || version > 3 || head[7] != 0)
+    throw malformed(source.name, str("its format version ", version, ".", int{head[7]}, " is not known"));
+  std::uint64_t length = head[8] + 256u * head[9], before = 10;
+  if (version > 1) {
+    if (source.bytes < 12) throw malformed(source.name, "the file ends within its header");
+    source.read(head + 10, 2);
+    length += (std::uint64_t{head[10]} << 16) + (std::uint64_t{head[11]} << 24);
+    before = 12;
+  }
+  if (length > kMaxHeaderBytes || length > source.bytes - before)
+    throw malformed(source.name, str("its header would have ", length, " bytes"));
+  std::string text(length, '\0');
+  source.read(text.data(), text.size());
+  NpyHeader header;
+  if (const std::string fault = parse_npy_header(text, header); !fault.empty())
+    throw malformed(source.name, fault);
+  *bytes_read = before + length;
+  return header;
+}
+
+const KnownDType& find_dtype(const Source& source, const std::string& descr) {
+  for (const KnownDType& known : kDTypes)
+    if (!descr.empty() && std::string_view(descr).substr(1) == known.name) {
+      const bool known_order = descr[0] == '<' || descr[0] == '>' || (descr[0] == '|' && known.bytes == 1);
+      if (known_order) return known;
+    }
+  throw IoError(IoError::Kind::malformed, "cannot read " + source.name,
+                str("Veldt has no tensors of NumPy's dtype '", descr, "'"),
+                "convert it with astype, to float32 or int64 for example");
+}
+
+// Throws unless the shape takes exactly `bytes`, all numbers checked for overflow.
+Shape check_shape(const Source& source, const NpyHeader& header, std::uint64_t element, std::uint64_t bytes) {
+  if (header.shape.size() > kMaxRank)
+    throw malformed(source.name,
+                    str("it has ", header.shape.size(), " dimensions, and ", kMaxRank, " are allowed"));
+  std::uint64_t expected = element;
+  const bool none = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
+  for (const std::int64_t size : header.shape) {
+    if (none) break;
+    if (expected > (std::uint64_t{1} << 62) / static_cast<std::uint64_t>(size))
+      throw malformed(source.name, "the sizes of its shape are beyond all memory");
+    expected *= static_cast<std::uint64_t>(size);
+  }
+  if (none) expected = 0;
+  if (expected != bytes)
+    throw malformed(source.name, str("its shape takes ", expected, " bytes and ", bytes, " are there"));
+  return Shape(std::span<const std::int64_t>(header.shape));
+}
+
+void swap_bytes(unsigned char* data, std::size_t bytes, std::size_t element) {
+  for (std::size_t i = 0; i < bytes; i += element) std::reverse(data + i, data + i + element);
+}
+
+template <class From> void widen(const unsigned char* from, std::int64_t count, std::int64_t* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, from + static_cast<std::size_t>(i) * sizeof value, sizeof value);
+    to[i] = static_cast<std::int64_t>(value);
+  }
+}
+
+void widen(const KnownDType& known, const unsigned char* from, std::int64_t count, std::int64_t* to) {
+  if (known.name == "i1") return widen<std::int8_t>(from, count, to);
+  if (known.name == "i2") return widen<std::int16_t>(from, count, to);
+  if (known.name == "u2") return widen<std::uint16_t>(from, count, to);
+  if (known.name == "i4") return widen<std::int32_t>(from, count, to);
+  widen<std::uint32_t>(from, count, to);
+}
+
+// The values of a shape as they lie in the file.
+Tensor read_values(const Source& source, const KnownDType& known, bool big_endian, const Shape& shape) {
+  const Tensor tensor = empty(shape, known.dtype);
+  const std::size_t bytes = static_cast<std::size_t>(tensor.numel()) * known.bytes;
+  std::vector<unsigned char> narrow(known.widened ? bytes : 0);
+  auto* data = known.widened ? narrow.data() : static_cast<unsigned char*>(tensor.view().data);
+  source.read(data, bytes);
+  if (big_endian) swap_bytes(data, bytes, known.bytes);
+  if (known.widened) widen(known, data, tensor.numel(), tensor.data<std::int64_t>());
+  if (known.dtype == DType::boolean && std::any_of(data, data + bytes, [](unsigned char b) { return b > 1; }))
+    throw malformed(source.name, "it is of booleans and holds a byte above 1");
+  return tensor;
+}
+
+// Column by column in the file: a row-major array of the sizes in reverse.
+Tensor read_fortran(const Source& source, const KnownDType& known, bool big_endian, const Shape& shape) {
+  Shape reversed = shape, strides = shape;
+  std::reverse_copy(shape.begin(), shape.end(), &reversed[0]);
+  const Strides there = contiguous_strides(reversed);
+  std::reverse_copy(there.begin(), there.end(), &strides[0]);
+  const Tensor columns = read_values(source, known, big_endian, reversed);
+  Tensor rows = empty(shape, known.dtype);
+  rows.assign(columns.alias(shape, strides, 0));
+  return rows;
+}
+
+Tensor read_array(const Source& source) {
+  std::uint64_t header_bytes = 0;
+  const NpyHeader header = read_header(source, &header_bytes);
+  const KnownDType& known = find_dtype(source, header.descr);
+  const Shape shape = check_shape(source, header, known.bytes, source.bytes - header_bytes);
+  const bool big_endian = header.descr[0] == '>';
+  return header.fortran_order && shape.rank() > 1 ? read_fortran(source, known, big_endian, shape)
+                                                  : read_values(source, known, big_endian, shape);
+}
+
+// ---- writing ----
+
+std::string array_head(const Tensor& tensor) {
+  NpyHeader header;
+  for (const KnownDType& known : kDTypes)
+    if (known.dtype == tensor.dtype() && !known.widened)
+      header.descr = str(known.bytes == 1 ? '|' : '<', known.name);
+  if (header.descr.empty())
+    throw ShapeError(str("cannot write a tensor of ", tensor.dtype(), " for NumPy"),
+                     "NumPy has no such numbers", "convert it to f32 first");
+  header.shape.assign(tensor.shape().begin(), tensor.shape().end());
+  const std::string text = npy_header_text(header, kMagic.size() + 4);
+  const auto length = static_cast<std::uint16_t>(text.size());  // eight sizes take less than 300 bytes
+  std::string head(kMagic);
+  head += {'\1', '\0', static_cast<char>(length & 255), static_cast<char>(length >> 8)};
+  return head + text;
+}
+
+}  // namespace
+
+Tensor read_npy(const std::string& path) {
+  InputFile file(path);
+  return read_array({path, file.size(), [&](void* to, std::size_t bytes) { file.read_exactly(to, bytes); }});
+}
+
+NamedTensors read_npz(const std::string& path) {
+  ZipReader archive(path);
+  NamedTensors tensors;
+  for (const ZipEntry& entry : archive.entries()) {
+    std::string name = entry.name;
+    if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
+    ZipMember member(archive, entry);
+    tensors.push_back({name, read_array({str(entry.name, " of ", path), entry.bytes,
+                                         [&](void* to, std::size_t bytes) { member.read(to, bytes); }})});
+    member.finish();
+  }
+  return tensors;
+}
+
+void write_npy(const std::string& path, const Tensor& tensor) {
+  const std::string head = array_head(tensor);
+  const HostBytes bytes(tensor);
+  AtomicFile file(path);
+  file.write(head.data(), head.size());
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+void write_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options) {
+  std::set<std::string> names;
+  for (const NamedTensor& named : tensors) {
+    if (named.name.empty() || named.name.size() > 1000)
+      throw ConfigError(str("cannot save a tensor under a name of ", named.name.size(), " bytes"),
+                        "a name is a key of 1 to 1000 bytes", "give it another name");
+    if (!names.insert(named.name).second)
+      throw ConfigError(str("cannot save two tensors under the name ", named.name), "names are keys",
+                        "give each its own name");
+    array_head(named.tensor);  // throws before the file is begun
+  }
+  ZipWriter archive(path);
+  for (const NamedTensor& named : tensors) {
+    const std::string head = array_head(named.tensor);
+    const HostBytes bytes(named.tensor);
+    archive.add(named.name + std::string(kEnding), head,
+                {static_cast<const char*>(bytes.data()), bytes.size()}, options.compress);
+  }
+  archive.commit();
+}
+
+}  // namespace veldt::io

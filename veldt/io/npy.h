@@ -1,0 +1,31 @@
+// NumPy's files, both ways: npy holds one array, npz is a zip of them.
+#pragma once
+
+#include <string>
+
+#include "veldt/tensor/named.h"
+
+namespace veldt::io {
+
+// Format versions 1.0 to 3.0, either byte order, C and Fortran order (rearranged to row-major). f2 f4 f8 i4
+// i8 u1 b1 keep their type; i1 i2 u2 u4 become i64. Throws IoError missing, or malformed: for other dtypes,
+// named in the text; for more than kMaxRank dimensions; for a file that is longer or shorter than its header
+// says.
+Tensor read_npy(const std::string& path);
+
+// The arrays of numpy.savez or savez_compressed in the order of the archive, named as there (without ".npy").
+// Stored and deflated members, zip64 too; every CRC is checked. Throws as read_npy does.
+NamedTensors read_npz(const std::string& path);
+
+// Writes whole or not at all, as numpy.save does. Throws ShapeError for bf16, which NumPy has not; IoError
+// unwritable.
+void write_npy(const std::string& path, const Tensor& tensor);
+
+struct NpzOptions {
+  bool compress = false;  // deflated, as numpy.savez_compressed: small for masks and labels, slow for weights
+};
+
+// As numpy.savez(path, **tensors). Throws ConfigError for an empty or repeated name, and as write_npy does.
+void write_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options = {});
+
+}  // namespace veldt::io

@@ -1,0 +1,24 @@
+// The header of an npy array: a Python dictionary, parsed as hostile text. For npy.cpp alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace veldt::io {
+
+struct NpyHeader {
+  std::string descr;  // "<f4": byte order, kind, bytes
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+// Takes {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } with its keys in any order, and spaces
+// anywhere. Returns what is wrong, or "".
+std::string parse_npy_header(std::string_view text, NpyHeader& header);
+
+// The same, padded so that `before` bytes and it are a multiple of 64, with a newline at the end.
+std::string npy_header_text(const NpyHeader& header, std::size_t before);
+
+}  // namespace veldt::io
