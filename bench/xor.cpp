@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/plan.h"
 #include "veldt/veldt.h"
 
 using namespace veldt;
@@ -46,17 +47,32 @@ template <class Fn> double rate(int rounds, int calls, Fn call) {
 int main(int argc, char** argv) {
   const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
   set_num_threads(1);
+  constexpr int kWarmUp = 1000, kRounds = 9, kEager = 5000, kPlan = 50000;
+
   nn::seed(1);
   Xor eager;
-  for (int i = 0; i < 1000; ++i) eager.step();
-  const std::int64_t before = pool({}).stats().system_allocations;
-  const double eager_rate = rate(9, 5000, [&] { eager.step(); });
-  const std::int64_t allocations = pool({}).stats().system_allocations - before;
+  for (int i = 0; i < kWarmUp; ++i) eager.step();
+  const double eager_rate = rate(kRounds, kEager, [&] { eager.step(); });
   const double loss = eager.step().item();
-  if (json)
-    std::printf("{\"eager_steps_per_s\": %.0f, \"final_loss\": %.3g}\n", eager_rate, loss);
-  else
-    std::printf("eager %10.0f steps/s  (%.2f us), %lld allocations, loss %.3g\n", eager_rate,
-                1e6 / eager_rate, static_cast<long long>(allocations), loss);
-  return loss < 1e-3 ? 0 : 1;
+
+  nn::seed(1);
+  Xor planned;
+  Plan plan([&] { return planned.step(); });
+  for (int i = 0; i < kWarmUp + kRounds * kEager + 1; ++i) plan.replay();
+  const bool same = plan.output().item() == loss;
+  const double plan_rate = rate(kRounds, kPlan, [&] { plan.replay(); });
+
+  if (json) {
+    std::printf(
+        "{\"plan_steps_per_s\": %.0f, \"eager_steps_per_s\": %.0f, \"same_bits\": %s, \"loss\": %.3g}\n",
+        plan_rate, eager_rate, same ? "true" : "false", loss);
+  } else {
+    std::printf("eager %10.0f steps/s  %6.3f us a step\n", eager_rate, 1e6 / eager_rate);
+    std::printf("plan  %10.0f steps/s  %6.3f us a step, %lld calls:", plan_rate, 1e6 / plan_rate,
+                static_cast<long long>(plan.facts().calls));
+    for (const std::string& name : plan.facts().names) std::printf(" %s;", name.c_str());
+    std::printf("\nloss after %d steps %.3g, %s\n", kWarmUp + kRounds * kEager + 1, loss,
+                same ? "the same bits from both" : "NOT the same bits from both");
+  }
+  return same && loss < 1e-3 ? 0 : 1;
 }

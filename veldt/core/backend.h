@@ -40,6 +40,10 @@ struct SgdStep {
 struct Backend {
   Device device;
 
+  // The name of formula `op` of an elementwise entry ("unary", "unary_slope", "binary" or "compare"), such as
+  // "tanh".
+  const char* (*formula_name)(const char* entry, int op);
+
   // Memory, 64-byte aligned. allocate throws OutOfMemory.
   void* (*allocate)(std::size_t bytes);
   void (*deallocate)(void* p, std::size_t bytes);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ class Memory {
 };
 
 // A block of memory, shared by all tensors that view it.
-class Storage {
+class Storage : public std::enable_shared_from_this<Storage> {
  public:
   Storage(Memory& memory, std::size_t bytes)
       : memory_(&memory), bytes_(bytes), data_(memory.take(bytes, *this)) {}

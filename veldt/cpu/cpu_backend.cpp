@@ -9,6 +9,7 @@ namespace veldt::cpu {
 const Backend& backend() {
   static const Backend table = {
       .device = Device{DeviceKind::cpu, 0},
+      .formula_name = formula_name,
       .allocate = allocate,
       .deallocate = deallocate,
       .upload = upload,

@@ -195,6 +195,35 @@ template <class T, class Acc, class Out> class Reduction {
   Out* out_;
 };
 
+constexpr std::int64_t kTiny = 256;  // elements: fewer than finding a good cut costs
+
+// x as [outer, reduced, inner] with one stride each, if its reduced dimensions are neighbours and it is
+// dense.
+bool is_tiny(const View& x, const View& out, std::int64_t* sizes) {
+  if (numel(x.shape) > kTiny || !is_contiguous(x.shape, x.strides) || !is_contiguous(out.shape, out.strides))
+    return false;
+  int part = 0;  // 0: before the reduced dimensions, 1: in them, 2: after
+  sizes[0] = sizes[1] = sizes[2] = 1;
+  for (int d = 0; d < x.shape.rank(); ++d) {
+    if (x.shape[d] == 1) continue;
+    const bool reduced = out.shape[d] == 1;
+    if (reduced && part == 2) return false;
+    part = reduced ? 1 : part == 1 ? 2 : part;
+    sizes[part] *= x.shape[d];
+  }
+  return true;
+}
+
+template <class T> void sum_tiny(const T* x, const std::int64_t* sizes, T* out) {
+  const std::int64_t inner = sizes[2];
+  for (std::int64_t o = 0; o < sizes[0]; ++o, x += sizes[1] * inner)
+    for (std::int64_t i = 0; i < inner; ++i) {
+      double sum = 0;
+      for (std::int64_t r = 0; r < sizes[1]; ++r) sum += static_cast<double>(x[r * inner + i]);
+      *out++ = static_cast<T>(sum);
+    }
+}
+
 [[noreturn]] void refuse(const char* what, DType from, DType to) {
   throw DeviceError(str("the cpu cannot ", what, " ", from, " into ", to),
                     "it has no kernel for these dtypes", "convert the tensor to f32 first");
@@ -234,6 +263,10 @@ template <class T> void run_argmax(const View& x, int dim, const View& out) {
 void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
   const DType from = x.dtype, to = out.dtype;
+  if (std::int64_t sizes[3]; op == ReduceOp::sum && from == to && is_tiny(x, out, sizes)) {
+    if (from == DType::f32) return sum_tiny(x.as<const float>(), sizes, out.as<float>());
+    if (from == DType::f64) return sum_tiny(x.as<const double>(), sizes, out.as<double>());
+  }
   if (from == DType::f32 && to == DType::f32) return Reduction<float, double, float>(op, x, out).run();
   if (from == DType::f64 && to == DType::f64) return Reduction<double, double, double>(op, x, out).run();
   if (from == DType::i64 && to == DType::i64)

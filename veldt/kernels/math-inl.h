@@ -48,7 +48,9 @@ template <class T> struct Lanes {
   hn::Vec<D> v;
   HWY_INLINE Lanes(hn::Vec<D> r) : v(r) {}  // NOLINT: reads like a number
   HWY_INLINE explicit Lanes(double s) : v(hn::Set(D(), static_cast<T>(s))) {}
-  // The first n lanes from memory, the rest 1; and back. For the end of a row.
+  // The first n lanes from memory, the rest 1; and back. For the end of a row. Where a masked access may
+  // still touch what lies beyond, through a buffer.
+#if HWY_MEM_OPS_MIGHT_FAULT
   static HWY_INLINE Lanes load_part(const T* from, std::size_t n) {
     HWY_ALIGN T lanes[hn::MaxLanes(D())];
     for (std::size_t i = 0; i < hn::MaxLanes(D()); ++i) lanes[i] = i < n ? from[i] : T(1);
@@ -59,6 +61,13 @@ template <class T> struct Lanes {
     hn::Store(v, D(), lanes);
     for (std::size_t i = 0; i < n; ++i) to[i] = lanes[i];
   }
+#else
+  static HWY_INLINE Lanes load_part(const T* from, std::size_t n) {
+    const auto first = hn::FirstN(D(), n);
+    return hn::IfThenElse(first, hn::MaskedLoad(first, D(), from), hn::Set(D(), T(1)));
+  }
+  HWY_INLINE void store_part(T* to, std::size_t n) const { hn::BlendedStore(v, hn::FirstN(D(), n), D(), to); }
+#endif
   friend HWY_INLINE Lanes operator+(Lanes a, Lanes b) { return hn::Add(a.v, b.v); }
   friend HWY_INLINE Lanes operator-(Lanes a, Lanes b) { return hn::Sub(a.v, b.v); }
   friend HWY_INLINE Lanes operator*(Lanes a, Lanes b) { return hn::Mul(a.v, b.v); }

@@ -5,7 +5,9 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt {
 namespace {
@@ -17,9 +19,12 @@ Tensor random(RandomKind kind, const Shape& shape, Rng& rng, double scale, doubl
                       "draw f32 and convert it with to()");
   NoGrad off;
   const Tensor out = empty(shape, dtype, device);
-  kernels(out).random(kind, rng.seed(), rng.stream(), rng.position(), out.view(), nullptr);
-  const auto draws = static_cast<std::uint64_t>(out.numel());
-  rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
+  // A replay of a Plan draws on from where the Rng then is.
+  host_work("random", {out.view()}, [kind, &rng, device](std::span<const View> views) {
+    backend(device).random(kind, rng.seed(), rng.stream(), rng.position(), views[0], nullptr);
+    const auto draws = static_cast<std::uint64_t>(numel(views[0].shape));
+    rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
+  });
   return scale == 1 && shift == 0 ? out : out * scale + shift;
 }
 

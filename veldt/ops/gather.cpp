@@ -3,7 +3,9 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt {
 namespace {
@@ -19,11 +21,15 @@ void check(const Tensor& x, int dim, const Tensor& index) {
         str("gather cannot read ", x.shape(), " by an index of ", index.shape()),
         str("the ranks must agree, and sizes other than dimension ", dim, " must not exceed the source's"),
         "expand or slice the index");
-  std::int64_t low = 0, high = -1;
-  kernels(x).index_range(index.view(), &low, &high, nullptr);
-  if (index.numel() > 0 && (low < 0 || high >= x.size(dim)))
-    throw ShapeError(str("gather was asked for position ", low < 0 ? low : high, " of dimension ", dim),
-                     str("its size is ", x.size(dim)), str("keep the index within 0 to ", x.size(dim) - 1));
+  host_work("check of an index", {index.view()},
+            [device = x.device(), dim, size = x.size(dim)](std::span<const View> views) {
+              std::int64_t low = 0, high = -1;
+              backend(device).index_range(views[0], &low, &high, nullptr);
+              if (high >= low && (low < 0 || high >= size))
+                throw ShapeError(
+                    str("gather was asked for position ", low < 0 ? low : high, " of dimension ", dim),
+                    str("its size is ", size), str("keep the index within 0 to ", size - 1));
+            });
 }
 
 Tensor scatter_add(const Tensor& g, const Shape& shape, int dim, const Tensor& index) {

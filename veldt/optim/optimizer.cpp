@@ -9,6 +9,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::optim {
 namespace {
@@ -54,8 +55,10 @@ void Optimizer::set_lr(double lr) {
 
 void Optimizer::step() {
   const std::vector<Slab::Range> ranges = slab_.collect();
-  ++steps_;
-  for (const Slab::Range range : ranges) update(range);
+  host_work("optimizer step", {slab_.values().view(), slab_.gradients().view()}, [this, ranges](auto) {
+    ++steps_;
+    for (const Slab::Range range : ranges) update(range);
+  });
   slab_.mark_changed();
 }
 

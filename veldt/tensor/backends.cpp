@@ -3,11 +3,15 @@
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
+#include "veldt/tensor/intercept.h"
 
 namespace veldt {
 
 const Backend& backend(Device device) {
-  if (device.kind == DeviceKind::cpu && device.index == 0) return cpu::backend();
+  if (device.kind == DeviceKind::cpu && device.index == 0) {
+    static const Backend& real = cpu::backend();
+    return t_interceptor ? intercepting_backend(real) : real;
+  }
   throw DeviceError(str("cannot use the device ", device), "this build of Veldt has the cpu backend alone",
                     "choose the cpu");
 }
@@ -17,6 +21,12 @@ Pool& pool(Device device) {
   static Pool& cpu_pool = *new Pool(cpu::backend());
   backend(device);
   return cpu_pool;
+}
+
+Memory& memory(Device device) {
+  if (t_interceptor)
+    if (Memory* planned = t_interceptor->memory()) return *planned;
+  return pool(device);
 }
 
 DeviceChoice choose_device(std::string_view name) {

@@ -12,6 +12,8 @@ namespace veldt {
 // Throws DeviceError for a device that this process cannot use.
 const Backend& backend(Device device);
 Pool& pool(Device device);
+// Where new tensors of this thread get their memory: the pool, unless a Plan is being recorded.
+Memory& memory(Device device);
 
 struct DeviceChoice {
   Device device;

@@ -6,6 +6,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/tensor/impl.h"
+#include "veldt/tensor/intercept.h"
 
 namespace veldt {
 namespace {
@@ -123,7 +124,9 @@ struct Pending {
   }
 };
 
-void add_to_leaf(TensorImpl& leaf, const Tensor& g, bool create_graph) {
+void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
+  TensorImpl& leaf = *handle.impl();
+  if (t_interceptor) t_interceptor->on_leaf_gradient(handle, !leaf.grad.defined());
   const bool first = !leaf.grad.defined() || leaf.grad_stale;
   // In place, unless the gradient there has a graph, which needs its values.
   if (leaf.grad.defined() && !create_graph && !leaf.grad.impl()->node) {
@@ -306,7 +309,7 @@ void Tensor::backward(bool create_graph) const {
   check_root(*this, "backward()", false);
   WantedGuard all(nullptr);
   const std::shared_ptr<Node> root = impl_->node;  // a backward function may drop this tensor
-  if (!root) return add_to_leaf(*impl_, ones_like(*this), create_graph);
+  if (!root) return add_to_leaf(*this, ones_like(*this), create_graph);
   const Order order(root.get());
   ParameterAudit audit;
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -316,7 +319,7 @@ void Tensor::backward(bool create_graph) const {
   SmallVector<Pending> pending(order.size());
   pending[0].add(ones_like(*this), create_graph);
   walk(order, pending, create_graph,
-       [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(*leaf.impl(), g, create_graph); });
+       [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(leaf, g, create_graph); });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "veldt/core/error.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/impl.h"
+#include "veldt/tensor/intercept.h"
 
 namespace veldt {
 namespace {
@@ -28,6 +29,7 @@ bool Tensor::is_contiguous() const { return veldt::is_contiguous(shape(), stride
 
 View Tensor::view() const {
   const TensorImpl& t = need(*this, "memory");
+  if (t_interceptor) t_interceptor->on_view(t.storage);
   char* base = static_cast<char*>(t.storage->data());
   return {base + t.offset * static_cast<std::int64_t>(size_of(t.dtype)), t.dtype, t.shape, t.strides};
 }
@@ -39,7 +41,7 @@ Tensor empty(const Shape& shape, DType dtype, Device device) {
     throw OutOfMemory(str("cannot allocate a tensor of ", dtype, ' ', shape), "it is larger than 2^47 bytes",
                       "check the sizes; if they came from a file, the file is damaged");
   auto impl = std::allocate_shared<TensorImpl>(SmallAllocator<TensorImpl>());
-  impl->storage = std::allocate_shared<Storage>(SmallAllocator<Storage>(), pool(device),
+  impl->storage = std::allocate_shared<Storage>(SmallAllocator<Storage>(), memory(device),
                                                 static_cast<std::size_t>(n) * size_of(dtype));
   impl->shape = shape;
   impl->strides = contiguous_strides(shape);
@@ -56,6 +58,7 @@ template <class T> Tensor Tensor::from(const Shape& shape, std::span<const T> va
   if (veldt::numel(shape) != static_cast<std::int64_t>(values.size()))
     throw ShapeError(str("cannot fill a tensor of shape ", shape, " with ", values.size(), " values"),
                      str("the shape holds ", veldt::numel(shape)), "give one value for each element");
+  if (t_interceptor) t_interceptor->on_transfer("Tensor::from()");
   Tensor out = empty(shape, dtype_of<T>, device);
   kernels(out).upload(out.view().data, values.data(), values.size_bytes(), nullptr);
   return out;
@@ -73,6 +76,7 @@ double Tensor::item() const {
   if (numel() != 1)
     throw ShapeError(str("item() needs one element, the tensor is ", shape()), str("it has ", numel()),
                      "reduce it first, with sum() or mean()");
+  if (t_interceptor) t_interceptor->on_transfer("item()");
   Tensor wide = empty(shape(), DType::f64, device());
   wide.assign(detach());
   return wide.values<double>()[0];
@@ -82,6 +86,7 @@ template <class T> std::vector<T> Tensor::values() const {
   if (dtype() != dtype_of<T>)
     throw DeviceError(str("cannot read a tensor of ", dtype(), " as ", dtype_of<T>), "the types differ",
                       str("convert it first: to(x, DType::", dtype_of<T>, ")"));
+  if (t_interceptor) t_interceptor->on_transfer("values()");
   Tensor packed = *this;
   if (!is_contiguous()) {
     packed = empty(shape(), *this);
@@ -97,6 +102,7 @@ template <class T> T* Tensor::data() const {
   if (dtype() != dtype_of<T> || device().kind != DeviceKind::cpu)
     throw DeviceError(str("cannot point into a tensor of ", dtype(), " on ", device(), " as ", dtype_of<T>),
                       "the dtype or the device differs", "convert it with to(), or use values()");
+  if (t_interceptor) t_interceptor->on_transfer("data()");
   return view().as<T>();
 }
 

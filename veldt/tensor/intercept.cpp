@@ -1,0 +1,155 @@
+// One wrapper serves every entry of the table: it packs the arguments into a KernelCall. A new entry needs a
+// line in kInfo and one in make_table.
+#include "veldt/tensor/intercept.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "veldt/core/error.h"
+
+namespace veldt {
+namespace {
+
+struct EntryInfo {
+  const char* name = nullptr;
+  unsigned written = 0;  // bit i: the call writes into its view i
+};
+
+template <auto Entry> inline constexpr EntryInfo kInfo{};
+template <> inline constexpr EntryInfo kInfo<&Backend::fill>{"fill", 0b1};
+template <> inline constexpr EntryInfo kInfo<&Backend::copy>{"copy", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::unary>{"unary", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::unary_slope>{"unary_slope", 0b1000};
+template <> inline constexpr EntryInfo kInfo<&Backend::binary>{"binary", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::compare>{"compare", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::accumulate>{"accumulate", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::where>{"where", 0b1000};
+template <> inline constexpr EntryInfo kInfo<&Backend::reduce>{"reduce", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::argmax>{"argmax", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
+template <> inline constexpr EntryInfo kInfo<&Backend::gather>{"gather", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::random>{"random", 0b1};
+template <> inline constexpr EntryInfo kInfo<&Backend::adam>{"adam", 0b1101};
+template <> inline constexpr EntryInfo kInfo<&Backend::sgd>{"sgd", 0b101};
+
+// How an argument is kept, and handed on.
+template <class Arg> struct Kept {
+  static constexpr int views = 0;
+  std::decay_t<Arg> value;
+  Kept(std::decay_t<Arg> v, View*&) : value(v) {}
+  Arg pass(const View*&) const { return value; }
+};
+template <> struct Kept<const View&> {
+  static constexpr int views = 1;
+  Kept(const View& v, View*& into) { *into++ = v; }
+  const View& pass(const View*& from) const { return *from++; }
+};
+// Null or not, it takes a place among the views, so that their numbers are fixed; a null one is empty there.
+template <> struct Kept<const View*> {
+  static constexpr int views = 1;
+  bool given;
+  Kept(const View* v, View*& into) : given(v != nullptr) { *into++ = v ? *v : View{}; }
+  const View* pass(const View*& from) const {
+    const View* v = from++;
+    return given ? v : nullptr;
+  }
+};
+
+template <auto Entry> class Call;
+template <class... Args, void (*Backend::*Entry)(Args...)> class Call<Entry> final : public KernelCall {
+ public:
+  explicit Call(Args... args)
+      : kept_([&] {
+          View* at = views_.data();
+          return std::tuple<Kept<Args>...>{Kept<Args>(args, at)...};  // braces: in the order of arguments
+        }()) {}
+
+  void run(const Backend& backend) const override {
+    const View* at = views_.data();
+    const std::tuple<Args...> given =
+        std::apply([&](const auto&... kept) { return std::tuple<Args...>{kept.pass(at)...}; }, kept_);
+    std::apply(backend.*Entry, given);
+  }
+  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<Call>(*this); }
+  const char* entry() const override { return kInfo<Entry>.name; }
+  std::string name(const Backend& backend) const override {
+    if constexpr (std::is_same_v<std::tuple_element_t<0, std::tuple<Args...>>, int>) {
+      const char* formula = backend.formula_name(entry(), std::get<0>(kept_).value);
+      return std::strcmp(entry(), "unary_slope") == 0 ? str(formula, " slope") : formula;
+    } else {
+      return entry();
+    }
+  }
+  std::span<View> views() override { return views_; }
+  bool writes(std::size_t i) const override { return (kInfo<Entry>.written >> i & 1) != 0; }
+  double flops() const override {
+    const double n = static_cast<double>(numel(views_[0].shape));
+    if (std::strcmp(entry(), "matmul") == 0)
+      return 2 * static_cast<double>(numel(views_.back().shape)) *
+             static_cast<double>(views_[0].shape.back());
+    return std::strcmp(entry(), "copy") == 0 || std::strcmp(entry(), "fill") == 0 ? 0 : n;
+  }
+
+ private:
+  static_assert(kInfo<Entry>.name != nullptr, "give the entry its line in kInfo");
+
+  std::array<View, static_cast<std::size_t>((Kept<Args>::views + ...))> views_;
+  std::tuple<Kept<Args>...> kept_;
+};
+
+const Backend* g_real = nullptr;
+
+template <auto Entry> struct Wrapped;
+template <class... Args, void (*Backend::*Entry)(Args...)> struct Wrapped<Entry> {
+  static void call(Args... args) {
+    Interceptor* const interceptor = t_interceptor;
+    InterceptorScope real(nullptr);  // what the interceptor runs goes to the backend
+    interceptor->on_call(Call<Entry>(args...), *g_real);
+  }
+};
+
+void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream stream) {
+  t_interceptor->on_transfer("index_range()");
+  g_real->index_range(index, low, high, stream);
+}
+
+void upload(void* to, const void* from, std::size_t bytes, Stream stream) {
+  t_interceptor->on_transfer("copying values from the host");
+  g_real->upload(to, from, bytes, stream);
+}
+
+void download(void* to, const void* from, std::size_t bytes, Stream stream) {
+  t_interceptor->on_transfer("reading values back");
+  g_real->download(to, from, bytes, stream);
+}
+
+template <auto... Entries> void wrap(Backend& table) {
+  ((table.*Entries = &Wrapped<Entries>::call), ...);
+  // allocate, deallocate, upload, download, synchronize, formula_name and index_range pass as they are.
+  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 7) * sizeof(void*),
+                "a new entry of Backend has to be wrapped too");
+}
+
+}  // namespace
+
+const Backend& intercepting_backend(const Backend& real) {
+  static const Backend table = [&real] {
+    g_real = &real;
+    Backend b = real;
+    b.upload = &upload;
+    b.download = &download;
+    b.index_range = &index_range;
+    wrap<&Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
+         &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::argmax,
+         &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::random, &Backend::adam,
+         &Backend::sgd>(b);
+    return b;
+  }();
+  return table;
+}
+
+}  // namespace veldt

@@ -1,0 +1,71 @@
+// All work passes the waist (core/backend.h), so whoever stands there sees a whole training step: Plan writes
+// the calls down, Profile times them. While an Interceptor of a thread is set, that thread's kernel calls go
+// to it instead of the backend.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "veldt/core/backend.h"
+#include "veldt/core/pool.h"
+
+namespace veldt {
+
+class Tensor;
+
+// One call of a backend's function with all its arguments.
+class KernelCall {
+ public:
+  virtual ~KernelCall() = default;
+  virtual void run(const Backend&) const = 0;
+  virtual std::unique_ptr<KernelCall> copy() const = 0;
+  // "matmul"; for the elementwise families the formula's own name, "tanh" or "tanh slope".
+  virtual std::string name(const Backend&) const = 0;
+  // The entry of the table alone: "unary".
+  virtual const char* entry() const = 0;
+  // Its views, in the order of its arguments.
+  virtual std::span<View> views() = 0;
+  std::span<const View> views() const { return const_cast<KernelCall*>(this)->views(); }
+  // Whether the call writes into views()[i].
+  virtual bool writes(std::size_t i) const = 0;
+  // Floating point operations; an elementwise one counts as one for each element.
+  virtual double flops() const = 0;
+};
+
+class Interceptor {
+ public:
+  virtual void on_call(const KernelCall& call, const Backend& backend) = 0;
+  // A tensor's memory is about to be handed to a kernel.
+  virtual void on_view(const std::shared_ptr<Storage>&) {}
+  // backward() has given a leaf its gradient; `created`: it had no memory for one before.
+  virtual void on_leaf_gradient(const Tensor& /*leaf*/, bool /*created*/) {}
+  // Work that is no kernel; only a recorder is given any.
+  virtual void on_host_call(std::unique_ptr<KernelCall>) {}
+  // Where new tensors get their memory while a step is recorded; null: from the pool.
+  virtual Memory* memory() { return nullptr; }
+  // Values are about to travel between the host and a tensor. `what` names the function that was called.
+  virtual void on_transfer(const char* /*what*/) {}
+
+ protected:
+  ~Interceptor() = default;
+};
+
+// The interceptor of this thread, or null.
+inline thread_local constinit Interceptor* t_interceptor = nullptr;
+
+class InterceptorScope {
+ public:
+  explicit InterceptorScope(Interceptor* i) : before_(t_interceptor) { t_interceptor = i; }
+  ~InterceptorScope() { t_interceptor = before_; }
+  InterceptorScope(const InterceptorScope&) = delete;
+  InterceptorScope& operator=(const InterceptorScope&) = delete;
+
+ private:
+  Interceptor* before_;
+};
+
+// A backend that hands every call over `real` to the thread's interceptor.
+const Backend& intercepting_backend(const Backend& real);
+
+}  // namespace veldt

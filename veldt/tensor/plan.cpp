@@ -1,0 +1,355 @@
+// Recording works on addresses that no memory is behind: while it lasts, new tensors get theirs from a range
+// that a processor cannot use. Afterwards those that are still alive (outputs, gradients) get memory of their
+// own, the others a place in one arena, shared by those that are never needed at the same time.
+#include "veldt/tensor/plan.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/arena.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/impl.h"
+#include "veldt/tensor/intercept.h"
+
+namespace veldt {
+namespace {
+
+// Bits 48 to 55 differ from the sign: no x86 or ARM processor maps such an address.
+constexpr std::uintptr_t kNowhere = std::uintptr_t{0x00F0} << 48;
+constexpr std::uintptr_t kNowhereEnd = std::uintptr_t{0x00F8} << 48;
+
+std::uintptr_t address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+bool is_nowhere(const void* p) { return address_of(p) >= kNowhere && address_of(p) < kNowhereEnd; }
+
+class HostCall final : public KernelCall {
+ public:
+  HostCall(const char* name, std::vector<View> views, std::function<void(std::span<const View>)> function)
+      : name_(name), views_(std::move(views)), function_(std::move(function)) {}
+  void run(const Backend&) const override { function_(views_); }
+  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<HostCall>(*this); }
+  std::string name(const Backend&) const override { return name_; }
+  const char* entry() const override { return "host"; }
+  std::span<View> views() override { return views_; }
+  bool writes(std::size_t) const override { return true; }
+  double flops() const override { return 0; }
+
+ private:
+  const char* name_;
+  std::vector<View> views_;
+  std::function<void(std::span<const View>)> function_;
+};
+
+}  // namespace
+
+struct Plan::Recording {
+  std::vector<std::unique_ptr<KernelCall>> calls;
+  std::unique_ptr<Storage> arena;
+  std::vector<std::shared_ptr<Storage>> held;     // what the calls reach besides
+  std::vector<std::shared_ptr<Storage>> written;  // those of them that a replay changes
+  TensorList leaves;                              // get their gradients anew with each replay
+  TensorList outputs;
+  const Backend* backend = nullptr;
+  StepFacts facts;
+};
+
+class Plan::Recorder final : public Interceptor, public Memory {
+ public:
+  explicit Recorder(Device device) : real_(&backend(device)), pool_(&pool(device)) {}
+
+  // --- while the step runs
+
+  void* take(std::size_t bytes, Storage& owner) override {
+    const std::size_t size = Pool::size_class(bytes);
+    if (size > kNowhereEnd - next_)
+      throw OutOfMemory(str("a plan cannot hold another ", bytes_text(bytes)),
+                        "its range of addresses is used up", "record a smaller step");
+    const std::uintptr_t address = next_;
+    next_ += size;
+    blocks_.push_back({address, size, &owner});
+    alive_ += size;
+    peak_ = std::max(peak_, alive_);
+    return reinterpret_cast<void*>(address);
+  }
+  void give(void* p, std::size_t, Storage&) noexcept override {
+    Block& block = blocks_[block_at(p)];
+    block.owner = nullptr;
+    alive_ -= block.size;
+  }
+  Memory* memory() override { return this; }
+
+  void on_view(const std::shared_ptr<Storage>& storage) override {
+    if (!is_nowhere(storage->data()) && seen_.insert(storage.get()).second) held_.push_back(storage);
+  }
+  void on_host_call(std::unique_ptr<KernelCall> call) override { add(std::move(call)); }
+  void on_call(const KernelCall& call, const Backend&) override { add(call.copy()); }
+  void on_leaf_gradient(const Tensor& leaf, bool created) override {
+    leaves_.push_back(leaf);
+    if (created) fresh_.push_back(leaf);
+  }
+  void on_transfer(const char* what) override {
+    throw Error(str("a plan cannot record ", what),
+                "a replay runs kernels alone, and the host would not see it",
+                "move it out of the step: give data as tensors made before, read outputs after replay()");
+  }
+
+  void add(std::unique_ptr<KernelCall> call) {
+    const int at = static_cast<int>(calls_.size());
+    for (const View& view : call->views())
+      if (is_nowhere(view.data)) {
+        Block& block = blocks_[block_at(view.data)];
+        if (block.first < 0) block.first = at;
+        block.last = at;
+        ++block.uses;
+      }
+    calls_.push_back(std::move(call));
+  }
+
+  // --- afterwards
+
+  // Gives what is still alive memory of its own, full of zeros. Also after a step that threw.
+  void settle() {
+    for (Block& block : blocks_) {
+      if (!block.owner) continue;
+      block.settled = block.owner->shared_from_this();
+      block.owner->move_to(*pool_);
+      const auto bytes = static_cast<std::int64_t>(block.settled->bytes());
+      real_->fill({block.settled->data(), DType::u8, {bytes}, {1}}, 0, nullptr);
+      held_.push_back(block.settled);
+    }
+  }
+  bool settled() const {
+    return std::none_of(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.owner != nullptr; });
+  }
+  const TensorList& fresh() const { return fresh_; }
+
+  std::unique_ptr<Recording> finish(TensorList outputs, bool runs) {
+    auto r = std::make_unique<Recording>();
+    for (const auto& storage : held_) r->facts.held_bytes += Pool::size_class(storage->bytes());
+    write_straight_into_copies();
+    r->facts.eager_bytes = peak_;
+    r->facts.calls = static_cast<std::int64_t>(calls_.size());
+    for (const auto& call : calls_) {
+      r->facts.names.push_back(call->name(*real_));
+      r->facts.flops += call->flops();
+    }
+    place(*r, runs);
+    if (!runs) return r;
+    r->written = find_written();
+    r->calls = std::move(calls_);
+    r->held = std::move(held_);
+    r->leaves = std::move(leaves_);
+    r->outputs = std::move(outputs);
+    r->backend = real_;
+    return r;
+  }
+
+ private:
+  struct Block {
+    std::uintptr_t address;
+    std::size_t size;
+    Storage* owner;                         // null once it died or has settled
+    std::shared_ptr<Storage> settled = {};  // what outlived the step
+    int first = -1, last = -1, uses = 0;    // the calls that touch it
+  };
+
+  std::size_t block_at(const void* p) const {
+    const auto above = std::upper_bound(blocks_.begin(), blocks_.end(), address_of(p),
+                                        [](std::uintptr_t a, const Block& b) { return a < b.address; });
+    return static_cast<std::size_t>(above - blocks_.begin()) - 1;
+  }
+
+  // A result that only a copy reads (a gradient on its way into an optimizer's slab) is written where the
+  // copy would put it, and the copy is dropped.
+  void write_straight_into_copies();
+  bool redirect(std::size_t copy_at);
+
+  // Finds each block its place and, if the plan is to run, turns the views there.
+  void place(Recording& r, bool runs) {
+    std::vector<ArenaBlock> wanted;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      if (!blocks_[i].settled && blocks_[i].first >= 0) {
+        wanted.push_back({blocks_[i].size, blocks_[i].first, blocks_[i].last, 0});
+        which.push_back(i);
+      }
+    r.facts.planned_bytes = place_in_arena(wanted);
+    if (!runs) return;
+    r.arena = std::make_unique<Storage>(*pool_, r.facts.planned_bytes);
+    r.arena->set_label("plan");
+    std::vector<char*> base(blocks_.size(), nullptr);
+    for (std::size_t i = 0; i < which.size(); ++i)
+      base[which[i]] = static_cast<char*>(r.arena->data()) + wanted[i].offset;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      if (blocks_[i].settled) base[i] = static_cast<char*>(blocks_[i].settled->data());
+    for (const auto& call : calls_)
+      for (View& view : call->views())
+        if (is_nowhere(view.data)) {
+          const std::size_t i = block_at(view.data);
+          view.data = base[i] + (address_of(view.data) - blocks_[i].address);
+        }
+  }
+
+  std::vector<std::shared_ptr<Storage>> find_written() const {
+    std::vector<std::shared_ptr<Storage>> found;
+    for (const auto& storage : held_) {
+      const std::uintptr_t begin = address_of(storage->data()), end = begin + storage->bytes();
+      const auto into = [&](const auto& call) {
+        for (std::size_t i = 0; i < call->views().size(); ++i)
+          if (const std::uintptr_t p = address_of(call->views()[i].data);
+              call->writes(i) && p >= begin && p < end)
+            return true;
+        return false;
+      };
+      if (std::any_of(calls_.begin(), calls_.end(), into)) found.push_back(storage);
+    }
+    return found;
+  }
+
+  const Backend* real_;
+  Pool* pool_;
+  std::uintptr_t next_ = kNowhere;
+  std::size_t alive_ = 0, peak_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<std::shared_ptr<Storage>> held_;
+  std::unordered_set<const Storage*> seen_;
+  std::vector<std::unique_ptr<KernelCall>> calls_;
+  TensorList leaves_, fresh_;
+};
+
+namespace {
+
+struct Extent {
+  std::uintptr_t begin, end;
+};
+
+// The bytes a view may touch.
+Extent extent_of(const View& v) {
+  const std::uintptr_t at = address_of(v.data);
+  if (v.data == nullptr || numel(v.shape) == 0) return {at, at};
+  std::int64_t low = 0, high = 0;
+  for (int d = 0; d < v.shape.rank(); ++d) (v.strides[d] < 0 ? low : high) += v.strides[d] * (v.shape[d] - 1);
+  const std::int64_t size = static_cast<std::int64_t>(size_of(v.dtype));
+  return {at + static_cast<std::uintptr_t>(low * size), at + static_cast<std::uintptr_t>((high + 1) * size)};
+}
+
+bool overlap(const View& a, const View& b) {
+  const Extent x = extent_of(a), y = extent_of(b);
+  return x.begin < y.end && y.begin < x.end;
+}
+
+// Whether the kernel writes all of its output and never reads it.
+bool fills_its_output(const KernelCall& call) {
+  const std::string_view entry = call.entry();
+  return entry == "matmul" || entry == "reduce" || entry == "unary" || entry == "unary_slope" ||
+         entry == "binary";
+}
+
+}  // namespace
+
+bool Plan::Recorder::redirect(std::size_t copy_at) {
+  const std::span<const View> copy = calls_[copy_at]->views();
+  const View &from = copy[0], &to = copy[1];
+  if (from.dtype != to.dtype || is_nowhere(to.data) || !is_nowhere(from.data) ||
+      !is_contiguous(from.shape, from.strides) || !is_contiguous(to.shape, to.strides))
+    return false;
+  const Block& block = blocks_[block_at(from.data)];
+  if (block.settled || block.uses != 2 || block.last != static_cast<int>(copy_at)) return false;
+  KernelCall& maker = *calls_[static_cast<std::size_t>(block.first)];
+  View& out = maker.views().back();
+  if (!fills_its_output(maker) || out.data != from.data || numel(out.shape) != numel(from.shape) ||
+      !is_contiguous(out.shape, out.strides))
+    return false;
+  // Nothing from there to here may look at the destination: neither the old values nor the new ones early.
+  for (std::size_t i = static_cast<std::size_t>(block.first); i < copy_at; ++i) {
+    if (!calls_[i]) continue;
+    if (std::string_view(calls_[i]->entry()) == "host") return false;  // it may reach anything
+    for (const View& view : std::as_const(*calls_[i]).views())
+      if (overlap(view, to)) return false;
+  }
+  out.data = to.data;
+  return true;
+}
+
+void Plan::Recorder::write_straight_into_copies() {
+  for (std::size_t i = 0; i < calls_.size(); ++i)
+    if (std::string_view(calls_[i]->entry()) == "copy" && redirect(i)) {
+      blocks_[block_at(std::as_const(*calls_[i]).views()[0].data)].first = -1;  // needs no place any more
+      calls_[i] = nullptr;
+    }
+  std::vector<int> now_at(calls_.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    now_at[i] = static_cast<int>(count);
+    if (calls_[i]) calls_[count++] = std::move(calls_[i]);
+  }
+  calls_.resize(count);
+  for (Block& block : blocks_)
+    if (block.first >= 0) {
+      block.first = now_at[static_cast<std::size_t>(block.first)];
+      block.last = now_at[static_cast<std::size_t>(block.last)];
+    }
+}
+
+Plan::Plan(const ListStep& step, bool runs) {
+  if (recording())
+    throw Error("a plan cannot be recorded within another", "its kernels would belong to both",
+                "build the inner plan before");
+  while (!recording_) {
+    auto recorder = std::make_unique<Recorder>(Device{});
+    try {
+      TensorList outputs;
+      try {
+        InterceptorScope scope(recorder.get());
+        for (const Tensor& output : step()) outputs.push_back(output.detach());
+      } catch (...) {
+        recorder->settle();
+        throw;
+      }
+      recorder->settle();
+      for (const Tensor& leaf : recorder->fresh()) leaf.impl()->grad_stale = !runs;
+      // A leaf that has just been given its first gradient would be given the next one otherwise.
+      if (!runs || recorder->fresh().empty()) recording_ = recorder->finish(std::move(outputs), runs);
+    } catch (...) {
+      for (const Tensor& leaf : recorder->fresh()) leaf.impl()->grad = Tensor();
+      // Without memory to settle in, what the step left behind still refers to the recorder.
+      if (!recorder->settled()) static_cast<void>(recorder.release());
+      throw;
+    }
+  }
+}
+
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+
+void Plan::replay() {
+  Recording& r = *recording_;
+  if (recording())
+    throw Error("a plan cannot be replayed while another is recorded", "its kernels would not be seen",
+                "replay it outside of the step");
+  for (const auto& call : r.calls) call->run(*r.backend);
+  for (const auto& storage : r.written) storage->bump_version();
+  for (const Tensor& leaf : r.leaves) leaf.impl()->grad_stale = false;
+}
+
+const Tensor& Plan::output(std::size_t i) const {
+  if (i >= recording_->outputs.size())
+    throw Error(str("the plan has no output ", i), str("its step returned ", recording_->outputs.size()),
+                "return the tensor from the step");
+  return recording_->outputs[i];
+}
+
+const StepFacts& Plan::facts() const { return recording_->facts; }
+
+bool recording() { return t_interceptor != nullptr && t_interceptor->memory() != nullptr; }
+
+void record_host(const char* name, std::vector<View> views,
+                 std::function<void(std::span<const View>)> function) {
+  if (!recording())
+    throw Error(str("there is no plan that could record ", name), "none is being recorded",
+                "ask recording() first");
+  t_interceptor->on_host_call(std::make_unique<HostCall>(name, std::move(views), std::move(function)));
+}
+
+}  // namespace veldt

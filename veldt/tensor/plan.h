@@ -1,0 +1,100 @@
+// Plan: a training step is recorded once and replayed, without dispatch, graph or allocation, over memory
+// planned ahead. Replays give the bits that the step itself would give.
+//
+//   optim::Adam adam(model.parameters(), {.lr = 0.01});
+//   Plan plan([&] {
+//     const Tensor loss = mse(model(x), y);
+//     adam.zero_grad();
+//     loss.backward();
+//     adam.step();
+//     return loss;
+//   });
+//   for (int i = 0; i < 1000; ++i) plan.replay();
+//
+// Between replays data changes by x.assign(batch), the rate by adam.set_lr(); random ops draw on from their
+// Rng. Shapes, and every decision the step made by C++ code, stay as they were recorded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+
+// What a step needs, known before it runs.
+struct StepFacts {
+  std::size_t held_bytes = 0;      // tensors from outside the step that it touches: parameters, data, state
+  std::size_t eager_bytes = 0;     // the most that tensors of the step hold at once, run as it stands
+  std::size_t planned_bytes = 0;   // the same for a Plan, which places them side by side
+  std::int64_t calls = 0;          // of kernels and host functions
+  double flops = 0;                // of matrix products, and one for each element of the other ops
+  std::vector<std::string> names;  // of the calls, in their order
+};
+
+class Plan {
+ public:
+  // Calls `step` without computing anything (twice if it makes the first gradient of a leaf), and keeps what
+  // it would have computed. `step` returns nothing, a Tensor, or a TensorList: the outputs, cut off from the
+  // graph. Tensors and optimizers that it uses must outlive the plan. Throws Error naming what cannot be
+  // recorded: item(), values(), data(), Tensor::from() and Tensor::of() within the step.
+  template <class Step>
+  requires std::is_invocable_v<Step&>
+  explicit Plan(Step&& step) : Plan(as_list_step(step), true) {}
+  ~Plan();
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+
+  // Runs the recorded step.
+  void replay();
+  // The step's output i, in memory that each replay fills anew. Uninitialised before the first.
+  const Tensor& output(std::size_t i = 0) const;
+  const StepFacts& facts() const;
+
+ private:
+  template <class Step> friend StepFacts forecast(Step&& step);
+  using ListStep = std::function<TensorList()>;
+  template <class Step> static ListStep as_list_step(Step& step) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Step&>>)
+      return [&step] { return step(), TensorList(); };
+    else if constexpr (std::is_same_v<std::decay_t<std::invoke_result_t<Step&>>, Tensor>)
+      return [&step] { return TensorList{step()}; };
+    else
+      return [&step] { return TensorList(step()); };
+  }
+  Plan(const ListStep& step, bool runs);
+
+  class Recorder;
+  struct Recording;
+  std::unique_ptr<Recording> recording_;
+};
+
+// What `step` needs, without running it or taking that memory. It is called as Plan's constructor calls it.
+template <class Step> StepFacts forecast(Step&& step) {
+  return Plan(Plan::as_list_step(step), false).facts();
+}
+
+// True while this thread records a Plan.
+bool recording();
+// Adds a host function to the plan being recorded: replays call it, at this place in the order, with the
+// views that were given here. Throws Error if no plan is being recorded.
+void record_host(const char* name, std::vector<View> views,
+                 std::function<void(std::span<const View>)> function);
+// For ops whose work is not kernels alone (a check of an index, numbers from an Rng, an optimizer's count):
+// does `work` now or, while a plan is recorded, at each replay.
+template <class Work>
+requires std::is_invocable_v<const Work&, std::span<const View>>
+void host_work(const char* name, std::initializer_list<View> views, const Work& work) {
+  if (recording())
+    record_host(name, views, work);
+  else
+    work(std::span<const View>(views.begin(), views.size()));
+}
+
+}  // namespace veldt
