@@ -7,8 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "veldt/tensor/backends.h"
-#include "veldt/tensor/plan.h"
 #include "veldt/veldt.h"
 
 using namespace veldt;
