@@ -67,6 +67,14 @@ TEST(Trainer, ContinuesAStoppedRunBitForBit) {
   }
 }
 
+TEST(Trainer, ReplaysAStepThatRepeatsWithTheSameBits) {
+  test::SmallTask eager, planned;
+  planned.planned = true;
+  const train::RunResult a = train::run(eager, small_run(120)), b = train::run(planned, small_run(120));
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(eager.state(), planned.state());
+}
+
 TEST(Trainer, ContinuesThroughManyStops) {
   SmallTask whole;
   run(whole, small_run(60));

@@ -76,8 +76,20 @@ class Fitter::Job : public train::Task {
   optim::Optimizer& optimizer() override { return *optimizer_; }
   std::map<std::string, std::string> metadata() const override { return field_.metadata(); }
 
-  Tensor loss(std::int64_t step) override {
-    if (step == 0 || !batch_.levels.defined() || !sampler_.whole_picture()) batch_ = sampler_.batch(step);
+  void prepare(std::int64_t step) override {
+    if (!batch_.levels.defined()) {
+      batch_ = sampler_.batch(step);
+    } else if (!sampler_.whole_picture()) {
+      const Batch next = sampler_.batch(step);
+      batch_.coordinates.assign(next.coordinates);
+      batch_.levels.assign(next.levels);
+    }
+  }
+
+  // Every batch has the same sizes, so every step is the same.
+  bool repeats() const override { return true; }
+
+  Tensor loss() override {
     const Tensor output = field_.network()(batch_.coordinates);
     last_output_ = output.detach();
     const Tensor target = targets_from(batch_.levels, plan_.field.head);

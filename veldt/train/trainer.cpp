@@ -9,6 +9,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/io/json.h"
+#include "veldt/tensor/plan.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::train {
@@ -107,13 +108,20 @@ class Run {
     optim::Optimizer& optimizer = task_.optimizer();
     rate_ = rate();
     optimizer.set_lr(rate_);
-    const Tensor loss = task_.loss(step_);
-    loss_ = loss.item();
+    task_.prepare(step_);
+    if (task_.repeats() && !plan_) plan_.emplace([&] { return with_gradients(); });
+    if (plan_) plan_->replay();
+    loss_ = (plan_ ? plan_->output() : with_gradients()).item();
     if (!std::isfinite(loss_)) diverged();
-    optimizer.zero_grad();
-    loss.backward();
     optimizer.step();
     ++step_;
+  }
+
+  Tensor with_gradients() {
+    const Tensor loss = task_.loss();
+    task_.optimizer().zero_grad();
+    loss.backward();
+    return loss.detach();
   }
 
   [[noreturn]] void diverged() {
@@ -224,6 +232,7 @@ class Run {
   const RunOptions& options_;
   const Events& events_;
   std::optional<CheckpointDir> checkpoints_;
+  std::optional<Plan> plan_;
   std::int64_t step_ = 0, first_step_ = 0, saved_step_ = -1;
   double seconds_before_ = 0, last_news_ = -1, loss_ = 0, rate_ = 0;
   std::string save_error_;

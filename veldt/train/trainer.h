@@ -13,15 +13,21 @@
 
 namespace veldt::train {
 
-// A model, its optimizer and its data. Step numbers count from 0 over all resumptions, and loss(step) must be
-// a pure function of the parameters and the step: then a resumed run continues bit for bit.
+// A model, its optimizer and its data. Step numbers count from 0 over all resumptions. What prepare(step) and
+// loss() give must be a pure function of the parameters and the step: then a resumed run continues bit for
+// bit.
 class Task {
  public:
   virtual ~Task() = default;
   virtual nn::Module& model() = 0;
   virtual optim::Optimizer& optimizer() = 0;
-  // One element, differentiable.
-  virtual Tensor loss(std::int64_t step) = 0;
+  // Brings in the data of a step.
+  virtual void prepare(std::int64_t step) = 0;
+  // The loss on that data: one element, differentiable.
+  virtual Tensor loss() = 0;
+  // True if prepare() writes into the same tensors each time and loss() takes the same way through them: then
+  // it is recorded once, as a Plan, and replayed.
+  virtual bool repeats() const { return false; }
   // Quality of the last batch, in dB; asked for when news are due.
   virtual double psnr() = 0;
   // Asked after every step: true when the goal has been met.
