@@ -38,7 +38,8 @@ TEST(OpTable, HasARowForEveryPublicOp) {
     EXPECT_TRUE(rows.insert(row.name).second) << row.name << " is there twice";
   int headers = 0;
   for (const auto& entry : std::filesystem::directory_iterator(VELDT_SOURCE "/veldt/ops")) {
-    if (entry.path().extension() != ".h") continue;
+    // derivatives.h has functions of functions, which are no ops.
+    if (entry.path().extension() != ".h" || entry.path().filename() == "derivatives.h") continue;
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();

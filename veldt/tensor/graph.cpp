@@ -86,6 +86,17 @@ class WantedGuard {
   const Wanted* before_;
 };
 
+thread_local constinit const char* t_backward_of = nullptr;
+
+class BackwardOfGuard {
+ public:
+  explicit BackwardOfGuard(const char* now) : before_(now) {}
+  ~BackwardOfGuard() { t_backward_of = before_; }
+
+ private:
+  const char* before_;
+};
+
 // a + b as a tensor of its own, differentiable where gradients are recorded.
 Tensor sum_of(const Tensor& a, const Tensor& b) {
   Tensor out = empty(a.shape(), a);
@@ -205,6 +216,7 @@ Tensor ones_like(const Tensor& t) {
 template <class LeafFn>
 void walk(const Order& order, SmallVector<Pending>& pending, bool create_graph, LeafFn leaf) {
   GradModeGuard mode(create_graph);
+  BackwardOfGuard name(t_backward_of);
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (!pending[at].sum.defined()) continue;
     const Tensor g = pending[at].sum;
@@ -212,6 +224,7 @@ void walk(const Order& order, SmallVector<Pending>& pending, bool create_graph, 
     if (t_wanted && !t_wanted->leads[at]) continue;
     const Node& node = order[at];
     check_saved(node);
+    t_backward_of = node.name;
     const Grads grads = node.backward(g);
     check_count(node, grads.size());
     for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -266,9 +279,13 @@ Node::~Node() {
   rest = nullptr;
 }
 
+const char* backward_of() { return t_backward_of; }
+
 bool grad_enabled() { return t_grad_enabled; }
 NoGrad::NoGrad() : before_(t_grad_enabled) { t_grad_enabled = false; }
 NoGrad::~NoGrad() { t_grad_enabled = before_; }
+EnableGrad::EnableGrad() : before_(t_grad_enabled) { t_grad_enabled = true; }
+EnableGrad::~EnableGrad() { t_grad_enabled = before_; }
 
 bool needs_grad(const Tensor& input) {
   if (!input.requires_grad()) return false;

@@ -55,6 +55,9 @@ Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backwa
 // True if the running backward() wants a gradient for `input`: lets an op skip the work for the others.
 bool needs_grad(const Tensor& input);
 
+// The op whose gradient this thread is computing just now, or null.
+const char* backward_of();
+
 // d output / d inputs, without touching any leaf's grad(). `output` must hold one element, unless `seed` (of
 // its shape) is given. An input that `output` does not depend on gets zeros.
 Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph = false,
@@ -72,6 +75,18 @@ class NoGrad {
   bool before_;
 };
 bool grad_enabled();
+
+// Within a NoGrad: while one lives, ops of this thread record again.
+class EnableGrad {
+ public:
+  EnableGrad();
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
+
+ private:
+  bool before_;
+};
 
 // A leaf made by a module. If some of the parameters that a loss depends on were listed in a fields() and
 // this one was not, backward() throws: it would never be trained.

@@ -325,10 +325,17 @@ Plan& Plan::operator=(Plan&&) noexcept = default;
 
 void Plan::replay() {
   Recording& r = *recording_;
+  Interceptor* const before = t_interceptor;
   if (recording())
     throw Error("a plan cannot be replayed while another is recorded", "its kernels would not be seen",
                 "replay it outside of the step");
-  for (const auto& call : r.calls) call->run(*r.backend);
+  if (before)  // a Profile wants to see them too
+    for (const auto& call : r.calls) {
+      InterceptorScope real(nullptr);
+      before->on_call(*call, *r.backend);
+    }
+  else
+    for (const auto& call : r.calls) call->run(*r.backend);
   for (const auto& storage : r.written) storage->bump_version();
   for (const Tensor& leaf : r.leaves) leaf.impl()->grad_stale = false;
 }

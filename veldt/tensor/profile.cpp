@@ -1,0 +1,115 @@
+#include "veldt/tensor/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "veldt/core/error.h"
+#include "veldt/core/pool.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+double bytes_of(const View& v) {
+  double n = v.data ? static_cast<double>(size_of(v.dtype)) : 0;
+  for (int d = 0; d < v.shape.rank(); ++d)
+    if (v.strides[d] != 0) n *= static_cast<double>(v.shape[d]);  // a repeated element is one element
+  return n;
+}
+
+// Where the first NaN of a view is, in row-major order.
+std::optional<std::int64_t> first_nan(const View& v, const Backend& backend) {
+  if (v.data == nullptr || !is_float(v.dtype)) return std::nullopt;
+  const Tensor wide = empty(v.shape, DType::f64, backend.device);
+  backend.copy(v, wide.view(), nullptr);
+  const std::vector<double> values = wide.values<double>();
+  const auto at = std::find_if(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+  if (at == values.end()) return std::nullopt;
+  return at - values.begin();
+}
+
+// "[2, 0]" for element 8 of [3, 4].
+std::string position_of(std::int64_t i, const Shape& shape) {
+  Shape at = Shape::filled(shape.rank(), 0);
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    at[d] = i % shape[d];
+    i /= shape[d];
+  }
+  return str(at);
+}
+
+}  // namespace
+
+void Profile::on_call(const KernelCall& call, const Backend& backend) {
+  const auto start = std::chrono::steady_clock::now();
+  call.run(backend);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  Line& line = lines_[call.name(backend)];
+  ++line.calls;
+  line.seconds += spent.count();
+  line.flops += call.flops();
+  for (const View& view : call.views()) line.bytes += bytes_of(view);
+}
+
+std::vector<Profile::Line> Profile::lines() const {
+  std::vector<Line> sorted;
+  for (const auto& [name, line] : lines_) {
+    sorted.push_back(line);
+    sorted.back().name = name;
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Line& a, const Line& b) { return a.seconds > b.seconds; });
+  return sorted;
+}
+
+std::string Profile::table() const {
+  const std::vector<Line> sorted = lines();
+  double total = 0;
+  for (const Line& line : sorted) total += line.seconds;
+  const auto row = [](const char* name, const char* calls, const char* seconds, const char* share,
+                      const char* bytes, const char* flops) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%-24s %9s %10s %7s %8s %9s\n", name, calls, seconds, share, bytes,
+                  flops);
+    return std::string(text);
+  };
+  const auto number = [](const char* format, double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, format, value);
+    return std::string(text);
+  };
+  std::string out = row("kernel", "calls", "seconds", "share", "GB/s", "GFLOP/s");
+  for (const Line& line : sorted) {
+    const double s = std::max(line.seconds, 1e-12);
+    out += row(line.name.c_str(), std::to_string(line.calls).c_str(), number("%.4f", line.seconds).c_str(),
+               number("%.1f %%", 100 * line.seconds / std::max(total, 1e-12)).c_str(),
+               number("%.1f", line.bytes / s * 1e-9).c_str(), number("%.1f", line.flops / s * 1e-9).c_str());
+  }
+  return out;
+}
+
+void DetectAnomaly::on_call(const KernelCall& call, const Backend& backend) {
+  // Before it runs: an operand may be overwritten.
+  const std::span<const View> views = call.views();
+  for (std::size_t i = 0; i < views.size(); ++i)
+    if (!call.writes(i) && first_nan(views[i], backend)) return call.run(backend);
+  call.run(backend);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (!call.writes(i)) continue;
+    const std::optional<std::int64_t> at = first_nan(views[i], backend);
+    if (!at) continue;
+    const char* op = backward_of();
+    const std::string name = call.name(backend);
+    throw DivergedError(
+        str(name, " made the first NaN", op ? str(", in the gradient of ", op) : std::string()),
+        str("its operands hold none, its result ", views[i].shape, " does at ",
+            position_of(*at, views[i].shape)),
+        "look at what that op is given: a zero it divides by, a negative number under a root or logarithm");
+  }
+}
+
+}  // namespace veldt
