@@ -6,11 +6,17 @@
 
 #include "tests/support/views.h"
 #include "veldt/core/error.h"
+#include "veldt/core/optimizer_step.h"
+#include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
 
 namespace veldt {
 namespace {
 using test::Array;
+
+template <class Step> void run(const Step& step, std::initializer_list<View> arrays) {
+  cpu::backend().optimize({step}, arrays.begin(), static_cast<int>(arrays.size()), nullptr);
+}
 
 template <class T> constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
 
@@ -37,7 +43,7 @@ template <class T> void expect_adam(std::int64_t n, double weight_decay, bool de
   for (int t = 1; t <= 5; ++t) {
     const AdamStep step = {0.01, 0.9, 0.999, 1e-8, weight_decay, decoupled, t};
     Array<T> g = Array<T>::random({n}, static_cast<std::uint64_t>(t) + 10);
-    cpu::backend().adam(step, p.view(), g.view(), m.view(), v.view(), nullptr);
+    run(step, {p.view(), m.view(), v.view(), g.view()});
     for (std::int64_t i = 0; i < n; ++i)
       wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
   }
@@ -65,10 +71,8 @@ TEST(Adam, FollowsTorchsFormula) {
 TEST(Adam, EqualsTorchsNumbers) {
   Array<double> p({3}, {1, -2, 3}), m({3}), v({3});
   Array<double> first({3}, {0.1, -0.2, 0.3}), second({3}, {-0.5, 0.25, 1});
-  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 1}, p.view(), first.view(), m.view(), v.view(),
-                      nullptr);
-  cpu::backend().adam({0.1, 0.9, 0.99, 1e-8, 0.05, true, 2}, p.view(), second.view(), m.view(), v.view(),
-                      nullptr);
+  run(AdamStep{0.1, 0.9, 0.99, 1e-8, 0.05, true, 1}, {p.view(), m.view(), v.view(), first.view()});
+  run(AdamStep{0.1, 0.9, 0.99, 1e-8, 0.05, true, 2}, {p.view(), m.view(), v.view(), second.view()});
   EXPECT_NEAR(p[0], 0.9502359133892948, 1e-12);
   EXPECT_NEAR(p[1], -1.8968151555096262, 1e-12);
   EXPECT_NEAR(p[2], 2.7802219624866416, 1e-12);
@@ -76,7 +80,7 @@ TEST(Adam, EqualsTorchsNumbers) {
 
 TEST(Adam, AnElementsBitsDoNotDependOnItsPlace) {
   Array<float> p({37}, 0.3f), g({37}, 0.7f), m({37}, 0.2f), v({37}, 0.1f);
-  cpu::backend().adam({0.01, 0.9, 0.999, 1e-8, 0, false, 3}, p.view(), g.view(), m.view(), v.view(), nullptr);
+  run(AdamStep{0.01, 0.9, 0.999, 1e-8, 0, false, 3}, {p.view(), m.view(), v.view(), g.view()});
   for (float x : p.values()) EXPECT_EQ(x, p[0]);
   EXPECT_EQ(g.values(), std::vector<float>(37, 0.7f));
 }
@@ -87,7 +91,7 @@ struct Sgd {
   void step(const SgdStep& s, double g) {
     g += s.weight_decay * p;
     if (s.momentum != 0) {
-      v = s.first ? g : s.momentum * v + g;
+      v = s.momentum * v + g;
       g = s.nesterov ? g + s.momentum * v : v;
     }
     p -= s.lr * g;
@@ -95,15 +99,16 @@ struct Sgd {
 };
 
 template <class T> void expect_sgd(std::int64_t n, double momentum, double weight_decay, bool nesterov) {
-  // The velocity starts as garbage: the first step must not read it.
-  Array<T> p = Array<T>::random({n}, 2), v({n}, T(NAN));
-  const View velocity = v.view();
+  Array<T> p = Array<T>::random({n}, 2), v({n});
   std::vector<Sgd> wanted;
   for (T x : p.values()) wanted.push_back({static_cast<double>(x)});
   for (int t = 0; t < 4; ++t) {
-    const SgdStep step = {0.05, momentum, weight_decay, nesterov, t == 0};
+    const SgdStep step = {0.05, momentum, weight_decay, nesterov};
     Array<T> g = Array<T>::random({n}, static_cast<std::uint64_t>(t) + 20);
-    cpu::backend().sgd(step, p.view(), g.view(), momentum == 0 ? nullptr : &velocity, nullptr);
+    if (momentum == 0)
+      run(step, {p.view(), g.view()});
+    else
+      run(step, {p.view(), v.view(), g.view()});
     for (std::int64_t i = 0; i < n; ++i)
       wanted[static_cast<std::size_t>(i)].step(step, static_cast<double>(g[i]));
   }
@@ -125,9 +130,8 @@ TEST(Sgd, FollowsTorchsFormula) {
 TEST(Sgd, EqualsTorchsNumbers) {
   Array<double> p({3}, {1, -2, 3}), v({3});
   Array<double> first({3}, {0.1, -0.2, 0.3}), second({3}, {-0.5, 0.25, 1});
-  const View velocity = v.view();
-  cpu::backend().sgd({0.1, 0.9, 0.05, true, true}, p.view(), first.view(), &velocity, nullptr);
-  cpu::backend().sgd({0.1, 0.9, 0.05, true, false}, p.view(), second.view(), &velocity, nullptr);
+  run(SgdStep{0.1, 0.9, 0.05, true}, {p.view(), v.view(), first.view()});
+  run(SgdStep{0.1, 0.9, 0.05, true}, {p.view(), v.view(), second.view()});
   EXPECT_NEAR(p[0], 1.04512075, 1e-12);
   EXPECT_NEAR(p[1], -1.9477415, 1e-12);
   EXPECT_NEAR(p[2], 2.66036225, 1e-12);
@@ -135,8 +139,35 @@ TEST(Sgd, EqualsTorchsNumbers) {
 
 TEST(Optimizer, RefusesOtherDtypes) {
   Array<std::int64_t> x({4});
-  EXPECT_THROW(cpu::backend().sgd({}, x.view(), x.view(), nullptr, nullptr), DeviceError);
-  EXPECT_THROW(cpu::backend().adam({}, x.view(), x.view(), x.view(), x.view(), nullptr), DeviceError);
+  EXPECT_THROW(run(SgdStep{}, {x.view(), x.view()}), DeviceError);
+  EXPECT_THROW(cpu::backend().dot(x.view(), x.view(), nullptr), DeviceError);
+}
+
+TEST(Clip, ScalesThenLimitsAndKeepsNan) {
+  Array<float> x({5}, {1, -8, 3, NAN, INFINITY});
+  run(ClipStep{.scale = 0.5, .limit = 2}, {x.view()});
+  EXPECT_EQ(x[0], 0.5f);
+  EXPECT_EQ(x[1], -2);
+  EXPECT_EQ(x[2], 1.5f);
+  EXPECT_TRUE(std::isnan(x[3]));
+  EXPECT_EQ(x[4], 2);
+}
+
+TEST(Dot, IsSummedInDoubleWhateverTheThreads) {
+  for (std::int64_t n : {0, 1, 7, 33, 100000, 3000000}) {
+    Array<float> a = Array<float>::random({n}, 5), b = Array<float>::random({n}, 6);
+    double exact = 0;
+    for (std::int64_t i = 0; i < n; ++i) exact += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    const int threads = num_threads();
+    const double many = cpu::backend().dot(a.view(), b.view(), nullptr);
+    set_num_threads(1);
+    EXPECT_EQ(cpu::backend().dot(a.view(), b.view(), nullptr), many);
+    set_num_threads(threads);
+    EXPECT_NEAR(many, exact, 1e-9 * std::sqrt(static_cast<double>(n) + 1)) << n;
+  }
+  Array<float> tiny({3}, 1e-42f), huge({3}, 1e38f);
+  EXPECT_GT(cpu::backend().dot(tiny.view(), tiny.view(), nullptr), 2e-84);
+  EXPECT_LT(cpu::backend().dot(huge.view(), huge.view(), nullptr), 4e76);
 }
 
 }  // namespace

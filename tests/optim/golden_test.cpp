@@ -1,4 +1,5 @@
-// Optimizers, clipping and schedules against PyTorch; the numbers are in tests/golden/optim.json.
+// Optimizers, clipping and schedules against PyTorch, Lion and Adan against their papers; the numbers are in
+// tests/golden/optim.json.
 #include "tests/golden/nn_and_optim.h"
 
 #include <memory>
@@ -7,6 +8,10 @@
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/optim/adam.h"
+#include "veldt/optim/lbfgs.h"
+#include "veldt/optim/lion.h"
+#include "veldt/optim/plateau.h"
+#include "veldt/optim/rmsprop.h"
 #include "veldt/optim/schedule.h"
 #include "veldt/optim/sgd.h"
 
@@ -51,6 +56,31 @@ Optimizing make(const std::string& name, const NamedTensors& p) {
     return std::make_unique<Adam>(p, AdamOptions{.lr = 0.02, .beta2 = 0.99, .eps = 1e-15});
   if (name == "adam_decay") return std::make_unique<Adam>(p, AdamOptions{.lr = 0.02, .weight_decay = 0.1});
   if (name == "adamw") return std::make_unique<AdamW>(p, AdamWOptions{.lr = 0.02, .weight_decay = 0.1});
+  if (name == "adamw_groups")
+    return std::make_unique<AdamW>(std::vector<Group<AdamWOptions>>{
+        {{p[0]}, {.lr = 0.02, .weight_decay = 0.2}}, {{p[1]}, {.lr = 0.005, .weight_decay = 0}}});
+  if (name == "rmsprop") return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.01});
+  if (name == "rmsprop_momentum")
+    return std::make_unique<Rmsprop>(p,
+                                     RmspropOptions{.lr = 0.005, .alpha = 0.9, .eps = 1e-6, .momentum = 0.9});
+  if (name == "rmsprop_centered")
+    return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.01, .weight_decay = 0.05, .centered = true});
+  if (name == "rmsprop_both")
+    return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.002, .momentum = 0.8, .centered = true});
+  if (name == "adagrad") return std::make_unique<Adagrad>(p, AdagradOptions{.lr = 0.1});
+  if (name == "adagrad_decay")
+    return std::make_unique<Adagrad>(
+        p,
+        AdagradOptions{.lr = 0.1, .lr_decay = 0.05, .eps = 1e-6, .weight_decay = 0.02, .initial_sum = 0.1});
+  if (name == "lion") return std::make_unique<Lion>(p, LionOptions{.lr = 0.01});
+  if (name == "lion_decay")
+    return std::make_unique<Lion>(p,
+                                  LionOptions{.lr = 0.01, .beta1 = 0.95, .beta2 = 0.98, .weight_decay = 0.3});
+  if (name == "adan") return std::make_unique<Adan>(p, AdanOptions{.lr = 0.02});
+  if (name == "adan_decay")
+    return std::make_unique<Adan>(
+        p,
+        AdanOptions{.lr = 0.02, .beta1 = 0.9, .beta2 = 0.8, .beta3 = 0.95, .eps = 1e-6, .weight_decay = 0.2});
   throw std::invalid_argument("the golden file has an optimizer that the test does not know: " + name);
 }
 
@@ -58,9 +88,9 @@ class GoldenTrajectory : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(DTypes, GoldenTrajectory, testing::Values(DType::f32, DType::f64),
                          [](const auto& at) { return std::string(name_of(at.param)); });
 
-TEST_P(GoldenTrajectory, IsTorchsAfterFiftySteps) {
+TEST_P(GoldenTrajectory, IsTheReferencesAfterFiftySteps) {
   const double tolerance = GetParam() == DType::f64 ? 1e-12 : 1e-5;
-  EXPECT_EQ(golden().at("trajectories").size(), 8u);
+  EXPECT_EQ(golden().at("trajectories").size(), 19u);
   for (const auto& [name, kept] : golden().at("trajectories").items()) {
     const Problem problem(GetParam());
     const Optimizing optimizer = make(name, problem.named());
@@ -74,6 +104,48 @@ TEST_P(GoldenTrajectory, IsTorchsAfterFiftySteps) {
       EXPECT_TRUE(near(problem.bias, at.at("bias"), tolerance)) << name << " step " << at.at("step");
     }
   }
+}
+
+LbfgsOptions lbfgs_options(const std::string& name) {
+  if (name == "wolfe") return {.max_iterations = 1, .max_evaluations = 25, .history = 100};
+  if (name == "wolfe_long") return {.max_iterations = 4, .history = 3};
+  if (name == "wolfe_far") return {.lr = 20, .max_iterations = 2, .max_evaluations = 20, .history = 5};
+  if (name == "fixed") return {.lr = 0.3, .max_iterations = 3, .history = 4, .line_search = LineSearch::none};
+  throw std::invalid_argument("the golden file has options that the test does not know: " + name);
+}
+
+// Steps a problem through one of the golden runs. After ten steps the loss lies in a flat valley, which
+// magnifies the rounding of either side.
+void expect_lbfgs(const std::string& name, DType dtype, std::int64_t steps, double near_tolerance) {
+  const json& g = golden().at("lbfgs").at(name);
+  const Problem problem(dtype);
+  Lbfgs lbfgs(problem.named(), lbfgs_options(name));
+  int calls = 0;
+  const auto loss = [&] {
+    ++calls;
+    return problem.loss();
+  };
+  std::size_t kept = 0;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const double tolerance = step <= 10 ? near_tolerance : 1e-5;
+    const double expected = g.at("losses").at(static_cast<std::size_t>(step - 1)).get<double>();
+    EXPECT_NEAR(lbfgs.step(loss), expected, tolerance) << name << " step " << step;
+    const json& at = g.at("kept").at(kept);
+    if (at.at("step").get<std::int64_t>() != step) continue;
+    ++kept;
+    EXPECT_EQ(calls, at.at("calls").get<int>()) << name << " step " << step;
+    EXPECT_TRUE(near(problem.weight, at.at("weight"), tolerance)) << name << " step " << step;
+    EXPECT_TRUE(near(problem.bias, at.at("bias"), tolerance)) << name << " step " << step;
+  }
+}
+
+TEST(GoldenLbfgs, IsTorchsWithAsManyEvaluationsInDouble) {
+  EXPECT_EQ(golden().at("lbfgs").size(), 4u);
+  for (const auto& [name, run] : golden().at("lbfgs").items()) expect_lbfgs(name, DType::f64, 25, 1e-9);
+}
+
+TEST(GoldenLbfgs, IsTorchsInSinglePrecisionWhileTheLossIsSteep) {
+  for (const auto& [name, run] : golden().at("lbfgs").items()) expect_lbfgs(name, DType::f32, 3, 1e-4);
 }
 
 TEST(GoldenClipping, IsTorchs) {
@@ -101,6 +173,51 @@ TEST(GoldenSchedule, WarmUpThenCosineIsTorchs) {
   expect_rates(
       LinearWarmup{.steps = 5, .then = CosineAnnealing{.lr_max = 0.1, .lr_min = 0.001, .epochs = 20}},
       "warmup");
+}
+
+TEST(GoldenSchedule, EveryOtherOneIsTorchs) {
+  expect_rates(StepDecay{.lr = 0.1, .every = 7, .factor = 0.3}, "step");
+  expect_rates(MultiStep{.lr = 0.1, .at = {3, 10, 10, 22}, .factor = 0.5}, "multistep");
+  expect_rates(Exponential{.lr = 0.1, .factor = 0.93}, "exponential");
+  expect_rates(Polynomial{.lr = 0.1, .steps = 25, .power = 1.7}, "polynomial");
+  expect_rates(Linear{.lr_start = 0.025, .lr_end = 0.075, .steps = 12}, "linear");
+  expect_rates(CosineRestarts{.lr_max = 0.1, .lr_min = 0.01, .period = 5, .growth = 2}, "restarts");
+  expect_rates(CosineRestarts{.lr_max = 0.1, .period = 6}, "restarts_even");
+  expect_rates(OneCycle{.lr_max = 0.1, .steps = 40}, "one_cycle");
+  expect_rates(
+      OneCycle{
+          .lr_max = 0.1, .steps = 40, .rise = 0.25, .start_divisor = 10, .end_divisor = 100, .linear = true},
+      "one_cycle_linear");
+  expect_rates(OneCycle{.lr_max = 0.1, .steps = 40, .three_phases = true}, "one_cycle_three");
+  expect_rates(Sequence{.parts = {Linear{.lr_start = 0.01, .lr_end = 0.1, .steps = 5},
+                                  StepDecay{.lr = 0.1, .every = 4, .factor = 0.5},
+                                  Exponential{.lr = 0.1, .factor = 0.9}},
+                        .at = {5, 20}},
+               "sequence");
+  expect_rates(
+      Product{{Exponential{.lr = 0.1, .factor = 0.9}, Linear{.lr_start = 0.1, .lr_end = 1, .steps = 5}}},
+      "chained");
+}
+
+TEST(GoldenPlateau, FallsWhenTorchsDoesAndResumesExactly) {
+  const std::pair<const char*, PlateauOptions> cases[] = {
+      {"relative", {.lr = 0.1, .factor = 0.5, .patience = 1}},
+      {"absolute", {.lr = 0.1, .patience = 2, .threshold = 0.05, .relative = false, .lr_min = 0.003}},
+      {"cooldown", {.lr = 0.1, .factor = 0.3, .patience = 1, .cooldown = 3}},
+      {"max", {.lr = 0.1, .factor = 0.5, .patience = 2, .threshold = 0.01, .larger_is_better = true}},
+  };
+  const json& g = golden().at("plateaus");
+  const auto losses = g.at("losses").get<std::vector<double>>();
+  for (const auto& [name, options] : cases) {
+    const auto rates = g.at("rates").at(name).get<std::vector<double>>();
+    NamedTensors saved = Plateau(options).state();
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      Plateau plateau(options);  // a new one each time: all that counts is in the state
+      plateau.load_state(saved);
+      EXPECT_NEAR(plateau.update(losses[i]), rates[i], 1e-16) << name << " update " << i;
+      saved = plateau.state();
+    }
+  }
 }
 
 }  // namespace

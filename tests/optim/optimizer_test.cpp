@@ -12,7 +12,12 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/optim/adam.h"
+#include "veldt/optim/lbfgs.h"
+#include "veldt/optim/lion.h"
+#include "veldt/optim/rmsprop.h"
 #include "veldt/optim/sgd.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
@@ -139,6 +144,16 @@ TEST(Slab, NoticesAParameterThatMovedAway) {
   EXPECT_THAT(message_of([&] { sgd.step(); }), HasSubstr("parameter 0 was moved"));
 }
 
+TEST(Slab, BringsInAGradientThatLiesInItsPlaceTransposed) {
+  Tensor a = leaf({2, 2});
+  Sgd sgd({a}, {.lr = 1});
+  a.set_grad(Tensor::of({2, 2}, {1, 2, 3, 4}));
+  sgd.gradient_norm();  // brings it into the slab
+  keep_grad_in(a, transpose(a.grad()));
+  sgd.step();
+  EXPECT_EQ(values(a), (std::vector<float>{0, -2, -1, -3}));
+}
+
 TEST(Slab, StepMakesAnOldGraphUnusable) {
   const Tensor a = leaf({3});
   Sgd sgd({a});
@@ -183,6 +198,44 @@ TEST(GradientNorm, BelowTheLimitClipsNothing) {
   EXPECT_EQ(values(a.grad()), (std::vector<float>{3, 4}));
 }
 
+TEST(GradientNorm, CoversNumbersWhoseSquaresUnderflow) {
+  Tensor a = leaf({2}), wide = leaf({2}, 1, DType::f64);
+  Sgd sgd({a}), wide_sgd({wide});
+  a.set_grad(full({2}, 1e-30));
+  EXPECT_NEAR(sgd.gradient_norm() / (std::sqrt(2.0) * 1e-30), 1, 1e-6);
+  for (const double size : {1e-200, 3e200}) {
+    wide.set_grad(full({2}, size, DType::f64));
+    EXPECT_NEAR(wide_sgd.gradient_norm() / (std::sqrt(2.0) * size), 1, 1e-12);
+  }
+  wide.set_grad(zeros({2}, DType::f64));
+  EXPECT_EQ(wide_sgd.gradient_norm(), 0);
+}
+
+TEST(Clipping, OfValuesLimitsEachNumber) {
+  Tensor a = leaf({3});
+  Sgd sgd({a});
+  a.set_grad(Tensor::of({3}, {3, -0.5, -7}));
+  sgd.clip_gradient_values(2);
+  EXPECT_EQ(values(a.grad()), (std::vector<float>{2, -0.5f, -2}));
+  EXPECT_THROW(sgd.clip_gradient_values(0), ConfigError);
+}
+
+TEST(Clipping, AsAnOptionIsDoneByStep) {
+  Tensor a = leaf({2}), b = leaf({2});
+  Sgd by_norm({a}, {.lr = 1, .clip = {.norm = 1}}), by_value({b}, {.lr = 1, .clip = {.value = 2}});
+  a.set_grad(Tensor::of({2}, {3, 4}));
+  b.set_grad(Tensor::of({2}, {3, -0.5}));
+  by_norm.step();
+  by_value.step();
+  EXPECT_NEAR(values(a)[0], 0.4, 1e-6);
+  EXPECT_NEAR(values(a)[1], 0.2, 1e-6);
+  EXPECT_EQ(values(b), (std::vector<float>{-1, 1.5f}));
+  a.set_grad(Tensor::of({2}, {kNan, 4}));
+  EXPECT_THROW(by_norm.step(), DivergedError);
+  EXPECT_EQ(by_norm.steps(), 1);
+  EXPECT_THROW(Sgd({leaf({2})}, {.clip = {.norm = -1}}), ConfigError);
+}
+
 TEST(FiniteCheck, NamesTheFirstBadParameter) {
   Tensor a = leaf({2}), b = leaf({3}), c = leaf({1});
   Sgd sgd(NamedTensors{{"body.weight", a}, {"body.bias", b}, {"head", c}});
@@ -207,6 +260,12 @@ const Build kBuilds[] = {
     [](const NamedTensors& p) { return std::make_unique<AdamW>(p); },
     [](const NamedTensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.01, .momentum = 0.9}); },
     [](const NamedTensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.01}); },
+    [](const NamedTensors& p) {
+      return std::make_unique<Rmsprop>(p, RmspropOptions{.momentum = 0.9, .centered = true});
+    },
+    [](const NamedTensors& p) { return std::make_unique<Adagrad>(p, AdagradOptions{.lr_decay = 0.1}); },
+    [](const NamedTensors& p) { return std::make_unique<Lion>(p); },
+    [](const NamedTensors& p) { return std::make_unique<Adan>(p); },
 };
 
 void take_steps(Optimizer& optimizer, const Tensor& w, const Tensor& b, int n) {
@@ -264,6 +323,159 @@ TEST(OptimizerState, ListsAllThatDoesNotFitAndChangesNothing) {
   EXPECT_EQ(sgd.lr(), 0.5);
 }
 
+TEST(OptimizerState, OfLbfgsHoldsItsHistory) {
+  const auto loss = [](const Tensor& w) { return sum(square(square(w) - 2.0)); };
+  const Tensor w = Tensor::of({3}, {0.3, -0.7, 2}).set_requires_grad();
+  Lbfgs whole({w}, {.max_iterations = 2, .history = 3});
+  for (int i = 0; i < 3; ++i) whole.step([&] { return loss(w); });
+  NamedTensors saved;
+  for (const auto& [name, tensor] : whole.state()) saved.emplace_back(name, copy_of(tensor));
+  const Tensor w2 = copy_of(w).set_requires_grad();
+  for (int i = 0; i < 3; ++i) whole.step([&] { return loss(w); });
+
+  Lbfgs resumed({w2}, {.max_iterations = 2, .history = 3});
+  resumed.load_state(saved);
+  for (int i = 0; i < 3; ++i) resumed.step([&] { return loss(w2); });
+  EXPECT_EQ(values(w2), values(w));
+  EXPECT_EQ(resumed.steps(), 6);
+}
+
+// ------------------------------------------------------------------ L-BFGS
+
+// Rosenbrock 1960: a curved valley with its floor at (1, 1).
+TEST(Lbfgs, FindsTheFloorOfRosenbrocksValley) {
+  const Tensor at = Tensor::of({2}, {-1.2, 1}, DType::f64).set_requires_grad();
+  Lbfgs lbfgs({at}, {.max_iterations = 100});
+  int calls = 0;
+  lbfgs.step([&] {
+    ++calls;
+    const Tensor x = slice(at, 0, 0, 1), y = slice(at, 0, 1, 2);
+    return sum(square(1.0 - x) + 100.0 * square(y - square(x)));
+  });
+  EXPECT_NEAR(at.values<double>()[0], 1, 1e-5);
+  EXPECT_NEAR(at.values<double>()[1], 1, 1e-5);
+  EXPECT_LT(calls, 100);
+}
+
+TEST(Lbfgs, StaysWhereTheGradientIsZeroAndNeedsTheLoss) {
+  const Tensor w = leaf({2}, 0);
+  Lbfgs lbfgs({w});
+  EXPECT_EQ(lbfgs.step([&] { return sum(square(w)); }), 0);
+  EXPECT_EQ(values(w), (std::vector<float>{0, 0}));
+  Optimizer& plain = lbfgs;
+  EXPECT_THAT(message_of([&] { plain.step(); }), HasSubstr("cannot step without the loss"));
+}
+
+TEST(Lbfgs, SaysThatALossIsNotFinite) {
+  const Tensor w = leaf({1}, -1);
+  Lbfgs lbfgs({w});
+  EXPECT_THROW(lbfgs.step([&] { return sum(log(w)); }), DivergedError);
+}
+
+// ------------------------------------------------------------------ groups
+
+TEST(Groups, KeepTheProportionOfTheirRates) {
+  const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
+  Sgd sgd(std::vector<Group<SgdOptions>>{{a, {.lr = 0.5}}, {b, {.lr = 0.25}}});
+  sgd.set_lr(0.25);
+  EXPECT_EQ(sgd.group_lr(0), 0.25);
+  EXPECT_EQ(sgd.group_lr(1), 0.125);
+  sgd.set_group_lr(1, 2);
+  EXPECT_EQ(sgd.lr(), 0.25);
+  (sum(a[0].tensor) + sum(b[0].tensor)).backward();
+  sgd.step();
+  EXPECT_EQ(values(a[0].tensor)[0], 0.75f);
+  EXPECT_EQ(values(b[0].tensor)[0], -1);
+  sgd.set_lr(0.5);
+  EXPECT_EQ(sgd.group_lr(1), 0.25);
+  EXPECT_THROW(sgd.set_group_lr(2, 1), ConfigError);
+  EXPECT_THROW(sgd.group_lr(2), ConfigError);
+}
+
+TEST(Groups, MayNeedDifferentStates) {
+  const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
+  Sgd sgd(std::vector<Group<SgdOptions>>{{a, {.lr = 1}}, {b, {.lr = 1, .momentum = 0.5}}});
+  for (int i = 0; i < 2; ++i) {
+    sgd.zero_grad();
+    (sum(a[0].tensor) + sum(b[0].tensor)).backward();
+    sgd.step();
+  }
+  EXPECT_EQ(values(a[0].tensor)[0], -1);
+  EXPECT_EQ(values(b[0].tensor)[0], -1.5f);
+}
+
+TEST(Groups, SaveTheirRates) {
+  const Tensor a = leaf({2}), b = leaf({2});
+  const std::vector<Group<SgdOptions>> groups{{{{"a", a}}, {.lr = 1}}, {{{"b", b}}, {.lr = 2}}};
+  Sgd sgd(groups);
+  sgd.set_group_lr(1, 7);
+  Sgd other(groups);
+  other.load_state(sgd.state());
+  EXPECT_EQ(other.group_lr(0), 1);
+  EXPECT_EQ(other.group_lr(1), 7);
+  Sgd single({leaf({2}), leaf({2})});
+  EXPECT_THAT(message_of([&] { single.load_state(sgd.state()); }), HasSubstr("lr is [2], not []"));
+}
+
+TEST(Groups, RefuseAParameterInTwoAndTwoOfOneName) {
+  const Tensor a = leaf({2});
+  using Sgds = std::vector<Group<SgdOptions>>;
+  EXPECT_THAT(message_of([&] {
+                Sgd(Sgds{{{{"a", a}}, {}}, {{{"b", a}}, {}}});
+              }),
+              HasSubstr("parameter b is in two groups"));
+  EXPECT_THAT(message_of([&] {
+                Sgd(Sgds{{{{"a", a}}, {}}, {{{"a", leaf({1})}}, {}}});
+              }),
+              HasSubstr("two parameters are named a"));
+  EXPECT_THAT(message_of([&] {
+                Sgd(Sgds{{{{"a", a}}, {.clip = {.norm = 1}}}, {{{"b", leaf({1})}}, {.clip = {.norm = 2}}}});
+              }),
+              HasSubstr("clip.norm of 1 and of 2"));
+}
+
+// ------------------------------------------------------------------ an optimizer of one's own
+
+class SignDescent : public Optimizer {
+ public:
+  SignDescent(const std::vector<Tensor>& p, double lr) : Optimizer(numbered(p), lr, {"signs"}) {}
+
+ protected:
+  void update(std::size_t group, Slab::Range range) override {
+    Tensor p = Slab::part(slab().values(), range), signs = Slab::part(state_slab(0), range);
+    signs.assign(sign(Slab::part(slab().gradients(), range)));
+    p.assign(p - group_lr(group) * signs);
+  }
+};
+
+TEST(Step, RunsAnOptimizerWrittenWithOps) {
+  const Tensor a = leaf({20}), b = leaf({3});
+  SignDescent descent({a, b}, 0.5);
+  sum(a * 7.0).backward();
+  descent.step();
+  EXPECT_EQ(values(a), std::vector<float>(20, 0.5f));
+  EXPECT_EQ(values(b), std::vector<float>(3, 1));
+}
+
+TEST(Step, WithTheMeanGradientOfSeveralBatchesIsThatOfAllAtOnce) {
+  const Tensor x = Tensor::of({6, 1}, {1, 2, 3, 4, 5, 6}, DType::f64);
+  const auto trained = [&](std::int64_t batches) {
+    const Tensor w = leaf({1}, 0.5, DType::f64);
+    Adam adam({w}, {.lr = 0.1});
+    for (int step = 0; step < 5; ++step) {
+      adam.zero_grad();
+      for (std::int64_t k = 0; k < batches; ++k) {
+        const Tensor batch = slice(x, 0, k * 6 / batches, (k + 1) * 6 / batches);
+        (mean(square(batch * w - 3.0)) / static_cast<double>(batches)).backward();
+      }
+      adam.step();
+    }
+    return w.values<double>()[0];
+  };
+  EXPECT_NEAR(trained(3), trained(1), 1e-14);
+  EXPECT_NEAR(trained(2), trained(1), 1e-14);
+}
+
 // ------------------------------------------------------------------ options
 
 TEST(Options, OutOfRangeAreConfigErrors) {
@@ -277,6 +489,15 @@ TEST(Options, OutOfRangeAreConfigErrors) {
   EXPECT_THROW(Adam(p, {.beta1 = 1}), ConfigError);
   EXPECT_THROW(Adam(p, {.beta2 = -0.1}), ConfigError);
   EXPECT_THROW(Adam(p, {.eps = 0}), ConfigError);
+  EXPECT_THROW(Adam(p, {.eps = 1e-46}), ConfigError);  // 0 as f32
+  EXPECT_NO_THROW(Adam({leaf({2}, 1, DType::f64)}, {.eps = 1e-46}));
+  EXPECT_THROW(Rmsprop(p, {.alpha = 1}), ConfigError);
+  EXPECT_THROW(Rmsprop(p, {.eps = 1e-46}), ConfigError);
+  EXPECT_THROW(Adagrad(p, {.lr_decay = -1}), ConfigError);
+  EXPECT_THROW(Lion(p, {.beta2 = 1}), ConfigError);
+  EXPECT_THROW(Adan(p, {.beta3 = 1}), ConfigError);
+  EXPECT_THROW(Lbfgs(p, {.history = 0}), ConfigError);
+  EXPECT_THROW(Lbfgs(p, {.max_iterations = 0}), ConfigError);
   EXPECT_THROW(AdamW(p, {.lr = -1}), ConfigError);
   Sgd sgd(p);
   EXPECT_THROW(sgd.set_lr(-1), ConfigError);

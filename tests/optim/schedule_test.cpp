@@ -42,11 +42,36 @@ TEST(LinearWarmup, OfNoStepsIsWhatFollows) {
   EXPECT_EQ(lr(0), 0.5);
 }
 
+TEST(LinearWarmup, OfTheLongestLengthDoesNotOverflow) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Schedule lr = LinearWarmup{.steps = kMost, .then = 0.5};
+  EXPECT_GT(lr(0), 0);
+  EXPECT_NEAR(lr(kMost - 1), 0.5, 1e-12);
+}
+
+TEST(CosineRestarts, AnswersForAnyStep) {
+  const Schedule lr = CosineRestarts{.lr_max = 1, .lr_min = 0.25, .period = 3, .growth = 7};
+  const double late = lr(std::numeric_limits<std::int64_t>::max());
+  EXPECT_GE(late, 0.25);
+  EXPECT_LE(late, 1);
+}
+
+TEST(OneCycle, EndsAtItsEndAndStaysThere) {
+  const Schedule lr = OneCycle{.lr_max = 1, .steps = 10};
+  EXPECT_DOUBLE_EQ(lr(9), 1 / 25e4);
+  EXPECT_DOUBLE_EQ(lr(1000), 1 / 25e4);
+  EXPECT_EQ(lr.text(), "one cycle to 1 over 10");
+}
+
+TEST(Schedule, TellsWhatItIsMadeOf) {
+  const Schedule lr = Sequence{.parts = {Linear{.lr_start = 0, .lr_end = 1, .steps = 3}, 0.5}, .at = {3}};
+  EXPECT_EQ(lr.text(), "linear from 0 to 1 over 3, then constant 0.5");
+}
+
 TEST(Schedule, TakesAUsersOwn) {
   struct Halving {
     double operator()(std::int64_t step) const { return std::ldexp(1.0, static_cast<int>(-step)); }
     std::string text() const { return "halving"; }
-    void check() const {}
   };
   const Schedule lr = LinearWarmup{.steps = 1, .then = Halving{}};
   EXPECT_EQ(lr(0), 0.5);
@@ -60,6 +85,16 @@ TEST(Schedule, RefusesBadOptions) {
   EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 0})), ConfigError);
   EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 1, .epoch_offset = -1})), ConfigError);
   EXPECT_THROW((Schedule(LinearWarmup{.steps = -1})), ConfigError);
+  EXPECT_THROW((Schedule(StepDecay{.every = 0})), ConfigError);
+  EXPECT_THROW((Schedule(MultiStep{.at = {5, 3}})), ConfigError);
+  EXPECT_THROW((Schedule(Exponential{.factor = 0})), ConfigError);
+  EXPECT_THROW((Schedule(Polynomial{.steps = 0})), ConfigError);
+  EXPECT_THROW((Schedule(Linear{.lr_end = -1})), ConfigError);
+  EXPECT_THROW((Schedule(CosineRestarts{.growth = 0})), ConfigError);
+  EXPECT_THROW((Schedule(OneCycle{.steps = 2})), ConfigError);
+  EXPECT_THROW((Schedule(OneCycle{.steps = 100, .rise = 0.6, .three_phases = true})), ConfigError);
+  EXPECT_THROW((Schedule(Sequence{.parts = {0.1, 0.2}})), ConfigError);
+  EXPECT_THROW((Schedule(Product{})), ConfigError);
 }
 
 }  // namespace

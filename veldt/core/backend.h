@@ -22,20 +22,7 @@ struct Scalars {
 enum class ReduceOp : std::uint8_t { sum, max, min };
 enum class RandomKind : std::uint8_t { uniform, normal };
 
-// Adam and AdamW (Kingma & Ba 2015; Loshchilov & Hutter 2019), one step over a slab.
-// step counts from 1. decoupled: AdamW's decay, else L2 added to the gradient.
-struct AdamStep {
-  double lr, beta1, beta2, eps, weight_decay;
-  bool decoupled;
-  std::int64_t step;
-};
-
-// SGD with momentum as torch.optim.SGD has it: v = momentum v + (g + decay p); p -= lr (nesterov ? g +
-// momentum v : v). `first`: v is not yet set, it becomes g (no dampening).
-struct SgdStep {
-  double lr, momentum, weight_decay;
-  bool nesterov, first;
-};
+struct OptimizerStep;  // core/optimizer_step.h
 
 struct Backend {
   Device device;
@@ -85,11 +72,11 @@ struct Backend {
   void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
                  const View& out, Stream);
 
-  // Optimizer steps over contiguous slabs of equal length (f32 or f64).
-  void (*adam)(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v,
-               Stream);
-  // `velocity` may be null when momentum is 0.
-  void (*sgd)(const SgdStep&, const View& parameter, const View& gradient, const View* velocity, Stream);
+  // One step of an optimizer over `count` contiguous arrays of equal length and dtype (f32 or f64), in the
+  // order that the step's struct gives.
+  void (*optimize)(const OptimizerStep&, const View* arrays, int count, Stream);
+  // The sum of a[i] b[i] of two contiguous arrays (f32 or f64), summed in double in a fixed order.
+  double (*dot)(const View& a, const View& b, Stream);
 };
 
 }  // namespace veldt

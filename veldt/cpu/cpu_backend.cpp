@@ -30,8 +30,8 @@ const Backend& backend() {
       .scatter_add = scatter_add,
       .index_range = index_range,
       .random = random,
-      .adam = adam,
-      .sgd = sgd,
+      .optimize = optimize,
+      .dot = dot,
   };
   return table;
 }

@@ -46,7 +46,7 @@ void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint6
             Stream);
 
 // optimizer.cpp
-void adam(const AdamStep&, const View& parameter, const View& gradient, const View& m, const View& v, Stream);
-void sgd(const SgdStep&, const View& parameter, const View& gradient, const View* velocity, Stream);
+void optimize(const OptimizerStep&, const View* arrays, int count, Stream);
+double dot(const View& a, const View& b, Stream);
 
 }  // namespace veldt::cpu

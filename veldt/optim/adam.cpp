@@ -2,47 +2,34 @@
 
 #include <limits>
 
-#include "veldt/core/error.h"
-
 namespace veldt::optim {
 namespace {
 
-// Before anything is moved.
-const AdamOptions& checked(const AdamOptions& options) {
+template <class Options> void check_adam(const Options& o, DType dtype) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  check_option("lr", options.lr, 0, kInfinity);
-  check_option("beta1", options.beta1, 0, 1);
-  check_option("beta2", options.beta2, 0, 1);
-  check_option("eps", options.eps, std::numeric_limits<double>::min(),
-               kInfinity);  // 0 / 0 where no gradient was yet
-  check_option("weight_decay", options.weight_decay, 0, kInfinity);
-  return options;
+  check_option("lr", o.lr, 0, kInfinity);
+  check_option("beta1", o.beta1, 0, 1);
+  check_option("beta2", o.beta2, 0, 1);
+  check_eps(o.eps, dtype);
+  check_option("weight_decay", o.weight_decay, 0, kInfinity);
 }
 
-AdamOptions coupled(const AdamWOptions& o) { return {o.lr, o.beta1, o.beta2, o.eps, o.weight_decay}; }
+template <class Options>
+OptimizerStep step_of(const Options& o, double lr, bool decoupled, std::int64_t step) {
+  return {AdamStep{lr, o.beta1, o.beta2, o.eps, o.weight_decay, decoupled, step}};
+}
 
 }  // namespace
 
-Adam::Adam(const NamedTensors& parameters, AdamOptions options, bool decoupled)
-    : Optimizer(parameters, checked(options).lr, {"exp_avg", "exp_avg_sq"}),
-      options_(options),
-      decoupled_(decoupled) {}
+void AdamOptions::check(DType dtype) const { check_adam(*this, dtype); }
+void AdamWOptions::check(DType dtype) const { check_adam(*this, dtype); }
 
-Adam::Adam(const std::vector<Tensor>& parameters, AdamOptions options)
-    : Adam(numbered(parameters), options, false) {}
-Adam::Adam(const NamedTensors& parameters, AdamOptions options) : Adam(parameters, options, false) {}
-
-void Adam::update(Slab::Range range) {
-  const AdamStep step{lr(),       options_.beta1, options_.beta2, options_.eps, options_.weight_decay,
-                      decoupled_, steps()};
-  kernels(slab().values())
-      .adam(step, Slab::view(slab().values(), range), Slab::view(slab().gradients(), range),
-            Slab::view(state_slab(0), range), Slab::view(state_slab(1), range), nullptr);
+void Adam::update(std::size_t group, Slab::Range range) {
+  optimize(step_of(options(group), group_lr(group), false, steps()), range, {"exp_avg", "exp_avg_sq"});
 }
 
-AdamW::AdamW(const std::vector<Tensor>& parameters, AdamWOptions options)
-    : Adam(numbered(parameters), coupled(options), true) {}
-AdamW::AdamW(const NamedTensors& parameters, AdamWOptions options)
-    : Adam(parameters, coupled(options), true) {}
+void AdamW::update(std::size_t group, Slab::Range range) {
+  optimize(step_of(options(group), group_lr(group), true, steps()), range, {"exp_avg", "exp_avg_sq"});
+}
 
 }  // namespace veldt::optim

@@ -1,7 +1,7 @@
 // Adam and AdamW.
 #pragma once
 
-#include "veldt/optim/optimizer.h"
+#include "veldt/optim/group.h"
 
 namespace veldt::optim {
 
@@ -11,6 +11,9 @@ struct AdamOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0;  // L2: added to the gradient
+  Clip clip = {};
+  void check(DType dtype) const;
+  std::vector<std::string> kinds() const { return {"exp_avg", "exp_avg_sq"}; }
 };
 
 struct AdamWOptions {
@@ -19,32 +22,25 @@ struct AdamWOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;  // decoupled: p is first multiplied by 1 - lr decay
+  Clip clip = {};
+  void check(DType dtype) const;
+  std::vector<std::string> kinds() const { return {"exp_avg", "exp_avg_sq"}; }
 };
 
 // Kingma & Ba 2015, as torch.optim.Adam. State: "exp_avg" and "exp_avg_sq".
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  p -= lr mhat / (sqrt(vhat) + eps), where the
 // hats divide by 1 - beta^t. t counts the optimizer's steps, also for a parameter that received no gradient
-// in some.
-class Adam : public Optimizer {
- public:
-  // Throws ConfigError for a negative rate or decay, betas outside [0, 1), or eps <= 0.
-  explicit Adam(const std::vector<Tensor>& parameters, AdamOptions options = {});
-  explicit Adam(const NamedTensors& parameters, AdamOptions options = {});
-
- protected:
-  Adam(const NamedTensors& parameters, AdamOptions options, bool decoupled);
-  void update(Slab::Range range) override;
-
- private:
-  AdamOptions options_;
-  bool decoupled_;
+// in some. Throws ConfigError for a negative rate or decay, betas outside [0, 1), or an eps that the
+// parameters' dtype does not tell from 0.
+class Adam : public GroupedOptimizer<AdamOptions> {
+  using GroupedOptimizer::GroupedOptimizer;
+  void update(std::size_t group, Slab::Range range) override;
 };
 
 // Adam with decoupled weight decay (Loshchilov & Hutter 2019), as torch.optim.AdamW.
-class AdamW : public Adam {
- public:
-  explicit AdamW(const std::vector<Tensor>& parameters, AdamWOptions options = {});
-  explicit AdamW(const NamedTensors& parameters, AdamWOptions options = {});
+class AdamW : public GroupedOptimizer<AdamWOptions> {
+  using GroupedOptimizer::GroupedOptimizer;
+  void update(std::size_t group, Slab::Range range) override;
 };
 
 }  // namespace veldt::optim

@@ -1,12 +1,14 @@
 #include "veldt/optim/optimizer.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
-#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
@@ -16,14 +18,33 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-template <class T> Tensor scalar(T value) { return Tensor::from<T>({}, std::span<const T>(&value, 1)); }
-
 bool all_finite(const Tensor& t) {
-  // A NaN or an infinity makes the sum one too. Large finite numbers may as well: then look at each.
-  if (std::isfinite(sum(t).item())) return true;
-  for (const double v : to(t, DType::f64).values<double>())
+  if (std::isfinite(kernels(t).dot(t.view(), t.view(), nullptr))) return true;
+  for (const double v :
+       to(t, DType::f64).values<double>())  // large finite numbers may have squares beyond f64
     if (!std::isfinite(v)) return false;
   return true;
+}
+
+void check_limit(const char* what, double limit) {
+  if (limit > 0) return;
+  throw ConfigError(str("gradients cannot be clipped to a ", what, " of ", limit), "it must be above 0",
+                    str("give a positive ", what, ", or do not clip"));
+}
+
+void check_group(std::size_t group, std::size_t count) {
+  if (group < count) return;
+  throw ConfigError(str("there is no group ", group), str("the optimizer has ", count), "count from 0");
+}
+
+// The one value that the groups ask for, 0 if none does.
+void agree(const char* what, double& all, double wanted) {
+  check_option(what, wanted, 0, kInfinity);
+  if (wanted == 0) return;
+  if (all != 0 && all != wanted)
+    throw ConfigError(str("the groups of an optimizer ask for a ", what, " of ", all, " and of ", wanted),
+                      "the gradients of all groups are clipped together", "give one group the limit alone");
+  all = wanted;
 }
 
 }  // namespace
@@ -42,23 +63,98 @@ void check_option(const char* name, double value, double low, double high) {
                     str("choose ", name, " within that range"));
 }
 
-Optimizer::Optimizer(const NamedTensors& parameters, double lr, const std::vector<std::string>& kinds)
-    : slab_(parameters) {
-  set_lr(lr);
-  for (const std::string& kind : kinds) states_.emplace_back(kind, slab_.make_state());
+void check_eps(double eps, DType dtype) {
+  const double smallest = dtype == DType::f64 ? std::numeric_limits<double>::min()
+                                              : static_cast<double>(std::numeric_limits<float>::min());
+  check_option("eps", eps, smallest, kInfinity);
+}
+
+Optimizer::Optimizer(const std::vector<GroupSetup>& groups, const std::vector<std::string>& kinds)
+    : slab_(parameters_of(groups)) {
+  std::size_t next = 0;  // of the slab's parameters, which hold one that is listed twice once
+  for (const GroupSetup& group : groups) {
+    agree("clip.norm", clip_.norm, group.clip.norm);
+    agree("clip.value", clip_.value, group.clip.value);
+    std::set<const TensorImpl*> members;
+    for (const auto& [name, tensor] : group.parameters) members.insert(tensor.impl());
+    while (next < parameters().size() && members.contains(parameters()[next].impl())) ++next;
+    const double first = groups.front().lr;
+    groups_.push_back(
+        {next == 0 ? 0 : slab_.range(next - 1).end, group.lr, first == 0 ? 1 : group.lr / first});
+  }
+  for (const std::string& kind : kinds) states_.push_back({kind, slab_.make_state()});
+}
+
+NamedTensors Optimizer::parameters_of(const std::vector<GroupSetup>& groups) {
+  NamedTensors all;
+  std::map<const TensorImpl*, const GroupSetup*> owners;
+  for (const GroupSetup& group : groups) {
+    check_option("lr", group.lr, 0, kInfinity);
+    for (const NamedTensor& p : group.parameters) {
+      all.push_back(p);
+      if (owners.emplace(p.tensor.impl(), &group).first->second != &group)
+        throw ConfigError(str("parameter ", p.name, " is in two groups"), "it can have one rate only",
+                          "leave it out of one of them");
+    }
+  }
+  return all;
 }
 
 void Optimizer::set_lr(double lr) {
   check_option("lr", lr, 0, kInfinity);
-  lr_ = lr;
+  for (GroupState& group : groups_) group.lr = lr * group.proportion;
+}
+
+double Optimizer::group_lr(std::size_t group) const {
+  check_group(group, groups_.size());
+  return groups_[group].lr;
+}
+
+void Optimizer::set_group_lr(std::size_t group, double lr) {
+  check_group(group, groups_.size());
+  check_option("lr", lr, 0, kInfinity);
+  groups_[group].lr = lr;
+}
+
+const Tensor& Optimizer::state_slab(std::string_view kind) const {
+  std::size_t i = 0;
+  while (states_[i].name != kind) ++i;
+  return states_[i].tensor;
+}
+
+void Optimizer::optimize(const OptimizerStep& step, Slab::Range range,
+                         std::initializer_list<std::string_view> kinds) {
+  std::array<View, 8> arrays;
+  std::size_t count = 0;
+  arrays[count++] = Slab::view(slab_.values(), range);
+  for (const std::string_view kind : kinds) arrays[count++] = Slab::view(state_slab(kind), range);
+  arrays[count++] = Slab::view(slab_.gradients(), range);
+  kernels(slab_.values()).optimize(step, arrays.data(), static_cast<int>(count), nullptr);
+}
+
+void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
+  if (clip_.value > 0) clip_collected({.limit = clip_.value});
+  if (clip_.norm > 0) clip_norm(clip_.norm);
+  const NoGrad off;
+  ++steps_;
+  for (const Slab::Range range : ranges) {
+    Slab::Range rest = range;
+    for (std::size_t group = 0; rest.begin < range.end; ++group) {
+      if (groups_[group].end <= rest.begin) continue;
+      rest.end = std::min(range.end, groups_[group].end);
+      update(group, rest);
+      rest.begin = rest.end;
+    }
+  }
 }
 
 void Optimizer::step() {
-  const std::vector<Slab::Range> ranges = slab_.collect();
-  host_work("optimizer step", {slab_.values().view(), slab_.gradients().view()}, [this, ranges](auto) {
-    ++steps_;
-    for (const Slab::Range range : ranges) update(range);
-  });
+  const std::vector<Slab::Range>& ranges = slab_.collect();
+  if (recording())
+    record_host("optimizer step", {slab_.values().view(), slab_.gradients().view()},
+                [this, ranges](auto) { step_over(ranges); });
+  else
+    step_over(ranges);  // without the copy of the ranges
   slab_.mark_changed();
 }
 
@@ -66,35 +162,55 @@ void Optimizer::zero_grad() {
   for (Tensor p : slab_.parameters()) p.zero_grad();
 }
 
+double Optimizer::norm_of_collected() const {
+  const Tensor& g = slab_.gradients();
+  const double squares = kernels(g).dot(g.view(), g.view(), nullptr);
+  const bool in_range = std::isfinite(squares) && squares > 1e-280;
+  if (in_range || g.dtype() == DType::f32) return std::sqrt(squares);  // f32's squares are all within f64
+  NoGrad off;
+  const double scale = std::isfinite(squares) ? 0x1p600 : 0x1p-600;
+  const Tensor scaled = g * scale;
+  return std::sqrt(kernels(g).dot(scaled.view(), scaled.view(), nullptr)) / scale;
+}
+
 double Optimizer::gradient_norm() {
   slab_.collect();
-  NoGrad off;
-  const double norm = std::sqrt(sum(square(slab_.gradients())).item());
-  if (std::isfinite(norm)) return norm;
-  return std::sqrt(sum(square(to(slab_.gradients(), DType::f64))).item());  // squares beyond f32's range
+  return norm_of_collected();
+}
+
+void Optimizer::clip_collected(const ClipStep& step) {
+  const View gradients = slab_.gradients().view();
+  kernels(slab_.gradients()).optimize({step}, &gradients, 1, nullptr);
+  veldt::mark_changed(slab_.gradients());
 }
 
 double Optimizer::clip_gradients(double max_norm) {
-  if (!(max_norm > 0))
-    throw ConfigError(str("gradients cannot be clipped to a norm of ", max_norm), "it must be above 0",
-                      "give a positive norm, or do not clip");
-  const double norm = gradient_norm();
+  check_limit("norm", max_norm);
+  slab_.collect();
+  return clip_norm(max_norm);
+}
+
+double Optimizer::clip_norm(double max_norm) {
+  const double norm = norm_of_collected();
   if (!std::isfinite(norm))
     throw DivergedError(
         str("the gradient of ", first_bad_gradient().value_or("the parameters"), " is not finite"),
         str("after ", steps_, " steps the gradient norm is ", norm), "lower the learning rate");
-  if (norm <= max_norm) return norm;
-  NoGrad off;
-  Tensor gradients = slab_.gradients();
-  gradients.assign(gradients * (max_norm / norm));
+  if (norm > max_norm) clip_collected({.scale = max_norm / norm});
   return norm;
+}
+
+void Optimizer::clip_gradient_values(double limit) {
+  check_limit("value", limit);
+  slab_.collect();
+  clip_collected({.limit = limit});
 }
 
 std::optional<std::string> Optimizer::first_bad(const Tensor& slab) const {
   NoGrad off;
   if (all_finite(slab)) return std::nullopt;
   for (std::size_t i = 0; i < names().size(); ++i)
-    if (!all_finite(slab_.part(slab, i))) return names()[i];
+    if (!all_finite(Slab::part(slab, slab_.range(i)))) return names()[i];
   return std::nullopt;
 }
 
@@ -106,15 +222,19 @@ std::optional<std::string> Optimizer::first_bad_gradient() {
 std::optional<std::string> Optimizer::first_bad_parameter() const { return first_bad(slab_.values()); }
 
 NamedTensors Optimizer::state() const {
-  NamedTensors out{{"step", scalar(steps_)}, {"lr", scalar(lr_)}};
+  std::vector<double> rates;
+  for (const GroupState& group : groups_) rates.push_back(group.lr);
+  const Shape shape = rates.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(rates.size())};
+  NamedTensors out{{"step", Tensor::from<std::int64_t>({}, std::span(&steps_, 1))},
+                   {"lr", Tensor::from<double>(shape, rates)}};
+  out.insert(out.end(), own_.begin(), own_.end());
   for (const auto& [kind, slab] : states_)
     for (std::size_t i = 0; i < names().size(); ++i)
       out.push_back({str(kind, ".", names()[i]), slab_.part(slab, i)});
   return out;
 }
 
-void Optimizer::load_state(const NamedTensors& state) {
-  NamedTensors own = this->state();
+std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own, const NamedTensors& state) {
   std::map<std::string, Tensor> given, known;
   for (const auto& [name, tensor] : state) given.emplace(name, tensor);
   for (const auto& [name, tensor] : own) known.emplace(name, tensor);
@@ -128,15 +248,26 @@ void Optimizer::load_state(const NamedTensors& state) {
   }
   for (const auto& [name, tensor] : given)
     if (!known.contains(name)) why += str(why.empty() ? "" : "; ", name, " is unexpected");
-  if (!why.empty())
-    throw Error("the state does not fit the optimizer", why,
-                "use the optimizer and the model that it was saved from");
-  const Tensor& step = given.at("step");
-  if (step.dtype() != DType::i64 || step.item() < 0)
-    throw Error("the state does not fit the optimizer", str("its step is ", step.dtype(), ' ', step.item()),
-                "use the optimizer and the model that it was saved from");
-  set_lr(given.at("lr").item());
-  steps_ = step.values<std::int64_t>()[0];
+  if (why.empty()) return given;
+  throw Error(str("the state does not fit the ", owner), why,
+              str("use the ", owner, " and the model that it was saved from"));
+}
+
+std::int64_t count_of(const char* owner, const char* name, const Tensor& saved) {
+  if (saved.dtype() == DType::i64 && saved.item() >= 0) return saved.values<std::int64_t>()[0];
+  throw Error(str("the state does not fit the ", owner),
+              str("its ", name, " is ", saved.dtype(), ' ', saved.item()),
+              str("use the ", owner, " and the model that it was saved from"));
+}
+
+void Optimizer::load_state(const NamedTensors& state) {
+  NamedTensors own = this->state();
+  const std::map<std::string, Tensor> given = matched("optimizer", own, state);
+  const std::int64_t steps = count_of("optimizer", "step", given.at("step"));
+  const std::vector<double> rates = to(given.at("lr"), DType::f64).values<double>();
+  for (const double lr : rates) check_option("lr", lr, 0, kInfinity);
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].lr = rates[i];
+  steps_ = steps;
   for (auto& [name, tensor] : own)
     if (name != "step" && name != "lr") tensor.assign(given.at(name));
 }

@@ -1,11 +1,25 @@
-// What all optimizers share: the slab of parameters, the rate, gradient norms and clipping, and saving.
+// What all optimizers share: the slab of parameters, groups with options of their own, the rate, clipping,
+// and saving.
+//
+// Gradients of several batches add up until zero_grad(): for a step with the mean gradient of k batches of
+// equal size, call `(loss / k).backward()` for each of them, then step().
 #pragma once
 
+#include <initializer_list>
+#include <map>
 #include <optional>
+#include <string_view>
 
+#include "veldt/core/optimizer_step.h"
 #include "veldt/optim/slab.h"
 
 namespace veldt::optim {
+
+// What step() does to the gradients first; 0: nothing. The value is looked after before the norm.
+struct Clip {
+  double norm = 0;   // of all gradients of the optimizer together: see clip_gradients()
+  double value = 0;  // of each number: see clip_gradient_values()
+};
 
 class Optimizer {
  public:
@@ -14,15 +28,24 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // Changes the parameters by one step along the gradients that backward() left. A parameter without a
-  // gradient stays as it is, its state too, as in torch.optim. Throws Error if a parameter was moved since
-  // construction.
+  // gradient stays as it is, its state too, as in torch.optim. Rates, the count of steps and the scale of
+  // clipping are read when it runs. Takes no memory once it has run, and asks the device for nothing but the
+  // norm that it clips. Throws Error if a parameter was moved since construction, and what the clipping
+  // throws; then nothing changed.
   void step();
   // Forgets the gradients, without freeing their memory.
   void zero_grad();
 
-  // The rate of the next step. set_lr throws ConfigError below 0 or not finite.
-  double lr() const { return lr_; }
+  // The rate of the next step, of the first group. set_lr() sets that one, and all other groups' so that they
+  // keep the proportion to it that they were built with: a schedule drives them all. It throws ConfigError
+  // below 0 or not finite.
+  double lr() const { return groups_.front().lr; }
   void set_lr(double lr);
+  // One group's rate. set_group_lr() holds until the next set_lr(). ConfigError for a group that is not
+  // there.
+  double group_lr(std::size_t group) const;
+  void set_group_lr(std::size_t group, double lr);
+  std::size_t group_count() const { return groups_.size(); }
   // How many steps were taken, before a load_state() included.
   std::int64_t steps() const { return steps_; }
 
@@ -36,32 +59,66 @@ class Optimizer {
   // Scales the gradients so that their norm is at most `max_norm`; returns the norm before. Throws
   // DivergedError naming the first parameter whose gradient is not finite, ConfigError for max_norm <= 0.
   double clip_gradients(double max_norm);
+  // Brings each number of the gradients into -limit .. limit; a NaN stays one. Throws ConfigError for a limit
+  // <= 0.
+  void clip_gradient_values(double limit);
   // The name of the first parameter whose gradient / values hold a NaN or an infinity. One pass if there is
   // none.
   std::optional<std::string> first_bad_gradient();
   std::optional<std::string> first_bad_parameter() const;
 
-  // What a resumed run needs to go on with the same bits: "step" (i64), "lr" (f64) and the optimizer's own,
-  // such as "exp_avg.0.weight". Shares memory.
+  // What a resumed run needs to go on with the same bits: "step" (i64), "lr" (f64; [groups] if there are
+  // several) and the optimizer's own, such as "exp_avg.0.weight". Shares memory.
   NamedTensors state() const;
   // Copies a state() back. Throws Error listing what is missing, unexpected or of another shape; then nothing
-  // changed. Options other than the rate are the constructor's.
+  // changed. Options other than the rates are the constructor's.
   void load_state(const NamedTensors& state);
 
  protected:
-  // `kinds`: the names of the optimizer's state slabs. Throws as Slab does, and ConfigError for a bad rate.
-  Optimizer(const NamedTensors& parameters, double lr, const std::vector<std::string>& kinds);
+  struct GroupSetup {
+    NamedTensors parameters;
+    double lr = 0;
+    Clip clip = {};
+  };
 
-  // One step over part of the slab; steps() counts this one already.
-  virtual void update(Slab::Range range) = 0;
+  // `kinds`: the names of the optimizer's state slabs. Throws as Slab does, and ConfigError for a bad rate,
+  // or for groups that ask for different clipping.
+  Optimizer(const NamedTensors& parameters, double lr, const std::vector<std::string>& kinds)
+      : Optimizer({{parameters, lr}}, kinds) {}
+  Optimizer(const std::vector<GroupSetup>& groups, const std::vector<std::string>& kinds);
+
+  // One step over part of a group, whose parameters lie side by side; steps() counts this one already.
+  // Gradients are not recorded. Ops may be used: Slab::part() gives the range of a slab as a tensor.
+  virtual void update(std::size_t group, Slab::Range range) = 0;
   const Tensor& state_slab(std::size_t kind) const { return states_[kind].tensor; }
+  const Tensor& state_slab(std::string_view kind) const;
+  // Runs a kernel over the range of the values, the states and the gradients, in this order.
+  void optimize(const OptimizerStep& step, Slab::Range range, std::initializer_list<std::string_view> kinds);
+  // Saves and loads a tensor besides the slabs, under its name.
+  void add_state(std::string name, Tensor tensor) { own_.push_back({std::move(name), std::move(tensor)}); }
+  // Gradients as Slab::collect() leaves them, and values changed behind backward()'s back.
+  Slab& own_slab() { return slab_; }
+  void count_step() { ++steps_; }  // step() does
 
  private:
+  struct GroupState {
+    std::int64_t end = 0;  // of its part of the slab, in elements
+    double lr = 0;
+    double proportion = 1;  // to the first group's rate
+  };
+
   std::optional<std::string> first_bad(const Tensor& slab) const;
+  double norm_of_collected() const;
+  void step_over(const std::vector<Slab::Range>& ranges);
+  double clip_norm(double max_norm);
+  void clip_collected(const ClipStep& step);
+  static NamedTensors parameters_of(const std::vector<GroupSetup>& groups);
 
   Slab slab_;
   NamedTensors states_;  // slabs by kind
-  double lr_ = 0;
+  NamedTensors own_;
+  std::vector<GroupState> groups_;
+  Clip clip_;
   std::int64_t steps_ = 0;
 };
 
@@ -69,5 +126,12 @@ class Optimizer {
 NamedTensors numbered(const std::vector<Tensor>& parameters);
 // Throws ConfigError unless low <= value < high.
 void check_option(const char* name, double value, double low, double high);
+// The saved tensors by name. Throws Error listing each that is missing, unexpected or of another shape than
+// the owner's; count_of() throws it for a count that is not a whole number of 0 or more.
+std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own, const NamedTensors& state);
+std::int64_t count_of(const char* owner, const char* name, const Tensor& saved);
+// Throws ConfigError unless eps is a normal number of the dtype: below, it would count as 0 beside a gradient
+// of 0, and 0 / 0 is no number.
+void check_eps(double eps, DType dtype);
 
 }  // namespace veldt::optim

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace veldt::optim {
 
@@ -32,17 +33,21 @@ struct CosineAnnealing {
   void check() const;
 };
 
-// Any of these, or one of your own with the same three members.
+// Any of these, or one of your own: a function of the step with a text().
+//   struct Halving {
+//     double operator()(std::int64_t step) const { return std::exp2(-step / 100.0); }
+//     std::string text() const { return "halved every 100 steps"; }
+//   };
 class Schedule {
  public:
-  // Throws ConfigError if the schedule's check() does.
+  // Throws ConfigError if the schedule has a check() that does.
   template <class S>
   requires requires(const S& s) {
     { s.text() } -> std::convertible_to<std::string>;
     { s(std::int64_t{0}) } -> std::convertible_to<double>;
-    s.check();
-  } &&(!std::same_as<S, Schedule>)Schedule(S schedule) : text_(schedule.text()) {
-    schedule.check();
+  } &&(!std::same_as<S, Schedule>)Schedule(S schedule) {
+    if constexpr (requires { schedule.check(); }) schedule.check();
+    text_ = schedule.text();
     at_ = std::move(schedule);
   }
   Schedule(double lr = 1e-3) : Schedule(Constant{lr}) {}
@@ -61,6 +66,101 @@ class Schedule {
 struct LinearWarmup {
   std::int64_t steps = 0;
   Schedule then = Constant{};
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// lr factor^k after k times `every` steps; as torch's StepLR.
+struct StepDecay {
+  double lr = 1e-3;
+  std::int64_t every = 1;
+  double factor = 0.1;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// lr factor^k once k of the steps in `at` are reached; as torch's MultiStepLR. `at` rises.
+struct MultiStep {
+  double lr = 1e-3;
+  std::vector<std::int64_t> at = {};
+  double factor = 0.1;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// lr factor^step; as torch's ExponentialLR.
+struct Exponential {
+  double lr = 1e-3;
+  double factor = 0.999;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// lr (1 - step / steps)^power, 0 from `steps` on; as torch's PolynomialLR.
+struct Polynomial {
+  double lr = 1e-3;
+  std::int64_t steps = 1;
+  double power = 1;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// In a line from lr_start to lr_end, which stays; as torch's LinearLR, which is given factors.
+struct Linear {
+  double lr_start = 1e-3;
+  double lr_end = 0;
+  std::int64_t steps = 1;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// Cosines from lr_max to lr_min, each `growth` times as long as the one before (Loshchilov & Hutter 2017); as
+// torch's CosineAnnealingWarmRestarts.
+struct CosineRestarts {
+  double lr_max = 1e-3;
+  double lr_min = 0;
+  std::int64_t period = 1;
+  std::int64_t growth = 1;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// Up from lr_max / start_divisor to lr_max over the share `rise` of the steps, then down to the start divided
+// by end_divisor (Smith & Topin 2018); as torch's OneCycleLR without its cycle of momentum. three_phases:
+// down to the start as fast as up, then on to the end.
+struct OneCycle {
+  double lr_max = 1e-3;
+  std::int64_t steps = 1;
+  double rise = 0.3;
+  double start_divisor = 25;
+  double end_divisor = 1e4;
+  bool linear = false;  // lines rather than cosines
+  bool three_phases = false;
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// One schedule after the other: part i + 1 counts from step at[i]; as torch's SequentialLR.
+struct Sequence {
+  std::vector<Schedule> parts = {};
+  std::vector<std::int64_t> at = {};
+  double operator()(std::int64_t step) const;
+  std::string text() const;
+  void check() const;
+};
+
+// The product of all parts at each step; as torch's ChainedScheduler, where all parts but one go from 1:
+//   optim::Product{{optim::Exponential{.lr = 1e-3}, optim::Linear{.lr_start = 0.1, .lr_end = 1, .steps = 5}}}
+struct Product {
+  std::vector<Schedule> parts = {};
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;

@@ -1,7 +1,7 @@
 // Gradient descent.
 #pragma once
 
-#include "veldt/optim/optimizer.h"
+#include "veldt/optim/group.h"
 
 namespace veldt::optim {
 
@@ -10,22 +10,18 @@ struct SgdOptions {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
+  Clip clip = {};
+  void check(DType dtype) const;
+  std::vector<std::string> kinds() const;
 };
 
 // torch.optim.SGD without dampening: g += decay p;  v = momentum v + g;  p -= lr (nesterov ? g + momentum v :
 // v). Momentum: Polyak 1964; Nesterov's in the form of Sutskever et al. 2013. State: "momentum_buffer".
-class Sgd : public Optimizer {
- public:
-  // Throws ConfigError for a negative or unbounded option, momentum outside [0, 1), or nesterov without
-  // momentum.
-  explicit Sgd(const std::vector<Tensor>& parameters, SgdOptions options = {});
-  explicit Sgd(const NamedTensors& parameters, SgdOptions options = {});
-
- protected:
-  void update(Slab::Range range) override;
-
- private:
-  SgdOptions options_;
+// Throws ConfigError for a negative or unbounded option, momentum outside [0, 1), or nesterov without
+// momentum.
+class Sgd : public GroupedOptimizer<SgdOptions> {
+  using GroupedOptimizer::GroupedOptimizer;
+  void update(std::size_t group, Slab::Range range) override;
 };
 
 }  // namespace veldt::optim

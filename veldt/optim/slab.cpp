@@ -1,5 +1,6 @@
 #include "veldt/optim/slab.h"
 
+#include <map>
 #include <set>
 
 #include "veldt/core/error.h"
@@ -29,14 +30,25 @@ void check_one(const std::string& name, const Tensor& t, const Tensor& first) {
                       "keep the parameters in f32");
 }
 
-}  // namespace
-
-void Slab::check(const NamedTensors& parameters) const {
+void check(const NamedTensors& parameters) {
   if (parameters.empty())
     throw ConfigError("the optimizer was given no parameters", "the list is empty",
                       "pass model.parameters(), and name every member in fields()");
-  for (const auto& [name, tensor] : parameters) check_one(name, tensor, parameters.front().tensor);
+  std::map<std::string, const TensorImpl*> named;
+  for (const auto& [name, tensor] : parameters) {
+    check_one(name, tensor, parameters.front().tensor);
+    if (named.emplace(name, tensor.impl()).first->second != tensor.impl())
+      throw ConfigError(str("two parameters are named ", name), "an optimizer saves its state by name",
+                        "give each its own name, as named_parameters() does");
+  }
 }
+
+// Whether the tensor's elements are those of the place, in its order.
+bool lies_in(const Tensor& t, const View& place) {
+  return t.view().data == place.data && t.dtype() == place.dtype && t.is_contiguous();
+}
+
+}  // namespace
 
 Slab::Slab(const NamedTensors& parameters) {
   check(parameters);
@@ -67,28 +79,35 @@ Tensor Slab::part(const Tensor& slab, std::size_t i) const {
   return slab.alias(shape, contiguous_strides(shape), ranges_[i].begin);
 }
 
+Tensor Slab::part(const Tensor& slab, Range range) {
+  const Shape shape{range.end - range.begin};
+  return slab.alias(shape, contiguous_strides(shape), range.begin);
+}
+
 View Slab::view(const Tensor& slab, Range range) {
   View v = slab.view();
   v.data = static_cast<char*>(v.data) + range.begin * static_cast<std::int64_t>(size_of(v.dtype));
   v.shape = {range.end - range.begin};
+  v.strides = {1};
   return v;
 }
 
 // Makes the parameter's gradient a part of the slab, whatever it is now.
 void Slab::bring_gradient(std::size_t i) {
   Tensor& p = parameters_[i];
-  const Tensor place = part(gradients_, i), now = p.grad();
-  if (now.defined()) kernels(place).copy(now.view(), place.view(), nullptr);
+  Tensor place = part(gradients_, i);
+  const Tensor now = p.grad();
+  if (now.defined()) place.assign(now);  // which may share its memory, in another order
   keep_grad_in(p, place);
   if (!now.defined()) p.zero_grad();
 }
 
-std::vector<Slab::Range> Slab::collect() {
-  std::vector<Range> ranges;
+const std::vector<Slab::Range>& Slab::collect() {
+  present_.clear();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& p = parameters_[i];
     const Range range = ranges_[i];
-    if (p.view().data != view(values_, range).data || p.dtype() != values_.dtype())
+    if (!lies_in(p, view(values_, range)))
       throw Error(str("parameter ", names_[i], " was moved after the optimizer was built"),
                   "its values no longer lie where the optimizer changes them",
                   "build the optimizer last, and give a parameter to one optimizer only");
@@ -98,13 +117,13 @@ std::vector<Slab::Range> Slab::collect() {
       kernels(gradients_).fill(place, 0, nullptr);
       continue;
     }
-    if (g.view().data != place.data) bring_gradient(i);
-    if (!ranges.empty() && ranges.back().end == range.begin)
-      ranges.back().end = range.end;
+    if (!lies_in(g, place)) bring_gradient(i);
+    if (!present_.empty() && present_.back().end == range.begin)
+      present_.back().end = range.end;
     else
-      ranges.push_back(range);
+      present_.push_back(range);
   }
-  return ranges;
+  return present_;
 }
 
 // assign() counts a change of its storage; an empty part costs no copy.

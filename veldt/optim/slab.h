@@ -21,8 +21,8 @@ class Slab {
 
   // Moves the leaves' values and gradients into two slabs; every handle to them finds them there. Each one
   // starts at a multiple of 64 bytes, with zeros between. A leaf that is listed twice is kept once. Throws
-  // ConfigError for an empty list, leaves that require no gradient, or dtypes or devices that differ; f32 and
-  // f64 only.
+  // ConfigError for an empty list, two leaves of one name, leaves that require no gradient, or dtypes or
+  // devices that differ; f32 and f64 only.
   explicit Slab(const NamedTensors& parameters);
 
   const std::vector<Tensor>& parameters() const { return parameters_; }
@@ -34,23 +34,26 @@ class Slab {
   Tensor make_state() const;
   // Parameter i's part of values(), gradients() or a state, in the parameter's shape. Shares memory.
   Tensor part(const Tensor& slab, std::size_t i) const;
-  // How a kernel sees the range.
+  // Parameter i's place, with the padding after it.
+  Range range(std::size_t i) const { return ranges_[i]; }
+  // The range of a slab as [end - begin]: for ops, and for kernels. Shares memory.
+  static Tensor part(const Tensor& slab, Range range);
   static View view(const Tensor& slab, Range range);
 
   // Completes gradients(): brings in those that lie elsewhere, and writes zeros for parameters that have
-  // none. Returns the ranges of parameters that have one, neighbours joined. Throws Error if a parameter was
-  // moved away.
-  std::vector<Range> collect();
+  // none. Returns the ranges of parameters that have one, neighbours joined; they hold until the next call.
+  // Throws Error if a parameter was moved away.
+  const std::vector<Range>& collect();
   // Lets backward() know that values() were changed in place.
   void mark_changed();
 
  private:
-  void check(const NamedTensors& parameters) const;
   void bring_gradient(std::size_t i);
 
   std::vector<Tensor> parameters_;
   std::vector<std::string> names_;
-  std::vector<Range> ranges_;  // padding included
+  std::vector<Range> ranges_;   // padding included
+  std::vector<Range> present_;  // what collect() found; kept for its memory
   Tensor values_, gradients_;
 };
 

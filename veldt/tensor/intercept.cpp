@@ -33,8 +33,6 @@ template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000}
 template <> inline constexpr EntryInfo kInfo<&Backend::gather>{"gather", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::random>{"random", 0b1};
-template <> inline constexpr EntryInfo kInfo<&Backend::adam>{"adam", 0b1101};
-template <> inline constexpr EntryInfo kInfo<&Backend::sgd>{"sgd", 0b101};
 
 // How an argument is kept, and handed on.
 template <class Arg> struct Kept {
@@ -127,10 +125,21 @@ void download(void* to, const void* from, std::size_t bytes, Stream stream) {
   g_real->download(to, from, bytes, stream);
 }
 
+// Optimizers call these from host functions, which are recorded whole.
+void optimize(const OptimizerStep& step, const View* arrays, int count, Stream stream) {
+  t_interceptor->on_transfer("optimize()");
+  g_real->optimize(step, arrays, count, stream);
+}
+
+double dot(const View& a, const View& b, Stream stream) {
+  t_interceptor->on_transfer("dot()");
+  return g_real->dot(a, b, stream);
+}
+
 template <auto... Entries> void wrap(Backend& table) {
   ((table.*Entries = &Wrapped<Entries>::call), ...);
-  // allocate, deallocate, upload, download, synchronize, formula_name and index_range pass as they are.
-  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 7) * sizeof(void*),
+  // allocate, deallocate, synchronize and formula_name pass as they are; five have functions of their own.
+  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 9) * sizeof(void*),
                 "a new entry of Backend has to be wrapped too");
 }
 
@@ -143,10 +152,11 @@ const Backend& intercepting_backend(const Backend& real) {
     b.upload = &upload;
     b.download = &download;
     b.index_range = &index_range;
+    b.optimize = &optimize;
+    b.dot = &dot;
     wrap<&Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
          &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::argmax,
-         &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::random, &Backend::adam,
-         &Backend::sgd>(b);
+         &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::random>(b);
     return b;
   }();
   return table;

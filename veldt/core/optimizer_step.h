@@ -1,0 +1,60 @@
+// What Backend::optimize is told: one step of an optimizer over slabs, with all that varies from step to
+// step. The formulas are in kernels/optimizer-inl.h. `step` counts from 1.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <variant>
+
+namespace veldt {
+
+// Arrays: parameter, m, v; gradient. decoupled: AdamW's decay, else L2 added to the gradient.
+struct AdamStep {
+  double lr, beta1, beta2, eps, weight_decay;
+  bool decoupled;
+  std::int64_t step;
+};
+
+// Arrays: parameter, velocity if the momentum is not 0; gradient.
+struct SgdStep {
+  double lr, momentum, weight_decay;
+  bool nesterov;
+};
+
+// Arrays: parameter, mean square, velocity if the momentum is not 0, mean gradient if centered; gradient.
+struct RmspropStep {
+  double lr, alpha, eps, weight_decay, momentum;
+  bool centered;
+};
+
+// Arrays: parameter, sum of squares; gradient. The sum begins at `initial`, which is not part of the array.
+struct AdagradStep {
+  double lr, eps, weight_decay, initial;
+};
+
+// Arrays: parameter, m; gradient.
+struct LionStep {
+  double lr, beta1, beta2, weight_decay;
+};
+
+// Arrays: parameter, mean gradient, mean difference, mean square, previous gradient; gradient.
+struct AdanStep {
+  double lr, beta1, beta2, beta3, eps, weight_decay;
+  std::int64_t step;
+};
+
+// Array: x = clamp(scale x, -limit, limit).
+struct ClipStep {
+  double scale = 1, limit = std::numeric_limits<double>::infinity();
+};
+
+// Arrays: x; target.  x += share (target - x): a moving average.
+struct LerpStep {
+  double share;
+};
+
+struct OptimizerStep {
+  std::variant<AdamStep, SgdStep, RmspropStep, AdagradStep, LionStep, AdanStep, ClipStep, LerpStep> rule;
+};
+
+}  // namespace veldt

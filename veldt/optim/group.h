@@ -1,0 +1,55 @@
+// Optimizers whose parameters come in groups with options of their own.
+//   optim::AdamW adam({{weights, {.lr = 1e-3, .weight_decay = 0.1}}, {biases, {.lr = 1e-3}}});
+#pragma once
+
+#include <algorithm>
+
+#include "veldt/optim/optimizer.h"
+
+namespace veldt::optim {
+
+template <class Options> struct Group {
+  NamedTensors parameters;
+  Options options = {};
+};
+
+// `Options` has the members lr and clip, check(DType), which throws ConfigError, and kinds(), the names of
+// the state slabs that they need.
+template <class Options> class GroupedOptimizer : public Optimizer {
+ public:
+  // Throws ConfigError for a bad option before anything is moved, and as Slab does.
+  explicit GroupedOptimizer(const std::vector<Tensor>& parameters, Options options = {})
+      : GroupedOptimizer(numbered(parameters), options) {}
+  explicit GroupedOptimizer(const NamedTensors& parameters, Options options = {})
+      : GroupedOptimizer(std::vector<Group<Options>>{{parameters, options}}) {}
+  explicit GroupedOptimizer(const std::vector<Group<Options>>& groups)
+      : Optimizer(setups_of(groups), kinds_of(groups)) {
+    for (const Group<Options>& group : groups) options_.push_back(group.options);
+  }
+
+ protected:
+  const Options& options(std::size_t group) const { return options_[group]; }
+
+ private:
+  static std::vector<GroupSetup> setups_of(const std::vector<Group<Options>>& groups) {
+    std::vector<GroupSetup> setups;
+    for (const Group<Options>& group : groups) {
+      const bool known = !group.parameters.empty() && group.parameters.front().tensor.defined();
+      group.options.check(known ? group.parameters.front().tensor.dtype() : DType::f32);
+      setups.push_back({group.parameters, group.options.lr, group.options.clip});
+    }
+    return setups;
+  }
+  // What any of the groups needs.
+  static std::vector<std::string> kinds_of(const std::vector<Group<Options>>& groups) {
+    std::vector<std::string> kinds;
+    for (const Group<Options>& group : groups)
+      for (const std::string& kind : group.options.kinds())
+        if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    return kinds;
+  }
+
+  std::vector<Options> options_;
+};
+
+}  // namespace veldt::optim
