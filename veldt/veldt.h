@@ -32,6 +32,8 @@
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"
 #include "veldt/nn/activations.h"
+#include "veldt/nn/audit.h"
+#include "veldt/nn/dropout.h"
 #include "veldt/nn/init.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"

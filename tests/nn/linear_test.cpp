@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::nn {
 namespace {
@@ -53,6 +58,55 @@ TEST(Activations, AreTheirOps) {
 TEST(Init, RefusesWhatHasNoFans) {
   EXPECT_THROW(init::kaiming_normal(ones({3})), ShapeError);
   EXPECT_THROW(init::siren_hidden(ones({3, 3}), 0), ConfigError);
+}
+
+// The largest deviation of w w^T from gain^2 times the identity; w as rows, or columns if it has more rows.
+double skew(const Tensor& weight, double gain) {
+  const Tensor flat = reshape(weight, {weight.size(0), -1});
+  const Tensor w = flat.size(0) <= flat.size(1) ? flat : transpose(flat);
+  const std::vector<double> product = matmul(w, transpose(w)).values<double>();
+  const std::size_t n = static_cast<std::size_t>(w.size(0));
+  double worst = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      worst = std::max(worst, std::abs(product[i * n + j] - (i == j ? gain * gain : 0)));
+  return worst;
+}
+
+TEST(Init, OrthogonalRowsOrColumnsAreOrthonormalTimesTheGain) {
+  Rng rng(5);
+  for (const Shape& shape : {Shape{6, 6}, Shape{3, 50}, Shape{50, 3}, Shape{8, 2, 3, 3}, Shape{1, 1}}) {
+    const Tensor w = empty(shape, DType::f64);
+    init::orthogonal(w, 2, rng);
+    EXPECT_LT(skew(w, 2), 1e-13) << shape;
+  }
+  EXPECT_THROW(init::orthogonal(ones({3})), ShapeError);
+}
+
+TEST(Init, TruncatedNormalKeepsItsBoundsAndItsMoments) {
+  Rng rng(6);
+  const Tensor w = empty({1 << 16}, DType::f64);
+  init::truncated_normal(w, 1, 2, -1, 3, rng);  // a normal cut at one deviation on each side
+  EXPECT_GE(min(w).item(), -1);
+  EXPECT_LE(max(w).item(), 3);
+  EXPECT_NEAR(mean(w).item(), 1, 0.01);
+  EXPECT_NEAR(std::sqrt(variance(w).item()), 2 * 0.5396, 0.01);  // sqrt(1 - 2 phi(1) / (2 Phi(1) - 1))
+  init::truncated_normal(w, 0, 1, 4, 5, rng);                    // far out
+  EXPECT_GE(min(w).item(), 4);
+  EXPECT_NEAR(mean(w).item(), 4.2248, 0.01);  // (phi(4) - phi(5)) / (Phi(5) - Phi(4))
+  EXPECT_THROW(init::truncated_normal(w, 0, 1, 2, 1), ConfigError);
+  EXPECT_THROW(init::truncated_normal(w, 0, 1, 9, 10), ConfigError);
+  EXPECT_THROW(init::truncated_normal(w, 0, 0), ConfigError);
+}
+
+TEST(Init, LecunsVarianceIsOneOverTheInputs) {
+  Rng rng(7);
+  const Tensor w = empty({400, 100});
+  init::lecun_normal(w, rng);
+  EXPECT_NEAR(variance(w).item(), 0.01, 2e-4);
+  init::lecun_uniform(w, rng);
+  EXPECT_NEAR(variance(w).item(), 0.01, 2e-4);
+  EXPECT_LE(max(abs(w)).item(), std::sqrt(0.03) + 1e-7);
 }
 
 TEST(Init, CountsTheFieldOfAFilter) {

@@ -5,6 +5,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
+#include "veldt/nn/dropout.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
 #include "veldt/nn/sequential.h"
@@ -162,6 +163,137 @@ TEST(Module, ConvertsFloatsOnlyAndKeepsTheGraphAlive) {
   mse(m.weight, zeros({2}, DType::f64)).backward();
   EXPECT_EQ(m.weight.grad().values<double>(), (std::vector<double>{1, 1}));
 }
+
+TEST(Module, FreezesByTheBeginningOfANameUpToADot) {
+  struct Two : Module {
+    void fields(Fields& f) override { f("body", body)("body2", body2); }
+    Sequential body{Linear(2, 2), Linear(2, 2)};
+    Linear body2{2, 1};
+  };
+  Two m;
+  m.freeze("body");
+  EXPECT_FALSE(m.body.parameters()[3].requires_grad());
+  EXPECT_TRUE(m.body2.weight().requires_grad());
+  m.requires_grad(true, "body.1.bias");
+  EXPECT_FALSE(m.body.parameters()[2].requires_grad());
+  EXPECT_TRUE(m.body.parameters()[3].requires_grad());
+  EXPECT_THAT(message_of([&] { m.freeze("bod"); }), HasSubstr("no parameter's name begins with bod"));
+  EXPECT_THROW(m.freeze("bod"), ConfigError);
+}
+
+// ------------------------------------------------------------------ where an error happened
+
+struct Wrapped : Module {
+  Tensor forward(const Tensor& x) const override { return head(body(x)); }
+  void fields(Fields& f) override { f("body", body)("head", head); }
+  Sequential body{Linear(2, 8), Relu(), Sequential(Relu(), Linear(64, 10))};
+  Linear head{10, 1};
+};
+
+TEST(Place, NamesTheInnermostModuleByItsPathFromTheOutermost) {
+  const Wrapped m;
+  const std::string message = message_of([&] { m(ones({3, 2})); });
+  EXPECT_THAT(message, HasSubstr(", in body.2.1 (Linear(64, 10))\n  why: "));
+  EXPECT_THAT(message, HasSubstr("[3, 8]"));    // what came
+  EXPECT_THAT(message, HasSubstr("[10, 64]"));  // what was there
+  EXPECT_THAT(message, HasSubstr("fix: "));
+  EXPECT_THROW(m(ones({3, 2})), ShapeError);  // and is still what it was
+  EXPECT_THAT(message_of([&] { m.body(ones({3, 2})); }), HasSubstr(", in 2.1 (Linear(64, 10))"));
+  EXPECT_THAT(message_of([&] { m.head(ones({3, 2})); }), HasSubstr(", in Linear(10, 1)\n"));
+}
+
+TEST(Place, IsToldOfAWrongDtypeToo) {
+  const Wrapped m;
+  const std::string message = message_of([&] { m(ones({3, 2}, DType::f64)); });
+  EXPECT_THAT(message, HasSubstr(", in body.0 (Linear(2, 8))"));
+  EXPECT_THAT(message, HasSubstr("f64"));
+  EXPECT_THAT(message, HasSubstr("f32"));
+}
+
+TEST(Place, OfAModuleThatNobodyListsIsItsTitle) {
+  struct Secret : Module {
+    Tensor forward(const Tensor& x) const override { return inner(x); }
+    Linear inner{2, 2};
+  };
+  struct Outer : Module {
+    Tensor forward(const Tensor& x) const override { return secret(x); }
+    void fields(Fields& f) override { f("secret", secret); }
+    Secret secret;
+  };
+  EXPECT_THAT(message_of([&] { Outer()(ones({3, 3})); }), HasSubstr(", in Linear(2, 2)\n"));
+}
+
+// ------------------------------------------------------------------ clones
+
+TEST(Clone, HasParametersAndInnerModulesOfItsOwn) {
+  const Wrapped m;
+  Wrapped copy = clone(m);
+  EXPECT_EQ(names_of(copy.named_parameters()), names_of(m.named_parameters()));
+  const std::vector<Tensor> theirs = copy.parameters(), ours = m.parameters();
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_EQ(theirs[i].values<float>(), ours[i].values<float>());
+    EXPECT_TRUE(theirs[i].requires_grad());
+    Tensor(theirs[i]).assign(zeros(theirs[i].shape()));
+    EXPECT_NE(theirs[i].values<float>(), ours[i].values<float>());
+  }
+  copy.eval();
+  EXPECT_TRUE(m.body[2].training());
+}
+
+TEST(Clone, KeepsTiesBuffersAndWhatIsFrozen) {
+  const Linear layer(2, 2);
+  Sequential tied(layer, layer);
+  tied.freeze("0.weight");
+  const Sequential copy = clone(tied);
+  EXPECT_EQ(copy.named_parameters().size(), 2u);
+  EXPECT_FALSE(copy.parameters()[0].requires_grad());
+  EXPECT_TRUE(copy.parameters()[1].requires_grad());
+  EXPECT_NE(copy.parameters()[0].impl(), layer.weight().impl());
+}
+
+TEST(Clone, RefusesToShareWhatAPointerHolds) {
+  struct Holder : Module {
+    void fields(Fields& f) override { f("inner", inner); }
+    std::shared_ptr<Linear> inner = std::make_shared<Linear>(2, 2);
+  };
+  struct Careful : Holder {
+    void unshare() override { inner = std::make_shared<Linear>(*inner); }
+  };
+  EXPECT_THAT(message_of([] { clone(Holder()); }), HasSubstr("inner is shared with the copy"));
+  const Careful careful;
+  EXPECT_NE(clone(careful).inner->weight().impl(), careful.inner->weight().impl());
+  Sequential vague;
+  vague.add(std::shared_ptr<Module>(std::make_shared<Linear>(2, 2)));
+  EXPECT_THAT(message_of([&] { clone(vague); }), HasSubstr("cannot clone layer 0, a Linear(2, 2)"));
+}
+
+// ------------------------------------------------------------------ summaries
+
+TEST(Summary, ShowsWhatEachModuleDid) {
+  struct Outer : Module {
+    Tensor forward(const Tensor& x) const override { return head(layers[0](layers[0](x))) * scale; }
+    void fields(Fields& f) override { f("layers", layers)("head", head)("scale", scale); }
+    std::string title() const override { return "Outer"; }
+    std::vector<Sequential> layers{Sequential(Linear(3, 3), Dropout(0.5))};
+    Linear head{3, 1, {.bias = false}};
+    Tensor scale = ones({1});
+  };
+  const Outer m;
+  const auto stream = m.state()[2].tensor.values<std::int64_t>();
+  EXPECT_EQ(m.summary({5, 3}),
+            "module                         output  parameters  bytes  FLOPs\n"
+            "Outer                          [5, 1]           0      4      0\n"
+            "  layers.0: Sequential         [5, 3]           0      0      0\n"
+            "    0: Linear(3, 3)            [5, 3]          12     48    180\n"
+            "    1: Dropout(0.5)            [5, 3]           0     16      0\n"
+            "  head: Linear(3, 1, no bias)  [5, 1]           3     12     30\n"
+            "input [5, 3]: 15 parameters, 80 bytes, 210 FLOPs\n");
+  EXPECT_TRUE(m.layers[0][1].training());
+  EXPECT_EQ(m.state()[2].tensor.values<std::int64_t>(), stream);
+  EXPECT_THAT(message_of([&] { m.summary({5, 4}); }), HasSubstr(", in layers.0.0 (Linear(3, 3))"));
+}
+
+// ------------------------------------------------------------------ state
 
 TEST(ModuleState, RoundTripsAndConverts) {
   const Linear from(3, 2, {.dtype = DType::f64});

@@ -20,18 +20,41 @@ template <class... Parts> std::string str(const Parts&... parts) {
 // what() joins them with newlines.
 class Error : public std::runtime_error {
  public:
+  // The module that was running: its path from the outermost one that was called, its title, and that
+  // outermost one, by which the next one out knows it. nn::Module fills it in while the error passes through.
+  struct Place {
+    std::string path, title;
+    const void* outermost = nullptr;
+  };
+
   Error(std::string what, std::string why, std::string fix)
-      : std::runtime_error(what + "\n  why: " + why + "\n  fix: " + fix),
+      : std::runtime_error(what),
         summary_(std::move(what)),
         why_(std::move(why)),
-        fix_(std::move(fix)) {}
+        fix_(std::move(fix)),
+        first_line_(summary_) {
+    join();
+  }
 
+  const char* what() const noexcept override { return text_.c_str(); }
+  // The first sentence; with a place it ends in ", in body.2 (Linear(64, 10))".
   const std::string& summary() const { return summary_; }
   const std::string& why() const { return why_; }
   const std::string& fix() const { return fix_; }
 
+  const Place& place() const { return place_; }
+  void set_place(Place place) {
+    place_ = std::move(place);
+    summary_ = first_line_ + ", in " +
+               (place_.path.empty() ? place_.title : place_.path + " (" + place_.title + ")");
+    join();
+  }
+
  private:
-  std::string summary_, why_, fix_;
+  void join() { text_ = summary_ + "\n  why: " + why_ + "\n  fix: " + fix_; }
+
+  std::string summary_, why_, fix_, first_line_, text_;
+  Place place_;
 };
 
 // Sizes, ranks or dtypes that do not fit together.

@@ -1,9 +1,16 @@
 #include "veldt/nn/init.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
 
 #include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::nn {
 
@@ -21,6 +28,37 @@ namespace {
 DType drawn_for(const Tensor& leaf) { return leaf.dtype() == DType::f64 ? DType::f64 : DType::f32; }
 
 void symmetric(Tensor leaf, double bound, Rng& rng) { uniform(leaf, -bound, bound, rng); }
+
+// The share of a standard normal below x.
+double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
+
+// Where the share u of a standard normal cut to a .. b lies: halving, in 60 steps exact to the last digits.
+double truncated_quantile(double u, double a, double b) {
+  // On the side of the smaller tail, so that no digits are lost.
+  if (a > 0) return -truncated_quantile(1 - u, -b, -a);
+  const double wanted = normal_below(a) + u * (normal_below(b) - normal_below(a));
+  double low = std::max(a, -9.0), high = std::min(b, 9.0);
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (normal_below(middle) < wanted ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+// Makes the rows, each `length` long, orthonormal: Gram-Schmidt, twice, which is as exact as Householder's
+// way (Giraud et al. 2005). The rows are random, so that none depends on the others.
+void orthonormalize(std::vector<double>& rows, std::int64_t count, std::int64_t length) {
+  const auto row = [&](std::int64_t i) { return rows.data() + i * length; };
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (int round = 0; round < 2; ++round)
+      for (std::int64_t k = 0; k < i; ++k) {
+        const double along = std::inner_product(row(i), row(i) + length, row(k), 0.0);
+        for (std::int64_t c = 0; c < length; ++c) row(i)[c] -= along * row(k)[c];
+      }
+    const double norm = std::sqrt(std::inner_product(row(i), row(i) + length, row(i), 0.0));
+    for (std::int64_t c = 0; c < length; ++c) row(i)[c] /= norm;
+  }
+}
 
 }  // namespace
 
@@ -61,6 +99,43 @@ void kaiming_uniform(Tensor weight, Rng& rng, double slope) {
 
 void kaiming_normal(Tensor weight, Rng& rng, double slope) {
   normal(weight, 0, std::sqrt(2.0 / ((1 + slope * slope) * static_cast<double>(fans_of(weight).in))), rng);
+}
+
+void lecun_uniform(Tensor weight, Rng& rng) {
+  symmetric(weight, std::sqrt(3.0 / static_cast<double>(fans_of(weight).in)), rng);
+}
+
+void lecun_normal(Tensor weight, Rng& rng) {
+  normal(weight, 0, std::sqrt(1.0 / static_cast<double>(fans_of(weight).in)), rng);
+}
+
+void truncated_normal(Tensor leaf, double mean, double deviation, double low, double high, Rng& rng) {
+  const double a = (low - mean) / deviation, b = (high - mean) / deviation;
+  if (!(deviation > 0 && a < b && a < 7 && b > -7))
+    throw ConfigError(
+        str("cannot draw N(", mean, ", ", deviation, "^2) between ", low, " and ", high),
+        "the deviation must be above 0, and the bounds in order and not beyond the same 7 deviations",
+        "give bounds around the mean");
+  const std::int64_t n = leaf.numel();
+  const std::vector<double> draws = rand({n}, rng, 0, 1, DType::f64).values<double>();
+  std::vector<double> out(static_cast<std::size_t>(n));
+  parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      out[at] = std::clamp(mean + deviation * truncated_quantile(draws[at], a, b), low, high);
+    }
+  });
+  leaf.assign(veldt::to(Tensor::from<double>(leaf.shape(), out), leaf.device()));
+}
+
+void orthogonal(Tensor weight, double gain, Rng& rng) {
+  const std::int64_t rows = weight.size(0), columns = fans_of(weight).in;
+  const std::int64_t count = std::min(rows, columns), length = std::max(rows, columns);
+  std::vector<double> q = randn({count, length}, rng, 0, 1, DType::f64).values<double>();
+  orthonormalize(q, count, length);
+  const Tensor wide = Tensor::from<double>({count, length}, q);
+  const Tensor tall = rows <= columns ? wide : transpose(wide);
+  weight.assign(veldt::to(reshape(tall * gain, weight.shape()), weight.device()));
 }
 
 void siren_first(Tensor weight, Rng& rng) {

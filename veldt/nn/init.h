@@ -37,6 +37,19 @@ void xavier_normal(Tensor weight, Rng& rng = default_rng(), double gain = 1);
 void kaiming_uniform(Tensor weight, Rng& rng = default_rng(), double slope = 0);
 void kaiming_normal(Tensor weight, Rng& rng = default_rng(), double slope = 0);
 
+// U(-b, b), b = sqrt(3 / in); N(0, 1 / in). LeCun et al. 1998, "Efficient BackProp".
+void lecun_uniform(Tensor weight, Rng& rng = default_rng());
+void lecun_normal(Tensor weight, Rng& rng = default_rng());
+
+// N(mean, deviation^2) within low .. high, as torch.nn.init.trunc_normal_. Throws ConfigError unless the
+// bounds are in order and not both beyond the same 7 deviations.
+void truncated_normal(Tensor leaf, double mean = 0, double deviation = 1, double low = -2, double high = 2,
+                      Rng& rng = default_rng());
+
+// gain times a random matrix [out, in ..] with orthonormal rows, or columns if there are fewer of them: the Q
+// of a normal one (Saxe et al. 2014). Computed on the host. Throws ShapeError below two dimensions.
+void orthogonal(Tensor weight, double gain = 1, Rng& rng = default_rng());
+
 // SIREN, Sitzmann et al. 2020: the first weight U(-1 / in, 1 / in); the others, the linear head included,
 // U(-b, b), b = sqrt(6 / in) / omega; biases U(-1 / sqrt(in), 1 / sqrt(in)), which is what Linear gives them.
 void siren_first(Tensor weight, Rng& rng = default_rng());

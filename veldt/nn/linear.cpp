@@ -25,4 +25,8 @@ std::string Linear::title() const {
   return str("Linear(", weight_.size(1), ", ", weight_.size(0), bias_.defined() ? ")" : ", no bias)");
 }
 
+double Linear::flops(const Shape&, const Shape& output) const {
+  return 2 * static_cast<double>(weight_.size(1)) * static_cast<double>(numel(output));
+}
+
 }  // namespace veldt::nn

@@ -23,6 +23,7 @@ class Linear : public Module {
   Tensor forward(const Tensor& x) const override;
   void fields(Fields& f) override { f("weight", weight_)("bias", bias_); }
   std::string title() const override;
+  double flops(const Shape& input, const Shape& output) const override;
 
   const Tensor& weight() const { return weight_; }
   const Tensor& bias() const { return bias_; }  // undefined without one

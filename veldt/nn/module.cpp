@@ -18,6 +18,8 @@ namespace {
 // Made by nn::parameter(), or a plain leaf that is to be trained.
 bool is_trained(const Tensor& t) { return is_parameter(t) || t.requires_grad(); }
 
+constinit thread_local CallListener* t_listener = nullptr;
+
 // Calls a function for each tensor, or each module, of the tree.
 class Walk : public Fields {
  public:
@@ -45,6 +47,11 @@ std::string join(const std::vector<std::string>& names) {
   return out;
 }
 
+// Dropout's and its like's: torch keeps them elsewhere.
+bool is_random_stream(const std::string& name, const Tensor& tensor) {
+  return tensor.dtype() == DType::i64 && (name == "rng" || name.ends_with(".rng"));
+}
+
 // Pairs the module's tensors with those of `state`; what does not fit goes into the report.
 std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state,
                                              LoadReport& report) {
@@ -54,7 +61,7 @@ std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const Name
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
     if (found == given.end() || !found->second.defined()) {
-      report.missing.push_back(name);
+      if (!is_random_stream(name, tensor)) report.missing.push_back(name);
     } else if (found->second.shape() != tensor.shape()) {
       report.mismatched.push_back(
           str(name, ": ", tensor.shape(), " in the module, ", found->second.shape(), " in the state"));
@@ -114,6 +121,41 @@ Tensor Module::forward(const Tensor&) const {
   throw Error(str(title(), " has no forward() of one tensor"), "the module does not override it",
               "override forward(), or call the module's own function");
 }
+
+CallListener::CallListener() : before_(t_listener) { t_listener = this; }
+CallListener::~CallListener() { t_listener = before_; }
+
+Tensor Module::operator()(const Tensor& x) const {
+  try {
+    Tensor y = forward(x);
+    if (t_listener) t_listener->on_call(*this, x, y);
+    return y;
+  } catch (Error& error) {
+    locate(error);
+    throw;
+  }
+}
+
+// The innermost module gives its title; each one further out puts the name that it knows it by in front.
+void Module::locate(Error& error) const {
+  Error::Place place = error.place();
+  if (place.outermost == this) return;
+  if (place.outermost == nullptr) {
+    place.title = title();
+  } else {
+    std::string found;
+    Walk walk({}, [&](const std::string& path, int, Module& m) {
+      if (found.empty() && &m == place.outermost) found = path;
+    });
+    visit(walk);
+    if (found.empty()) return;  // not a member: its name is not known here
+    place.path = place.path.empty() ? found : found + '.' + place.path;
+  }
+  place.outermost = this;
+  error.set_place(std::move(place));
+}
+
+double Module::flops(const Shape&, const Shape&) const { return 0; }
 
 void Module::fields(Fields&) {}
 
@@ -211,13 +253,24 @@ Module& Module::to(Device device) {
   return *this;
 }
 
-Module& Module::requires_grad(bool on) {
-  Walk walk([&](const std::string&, Tensor& t) {
-    if (!is_trained(t)) return;
+Module& Module::requires_grad(bool on, std::string_view prefix) {
+  bool any = false;
+  Walk walk([&](const std::string& path, Tensor& t) {
+    const bool inside =
+        prefix.empty() || path == prefix ||
+        (path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '.');
+    if (!is_trained(t) || !inside) return;
+    any = true;
     if (!is_parameter(t)) mark_parameter(t);  // so that a frozen one is still known as a parameter
     t.set_requires_grad(on);
   });
   visit(walk);
+  if (!any && !prefix.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : named_parameters()) names.push_back(name);
+    throw ConfigError(str("no parameter's name begins with ", prefix), str("there are ", join(names)),
+                      "give one of these, or what they have before a dot");
+  }
   return *this;
 }
 
@@ -240,6 +293,51 @@ std::string Module::description() const {
   });
   visit(walk);
   return out + str(parameter_count(), " parameters\n");
+}
+
+namespace {
+
+// Which handles and modules a module holds.
+std::set<const void*> members_of(const Module& module) {
+  std::set<const void*> members;
+  Walk walk([&](const std::string&, Tensor& t) { members.insert(&t); },
+            [&](const std::string&, int, Module& m) { members.insert(&m); });
+  const_cast<Module&>(module).fields(walk);
+  return members;
+}
+
+Tensor own_copy(const Tensor& t) {
+  Tensor copy = empty(t.shape(), t);
+  copy.assign(t.detach());
+  if (is_parameter(t)) mark_parameter(copy);
+  if (t.requires_grad()) copy.set_requires_grad();
+  return copy;
+}
+
+}  // namespace
+
+void Module::separate_from(const Module& original) {
+  const std::set<const void*> others = members_of(original);
+  const auto check = [&](const std::string& path, const void* member) {
+    if (others.contains(member))
+      throw Error(str(title(), " cannot be cloned: ", path, " is shared with the copy"),
+                  "the module holds it by a pointer, which a copy shares",
+                  "override unshare() and give the pointer a copy of what it points to");
+  };
+  std::map<const TensorImpl*, Tensor> copies;  // what is tied stays tied
+  Walk walk(
+      [&](const std::string& path, Tensor& t) {
+        check(path, &t);
+        const auto [at, is_new] = copies.emplace(t.impl(), Tensor());
+        if (is_new) at->second = own_copy(t);
+        t = at->second;
+      },
+      [&](const std::string& path, int, Module& m) {
+        check(path, &m);
+        m.unshare();
+      });
+  unshare();
+  visit(walk);
 }
 
 Tensor parameter(const Tensor& initial) {

@@ -2,6 +2,7 @@
 // freezing, train/eval and printing all follow from that list.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,10 @@
 #include <vector>
 
 #include "veldt/tensor/named.h"
+
+namespace veldt {
+class Error;
+}
 
 namespace veldt::nn {
 
@@ -71,7 +76,8 @@ class Module {
   // The output for x. Throws Error unless the module overrides it; one that takes other arguments declares a
   // function of its own.
   virtual Tensor forward(const Tensor& x) const;
-  Tensor operator()(const Tensor& x) const { return forward(x); }
+  // forward(). An Error that passes through it learns where it happened: "..., in body.2 (Linear(64, 10))".
+  Tensor operator()(const Tensor& x) const;
 
   // Lists the members that are tensors or modules.
   virtual void fields(Fields& f);
@@ -90,16 +96,19 @@ class Module {
   // Parameters and buffers, sharing memory with the module: torch's state_dict().
   NamedTensors state() const;
   // Copies values in by name, converting dtypes; either all or none of them. Throws Error that lists all that
-  // does not fit. Not strict: copies those that fit and reports the rest.
+  // does not fit. Not strict: copies those that fit and reports the rest. A random stream (see Dropout),
+  // which files of torch's do not hold, may be missing.
   LoadReport load_state(const NamedTensors& state, bool strict = true);
 
   // Converts all floating point members, or moves all members; forgets gradients. Do it before building an
   // optimizer.
   Module& to(DType dtype);
   Module& to(Device device);
-  // Whether backward() computes gradients for the parameters.
-  Module& requires_grad(bool on);
-  Module& freeze() { return requires_grad(false); }
+  // Whether backward() computes gradients for the parameters: all of them, or those whose name is `prefix` or
+  // begins with it and a dot ("body", "body.0.weight"). Throws ConfigError, listing the names, if there are
+  // none.
+  Module& requires_grad(bool on, std::string_view prefix = {});
+  Module& freeze(std::string_view prefix = {}) { return requires_grad(false, prefix); }
 
   // Training or evaluation, for modules that behave differently in the two.
   Module& train(bool on = true);
@@ -108,6 +117,17 @@ class Module {
 
   // The tree of modules, one a line, and the number of parameters.
   std::string description() const;
+  // The same as a table, with what each module did for an input of this shape (of zeros, in evaluation): the
+  // shape of its output, its own parameters and bytes, and the floating point operations of its products.
+  std::string summary(const Shape& input) const;
+  // The multiplications and additions of one call, for summary(); 0 where there are few, or children count.
+  virtual double flops(const Shape& input, const Shape& output) const;
+
+  // For clone(): gives a copy inner modules of its own, where it shares them through pointers. Override it in
+  // a module with a shared_ptr member: `inner_ = std::make_shared<Inner>(*inner_)`.
+  virtual void unshare() {}
+  // Gives the module, a copy of `original`, tensors and inner modules of its own. What clone() does.
+  void separate_from(const Module& original);
 
  protected:
   Module() = default;
@@ -118,8 +138,32 @@ class Module {
 
  private:
   void visit(Fields& visitor) const;
+  void locate(Error& error) const;
 
   bool training_ = true;
+};
+
+// A copy whose parameters, buffers and inner modules are its own; a plain copy shares them. What was tied
+// stays tied. Throws Error naming a member that the copy would share, see Module::unshare().
+template <class M>
+requires std::derived_from<M, Module> M clone(const M& module) {
+  M copy = module;
+  copy.separate_from(module);
+  return copy;
+}
+
+// While one lives, it hears of every module that this thread calls: for summaries and profiles.
+class CallListener {
+ public:
+  CallListener();
+  virtual ~CallListener();
+  CallListener(const CallListener&) = delete;
+  CallListener& operator=(const CallListener&) = delete;
+  // After forward() returned y; inner modules come before outer ones.
+  virtual void on_call(const Module& module, const Tensor& x, const Tensor& y) = 0;
+
+ private:
+  CallListener* before_;
 };
 
 // Makes a leaf that a module trains: it requires a gradient, and backward() misses it if no fields() names

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <type_traits>
+#include <typeinfo>
 
 #include "veldt/nn/module.h"
 
@@ -32,12 +33,14 @@ class Sequential : public Module {
   // Throws Error for a null pointer.
   template <class Layer>
   requires std::derived_from<Layer, Module> Sequential& add(std::shared_ptr<Layer> layer) {
-    append(std::move(layer));
+    append(std::move(layer), &copy_of<Layer>);
     return *this;
   }
 
   Tensor forward(const Tensor& x) const override;
   void fields(Fields& f) override;
+  // Throws Error for a layer that was added through a pointer to a base, or whose type cannot be copied.
+  void unshare() override;
   std::string title() const override { return "Sequential"; }
 
   std::size_t size() const { return layers_.size(); }
@@ -45,9 +48,20 @@ class Sequential : public Module {
   Module& operator[](std::size_t i) const;
 
  private:
-  void append(std::shared_ptr<Module> layer);
+  using Copy = std::shared_ptr<Module> (*)(const Module&);
+  struct Layer {
+    std::shared_ptr<Module> module;
+    Copy copy;  // gives null where the type that it was added as cannot be copied
+  };
 
-  std::vector<std::shared_ptr<Module>> layers_;
+  template <class L> static std::shared_ptr<Module> copy_of(const Module& module) {
+    if constexpr (std::is_copy_constructible_v<L>)
+      if (typeid(module) == typeid(L)) return std::make_shared<L>(static_cast<const L&>(module));
+    return nullptr;
+  }
+  void append(std::shared_ptr<Module> layer, Copy copy);
+
+  std::vector<Layer> layers_;
 };
 
 }  // namespace veldt::nn

@@ -38,6 +38,8 @@ template <class Op> Tensor comparison(const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty(shape, DType::boolean, a.device());
   kernels(a).compare(IndexOf<Op, CompareOps>::value, spread(a, shape), spread(b, shape), out.view(), nullptr);
+  mark_cut(out, a, Op::name);
+  mark_cut(out, b, Op::name);
   return out;
 }
 

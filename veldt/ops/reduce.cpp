@@ -99,6 +99,7 @@ Tensor argmax(const Tensor& x, int dim, bool keepdim) {
   kept[d] = 1;
   const Tensor out = empty(kept, DType::i64, x.device());
   kernels(x).argmax(x.view(), d, out.view(), nullptr);
+  mark_cut(out, x, "argmax");
   return drop_reduced(out, x, {d}, keepdim);
 }
 

@@ -208,7 +208,10 @@ Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   const Tensor out = empty(x.shape(), dtype, x.device());
   kernels(x).copy(x.view(), out.view(), nullptr);
-  if (!is_float(dtype)) return out;
+  if (!is_float(dtype)) {
+    mark_cut(out, x, "a conversion to whole numbers");
+    return out;
+  }
   return record(
       "to", out, {x}, [from = x.dtype()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
 }

@@ -303,9 +303,12 @@ void mark_listed(const Tensor& leaf) {
 
 Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values) {
   out.impl()->storage->set_label(name);
-  if (!t_grad_enabled) return out;
   const auto needs = [](const Tensor& in) { return in.requires_grad(); };
-  if (std::none_of(inputs.begin(), inputs.end(), needs)) return out;
+  if (!t_grad_enabled || std::none_of(inputs.begin(), inputs.end(), needs)) {
+    for (const Tensor& in : inputs)
+      if (in.defined()) mark_cut(out, in, "NoGrad");
+    return out;
+  }
   auto node = std::allocate_shared<Node>(SmallAllocator<Node>());
   node->name = name;
   node->inputs.reserve(inputs.size());

@@ -24,6 +24,7 @@ struct TensorImpl {
   LeafRole role = LeafRole::plain;
   std::shared_ptr<Node> node;  // the op that made it; null for a leaf
   Tensor grad;                 // leaves only
+  const char* cut = nullptr;   // what ended the graph on the way here; null if nothing did
 };
 
 // An input of an op, and the state of its memory when the op was recorded; no storage if backward does not

@@ -172,7 +172,9 @@ void Tensor::zero_grad() {
 
 Tensor Tensor::detach() const {
   const TensorImpl& t = need(*this, "values");
-  return alias(t.shape, t.strides, 0);
+  Tensor out = alias(t.shape, t.strides, 0);
+  mark_cut(out, *this, "detach");
+  return out;
 }
 
 Tensor Tensor::alias(const Shape& shape, const Strides& strides, std::int64_t offset) const {
