@@ -10,6 +10,7 @@
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::nn {
 namespace {
@@ -59,6 +60,17 @@ TEST(Dropout, DrawsAnewAtEachCallAndGoesOnWhereItWasSaved) {
   resumed.load_state(saved);
   EXPECT_EQ(values(resumed(x)), second);
   EXPECT_EQ(values(resumed(x)), third);
+}
+
+TEST(Dropout, DrawsAnewAtEachReplayOfAPlan) {
+  Rng one(4), other(4);
+  const Dropout layer(0.5, one), planned(0.5, other);
+  const Tensor x = ones({64});
+  Plan plan([&] { return planned(x); });
+  for (int i = 0; i < 3; ++i) {
+    plan.replay();
+    EXPECT_EQ(values(plan.output()), values(layer(x)));
+  }
 }
 
 TEST(Dropout, IsNotMissedInAFileOfTorchs) {

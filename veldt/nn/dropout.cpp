@@ -4,6 +4,8 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::nn {
 
@@ -18,13 +20,15 @@ Dropout::Dropout(double p, Rng& rng) : p_(p) {
 Tensor Dropout::forward(const Tensor& x) const {
   if (!training() || p_ == 0) return x;
   if (p_ == 1) return where(zeros({}, DType::boolean, x.device()), x, zeros_like(x));
-  const std::vector<std::int64_t> at = stream_.values<std::int64_t>();
-  Rng rng(static_cast<std::uint64_t>(at[0]));
-  rng.seek(static_cast<std::uint64_t>(at[1]));
-  const Tensor keep =
-      greater_equal(rand(x.shape(), rng, 0, 1, DType::f32, x.device()), full({}, p_, DType::f32, x.device()));
-  const std::int64_t now[] = {at[0], static_cast<std::int64_t>(rng.position())};
-  Tensor(stream_).assign(Tensor::from<std::int64_t>({2}, now));
+  const Tensor draws = empty(x.shape(), DType::f32, x.device());
+  // A replay of a Plan draws on from where the stream then is.
+  host_work("dropout", {draws.view(), stream_.view()}, [device = x.device()](std::span<const View> views) {
+    std::int64_t* const stream = views[1].as<std::int64_t>();
+    backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0,
+                           static_cast<std::uint64_t>(stream[1]), views[0], nullptr);
+    stream[1] += numel(views[0].shape);
+  });
+  const Tensor keep = greater_equal(draws, full({}, p_, DType::f32, x.device()));
   return x * (veldt::to(keep, x.dtype()) * (1 / (1 - p_)));
 }
 

@@ -244,8 +244,8 @@ Module& Module::to(DType dtype) {
 }
 
 Module& Module::to(Device device) {
-  Walk walk([&](const std::string&, Tensor& t) {
-    if (t.device() == device) return;
+  Walk walk([&](const std::string& path, Tensor& t) {
+    if (t.device() == device || is_random_stream(path, t)) return;  // streams are counted on the host
     replace_values(t, veldt::to(t.detach(), device));
     t.set_grad({});
   });

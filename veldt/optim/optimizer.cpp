@@ -186,6 +186,10 @@ void Optimizer::clip_collected(const ClipStep& step) {
 
 double Optimizer::clip_gradients(double max_norm) {
   check_limit("norm", max_norm);
+  if (recording())
+    throw Error("clip_gradients() cannot be recorded in a Plan",
+                "it gives the norm back, which a replay cannot",
+                "give the optimizer the option clip.norm; its step() then clips at each replay");
   slab_.collect();
   return clip_norm(max_norm);
 }
@@ -203,7 +207,7 @@ double Optimizer::clip_norm(double max_norm) {
 void Optimizer::clip_gradient_values(double limit) {
   check_limit("value", limit);
   slab_.collect();
-  clip_collected({.limit = limit});
+  host_work("clip", {slab_.gradients().view()}, [this, limit](auto) { clip_collected({.limit = limit}); });
 }
 
 std::optional<std::string> Optimizer::first_bad(const Tensor& slab) const {

@@ -57,7 +57,8 @@ class Optimizer {
   // The Euclidean norm of all gradients together.
   double gradient_norm();
   // Scales the gradients so that their norm is at most `max_norm`; returns the norm before. Throws
-  // DivergedError naming the first parameter whose gradient is not finite, ConfigError for max_norm <= 0.
+  // DivergedError naming the first parameter whose gradient is not finite, ConfigError for max_norm <= 0, and
+  // Error within a Plan, which the option Clip serves.
   double clip_gradients(double max_norm);
   // Brings each number of the gradients into -limit .. limit; a NaN stays one. Throws ConfigError for a limit
   // <= 0.

@@ -1,0 +1,97 @@
+// Steps in a hurry. One that has run once asks for no memory: neither of the pool (optimizer_test.cpp) nor of
+// operator new, which this program counts. And a Plan may hold it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "tests/support/error_of.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/optim/adam.h"
+#include "veldt/optim/ema.h"
+#include "veldt/tensor/plan.h"
+
+namespace {
+std::atomic<std::int64_t> g_allocations{0};
+}
+
+// Not inlined, or the compiler takes malloc() and delete for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++g_allocations;
+  if (void* p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace veldt::optim {
+namespace {
+
+TEST(Step, AsksForNoMemoryOnceItHasRun) {
+  const Tensor a = zeros({300, 100}).set_requires_grad(), b = zeros({7}).set_requires_grad();
+  Adam adam(
+      std::vector<Group<AdamOptions>>{{{{"a", a}}, {.clip = {.norm = 1e-3, .value = 10}}}, {{{"b", b}}, {}}});
+  Ema ema(adam);
+  (sum(a) + sum(b)).backward();
+  const auto step = [&] {
+    adam.step();
+    ema.update();
+  };
+  step();
+  const std::int64_t before = g_allocations;
+  step();
+  EXPECT_EQ(g_allocations, before);
+}
+
+// All that varies from step to step is read when a replay runs: the rate, the count, the norm, the average's
+// decay.
+TEST(Step, ReplaysInAPlanWithTheSameBits) {
+  std::vector<std::vector<float>> ends;
+  for (const bool planned : {false, true}) {
+    const Tensor w = Tensor::of({3}, {0.5, -2, 3}).set_requires_grad(), x = Tensor::of({3}, {1, 2, 3});
+    Adam adam({w}, {.lr = 0.1, .clip = {.norm = 2, .value = 3}});
+    Ema ema(adam, {.decay = 0.9});
+    const auto step = [&] {
+      const Tensor loss = sum(square(square(w) - x));
+      adam.zero_grad();
+      loss.backward();
+      adam.step();
+      ema.update();
+    };
+    std::optional<Plan> plan;
+    if (planned) plan.emplace(step);
+    for (int i = 0; i < 20; ++i) {
+      adam.set_lr(0.1 / (i + 1));
+      if (planned)
+        plan->replay();
+      else
+        step();
+    }
+    EXPECT_EQ(adam.steps(), 20);
+    EXPECT_EQ(ema.updates(), 20);
+    ends.push_back(w.values<float>());
+    ends.push_back(ema.state()[1].tensor.values<float>());
+  }
+  EXPECT_EQ(ends[0], ends[2]);
+  EXPECT_EQ(ends[1], ends[3]);
+}
+
+TEST(Clipping, ByACallInAPlanIsAnErrorThatNamesTheOption) {
+  const Tensor w = zeros({3}).set_requires_grad();
+  Adam adam({w});
+  EXPECT_THAT(test::error_of([&] {
+                Plan([&] {
+                  sum(w).backward();
+                  adam.clip_gradients(1);
+                });
+              }),
+              testing::HasSubstr("clip.norm"));
+}
+
+}  // namespace
+}  // namespace veldt::optim
