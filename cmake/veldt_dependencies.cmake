@@ -1,7 +1,7 @@
 # Third parties, found in one place. The build includes this file, and so does the installed
 # VeldtConfig.cmake, because whoever links a static libveldt needs the same libraries.
 #
-# In:  VELDT_ONEDNN.
+# In:  VELDT_ONEDNN; VELDT_GLOBAL_DEPENDENCIES: make the targets known in the folders above too.
 # Out: OpenMP::OpenMP_CXX PNG::PNG JPEG::JPEG ZLIB::ZLIB fmt::fmt nlohmann_json::nlohmann_json
 #      veldt_dep::{hwy,xxhash,webp,dnnl},
 #      and VELDT_MISSING, a message that is empty when all were found.
@@ -14,10 +14,21 @@ macro(veldt_missing what package)
     "  fix: run ./dev setup, or apt-get install ${package}\n")
 endmacro()
 
-macro(veldt_find_package name package)
-  find_package(${name} QUIET)
-  if(NOT ${name}_FOUND)
-    veldt_missing(${name} ${package})
+macro(veldt_share target)
+  if(VELDT_GLOBAL_DEPENDENCIES)
+    set_target_properties(${target} PROPERTIES IMPORTED_GLOBAL TRUE)
+  endif()
+endmacro()
+
+# What is there already was found by a folder above, where it is known.
+macro(veldt_find_package name target package)
+  if(NOT TARGET ${target})
+    find_package(${name} QUIET)
+    if(TARGET ${target})
+      veldt_share(${target})
+    else()
+      veldt_missing(${name} ${package})
+    endif()
   endif()
 endmacro()
 
@@ -34,6 +45,7 @@ macro(veldt_find_library name header package)
     set_target_properties(veldt_dep::${name} PROPERTIES
       IMPORTED_LOCATION ${VELDT_${name}_LIBRARY}
       INTERFACE_INCLUDE_DIRECTORIES ${VELDT_${name}_INCLUDE})
+    veldt_share(veldt_dep::${name})
   endif()
 endmacro()
 
@@ -43,9 +55,9 @@ veldt_find_library(webp webp/encode.h libwebp-dev)
 if(VELDT_ONEDNN)
   veldt_find_library(dnnl dnnl.hpp libdnnl-dev)
 endif()
-veldt_find_package(OpenMP "g++ (or libomp-dev with clang)")
-veldt_find_package(PNG libpng-dev)
-veldt_find_package(JPEG libjpeg-dev)
-veldt_find_package(ZLIB zlib1g-dev)
-veldt_find_package(fmt libfmt-dev)
-veldt_find_package(nlohmann_json nlohmann-json3-dev)
+veldt_find_package(OpenMP OpenMP::OpenMP_CXX "g++ (or libomp-dev with clang)")
+veldt_find_package(PNG PNG::PNG libpng-dev)
+veldt_find_package(JPEG JPEG::JPEG libjpeg-dev)
+veldt_find_package(ZLIB ZLIB::ZLIB zlib1g-dev)
+veldt_find_package(fmt fmt::fmt libfmt-dev)
+veldt_find_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev)

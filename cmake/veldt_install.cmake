@@ -1,24 +1,76 @@
-# What `cmake --install` puts where, so that find_package(Veldt) works in a user's project.
-include(GNUInstallDirs)
+# What `cmake --install` puts where, so that find_package(Veldt) and pkg-config work in a user's project wherever
+# the tree is moved to; and what `cpack -G DEB` makes of it: veldt (the command) and libveldt-dev.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Veldt)
 get_target_property(veldt_type veldt TYPE)
 
 install(TARGETS veldt EXPORT veldt_targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
 if(TARGET veldt_app)
-  install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
-# The public headers never include those of cpu and app.
+# The public headers never include those of cpu, kernels and app.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/veldt/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veldt
-  FILES_MATCHING PATTERN "*.h" PATTERN app EXCLUDE PATTERN cpu EXCLUDE)
-install(EXPORT veldt_targets NAMESPACE veldt:: DESTINATION ${package_dir})
+  COMPONENT development FILES_MATCHING PATTERN "*.h"
+  PATTERN app EXCLUDE PATTERN cpu EXCLUDE PATTERN kernels EXCLUDE)
+install(EXPORT veldt_targets NAMESPACE veldt:: DESTINATION ${package_dir} COMPONENT development)
 
 configure_package_config_file(cmake/VeldtConfig.cmake.in ${PROJECT_BINARY_DIR}/VeldtConfig.cmake
   INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may break an interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/VeldtConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/VeldtConfig.cmake ${PROJECT_BINARY_DIR}/VeldtConfigVersion.cmake
-  cmake/veldt_dependencies.cmake DESTINATION ${package_dir})
+  cmake/veldt_dependencies.cmake DESTINATION ${package_dir} COMPONENT development)
+
+# For programs built without CMake: g++ main.cpp $(pkg-config --cflags --libs veldt). Whoever links a static
+# libveldt links what it stands on as well.
+set(veldt_pc_private "")
+set(veldt_pc_requires "")
+if(veldt_type STREQUAL "STATIC_LIBRARY")
+  set(veldt_pc_requires "libhwy libpng libjpeg libwebp zlib libxxhash fmt")
+  set(veldt_pc_private "${OpenMP_CXX_FLAGS}")
+  if(VELDT_ONEDNN)
+    string(PREPEND veldt_pc_private "-ldnnl ")  # Debian has no .pc of it
+  endif()
+endif()
+file(RELATIVE_PATH veldt_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/veldt.pc.in ${PROJECT_BINARY_DIR}/veldt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/veldt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT development)
+
+# ---- packages ----
+
+foreach(package veldt:runtime libveldt-dev:development)
+  string(REPLACE ":" ";" package ${package})
+  list(GET package 0 name)
+  list(GET package 1 component)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright
+    COMPONENT ${component})
+endforeach()
+
+set(CPACK_PACKAGE_NAME veldt)
+set(CPACK_PACKAGE_VENDOR Veldt)
+set(CPACK_PACKAGE_CONTACT "The Veldt developers <veldt@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME veldt)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libveldt-dev)
+if(veldt_type STREQUAL "STATIC_LIBRARY")
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libhwy-dev, libpng-dev, libjpeg-dev, libwebp-dev, \
+zlib1g-dev, libxxhash-dev, libfmt-dev, nlohmann-json3-dev")
+  if(VELDT_ONEDNN)
+    string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libdnnl-dev")
+  endif()
+else()
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "veldt (= ${PROJECT_VERSION})")
+endif()
+include(CPack)

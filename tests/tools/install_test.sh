@@ -1,30 +1,71 @@
 #!/usr/bin/env bash
-# An installed Veldt must serve a user's project: find_package(Veldt), one file, compiled in under 3 s.
-# Usage: install_test.sh REPOSITORY BUILD_FOLDER [COMPILER FLAGS]
+# A user's project must be able to use Veldt in each of the four ways (examples/consume_with_cmake), from a tree
+# that was moved after it was installed; every public header must compile alone; packages must hold what their
+# users need. One built tree serves all: what fetch and folder would compile again is copied from there.
+# Usage: install_test.sh REPOSITORY BUILD_FOLDER COMPILER BUILD_TYPE [COMPILER FLAGS]
 set -euo pipefail
-repository=$1 build=$2
+repository=$1 build=$2 compiler=$3 build_type=$4 flags=${5:-}
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
-cmake --install "$build" --prefix "$root/prefix" >"$root/log" 2>&1 || { cat "$root/log"; exit 1; }
+run() {  # WHAT COMMAND...: its output is shown if it fails
+  local what=$1
+  shift
+  "$@" >"$root/log" 2>&1 || { printf 'FAIL: %s\n' "$what"; cat "$root/log"; exit 1; }
+}
 
-mkdir "$root/user"
-cp "$repository/examples/xor.cpp" "$root/user/main.cpp"
-cat >"$root/user/CMakeLists.txt" <<'TEXT'
-cmake_minimum_required(VERSION 3.22)
-project(user LANGUAGES CXX)
-find_package(Veldt 0.1 REQUIRED)
-add_executable(user main.cpp)
-target_link_libraries(user PRIVATE veldt::veldt)
-TEXT
-{
-  cmake -S "$root/user" -B "$root/user/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_PREFIX_PATH="$root/prefix" -DCMAKE_CXX_FLAGS="${3:-}" &&
-    cmake --build "$root/user/build"
-} >"$root/log" 2>&1 || { echo 'FAIL: a project with find_package(Veldt) does not build'; cat "$root/log"; exit 1; }
-"$root/user/build/user" >"$root/log" 2>&1 || { echo 'FAIL: its program fails'; cat "$root/log"; exit 1; }
+run 'the install fails' cmake --install "$build" --prefix "$root/first"
+mv "$root/first" "$root/prefix"
+libdir=$(dirname "$(find "$root/prefix" -name 'libveldt.*' -print -quit)")
+
+consume() {  # WAY [CMAKE OPTION...]
+  local way=$1 into=$root/$1
+  shift
+  # Makefiles go by the times of files alone: the copied objects count as compiled.
+  run "a project with VELDT_FROM=$way is not configured" cmake -S "$repository/examples/consume_with_cmake" \
+    -B "$into" -G 'Unix Makefiles' -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" \
+    -DCMAKE_CXX_FLAGS="$flags" -DVELDT_FROM="$way" "$@"
+  case $way in
+    fetch) copy_objects "$into/_deps/veldt-build/veldt/CMakeFiles" ;;
+    folder) copy_objects "$into/veldt/veldt/CMakeFiles" ;;
+  esac
+  run "a project with VELDT_FROM=$way is not built" cmake --build "$into"
+  (cd "$into" && run "the program of VELDT_FROM=$way fails" ./line)
+}
+
+copy_objects() {  # FOLDER: the objects of the layers, in their places
+  local object
+  (cd "$build/veldt/CMakeFiles" && find . -name '*.o') | while read -r object; do
+    mkdir -p "$(dirname "$1/$object")"
+    cp "$build/veldt/CMakeFiles/$object" "$1/$object"
+  done
+}
+
+consume package -DCMAKE_PREFIX_PATH="$root/prefix"
+PKG_CONFIG_PATH=$libdir/pkgconfig consume pkg-config
+onednn=$(sed -n 's/^VELDT_ONEDNN:BOOL=//p' "$build/CMakeCache.txt")
+shared=$(sed -n 's/^BUILD_SHARED_LIBS:BOOL=//p' "$build/CMakeCache.txt")
+same=(-DVELDT_ONEDNN="$onednn" -DBUILD_SHARED_LIBS="$shared")
+consume fetch -DFETCHCONTENT_SOURCE_DIR_VELDT="$repository" "${same[@]}"
+consume folder -DVELDT_FOLDER="$repository" "${same[@]}"
+
+# Nothing in the installed tree may know where it was built or first installed.
+if grep -rlF -e "$root/first" -e "$build" "$libdir/cmake" "$libdir/pkgconfig"; then
+  echo 'FAIL: the files above name a folder of the build'
+  exit 1
+fi
+
+# Every installed header, by itself, with no include path but the installed one.
+alone() {
+  echo "#include \"$1\"" | "$2" -std=c++20 -fsyntax-only -I "$3" -x c++ - ||
+    { printf 'FAIL: %s does not compile alone\n' "$1"; return 1; }
+}
+export -f alone
+(cd "$root/prefix/include" && find veldt -name '*.h') | sort |
+  xargs -P 2 -I{} bash -c 'alone "$@"' _ {} "$compiler" "$root/prefix/include"
 
 # Processor time, not the clock's: other tests run beside this one.
 TIMEFORMAT='%U %S'
-seconds=$({ time g++ -std=c++20 -O2 -I "$root/prefix/include" -c "$root/user/main.cpp" -o "$root/main.o"; } 2>&1)
+seconds=$({ time "$compiler" -std=c++20 -O2 -I "$root/prefix/include" -c "$repository/examples/xor.cpp" \
+  -o "$root/main.o"; } 2>&1)
 echo "$seconds" | awk '{ printf "a one-file program compiles in %.2f s\n", $1 + $2; exit !($1 + $2 < 3) }'
