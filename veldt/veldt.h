@@ -25,6 +25,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/io/csv.h"
 #include "veldt/io/image.h"
 #include "veldt/io/npy.h"
 #include "veldt/io/pixel_csv.h"

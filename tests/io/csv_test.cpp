@@ -1,0 +1,73 @@
+#include "veldt/io/csv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/io/faults.h"
+#include "tests/support/temp_dir.h"
+
+namespace veldt::io {
+namespace {
+
+using test::io_error_of;
+using test::put_bytes;
+using test::says;
+using test::TempDir;
+using ::testing::ElementsAre;
+using Kind = IoError::Kind;
+
+CsvTable read_text(const std::string& text, const std::vector<std::string>& columns = {}) {
+  const TempDir dir = TempDir::in_memory();
+  put_bytes(dir / "a.csv", text);
+  return read_csv(dir / "a.csv", columns);
+}
+
+TEST(ReadCsv, ReadsNumbersUnderTheirNames) {
+  const CsvTable table = read_text("a,b\n1,2.5\r\n-3e2, +4 \n");
+  EXPECT_THAT(table.columns, ElementsAre("a", "b"));
+  EXPECT_EQ(table.values.shape(), (Shape{2, 2}));
+  EXPECT_THAT(table.values.values<float>(), ElementsAre(1, 2.5f, -300, 4));
+  EXPECT_EQ(read_text("a,b\n1,2").values.shape(), (Shape{1, 2}));
+  EXPECT_EQ(read_text("a\n").values.shape(), (Shape{0, 1}));
+}
+
+TEST(ReadCsv, TakesTheColumnsThatAreNamedAndLeavesTheOthers) {
+  const char* text = "\xef\xbb\xbf\"the \"\"day\"\"\",x,\"y, or so\"\n1949-01,1,\"2\"\n\"a\nb\",3,4\n";
+  const CsvTable table = read_text(text, {"y, or so", "x"});
+  EXPECT_THAT(table.values.values<float>(), ElementsAre(2, 1, 4, 3));
+  const IoError error = io_error_of([&] { read_text(text); });
+  EXPECT_TRUE(says(error, "line 2") && says(error, "column the \"day\" holds '1949-01'")) << error.what();
+}
+
+TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a,b\n1,2\n3\n", "line 3\n  why: the line has 1 fields and the header has 2"},
+      {"a,b\n1,2,3\n", "has 3 fields"},
+      {"a,b\n1,\n", "column b holds ''"},
+      {"a,b\n1,2\n\n", "line 3"},
+      {"a\nnan\n", "'nan'"},
+      {"a\n1e300\n", "'1e300'"},
+      {"a\n1 2\n", "'1 2'"},
+      {"a,a\n1,2\n", "two columns are called a"},
+      {"a\n\"1\n", "not closed"},
+      {"a\n\"1\"2\n", "after its closing quote"}};
+  for (const auto& [text, words] : cases) {
+    const IoError error = io_error_of([&] { read_text(text); });
+    EXPECT_EQ(error.kind(), Kind::malformed) << text;
+    EXPECT_TRUE(says(error, words)) << error.what();
+  }
+  EXPECT_TRUE(says(io_error_of([] { read_text("a,b\n1,2\n", {"c"}); }), "choose from a, b"));
+  EXPECT_THROW(read_text("a\n1\n", {"a", "a"}), ConfigError);
+  EXPECT_EQ(io_error_of([] { read_csv("/nowhere/a.csv"); }).kind(), Kind::missing);
+}
+
+TEST(ReadCsv, ReadsARealTable) {
+  const std::string data = VELDT_DATA;
+  if (data.empty()) GTEST_SKIP() << "VELDT_DATA is not set";
+  const CsvTable table = read_csv(data + "/timeseries/airline-passengers.csv", {"Passengers"});
+  EXPECT_EQ(table.values.shape(), (Shape{144, 1}));
+  EXPECT_EQ(table.values.data<float>()[143], 432);
+}
+
+}  // namespace
+}  // namespace veldt::io

@@ -1,0 +1,22 @@
+// Tables of numbers from comma-separated text (RFC 4180).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::io {
+
+struct CsvTable {
+  std::vector<std::string> columns;
+  Tensor values;  // f32 [rows, columns]
+};
+
+// Reads the columns named, in that order, or all if none is. The first line holds the names; a field may be
+// quoted; the decimal point is a point, whatever the locale. Other columns may hold anything. Throws IoError
+// missing; malformed, with line and column, for a field that is no finite number, a line with too few or too
+// many fields, a name that is not there or is there twice; ConfigError for a name asked for twice.
+CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns = {});
+
+}  // namespace veldt::io
