@@ -137,13 +137,28 @@ TEST_F(Fit, StopsAtTheTargetPsnr) {
   EXPECT_GE(train::psnr(fitter.field().render(24, 24), disc()), 18);
 }
 
+// A step of all pixels is dear: none is taken for nothing.
+TEST_F(Fit, StopsAtTheVeryStepThatMeetsTheTarget) {
+  FitOptions options = quick(100000);
+  options.batch = 0;
+  options.target_psnr = 18;
+  Fitter fitter(disc(), plan_for(disc(), options));
+  std::int64_t first = 0;
+  train::Events events;
+  events.on_step = [&](std::int64_t step, double) {
+    if (first == 0 && train::psnr(fitter.field().render(24, 24), disc()) >= 18) first = step;
+  };
+  EXPECT_EQ(fitter.run({}, events).steps, first);
+}
+
 TEST_F(Fit, NeverMeetsATargetWithNumbersThatAreNotFinite) {
   FitOptions options = quick(1000);
   options.target_psnr = 0.001;
+  options.batch = 0;  // all pixels: every step is looked at
   Fitter fitter(disc(), plan_for(disc(), options));
   train::Events events;
   events.on_step = [&](std::int64_t step, double) {
-    if (step != 50) return;  // when the goal is looked at
+    if (step != 1) return;
     for (auto& [name, tensor] : fitter.field().network().named_parameters()) tensor.data<float>()[0] = NAN;
   };
   EXPECT_THROW(fitter.run({}, events), DivergedError);

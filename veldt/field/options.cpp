@@ -1,13 +1,13 @@
 #include "veldt/field/options.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/field/enum_names.h"
 #include "veldt/io/json.h"
 
 namespace veldt::field {
@@ -15,9 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 5> kActivations = {"siren", "finer", "tanh", "relu", "gauss"};
-constexpr std::array<std::string_view, 3> kHeads = {"clamp", "sigmoid", "ink"};
-constexpr std::array<std::string_view, 2> kCoordinates = {"centres", "corners"};
+constexpr EnumNames<5> kActivations = {"siren", "finer", "tanh", "relu", "gauss"};
+constexpr EnumNames<3> kHeads = {"clamp", "sigmoid", "ink"};
+constexpr EnumNames<2> kCoordinates = {"centres", "corners"};
 constexpr std::int64_t kMaxUnits = 65536;
 constexpr std::size_t kMaxLayers = 64;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 30;
@@ -25,14 +25,6 @@ constexpr std::int64_t kMaxParameters = std::int64_t{1} << 30;
 IoError bad_options(const std::string& why) {
   return IoError(IoError::Kind::malformed, "cannot use the options of this image field", why,
                  "the file is damaged, or was not written by Veldt");
-}
-
-// The value's place in `names`.
-template <class Enum, std::size_t n>
-Enum enum_from(const std::array<std::string_view, n>& names, const std::string& name, const char* key) {
-  for (std::size_t i = 0; i < n; ++i)
-    if (names[i] == name) return static_cast<Enum>(i);
-  throw bad_options(str("'", name, "' is no known ", key));
 }
 
 // Stricter than the JSON library, which cuts 1.5 to 1, takes true for 1 and lets large numbers wrap around.
@@ -58,6 +50,13 @@ template <class T> T need(const json& from, const char* key) {
   return at->get<T>();
 }
 
+template <class Enum, std::size_t n>
+Enum need_enum(const json& from, const char* key, const EnumNames<n>& names) {
+  const auto name = need<std::string>(from, key);
+  if (const auto found = enum_named<Enum>(names, name)) return *found;
+  throw bad_options(str("'", name, "' is no known ", key));
+}
+
 }  // namespace
 
 std::string_view name_of(Activation a) { return kActivations[static_cast<std::size_t>(a)]; }
@@ -65,11 +64,9 @@ std::string_view name_of(Head h) { return kHeads[static_cast<std::size_t>(h)]; }
 std::string_view name_of(Coordinates c) { return kCoordinates[static_cast<std::size_t>(c)]; }
 
 Activation activation_from(std::string_view name) {
-  for (std::size_t i = 0; i < kActivations.size(); ++i)
-    if (kActivations[i] == name) return static_cast<Activation>(i);
-  throw ConfigError(str("there is no model called '", name, "'"),
-                    "models are siren, finer, tanh, relu and gauss", "choose one of them");
+  return enum_from<Activation>(kActivations, name, "model");
 }
+std::vector<std::string> activation_names() { return in_a_list(kActivations); }
 
 std::string to_json(const FieldOptions& o) {
   return json{{"activation", name_of(o.activation)},
@@ -92,15 +89,15 @@ FieldOptions field_options_from_json(std::string_view text) {
   const json from = io::parse_json<json>(text);
   if (!from.is_object()) throw bad_options("they are not a JSON object");
   FieldOptions o;
-  o.activation = enum_from<Activation>(kActivations, need<std::string>(from, "activation"), "activation");
+  o.activation = need_enum<Activation>(from, "activation", kActivations);
   o.widths = need<std::vector<std::int64_t>>(from, "widths");
   o.channels = need<std::int64_t>(from, "channels");
   o.first_omega = need<double>(from, "first_omega");
   o.omega = need<double>(from, "omega");
   o.bias = need<bool>(from, "bias");
   o.constant_input = need<bool>(from, "constant_input");
-  o.head = enum_from<Head>(kHeads, need<std::string>(from, "head"), "head");
-  o.coordinates = enum_from<Coordinates>(kCoordinates, need<std::string>(from, "coordinates"), "coordinates");
+  o.head = need_enum<Head>(from, "head", kHeads);
+  o.coordinates = need_enum<Coordinates>(from, "coordinates", kCoordinates);
   o.width = need<std::int64_t>(from, "width");
   o.height = need<std::int64_t>(from, "height");
   o.footprint = need<int>(from, "footprint");

@@ -46,6 +46,7 @@ std::string_view name_of(Head);
 std::string_view name_of(Coordinates);
 // Throws ConfigError listing the names there are.
 Activation activation_from(std::string_view name);
+std::vector<std::string> activation_names();
 
 // One line of JSON and back. Throws IoError(malformed) for what is not such a line: options come from files.
 std::string to_json(const FieldOptions&);

@@ -1,29 +1,18 @@
 #include "veldt/field/plan.h"
 
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "veldt/core/error.h"
+#include "veldt/field/enum_names.h"
 #include "veldt/field/recipe.h"
 
 namespace veldt::field {
 namespace {
 
-constexpr std::array<std::string_view, 3> kLosses = {"mse", "hinge", "bce"};
-constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "adam", "adamw"};
-constexpr std::array<std::string_view, 2> kSchedules = {"constant", "cosine"};
-
-template <class Enum, std::size_t n>
-Enum enum_from(const std::array<std::string_view, n>& names, std::string_view name, const char* what) {
-  std::string list;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (names[i] == name) return static_cast<Enum>(i);
-    list += str(i == 0 ? "" : i + 1 == n ? " and " : ", ", names[i]);
-  }
-  throw ConfigError(str("there is no ", what, " called '", name, "'"), str("there are ", list),
-                    "choose one of them");
-}
+constexpr EnumNames<3> kLosses = {"mse", "hinge", "bce"};
+constexpr EnumNames<3> kOptimizers = {"sgd", "adam", "adamw"};
+constexpr EnumNames<2> kSchedules = {"constant", "cosine"};
 
 void check_number(const char* what, double value, double low, double high) {
   if (!std::isfinite(value) || value < low || value > high)
@@ -78,6 +67,9 @@ OptimizerKind optimizer_from(std::string_view name) {
 ScheduleKind schedule_from(std::string_view name) {
   return enum_from<ScheduleKind>(kSchedules, name, "schedule");
 }
+std::vector<std::string> loss_names() { return in_a_list(kLosses); }
+std::vector<std::string> optimizer_names() { return in_a_list(kOptimizers); }
+std::vector<std::string> schedule_names() { return in_a_list(kSchedules); }
 
 FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
   if (picture.rank() != 3 || picture.dtype() != DType::f32 || picture.numel() == 0)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "veldt/field/options.h"
 #include "veldt/tensor/tensor.h"
@@ -23,6 +24,9 @@ std::string_view name_of(ScheduleKind);
 Loss loss_from(std::string_view name);
 OptimizerKind optimizer_from(std::string_view name);
 ScheduleKind schedule_from(std::string_view name);
+std::vector<std::string> loss_names();
+std::vector<std::string> optimizer_names();
+std::vector<std::string> schedule_names();
 
 // What is left unset is chosen from the picture.
 struct FitOptions {
