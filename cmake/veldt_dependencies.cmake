@@ -1,7 +1,8 @@
 # Third parties, found in one place. The build includes this file, and so does the installed
 # VeldtConfig.cmake, because whoever links a static libveldt needs the same libraries.
 #
-# In:  VELDT_ONEDNN; VELDT_GLOBAL_DEPENDENCIES: make the targets known in the folders above too.
+# In:  VELDT_ONEDNN VELDT_BUILD_APP; VELDT_GLOBAL_DEPENDENCIES: make the targets known in the folders
+#      above too.
 # Out: OpenMP::OpenMP_CXX PNG::PNG JPEG::JPEG ZLIB::ZLIB fmt::fmt nlohmann_json::nlohmann_json
 #      veldt_dep::{hwy,xxhash,webp,dnnl},
 #      and VELDT_MISSING, a message that is empty when all were found.
@@ -61,3 +62,15 @@ veldt_find_package(JPEG JPEG::JPEG libjpeg-dev)
 veldt_find_package(ZLIB ZLIB::ZLIB zlib1g-dev)
 veldt_find_package(fmt fmt::fmt libfmt-dev)
 veldt_find_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev)
+# The command's alone: an installed library is used without them.
+if(VELDT_BUILD_APP)
+  veldt_find_package(CLI11 CLI11::CLI11 libcli11-dev)
+  find_path(VELDT_tomlplusplus_INCLUDE toml++/toml.h)
+  mark_as_advanced(VELDT_tomlplusplus_INCLUDE)
+  if(NOT VELDT_tomlplusplus_INCLUDE)
+    veldt_missing(toml++ libtomlplusplus-dev)
+  elseif(NOT TARGET veldt_dep::tomlplusplus)
+    add_library(veldt_dep::tomlplusplus INTERFACE IMPORTED)
+    target_include_directories(veldt_dep::tomlplusplus INTERFACE ${VELDT_tomlplusplus_INCLUDE})
+  endif()
+endif()

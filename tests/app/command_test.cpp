@@ -25,8 +25,9 @@ TEST(Command, WithoutArgumentsShowsHelp) {
 }
 
 TEST(Command, EachVerbHasHelpWithExamples) {
-  const std::vector<std::vector<std::string>> verbs = {{"fit"}, {"render"},        {"compare"},      {"info"},
-                                                       {"csv"}, {"csv", "encode"}, {"csv", "decode"}};
+  const std::vector<std::vector<std::string>> verbs = {
+      {"fit"},           {"render"},        {"compare"}, {"info"},           {"csv"},
+      {"csv", "encode"}, {"csv", "decode"}, {"config"},  {"config", "show"}, {"config", "path"}};
   for (std::vector<std::string> words : verbs) {
     std::vector<std::string> asked = {"help"};
     asked.insert(asked.end(), words.begin(), words.end());
@@ -109,6 +110,13 @@ TEST(Command, QuietSaysNothingOnStderr) {
   EXPECT_NE(loud.err, "");
   EXPECT_EQ(loud.out, "");
   EXPECT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir / "a.csv", "--quiet"}).err, "");
+}
+
+TEST(Command, TheManualIsAsItWouldBeMadeNow) {
+  const Ran ran = run_veldt({"help", "--markdown"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_TRUE(ran.out == bytes_of(VELDT_SOURCE "/docs/cli.md"))
+      << "docs/cli.md is out of date; make it anew: veldt help --markdown > docs/cli.md";
 }
 
 TEST(Command, AFileMayBeCalledLikeAVerb) {

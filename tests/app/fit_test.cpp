@@ -176,6 +176,28 @@ TEST_F(FitCommand, ASecondSignalStopsAtOnce) {
   EXPECT_FALSE(std::filesystem::exists(model_));
 }
 
+TEST_F(FitCommand, StopsAtItsTarget) {
+  const Ran ran = run_veldt(small(100'000) + Words{"--target-psnr", "15", "--json", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json.at("stopped_by"), "target-psnr");
+  EXPECT_GE(json.at("psnr").get<double>(), 15);
+}
+
+TEST_F(FitCommand, TheFirstSignalEndsTheLastDrawing) {
+  // Draws a million points through 800,000 weights: many seconds.
+  put_bytes(picture_, make_png({.width = 1000, .height = 1000}, std::vector<int>(1'000'000, 128)));
+  Process process({"fit", picture_, "-o", model_, "--width", "512", "--depth", "4", "--batch", "16",
+                   "--steps", "1", "--threads", "1"},
+                  log_);
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(model_); })) << process.err();
+  const auto start = std::chrono::steady_clock::now();
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 3);
+  EXPECT_EQ(process.out(), "");
+}
+
 TEST_F(FitCommand, TrainsOnWhenADiskIsFullAndSaysSo) {
   const SmallDisk disk(dir_ / "disk", "64k");
   if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";

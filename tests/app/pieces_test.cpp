@@ -42,21 +42,23 @@ TEST(Suggest, NamesTheNearestOrTheOneBegun) {
 // Reads one flag as a verb would.
 template <class T, class Add> T read(const std::string& text, Add add) {
   CLI::App app;
+  VerbOptions verb{.app = &app};
   T value{};
-  add(app, value);
+  add(verb, value);
   app.parse(std::vector<std::string>{text, "--x"});
   return value;
 }
 
 double number(const std::string& text) {
-  return read<double>(text, [](CLI::App& app, double& v) { add_number(app, "--x", v, {.above = 0}, ""); });
+  return read<double>(text,
+                      [](VerbOptions& verb, double& v) { add_number(verb, "--x", v, {.above = 0}, ""); });
 }
 std::int64_t count(const std::string& text) {
   return read<std::int64_t>(
-      text, [](CLI::App& app, std::int64_t& v) { add_count(app, "--x", v, {.least = 1}, ""); });
+      text, [](VerbOptions& verb, std::int64_t& v) { add_count(verb, "--x", v, {.least = 1}, ""); });
 }
 double duration(const std::string& text) {
-  return read<double>(text, [](CLI::App& app, double& v) { add_duration(app, "--x", v, ""); });
+  return read<double>(text, [](VerbOptions& verb, double& v) { add_duration(verb, "--x", v, ""); });
 }
 
 TEST(Options, ReadNumbersAndTimes) {
@@ -79,10 +81,24 @@ TEST(Options, RefuseWhatIsOutOfRangeOrNoNumber) {
 
 TEST(Options, TheLastOneCounts) {
   CLI::App app;
+  VerbOptions verb{.app = &app};
   std::optional<double> value;
-  add_number(app, "--x", value, {}, "");
+  add_number(verb, "--x", value, {}, "");
   app.parse(std::vector<std::string>{"2", "--x", "1", "--x"});
   EXPECT_EQ(value, 2);
+}
+
+TEST(Options, HaveAKeyAndAVariable) {
+  CLI::App app;
+  VerbOptions verb{.app = &app};
+  std::int64_t every = 100;
+  std::string picture;
+  const Setting& setting = add_count(verb, "--preview-every", every, {}, "");
+  EXPECT_EQ(setting.key(), "preview-every");
+  EXPECT_EQ(setting.environment(), "VELDT_PREVIEW_EVERY");
+  EXPECT_EQ(verb.find_key("preview-every"), &setting);
+  add_path(verb, "--preview", picture, "");
+  EXPECT_EQ(verb.find_key("preview"), nullptr);  // a path belongs to one run
 }
 
 TEST(Exit, EachErrorHasItsCode) {

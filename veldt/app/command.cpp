@@ -3,14 +3,15 @@
 
 #include <CLI/CLI.hpp>  // not App.hpp alone: its virtual functions are defined in other headers
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "veldt/app/config.h"
 #include "veldt/app/context.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/help.h"
+#include "veldt/app/manual.h"
 #include "veldt/app/options.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/usage.h"
@@ -24,7 +25,8 @@ constexpr const char* kExamples =
     "  veldt fit cub.png -o cub.safetensors            teach a network the picture\n"
     "  veldt render cub.safetensors -o big.png --size 1024\n"
     "  veldt compare cub.png cub.safetensors           how well it learned\n"
-    "  veldt VERB --help                               more about one verb\n";
+    "  veldt VERB --help                               more about one verb\n"
+    "  veldt config show VERB                          its settings from veldt.toml, variables and flags\n";
 
 class Command {
  public:
@@ -33,34 +35,53 @@ class Command {
     root_.footer(kExamples);
     root_.set_help_flag("-h,--help", "show this text");
     root_.add_flag("--version", version_, "show the version");
+    tree_.app = &root_;
     for (const Verb& verb : verbs()) {
-      CLI::App* app = root_.add_subcommand(verb.name, verb.summary);
-      runs_[app] = verb.add(*app, context);
-      add_shared_flags_below(*app, context);
+      VerbOptions& options = tree_.add_verb(verb.name, verb.summary);
+      options.run = verb.add(options, context);
+      add_shared_flags_below(options, context);
     }
+    context.tree = &tree_;
   }
 
   int run(Context& context) {
-    if (!parse(context)) return kOk;
-    if (context.threads > 0) set_num_threads(context.threads);
-    return runs_.at(root_.get_subcommands().front())();
+    const VerbOptions* verb = parse(context);
+    if (verb == nullptr) return kOk;
+    if (context.threads) set_num_threads(static_cast<int>(*context.threads));
+    try {
+      return verb->run();
+    } catch (const ConfigError& error) {
+      if (!is_configured(*verb)) throw;
+      throw ConfigError(
+          error.summary(), error.why(),
+          error.fix() + "; not all settings are flags: see 'veldt config show " + verb->path() + "'");
+    }
   }
 
  private:
-  // A verb that has verbs of its own gives the flags to those.
-  static void add_shared_flags_below(CLI::App& app, Context& context) {
-    app.set_help_flag("-h,--help", "show this text")->group("Everywhere");
-    const auto below = app.get_subcommands([](CLI::App*) { return true; });
-    for (CLI::App* verb : below) add_shared_flags_below(*verb, context);
-    if (below.empty()) add_shared_flags(app, context);
+  // True if the environment or a file has a say in it.
+  static bool is_configured(const VerbOptions& verb) {
+    return std::any_of(verb.settings.begin(), verb.settings.end(),
+                       [](const Setting& s) { return s.origin != "default" && s.origin != "flag"; });
   }
 
-  // False if the command line asked for a text, which is printed.
-  bool parse(Context& context) {
+  // A verb that has verbs of its own gives the flags to those.
+  static void add_shared_flags_below(VerbOptions& verb, Context& context) {
+    verb.app->set_help_flag("-h,--help", "show this text")->group("Everywhere");
+    for (const auto& below : verb.verbs) add_shared_flags_below(*below, context);
+    if (verb.verbs.empty()) add_shared_flags(verb, context);
+  }
+
+  // The verb to run, with its settings; null if the command line asked for a text, which is printed.
+  VerbOptions* parse(Context& context) {
     std::vector<std::string> words(context.arguments.rbegin(), std::prev(context.arguments.rend()));
     // `veldt help fit` is `veldt fit --help`.
     if (!words.empty() && words.back() == "help") {
       words.pop_back();
+      if (words == std::vector<std::string>{"--markdown"}) {
+        context.out.text(manual(tree_));
+        return nullptr;
+      }
       words.insert(words.begin(), "--help");
     }
     const bool empty = words.empty();
@@ -68,23 +89,31 @@ class Command {
       root_.parse(words);
     } catch (const CLI::CallForHelp&) {
       context.out.text(help_text(deepest(root_), std::min(stderr_terminal().width, 110)));
-      return false;
+      return nullptr;
     } catch (const CLI::ParseError& error) {
       throw explain(root_, error);
     }
     if (version_) {
       context.out.text("veldt " VELDT_VERSION "\n");
-      return false;
+      return nullptr;
     }
     if (empty) context.out.text(help_text(root_));
     if (!empty && root_.get_subcommands().empty())
       throw UsageError("'veldt' needs a verb", "none was given", "see 'veldt --help'");
-    return !empty;
+    return empty ? nullptr : chosen(context);
+  }
+
+  VerbOptions* chosen(Context& context) {
+    VerbOptions* verb = &tree_;
+    while (!verb->app->get_subcommands().empty())
+      verb = verb->find_verb(verb->app->get_subcommands().front()->get_name());
+    if (verb->reads_config) resolve(*verb, context.config, tree_);
+    return verb;
   }
 
   CLI::App root_;
+  VerbOptions tree_;
   bool version_ = false;
-  std::map<CLI::App*, Run> runs_;
 };
 
 // With --json a script finds the error on stdout, unless the result is there already (a missed threshold).

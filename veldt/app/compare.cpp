@@ -11,7 +11,6 @@
 #include "veldt/app/options.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
-#include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
@@ -32,11 +31,10 @@ constexpr const char* kExamples =
     "8-bit levels. Wrong pixels lie on the other side of mid-grey. Identical pictures have an infinite\n"
     "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity.\n";
 
-constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;  // as for reading a picture
-
 struct CompareFlags {
   std::string a, b, diff;
   std::optional<double> min_psnr;
+  std::int64_t max_pixels = kMaxPixels;
 };
 
 // A picture, or a model that is still to be drawn.
@@ -46,12 +44,12 @@ struct Side {
   std::optional<field::ImageField> model;
 };
 
-Side load_side(const std::string& path) {
+Side load_side(const std::string& path, std::int64_t max_pixels) {
   Side side{.path = path, .picture = {}, .model = {}};
   if (kind_of_file(path) == FileKind::safetensors) {
     side.model = field::ImageField::load(path);
   } else {
-    side.picture = load_picture(path);
+    side.picture = load_picture(path, max_pixels);
   }
   return side;
 }
@@ -72,13 +70,13 @@ Size common_size(const Side& a, const Side& b) {
   return first ? Size{x.width, x.height} : Size{y.width, y.height};
 }
 
-void draw(Side& side, Size size, const Context& context) {
+void draw(Side& side, Size size, std::int64_t max_pixels, const Context& context) {
   if (!side.model) return;
-  if (size.width > kMaxPixels / size.height)
+  if (size.width > max_pixels / size.height)
     throw UsageError(
         fmt::format("cannot draw {} at {} x {} to compare it", side.path, size.width, size.height),
-        fmt::format("at most {} pixels are compared", kMaxPixels),
-        "render parts of both with --crop and compare those");
+        fmt::format("at most {} pixels are compared", max_pixels),
+        "raise --max-pixels, or render parts of both with --crop and compare those");
   side.picture = draw_field(*side.model, size.width, size.height, context);
 }
 
@@ -89,10 +87,10 @@ void drop_alpha(Side& side, const Context& context) {
     print_note(fmt::format("{} has alpha and is laid over white", side.path));
 }
 
-void make_alike(Side& a, Side& b, const Context& context) {
+void make_alike(Side& a, Side& b, std::int64_t max_pixels, const Context& context) {
   const Size size = common_size(a, b);
-  draw(a, size, context);
-  draw(b, size, context);
+  draw(a, size, max_pixels, context);
+  draw(b, size, max_pixels, context);
   if (a.picture.size(0) != b.picture.size(0) || a.picture.size(1) != b.picture.size(1))
     throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", a.picture.size(1),
                                  a.picture.size(0), b.picture.size(1), b.picture.size(0)),
@@ -134,9 +132,9 @@ void print_score(const train::PictureScore& score, std::int64_t pixels, Context&
 }
 
 int compare(const CompareFlags& flags, Context& context) {
-  if (!flags.diff.empty()) io::check_writable(flags.diff);
-  Side a = load_side(flags.a), b = load_side(flags.b);
-  make_alike(a, b, context);
+  if (!flags.diff.empty()) check_output(flags.diff, "--diff", {flags.a, flags.b}, context);
+  Side a = load_side(flags.a, flags.max_pixels), b = load_side(flags.b, flags.max_pixels);
+  make_alike(a, b, flags.max_pixels, context);
   const train::PictureScore score = train::compare_pictures(a.picture, b.picture);
   if (!flags.diff.empty()) write_difference(flags.diff, a.picture, b.picture);
   print_score(score, a.picture.size(0) * a.picture.size(1), context);
@@ -150,15 +148,18 @@ int compare(const CompareFlags& flags, Context& context) {
 
 }  // namespace
 
-Run add_compare(CLI::App& verb, Context& context) {
+Run add_compare(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<CompareFlags>();
-  add_path(verb, "A", flags->a, "a picture (PNG), pixel table (CSV) or model (safetensors)")->required();
-  add_path(verb, "B", flags->b, "another one; a model is drawn at the picture's size")->required();
+  add_path(verb, "A", flags->a,
+           fmt::format("a picture ({}), pixel table (CSV) or model (safetensors)", io::kPictureFormats))
+      .required();
+  add_path(verb, "B", flags->b, "another one; a model is drawn at the picture's size").required();
   add_number(verb, "--min-psnr", flags->min_psnr, {}, "exit with 8 if the PSNR is below X dB");
   add_path(verb, "--diff", flags->diff,
-           "write |A - B| as a PNG, stretched so that the largest difference is white");
+           "write |A - B| as a picture, stretched so that the largest difference is white");
+  add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
-  verb.footer(kExamples);
+  verb.app->footer(kExamples);
   return [flags, &context] { return compare(*flags, context); };
 }
 

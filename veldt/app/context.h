@@ -1,6 +1,8 @@
 // What every verb is given: the flags that all share, stdout, and the command line.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,10 +10,14 @@
 
 namespace veldt::app {
 
+struct VerbOptions;
+
 struct Context {
-  bool json = false;   // one JSON object on stdout in place of text
-  bool quiet = false;  // no progress and no notes on stderr; warnings and errors remain
-  int threads = 0;     // 0: as many as there are cores
+  bool json = false;                    // one JSON object on stdout in place of text
+  bool quiet = false;                   // no progress and no notes on stderr; warnings and errors remain
+  std::optional<std::int64_t> threads;  // none: as many as there are cores
+  std::string config;                   // --config: a file to read settings from; empty: none
+  VerbOptions* tree = nullptr;          // all verbs with their settings: app/options.h
   Output out;
   std::vector<std::string> arguments;  // argv, with the program's name
 };

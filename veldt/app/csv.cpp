@@ -11,7 +11,6 @@
 #include "veldt/app/options.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
-#include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/io/pixel_csv.h"
 #include "veldt/ops/shape.h"
@@ -30,6 +29,7 @@ struct CsvFlags {
   std::string input, output;
   std::optional<double> threshold;
   bool rgb = false;
+  std::int64_t max_pixels = kMaxPixels;
 };
 
 void print_written(const std::string& path, const Tensor& picture, Context& context) {
@@ -43,8 +43,8 @@ void print_written(const std::string& path, const Tensor& picture, Context& cont
 }
 
 int encode(const CsvFlags& flags, Context& context) {
-  io::check_writable(flags.output);
-  const Tensor stored = load_picture(flags.input);
+  check_output(flags.output, "--output", {flags.input}, context);
+  const Tensor stored = load_picture(flags.input, flags.max_pixels);
   Tensor picture = over_white(stored);
   if (picture.size(2) != stored.size(2) && !context.quiet)
     print_note(fmt::format("{} has alpha and is laid over white", flags.input));
@@ -70,8 +70,8 @@ bool has_two_levels(const Tensor& picture) {
 }
 
 int decode(const CsvFlags& flags, Context& context) {
-  io::check_writable(flags.output);
-  const Tensor picture = io::read_pixel_csv(flags.input);
+  check_output(flags.output, "--output", {flags.input}, context);
+  const Tensor picture = io::read_pixel_csv(flags.input, {.max_pixels = flags.max_pixels});
   io::write_image(flags.output, picture, {.bits = has_two_levels(picture) ? 1 : 8});
   print_written(flags.output, picture, context);
   return kOk;
@@ -79,26 +79,30 @@ int decode(const CsvFlags& flags, Context& context) {
 
 }  // namespace
 
-Run add_csv(CLI::App& verb, Context& context) {
-  verb.require_subcommand(1);
+Run add_csv(VerbOptions& verb, Context& context) {
+  verb.app->require_subcommand(1);
   auto flags = std::make_shared<CsvFlags>();
-  CLI::App* encoder = verb.add_subcommand("encode", "write a picture as a pixel table");
-  add_path(*encoder, "PICTURE", flags->input, "a PNG")->required();
-  add_path(*encoder, "-o,--output", flags->output, "where the table goes")->required();
-  CLI::Option* threshold =
-      add_number(*encoder, "--threshold", flags->threshold, {.least = 0, .most = 1},
+  VerbOptions& encoder = verb.add_verb("encode", "write a picture as a pixel table");
+  add_path(encoder, "PICTURE", flags->input, fmt::format("a picture ({})", io::kPictureFormats)).required();
+  add_path(encoder, "-o,--output", flags->output, "where the table goes").required();
+  Setting& threshold =
+      add_number(encoder, "--threshold", flags->threshold, {.least = 0, .most = 1},
                  "write x,y,pixel_value with ink where the picture is darker than X of 0..1");
-  add_switch(*encoder, "--rgb", flags->rgb, "write x,y,r,g,b for a grey picture too")->excludes(threshold);
-  encoder->footer(kEncodeExamples);
-  CLI::App* decoder = verb.add_subcommand("decode", "draw a pixel table as a PNG");
-  add_path(*decoder, "TABLE", flags->input, "a CSV with the columns x,y and pixel_value, grey or r,g,b")
-      ->required();
-  add_path(*decoder, "-o,--output", flags->output, "where the PNG goes")->required();
-  decoder->footer(kDecodeExamples);
-  verb.footer("  veldt csv encode cub.png -o cub.csv\n  veldt csv decode cub.csv -o cub.png\n");
-  return [flags, &context, encoder] {
-    return encoder->parsed() ? encode(*flags, context) : decode(*flags, context);
-  };
+  add_switch(encoder, "--rgb", flags->rgb, "write x,y,r,g,b for a grey picture too").excludes(threshold);
+  add_max_pixels(encoder, flags->max_pixels);
+  encoder.app->footer(kEncodeExamples);
+  VerbOptions& decoder = verb.add_verb("decode", "draw a pixel table as a PNG");
+  add_path(decoder, "TABLE", flags->input, "a CSV with the columns x,y and pixel_value, grey or r,g,b")
+      .required();
+  add_path(decoder, "-o,--output", flags->output,
+           fmt::format("where the picture goes ({})", io::kPictureFormats))
+      .required();
+  add_max_pixels(decoder, flags->max_pixels);
+  decoder.app->footer(kDecodeExamples);
+  verb.app->footer("  veldt csv encode cub.png -o cub.csv\n  veldt csv decode cub.csv -o cub.png\n");
+  encoder.run = [flags, &context] { return encode(*flags, context); };
+  decoder.run = [flags, &context] { return decode(*flags, context); };
+  return {};
 }
 
 }  // namespace veldt::app

@@ -160,7 +160,7 @@ Json describe_run(const std::string& path, const std::vector<std::string>& names
 
 }  // namespace
 
-Json describe_picture(const std::string& path, bool verify) {
+Json describe_picture(const std::string& path, bool verify, std::int64_t max_pixels) {
   const io::ImageInfo info = io::image_info(path);
   Json out = begun("picture", path);
   out["format"] = io::name_of(info.format);
@@ -171,14 +171,14 @@ Json describe_picture(const std::string& path, bool verify) {
   out["palette"] = info.palette;
   out["interlaced"] = info.interlaced;
   if (verify) {
-    io::read_image(path);
+    io::read_image(path, {.max_pixels = max_pixels});
     out["verified"] = true;
   }
   return out;
 }
 
-Json describe_table(const std::string& path) {
-  const Tensor picture = io::read_pixel_csv(path);
+Json describe_table(const std::string& path, std::int64_t max_pixels) {
+  const Tensor picture = io::read_pixel_csv(path, {.max_pixels = max_pixels});
   Json out = begun("picture", path);
   out["format"] = "pixel table";
   out["width"] = picture.size(1);

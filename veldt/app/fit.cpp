@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,31 +23,28 @@ namespace veldt::app {
 namespace {
 
 struct FitFlags {
-  std::string picture, output, device = "auto", preview, batch;
+  std::string picture, output, device = "auto", preview;
   std::optional<std::string> preset, model, optimizer, schedule, loss;
   field::FitOptions wishes;
-  std::optional<double> target_psnr;
-  std::int64_t seed = 0, preview_every = 100, max_pixels = std::int64_t{1} << 28;
+  std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
 };
 
 // "full" or a number of pixels; 0 stands for full in FitOptions, so it cannot be typed.
-std::optional<std::int64_t> batch_from(const std::string& text) {
-  if (text.empty()) return std::nullopt;
+std::int64_t batch_from(const Source& source, const std::string& text) {
   if (text == "full") return 0;
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || n < 1)
-    throw bad_value("--batch", text, "it is a number of pixels, 1 or more, or 'full'", "use --batch 4096");
-  return n;
+  try {
+    return count_from(source, text, {.least = 1});
+  } catch (const UsageError&) {
+    throw bad_value(source, text, "it is a number of pixels, 1 or more, or 'full'",
+                    fmt::format("use {}", example_of(source, "4096")));
+  }
 }
 
 field::FitPlan plan_from(const FitFlags& flags, const Tensor& picture) {
   field::FitOptions w = flags.wishes;
   w.seed = static_cast<std::uint64_t>(flags.seed);
-  w.batch = batch_from(flags.batch);
-  w.target_psnr = flags.target_psnr.value_or(0);
   w.simba = flags.preset == "simba";
   if (flags.model) w.activation = field::activation_from(*flags.model);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
@@ -58,11 +54,11 @@ field::FitPlan plan_from(const FitFlags& flags, const Tensor& picture) {
 }
 
 // Writes the picture as the field draws it now; "{step}" in the name becomes the step.
-void write_preview(const FitFlags& flags, const field::ImageField& field, std::int64_t step) {
+void write_preview(const FitFlags& flags, const Tensor& drawn, std::int64_t step) {
   std::string path = flags.preview;
   if (const auto at = path.find("{step}"); at != std::string::npos)
     path.replace(at, 6, fmt::format("{:06}", step));
-  io::write_image(path, field.render(field.options().width, field.options().height));
+  io::write_image(path, drawn);
 }
 
 // The command that continues this run.
@@ -127,7 +123,8 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
   if (flags.preview.empty()) return events;
   const auto preview = [&flags, &fitter, &line](std::int64_t step) {
     try {
-      write_preview(flags, fitter.field(), step);
+      const field::ImageField& field = fitter.field();
+      write_preview(flags, field.render(field.options().width, field.options().height), step);
     } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
       line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
     }
@@ -148,6 +145,24 @@ void check_flags(const FitFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.picture}, context);
   if (!flags.preview.empty())
     check_output(flags.preview, "--preview", {flags.picture, flags.output}, context);
+}
+
+// The last drawing, for the preview and the score. A signal that comes now ends it.
+int finish(const FitFlags& flags, Context& context, const field::ImageField& field, const Tensor& picture,
+           const train::RunResult& run, const StopOnSignal& signal) {
+  const bool was_asked = run.stop == train::Stop::asked;
+  const bool wants_preview = !flags.preview.empty() && run.steps % flags.preview_every != 0;
+  if (was_asked && !wants_preview && !context.json) return signal.exit_code();
+  const Tensor drawn = draw_field(field, field.options().width, field.options().height, context,
+                                  [&] { return !was_asked && signal.requested(); });
+  if (!drawn.defined()) {
+    if (!context.quiet)
+      print_note(fmt::format("stopped before {} was compared with the picture", flags.output));
+    return signal.exit_code();
+  }
+  if (wants_preview) write_preview(flags, drawn, run.steps);
+  if (!was_asked || context.json) report(flags, context, field, run, train::compare_pictures(drawn, picture));
+  return signal.exit_code();
 }
 
 int fit(FitFlags flags, Context& context) {
@@ -173,51 +188,51 @@ int fit(FitFlags flags, Context& context) {
   if (!run.checkpoint_error.empty())
     throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,
                   fmt::format("make room and run again; {} holds the field as it is", flags.output));
-  if (!flags.preview.empty() && run.steps % flags.preview_every != 0) write_preview(flags, field, run.steps);
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
-  if (run.stop == train::Stop::asked && !context.json) return signal.exit_code();
-  const Tensor drawn = field.render(field.options().width, field.options().height);
-  report(flags, context, field, run, train::compare_pictures(drawn, picture));
-  return run.stop == train::Stop::asked ? signal.exit_code() : kOk;
+  return finish(flags, context, field, picture, run, signal);
 }
 
 }  // namespace
 
-Run add_fit(CLI::App& verb, Context& context) {
+Run add_fit(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<FitFlags>();
   field::FitOptions& w = flags->wishes;
-  add_path(verb, "PICTURE", flags->picture, "a PNG, or a pixel table (.csv)")->required();
-  add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)")->required();
+  add_path(verb, "PICTURE", flags->picture,
+           fmt::format("a picture ({}), or a pixel table (.csv)", io::kPictureFormats))
+      .required();
+  add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)").required();
   add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
   add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
   add_number(verb, "--target-psnr", w.target_psnr, {.above = 0},
-             "stop when the picture is drawn this well, in dB");
+             "stop when the picture is drawn this well, in dB")
+      .option->default_str("");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
-  add_choice(verb, "--model", flags->model, {"siren", "finer", "tanh", "relu", "gauss"},
-             "activation of the network");
+  add_choice(verb, "--model", flags->model, field::activation_names(), "activation of the network");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
   add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");
   add_number(verb, "--hidden-omega", w.omega, {.above = 0}, "frequency of the other layers");
-  add_text(verb, "--batch", flags->batch, "N|full", "pixels a step");
-  add_choice(verb, "--optimizer", flags->optimizer, {"adam", "adamw", "sgd"}, "how parameters are changed");
+  add_text(verb, "--batch", "N|full", "pixels a step",
+           [&w](auto& source, auto& text) { w.batch = batch_from(source, text); });
+  add_choice(verb, "--optimizer", flags->optimizer, field::optimizer_names(), "how parameters are changed");
   add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
-  add_choice(verb, "--schedule", flags->schedule, {"cosine", "constant"}, "how the rate falls");
+  add_choice(verb, "--schedule", flags->schedule, field::schedule_names(), "how the rate falls");
   add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
   add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretches the cosine by so many steps");
-  add_choice(verb, "--loss", flags->loss, {"mse", "hinge", "bce"}, "what is minimised");
+  add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
   add_choice(verb, "--device", flags->device, {"auto", "cpu"}, "where to compute");
   add_path(verb, "--checkpoint", flags->checkpoints.directory,
            "keep checkpoints of the run in this directory");
   add_duration(verb, "--every", flags->checkpoints.every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
-  add_switch(verb, "--resume", flags->checkpoints.resume, "continue the run in --checkpoint");
+  add_switch(verb, "--resume", flags->checkpoints.resume, "continue the run in --checkpoint")
+      .command_line_only();
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
-  add_count(verb, "--max-pixels", flags->max_pixels, {.least = 1}, "refuse larger pictures");
+  add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
-  verb.footer(
+  verb.app->footer(
       "  veldt fit cub.png -o cub.safetensors\n"
       "  veldt fit photo.png -o photo.safetensors --time 60s --preview photo_now.png\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"

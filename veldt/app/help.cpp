@@ -64,24 +64,10 @@ std::string name_in_help(const CLI::Option& option) {
 }
 
 std::string meaning_in_help(const CLI::Option& option) {
-  std::string text = option.get_description();
+  std::string text = meaning_of(option);
   if (!is_switch(option) && !option.get_default_str().empty())
     text += fmt::format(" [default: {}]", option.get_default_str());
-  if (!option.get_positional() && option.get_required()) text += " (required)";
   return text;
-}
-
-std::string usage_line(const CLI::App& app, bool has_verbs) {
-  std::string line = "usage: " + full_name(app);
-  if (has_verbs) return line + " VERB [flags]\n";
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional())
-      line += option->get_required() ? " " + option->get_name(true) : " [" + option->get_name(true) + "]";
-  }
-  for (const CLI::Option* option : app.get_options())
-    if (!option->get_positional() && option->get_required())
-      line += fmt::format(" {} {}", option->get_name(), option->get_type_name());
-  return line + " [flags]\n";
 }
 
 // Flags under their groups' titles, groups in the order in which they first occur, but "Everywhere" last.
@@ -98,6 +84,24 @@ std::vector<std::string> groups_of(const CLI::App& app) {
 
 }  // namespace
 
+std::string meaning_of(const CLI::Option& option) {
+  const bool flag_is_required = !option.get_positional() && option.get_required();
+  return option.get_description() + (flag_is_required ? " (required)" : "");
+}
+
+std::string usage_line(const CLI::App& app) {
+  std::string line = "usage: " + full_name(app);
+  if (!app.get_subcommands([](const CLI::App*) { return true; }).empty()) return line + " VERB [flags]\n";
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional())
+      line += option->get_required() ? " " + option->get_name(true) : " [" + option->get_name(true) + "]";
+  }
+  for (const CLI::Option* option : app.get_options())
+    if (!option->get_positional() && option->get_required())
+      line += fmt::format(" {} {}", option->get_name(), option->get_type_name());
+  return line + " [flags]\n";
+}
+
 std::string help_text(const CLI::App& app, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 60));
   std::vector<Row> verbs, arguments;
@@ -105,7 +109,7 @@ std::string help_text(const CLI::App& app, int columns) {
     verbs.emplace_back(verb->get_name(), verb->get_description());
   for (const CLI::Option* option : app.get_options())
     if (option->get_positional()) arguments.emplace_back(name_in_help(*option), meaning_in_help(*option));
-  std::string out = full_name(app) + ": " + app.get_description() + "\n\n" + usage_line(app, !verbs.empty());
+  std::string out = full_name(app) + ": " + app.get_description() + "\n\n" + usage_line(app);
   out += table("verbs", verbs, width) + table("arguments", arguments, width);
   for (const std::string& group : groups_of(app)) {
     std::vector<Row> rows;

@@ -6,6 +6,11 @@
 
 namespace veldt::app {
 
+// "usage: veldt render MODEL -o,--output PATH [flags]\n"
+std::string usage_line(const CLI::App& app);
+// What a flag or an argument does, without its default.
+std::string meaning_of(const CLI::Option& option);
+
 // Usage, description, arguments, flags by group with their defaults, and examples (the verb's footer).
 std::string help_text(const CLI::App& app, int width = 100);
 

@@ -29,6 +29,7 @@ constexpr const char* kExamples =
 struct InfoFlags {
   std::string path;
   bool verify = false;
+  std::int64_t max_pixels = kMaxPixels;
 };
 
 using Json = nlohmann::ordered_json;
@@ -97,8 +98,8 @@ std::string in_words(const Json& object, int depth) {
 Json describe(const InfoFlags& flags) {
   if (io::is_directory(flags.path)) return describe_directory(flags.path, flags.verify);
   switch (kind_of_file(flags.path)) {
-    case FileKind::picture: return describe_picture(flags.path, flags.verify);
-    case FileKind::pixel_csv: return describe_table(flags.path);
+    case FileKind::picture: return describe_picture(flags.path, flags.verify, flags.max_pixels);
+    case FileKind::pixel_csv: return describe_table(flags.path, flags.max_pixels);
     case FileKind::safetensors: return describe_safetensors(flags.path, flags.verify);
     case FileKind::unknown: break;
   }
@@ -118,14 +119,16 @@ int info(const InfoFlags& flags, Context& context) {
 
 }  // namespace
 
-Run add_info(CLI::App& verb, Context& context) {
+Run add_info(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<InfoFlags>();
-  add_path(verb, "FILE", flags->path,
-           "a model, any safetensors file, a checkpoint, a directory of checkpoints, a picture or a pixel table")
-      ->required();
+  add_path(
+      verb, "FILE", flags->path,
+      "a model, any safetensors file, a checkpoint, a directory of checkpoints, a picture or a pixel table")
+      .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");
-  verb.footer(kExamples);
+  add_max_pixels(verb, flags->max_pixels);
+  verb.app->footer(kExamples);
   return [flags, &context] { return info(*flags, context); };
 }
 

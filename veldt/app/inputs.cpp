@@ -59,8 +59,8 @@ void refuse_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
   const bool known = !io::known_content(bytes).empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
-                known ? "convert it to PNG, JPEG or WebP first"
-                      : "give a picture (PNG, JPEG, WebP), a pixel table (.csv) or a model (.safetensors)");
+                known ? fmt::format("convert it to {} first", io::kPictureFormats)
+                      : fmt::format("give a picture ({}), a pixel table (.csv) or a model (.safetensors)", io::kPictureFormats);
 }
 
 Tensor load_picture(const std::string& path, std::int64_t max_pixels) {
@@ -112,17 +112,19 @@ void check_output(const std::string& output, const std::string& flag, const std:
 }
 
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
-                  const Context& context) {
+                  const Context& context, const std::function<bool()>& stop) {
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   NoGrad off;
   Tensor picture = empty({height, width, field.options().channels});
+  bool stopped = false;
   field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
     slice(picture, 0, first, first + rows.size(0)).assign(rows);
     line.update_rows(first + rows.size(0), height);
-    return true;
+    stopped = stop && stop();
+    return !stopped;
   });
   line.finish();
-  return picture;
+  return stopped ? Tensor() : picture;
 }
 
 }  // namespace veldt::app

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,11 @@ FileKind kind_of_file(const std::string& path);
 // For a file that no reader is for: what it seems to be, and what to give instead. Throws IoError malformed.
 [[noreturn]] void refuse_file(const std::string& path);
 
+// What a picture may have unless --max-pixels says otherwise.
+inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
+
 // A PNG, JPEG or WebP, or a pixel table, as f32 [height, width, channels] in 0..1. Throws IoError.
-Tensor load_picture(const std::string& path, std::int64_t max_pixels = std::int64_t{1} << 28);
+Tensor load_picture(const std::string& path, std::int64_t max_pixels);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
 Tensor over_white(const Tensor& picture);
@@ -32,14 +36,14 @@ Tensor grey_repeated(const Tensor& picture, std::int64_t channels);
 std::string channels_in_words(std::int64_t channels);
 
 // Called before the work: throws UsageError if `output` (given by `flag`) is one of the inputs, or is stdout
-// while
-// --json writes there; IoError unwritable as io::check_writable(). When results go to stdout as a file, the
-// summary is left out (context.out is closed), so that it does not end in the file.
+// while --json writes there; IoError unwritable as io::check_writable(). When results go to stdout as a file,
+// the summary is left out (context.out is closed), so that it does not end in the file.
 void check_output(const std::string& output, const std::string& flag, const std::vector<std::string>& inputs,
                   Context& context);
 
-// The whole field at a size, with a progress line if it takes longer than two seconds.
+// The whole field at a size, with a progress line if it takes longer than two seconds. `stop` is asked now
+// and then; once it says true, what is returned is not defined().
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
-                  const Context& context);
+                  const Context& context, const std::function<bool()>& stop = {});
 
 }  // namespace veldt::app

@@ -4,86 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <string_view>
-#include <system_error>
 #include <utility>
-
-#include "veldt/app/suggest.h"
 
 namespace veldt::app {
 namespace {
 
-// "-o,--output" -> "--output"
-std::string flag_of(const std::string& names) { return names.substr(names.find_last_of(',') + 1); }
-
-// Number and what follows it; nullopt if the text does not start with a finite number.
-template <class T> std::optional<std::pair<T, std::string_view>> split_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(static_cast<double>(value))) return std::nullopt;
-  return std::pair{value, text.substr(static_cast<std::size_t>(end - text.data()))};
-}
-
-std::int64_t count_from(const std::string& flag, const std::string& text, CountRange range) {
-  std::string digits = text;
-  std::erase(digits, '_');
-  const auto number = split_number<std::int64_t>(digits);
-  std::int64_t unit = 1;
-  if (number && number->second == "k") unit = 1'000;
-  if (number && number->second == "M") unit = 1'000'000;
-  if (!number || (unit == 1 && !number->second.empty()))
-    throw bad_value(flag, text, "it is not a whole number",
-                    fmt::format("write a number, as in {} 100", flag));
-  std::int64_t value = 0;
-  if (__builtin_mul_overflow(number->first, unit, &value)) value = range.most;
-  if (value < range.least)
-    throw bad_value(flag, text, fmt::format("the least that makes sense is {}", range.least),
-                    fmt::format("give {} or more", range.least));
-  if (value > range.most)
-    throw bad_value(flag, text, fmt::format("the most that makes sense is {}", range.most),
-                    fmt::format("give {} or less", range.most));
-  return value;
-}
-
-double number_from(const std::string& flag, const std::string& text, NumberRange range) {
-  const auto number = split_number<double>(text);
-  if (!number || !number->second.empty())
-    throw bad_value(flag, text, "it is not a finite number",
-                    fmt::format("write a number, as in {} 0.5", flag));
-  const double value = number->first;
-  if (value <= range.above)
-    throw bad_value(flag, text, fmt::format("it has to be above {}", range.above),
-                    fmt::format("give a number above {}", range.above));
-  if (value < range.least)
-    throw bad_value(flag, text, fmt::format("the least that makes sense is {}", range.least),
-                    fmt::format("give {} or more", range.least));
-  if (value > range.most)
-    throw bad_value(flag, text, fmt::format("the most that makes sense is {}", range.most),
-                    fmt::format("give {} or less", range.most));
-  return value;
-}
-
-double seconds_from(const std::string& flag, const std::string& text) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},   {"s", 1},    {"ms", 1e-3},
-                                                            {"m", 60}, {"min", 60}, {"h", 3600}};
-  const auto number = split_number<double>(text);
-  if (number)
-    for (const auto& [unit, seconds] : kUnits)
-      if (number->second == unit && number->first > 0) return number->first * seconds;
-  throw bad_value(flag, text, "it is not a length of time above 0",
-                  fmt::format("write it as in {0} 30s, {0} 5m or {0} 1.5h", flag));
-}
-
-std::string choice_from(const std::string& flag, const std::string& text,
-                        const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
-  const std::string all = fmt::format("choose one of {}", fmt::join(choices, ", "));
-  const std::string nearest = nearest_of(text, choices);
-  throw bad_value(flag, text, "there is no such choice",
-                  nearest.empty() ? all : fmt::format("did you mean '{}'? {}", nearest, all));
-}
+constexpr const char* kShared = "Everywhere";  // the group of settings that all verbs have
 
 std::string shown(std::int64_t value) { return std::to_string(value); }
 std::string shown(double value) { return fmt::format("{}", value); }
@@ -91,111 +17,200 @@ std::string shown(const std::string& value) { return value; }
 template <class T> std::string shown(const std::optional<T>& value) {
   return value ? shown(*value) : std::string();
 }
+std::string shown_seconds(double seconds) { return seconds > 0 ? shown(seconds) + "s" : ""; }
 
-// Reads with `read(flag, text)` into `into`.
-template <class T, class Read>
-CLI::Option* add(CLI::App& app, const std::string& names, T& into, const std::string& kind,
-                 const std::string& help, Read read) {
-  CLI::Option* option = app.add_option(
+Setting& add(VerbOptions& verb, const std::string& names, ValueKind kind, const std::string& type,
+             const std::string& default_text, const std::string& help,
+             std::function<void(const Source&, const std::string&)> set) {
+  Setting& setting = verb.settings.emplace_back();
+  setting.kind = kind;
+  setting.set = std::move(set);
+  setting.option = verb.app->add_option(
       names,
-      [&into, read, flag = flag_of(names)](const CLI::results_t& given) {
-        into = read(flag, given.back());
+      [&setting](const CLI::results_t& given) {
+        setting.take({setting.flag(), setting.flag() + " "}, given.back(), "flag");
         return true;
       },
       help);
-  return option->type_name(kind)
+  setting.option->type_name(type)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->default_str(shown(into));
+      ->default_str(default_text);
+  return setting;
+}
+
+// Reads with `read(source, text)` into `into`.
+template <class T, class Read>
+Setting& add_into(VerbOptions& verb, const std::string& names, ValueKind kind, const std::string& type,
+                  T& into, const std::string& help, Read read) {
+  return add(verb, names, kind, type, shown(into), help,
+             [&into, read](const Source& source, const std::string& text) { into = read(source, text); });
 }
 
 template <class T>
-CLI::Option* add_any_count(CLI::App& app, const std::string& names, T& into, CountRange range,
-                           const std::string& help) {
-  return add(app, names, into, "N", help,
-             [range](auto& flag, auto& text) { return count_from(flag, text, range); });
+Setting& add_any_count(VerbOptions& verb, const std::string& names, T& into, CountRange range,
+                       const std::string& help) {
+  return add_into(verb, names, ValueKind::count, "N", into, help,
+                  [range](auto& source, auto& text) { return count_from(source, text, range); });
 }
 
 template <class T>
-CLI::Option* add_any_number(CLI::App& app, const std::string& names, T& into, NumberRange range,
-                            const std::string& help) {
-  return add(app, names, into, "X", help,
-             [range](auto& flag, auto& text) { return number_from(flag, text, range); });
+Setting& add_any_number(VerbOptions& verb, const std::string& names, T& into, NumberRange range,
+                        const std::string& help) {
+  return add_into(verb, names, ValueKind::number, "X", into, help,
+                  [range](auto& source, auto& text) { return number_from(source, text, range); });
 }
 
 template <class T>
-CLI::Option* add_any_choice(CLI::App& app, const std::string& names, T& into,
-                            const std::vector<std::string>& choices, const std::string& help) {
-  return add(app, names, into, fmt::format("{}", fmt::join(choices, "|")), help,
-             [choices](auto& flag, auto& text) { return choice_from(flag, text, choices); });
+Setting& add_any_choice(VerbOptions& verb, const std::string& names, T& into,
+                        const std::vector<std::string>& choices, const std::string& help) {
+  Setting& setting =
+      add_into(verb, names, ValueKind::choice, fmt::format("{}", fmt::join(choices, "|")), into, help,
+               [choices](auto& source, auto& text) { return choice_from(source, text, choices); });
+  setting.choices = choices;
+  return setting;
 }
 
 }  // namespace
 
-CLI::Option* add_count(CLI::App& app, const std::string& names, std::int64_t& into, CountRange range,
-                       const std::string& help) {
-  return add_any_count(app, names, into, range, help);
-}
-CLI::Option* add_count(CLI::App& app, const std::string& names, std::optional<std::int64_t>& into,
-                       CountRange range, const std::string& help) {
-  return add_any_count(app, names, into, range, help);
-}
-CLI::Option* add_number(CLI::App& app, const std::string& names, double& into, NumberRange range,
-                        const std::string& help) {
-  return add_any_number(app, names, into, range, help);
-}
-CLI::Option* add_number(CLI::App& app, const std::string& names, std::optional<double>& into,
-                        NumberRange range, const std::string& help) {
-  return add_any_number(app, names, into, range, help);
-}
-CLI::Option* add_duration(CLI::App& app, const std::string& names, double& into, const std::string& help) {
-  return add(app, names, into, "TIME", help, seconds_from)->default_str(into > 0 ? shown(into) + "s" : "");
-}
-CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<double>& into,
-                          const std::string& help) {
-  return add(app, names, into, "TIME", help, seconds_from)->default_str(into ? shown(into) + "s" : "");
-}
-CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& into,
-                        const std::vector<std::string>& choices, const std::string& help) {
-  return add_any_choice(app, names, into, choices, help);
-}
-CLI::Option* add_choice(CLI::App& app, const std::string& names, std::optional<std::string>& into,
-                        const std::vector<std::string>& choices, const std::string& help) {
-  return add_any_choice(app, names, into, choices, help);
+std::string Setting::flag() const {
+  if (option->get_positional()) return option->get_name(true);
+  if (!option->get_lnames().empty()) return "--" + option->get_lnames().front();
+  return "-" + option->get_snames().front();
 }
 
-CLI::Option* add_path(CLI::App& app, const std::string& names, std::string& into, const std::string& help) {
-  return add_text(app, names, into, "PATH", help);
-}
-CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into, const std::string& kind,
-                      const std::string& help) {
-  return add(app, names, into, kind, help, [](const std::string&, const std::string& text) { return text; });
-}
-CLI::Option* add_switch(CLI::App& app, const std::string& names, bool& into, const std::string& help) {
-  return app.add_flag(names, into, help);
+std::string Setting::key() const { return flag().substr(flag().find_first_not_of('-')); }
+
+std::string Setting::environment() const {
+  std::string name = "VELDT_" + key();
+  for (char& c : name) {
+    if (c == '-') c = '_';
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
 }
 
-void add_threads(CLI::App& app, Context& context) {
-  app.add_option(
-         "--threads",
-         [&context](const CLI::results_t& given) {
-           const CountRange range{.least = 1, .most = 1024};
-           context.threads = static_cast<int>(count_from("--threads", given.back(), range));
-           return true;
-         },
-         "how many threads compute (all cores unless given)")
-      ->type_name("N")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->group("Everywhere");
+bool Setting::is_shared() const { return option->get_group() == kShared; }
+
+void Setting::take(const Source& source, const std::string& text, const std::string& from) {
+  set(source, text);
+  origin = from;
+  value = text;
 }
 
-void add_shared_flags(CLI::App& app, Context& context) {
-  add_switch(app, "--json", context.json, "print the result as one JSON object")->group("Everywhere");
-  add_switch(app, "--quiet", context.quiet, "no progress and no notes on stderr")->group("Everywhere");
+Setting& Setting::required() {
+  option->required();
+  return command_line_only();
 }
 
-UsageError bad_value(const std::string& flag, const std::string& value, const std::string& why,
-                     const std::string& fix) {
-  return {fmt::format("{} cannot be '{}'", flag, value), why, fix};
+Setting& Setting::excludes(const Setting& other) {
+  option->excludes(other.option);
+  return *this;
+}
+
+Setting& Setting::command_line_only() {
+  configurable = false;
+  return *this;
+}
+
+VerbOptions& VerbOptions::add_verb(const std::string& name, const std::string& summary) {
+  auto& verb = verbs.emplace_back(std::make_unique<VerbOptions>());
+  verb->app = app->add_subcommand(name, summary);
+  verb->parent = this;
+  return *verb;
+}
+
+VerbOptions* VerbOptions::find_verb(const std::string& name) const {
+  for (const auto& verb : verbs)
+    if (verb->app->get_name() == name) return verb.get();
+  return nullptr;
+}
+
+Setting* VerbOptions::find_key(const std::string& key) {
+  for (Setting& setting : settings)
+    if (setting.configurable && setting.key() == key) return &setting;
+  return nullptr;
+}
+
+std::string VerbOptions::path() const {
+  if (parent == nullptr) return {};
+  const std::string above = parent->path();
+  return above.empty() ? app->get_name() : above + " " + app->get_name();
+}
+
+std::string VerbOptions::table() const {
+  std::string name = path();
+  std::replace(name.begin(), name.end(), ' ', '.');
+  return name;
+}
+
+Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, CountRange range,
+                   const std::string& help) {
+  return add_any_count(verb, names, into, range, help);
+}
+Setting& add_count(VerbOptions& verb, const std::string& names, std::optional<std::int64_t>& into,
+                   CountRange range, const std::string& help) {
+  return add_any_count(verb, names, into, range, help);
+}
+Setting& add_number(VerbOptions& verb, const std::string& names, double& into, NumberRange range,
+                    const std::string& help) {
+  return add_any_number(verb, names, into, range, help);
+}
+Setting& add_number(VerbOptions& verb, const std::string& names, std::optional<double>& into,
+                    NumberRange range, const std::string& help) {
+  return add_any_number(verb, names, into, range, help);
+}
+Setting& add_duration(VerbOptions& verb, const std::string& names, double& into, const std::string& help) {
+  Setting& setting = add_into(verb, names, ValueKind::duration, "TIME", into, help, seconds_from);
+  setting.option->default_str(shown_seconds(into));
+  return setting;
+}
+Setting& add_choice(VerbOptions& verb, const std::string& names, std::string& into,
+                    const std::vector<std::string>& choices, const std::string& help) {
+  return add_any_choice(verb, names, into, choices, help);
+}
+Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<std::string>& into,
+                    const std::vector<std::string>& choices, const std::string& help) {
+  return add_any_choice(verb, names, into, choices, help);
+}
+
+Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help) {
+  return add_into(verb, names, ValueKind::path, "PATH", into, help,
+                  [](const Source&, const std::string& text) { return text; })
+      .command_line_only();
+}
+Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
+                  const std::string& help,
+                  std::function<void(const Source& source, const std::string& text)> read) {
+  return add(verb, names, ValueKind::text, kind, "", help, std::move(read));
+}
+Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help) {
+  Setting& setting = verb.settings.emplace_back();
+  setting.kind = ValueKind::on_off;
+  setting.set = [&into](const Source& source, const std::string& text) { into = switch_from(source, text); };
+  setting.option = verb.app->add_flag_function(
+      names,
+      [&setting](std::int64_t times) {
+        setting.take({setting.flag(), setting.flag() + "="}, times > 0 ? "true" : "false", "flag");
+      },
+      help);
+  return setting;
+}
+
+Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
+  return add_count(verb, "--max-pixels", into, {.least = 1}, "refuse larger pictures");
+}
+
+void add_threads(VerbOptions& verb, Context& context) {
+  add_count(verb, "--threads", context.threads, {.least = 1, .most = 1024},
+            "how many threads compute (all cores unless given)")
+      .option->group(kShared);
+}
+
+void add_shared_flags(VerbOptions& verb, Context& context) {
+  add_switch(verb, "--json", context.json, "print the result as one JSON object").option->group(kShared);
+  add_switch(verb, "--quiet", context.quiet, "no progress and no notes on stderr").option->group(kShared);
+  Setting& config = add_path(verb, "--config", context.config, "read settings from this file too");
+  config.option->group(kShared);
 }
 
 }  // namespace veldt::app

@@ -1,68 +1,92 @@
-// Flags with types, ranges and suggestions, on top of CLI11. What is wrong with a value is thrown as a
-// UsageError that names the flag and the value. `names` is CLI11's: "-o,--output", or "PICTURE" for a
-// positional one. A value that a variable already holds is its default, and help shows it. Of a flag given
-// twice the last one counts.
+// The option tree: every verb with its settings, each declared once, in the verb's own file. Parsing (CLI11),
+// --help, completion, configuration files, environment variables and docs/cli.md are all read from it.
 #pragma once
 
 #include <CLI/App.hpp>
 #include <cstdint>
-#include <limits>
+#include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "veldt/app/context.h"
-#include "veldt/app/exit.h"
+#include "veldt/app/values.h"
 
 namespace veldt::app {
 
-// A whole number; 10k, 2M and 1_000 are understood.
-struct CountRange {
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+enum class ValueKind : std::uint8_t { count, number, duration, choice, path, text, on_off };
+
+// A flag or a positional argument of a verb. CLI11's option holds its names, help, group and default.
+struct Setting {
+  CLI::Option* option = nullptr;
+  ValueKind kind = ValueKind::text;
+  std::vector<std::string> choices = {};  // of a choice
+  bool configurable = true;               // by file and environment; paths, say, belong to one run
+  std::function<void(const Source&, const std::string& text)> set = {};
+  // Where the value comes from: "default", "flag", "VELDT_STEPS" or "veldt.toml:3".
+  std::string origin = "default";
+  std::string value = {};  // as it was given there
+
+  std::string flag() const;         // "--steps", "-o", "PICTURE"
+  std::string key() const;          // "steps"
+  std::string environment() const;  // "VELDT_STEPS"
+  bool is_shared() const;           // a setting of every verb, such as --threads
+  void take(const Source& source, const std::string& text, const std::string& from);
+
+  Setting& required();                      // by the command line
+  Setting& excludes(const Setting& other);  // not both
+  Setting& command_line_only();
 };
-CLI::Option* add_count(CLI::App& app, const std::string& names, std::int64_t& into, CountRange range,
-                       const std::string& help);
-CLI::Option* add_count(CLI::App& app, const std::string& names, std::optional<std::int64_t>& into,
-                       CountRange range, const std::string& help);
 
-// A finite number; `above` excludes a bound that `least` would include.
-struct NumberRange {
-  double least = std::numeric_limits<double>::lowest();
-  double most = std::numeric_limits<double>::max();
-  double above = -std::numeric_limits<double>::infinity();
+// A verb of the tree, with its settings and the verbs below it.
+struct VerbOptions {
+  CLI::App* app = nullptr;
+  VerbOptions* parent = nullptr;
+  std::deque<Setting> settings = {};
+  std::vector<std::unique_ptr<VerbOptions>> verbs = {};
+  bool reads_config = true;  // before it runs, and has settings in files
+  std::function<int()> run = {};
+
+  VerbOptions& add_verb(const std::string& name, const std::string& summary);
+  VerbOptions* find_verb(const std::string& name) const;  // null if there is none
+  Setting* find_key(const std::string& key);              // of a configurable setting; null if there is none
+  std::string path() const;                               // "csv encode"; "" for veldt itself
+  std::string table() const;                              // "csv.encode", its name in a file
 };
-CLI::Option* add_number(CLI::App& app, const std::string& names, double& into, NumberRange range,
-                        const std::string& help);
-CLI::Option* add_number(CLI::App& app, const std::string& names, std::optional<double>& into,
-                        NumberRange range, const std::string& help);
 
-// Seconds above 0, from 30, 30s, 500ms, 5m, 1.5h.
-CLI::Option* add_duration(CLI::App& app, const std::string& names, double& into, const std::string& help);
-CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<double>& into,
-                          const std::string& help);
-
-// One of `choices`.
-CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& into,
-                        const std::vector<std::string>& choices, const std::string& help);
-CLI::Option* add_choice(CLI::App& app, const std::string& names, std::optional<std::string>& into,
-                        const std::vector<std::string>& choices, const std::string& help);
-
-// A path; not checked here.
-CLI::Option* add_path(CLI::App& app, const std::string& names, std::string& into, const std::string& help);
-// Any text, called `kind` in help ("W,H").
-CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& into, const std::string& kind,
-                      const std::string& help);
+// `names` is CLI11's: "-o,--output", or "PICTURE" for a positional one. A value that a variable already holds
+// is its default, and help shows it. Of a flag given twice the last one counts. Bounds: app/values.h.
+Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, CountRange range,
+                   const std::string& help);
+Setting& add_count(VerbOptions& verb, const std::string& names, std::optional<std::int64_t>& into,
+                   CountRange range, const std::string& help);
+Setting& add_number(VerbOptions& verb, const std::string& names, double& into, NumberRange range,
+                    const std::string& help);
+Setting& add_number(VerbOptions& verb, const std::string& names, std::optional<double>& into,
+                    NumberRange range, const std::string& help);
+// Seconds.
+Setting& add_duration(VerbOptions& verb, const std::string& names, double& into, const std::string& help);
+Setting& add_choice(VerbOptions& verb, const std::string& names, std::string& into,
+                    const std::vector<std::string>& choices, const std::string& help);
+Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<std::string>& into,
+                    const std::vector<std::string>& choices, const std::string& help);
+// Not checked here. From the command line alone: a veldt.toml that came with someone's pictures must not name
+// files to write.
+Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help);
+// A text that `read` makes sense of or throws bad_value(); called `kind` in help ("W,H").
+Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
+                  const std::string& help,
+                  std::function<void(const Source& source, const std::string& text)> read);
 // True when given.
-CLI::Option* add_switch(CLI::App& app, const std::string& names, bool& into, const std::string& help);
+Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help);
 
+// --max-pixels, for verbs that read pictures.
+Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into);
 // --threads, for verbs that compute.
-void add_threads(CLI::App& app, Context& context);
-// --json and --quiet; the command adds them to every verb.
-void add_shared_flags(CLI::App& app, Context& context);
-
-// "--size cannot be '12y'" with a reason and a way out; for values that a verb reads itself.
-UsageError bad_value(const std::string& flag, const std::string& value, const std::string& why,
-                     const std::string& fix);
+void add_threads(VerbOptions& verb, Context& context);
+// --json, --quiet and --config, which the command adds to every verb.
+void add_shared_flags(VerbOptions& verb, Context& context);
 
 }  // namespace veldt::app

@@ -22,7 +22,9 @@ namespace veldt::app {
 namespace {
 
 struct RenderFlags {
-  std::string model, output, size, crop;
+  std::string model, output;
+  std::vector<std::int64_t> size;  // the longer side, or width and height
+  std::vector<double> crop;        // left, top, width, height
   std::optional<double> scale;
   std::int64_t supersample = 0, bits = 8;
 };
@@ -46,16 +48,29 @@ template <class T> std::vector<T> numbers_from(const std::string& text, char sep
   return out;
 }
 
-// --crop in pixels of the fitted picture, as a part of the whole.
-field::Region region_from(const std::string& crop, const field::FieldOptions& o) {
-  if (crop.empty()) return {};
-  const std::vector<double> n = numbers_from<double>(crop, ',');
-  const auto w = static_cast<double>(o.width), h = static_cast<double>(o.height);
-  if (n.size() != 4)
-    throw bad_value("--crop", crop, "it is four numbers: left, top, width and height",
+std::vector<std::int64_t> size_from(const Source& source, const std::string& text) {
+  const std::vector<std::int64_t> sides = numbers_from<std::int64_t>(text, 'x');
+  if (sides.empty() || sides.size() > 2 || sides.front() < 1 || sides.back() < 1)
+    throw bad_value(
+        source, text, "it is the longer side, or a width and a height",
+        fmt::format("use {} or {}", example_of(source, "1024"), example_of(source, "1920x1080", true)));
+  return sides;
+}
+
+std::vector<double> crop_from(const Source& source, const std::string& text) {
+  const std::vector<double> numbers = numbers_from<double>(text, ',');
+  if (numbers.size() != 4)
+    throw bad_value(source, text, "it is four numbers: left, top, width and height",
                     "use --crop 50,40,100,80");
+  return numbers;
+}
+
+// --crop in pixels of the fitted picture, as a part of the whole.
+field::Region region_from(const std::vector<double>& n, const field::FieldOptions& o) {
+  if (n.empty()) return {};
+  const auto w = static_cast<double>(o.width), h = static_cast<double>(o.height);
   if (!(n[0] >= 0 && n[1] >= 0 && n[2] >= 1e-3 && n[3] >= 1e-3 && n[0] + n[2] <= w && n[1] + n[3] <= h))
-    throw bad_value("--crop", crop,
+    throw bad_value({"--crop", "--crop "}, fmt::format("{}", fmt::join(n, ",")),
                     fmt::format("it must lie within the picture, which is {}x{}", o.width, o.height),
                     "give left,top,width,height in pixels of the fitted picture");
   return {n[0] / w, n[1] / h, n[2] / w, n[3] / h};
@@ -71,16 +86,12 @@ Drawing drawing_from(const RenderFlags& flags, const field::FieldOptions& o) {
   const double h = static_cast<double>(o.height) * d.how.region.height;
   double scale = flags.scale.value_or(1);
   if (!flags.size.empty()) {
-    const std::vector<std::int64_t> sides = numbers_from<std::int64_t>(flags.size, 'x');
-    if (sides.empty() || sides.size() > 2 || sides.front() < 1 || sides.back() < 1)
-      throw bad_value("--size", flags.size, "it is the longer side, or a width and a height",
-                      "use --size 1024 or --size 1920x1080");
-    if (sides.size() == 2) {
-      d.width = sides[0];
-      d.height = sides[1];
+    if (flags.size.size() == 2) {
+      d.width = flags.size[0];
+      d.height = flags.size[1];
       return d;
     }
-    scale = static_cast<double>(sides[0]) / std::max(w, h);
+    scale = static_cast<double>(flags.size[0]) / std::max(w, h);
   }
   d.width = rounded(w * scale);
   d.height = rounded(h * scale);
@@ -88,9 +99,6 @@ Drawing drawing_from(const RenderFlags& flags, const field::FieldOptions& o) {
 }
 
 int render(const RenderFlags& flags, Context& context) {
-  if (flags.scale && !flags.size.empty())
-    throw UsageError("--scale and --size cannot both be given",
-                     "each of them says how large the picture becomes", "leave one of them out");
   const field::ImageField field = field::ImageField::load(flags.model);
   const Drawing d = drawing_from(flags, field.options());
   check_output(flags.output, "--output", {flags.model}, context);
@@ -118,18 +126,23 @@ int render(const RenderFlags& flags, Context& context) {
 
 }  // namespace
 
-Run add_render(CLI::App& verb, Context& context) {
+Run add_render(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<RenderFlags>();
-  add_path(verb, "MODEL", flags->model, "a model file that veldt fit wrote")->required();
-  add_path(verb, "-o,--output", flags->output, "the PNG to write")->required();
-  add_text(verb, "--size", flags->size, "N|WxH", "pixels along the longer side, or width and height");
-  add_number(verb, "--scale", flags->scale, {.above = 0}, "times the size of the fitted picture");
-  add_text(verb, "--crop", flags->crop, "X,Y,W,H", "draw this part, in pixels of the fitted picture");
+  add_path(verb, "MODEL", flags->model, "a model file that veldt fit wrote").required();
+  add_path(verb, "-o,--output", flags->output, fmt::format("the picture to write ({})", io::kPictureFormats))
+      .required();
+  Setting& size = add_text(verb, "--size", "N|WxH", "pixels along the longer side, or width and height",
+                           [flags](auto& source, auto& text) { flags->size = size_from(source, text); });
+  add_number(verb, "--scale", flags->scale, {.above = 0}, "times the size of the fitted picture")
+      .excludes(size);
+  add_text(verb, "--crop", "X,Y,W,H", "draw this part, in pixels of the fitted picture",
+           [flags](auto& source, auto& text) { flags->crop = crop_from(source, text); })
+      .command_line_only();
   add_count(verb, "--supersample", flags->supersample, {.least = 0, .most = 64},
             "samples along each side of a pixel; 0: as many as shrinking needs");
   add_count(verb, "--bits", flags->bits, {.least = 1, .most = 16}, "bits a sample: 1 (grey alone), 8 or 16");
   add_threads(verb, context);
-  verb.footer(
+  verb.app->footer(
       "  veldt render cub.safetensors -o cub.png\n"
       "  veldt render cub.safetensors -o cub_1024.png --size 1024\n"
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"

@@ -23,9 +23,7 @@ void write_stderr(std::string_view text);
 // line nor command the terminal.
 std::string on_one_line(std::string_view text);
 
-// "veldt: note: .." for what a user may like to know; "veldt: warning: .." for what went wrong and was
-// survived.
+// "veldt: note: .." for what a user may like to know.
 void print_note(std::string_view text);
-void print_warning(std::string_view text);
 
 }  // namespace veldt::app

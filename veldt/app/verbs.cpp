@@ -9,6 +9,7 @@ const std::vector<Verb>& verbs() {
       {"compare", "measure how two pictures differ", add_compare},
       {"info", "show what is in a file", add_info},
       {"csv", "turn pictures into pixel tables and back", add_csv},
+      {"config", "show the settings and where each comes from", add_config},
   };
   return all;
 }

@@ -3,13 +3,13 @@
 //   struct DrawFlags { std::string model, output; std::int64_t size = 512; };
 //   int draw(const DrawFlags& flags, Context& context) { ..; return kOk; }
 //
-//   Run add_draw(CLI::App& verb, Context& context) {
+//   Run add_draw(VerbOptions& verb, Context& context) {
 //     auto flags = std::make_shared<DrawFlags>();          // outlives parsing, kept by the Run
-//     add_path(verb, "MODEL", flags->model, "a model file")->required();
-//     add_path(verb, "-o,--output", flags->output, "where the picture goes")->required();
+//     add_path(verb, "MODEL", flags->model, "a model file").required();
+//     add_path(verb, "-o,--output", flags->output, "where the picture goes").required();
 //     add_count(verb, "--size", flags->size, {.least = 1}, "pixels along the longer side");
 //     add_threads(verb, context);
-//     verb.footer("  veldt draw cub.safetensors -o cub.png\n");    // the examples
+//     verb.app->footer("  veldt draw cub.safetensors -o cub.png\n");    // the examples
 //     return [flags, &context] { return draw(*flags, context); };
 //   }
 //
@@ -20,11 +20,11 @@
 // with io::check_writable() before it works for long.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <vector>
 
 #include "veldt/app/context.h"
+#include "veldt/app/options.h"
 
 namespace veldt::app {
 
@@ -34,16 +34,17 @@ using Run = std::function<int()>;
 struct Verb {
   const char* name;
   const char* summary;  // one line, for the list of verbs and the head of its help
-  Run (*add)(CLI::App& verb, Context& context);
+  Run (*add)(VerbOptions& verb, Context& context);
 };
 
 // In the order in which help lists them.
 const std::vector<Verb>& verbs();
 
-Run add_fit(CLI::App& verb, Context& context);
-Run add_render(CLI::App& verb, Context& context);
-Run add_compare(CLI::App& verb, Context& context);
-Run add_info(CLI::App& verb, Context& context);
-Run add_csv(CLI::App& verb, Context& context);
+Run add_fit(VerbOptions& verb, Context& context);
+Run add_render(VerbOptions& verb, Context& context);
+Run add_compare(VerbOptions& verb, Context& context);
+Run add_info(VerbOptions& verb, Context& context);
+Run add_csv(VerbOptions& verb, Context& context);
+Run add_config(VerbOptions& verb, Context& context);
 
 }  // namespace veldt::app

@@ -17,6 +17,9 @@ constexpr const char* name_of(ImageFormat format) {
 }
 inline std::ostream& operator<<(std::ostream& out, ImageFormat format) { return out << name_of(format); }
 
+// The same for people: in help and in errors.
+inline constexpr const char* kPictureFormats = "PNG, JPEG or WebP";
+
 struct ImageInfo {
   ImageFormat format = ImageFormat::png;
   std::int64_t width = 0;  // of the picture that read_image() gives

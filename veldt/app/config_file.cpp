@@ -1,0 +1,115 @@
+// The one place that sees the TOML library, which is slow to compile.
+#include "veldt/app/config_file.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "veldt/io/file.h"
+
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_ENABLE_WINDOWS_COMPAT 0
+#include <toml++/toml.h>
+
+namespace veldt::app {
+namespace {
+
+// A configuration is a page of text. The bounds keep nested tables (a.a.a = 1) from ending the stack: a name
+// of tables stands on one line, and the library bounds arrays itself.
+constexpr std::uint64_t kMaxBytes = 1 << 18;
+constexpr std::size_t kMaxLine = 2000;
+
+ConfigFileError refused(const std::string& where, const std::string& why, const std::string& fix) {
+  return {fmt::format("cannot read the configuration {}", where), why, fix};
+}
+
+std::string text_of_file(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    throw refused(path, S_ISDIR(info.st_mode) ? "it is a directory" : "it is no plain file",
+                  "give the path of a TOML file");
+  const io::InputFile file(path);
+  if (file.size() > kMaxBytes)
+    throw refused(path, fmt::format("it has {} bytes, and at most {} are read", file.size(), kMaxBytes),
+                  "give a TOML file with settings of Veldt");
+  return io::read_file(path, kMaxBytes);
+}
+
+void check_lines(const std::string& path, const std::string& text) {
+  int line = 1;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '\0')
+      throw refused(fmt::format("{}:{}", path, line), "there is a zero byte, so it is no text",
+                    "give a TOML file with settings of Veldt");
+    if (i < text.size() && text[i] != '\n') continue;
+    if (i - begin > kMaxLine)
+      throw refused(fmt::format("{}:{}", path, line),
+                    fmt::format("the line has {} bytes, and at most {} are read", i - begin, kMaxLine),
+                    "write one setting on a line");
+    begin = i + 1;
+    ++line;
+  }
+}
+
+ConfigEntry entry_of(const toml::node& node) {
+  ConfigEntry entry;
+  entry.line = static_cast<int>(node.source().begin.line);
+  const auto is = [&](TomlType type, const char* words, std::string text) {
+    entry.type = type;
+    entry.type_in_words = words;
+    entry.text = std::move(text);
+  };
+  const auto* text = node.as_string();
+  const auto* whole = node.as_integer();
+  const auto* number = node.as_floating_point();
+  const auto* on_off = node.as_boolean();
+  if (node.is_table())
+    is(TomlType::table, "a table", "");
+  else if (text != nullptr)
+    is(TomlType::text, "a text", text->get());
+  else if (whole != nullptr)
+    is(TomlType::whole, "a whole number", std::to_string(whole->get()));
+  else if (number != nullptr)
+    is(TomlType::number, "a number", fmt::format("{}", number->get()));
+  else if (on_off != nullptr)
+    is(TomlType::on_off, "true or false", on_off->get() ? "true" : "false");
+  else
+    is(TomlType::other, node.is_array() ? "a list" : "a date or a time", "");
+  return entry;
+}
+
+void collect(const toml::table& table, const std::vector<std::string>& path, std::vector<ConfigEntry>& into) {
+  for (const auto& [key, node] : table) {
+    ConfigEntry entry = entry_of(node);
+    entry.path = path;
+    entry.path.emplace_back(key.str());
+    // A table that only a longer name implies has no line of its own: its key does.
+    if (entry.line == 0) entry.line = static_cast<int>(key.source().begin.line);
+    const std::vector<std::string> below = entry.path;
+    into.push_back(std::move(entry));
+    if (const toml::table* inner = node.as_table()) collect(*inner, below, into);
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigEntry> read_config_file(const std::string& path) {
+  const std::string text = text_of_file(path);
+  check_lines(path, text);
+  std::vector<ConfigEntry> entries;
+  try {
+    collect(toml::parse(std::string_view(text)), {}, entries);
+  } catch (const toml::parse_error& error) {
+    throw refused(fmt::format("{}:{}", path, error.source().begin.line), std::string(error.description()),
+                  "write it as in steps = 600, below a line [fit]");
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const ConfigEntry& a, const ConfigEntry& b) {
+    return a.line != b.line ? a.line < b.line : a.path.size() < b.path.size();
+  });
+  return entries;
+}
+
+}  // namespace veldt::app

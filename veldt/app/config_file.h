@@ -1,0 +1,32 @@
+// A configuration file, read as TOML 1.0 and held for hostile: a list of its values with their lines, of
+// which nothing is believed yet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "veldt/app/exit.h"
+
+namespace veldt::app {
+
+// A configuration file that cannot be read as one: a directory, a FIFO, too long, no TOML. Exits with 2.
+class ConfigFileError : public ConfigError {
+  using ConfigError::ConfigError;
+};
+
+enum class TomlType { table, text, whole, number, on_off, other };
+
+// "a text", "a whole number"; of TomlType::other `what` says it.
+struct ConfigEntry {
+  std::vector<std::string> path;  // {"csv", "encode", "threshold"}
+  int line = 0;
+  TomlType type = TomlType::other;
+  std::string type_in_words;
+  std::string text;  // the value; empty for tables and other types
+};
+
+// The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file
+// and line; IoError missing if the file is not there or may not be read.
+std::vector<ConfigEntry> read_config_file(const std::string& path);
+
+}  // namespace veldt::app

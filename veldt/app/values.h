@@ -1,0 +1,52 @@
+// Text to values: what a flag, an environment variable or a configuration file gives. What is wrong with a
+// text is thrown as a UsageError that names where it was given.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "veldt/app/exit.h"
+
+namespace veldt::app {
+
+// Where a text was given, in the words of an error and of its example.
+struct Source {
+  std::string name;     // "--steps", "VELDT_STEPS", "steps in veldt.toml:3"
+  std::string example;  // what stands before a value there: "--steps ", "VELDT_STEPS=", "steps = "
+  bool quoted = false;  // texts stand in quotes there
+};
+
+// A whole number; 10k, 2M and 1_000 are understood.
+struct CountRange {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+std::int64_t count_from(const Source& source, const std::string& text, CountRange range);
+
+// A finite number; `above` excludes a bound that `least` would include.
+struct NumberRange {
+  double least = std::numeric_limits<double>::lowest();
+  double most = std::numeric_limits<double>::max();
+  double above = -std::numeric_limits<double>::infinity();
+};
+double number_from(const Source& source, const std::string& text, NumberRange range);
+
+// Seconds above 0, from 30, 30s, 500ms, 5m, 1.5h.
+double seconds_from(const Source& source, const std::string& text);
+
+std::string choice_from(const Source& source, const std::string& text,
+                        const std::vector<std::string>& choices);
+
+// true, false, yes, no, on, off, 1, 0.
+bool switch_from(const Source& source, const std::string& text);
+
+// "--steps 100", "steps = 100"; texts in quotes where a file wants them.
+std::string example_of(const Source& source, const std::string& value, bool is_text = false);
+
+// "--size cannot be '12y'" with a reason and a way out.
+UsageError bad_value(const Source& source, const std::string& text, const std::string& why,
+                     const std::string& fix);
+
+}  // namespace veldt::app
