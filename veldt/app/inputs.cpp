@@ -1,7 +1,6 @@
 #include "veldt/app/inputs.h"
 
 #include <fmt/format.h>
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,7 +59,8 @@ void refuse_file(const std::string& path) {
   const bool known = !io::known_content(bytes).empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                 known ? fmt::format("convert it to {} first", io::kPictureFormats)
-                      : fmt::format("give a picture ({}), a pixel table (.csv) or a model (.safetensors)", io::kPictureFormats);
+                      : fmt::format("give a picture ({}), a pixel table (.csv) or a model (.safetensors)",
+                                    io::kPictureFormats));
 }
 
 Tensor load_picture(const std::string& path, std::int64_t max_pixels) {
