@@ -8,6 +8,7 @@
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
+#include "veldt/kernels/unary_libm-inl.h"
 
 namespace veldt {
 namespace {
@@ -46,6 +47,51 @@ TEST(Formulas, HaveTheSlopesOfTheirForward) {
   expect_slope(Sine{30}, {-0.3, 0, 0.7});
   expect_slope(Gauss{3}, {-0.3, 0, 0.7});
   expect_slope(Finer{2}, {-0.3, 0.7});  // its slope has a kink at 0
+  expect_slope(Quotient{3}, {-1, 2});
+  expect_slope(Inverse{3}, {-1, 2});
+  expect_slope(Rsqrt{}, {0.3, 2});
+  expect_slope(Expm1{}, {-5, 0, 3});
+  expect_slope(Log1p{}, {-0.5, 0, 3});
+  for (double x : {-1.3, 0.2, 4.7}) {
+    expect_slope(Floor{}, {x});
+    expect_slope(Ceil{}, {x});
+    expect_slope(Trunc{}, {x});
+    expect_slope(Round{}, {x});
+  }
+}
+
+TEST(Formulas, OfLibmHaveTheSlopesOfTheirForward) {
+  using namespace scalar;
+  expect_slope(Tan{}, {-1, 0, 0.7});
+  expect_slope(Asin{}, {-0.8, 0, 0.7});
+  expect_slope(Acos{}, {-0.8, 0, 0.7});
+  expect_slope(Atan{}, {-3, 0, 0.7});
+  expect_slope(Sinh{}, {-2, 0, 0.7});
+  expect_slope(Cosh{}, {-2, 0, 0.7});
+  expect_slope(Asinh{}, {-2, 0, 0.7});
+  expect_slope(Acosh{}, {1.2, 3});
+  expect_slope(Atanh{}, {-0.8, 0, 0.7});
+  expect_slope(Erf{}, {-2, 0, 0.7});
+  expect_slope(Erfc{}, {-2, 0, 0.7});
+  expect_slope(Exp2{}, {-2, 0, 3});
+  expect_slope(Log2{}, {0.2, 3});
+  expect_slope(Log10{}, {0.2, 3});
+}
+
+TEST(Formulas, OfActivationsHaveTheSlopesOfTheirForward) {
+  using namespace scalar;
+  expect_slope(LeakyRelu{0.1}, {-1, 3});
+  expect_slope(Elu{0.5}, {-4, -1, 3});
+  expect_slope(Selu{}, {-4, -1, 3});
+  expect_slope(Celu{2}, {-4, -1, 3});
+  expect_slope(Gelu{}, {-30, -4, 0, 2, 30});
+  expect_slope(GeluTanh{}, {-30, -4, 0, 2, 30});
+  expect_slope(Silu{}, {-30, -4, 0, 2, 30});
+  expect_slope(Mish{}, {-30, -4, 0, 2, 30});
+  expect_slope(Softsign{}, {-4, 2});
+  expect_slope(Hardsigmoid{}, {-4, 0, 4});
+  expect_slope(Hardswish{}, {-4, 0, 4});
+  expect_slope(LogSigmoid{}, {-30, -4, 0, 2, 30});
 }
 
 TEST(Formulas, EqualLibm) {

@@ -141,7 +141,7 @@ TEST(Concat, NamesBothShapesWhenTheyDisagree) {
   const std::string text = error_of<ShapeError>([] { concat({zeros({2, 3}), zeros({2, 4})}, 0); });
   EXPECT_THAT(text, HasSubstr("[2, 3]"));
   EXPECT_THAT(text, HasSubstr("[2, 4]"));
-  EXPECT_THAT(error_of<ShapeError>([] { concat({zeros({2}), zeros({2}, DType::f64)}); }), HasSubstr("f64"));
+  EXPECT_EQ(concat({zeros({2}), zeros({2}, DType::f64)}).dtype(), DType::f64);
   EXPECT_NE(error_of<ShapeError>([] { concat({zeros({2, 3}), zeros({2})}, 1); }), "");
   EXPECT_NE(error_of<ShapeError>([] { concat({}); }), "");
 }

@@ -40,6 +40,48 @@ OpRow comparison(const char* name, Binary op, bool (*oracle)(double, double)) {
   return row;
 }
 
+double remainder_of(double a, double b) {
+  const double m = std::fmod(a, b);
+  return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+
+// As PyTorch has it, which for infinities and divisors of 0 is no plain floor(a / b).
+double floor_quotient(double a, double b) {
+  if (b == 0) return a / b;
+  const double m = std::fmod(a, b);
+  const double q = (a - m) / b - (m != 0 && (m < 0) != (b < 0) ? 1 : 0);
+  return q == 0 ? std::copysign(0, a / b) : std::floor(q + 0.5);
+}
+
+// Between two whole quotients, so that a gradient check meets no step.
+OpRow division(const char* name, Binary op, double (*oracle)(double, double), double ulps) {
+  return elementwise(
+      name, {{.low = 5.3, .high = 7.4}, {.low = 2.5, .high = 2.6}},
+      {{"", [op](In in) { return op(in[0], in[1]); }, [oracle](X x) { return oracle(x[0], x[1]); }}}, 2,
+      ulps);
+}
+
+OpRow question(const char* name, Tensor (*op)(const Tensor&), bool (*oracle)(double)) {
+  OpRow row = elementwise(
+      name, {kAnywhere},
+      {{"", [op](In in) { return op(in[0]); }, [oracle](X x) { return oracle(x[0]) ? 1.0 : 0.0; }}}, 0, 0);
+  row.result = DType::boolean;
+  return row;
+}
+
+std::vector<OpRow> logical_rows() {
+  std::vector<OpRow> rows;
+  rows.push_back(comparison("logical_and", logical_and, [](double a, double b) { return a != 0 && b != 0; }));
+  rows.push_back(comparison("logical_or", logical_or, [](double a, double b) { return a != 0 || b != 0; }));
+  rows.push_back(
+      comparison("logical_xor", logical_xor, [](double a, double b) { return (a != 0) != (b != 0); }));
+  rows.push_back(question("logical_not", logical_not, [](double x) { return x == 0; }));
+  rows.push_back(question("isnan", isnan, [](double x) { return std::isnan(x); }));
+  rows.push_back(question("isinf", isinf, [](double x) { return std::isinf(x); }));
+  rows.push_back(question("isfinite", isfinite, [](double x) { return std::isfinite(x); }));
+  return rows;
+}
+
 Formula mixed(const char* label, Function run, Scalar value, Scalar magnitude) {
   return {label, std::move(run), std::move(value), std::move(magnitude)};
 }
@@ -62,6 +104,25 @@ std::vector<OpRow> binary_rows() {
   rows.push_back(choice("minimum", minimum, [](double a, double b) {
     return std::isnan(a) || std::isnan(b) ? NAN : a < b ? a : b;
   }));
+
+  rows.push_back(division(
+      "fmod", fmod, [](double a, double b) { return std::fmod(a, b); }, 0));
+  rows.push_back(division("remainder", remainder, remainder_of, 1));
+  rows.push_back(division("floor_divide", floor_divide, floor_quotient, 1));
+  rows.push_back(arithmetic(
+      "atan2", kDivisor, atan2, [](double a, double b) { return std::atan2(a, b); }, 3));
+  rows.back().ulps = 2;
+  rows.push_back(arithmetic(
+      "hypot", kDivisor, hypot, [](double a, double b) { return std::hypot(a, b); }, 3));
+  rows.back().ulps = 2;
+  rows.push_back(elementwise(
+      "lerp", {kAnywhere, kAnywhere, kAnywhere},
+      {{"by a tensor", [](In in) { return lerp(in[0], in[1], in[2]); },
+        [](X x) { return x[0] + x[2] * (x[1] - x[0]); },
+        [](X x) { return std::fabs(x[0]) + std::fabs(x[2]) * (std::fabs(x[0]) + std::fabs(x[1])); }}},
+      2, 2));
+  rows.back().special_limit = 1e10;
+  for (OpRow& row : logical_rows()) rows.push_back(std::move(row));
 
   rows.push_back(comparison("equal", equal, [](double a, double b) { return a == b; }));
   rows.push_back(comparison("not_equal", not_equal, [](double a, double b) { return a != b; }));

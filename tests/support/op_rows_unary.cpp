@@ -85,6 +85,67 @@ OpRow within(OpRow row, double limit) {
   return row;
 }
 
+// Functions that have their own kernel or libm's.
+std::vector<OpRow> function_rows() {
+  const OpInput kUnit{.low = -0.9, .high = 0.9}, kAboveOne{.low = 1.2, .high = 3};
+  std::vector<OpRow> rows;
+  const auto add = [&](const char* name, OpInput domain, Tensor (*op)(const Tensor&),
+                       double (*oracle)(double),
+                       double ulps) { rows.push_back(unary(name, std::move(domain), op, oracle, 3, ulps)); };
+  add(
+      "reciprocal", {.low = 0.3, .high = 3}, reciprocal, [](double x) { return 1 / x; }, 1);
+  add(
+      "rsqrt", kPositive, rsqrt, [](double x) { return 1 / std::sqrt(x); }, 2);
+  add(
+      "exp2", kAnywhere, exp2, [](double x) { return std::exp2(x); }, 1);
+  add(
+      "expm1", kAnywhere, expm1, [](double x) { return std::expm1(x); }, 4);
+  add(
+      "log2", kPositive, log2, [](double x) { return std::log2(x); }, 2);
+  add(
+      "log10", kPositive, log10, [](double x) { return std::log10(x); }, 2);
+  add(
+      "log1p", kPositive, log1p, [](double x) { return std::log1p(x); }, 6);
+  add(
+      "tan", {.low = -1, .high = 1}, tan, [](double x) { return std::tan(x); }, 2);
+  add(
+      "asin", kUnit, asin, [](double x) { return std::asin(x); }, 2);
+  add(
+      "acos", kUnit, acos, [](double x) { return std::acos(x); }, 2);
+  add(
+      "atan", kAnywhere, atan, [](double x) { return std::atan(x); }, 2);
+  add(
+      "sinh", kAnywhere, sinh, [](double x) { return std::sinh(x); }, 3);
+  add(
+      "cosh", kAnywhere, cosh, [](double x) { return std::cosh(x); }, 3);
+  add(
+      "asinh", kAnywhere, asinh, [](double x) { return std::asinh(x); }, 3);
+  add(
+      "acosh", kAboveOne, acosh, [](double x) { return std::acosh(x); }, 3);
+  add(
+      "atanh", kUnit, atanh, [](double x) { return std::atanh(x); }, 3);
+  add(
+      "erf", kAnywhere, erf, [](double x) { return std::erf(x); }, 2);
+  add(
+      "erfc", kAnywhere, erfc, [](double x) { return std::erfc(x); }, 6);
+  return rows;
+}
+
+// Steps: exact, and flat between them.
+std::vector<OpRow> step_rows() {
+  const OpInput kBetween{.avoid = {-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2}};
+  std::vector<OpRow> rows;
+  const auto add = [&](const char* name, Tensor (*op)(const Tensor&), double (*oracle)(double)) {
+    rows.push_back(unary(name, kBetween, op, oracle, 2, 0));
+  };
+  add("floor", floor, [](double x) { return std::floor(x); });
+  add("ceil", ceil, [](double x) { return std::ceil(x); });
+  add("trunc", trunc, [](double x) { return std::trunc(x); });
+  add("round", round, [](double x) { return std::nearbyint(x); });
+  add("frac", frac, [](double x) { return x - std::trunc(x); });
+  return rows;
+}
+
 }  // namespace
 
 std::vector<OpRow> unary_rows() {
@@ -144,6 +205,8 @@ std::vector<OpRow> unary_rows() {
   rows.push_back(within(elementwise("sine", {kAnywhere}, {sine_formula(1), sine_formula(30)}, 3, 4), 1e3));
   rows.push_back(elementwise("gauss", {kAnywhere}, {gauss_formula(0.5), gauss_formula(3)}, 3, 4));
   rows.push_back(within(elementwise("finer", {kNotZero}, {finer_formula(1), finer_formula(5)}, 3, 4), 70));
+  for (OpRow& row : function_rows()) rows.push_back(std::move(row));
+  for (OpRow& row : step_rows()) rows.push_back(std::move(row));
   return rows;
 }
 

@@ -82,6 +82,7 @@ inline void PrintTo(const OpRow& row, std::ostream* out) { *out << row.name; }
 
 // The families, each in a file of its own.
 std::vector<OpRow> unary_rows();
+std::vector<OpRow> activation_rows();
 std::vector<OpRow> binary_rows();
 std::vector<OpRow> reduce_rows();
 std::vector<OpRow> shape_rows();

@@ -8,6 +8,7 @@ template <class Fn> void with_type(DType t, Fn fn) {
     case DType::f32: return fn(float());
     case DType::f64: return fn(double());
     case DType::i64: return fn(std::int64_t());
+    case DType::i32: return fn(std::int32_t());
     case DType::u8: return fn(std::uint8_t());
     case DType::boolean: return fn(bool());
     default: break;

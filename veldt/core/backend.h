@@ -19,7 +19,7 @@ struct Scalars {
   double a = 0, b = 0;
 };
 
-enum class ReduceOp : std::uint8_t { sum, max, min };
+enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min };
 enum class RandomKind : std::uint8_t { uniform, normal };
 
 struct OptimizerStep;  // core/optimizer_step.h
@@ -39,7 +39,9 @@ struct Backend {
   void (*synchronize)(Stream);
 
   // Elementwise. All views have the same shape (inputs broadcast by strides of 0); `op` is an index into the
-  // TypeList of that name in kernels/. Float dtypes equal among all views, except where said.
+  // TypeList of that name in kernels/, the formulas of its libm list counted on from there. One dtype for all
+  // views, except where said: a float one (bf16 and f16 are computed as f32 and rounded once), for binary
+  // also i64, i32 and u8 where the formula has a `whole`.
   void (*fill)(const View& out, double value, Stream);     // any dtype
   void (*copy)(const View& from, const View& to, Stream);  // any dtypes: converts, rounds to nearest even
   void (*unary)(int op, Scalars, const View& x, const View& y, Stream);
@@ -51,6 +53,7 @@ struct Backend {
   void (*where)(const View& condition, const View& a, const View& b, const View& out, Stream);
 
   // out has x's rank; its size is 1 along each reduced dimension. Fixed order whatever the thread count.
+  // Sums, means and products of f32 are accumulated in f64, of whole numbers in i64.
   void (*reduce)(ReduceOp, const View& x, const View& out, Stream);
   // The first index of the largest element along `dim`; out: i64, size 1 along dim.
   void (*argmax)(const View& x, int dim, const View& out, Stream);

@@ -73,19 +73,21 @@ template <class T> void where_row(char* const* at, std::int64_t n) {
 
 const BinaryRows& rows_of(int op) {
   static const BinaryRows* const table = HWY_DYNAMIC_DISPATCH(binary_table)();
-  return table[op];
+  constexpr int kSimd = HWY_NAMESPACE::BinaryOps::size;
+  return op < kSimd ? table[op] : libm_binary_rows(op - kSimd);
 }
 
 void run(BinaryRow f, const View& a, const View& b, const View& out) {
   const View* views[] = {&a, &b, &out};
-  for_each_row(views, 3, [=](char* const* at, std::int64_t n) { f(at[0], at[1], at[2], n); });
+  for_each_row(
+      views, 3, [=](char* const* at, std::int64_t n) { f(at[0], at[1], at[2], n); }, Halves::as_f32);
 }
 
 }  // namespace
 
 void binary(int op, const View& a, const View& b, const View& out, Stream) {
-  check_elementwise(a.dtype);
-  run(a.dtype == DType::f32 ? rows_of(op).f32 : rows_of(op).f64, a, b, out);
+  if (!is_float(a.dtype)) return run(whole_row(op, a.dtype), a, b, out);
+  run(a.dtype == DType::f64 ? rows_of(op).f64 : rows_of(op).f32, a, b, out);
 }
 
 void accumulate(const View& from, const View& into, Stream stream) {
@@ -94,12 +96,14 @@ void accumulate(const View& from, const View& into, Stream stream) {
 
 void compare(int op, const View& a, const View& b, const View& out, Stream) {
   switch (a.dtype) {
-    case DType::f32: return run(compare_row_of<float>(op, CompareOps()), a, b, out);
+    case DType::f32:
+    case DType::bf16:
+    case DType::f16: return run(compare_row_of<float>(op, CompareOps()), a, b, out);
     case DType::f64: return run(compare_row_of<double>(op, CompareOps()), a, b, out);
     case DType::i64: return run(compare_row_of<std::int64_t>(op, CompareOps()), a, b, out);
+    case DType::i32: return run(compare_row_of<std::int32_t>(op, CompareOps()), a, b, out);
     case DType::u8:
     case DType::boolean: return run(compare_row_of<std::uint8_t>(op, CompareOps()), a, b, out);
-    default: return check_elementwise(a.dtype);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/cpu/convert.h"
 
 namespace veldt::cpu {
 namespace {
@@ -19,15 +20,17 @@ struct Walk {
   Strides strides[kMaxOperands];  // in elements
   char* data[kMaxOperands] = {};
   std::int64_t bytes[kMaxOperands] = {};
+  DType half[kMaxOperands] = {};  // bf16 or f16 where the kernel wants floats instead, else f32
 };
 
-Walk merge(const View* const* views, int count) {
+Walk merge(const View* const* views, int count, Halves halves) {
   Walk w;
   w.count = count;
   const Shape& shape = views[0]->shape;
   for (int k = 0; k < count; ++k) {
     w.data[k] = views[k]->as<char>();
     w.bytes[k] = static_cast<std::int64_t>(size_of(views[k]->dtype));
+    if (halves == Halves::as_f32 && is_half(views[k]->dtype)) w.half[k] = views[k]->dtype;
   }
   for (int d = 0; d < shape.rank(); ++d) {
     if (shape[d] == 1) continue;
@@ -61,7 +64,22 @@ template <class T> void scatter_strided(const char* from, char* to, std::int64_t
   for (std::int64_t i = 0; i < n; ++i) t[i * stride] = f[i];
 }
 
-void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, char* to, std::int64_t n) {
+template <class Half> void widen(const char* from, std::int64_t stride, char* to, std::int64_t n) {
+  const Half* f = reinterpret_cast<const Half*>(from);
+  float* t = reinterpret_cast<float*>(to);
+  for (std::int64_t i = 0; i < n; ++i) t[i] = load(f[i * stride]);
+}
+
+template <class Half> void narrow(const char* from, char* to, std::int64_t stride, std::int64_t n) {
+  const float* f = reinterpret_cast<const float*>(from);
+  Half* t = reinterpret_cast<Half*>(to);
+  for (std::int64_t i = 0; i < n; ++i) t[i * stride] = store<Half>(f[i]);
+}
+
+void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType half, char* to,
+              std::int64_t n) {
+  if (half == DType::bf16) return widen<BFloat16>(from, stride, to, n);
+  if (half == DType::f16) return widen<_Float16>(from, stride, to, n);
   switch (bytes) {
     case 1: return gather_strided<std::uint8_t>(from, stride, to, n);
     case 2: return gather_strided<std::uint16_t>(from, stride, to, n);
@@ -70,7 +88,10 @@ void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, char* t
   }
 }
 
-void stage_out(const char* from, char* to, std::int64_t stride, std::int64_t bytes, std::int64_t n) {
+void stage_out(const char* from, char* to, std::int64_t stride, std::int64_t bytes, DType half,
+               std::int64_t n) {
+  if (half == DType::bf16) return narrow<BFloat16>(from, to, stride, n);
+  if (half == DType::f16) return narrow<_Float16>(from, to, stride, n);
   switch (bytes) {
     case 1: return scatter_strided<std::uint8_t>(from, to, stride, n);
     case 2: return scatter_strided<std::uint16_t>(from, to, stride, n);
@@ -85,7 +106,7 @@ void run_row(const Walk& w, char* const* at, std::int64_t n, const RowKernel& ke
   bool staged[kMaxOperands];
   bool any = false;
   for (int k = 0; k < w.count; ++k) {
-    staged[k] = w.strides[k][inner] != 1 && n > 1;
+    staged[k] = (w.strides[k][inner] != 1 && n > 1) || w.half[k] != DType::f32;
     any = any || staged[k];
   }
   if (!any) return kernel(at, n);
@@ -97,12 +118,13 @@ void run_row(const Walk& w, char* const* at, std::int64_t n, const RowKernel& ke
       const std::int64_t stride = w.strides[k][inner];
       char* here = at[k] + i * stride * w.bytes[k];
       rows[k] = staged[k] ? buffer[k] : here;
-      if (staged[k] && k != out && (stride != 0 || i == 0)) stage_in(here, stride, w.bytes[k], buffer[k], m);
+      if (staged[k] && k != out && (stride != 0 || i == 0))
+        stage_in(here, stride, w.bytes[k], w.half[k], buffer[k], m);
     }
     kernel(rows, m);
     if (staged[out])
       stage_out(buffer[out], at[out] + i * w.strides[out][inner] * w.bytes[out], w.strides[out][inner],
-                w.bytes[out], m);
+                w.bytes[out], w.half[out], m);
   }
 }
 
@@ -123,29 +145,32 @@ void run_rows(const Walk& w, std::int64_t first, std::int64_t last, std::int64_t
   }
 }
 
-bool all_dense(const View* const* views, int count) {
+// True if a kernel can read all of the memory as it lies.
+bool all_dense(const View* const* views, int count, Halves halves) {
   for (int k = 0; k < count; ++k)
-    if (!is_contiguous(views[k]->shape, views[k]->strides)) return false;
+    if (!is_contiguous(views[k]->shape, views[k]->strides) ||
+        (halves == Halves::as_f32 && is_half(views[k]->dtype)))
+      return false;
   return true;
 }
 
 }  // namespace
 
 void check_elementwise(DType t) {
-  if (t != DType::f32 && t != DType::f64)
-    throw DeviceError(str("the cpu cannot compute an elementwise op on ", t),
-                      "it has kernels for f32 and f64", "convert the tensor: to(x, DType::f32)");
+  if (!is_float(t))
+    throw DeviceError(str("the cpu cannot compute this elementwise op on ", t), "it has kernels for floats",
+                      "convert the tensor: to(x, DType::f32)");
 }
 
-void for_each_row(const View* const* views, int count, const RowKernel& kernel) {
+void for_each_row(const View* const* views, int count, const RowKernel& kernel, Halves halves) {
   const std::int64_t total = numel(views[0]->shape);
   if (total == 0) return;
-  if (total <= kGrain && all_dense(views, count)) {  // what small networks do all the time
+  if (total <= kGrain && all_dense(views, count, halves)) {  // what small networks do all the time
     char* at[kMaxOperands];
     for (int k = 0; k < count; ++k) at[k] = views[k]->as<char>();
     return kernel(at, total);
   }
-  const Walk w = merge(views, count);
+  const Walk w = merge(views, count, halves);
   const std::int64_t inner = w.shape.back(), outer = total / inner;
   if (outer == 1) {
     parallel_for(inner, kGrain, [&](std::int64_t b, std::int64_t e) { run_rows(w, 0, 1, b, e, kernel); });

@@ -14,11 +14,16 @@ inline constexpr int kMaxOperands = 4;
 // Called with one pointer an operand, each to `n` contiguous elements. The last operand is the output.
 using RowKernel = std::function<void(char* const* operands, std::int64_t n)>;
 
+// What a kernel finds where a view holds bf16 or f16: floats, which are rounded as they are stored, or the
+// two bytes themselves.
+enum class Halves { as_f32, as_they_are };
+
 // `views`: `count` views of equal shape, inputs first, the output last (not broadcast). Runs in parallel;
 // `kernel` must not throw, and each element's result must depend on that element's operands alone.
-void for_each_row(const View* const* views, int count, const RowKernel& kernel);
+void for_each_row(const View* const* views, int count, const RowKernel& kernel,
+                  Halves halves = Halves::as_they_are);
 
-// Throws DeviceError unless there are arithmetic kernels for the dtype: f32 and f64.
+// Throws DeviceError unless there are arithmetic kernels for the dtype: the floats.
 void check_elementwise(DType t);
 
 }  // namespace veldt::cpu

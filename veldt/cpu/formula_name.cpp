@@ -4,23 +4,25 @@
 
 #include "veldt/cpu/kernels.h"
 #include "veldt/kernels/binary-inl.h"
+#include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
+#include "veldt/kernels/unary_libm-inl.h"
 
 namespace veldt::cpu {
 namespace {
 
-template <class... Op> const char* name_in(TypeList<Op...>, int op) {
-  static constexpr const char* names[] = {Op::name...};
+template <class... Op, class... Libm> const char* name_in(TypeList<Op...>, TypeList<Libm...>, int op) {
+  static constexpr const char* names[] = {Op::name..., Libm::name...};
   return names[op];
 }
 
 }  // namespace
 
 const char* formula_name(const char* entry, int op) {
-  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), op);
-  if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), op);
-  return name_in(scalar::UnaryOps(), op);
+  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), scalar::BinaryLibmOps(), op);
+  if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), TypeList<>(), op);
+  return name_in(scalar::UnaryOps(), scalar::UnaryLibmOps(), op);
 }
 
 }  // namespace veldt::cpu

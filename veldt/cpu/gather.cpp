@@ -160,22 +160,15 @@ Range range_of(const std::int64_t* x, std::int64_t stride, std::int64_t n) {
   return even;
 }
 
-[[noreturn]] void refuse(const char* what, DType dtype) {
-  throw DeviceError(str("the cpu cannot ", what, " ", dtype), "it has no kernel for this dtype",
-                    "convert the tensor to f32 first");
-}
-
 }  // namespace
 
 void gather(const View& x, int dim, const View& index, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  switch (x.dtype) {
-    case DType::f32: return run_gather<float>(x, dim, index, out);
-    case DType::f64: return run_gather<double>(x, dim, index, out);
-    case DType::i64: return run_gather<std::int64_t>(x, dim, index, out);
-    case DType::u8:
-    case DType::boolean: return run_gather<std::uint8_t>(x, dim, index, out);
-    default: refuse("gather", x.dtype);
+  switch (size_of(x.dtype)) {
+    case 1: return run_gather<std::uint8_t>(x, dim, index, out);
+    case 2: return run_gather<std::uint16_t>(x, dim, index, out);
+    case 4: return run_gather<std::uint32_t>(x, dim, index, out);
+    default: return run_gather<std::uint64_t>(x, dim, index, out);
   }
 }
 
@@ -183,7 +176,12 @@ void scatter_add(const View& g, int dim, const View& index, const View& out, Str
   if (numel(index.shape) == 0) return;
   if (out.dtype == DType::f32) return run_scatter_add<float>(g, dim, index, out);
   if (out.dtype == DType::f64) return run_scatter_add<double>(g, dim, index, out);
-  refuse("scatter-add into", out.dtype);
+  // Unsigned, because a sum that overflows wraps.
+  if (out.dtype == DType::i64) return run_scatter_add<std::uint64_t>(g, dim, index, out);
+  if (out.dtype == DType::i32) return run_scatter_add<std::uint32_t>(g, dim, index, out);
+  if (out.dtype == DType::u8) return run_scatter_add<std::uint8_t>(g, dim, index, out);
+  throw DeviceError(str("the cpu cannot scatter-add into ", out.dtype), "it has no kernel for this dtype",
+                    "convert the tensor to f32 first");
 }
 
 void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream) {

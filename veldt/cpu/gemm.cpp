@@ -102,6 +102,7 @@ constexpr std::int64_t kDepth = 256;  // of a packed block: 12 rows of a and 32 
 constexpr std::int64_t kRows = 96;    // of a block of a: 96 x 256 floats are a tenth of L2
 constexpr std::int64_t kCols = 1024;  // of a block of b: at most 1 MB of floats
 constexpr std::int64_t kSlab = 4096;  // of k, when c is so small that only k can be shared out
+constexpr std::int64_t kSlabs = 32;   // at most
 constexpr std::int64_t kSlack = 32;   // room for the filling of a last strip
 
 // Packing room, one a thread; it grows and stays, because a step asks for the same sizes again and again.
@@ -158,11 +159,13 @@ void by_blocks(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a
 template <class T>
 void by_slabs(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
               Matrix<T> c, bool add) {
-  const std::int64_t slabs = (k + kSlab - 1) / kSlab;
+  // At most kSlabs of them, so that a long k needs no more memory.
+  const std::int64_t least = std::max(kSlab, (k + kSlabs - 1) / kSlabs);
+  const std::int64_t slab = (least + kDepth - 1) / kDepth * kDepth, slabs = (k + slab - 1) / slab;
   std::vector<T> parts(static_cast<std::size_t>(slabs * m * n));
   parallel_for(slabs, 1, [&](std::int64_t s, std::int64_t) {
-    const std::int64_t p = s * kSlab;
-    by_blocks(m, n, std::min(kSlab, k - p), from(a, 0, p), from(b, p, 0),
+    const std::int64_t p = s * slab;
+    by_blocks(m, n, std::min(slab, k - p), from(a, 0, p), from(b, p, 0),
               Matrix<T>{&parts[static_cast<std::size_t>(s * m * n)], n, 1}, false);
   });
   parallel_for(m, std::max<std::int64_t>(1, kSlab / n), [&](std::int64_t begin, std::int64_t end) {

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 
 namespace veldt::cpu {
@@ -35,11 +37,24 @@ template <class T> Blas blas_of(const Matrix<T>& x, std::int64_t rows, std::int6
   return {};
 }
 
+// True if oneDNN did the work, false if it says that it has no such kernel. Any other failure is an Error: a
+// quiet switch to Veldt's own kernel would change the bits.
+bool done(dnnl_status_t status, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (status == dnnl_success) return true;
+  if (status == dnnl_unimplemented) return false;
+  const std::string what = str("oneDNN cannot multiply [", m, ", ", k, "] by [", k, ", ", n, "]");
+  if (status == dnnl_out_of_memory)
+    throw OutOfMemory(what, "it found no memory for it", "use a smaller batch or a smaller network");
+  throw Error(what, str("it failed with status ", static_cast<int>(status)),
+              "report it, and build with -DVELDT_ONEDNN=OFF until then");
+}
+
 // dnnl_sgemm needs no set-up, and is at least as fast as the matmul primitive where there is no bias.
 bool by_sgemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Blas blas_a,
               Matrix<const float> b, Blas blas_b, Matrix<float> c, std::int64_t c_step, bool add) {
-  return dnnl_sgemm(blas_a.transposed, blas_b.transposed, m, n, k, 1.0f, a.data, blas_a.step, b.data,
-                    blas_b.step, add ? 1.0f : 0.0f, c.data, c_step) == dnnl_success;
+  return done(dnnl_sgemm(blas_a.transposed, blas_b.transposed, m, n, k, 1.0f, a.data, blas_a.step, b.data,
+                         blas_b.step, add ? 1.0f : 0.0f, c.data, c_step),
+              m, n, k);
 }
 
 struct Key {
@@ -127,8 +142,8 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
            onednn_matmul(n, m, k, b.transposed(), a.transposed(), nullptr, c.transposed(), add);
   // OpenMP keeps this number for each thread of the program apart.
   if (omp_get_max_threads() != num_threads()) omp_set_num_threads(num_threads());
+  if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, blas_c.step, add);
   try {
-    if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, blas_c.step, add);
     const Key key = {m,
                      n,
                      k,
@@ -140,8 +155,8 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
                      omp_in_parallel() ? 1 : num_threads()};
     product_for(key).run(a.data, b.data, row_bias, c.data);
     return true;
-  } catch (const dnnl::error&) {  // Veldt's own kernel takes over
-    return false;
+  } catch (const dnnl::error& error) {
+    return done(error.status, m, n, k);
   }
 }
 

@@ -18,23 +18,29 @@ constexpr std::int64_t kMaxKept = 512;     // columns of a tile: 4 KB of accumul
 constexpr std::int64_t kEnoughTasks = 16;  // below it, the reduced dimensions are shared out too
 constexpr std::int64_t kPartials = 32;     // partial results of one output when they are
 
+// Unsigned, because a sum or product that overflows wraps.
 template <class T> void reduce_tile(ReduceOp op, const T* x, const Tile& t, std::int64_t* acc) {
   for (std::int64_t j = 0; j < t.kept; ++j) {
-    // Unsigned, because a sum that overflows wraps.
-    std::uint64_t sum = static_cast<std::uint64_t>(acc[j]);
-    std::int64_t best = acc[j];
+    std::uint64_t sum = static_cast<std::uint64_t>(acc[j]), product = sum;
+    std::int64_t most = acc[j], least = acc[j];
     for (std::int64_t l = 0; l < t.reduced; ++l) {
       const std::int64_t value = static_cast<std::int64_t>(x[j * t.kept_stride + l * t.reduced_stride]);
       sum += static_cast<std::uint64_t>(value);
-      best = op == ReduceOp::max ? std::max(best, value) : std::min(best, value);
+      product *= static_cast<std::uint64_t>(value);
+      most = std::max(most, value);
+      least = std::min(least, value);
     }
-    acc[j] = op == ReduceOp::sum ? static_cast<std::int64_t>(sum) : best;
+    acc[j] = op == ReduceOp::sum    ? static_cast<std::int64_t>(sum)
+             : op == ReduceOp::prod ? static_cast<std::int64_t>(product)
+             : op == ReduceOp::max  ? most
+                                    : least;
   }
 }
 
 template <class Acc> Acc start_of(ReduceOp op) {
   using Limits = std::numeric_limits<Acc>;
-  if (op == ReduceOp::sum) return 0;
+  if (op == ReduceOp::sum || op == ReduceOp::mean) return 0;
+  if (op == ReduceOp::prod) return 1;
   if constexpr (Limits::has_infinity) return op == ReduceOp::max ? -Limits::infinity() : Limits::infinity();
   return op == ReduceOp::max ? Limits::lowest() : Limits::max();
 }
@@ -119,7 +125,9 @@ Cut cut_of(const View& x, const View& out) {
 template <class T, class Acc, class Out> class Reduction {
  public:
   Reduction(ReduceOp op, const View& x, const View& out)
-      : op_(op), cut_(cut_of(x, out)), x_(x.as<T>()), out_(out.as<Out>()) {}
+      : op_(op), cut_(cut_of(x, out)), x_(x.as<T>()), out_(out.as<Out>()) {
+    if (op == ReduceOp::mean) divisor_ = static_cast<Acc>(numel(x.shape) / numel(out.shape));
+  }
 
   void run() const {
     const std::int64_t unit_work = cut_.kept_step * std::min(cut_.reduced.inner().size, cut_.reduced_step);
@@ -153,7 +161,10 @@ template <class T, class Acc, class Out> class Reduction {
     const std::int64_t stride = cut_.kept.inner().out, n = kept_count(task);
     std::int64_t at = task % cut_.kept_chunks * cut_.kept_step * stride, unused = 0;
     cut_.kept.offset(task / cut_.kept_chunks, &unused, &at);
-    for (std::int64_t j = 0; j < n; ++j) out_[at + j * stride] = static_cast<Out>(acc[j]);
+    if (op_ == ReduceOp::mean)
+      for (std::int64_t j = 0; j < n; ++j) out_[at + j * stride] = static_cast<Out>(acc[j] / divisor_);
+    else
+      for (std::int64_t j = 0; j < n; ++j) out_[at + j * stride] = static_cast<Out>(acc[j]);
   }
 
   void run_tasks(std::int64_t task_work) const {
@@ -193,6 +204,7 @@ template <class T, class Acc, class Out> class Reduction {
   Cut cut_;
   const T* x_;
   Out* out_;
+  Acc divisor_ = 1;  // of a mean
 };
 
 constexpr std::int64_t kTiny = 256;  // elements: fewer than finding a good cut costs
@@ -271,6 +283,10 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   if (from == DType::f64 && to == DType::f64) return Reduction<double, double, double>(op, x, out).run();
   if (from == DType::i64 && to == DType::i64)
     return Reduction<std::int64_t, std::int64_t, std::int64_t>(op, x, out).run();
+  if (from == DType::i32 && to == DType::i64)
+    return Reduction<std::int32_t, std::int64_t, std::int64_t>(op, x, out).run();
+  if (from == DType::i32 && to == DType::i32)
+    return Reduction<std::int32_t, std::int64_t, std::int32_t>(op, x, out).run();
   if ((from == DType::u8 || from == DType::boolean) && to == DType::i64)
     return Reduction<std::uint8_t, std::int64_t, std::int64_t>(op, x, out).run();
   if ((from == DType::u8 || from == DType::boolean) && to == from && op != ReduceOp::sum)
@@ -283,6 +299,8 @@ void argmax(const View& x, int dim, const View& out, Stream) {
   if (x.dtype == DType::f32) return run_argmax<float>(x, dim, out);
   if (x.dtype == DType::f64) return run_argmax<double>(x, dim, out);
   if (x.dtype == DType::i64) return run_argmax<std::int64_t>(x, dim, out);
+  if (x.dtype == DType::i32) return run_argmax<std::int32_t>(x, dim, out);
+  if (x.dtype == DType::u8 || x.dtype == DType::boolean) return run_argmax<std::uint8_t>(x, dim, out);
   refuse("find the argmax of", x.dtype, out.dtype);
 }
 

@@ -26,6 +26,11 @@ struct Sum {
   static HWY_INLINE V join(V a, V x) { return hn::Add(a, x); }
   static HWY_INLINE double join(double a, double x) { return a + x; }
 };
+struct Product {
+  static double start() { return 1; }
+  static HWY_INLINE V join(V a, V x) { return hn::Mul(a, x); }
+  static HWY_INLINE double join(double a, double x) { return a * x; }
+};
 // A NaN wins: it is taken where it appears, and nothing compares greater than it afterwards.
 struct Max {
   static double start() { return -std::numeric_limits<double>::infinity(); }
@@ -131,7 +136,8 @@ template <class Op, class T> void tile(const T* x, const Tile& t, double* acc) {
 }
 
 template <class T> void tile_of(ReduceOp op, const T* x, const Tile& t, double* acc) {
-  if (op == ReduceOp::sum) return tile<Sum>(x, t, acc);
+  if (op == ReduceOp::sum || op == ReduceOp::mean) return tile<Sum>(x, t, acc);
+  if (op == ReduceOp::prod) return tile<Product>(x, t, acc);
   if (op == ReduceOp::max) return tile<Max>(x, t, acc);
   return tile<Min>(x, t, acc);
 }

@@ -21,4 +21,11 @@ struct BinaryRows {
   BinaryRow f32, f64;
 };
 
+// libm.cpp: those of UnaryLibmOps and BinaryLibmOps.
+const UnaryRows& libm_unary_rows(int op);
+const BinaryRows& libm_binary_rows(int op);
+// whole.cpp: of i64, i32, u8 or booleans; op counts BinaryOps, then BinaryLibmOps. Throws DeviceError where
+// the formula has none.
+BinaryRow whole_row(int op, DType dtype);
+
 }  // namespace veldt::cpu

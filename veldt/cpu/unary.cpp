@@ -80,23 +80,27 @@ namespace {
 
 const UnaryRows& rows_of(int op) {
   static const UnaryRows* const table = HWY_DYNAMIC_DISPATCH(unary_table)();
-  return table[op];
+  constexpr int kSimd = HWY_NAMESPACE::UnaryOps::size;
+  return op < kSimd ? table[op] : libm_unary_rows(op - kSimd);
 }
 
 }  // namespace
 
 void unary(int op, Scalars s, const View& x, const View& y, Stream) {
   check_elementwise(x.dtype);
-  const UnaryForward f = x.dtype == DType::f32 ? rows_of(op).forward_f32 : rows_of(op).forward_f64;
+  const UnaryForward f = x.dtype == DType::f64 ? rows_of(op).forward_f64 : rows_of(op).forward_f32;
   const View* views[] = {&x, &y};
-  for_each_row(views, 2, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], n); });
+  for_each_row(
+      views, 2, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], n); }, Halves::as_f32);
 }
 
 void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out, Stream) {
   check_elementwise(x.dtype);
-  const UnarySlope f = x.dtype == DType::f32 ? rows_of(op).slope_f32 : rows_of(op).slope_f64;
+  const UnarySlope f = x.dtype == DType::f64 ? rows_of(op).slope_f64 : rows_of(op).slope_f32;
   const View* views[] = {&x, &y, &g, &out};
-  for_each_row(views, 4, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], at[2], at[3], n); });
+  for_each_row(
+      views, 4, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], at[2], at[3], n); },
+      Halves::as_f32);
 }
 
 }  // namespace cpu

@@ -31,6 +31,17 @@ VELDT_FN float log1p(float x) { return ::log1pf(x); }
 VELDT_FN double log1p(double x) { return ::log1p(x); }
 VELDT_FN float pow(float x, float p) { return ::powf(x, p); }
 VELDT_FN double pow(double x, double p) { return ::pow(x, p); }
+VELDT_FN float expm1(float x) { return ::expm1f(x); }
+VELDT_FN double expm1(double x) { return ::expm1(x); }
+VELDT_FN float floor(float x) { return ::floorf(x); }
+VELDT_FN double floor(double x) { return ::floor(x); }
+VELDT_FN float ceil(float x) { return ::ceilf(x); }
+VELDT_FN double ceil(double x) { return ::ceil(x); }
+VELDT_FN float trunc(float x) { return ::truncf(x); }
+VELDT_FN double trunc(double x) { return ::trunc(x); }
+// Half to even.
+VELDT_FN float round(float x) { return ::rintf(x); }
+VELDT_FN double round(double x) { return ::rint(x); }
 VELDT_FN float abs(float x) { return ::fabsf(x); }
 VELDT_FN double abs(double x) { return ::fabs(x); }
 
@@ -86,6 +97,16 @@ template <class T> HWY_INLINE Lanes<T> exp(Lanes<T> x) {
   const auto y = hn::Exp(d, hn::Min(x.v, top));
   return keep_nan(x, Lanes<T>(hn::IfThenElse(hn::Ge(x.v, top), hn::Inf(d), y)));
 }
+template <class T> HWY_INLINE Lanes<T> expm1(Lanes<T> x) {
+  const typename Lanes<T>::D d;
+  const auto top = hn::Set(d, static_cast<T>(sizeof(T) == 4 ? 88.8 : 709.8));  // as in exp
+  const auto y = hn::Expm1(d, hn::Min(x.v, top));
+  return keep_nan(x, Lanes<T>(hn::IfThenElse(hn::Ge(x.v, top), hn::Inf(d), y)));
+}
+template <class T> HWY_INLINE Lanes<T> floor(Lanes<T> x) { return hn::Floor(x.v); }
+template <class T> HWY_INLINE Lanes<T> ceil(Lanes<T> x) { return hn::Ceil(x.v); }
+template <class T> HWY_INLINE Lanes<T> trunc(Lanes<T> x) { return hn::Trunc(x.v); }
+template <class T> HWY_INLINE Lanes<T> round(Lanes<T> x) { return hn::Round(x.v); }
 template <class T> HWY_INLINE Lanes<T> log(Lanes<T> x) {
   const typename Lanes<T>::D d;
   const auto zero = hn::Zero(d);
@@ -96,9 +117,9 @@ template <class T> HWY_INLINE Lanes<T> log(Lanes<T> x) {
   return keep_nan(x, Lanes<T>(y));
 }
 template <class T> HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
-  // Kahan: log(u) x / (u - 1) with u = 1 + x rounded; x itself where u is 1.
+  // Kahan: log(u) (x / (u - 1)) with u = 1 + x rounded; x itself where u is 1.
   const Lanes<T> one(1.0), u = one + x;
-  const Lanes<T> ratio = log(u) * x / (u - one);
+  const Lanes<T> ratio = log(u) * (x / (u - one));
   const typename Lanes<T>::D d;
   return hn::IfThenElse(hn::Eq(u.v, one.v), x.v, hn::IfThenElse(hn::Eq(x.v, hn::Inf(d)), x.v, ratio.v));
 }

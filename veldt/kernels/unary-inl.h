@@ -1,6 +1,7 @@
 // Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). A formula with
 // constants keeps them as doubles, in the order of core/backend.h's Scalars. To add one: write it here, add
-// it to UnaryOps, and give it its public function in ops/unary.cpp.
+// it to UnaryOps, and give it its public function in ops/unary.cpp. Activations are in activation-inl.h, what
+// libm computes one number at a time in unary_libm-inl.h.
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL
@@ -8,6 +9,7 @@
 #define VELDT_KERNELS_UNARY_INL
 #endif
 
+#include "veldt/kernels/activation-inl.h"
 #include "veldt/kernels/math-inl.h"
 #include "veldt/kernels/type_list.h"
 #include "veldt/kernels/open-inl.h"
@@ -98,59 +100,67 @@ struct Tanh {
   template <class F> VELDT_FN F slope(F, F y) const { return F(1) - y * y; }
 };
 
-struct Sigmoid {
-  static constexpr const char* name = "sigmoid";
-  template <class F> VELDT_FN F forward(F x) const { return logistic(x); }
-  template <class F> VELDT_FN F slope(F, F y) const { return y * (F(1) - y); }
+// x / divisor: not x times the reciprocal, which rounds twice
+struct Quotient {
+  static constexpr const char* name = "div";
+  double divisor;
+  template <class F> VELDT_FN F forward(F x) const { return x / F(divisor); }
+  template <class F> VELDT_FN F slope(F, F) const { return F(1) / F(divisor); }
 };
 
-// log(1 + e^x), written so that neither side overflows
-struct Softplus {
-  static constexpr const char* name = "softplus";
-  template <class F> VELDT_FN F forward(F x) const {
-    return select_gt(x, F(0), x, select_nan(x, x, F(0))) + log1p(exp(-abs(x)));
-  }
-  template <class F> VELDT_FN F slope(F x, F) const { return logistic(x); }
+// numerator / x
+struct Inverse {
+  static constexpr const char* name = "div";
+  double numerator;
+  template <class F> VELDT_FN F forward(F x) const { return F(numerator) / x; }
+  template <class F> VELDT_FN F slope(F x, F y) const { return -(y / x); }
 };
 
-struct Relu {
-  static constexpr const char* name = "relu";
-  template <class F> VELDT_FN F forward(F x) const { return select_gt(F(0), x, F(0), x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), F(0)); }
+// 1 / sqrt(x)
+struct Rsqrt {
+  static constexpr const char* name = "rsqrt";
+  template <class F> VELDT_FN F forward(F x) const { return F(1) / sqrt(x); }
+  template <class F> VELDT_FN F slope(F x, F y) const { return F(-0.5) * y / x; }
 };
 
-// sin(omega x): SIREN (Sitzmann et al. 2020, arXiv:2006.09661)
-struct Sine {
-  static constexpr const char* name = "sine";
-  double omega;
-  template <class F> VELDT_FN F forward(F x) const { return sin(F(omega) * x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return F(omega) * cos(F(omega) * x); }
+struct Expm1 {
+  static constexpr const char* name = "expm1";
+  template <class F> VELDT_FN F forward(F x) const { return expm1(x); }
+  template <class F> VELDT_FN F slope(F, F y) const { return y + F(1); }
 };
 
-// exp(-(scale x)^2): Gaussian activation (Ramasinghe & Lucey 2022, arXiv:2111.15135)
-struct Gauss {
-  static constexpr const char* name = "gauss";
-  double scale;
-  template <class F> VELDT_FN F forward(F x) const {
-    const F z = F(scale) * x;
-    return exp(-(z * z));
-  }
-  template <class F> VELDT_FN F slope(F x, F y) const { return F(-2 * scale * scale) * x * y; }
+struct Log1p {
+  static constexpr const char* name = "log1p";
+  template <class F> VELDT_FN F forward(F x) const { return log1p(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / (F(1) + x); }
 };
 
-// sin(omega (|x| + 1) x): FINER (Liu et al. 2024, arXiv:2312.02434), here with its whole derivative
-struct Finer {
-  static constexpr const char* name = "finer";
-  double omega;
-  template <class F> VELDT_FN F forward(F x) const { return sin(F(omega) * (abs(x) + F(1)) * x); }
-  template <class F> VELDT_FN F slope(F x, F) const {
-    const F a = abs(x);
-    return F(omega) * (a + a + F(1)) * cos(F(omega) * (a + F(1)) * x);
-  }
+struct Floor {
+  static constexpr const char* name = "floor";
+  template <class F> VELDT_FN F forward(F x) const { return floor(x); }
+  template <class F> VELDT_FN F slope(F, F) const { return F(0); }
+};
+struct Ceil {
+  static constexpr const char* name = "ceil";
+  template <class F> VELDT_FN F forward(F x) const { return ceil(x); }
+  template <class F> VELDT_FN F slope(F, F) const { return F(0); }
+};
+struct Trunc {
+  static constexpr const char* name = "trunc";
+  template <class F> VELDT_FN F forward(F x) const { return trunc(x); }
+  template <class F> VELDT_FN F slope(F, F) const { return F(0); }
+};
+// half to even
+struct Round {
+  static constexpr const char* name = "round";
+  template <class F> VELDT_FN F forward(F x) const { return round(x); }
+  template <class F> VELDT_FN F slope(F, F) const { return F(0); }
 };
 
-using UnaryOps = TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh,
-                          Sigmoid, Softplus, Relu, Sine, Gauss, Finer>;
+using UnaryOps =
+    TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Sigmoid, Softplus,
+             Relu, Sine, Gauss, Finer, Quotient, Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc, Round,
+             LeakyRelu, Elu, Selu, Celu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid, LogSigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -1,40 +1,81 @@
 #include "veldt/ops/binary.h"
 
+#include <cmath>
+#include <type_traits>
+
 #include "veldt/core/error.h"
 #include "veldt/kernels/binary-inl.h"
+#include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt {
 namespace {
 
-void check_pair(const char* op, const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype())
-    throw ShapeError(str(op, " cannot combine ", a.dtype(), " with ", b.dtype()), "the dtypes differ",
-                     "convert one side with to()");
-  if (a.device() != b.device())
-    throw DeviceError(str(op, " cannot combine a tensor on ", a.device(), " with one on ", b.device()),
-                      "both must be on one device", "move one side with to()");
+// Both in the dtype that they are combined in.
+struct Pair {
+  Tensor a, b;
+};
+
+Pair promoted(const char* op, const Tensor& a, const Tensor& b) {
+  check_same_device(op, a, b);
+  const DType dtype = promote(a.dtype(), b.dtype());
+  return {to(a, dtype), to(b, dtype)};
 }
+
+// The same where booleans are no operands.
+Pair promoted_numbers(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.dtype() == DType::boolean && b.dtype() == DType::boolean)
+    throw ShapeError(str(op, " cannot combine booleans"), "they are no numbers",
+                     "convert one side, for example to i64, or use logical_and, logical_or, logical_xor");
+  return promoted(op, a, b);
+}
+
+Pair promoted_floats(const char* op, const Tensor& a, const Tensor& b) {
+  const Pair p = promoted(op, a, b);
+  return {as_float(p.a), as_float(p.b)};
+}
+
+// A whole number beyond 2^53 is put together from its halves, for fill() takes a double.
+Tensor constant(Scalar value, DType dtype, Device device) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53, kHalf = std::int64_t{1} << 32;
+  const std::int64_t v = value.whole();
+  if (dtype != DType::i64 || (-kExact <= v && v <= kExact)) return full({}, value.real(), dtype, device);
+  const auto part = [&](std::int64_t x) { return full({}, static_cast<double>(x), dtype, device); };
+  return part(v >> 32) * part(kHalf) + part(v & (kHalf - 1));
+}
+
+// The number as a tensor beside x, which an op then promotes to its dtype.
+Tensor beside(const Tensor& x, Scalar value) { return constant(value, value.beside(x.dtype()), x.device()); }
 
 // The view of x repeated to `shape`, for a kernel alone.
 View spread(const Tensor& x, const Shape& shape) { return broadcast_view(x, shape); }
 
+// Where a backend finds the formula: those of libm are counted on from the others.
+template <class Op, class... Simd> constexpr int index_in(TypeList<Simd...> simd) {
+  if constexpr ((std::is_same_v<Op, Simd> || ...))
+    return IndexOf<Op, TypeList<Simd...>>::value;
+  else
+    return decltype(simd)::size + IndexOf<Op, scalar::BinaryLibmOps>::value;
+}
+template <class Op> constexpr int index_of() { return index_in<Op>(scalar::BinaryOps()); }
+
+// a and b have one dtype.
 template <class Op>
 Tensor arithmetic(const Tensor& a, const Tensor& b, BackwardFn backward, bool saves_values) {
-  check_pair(Op::name, a, b);
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty(shape, a);
-  kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view(),
-                    nullptr);
+  kernels(a).binary(index_of<Op>(), spread(a, shape), spread(b, shape), out.view(), nullptr);
   return record(Op::name, out, {a, b}, std::move(backward), saves_values);
 }
 
-template <class Op> Tensor comparison(const Tensor& a, const Tensor& b) {
-  check_pair(Op::name, a, b);
+template <class Op> Tensor comparison(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted(Op::name, left, right);
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty(shape, DType::boolean, a.device());
   kernels(a).compare(IndexOf<Op, CompareOps>::value, spread(a, shape), spread(b, shape), out.view(), nullptr);
@@ -59,65 +100,167 @@ Grads chosen(const Tensor& a_is_chosen, const Tensor& a, const Tensor& b, const 
 
 }  // namespace
 
-Tensor add(const Tensor& a, const Tensor& b) {
+Tensor add(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted("add", left, right);
+  if (a.dtype() == DType::boolean) return maximum(a, b);
   return arithmetic<scalar::Add>(
       a, b,
-      [a, b](const Tensor& g) -> Grads {
+      [a = a, b = b](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return g; })};
       },
       false);
 }
 
-Tensor sub(const Tensor& a, const Tensor& b) {
+Tensor sub(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_numbers("sub", left, right);
   return arithmetic<scalar::Sub>(
       a, b,
-      [a, b](const Tensor& g) -> Grads {
+      [a = a, b = b](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g; })};
       },
       false);
 }
 
-Tensor mul(const Tensor& a, const Tensor& b) {
+Tensor mul(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted("mul", left, right);
+  if (a.dtype() == DType::boolean) return minimum(a, b);
   return arithmetic<scalar::Mul>(
       a, b,
-      [a, b](const Tensor& g) -> Grads {
+      [a = a, b = b](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g * b; }), gradient_for(b, [&] { return g * a; })};
       },
       true);
 }
 
-Tensor div(const Tensor& a, const Tensor& b) {
+Tensor div(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_floats("div", left, right);
   return arithmetic<scalar::Div>(
       a, b,
-      [a, b](const Tensor& g) -> Grads {
+      [a = a, b = b](const Tensor& g) -> Grads {
         return {gradient_for(a, [&] { return g / b; }),
                 gradient_for(b, [&] { return -(g * a) / square(b); })};
       },
       true);
 }
 
-Tensor pow(const Tensor& a, const Tensor& b) {
+Tensor pow(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_numbers("pow", left, right);
   return arithmetic<scalar::Pow>(
       a, b,
-      [a, b](const Tensor& g) -> Grads {
-        return {gradient_for(a, [&] { return g * b * pow(a, b - 1); }), gradient_for(b, [&] {
-                  // a^b log a is 0 at a = 0 for b > 0, where log alone is infinite.
-                  const Tensor base = where(equal(a, constant_like(a, 0)), constant_like(a, 1), a);
-                  return g * pow(a, b) * log(base);
-                })};
+      [a = a, b = b](const Tensor& g) -> Grads {
+        const Tensor one = constant_like(a, 1), zero = constant_like(a, 0);
+        // b a^(b - 1) is 0 at b = 0, where a^-1 may be infinite; a^b log a is 0 at a = 0 for b > 0, where log
+        // alone is.
+        return {gradient_for(a, [&] { return g * b * pow(where(equal(b, zero), one, a), b - 1); }),
+                gradient_for(b, [&] { return g * pow(a, b) * log(where(equal(a, zero), one, a)); })};
       },
       true);
 }
 
-Tensor maximum(const Tensor& a, const Tensor& b) {
+Tensor maximum(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted("maximum", left, right);
   return arithmetic<scalar::Maximum>(
-      a, b, [a, b](const Tensor& g) -> Grads { return chosen(greater(a, b), a, b, g); }, true);
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads {
+        return chosen(logical_or(greater(a, b), isnan(a)), a, b, g);
+      },
+      true);
 }
 
-Tensor minimum(const Tensor& a, const Tensor& b) {
+Tensor minimum(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted("minimum", left, right);
   return arithmetic<scalar::Minimum>(
-      a, b, [a, b](const Tensor& g) -> Grads { return chosen(less(a, b), a, b, g); }, true);
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads { return chosen(logical_or(less(a, b), isnan(a)), a, b, g); },
+      true);
 }
+
+Tensor floor_divide(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_numbers("floor_divide", left, right);
+  return arithmetic<scalar::FloorDivide>(
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads {
+        const Tensor flat = g * constant_like(g, 0);
+        return {gradient_for(a, [&] { return flat; }), gradient_for(b, [&] { return flat; })};
+      },
+      false);
+}
+
+Tensor remainder(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_numbers("remainder", left, right);
+  return arithmetic<scalar::Remainder>(
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g * floor_divide(a, b); })};
+      },
+      true);
+}
+
+Tensor fmod(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_numbers("fmod", left, right);
+  return arithmetic<scalar::Fmod>(
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads {
+        return {gradient_for(a, [&] { return g; }), gradient_for(b, [&] { return -g * trunc(a / b); })};
+      },
+      true);
+}
+
+Tensor atan2(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_floats("atan2", left, right);
+  return arithmetic<scalar::Atan2>(
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads {
+        const Tensor scaled = g / (square(a) + square(b));
+        return {gradient_for(a, [&] { return scaled * b; }), gradient_for(b, [&] { return -scaled * a; })};
+      },
+      true);
+}
+
+Tensor hypot(const Tensor& left, const Tensor& right) {
+  const auto [a, b] = promoted_floats("hypot", left, right);
+  return arithmetic<scalar::Hypot>(
+      a, b,
+      [a = a, b = b](const Tensor& g) -> Grads {
+        const Tensor scaled = g / hypot(a, b);
+        return {gradient_for(a, [&] { return scaled * a; }), gradient_for(b, [&] { return scaled * b; })};
+      },
+      true);
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) { return a + weight * (b - a); }
+Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return a + weight * (b - a); }
+
+// Floats take one kernel, without a tensor for the number.
+Tensor add(const Tensor& a, Scalar b) {
+  return is_float(a.dtype()) ? affine(a, 1, b.real()) : add(a, beside(a, b));
+}
+Tensor sub(const Tensor& a, Scalar b) {
+  return is_float(a.dtype()) ? affine(a, 1, -b.real()) : sub(a, beside(a, b));
+}
+Tensor sub(Scalar a, const Tensor& b) {
+  return is_float(b.dtype()) ? affine(b, -1, a.real()) : sub(beside(b, a), b);
+}
+// Adding -0.0 changes no number; adding 0.0 would turn -0.0 into 0.0.
+Tensor mul(const Tensor& a, Scalar b) {
+  return is_float(a.dtype()) ? affine(a, b.real(), -0.0) : mul(a, beside(a, b));
+}
+Tensor div(const Tensor& a, Scalar b) { return quotient(as_float(a), b.real()); }
+Tensor div(Scalar a, const Tensor& b) { return inverse(as_float(b), a.real()); }
+
+Tensor pow(const Tensor& a, Scalar b) {
+  if (is_float(b.beside(a.dtype()))) return power(as_float(a), b.real());
+  if (b.whole() < 0)
+    throw ConfigError(str("cannot raise ", a.dtype(), " to the power ", b.whole()),
+                      "the results are no whole numbers", "write the power as a floating point number");
+  return pow(a, beside(a, b));
+}
+
+Tensor maximum(const Tensor& a, Scalar b) { return maximum(a, beside(a, b)); }
+Tensor minimum(const Tensor& a, Scalar b) { return minimum(a, beside(a, b)); }
+Tensor floor_divide(const Tensor& a, Scalar b) { return floor_divide(a, beside(a, b)); }
+Tensor remainder(const Tensor& a, Scalar b) { return remainder(a, beside(a, b)); }
+Tensor fmod(const Tensor& a, Scalar b) { return fmod(a, beside(a, b)); }
 
 Tensor equal(const Tensor& a, const Tensor& b) { return comparison<Equal>(a, b); }
 Tensor not_equal(const Tensor& a, const Tensor& b) { return comparison<NotEqual>(a, b); }
@@ -125,18 +268,44 @@ Tensor less(const Tensor& a, const Tensor& b) { return comparison<Less>(a, b); }
 Tensor less_equal(const Tensor& a, const Tensor& b) { return comparison<LessEqual>(a, b); }
 Tensor greater(const Tensor& a, const Tensor& b) { return comparison<Greater>(a, b); }
 Tensor greater_equal(const Tensor& a, const Tensor& b) { return comparison<GreaterEqual>(a, b); }
+Tensor equal(const Tensor& a, Scalar b) { return equal(a, beside(a, b)); }
+Tensor not_equal(const Tensor& a, Scalar b) { return not_equal(a, beside(a, b)); }
+Tensor less(const Tensor& a, Scalar b) { return less(a, beside(a, b)); }
+Tensor less_equal(const Tensor& a, Scalar b) { return less_equal(a, beside(a, b)); }
+Tensor greater(const Tensor& a, Scalar b) { return greater(a, beside(a, b)); }
+Tensor greater_equal(const Tensor& a, Scalar b) { return greater_equal(a, beside(a, b)); }
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  return minimum(to(a, DType::boolean), to(b, DType::boolean));
+}
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  return maximum(to(a, DType::boolean), to(b, DType::boolean));
+}
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  return not_equal(to(a, DType::boolean), to(b, DType::boolean));
+}
+Tensor logical_not(const Tensor& x) { return equal(x, 0); }
+
+Tensor isnan(const Tensor& x) { return not_equal(x, x); }
+Tensor isinf(const Tensor& x) {
+  return is_float(x.dtype()) ? equal(abs(x.detach()), INFINITY) : not_equal(x, x);
+}
+Tensor isfinite(const Tensor& x) {
+  return is_float(x.dtype()) ? less(abs(x.detach()), INFINITY) : equal(x, x);
+}
+
+Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
   if (condition.dtype() != DType::boolean)
     throw ShapeError(str("where needs a boolean condition, not ", condition.dtype()),
                      "a condition is yes or no", "compare first, for example greater(x, y)");
-  check_pair("where", a, b);
+  check_same_device("where", condition, left);
+  const auto [a, b] = promoted("where", left, right);
   const Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   const Tensor out = empty(shape, a);
   kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view(), nullptr);
   return record(
       "where", out, {condition, a, b},
-      [condition, a, b](const Tensor& g) -> Grads {
+      [condition, a = a, b = b](const Tensor& g) -> Grads {
         Grads grads = chosen(condition, a, b, g);
         return {Tensor(), grads[0], grads[1]};
       },

@@ -1,21 +1,50 @@
 // Elementwise functions of two tensors, broadcast by NumPy's rule: sizes are matched from the right, and a
-// size of 1 repeats. Both sides have the same dtype; arithmetic is for f32 and f64, comparisons for those,
-// i64, u8 and bool. Throws ShapeError naming both shapes when they do not fit.
+// size of 1 repeats. Different dtypes are converted to promote() of both (docs/dtypes.md); a plain number
+// takes the tensor's side as ops/scalar.h says. Throws ShapeError naming both shapes when they do not fit.
 #pragma once
 
+#include "veldt/ops/scalar.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt {
 
+// Of booleans, add is "or" and mul is "and"; the others need numbers. Whole numbers wrap when they overflow.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
+// Of whole numbers, and of booleans, the f32 quotient.
 Tensor div(const Tensor& a, const Tensor& b);
+// Of whole numbers a whole one, its fraction cut off.
 Tensor pow(const Tensor& a, const Tensor& b);
 // The larger / smaller of each pair; a NaN wins, and where they are equal the gradient goes to b.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
+// floor(a / b), with a gradient of 0, and a - b floor(a / b), which has the sign of b: Python's // and %.
+// Whole numbers over 0 give 0.
+Tensor floor_divide(const Tensor& a, const Tensor& b);
+Tensor remainder(const Tensor& a, const Tensor& b);
+// a - b trunc(a / b), with the sign of a: C's fmod.
+Tensor fmod(const Tensor& a, const Tensor& b);
+Tensor atan2(const Tensor& a, const Tensor& b);  // the angle of the point (b, a), -pi to pi
+Tensor hypot(const Tensor& a, const Tensor& b);  // sqrt(a^2 + b^2) without overflow
+// a + weight (b - a)
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
+
+Tensor add(const Tensor& a, Scalar b);
+Tensor sub(const Tensor& a, Scalar b);
+Tensor sub(Scalar a, const Tensor& b);
+Tensor mul(const Tensor& a, Scalar b);
+Tensor div(const Tensor& a, Scalar b);
+Tensor div(Scalar a, const Tensor& b);
+// Throws ConfigError for whole numbers to a negative whole power.
+Tensor pow(const Tensor& a, Scalar b);
+Tensor maximum(const Tensor& a, Scalar b);
+Tensor minimum(const Tensor& a, Scalar b);
+Tensor floor_divide(const Tensor& a, Scalar b);
+Tensor remainder(const Tensor& a, Scalar b);
+Tensor fmod(const Tensor& a, Scalar b);
+Tensor lerp(const Tensor& a, const Tensor& b, double weight);
 
 // Booleans. With a NaN only not_equal holds.
 Tensor equal(const Tensor& a, const Tensor& b);
@@ -24,6 +53,22 @@ Tensor less(const Tensor& a, const Tensor& b);
 Tensor less_equal(const Tensor& a, const Tensor& b);
 Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
+Tensor equal(const Tensor& a, Scalar b);
+Tensor not_equal(const Tensor& a, Scalar b);
+Tensor less(const Tensor& a, Scalar b);
+Tensor less_equal(const Tensor& a, Scalar b);
+Tensor greater(const Tensor& a, Scalar b);
+Tensor greater_equal(const Tensor& a, Scalar b);
+
+// Booleans of any dtypes: a number counts as true unless it is 0.
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& x);
+// All false (isfinite: true) for dtypes that cannot hold them.
+Tensor isnan(const Tensor& x);
+Tensor isinf(const Tensor& x);
+Tensor isfinite(const Tensor& x);
 
 // a where `condition` (boolean) holds, b elsewhere; all three broadcast.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
@@ -32,15 +77,13 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-
-inline Tensor operator+(const Tensor& a, double b) { return affine(a, 1, b); }
-inline Tensor operator+(double a, const Tensor& b) { return affine(b, 1, a); }
-inline Tensor operator-(const Tensor& a, double b) { return affine(a, 1, -b); }
-inline Tensor operator-(double a, const Tensor& b) { return affine(b, -1, a); }
-// Adding -0.0 changes no number; adding 0.0 would turn -0.0 into 0.0.
-inline Tensor operator*(const Tensor& a, double b) { return affine(a, b, -0.0); }
-inline Tensor operator*(double a, const Tensor& b) { return affine(b, a, -0.0); }
-inline Tensor operator/(const Tensor& a, double b) { return affine(a, 1 / b, -0.0); }
-inline Tensor operator/(double a, const Tensor& b) { return affine(pow(b, -1), a, -0.0); }
+inline Tensor operator+(const Tensor& a, Scalar b) { return add(a, b); }
+inline Tensor operator+(Scalar a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(const Tensor& a, Scalar b) { return sub(a, b); }
+inline Tensor operator-(Scalar a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, Scalar b) { return mul(a, b); }
+inline Tensor operator*(Scalar a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator/(const Tensor& a, Scalar b) { return div(a, b); }
+inline Tensor operator/(Scalar a, const Tensor& b) { return div(a, b); }
 
 }  // namespace veldt

@@ -16,8 +16,8 @@ Tensor arange(std::int64_t n, DType dtype = DType::i64, Device device = {});
 // `n` values from `first` to `last`, both included, shape [n]; n = 1 gives `first`.
 Tensor linspace(double first, double last, std::int64_t n, DType dtype = DType::f32, Device device = {});
 
-// Uniform in [low, high), and normal; they take their draws from `rng` and move it on by as many.
-// Float dtypes f32 and f64. The same numbers on every device.
+// Uniform in [low, high), and normal; they take their draws from `rng` and move it on by as many. Float
+// dtypes (bf16 and f16 are rounded f32, and may so give `high`). The same numbers on every device.
 Tensor rand(const Shape& shape, Rng& rng, double low = 0, double high = 1, DType dtype = DType::f32,
             Device device = {});
 Tensor randn(const Shape& shape, Rng& rng, double mean = 0, double deviation = 1, DType dtype = DType::f32,

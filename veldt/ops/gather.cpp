@@ -2,6 +2,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
@@ -33,6 +34,8 @@ void check(const Tensor& x, int dim, const Tensor& index) {
 }
 
 Tensor scatter_add(const Tensor& g, const Shape& shape, int dim, const Tensor& index) {
+  if (is_half(g.dtype()))
+    return through_f32(g, [&](const Tensor& wide) { return scatter_add(wide, shape, dim, index); });
   const Tensor out = zeros(shape, g.dtype(), g.device());
   kernels(g).scatter_add(g.view(), dim, index.view(), out.view(), nullptr);
   return record(

@@ -4,6 +4,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
@@ -18,10 +19,7 @@ void check(const Tensor& a, const Tensor& b) {
                          ? str("both sides need two dimensions or more")
                          : str("the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
                      "transpose one side, or check the layer's input size");
-  if (a.dtype() != b.dtype() || a.device() != b.device())
-    throw ShapeError(
-        str("matmul cannot multiply ", a.dtype(), " on ", a.device(), " by ", b.dtype(), " on ", b.device()),
-        "dtype and device of both sides must agree", "convert one side with to()");
+  check_same_device("matmul", a, b);
 }
 
 Shape batch_of(const Tensor& t) {
@@ -35,6 +33,9 @@ Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t columns) {
   batch.push_back(columns);
   return batch;
 }
+
+// The dtype of the kernel for a product of `t`.
+DType computed_in(DType t) { return t == DType::f64 ? t : DType::f32; }
 
 // A tensor of rank 2 as a batch of one, for the kernel.
 View matrix_view(const Tensor& t) {
@@ -59,6 +60,9 @@ View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check(a, b);
+  if (const DType dtype = promote(a.dtype(), b.dtype()), wide = computed_in(dtype);
+      a.dtype() != wide || b.dtype() != wide)
+    return to(matmul(to(a, wide), to(b, wide)), is_float(dtype) ? dtype : wide);
   const Shape batch = broadcast(batch_of(a), batch_of(b), "matmul");
   const Tensor out = empty(with_matrix(batch, a.size(-2), b.size(-1)), a);
   Tensor kept_a, kept_b, kept_out;
@@ -79,10 +83,11 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot add a bias of ", bias.shape()),
                      str("the layer has ", w.size(0), " outputs"),
                      str("give a bias of shape [", w.size(0), "]"));
-  if (x.dtype() != w.dtype() || (bias.defined() && bias.dtype() != w.dtype()))
-    throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
-                     "all of input, weight and bias need one dtype",
-                     "convert the input or the layer with to()");
+  const DType dtype = promote(promote(x.dtype(), w.dtype()), bias.defined() ? bias.dtype() : w.dtype());
+  if (const DType wide = computed_in(dtype);
+      x.dtype() != wide || w.dtype() != wide || (bias.defined() && bias.dtype() != wide))
+    return to(linear(to(x, wide), to(w, wide), bias.defined() ? to(bias, wide) : bias),
+              is_float(dtype) ? dtype : wide);
   const std::int64_t n_out = w.size(0);
   if (x.rank() != 2) {
     const Shape leading = x.shape().without(x.rank() - 1);

@@ -1,4 +1,5 @@
-// Matrix products.
+// Matrix products. Different dtypes are promoted; bf16 and f16 are computed as f32 and rounded once, whole
+// numbers give f32.
 #pragma once
 
 #include "veldt/tensor/tensor.h"

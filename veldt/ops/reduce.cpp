@@ -2,6 +2,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
@@ -40,12 +41,27 @@ std::int64_t reduced_count(const Tensor& x, const Shape& kept) {
   return n;
 }
 
-Tensor sum_kept(const Tensor& x, const Shape& kept) {
-  const bool counts = x.dtype() == DType::boolean || x.dtype() == DType::u8;
-  const Tensor y = empty(kept, counts ? DType::i64 : x.dtype(), x.device());
-  kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
+// What whole numbers and booleans are summed in.
+DType sum_dtype(DType t) { return is_float(t) ? t : DType::i64; }
+
+Tensor sum_kept(const Tensor& given, const Shape& kept) {
+  return through_f32(given, [&](const Tensor& x) {
+    const Tensor y = empty(kept, sum_dtype(x.dtype()), x.device());
+    kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
+    return record(
+        "sum", y, {x}, [shape = x.shape()](const Tensor& g) -> Grads { return {expand(g, shape)}; }, false);
+  });
+}
+
+Tensor mean_kept(const Tensor& x, const Shape& kept) {
+  const Tensor y = empty(kept, x);
+  kernels(x).reduce(ReduceOp::mean, x.view(), y.view(), nullptr);
   return record(
-      "sum", y, {x}, [shape = x.shape()](const Tensor& g) -> Grads { return {expand(g, shape)}; }, false);
+      "mean", y, {x},
+      [shape = x.shape(), n = static_cast<double>(reduced_count(x, kept))](const Tensor& g) -> Grads {
+        return {expand(g / n, shape)};
+      },
+      false);
 }
 
 Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims, bool keepdim) {
@@ -53,6 +69,8 @@ Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims,
   if (x.numel() == 0 && numel(kept) > 0)
     throw ShapeError(str(name, " has nothing to choose from in ", x.shape()), "the tensor has no elements",
                      "check the size before reducing");
+  if (is_half(x.dtype()))
+    return through_f32(x, [&](const Tensor& wide) { return extreme(op, name, wide, dims, keepdim); });
   const Tensor y = empty(kept, x);
   kernels(x).reduce(op, x.view(), y.view(), nullptr);
   const Tensor out = record(name, y, {x}, [x, y = y.detach()](const Tensor& g) -> Grads {
@@ -72,8 +90,9 @@ Tensor sum(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor mean(const Tensor& x, const Dims& dims, bool keepdim) {
-  const std::int64_t n = reduced_count(x, kept_shape(x, dims, "mean"));
-  return sum(x, dims, keepdim) * (1.0 / static_cast<double>(n));
+  const Tensor y = through_f32(
+      as_float(x), [&](const Tensor& wide) { return mean_kept(wide, kept_shape(x, dims, "mean")); });
+  return drop_reduced(y, x, dims, keepdim);
 }
 
 Tensor max(const Tensor& x, const Dims& dims, bool keepdim) {
@@ -87,7 +106,7 @@ Tensor min(const Tensor& x, const Dims& dims, bool keepdim) {
 Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
   const std::int64_t n = reduced_count(x, kept_shape(x, dims, "variance"));
   const Tensor distance = square(x - mean(x, dims, true));
-  return sum(distance, dims, keepdim) * (1.0 / static_cast<double>(n - correction));
+  return sum(distance, dims, keepdim) / static_cast<double>(n - correction);
 }
 
 Tensor argmax(const Tensor& x, int dim, bool keepdim) {
@@ -98,7 +117,8 @@ Tensor argmax(const Tensor& x, int dim, bool keepdim) {
   Shape kept = x.shape();
   kept[d] = 1;
   const Tensor out = empty(kept, DType::i64, x.device());
-  kernels(x).argmax(x.view(), d, out.view(), nullptr);
+  const Tensor wide = is_half(x.dtype()) ? to(x.detach(), DType::f32) : x;
+  kernels(x).argmax(wide.view(), d, out.view(), nullptr);
   mark_cut(out, x, "argmax");
   return drop_reduced(out, x, {d}, keepdim);
 }

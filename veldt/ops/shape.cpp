@@ -151,6 +151,7 @@ View broadcast_view(const Tensor& x, const Shape& shape) {
 
 Tensor expand(const Tensor& x, const Shape& shape) {
   if (shape == x.shape()) return x;
+  numel(shape);  // throws on a negative size
   if (broadcast(x.shape(), shape, "expand") != shape)
     throw ShapeError(str("cannot expand ", x.shape(), " to ", shape), "only sizes of 1 can be repeated",
                      "give a shape that the tensor broadcasts to");
@@ -227,19 +228,23 @@ Tensor to(const Tensor& x, Device device) {
       "to", out, {x}, [from = x.device()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
 }
 
-Tensor concat(const std::vector<Tensor>& parts, int dim) {
-  if (parts.empty())
+Tensor concat(const std::vector<Tensor>& given, int dim) {
+  if (given.empty())
     throw ShapeError("concat was given nothing to join", "the list is empty", "give at least one tensor");
+  DType dtype = given[0].dtype();
+  for (const Tensor& p : given) dtype = promote(dtype, p.dtype());
+  std::vector<Tensor> parts;
+  for (const Tensor& p : given) parts.push_back(to(p, dtype));
   const int d = wrap_dim(dim, parts[0].rank(), "concat");
   Shape shape = parts[0].shape();
   shape[d] = 0;
   for (const Tensor& p : parts) {
     Shape rest = p.shape();
     if (p.rank() == shape.rank()) rest[d] = shape[d];
-    if (rest != shape || p.dtype() != parts[0].dtype())
-      throw ShapeError(str("concat cannot join ", p.dtype(), ' ', p.shape(), " to ", parts[0].dtype(), ' ',
-                           parts[0].shape(), " along dimension ", d),
-                       "all other sizes and the dtype must agree", "reshape or convert the parts first");
+    if (rest != shape)
+      throw ShapeError(
+          str("concat cannot join ", p.shape(), " to ", parts[0].shape(), " along dimension ", d),
+          "all other sizes must agree", "reshape the parts first");
     shape[d] += p.size(d);
   }
   const Tensor out = empty(shape, parts[0]);

@@ -26,11 +26,12 @@ Tensor squeeze(const Tensor& x, int dim);
 
 // Row-major in memory; x itself if it already is.
 Tensor contiguous(const Tensor& x);
-// Another dtype (f32 <-> f64 passes gradients), or another device. x itself if nothing changes.
+// Another dtype (docs/dtypes.md says how numbers are rounded; between floats gradients pass), or another
+// device. x itself if nothing changes.
 Tensor to(const Tensor& x, DType dtype);
 Tensor to(const Tensor& x, Device device);
 
-// Joins along an existing dimension / along a new one.
+// Joins along an existing dimension / along a new one, in the dtype that all promote to.
 Tensor concat(const std::vector<Tensor>& parts, int dim = 0);
 Tensor stack(const std::vector<Tensor>& parts, int dim = 0);
 

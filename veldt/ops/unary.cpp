@@ -1,38 +1,27 @@
-// Each op twice: the kernel computes forward and, in one pass, gradient times slope. The expression beside it
-// is the same slope written with ops; it is used when the gradient itself is going to be differentiated.
 #include "veldt/ops/unary.h"
 
-#include <functional>
+#include <cmath>
+#include <numbers>
 
 #include "veldt/core/error.h"
-#include "veldt/kernels/unary-inl.h"
-#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
-#include "veldt/tensor/graph.h"
+#include "veldt/ops/unary_op.h"
 
 namespace veldt {
 namespace {
 
-using SlopeExpression = std::function<Tensor(const Tensor& x)>;
+constexpr auto kFlat = [](const Tensor& t) { return zeros_like(t); };  // the slope of a step function
 
-template <class Op> Tensor unary(const Tensor& x, Scalars scalars, SlopeExpression slope) {
-  constexpr int op = IndexOf<Op, scalar::UnaryOps>::value;
-  const Tensor y = empty(x.shape(), x);
-  kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
-  return record(Op::name, y, {x},
-                [x, kept = y.detach(), scalars, slope = std::move(slope)](const Tensor& g) -> Grads {
-                  if (grad_enabled()) return {g * slope(x)};
-                  const Tensor out = empty(x.shape(), x);
-                  kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
-                  return {out};
-                });
+void refuse_booleans(const char* op, const Tensor& x) {
+  if (x.dtype() == DType::boolean)
+    throw ShapeError(str(op, " cannot be taken of booleans"), "they are no numbers",
+                     "convert them, for example to i64, or use logical_not");
 }
 
-// 1 where x lies within the bounds: the slope of clamp, and with an infinite top that of relu.
+// 1 where x lies within the bounds and where it is NaN: the slope of clamp.
 Tensor inside(const Tensor& x, double low, double high) {
   const Tensor one = full({}, 1, x.dtype(), x.device()), zero = full({}, 0, x.dtype(), x.device());
-  const Tensor lower = where(less(x, full({}, low, x.dtype(), x.device())), zero, one);
-  return where(greater(x, full({}, high, x.dtype(), x.device())), zero, lower);
+  return where(greater(x, high), zero, where(less(x, low), zero, one));
 }
 
 }  // namespace
@@ -42,14 +31,21 @@ Tensor affine(const Tensor& x, double scale, double shift) {
                                [scale](const Tensor& t) { return full({}, scale, t.dtype(), t.device()); });
 }
 
-Tensor neg(const Tensor& x) { return affine(x, -1, -0.0); }  // -0.0 keeps the sign of zero
+Tensor neg(const Tensor& x) {
+  refuse_booleans("neg", x);
+  return is_float(x.dtype()) ? affine(x, -1, -0.0) : 0 - x;  // -0.0 keeps the sign of zero
+}
 
 Tensor abs(const Tensor& x) {
+  refuse_booleans("abs", x);
+  if (!is_float(x.dtype())) return x.dtype() == DType::u8 ? x : maximum(x, -x);
   return unary<scalar::Abs>(x, {}, [](const Tensor& t) { return sign(t); });
 }
 
 Tensor sign(const Tensor& x) {
-  return unary<scalar::Sign>(x, {}, [](const Tensor& t) { return zeros_like(t); });
+  refuse_booleans("sign", x);
+  if (!is_float(x.dtype())) return clamp(x, x.dtype() == DType::u8 ? 0 : -1, 1);
+  return unary<scalar::Sign>(x, {}, kFlat);
 }
 
 Tensor exp(const Tensor& x) {
@@ -57,7 +53,7 @@ Tensor exp(const Tensor& x) {
 }
 
 Tensor log(const Tensor& x) {
-  return unary<scalar::Log>(x, {}, [](const Tensor& t) { return pow(t, -1); });
+  return unary<scalar::Log>(x, {}, [](const Tensor& t) { return reciprocal(t); });
 }
 
 Tensor sqrt(const Tensor& x) {
@@ -65,19 +61,24 @@ Tensor sqrt(const Tensor& x) {
 }
 
 Tensor square(const Tensor& x) {
+  refuse_booleans("square", x);
+  if (!is_float(x.dtype())) return x * x;
   return unary<scalar::Square>(x, {}, [](const Tensor& t) { return 2 * t; });
 }
 
-Tensor pow(const Tensor& x, double p) {
+Tensor power(const Tensor& x, double p) {
   return unary<scalar::PowScalar>(
       x, {p, 0}, [p](const Tensor& t) { return p == 0 ? zeros_like(t) : p * pow(t, p - 1); });
 }
 
-Tensor clamp(const Tensor& x, double low, double high) {
-  if (!(low <= high))
-    throw ConfigError(str("clamp cannot keep values between ", low, " and ", high),
+Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
+  if (!(low.real() <= high.real()))
+    throw ConfigError(str("clamp cannot keep values between ", low.real(), " and ", high.real()),
                       "the lower bound is the higher", "swap the bounds");
-  return unary<scalar::Clamp>(x, {low, high}, [low, high](const Tensor& t) { return inside(t, low, high); });
+  if (!is_float(x.dtype()) && low.is_whole() && high.is_whole()) return minimum(maximum(x, low), high);
+  const double least = low.real(), most = high.real();
+  return unary<scalar::Clamp>(x, {least, most},
+                              [least, most](const Tensor& t) { return inside(t, least, most); });
 }
 
 Tensor sin(const Tensor& x) {
@@ -104,10 +105,120 @@ Tensor softplus(const Tensor& x) {
 }
 
 Tensor relu(const Tensor& x) {
+  refuse_booleans("relu", x);
+  if (!is_float(x.dtype())) return maximum(x, 0);
   return unary<scalar::Relu>(x, {}, [](const Tensor& t) {
-    const Tensor one = ones_like(t), zero = zeros_like(t);
+    const Tensor one = full({}, 1, t.dtype(), t.device()), zero = full({}, 0, t.dtype(), t.device());
     return where(greater(t, zero), one, zero);
   });
+}
+
+Tensor quotient(const Tensor& x, double divisor) {
+  // Written out, because the gradient too is divided, not multiplied by a rounded slope.
+  const Tensor y = empty(x.shape(), x);
+  kernels(x).unary(unary_index<scalar::Quotient>(scalar::UnaryOps()), {divisor, 0}, x.view(), y.view(),
+                   nullptr);
+  return record(
+      "div", y, {x}, [divisor](const Tensor& g) -> Grads { return {quotient(g, divisor)}; }, false);
+}
+
+Tensor inverse(const Tensor& x, double numerator) {
+  return unary<scalar::Inverse>(x, {numerator, 0},
+                                [numerator](const Tensor& t) { return -numerator / square(t); });
+}
+
+Tensor reciprocal(const Tensor& x) { return inverse(as_float(x), 1); }
+
+Tensor rsqrt(const Tensor& x) {
+  return unary<scalar::Rsqrt>(x, {}, [](const Tensor& t) { return -0.5 * pow(t, -1.5); });
+}
+
+Tensor floor(const Tensor& x) {
+  if (!is_float(x.dtype())) return x;
+  return unary<scalar::Floor>(x, {}, kFlat);
+}
+
+Tensor ceil(const Tensor& x) {
+  if (!is_float(x.dtype())) return x;
+  return unary<scalar::Ceil>(x, {}, kFlat);
+}
+
+Tensor round(const Tensor& x) {
+  if (!is_float(x.dtype())) return x;
+  return unary<scalar::Round>(x, {}, kFlat);
+}
+
+Tensor trunc(const Tensor& x) {
+  if (!is_float(x.dtype())) return x;
+  return unary<scalar::Trunc>(x, {}, kFlat);
+}
+
+Tensor frac(const Tensor& x) { return x - trunc(x); }
+
+Tensor expm1(const Tensor& x) {
+  return unary<scalar::Expm1>(x, {}, [](const Tensor& t) { return exp(t); });
+}
+
+Tensor exp2(const Tensor& x) {
+  return unary<scalar::Exp2>(x, {}, [](const Tensor& t) { return std::numbers::ln2 * exp2(t); });
+}
+
+Tensor log1p(const Tensor& x) {
+  return unary<scalar::Log1p>(x, {}, [](const Tensor& t) { return reciprocal(1 + t); });
+}
+
+Tensor log2(const Tensor& x) {
+  return unary<scalar::Log2>(x, {}, [](const Tensor& t) { return std::numbers::log2e / t; });
+}
+
+Tensor log10(const Tensor& x) {
+  return unary<scalar::Log10>(x, {}, [](const Tensor& t) { return std::numbers::log10e / t; });
+}
+
+Tensor tan(const Tensor& x) {
+  return unary<scalar::Tan>(x, {}, [](const Tensor& t) { return 1 + square(tan(t)); });
+}
+
+Tensor asin(const Tensor& x) {
+  return unary<scalar::Asin>(x, {}, [](const Tensor& t) { return rsqrt((1 - t) * (1 + t)); });
+}
+
+Tensor acos(const Tensor& x) {
+  return unary<scalar::Acos>(x, {}, [](const Tensor& t) { return -rsqrt((1 - t) * (1 + t)); });
+}
+
+Tensor atan(const Tensor& x) {
+  return unary<scalar::Atan>(x, {}, [](const Tensor& t) { return reciprocal(1 + square(t)); });
+}
+
+Tensor sinh(const Tensor& x) {
+  return unary<scalar::Sinh>(x, {}, [](const Tensor& t) { return cosh(t); });
+}
+
+Tensor cosh(const Tensor& x) {
+  return unary<scalar::Cosh>(x, {}, [](const Tensor& t) { return sinh(t); });
+}
+
+Tensor asinh(const Tensor& x) {
+  return unary<scalar::Asinh>(x, {}, [](const Tensor& t) { return rsqrt(1 + square(t)); });
+}
+
+Tensor acosh(const Tensor& x) {
+  return unary<scalar::Acosh>(x, {}, [](const Tensor& t) { return rsqrt(t - 1) * rsqrt(t + 1); });
+}
+
+Tensor atanh(const Tensor& x) {
+  return unary<scalar::Atanh>(x, {}, [](const Tensor& t) { return reciprocal((1 - t) * (1 + t)); });
+}
+
+Tensor erf(const Tensor& x) {
+  return unary<scalar::Erf>(x, {},
+                            [](const Tensor& t) { return 2 * std::numbers::inv_sqrtpi * exp(-square(t)); });
+}
+
+Tensor erfc(const Tensor& x) {
+  return unary<scalar::Erfc>(x, {},
+                             [](const Tensor& t) { return -2 * std::numbers::inv_sqrtpi * exp(-square(t)); });
 }
 
 Tensor sine(const Tensor& x, double omega) {

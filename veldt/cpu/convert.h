@@ -1,0 +1,80 @@
+// Every stored number type as one to compute with, and back: what copies and staged half floats share.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "veldt/core/dtype.h"
+
+namespace veldt::cpu {
+
+struct BFloat16 {
+  std::uint16_t bits;
+};
+
+template <class T> T load(T x) { return x; }
+inline float load(BFloat16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+inline float load(_Float16 x) { return static_cast<float>(x); }
+
+// x as a float on the way to a narrower one: rounded to odd, so that rounding the result to nearest even is
+// the same as rounding x itself once (Boldo & Melquiond 2005).
+template <class From> float narrowed(From x) {
+  if constexpr (std::is_same_v<From, std::int64_t>) {
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;  // up to here a double holds every whole number
+    if (-kExact < x && x < kExact) return narrowed(static_cast<double>(x));
+    const std::int64_t low = x & 0x7ff;  // what does not fit; the next bit says whether it was all 0
+    return narrowed(static_cast<double>((x - low) | (low != 0 ? 0x800 : 0)));
+  } else if constexpr (std::is_same_v<From, double> || std::is_same_v<From, std::int32_t>) {
+    const double exact = static_cast<double>(x);
+    const float near = static_cast<float>(exact);
+    if (static_cast<double>(near) == exact || !(exact == exact)) return near;
+    auto bits = std::bit_cast<std::uint32_t>(near);
+    if (std::fabs(static_cast<double>(near)) > std::fabs(exact)) --bits;
+    return std::bit_cast<float>(bits | 1u);
+  } else {
+    return static_cast<float>(x);
+  }
+}
+
+// x as a To, rounded once to nearest even. Of a float that a whole number cannot hold the nearest that it
+// can, of NaN 0 (a plain cast would be undefined); whole numbers wrap.
+template <class To, class From> To store(From x) {
+  if constexpr (std::is_same_v<To, BFloat16>) {
+    const auto u = std::bit_cast<std::uint32_t>(narrowed(x));
+    if ((u & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>(u >> 16 | 0x40u)};  // a quiet NaN
+    return {static_cast<std::uint16_t>((u + 0x7fffu + (u >> 16 & 1u)) >> 16)};
+  } else if constexpr (std::is_same_v<To, _Float16>) {
+    return static_cast<_Float16>(narrowed(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (!(x == x)) return 0;
+    constexpr double low = static_cast<double>(std::numeric_limits<To>::min());
+    constexpr double high = static_cast<double>(std::numeric_limits<To>::max());
+    const double wide = static_cast<double>(x);
+    if (wide <= low) return std::numeric_limits<To>::min();
+    if (wide >= high) return std::numeric_limits<To>::max();
+    return static_cast<To>(wide);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+// Calls fn with a number of the type that stores `t`.
+template <class Fn> void with_type(DType t, Fn fn) {
+  switch (t) {
+    case DType::f32: return fn(float());
+    case DType::f64: return fn(double());
+    case DType::bf16: return fn(BFloat16());
+    case DType::f16: return fn(_Float16());
+    case DType::i64: return fn(std::int64_t());
+    case DType::i32: return fn(std::int32_t());
+    case DType::u8: return fn(std::uint8_t());
+    case DType::boolean: return fn(bool());
+  }
+}
+
+}  // namespace veldt::cpu

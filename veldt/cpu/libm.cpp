@@ -1,0 +1,46 @@
+// The elementwise formulas that libm computes one number at a time: compiled once, for no instruction set in
+// particular.
+#include "veldt/cpu/rows.h"
+#include "veldt/kernels/binary_libm-inl.h"
+#include "veldt/kernels/unary_libm-inl.h"
+
+namespace veldt::cpu {
+namespace {
+
+template <class Op, class T> void binary_row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
+  const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
+  T* out = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::forward(a[i], b[i]);
+}
+
+template <class Op, class T> void forward_row(Scalars, const void* from, void* to, std::int64_t n) {
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = Op().forward(x[i]);
+}
+
+template <class Op, class T>
+void slope_row(Scalars, const void* x_row, const void* y_row, const void* g_row, void* to, std::int64_t n) {
+  const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
+          *g = static_cast<const T*>(g_row);
+  T* out = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = g[i] * Op().slope(x[i], y[i]);
+}
+
+template <class... Op> const UnaryRows* unary_rows(TypeList<Op...>) {
+  static constexpr UnaryRows table[] = {
+      {&forward_row<Op, float>, &forward_row<Op, double>, &slope_row<Op, float>, &slope_row<Op, double>}...};
+  return table;
+}
+
+template <class... Op> const BinaryRows* binary_rows(TypeList<Op...>) {
+  static constexpr BinaryRows table[] = {{&binary_row<Op, float>, &binary_row<Op, double>}...};
+  return table;
+}
+
+}  // namespace
+
+const BinaryRows& libm_binary_rows(int op) { return binary_rows(scalar::BinaryLibmOps())[op]; }
+const UnaryRows& libm_unary_rows(int op) { return unary_rows(scalar::UnaryLibmOps())[op]; }
+
+}  // namespace veldt::cpu

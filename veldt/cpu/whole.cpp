@@ -1,0 +1,45 @@
+// Elementwise ops of two whole numbers: each formula that has one, for i64, i32 and u8, as plain loops.
+#include "veldt/core/error.h"
+#include "veldt/cpu/rows.h"
+#include "veldt/kernels/binary-inl.h"
+#include "veldt/kernels/binary_libm-inl.h"
+
+namespace veldt::cpu {
+namespace {
+
+template <class Op, class I> void row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
+  const I *a = static_cast<const I*>(a_row), *b = static_cast<const I*>(b_row);
+  I* out = static_cast<I*>(to);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::whole(a[i], b[i]);
+}
+
+template <class Op, class I> constexpr BinaryRow row_of() {
+  if constexpr (requires(I x) { Op::whole(x, x); })
+    return &row<Op, I>;
+  else
+    return nullptr;
+}
+
+template <class I, class... Op, class... Libm> BinaryRow row_of(int op, TypeList<Op...>, TypeList<Libm...>) {
+  static constexpr BinaryRow table[] = {row_of<Op, I>()..., row_of<Libm, I>()...};
+  return table[op];
+}
+
+template <class I> BinaryRow row_of(int op) {
+  return row_of<I>(op, scalar::BinaryOps(), scalar::BinaryLibmOps());
+}
+
+}  // namespace
+
+BinaryRow whole_row(int op, DType dtype) {
+  BinaryRow found = nullptr;
+  if (dtype == DType::i64) found = row_of<std::int64_t>(op);
+  if (dtype == DType::i32) found = row_of<std::int32_t>(op);
+  if (dtype == DType::u8 || dtype == DType::boolean) found = row_of<std::uint8_t>(op);
+  if (!found)
+    throw DeviceError(str("the cpu cannot compute this op on ", dtype), "it has a kernel for floats alone",
+                      "convert the tensors: to(x, DType::f32)");
+  return found;
+}
+
+}  // namespace veldt::cpu

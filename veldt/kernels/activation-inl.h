@@ -1,0 +1,184 @@
+// Formulas of activations, in the form that unary-inl.h explains.
+#if defined(VELDT_KERNELS_ACTIVATION_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef VELDT_KERNELS_ACTIVATION_INL
+#undef VELDT_KERNELS_ACTIVATION_INL
+#else
+#define VELDT_KERNELS_ACTIVATION_INL
+#endif
+
+#include "veldt/kernels/math-inl.h"
+#include "veldt/kernels/open-inl.h"
+
+struct Sigmoid {
+  static constexpr const char* name = "sigmoid";
+  template <class F> VELDT_FN F forward(F x) const { return logistic(x); }
+  template <class F> VELDT_FN F slope(F, F y) const { return y * (F(1) - y); }
+};
+
+// log(1 + e^x), written so that neither side overflows
+struct Softplus {
+  static constexpr const char* name = "softplus";
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(x, F(0), x, select_nan(x, x, F(0))) + log1p(exp(-abs(x)));
+  }
+  template <class F> VELDT_FN F slope(F x, F) const { return logistic(x); }
+};
+
+struct Relu {
+  static constexpr const char* name = "relu";
+  template <class F> VELDT_FN F forward(F x) const { return select_gt(F(0), x, F(0), x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), F(0)); }
+};
+
+// sin(omega x): SIREN (Sitzmann et al. 2020, arXiv:2006.09661)
+struct Sine {
+  static constexpr const char* name = "sine";
+  double omega;
+  template <class F> VELDT_FN F forward(F x) const { return sin(F(omega) * x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(omega) * cos(F(omega) * x); }
+};
+
+// exp(-(scale x)^2): Gaussian activation (Ramasinghe & Lucey 2022, arXiv:2111.15135)
+struct Gauss {
+  static constexpr const char* name = "gauss";
+  double scale;
+  template <class F> VELDT_FN F forward(F x) const {
+    const F z = F(scale) * x;
+    return exp(-(z * z));
+  }
+  template <class F> VELDT_FN F slope(F x, F y) const { return F(-2 * scale * scale) * x * y; }
+};
+
+// sin(omega (|x| + 1) x): FINER (Liu et al. 2024, arXiv:2312.02434), here with its whole derivative
+struct Finer {
+  static constexpr const char* name = "finer";
+  double omega;
+  template <class F> VELDT_FN F forward(F x) const { return sin(F(omega) * (abs(x) + F(1)) * x); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    const F a = abs(x);
+    return F(omega) * (a + a + F(1)) * cos(F(omega) * (a + F(1)) * x);
+  }
+};
+
+// max(x, 0) + negative_slope min(x, 0): Maas et al. 2013
+struct LeakyRelu {
+  static constexpr const char* name = "leaky_relu";
+  double negative_slope;
+  template <class F> VELDT_FN F forward(F x) const { return select_gt(x, F(0), x, F(negative_slope) * x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), F(negative_slope)); }
+};
+
+// x, below 0 alpha (e^x - 1): Clevert et al. 2015, arXiv:1511.07289
+struct Elu {
+  static constexpr const char* name = "elu";
+  double alpha;
+  template <class F> VELDT_FN F forward(F x) const { return select_gt(x, F(0), x, F(alpha) * expm1(x)); }
+  template <class F> VELDT_FN F slope(F x, F y) const { return select_gt(x, F(0), F(1), y + F(alpha)); }
+};
+
+// scale elu(x) with the constants of Klambauer et al. 2017, arXiv:1706.02515, which keep mean 0 and variance
+// 1
+struct Selu {
+  static constexpr const char* name = "selu";
+  static constexpr double scale = 1.0507009873554804934193349852946,
+                          alpha = 1.6732632423543772848170429916717;
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(x, F(0), F(scale) * x, F(scale * alpha) * expm1(x));
+  }
+  template <class F> VELDT_FN F slope(F x, F y) const {
+    return select_gt(x, F(0), F(scale), y + F(scale * alpha));
+  }
+};
+
+// x, below 0 alpha (e^(x / alpha) - 1): Barron 2017, arXiv:1704.07483
+struct Celu {
+  static constexpr const char* name = "celu";
+  double alpha;
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(x, F(0), x, F(alpha) * expm1(x / F(alpha)));
+  }
+  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), exp(x / F(alpha))); }
+};
+
+// x (1 + tanh(u)) / 2 = x s(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks & Gimpel 2016,
+// arXiv:1606.08415
+struct GeluTanh {
+  static constexpr const char* name = "gelu_tanh";
+  static constexpr double rate = 1.5957691216057307117597842397375;  // 2 sqrt(2 / pi)
+  template <class F> VELDT_FN F forward(F x) const { return x * logistic(twice_u(x)); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    const F s = logistic(twice_u(x));
+    // Where s has become 0 or 1, x^2 may be infinite.
+    const F bend = F(rate) * x * (F(1) + F(3 * 0.044715) * x * x) * (F(1) - s);
+    return select_gt(s, F(0), select_gt(F(1), s, s + s * bend, F(1)), select_nan(x, x, F(0)));
+  }
+  template <class F> VELDT_FN static F twice_u(F x) { return F(rate) * x * (F(1) + F(0.044715) * x * x); }
+};
+
+// x s(x): Elfwing et al. 2017, arXiv:1702.03118
+struct Silu {
+  static constexpr const char* name = "silu";
+  template <class F> VELDT_FN F forward(F x) const { return x * logistic(x); }
+  template <class F> VELDT_FN F slope(F x, F y) const {
+    const F s = logistic(x);
+    return s + y * (F(1) - s);
+  }
+};
+
+// x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2): Misra 2019, arXiv:1908.08681. Beyond 20 the
+// quotient is 1 to the last bit of a double.
+struct Mish {
+  static constexpr const char* name = "mish";
+  template <class F> VELDT_FN F forward(F x) const {
+    const F e = exp(select_gt(x, F(20), F(20), x)), n = e * (e + F(2));
+    return x * (n / (n + F(2)));
+  }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    const F e = exp(select_gt(x, F(20), F(20), x)), n = e * (e + F(2));
+    const F inner = F(4) * x * e / (n + F(2)) * ((e + F(1)) / (n + F(2)));
+    return n / (n + F(2)) + select_gt(x, F(20), F(0), inner);
+  }
+};
+
+// x / (1 + |x|)
+struct Softsign {
+  static constexpr const char* name = "softsign";
+  template <class F> VELDT_FN F forward(F x) const { return x / (F(1) + abs(x)); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    const F d = F(1) / (F(1) + abs(x));
+    return d * d;
+  }
+};
+
+// min(max(x + 3, 0), 6) / 6, a NaN stays one: Courbariaux et al. 2015, as in Howard et al. 2019,
+// arXiv:1905.02244
+struct Hardsigmoid {
+  static constexpr const char* name = "hardsigmoid";
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(F(-3), x, F(0), select_gt(x, F(3), F(1), (x + F(3)) / F(6)));
+  }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return select_gt(x, F(-3), select_gt(F(3), x, F(1.0 / 6), F(0)), F(0));
+  }
+};
+
+// x hardsigmoid(x)
+struct Hardswish {
+  static constexpr const char* name = "hardswish";
+  template <class F> VELDT_FN F forward(F x) const { return x * Hardsigmoid().forward(x); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return select_gt(F(-3), x, F(0), select_gt(x, F(3), F(1), x / F(3) + F(0.5)));
+  }
+};
+
+// log(s(x)) = min(x, 0) - log(1 + e^-|x|)
+struct LogSigmoid {
+  static constexpr const char* name = "logsigmoid";
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(F(0), x, x, select_nan(x, x, F(0))) - log1p(exp(-abs(x)));
+  }
+  template <class F> VELDT_FN F slope(F x, F) const { return logistic(-x); }
+};
+
+#include "veldt/kernels/close-inl.h"
+#endif

@@ -1,0 +1,31 @@
+// Pieces that ops are made from: how they bring their inputs to the dtype they compute in, and one-kernel
+// cases of binary ops. Not for programs: veldt.h leaves it out.
+#pragma once
+
+#include "veldt/core/error.h"
+#include "veldt/ops/scalar.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt {
+
+inline void check_same_device(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.device() != b.device())
+    throw DeviceError(str(op, " cannot combine a tensor on ", a.device(), " with one on ", b.device()),
+                      "both must be on one device", "move one side with to()");
+}
+
+// x itself if it holds floats, else as f32: for functions that are about real numbers.
+inline Tensor as_float(const Tensor& x) { return is_float(x.dtype()) ? x : to(x, DType::f32); }
+
+// fn(x) for kernels that have no half floats: computed from f32, the result rounded once. The casts are
+// recorded, so the gradient comes back in x's own dtype.
+template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
+  return is_half(x.dtype()) ? to(fn(to(x, DType::f32)), x.dtype()) : fn(x);
+}
+
+// Of floats: x / divisor, numerator / x, x^p.
+Tensor quotient(const Tensor& x, double divisor);
+Tensor inverse(const Tensor& x, double numerator);
+Tensor power(const Tensor& x, double p);
+
+}  // namespace veldt
