@@ -5,14 +5,24 @@
 
 #include <cmath>
 
+#include "tests/support/error_of.h"
+#include "tests/support/gradients.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt {
 namespace {
 
 using LossFn = Tensor (*)(const Tensor&, const Tensor&);
-constexpr LossFn kLosses[] = {mse, l1, bce_with_logits, hinge_mse};
+using Pair = const Tensor&;
+constexpr LossFn kLosses[] = {
+    [](Pair p, Pair t) { return mse(p, t); },       [](Pair p, Pair t) { return l1(p, t); },
+    [](Pair p, Pair t) { return huber(p, t); },     [](Pair p, Pair t) { return smooth_l1(p, t); },
+    [](Pair p, Pair t) { return hinge_mse(p, t); }, [](Pair p, Pair t) { return hinge_embedding(p, t); },
+    [](Pair p, Pair t) { return bce(p, t); },       [](Pair p, Pair t) { return bce_with_logits(p, t); },
+    [](Pair p, Pair t) { return kl_div(p, t); },
+};
 
 TEST(Losses, BroadcastNothingAndNameBothShapes) {
   for (const LossFn loss : kLosses) {
@@ -43,6 +53,86 @@ TEST(BceWithLogits, IsFiniteWhereASigmoidSaturates) {
   EXPECT_FLOAT_EQ(static_cast<float>(loss.item()), 1e4f);
   loss.backward();
   EXPECT_EQ(logits.grad().values<float>(), (std::vector<float>{0.5f, -0.5f}));
+}
+
+// ------------------------------------------------------------------ second derivatives
+
+TEST(Losses, CanBeDifferentiatedTwice) {
+  Rng rng(8);
+  const test::Values p = test::uniform({3, 4}, rng, 0.1, 0.9), t = test::uniform({3, 4}, rng, 0.1, 0.9);
+  for (const LossFn loss : kLosses) {
+    const auto report = test::check_gradients(
+        [loss](const std::vector<Tensor>& in) { return loss(in[0], in[1]); }, {{p}, {t}}, 2);
+    EXPECT_TRUE(report.ok) << report.message;
+  }
+  const Tensor classes = Tensor::from<std::int64_t>({3}, std::vector<std::int64_t>{0, 3, 1});
+  const auto report = test::check_gradients(
+      [&](const std::vector<Tensor>& in) {
+        return cross_entropy(in[0], classes, {.weights = in[1], .label_smoothing = 0.1});
+      },
+      {{p}, {test::uniform({4}, rng, 0.5, 2)}}, 2);
+  EXPECT_TRUE(report.ok) << report.message;
+}
+
+// ------------------------------------------------------------------ classes
+
+Tensor indices(std::initializer_list<std::int64_t> list) {
+  return Tensor::from<std::int64_t>({static_cast<std::int64_t>(list.size())}, std::vector(list));
+}
+
+TEST(CrossEntropy, OfHugeLogitsIsFinite) {
+  Tensor logits = Tensor::of({2, 2}, {1e30, -1e30, 3e38, 3e38}).set_requires_grad();
+  const Tensor loss = cross_entropy(logits, indices({0, 1}));
+  EXPECT_NEAR(loss.item(), std::log(2) / 2, 1e-6);
+  loss.backward();
+  EXPECT_EQ(logits.grad().values<float>(), (std::vector<float>{0, 0, 0.25f, -0.25f}));
+}
+
+TEST(CrossEntropy, OfIgnoredRowsAloneIsNoNumberAsTorchs) {
+  const Tensor logits = ones({2, 3});
+  EXPECT_TRUE(std::isnan(cross_entropy(logits, indices({-100, -100})).item()));
+  EXPECT_EQ(cross_entropy(logits, indices({-100, -100}), {.reduction = Reduction::sum}).item(), 0);
+}
+
+TEST(CrossEntropy, NamesWhatDoesNotFit) {
+  const Tensor logits = ones({2, 3});
+  const auto text = [&](const Tensor& target, ClassOptions o = {}) {
+    return test::error_of([&] { cross_entropy(logits, target, o); });
+  };
+  EXPECT_THAT(text(indices({0, 3})), testing::HasSubstr("position 3 of dimension 1"));
+  EXPECT_THAT(text(indices({0, -1})), testing::HasSubstr("position -1 of dimension 1"));
+  EXPECT_THAT(text(indices({0, 1, 2})), testing::HasSubstr("cannot compare [2, 3] with [3] of i64"));
+  EXPECT_THAT(text(ones({2})), testing::HasSubstr("cannot compare [2, 3] with [2] of f32"));
+  EXPECT_THAT(text(indices({0, 1}), {.weights = ones({2})}), testing::HasSubstr("3 classes by [2]"));
+  EXPECT_THAT(text(indices({0, 1}), {.label_smoothing = 1.5}), testing::HasSubstr("by 1.5"));
+  EXPECT_NE(test::error_of<ShapeError>([&] { cross_entropy(ones({0, 3}), indices({})); }), "");
+  EXPECT_NE(test::error_of<ShapeError>([&] { cross_entropy(ones({}), indices({})); }), "");
+  EXPECT_NE(test::error_of<ShapeError>([&] { nll(logits, ones({2, 3})); }), "");
+  EXPECT_NE(test::error_of<ConfigError>([&] { nll(logits, indices({0, 1}), {.label_smoothing = 0.1}); }), "");
+}
+
+TEST(Losses, RefuseOptionsOutOfRange) {
+  const Tensor x = ones({2});
+  EXPECT_THROW(huber(x, x, {.delta = 0}), ConfigError);
+  EXPECT_THROW(smooth_l1(x, x, {.beta = -1}), ConfigError);
+  EXPECT_THROW(kl_div(x, x, {.batch_mean = true, .reduction = Reduction::sum}), ConfigError);
+  EXPECT_THROW(bce_with_logits(x, x, {.positive_weight = ones({3, 2})}), ShapeError);
+  EXPECT_THROW(cosine_embedding(ones({2, 3}), ones({2, 3}), ones({3})), ShapeError);
+}
+
+TEST(CrossEntropy, ReplaysInAPlan) {
+  Tensor logits = Tensor::of({2, 3}, {1, 2, 3, 0, -1, 2}).set_requires_grad(), target = indices({2, 0});
+  Plan plan([&] {
+    const Tensor loss = cross_entropy(logits, target);
+    logits.zero_grad();
+    loss.backward();
+    return loss;
+  });
+  plan.replay();
+  EXPECT_EQ(plan.output().item(), cross_entropy(logits, target).item());
+  target.assign(indices({1, -100}));
+  plan.replay();
+  EXPECT_EQ(plan.output().item(), cross_entropy(logits, target).item());
 }
 
 }  // namespace

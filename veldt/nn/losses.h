@@ -1,20 +1,82 @@
-// Losses: one number, the mean over all elements. Prediction and target have the same shape and dtype;
+// Losses, as torch.nn.functional has them. Prediction and target have the same shape and dtype unless said;
 // nothing is broadcast, since [n] against [n, 1] would quietly compare every pair. Throws ShapeError naming
-// both shapes.
+// both shapes, and for nothing to compare.
 #pragma once
 
 #include "veldt/tensor/tensor.h"
 
 namespace veldt {
 
-// mean((p - t)^2)
-Tensor mse(const Tensor& prediction, const Tensor& target);
-// mean(|p - t|); slope 0 where they are equal
-Tensor l1(const Tensor& prediction, const Tensor& target);
-// mean(softplus(x) - x t): the cross entropy of sigmoid(x) against t in [0, 1], finite for every finite x.
-Tensor bce_with_logits(const Tensor& logits, const Tensor& targets);
-// mean(max(0, 1 - t p)^2), t = -1 or 1: the squared error, but none once the output is past its target (the
+// mean and sum give one number, none what each element (for classes: each row) contributes.
+enum class Reduction : std::uint8_t { mean, sum, none };
+
+struct LossOptions {
+  Reduction reduction = Reduction::mean;
+};
+
+// (p - t)^2
+Tensor mse(const Tensor& prediction, const Tensor& target, LossOptions options = {});
+// |p - t|; slope 0 where they are equal
+Tensor l1(const Tensor& prediction, const Tensor& target, LossOptions options = {});
+
+struct HuberOptions {
+  double delta = 1;  // ConfigError unless above 0
+  Reduction reduction = Reduction::mean;
+};
+// (p - t)^2 / 2 up to a distance of delta, then delta (|p - t| - delta / 2). Huber 1964.
+Tensor huber(const Tensor& prediction, const Tensor& target, HuberOptions options = {});
+
+struct SmoothL1Options {
+  double beta = 1;  // 0: l1. ConfigError below
+  Reduction reduction = Reduction::mean;
+};
+// (p - t)^2 / (2 beta) up to a distance of beta, then |p - t| - beta / 2. Girshick 2015.
+Tensor smooth_l1(const Tensor& prediction, const Tensor& target, SmoothL1Options options = {});
+
+// max(0, 1 - t p)^2, t = -1 or 1: the squared error, but none once the output is past its target (the
 // squared hinge of Tang 2013). For pictures of two levels, drawn by clamping.
-Tensor hinge_mse(const Tensor& prediction, const Tensor& target);
+Tensor hinge_mse(const Tensor& prediction, const Tensor& target, LossOptions options = {});
+
+struct MarginOptions {
+  double margin = 1;
+  Reduction reduction = Reduction::mean;
+};
+// x where t = 1, max(0, margin - x) where t = -1: for distances x.
+Tensor hinge_embedding(const Tensor& x, const Tensor& target, MarginOptions options = {});
+// a, b [n, d], target [n]: 1 - cos(a, b) where t = 1, max(0, cos(a, b) - margin) where t = -1. `none`: [n].
+Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
+                        MarginOptions options = {.margin = 0});
+
+// -(t log p + (1 - t) log(1 - p)), p in 0..1; logarithms end at -100, and the gradient stays finite.
+Tensor bce(const Tensor& probabilities, const Tensor& targets, LossOptions options = {});
+
+struct BceLogitsOptions {
+  Tensor positive_weight = {};  // of t = 1, broadcast to the logits: [classes] for [n, classes]
+  Reduction reduction = Reduction::mean;
+};
+// softplus(x) - x t: the cross entropy of sigmoid(x) against t in [0, 1], finite for every finite x.
+Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOptions options = {});
+
+struct ClassOptions {
+  Tensor weights = {};               // [classes], of the logits' dtype
+  std::int64_t ignore_index = -100;  // rows of this class contribute nothing; of a target of indices
+  double label_smoothing = 0;        // the share that is spread over all classes; cross_entropy alone
+  Reduction reduction = Reduction::mean;
+};
+// -log softmax(x)[t] over dimension 1 of the logits [n, classes, ..] (dimension 0 of [classes]). The target
+// holds indices, i64 [n, ..], or probabilities of the logits' shape. The mean is weighted as torch's is: over
+// the weights of the targets that count (NaN if none does); of probabilities over the rows. `none`: [n, ..].
+// Throws ShapeError for an index outside of the classes, ConfigError for a smoothing outside [0, 1].
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions options = {});
+// The same of what log_softmax gave; indices only, and no smoothing.
+Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options = {});
+
+struct KlOptions {
+  bool log_target = false;  // the target holds logarithms too
+  bool batch_mean = false;  // the sum over size(0), which is the divergence; the reduction must be mean
+  Reduction reduction = Reduction::mean;  // over the elements, as torch has it
+};
+// t (log t - x), x a logarithm and t a probability; 0 where t is 0. Kullback & Leibler 1951.
+Tensor kl_div(const Tensor& log_prediction, const Tensor& target, KlOptions options = {});
 
 }  // namespace veldt

@@ -1,0 +1,170 @@
+// The losses of nn/losses.h that compare probabilities.
+#include <algorithm>
+#include <limits>
+
+#include "veldt/core/error.h"
+#include "veldt/nn/loss_parts.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+using nn::check_loss;
+using nn::constant;
+using nn::number_like;
+using nn::reduced;
+
+// log softmax(x). The largest is taken off first: exp() cannot overflow, and the sum is 1 or more.
+Tensor logarithms(const Tensor& x, int dim) {
+  const Tensor below = x - max(constant(x), {dim}, true);
+  return below - log(sum(exp(below), {dim}, true));
+}
+
+// Brings [classes] and [] to [1, classes] and [1], and checks what classes and rows there are.
+struct Rows {
+  Tensor x, target;
+  bool single = false, by_index = false;
+
+  Rows(const char* name, const Tensor& scores, const Tensor& wanted, const Tensor& weights)
+      : x(scores), target(wanted), by_index(wanted.dtype() == DType::i64) {
+    if (x.rank() == 0 || x.numel() == 0)
+      throw ShapeError(str(name, " has nothing to compare"), str("the scores are ", x.shape()),
+                       "give [n, classes], [n, classes, ..] or [classes]");
+    single = x.rank() == 1;
+    if (single) {
+      x = unsqueeze(x, 0);
+      target = unsqueeze(target, 0);
+    }
+    const Shape rows = x.shape().without(1);
+    if (target.shape() != (by_index ? rows : x.shape()))
+      throw ShapeError(
+          str(name, " cannot compare ", scores.shape(), " with ", wanted.shape(), " of ", wanted.dtype()),
+          str("the target holds an index for each row, i64 ", single ? Shape{} : rows,
+              ", or probabilities of the scores' shape"),
+          "reshape the target, or convert indices with to(target, DType::i64)");
+    if (weights.defined() && weights.shape() != Shape{x.size(1)})
+      throw ShapeError(str(name, " cannot weight ", x.size(1), " classes by ", weights.shape()),
+                       "it needs one weight for each class", str("give weights of [", x.size(1), "]"));
+  }
+  // [n, ..] as the caller had it.
+  Tensor each(const Tensor& loss) const { return single ? squeeze(loss, 0) : loss; }
+  // [classes] to lie along dimension 1.
+  Tensor along_classes(const Tensor& weights) const {
+    Shape shape = Shape::filled(x.rank(), 1);
+    shape[1] = weights.numel();
+    return reshape(weights, shape);
+  }
+};
+
+// The mean is over the weights of the rows that count.
+Tensor reduced_by(const Rows& rows, const Tensor& loss, const Tensor& counts, Reduction reduction) {
+  if (reduction == Reduction::mean) return sum(loss) / sum(counts);
+  return reduction == Reduction::sum ? sum(loss) : rows.each(loss);
+}
+
+// The loss of rows whose target is an index. log_p [n, classes, ..].
+Tensor by_index(const Rows& rows, const Tensor& log_p, const ClassOptions& o) {
+  const Tensor wanted = to(rows.target, DType::f64);  // whole numbers that f64 holds; the op below has no i64
+  const Tensor ignored = equal(wanted, number_like(wanted, static_cast<double>(o.ignore_index)));
+  const Tensor index = unsqueeze(to(where(ignored, zeros_like(wanted), wanted), DType::i64), 1);
+  const Tensor zero = number_like(log_p, 0);
+  Tensor counts = number_like(log_p, 1);
+  if (o.weights.defined()) {
+    Shape shape = log_p.shape();
+    counts = squeeze(gather(expand(rows.along_classes(o.weights), shape), 1, index), 1);
+  }
+  counts = where(ignored, zero, expand(counts, wanted.shape()));
+  const Tensor log_wanted = where(ignored, zero, squeeze(gather(log_p, 1, index), 1));
+  Tensor loss = -(log_wanted * counts);
+  if (o.label_smoothing > 0) {
+    const Tensor all = o.weights.defined() ? log_p * rows.along_classes(o.weights) : log_p;
+    const Tensor spread = where(ignored, zero, -sum(all, {1}));
+    const double share = o.label_smoothing / static_cast<double>(log_p.size(1));
+    loss = loss * (1 - o.label_smoothing) + spread * share;
+  }
+  return reduced_by(rows, loss, counts, o.reduction);
+}
+
+Tensor by_probability(const Rows& rows, const Tensor& log_p, const ClassOptions& o) {
+  Tensor target = rows.target;
+  if (o.label_smoothing > 0)
+    target = target * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(log_p.size(1));
+  if (o.weights.defined()) target = target * rows.along_classes(o.weights);
+  const Tensor loss = -sum(target * log_p, {1});
+  return o.reduction == Reduction::none ? rows.each(loss) : reduced(loss, o.reduction);
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions options) {
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    throw ConfigError(str("cross_entropy cannot smooth labels by ", options.label_smoothing),
+                      "the share must be from 0 to 1", "give a share such as 0.1");
+  const Rows rows("cross_entropy", logits, target, options.weights);
+  const Tensor log_p = logarithms(rows.x, 1);
+  return rows.by_index ? by_index(rows, log_p, options) : by_probability(rows, log_p, options);
+}
+
+Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options) {
+  if (target.dtype() != DType::i64)
+    throw ShapeError(str("nll needs a target of i64, not ", target.dtype()), "it holds the rows' classes",
+                     "convert it with to(target, DType::i64), or use cross_entropy() for probabilities");
+  if (options.label_smoothing != 0)
+    throw ConfigError("nll does not smooth labels", str("label_smoothing is ", options.label_smoothing),
+                      "use cross_entropy() on the logits");
+  const Rows rows("nll", log_probabilities, target, options.weights);
+  return by_index(rows, rows.x, options);
+}
+
+Tensor kl_div(const Tensor& log_prediction, const Tensor& target, KlOptions options) {
+  check_loss("kl_div", log_prediction, target);
+  if (options.batch_mean && options.reduction != Reduction::mean)
+    throw ConfigError("kl_div cannot both take the mean over the batch and another reduction",
+                      "batch_mean is set", "leave the reduction at mean");
+  Tensor loss;
+  if (options.log_target) {
+    loss = exp(target) * (target - log_prediction);
+  } else {
+    const Tensor positive = greater(target, number_like(target, 0));
+    loss = target * (log(where(positive, target, ones_like(target))) - log_prediction);
+  }
+  if (options.batch_mean) return sum(loss) / static_cast<double>(std::max<std::int64_t>(1, loss.size(0)));
+  return reduced(loss, options.reduction);
+}
+
+// The gradient is written out: that of the logarithms would be infinite, or 0 beyond their end.
+Tensor bce(const Tensor& probabilities, const Tensor& targets, LossOptions options) {
+  check_loss("bce", probabilities, targets);
+  constexpr double kEnd = -100, kTiny = static_cast<double>(1e-12f);  // torch's
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto logarithm = [](const Tensor& x) { return clamp(log(x), kEnd, kInfinity); };
+  const Tensor p = constant(probabilities), t = constant(targets);
+  const Tensor loss =
+      record("bce", -(t * logarithm(p) + (1.0 - t) * logarithm(1.0 - p)), {probabilities, targets},
+             [p = probabilities, t = targets, logarithm](const Tensor& g) -> Grads {
+               Grads grads(2);
+               if (needs_grad(p)) grads[0] = g * (p - t) / clamp((1.0 - p) * p, kTiny, kInfinity);
+               if (needs_grad(t)) grads[1] = g * (logarithm(1.0 - p) - logarithm(p));
+               return grads;
+             });
+  return reduced(loss, options.reduction);
+}
+
+Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOptions options) {
+  check_loss("bce_with_logits", logits, targets);
+  if (!options.positive_weight.defined())
+    return reduced(softplus(logits) - logits * targets, options.reduction);
+  const Tensor weight = (options.positive_weight - 1.0) * targets + 1.0;
+  if (weight.shape() != logits.shape())
+    throw ShapeError(
+        str("bce_with_logits cannot weight ", logits.shape(), " by ", options.positive_weight.shape()),
+        "the weights must broadcast to the logits", "give one weight for each class");
+  return reduced((1.0 - targets) * logits + weight * softplus(-logits), options.reduction);
+}
+
+}  // namespace veldt
