@@ -149,14 +149,13 @@ TEST(ImageInfo, TellsWhatTheFileHolds) {
 }
 
 TEST(ReadImage, SaysWhatAFileThatIsNoPngSeemsToBe) {
-  const std::pair<std::string, const char*> cases[] = {
-      {"", "empty"},
-      {"hello, this is no picture", "text"},
-      {"R", "text"},
-      {"RIFF", "RIFF file"},
-      {"GIF89a", "GIF"},
-      {std::string("\0\1\2\3", 4), "no kind"},
-      {"\x89PNG\n\x1a\n....", "line ends"}};
+  const std::pair<std::string, const char*> cases[] = {{"", "empty"},
+                                                       {"hello, this is no picture", "text"},
+                                                       {"R", "text"},
+                                                       {"RIFF", "RIFF file"},
+                                                       {"GIF89a", "GIF"},
+                                                       {std::string("\0\1\2\3", 4), "no kind"},
+                                                       {"\x89PNG\n\x1a\n....", "line ends"}};
   for (const auto& [bytes, text] : cases) {
     const IoError error = error_of_bytes(bytes);
     EXPECT_EQ(error.kind(), Kind::malformed);
