@@ -7,6 +7,7 @@ repository=$1 build=$2 compiler=$3 build_type=$4 flags=${5:-}
 for tool in cpack dpkg-deb dpkg-shlibdeps; do
   command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
 done
+[[ -x $build/bin/veldt ]] || { echo 'skipped: the command was not built'; exit 77; }
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 

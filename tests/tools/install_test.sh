@@ -18,9 +18,9 @@ run 'the install fails' cmake --install "$build" --prefix "$root/first"
 mv "$root/first" "$root/prefix"
 libdir=$(dirname "$(find "$root/prefix" -name 'libveldt.*' -print -quit)")
 
-consume() {  # WAY [CMAKE OPTION...]
-  local way=$1 into=$root/$1
-  shift
+consume() {  # NAME WAY [CMAKE OPTION...]: builds the user's project in $root/NAME and runs it
+  local name=$1 way=$2 into=$root/$1
+  shift 2
   # Makefiles go by the times of files alone: the copied objects count as compiled.
   run "a project with VELDT_FROM=$way is not configured" cmake -S "$repository/examples/consume_with_cmake" \
     -B "$into" -G 'Unix Makefiles' -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" \
@@ -30,7 +30,7 @@ consume() {  # WAY [CMAKE OPTION...]
     folder) copy_objects "$into/veldt/veldt/CMakeFiles" ;;
   esac
   run "a project with VELDT_FROM=$way is not built" cmake --build "$into"
-  (cd "$into" && run "the program of VELDT_FROM=$way fails" ./line)
+  (cd "$into" && run "the program of $name fails" ./line)
 }
 
 copy_objects() {  # FOLDER: the objects of the layers, in their places
@@ -41,13 +41,23 @@ copy_objects() {  # FOLDER: the objects of the layers, in their places
   done
 }
 
-consume package -DCMAKE_PREFIX_PATH="$root/prefix"
-PKG_CONFIG_PATH=$libdir/pkgconfig consume pkg-config
+consume package package -DCMAKE_PREFIX_PATH="$root/prefix"
+PKG_CONFIG_PATH=$libdir/pkgconfig consume pkg-config pkg-config
 onednn=$(sed -n 's/^VELDT_ONEDNN:BOOL=//p' "$build/CMakeCache.txt")
 shared=$(sed -n 's/^BUILD_SHARED_LIBS:BOOL=//p' "$build/CMakeCache.txt")
 same=(-DVELDT_ONEDNN="$onednn" -DBUILD_SHARED_LIBS="$shared")
-consume fetch -DFETCHCONTENT_SOURCE_DIR_VELDT="$repository" "${same[@]}"
-consume folder -DVELDT_FOLDER="$repository" "${same[@]}"
+consume fetch fetch -DFETCHCONTENT_SOURCE_DIR_VELDT="$repository" "${same[@]}"
+consume folder folder -DVELDT_FOLDER="$repository" "${same[@]}"
+
+# As a shared library, which brings its own links: in the project around it, and installed from there.
+consume shared folder -DVELDT_FOLDER="$repository" -DVELDT_ONEDNN="$onednn" -DBUILD_SHARED_LIBS=ON \
+  -DVELDT_INSTALL=ON
+run 'the install of the shared library fails' cmake --install "$root/shared" --prefix "$root/shared_prefix"
+consume shared_package package -DCMAKE_PREFIX_PATH="$root/shared_prefix"
+library=$(find "$root/shared_prefix" -type f -name 'libveldt.so.*')
+printf '%s has %d KiB\n' "$(basename "$library")" $(($(stat -c %s "$library") / 1024))
+version=$(sed -n 's/^project(Veldt VERSION \([0-9.]*\).*/\1/p' "$repository/CMakeLists.txt")
+[[ $library == *"libveldt.so.$version" ]] || { echo "FAIL: the file name lacks $version"; exit 1; }
 
 # Nothing in the installed tree may know where it was built or first installed.
 if grep -rlF -e "$root/first" -e "$build" "$libdir/cmake" "$libdir/pkgconfig"; then
