@@ -3,17 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
 #include <optional>
 
 #include "tests/support/error_of.h"
+#include "tests/support/sanitizers.h"
+#include "veldt/nn/activations.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/losses.h"
+#include "veldt/nn/sequential.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/plan.h"
 
 namespace {
@@ -50,6 +58,36 @@ TEST(Step, AsksForNoMemoryOnceItHasRun) {
 
 // All that varies from step to step is read when a replay runs: the rate, the count, the norm, the average's
 // decay.
+// The whole of a training step, not the optimizer's alone: forward, backward, update.
+TEST(SlowStep, NeitherTakesNorKeepsMemoryInTenThousandSteps) {
+  if (test::kAddressSanitizer) GTEST_SKIP() << "small blocks come from the heap under the sanitizers";
+  Rng rng(4);
+  const Tensor x = randn({16, 3}, rng), y = randn({16, 2}, rng);
+  nn::Sequential model{nn::Linear(3, 8, rng), nn::Tanh(), nn::Linear(8, 2, rng)};
+  Adam adam(model.parameters(), {.lr = 0.01});
+  const auto step = [&] {
+    const Tensor loss = mse(model(x), y);
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+    return loss;
+  };
+  Plan plan(step);
+  for (const bool planned : {false, true}) {
+    const auto once = [&] { planned ? plan.replay() : static_cast<void>(step()); };
+    for (int i = 0; i < 3; ++i) once();
+    const std::int64_t before = g_allocations;
+    const PoolStats pool_before = pool({}).stats();
+    const std::size_t heap_before = mallinfo2().uordblks;
+    for (int i = 0; i < 10'000; ++i) once();
+    const std::size_t heap_after = mallinfo2().uordblks;
+    EXPECT_EQ(g_allocations, before) << (planned ? "plan" : "eager");
+    EXPECT_EQ(pool({}).stats().system_allocations, pool_before.system_allocations);
+    EXPECT_EQ(pool({}).stats().bytes_in_use, pool_before.bytes_in_use);
+    EXPECT_EQ(heap_after, heap_before);
+  }
+}
+
 TEST(Step, ReplaysInAPlanWithTheSameBits) {
   std::vector<std::vector<float>> ends;
   for (const bool planned : {false, true}) {

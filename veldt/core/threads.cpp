@@ -30,8 +30,7 @@ void set_num_threads(int n) {
   omp_set_num_threads(n);  // oneDNN asks OpenMP
 }
 
-void parallel_for(std::int64_t n, std::int64_t grain,
-                  const std::function<void(std::int64_t, std::int64_t)>& body) {
+void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
   const std::int64_t pieces = (n + grain - 1) / grain;

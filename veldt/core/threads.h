@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+
+#include "veldt/core/function_ref.h"
 
 namespace veldt {
 
@@ -15,7 +16,6 @@ void set_num_threads(int n);
 // threads. The cut depends on n and grain alone, never on the number of threads, so a body that writes one
 // partial result per piece gives the same bits on any machine. What `body` throws is thrown here,
 // after the loop.
-void parallel_for(std::int64_t n, std::int64_t grain,
-                  const std::function<void(std::int64_t, std::int64_t)>& body);
+void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
 }  // namespace veldt

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
+#include "veldt/core/function_ref.h"
 #include "veldt/core/view.h"
 
 namespace veldt::cpu {
@@ -12,7 +12,7 @@ namespace veldt::cpu {
 inline constexpr int kMaxOperands = 4;
 
 // Called with one pointer an operand, each to `n` contiguous elements. The last operand is the output.
-using RowKernel = std::function<void(char* const* operands, std::int64_t n)>;
+using RowKernel = FunctionRef<void(char* const* operands, std::int64_t n)>;
 
 // What a kernel finds where a view holds bf16 or f16: floats, which are rounded as they are stored, or the
 // two bytes themselves.

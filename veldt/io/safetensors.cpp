@@ -105,8 +105,11 @@ void check_layout(const std::string& path, SafeTensorsHeader& header, std::uint6
 // All that the header says, offsets excepted, in one fixed form: what its own digest covers.
 std::string header_digest(const SafeTensorsHeader& header) {
   nlohmann::json canonical = {{"metadata", header.metadata}};
+  // Objects from the start: [] on a null value crashes where memory runs out (nlohmann 3.11).
+  nlohmann::json tensors = nlohmann::json::object();
   for (const TensorInfo& tensor : header.tensors)
-    canonical["tensors"][tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}};
+    tensors[tensor.name] = nlohmann::json{{"dtype", tensor.dtype}, {"shape", tensor.shape}};
+  if (!tensors.empty()) canonical["tensors"] = std::move(tensors);
   const std::string text = canonical.dump();
   return digest_of(text.data(), text.size());
 }

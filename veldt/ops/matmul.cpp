@@ -20,6 +20,9 @@ void check(const Tensor& a, const Tensor& b) {
                          : str("the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
                      "transpose one side, or check the layer's input size");
   check_same_device("matmul", a, b);
+  if (a.dtype() != b.dtype())
+    throw ShapeError(str("matmul cannot multiply ", a.dtype(), " by ", b.dtype()), "the dtypes differ",
+                     "convert one side with to()");
 }
 
 Shape batch_of(const Tensor& t) {
@@ -60,8 +63,7 @@ View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check(a, b);
-  if (const DType dtype = promote(a.dtype(), b.dtype()), wide = computed_in(dtype);
-      a.dtype() != wide || b.dtype() != wide)
+  if (const DType dtype = a.dtype(), wide = computed_in(dtype); dtype != wide)
     return to(matmul(to(a, wide), to(b, wide)), is_float(dtype) ? dtype : wide);
   const Shape batch = broadcast(batch_of(a), batch_of(b), "matmul");
   const Tensor out = empty(with_matrix(batch, a.size(-2), b.size(-1)), a);
@@ -83,9 +85,11 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot add a bias of ", bias.shape()),
                      str("the layer has ", w.size(0), " outputs"),
                      str("give a bias of shape [", w.size(0), "]"));
-  const DType dtype = promote(promote(x.dtype(), w.dtype()), bias.defined() ? bias.dtype() : w.dtype());
-  if (const DType wide = computed_in(dtype);
-      x.dtype() != wide || w.dtype() != wide || (bias.defined() && bias.dtype() != wide))
+  if (x.dtype() != w.dtype() || (bias.defined() && bias.dtype() != w.dtype()))
+    throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
+                     "all of input, weight and bias need one dtype",
+                     "convert the input or the layer with to()");
+  if (const DType dtype = x.dtype(), wide = computed_in(dtype); dtype != wide)
     return to(linear(to(x, wide), to(w, wide), bias.defined() ? to(bias, wide) : bias),
               is_float(dtype) ? dtype : wide);
   const std::int64_t n_out = w.size(0);
@@ -103,7 +107,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   kernels(x).matmul(matrix_view(x), transposed, bias.defined() ? &bias_view : nullptr, out, nullptr);
   return record("linear", y, {x, w, bias}, [x, w, bias](const Tensor& g) -> Grads {
     return {needs_grad(x) ? matmul(g, w) : Tensor(), needs_grad(w) ? matmul(transpose(g), x) : Tensor(),
-            bias.defined() && needs_grad(bias) ? sum(g, {0}) : Tensor()};
+            bias.defined() && needs_grad(bias) ? sum_to(g, bias.shape()) : Tensor()};
   });
 }
 

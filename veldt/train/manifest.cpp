@@ -98,10 +98,12 @@ void verify_file(const std::string& path, const io::FileDigest& expected) {
 
 void write_manifest(const std::string& directory, std::int64_t step) {
   json manifest = {{"format", kFormat}, {"version", kCheckpointVersion}, {"step", step}};
+  json files = json::object();  // from the start: [] on a null value crashes where memory runs out
   for (const char* file : kCheckpointFiles) {
     const io::FileDigest digest = io::digest_file(str(directory, "/", file));
-    manifest["files"][file] = {{"bytes", digest.bytes}, {"xxh3", digest.xxh3}};
+    files[file] = json{{"bytes", digest.bytes}, {"xxh3", digest.xxh3}};
   }
+  manifest["files"] = std::move(files);
   manifest["xxh3"] = self_digest(manifest);
   io::write_file(str(directory, "/", kManifestFile), manifest.dump(2) + "\n");
 }
