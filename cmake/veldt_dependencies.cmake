@@ -61,7 +61,9 @@ veldt_find_package(PNG PNG::PNG libpng-dev)
 veldt_find_package(JPEG JPEG::JPEG libjpeg-dev)
 veldt_find_package(ZLIB ZLIB::ZLIB zlib1g-dev)
 veldt_find_package(fmt fmt::fmt libfmt-dev)
-veldt_find_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev)
+if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
+  veldt_find_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev)
+endif()
 # The command's alone: an installed library is used without them.
 if(VELDT_BUILD_APP)
   veldt_find_package(CLI11 CLI11::CLI11 libcli11-dev)

@@ -66,7 +66,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libveldt-dev)
 if(veldt_type STREQUAL "STATIC_LIBRARY")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libhwy-dev, libpng-dev, libjpeg-dev, libwebp-dev, \
-zlib1g-dev, libxxhash-dev, libfmt-dev, nlohmann-json3-dev")
+zlib1g-dev, libxxhash-dev, libfmt-dev")
   if(VELDT_ONEDNN)
     string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libdnnl-dev")
   endif()
