@@ -54,6 +54,7 @@ DType expected_dtype(const std::string& descr) {
   if (kind == "f8") return DType::f64;
   if (kind == "u1") return DType::u8;
   if (kind == "b1") return DType::boolean;
+  if (kind == "i4") return DType::i32;
   return DType::i64;
 }
 
@@ -155,6 +156,7 @@ NamedTensors some_tensors() {
           {"a/b", Tensor::of({2}, {0.1, 0.2}, DType::f64)},
           {"steps", Tensor::from<std::int64_t>({2}, std::vector<std::int64_t>{-1, INT64_MAX})},
           {"bytes", Tensor::from<std::uint8_t>({3}, std::vector<std::uint8_t>{0, 7, 255})},
+          {"count", Tensor::of({2}, {-7, 2147483647}, DType::i32)},
           {"flag", Tensor::of({1, 2}, {1, 0}, DType::boolean)},
           {"half", Tensor::of({3}, {1, 2, -3}, DType::f16)},
           {"nothing", empty({0, 4})},
@@ -183,7 +185,8 @@ TEST(WriteNpy, BringsEveryDtypeBack) {
 TEST(WriteNpy, WritesTheBytesThatNumpyWrites) {
   const TempDir dir;
   const nlohmann::json rows = golden();
-  for (const char* name : {"<f2", "<f4", "<f8", "<i8", "|u1", "|b1", "scalar", "empty", "eight dimensions"}) {
+  for (const char* name :
+       {"<f2", "<f4", "<f8", "<i8", "<i4", "|u1", "|b1", "scalar", "empty", "eight dimensions"}) {
     const std::string bytes = bytes_of_row(rows[name]);
     write_npy(dir / "a.npy", read_bytes(bytes));
     EXPECT_EQ(bytes_of(dir / "a.npy"), bytes) << name;

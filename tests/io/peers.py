@@ -22,7 +22,8 @@ def expect(name, got, shape, dtype, wanted_dtype):
         sys.exit(f"{name}: got {dtype} {shape} {got}")
 
 
-NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i64": "int64", "u8": "uint8", "bool": "bool"}
+NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32", "u8": "uint8",
+         "bool": "bool"}
 
 
 def numpy_make(folder):
@@ -46,8 +47,9 @@ def numpy_check(folder):
                     expect(name, array.ravel(), array.shape, array.dtype, np.dtype(dtype))
 
 
-SAFETENSORS = {"f64": "F64", "f32": "F32", "bf16": "BF16", "f16": "F16", "i64": "I64", "u8": "U8", "bool": "BOOL"}
-BYTES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "i64": "<i8", "u8": "u1", "bool": "?"}
+SAFETENSORS = {"f64": "F64", "f32": "F32", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "u8": "U8",
+               "bool": "BOOL"}
+BYTES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "i64": "<i8", "i32": "<i4", "u8": "u1", "bool": "?"}
 
 
 def raw(name):
@@ -61,8 +63,7 @@ def raw(name):
 def safetensors_make(folder):
     import ctypes
     import safetensors
-    names = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16", "i64": "int64", "u8": "uint8",
-             "bool": "bool"}
+    names = {"bf16": "bfloat16", **NUMPY}
     data = {name: raw(name) for name in names}  # alive until the file is written
     if hasattr(safetensors, "TensorSpec"):  # newer packages take the address of the bytes
         address = {name: ctypes.cast(ctypes.c_char_p(b), ctypes.c_void_p).value for name, b in data.items()}
@@ -86,8 +87,7 @@ def safetensors_check(folder):
     assert header["__metadata__"]["note"] == "made by Veldt", header
 
 
-TORCH = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16", "i64": "int64", "u8": "uint8",
-         "bool": "bool"}
+TORCH = {"bf16": "bfloat16", **NUMPY}
 
 
 def torch_make(folder):

@@ -28,8 +28,8 @@ std::vector<double> values(const std::string& name) {
 
 NamedTensors all_dtypes() {
   const std::pair<const char*, DType> kinds[] = {
-      {"f64", DType::f64}, {"f32", DType::f32}, {"bf16", DType::bf16},   {"f16", DType::f16},
-      {"i64", DType::i64}, {"u8", DType::u8},   {"bool", DType::boolean}};
+      {"f64", DType::f64}, {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16},
+      {"i64", DType::i64}, {"i32", DType::i32}, {"u8", DType::u8},     {"bool", DType::boolean}};
   NamedTensors tensors;
   for (const auto& [name, dtype] : kinds)
     tensors.push_back({name, to(Tensor::from<double>({2, 3, 4}, values(name)), dtype)});
@@ -47,7 +47,7 @@ TEST(SlowPeers, NumpyAndVeldtReadEachOther) {
   ASSERT_EQ(peer("make", "numpy", dir), 0);
   for (const char* archive : {"stored.npz", "deflated.npz"}) {
     const NamedTensors tensors = read_npz(dir / archive);
-    EXPECT_EQ(tensors.size(), 8u);
+    EXPECT_EQ(tensors.size(), 9u);
     for (const auto& [name, tensor] : tensors) {
       expect_values(name, tensor);
       expect_values(name, read_npy(dir / (name + ".npy")));

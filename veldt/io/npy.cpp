@@ -35,7 +35,7 @@ constexpr KnownDType kDTypes[] = {
     {"f4", 4, DType::f32, false}, {"f8", 8, DType::f64, false}, {"f2", 2, DType::f16, false},
     {"i8", 8, DType::i64, false}, {"u1", 1, DType::u8, false},  {"b1", 1, DType::boolean, false},
     {"i1", 1, DType::i64, true},  {"i2", 2, DType::i64, true},  {"u2", 2, DType::i64, true},
-    {"i4", 4, DType::i64, true},  {"u4", 4, DType::i64, true},
+    {"i4", 4, DType::i32, false}, {"u4", 4, DType::i64, true},
 };
 
 // Where the bytes of an array come from: a file, or a member of an archive.
@@ -125,7 +125,6 @@ void widen(const KnownDType& known, const unsigned char* from, std::int64_t coun
   if (known.name == "i1") return widen<std::int8_t>(from, count, to);
   if (known.name == "i2") return widen<std::int16_t>(from, count, to);
   if (known.name == "u2") return widen<std::uint16_t>(from, count, to);
-  if (known.name == "i4") return widen<std::int32_t>(from, count, to);
   widen<std::uint32_t>(from, count, to);
 }
 

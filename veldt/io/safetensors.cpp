@@ -36,22 +36,10 @@ struct KnownDType {
   std::optional<DType> dtype;  // none: may be listed, but Veldt has no such numbers
 };
 constexpr KnownDType kDTypes[] = {
-    {"F64", 8, DType::f64},
-    {"F32", 4, DType::f32},
-    {"BF16", 2, DType::bf16},
-    {"F16", 2, DType::f16},
-    {"I64", 8, DType::i64},
-    {"U8", 1, DType::u8},
-    {"BOOL", 1, DType::boolean},
-    {"I32", 4, {}},
-    {"I16", 2, {}},
-    {"I8", 1, {}},
-    {"U64", 8, {}},
-    {"U32", 4, {}},
-    {"U16", 2, {}},
-    {"F8_E4M3", 1, {}},
-    {"F8_E5M2", 1, {}},
-    {"C64", 8, {}},
+    {"F64", 8, DType::f64}, {"F32", 4, DType::f32}, {"BF16", 2, DType::bf16}, {"F16", 2, DType::f16},
+    {"I64", 8, DType::i64}, {"I32", 4, DType::i32}, {"U8", 1, DType::u8},     {"BOOL", 1, DType::boolean},
+    {"I16", 2, {}},         {"I8", 1, {}},          {"U64", 8, {}},           {"U32", 4, {}},
+    {"U16", 2, {}},         {"F8_E4M3", 1, {}},     {"F8_E5M2", 1, {}},       {"C64", 8, {}},
 };
 
 const KnownDType* find_dtype(const std::string& name) {
@@ -182,7 +170,7 @@ Tensor read_tensor(InputFile& file, const TensorInfo& info) {
   if (!known->dtype)
     throw IoError(IoError::Kind::malformed, str("cannot read tensor ", info.name, " of ", file.path()),
                   str("Veldt has no tensors of ", info.dtype),
-                  "convert it to F32, F64, BF16, F16, I64, U8 or BOOL");
+                  "convert it to F32, F64, BF16, F16, I64, I32, U8 or BOOL");
   if (info.shape.size() > kMaxRank)
     throw malformed(file.path(), str("tensor ", info.name, " has ", info.shape.size(), " dimensions, and ",
                                      kMaxRank, " are allowed"));
