@@ -11,10 +11,17 @@ install(TARGETS veldt EXPORT veldt_targets
 if(TARGET veldt_app)
   install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
-# The public headers never include those of cpu, kernels and app.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/veldt/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veldt
-  COMPONENT development FILES_MATCHING PATTERN "*.h"
-  PATTERN app EXCLUDE PATTERN cpu EXCLUDE PATTERN kernels EXCLUDE)
+# Public is a header that knows neither how the CPU computes nor the formulas, which need Highway.
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h)
+list(FILTER headers EXCLUDE REGEX "^veldt/(app|cpu|kernels)/")
+foreach(header ${headers})
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^#include \"veldt/(cpu|kernels)/")
+  get_filename_component(folder ${header} DIRECTORY)
+  if(NOT internal)
+    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder}
+      COMPONENT development)
+  endif()
+endforeach()
 install(EXPORT veldt_targets NAMESPACE veldt:: DESTINATION ${package_dir} COMPONENT development)
 
 configure_package_config_file(cmake/VeldtConfig.cmake.in ${PROJECT_BINARY_DIR}/VeldtConfig.cmake
