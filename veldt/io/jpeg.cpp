@@ -1,9 +1,9 @@
 // Reads and writes JPEG, through libjpeg-turbo.
-#include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs it
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include <jpeglib.h>

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"

@@ -2,6 +2,7 @@
 #include <webp/decode.h>
 #include <webp/encode.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>

@@ -4,10 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
-#include <span>
-#include <tuple>
 
 #include "veldt/core/error.h"
 #include "veldt/io/magic.h"
