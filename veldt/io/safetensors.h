@@ -41,8 +41,8 @@ struct SafeTensorsHeader {
 // in any way; corrupt if Veldt wrote it and it has changed since.
 SafeTensorsHeader read_safetensors_header(const std::string& path);
 
-// Reads F32 F64 BF16 F16 I64 I32 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes, and
-// corrupt, naming the tensor, if its bytes are not those that Veldt wrote.
+// Reads F32 F64 BF16 F16 I64 I32 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes,
+// and corrupt, naming the tensor, if its bytes are not those that Veldt wrote.
 SafeTensors read_safetensors(const std::string& path);
 
 // Writes whole or not at all. Wider dtypes come first, so that each tensor is aligned; otherwise the order is
