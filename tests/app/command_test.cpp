@@ -26,8 +26,9 @@ TEST(Command, WithoutArgumentsShowsHelp) {
 
 TEST(Command, EachVerbHasHelpWithExamples) {
   const std::vector<std::vector<std::string>> verbs = {
-      {"fit"},           {"render"},        {"compare"}, {"info"},           {"csv"},
-      {"csv", "encode"}, {"csv", "decode"}, {"config"},  {"config", "show"}, {"config", "path"}};
+      {"fit"},        {"render"},        {"compare"},        {"info"},
+      {"csv"},        {"csv", "encode"}, {"csv", "decode"},  {"doctor"},
+      {"completion"}, {"config"},        {"config", "show"}, {"config", "path"}};
   for (std::vector<std::string> words : verbs) {
     std::vector<std::string> asked = {"help"};
     asked.insert(asked.end(), words.begin(), words.end());
@@ -55,11 +56,11 @@ TEST(Command, HelpFitsIntoAHundredAndTenColumns) {
 TEST(Command, SaysItsVersion) { EXPECT_EQ(run_veldt({"--version"}).out, "veldt " VELDT_VERSION "\n"); }
 
 // Work done, and not time passed: the machine that runs the tests may be busy.
-TEST(Command, HelpStartsWithinThirtyMilliseconds) {
+TEST(Command, HelpStartsWithinTwentyMilliseconds) {
   std::vector<double> seconds;
   for (int i = 0; i < 9; ++i) seconds.push_back(run_veldt({"--help"}).cpu_seconds);
   std::nth_element(seconds.begin(), seconds.begin() + 4, seconds.end());
-  EXPECT_LT(seconds[4], test::kAddressSanitizer ? 0.3 : 0.03);  // the sanitizer's own start takes 0.06
+  EXPECT_LT(seconds[4], test::kAddressSanitizer ? 0.3 : 0.02);  // the sanitizer's own start takes 0.06
 }
 
 TEST(Command, AReaderThatGoesAwayIsNoError) {

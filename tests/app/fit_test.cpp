@@ -198,6 +198,34 @@ TEST_F(FitCommand, TheFirstSignalEndsTheLastDrawing) {
   EXPECT_EQ(process.out(), "");
 }
 
+TEST_F(FitCommand, ADryRunForetellsAndWritesNothing) {
+  const Ran ran = run_veldt(small(400) + Words{"--checkpoint", checkpoints_, "--preview", dir_ / "now.png",
+                                               "--dry-run", "--json", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(count_entries(dir_.path()), 1u);
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json.at("parameters"), 337);
+  EXPECT_EQ(json.at("steps"), 400);
+  // 128 points of the batch through 2 x 16, 16 x 16 and 16 x 1 weights, forth and twice back, and some more.
+  const double products = 128.0 * 2 * 304 * 3;
+  EXPECT_GT(json.at("flops_a_step").get<double>(), 0.8 * products);
+  EXPECT_LT(json.at("flops_a_step").get<double>(), 3 * products);
+  EXPECT_GT(json.at("memory_bytes").get<double>(), 4 * 337);
+  EXPECT_GT(json.at("seconds").get<double>(), 0);
+  ASSERT_EQ(run_veldt(small(400) + Words{"--quiet"}).exit_code, 0);
+  const double bytes = static_cast<double>(std::filesystem::file_size(model_));
+  EXPECT_NEAR(json.at("model_bytes").get<double>(), bytes, 0.5 * bytes);
+}
+
+TEST_F(FitCommand, ADryRunSaysItInWordsAndStillRefusesBadOutputs) {
+  Words words = small(50) + Words{"--dry-run"};
+  const Ran ran = run_veldt(words);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* word : {"337 parameters", "50 steps of 128 points", "FLOP", "memory", "would write"})
+    EXPECT_NE(ran.out.find(word), std::string::npos) << ran.out;
+  EXPECT_EQ(run_veldt(small(50) + Words{"--dry-run", "-o", dir_ / "no/such/m"}).exit_code, 6);
+}
+
 TEST_F(FitCommand, TrainsOnWhenADiskIsFullAndSaysSo) {
   const SmallDisk disk(dir_ / "disk", "64k");
   if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";

@@ -66,6 +66,18 @@ TEST_F(RenderCommand, PrintsOneJsonObject) {
   EXPECT_EQ(nlohmann::json::parse(ran.out), (nlohmann::json{{"output", out_}, {"width", 8}, {"height", 9}}));
 }
 
+TEST_F(RenderCommand, ADryRunForetellsAndWritesNothing) {
+  const Ran ran = run_veldt(render({"--size", "80x40", "--supersample", "2", "--dry-run", "--json"}));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json.at("samples_a_pixel"), 4);
+  const double parameters = 2 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3;
+  EXPECT_EQ(json.at("flops"), 2 * parameters * 80 * 40 * 4);
+  EXPECT_GT(json.at("memory_bytes").get<double>(), 80 * 40 * 3 * 4);
+  EXPECT_NE(run_veldt(render({"--dry-run"})).out.find("would write"), std::string::npos);
+  EXPECT_EQ(count_entries(dir_.path()), 1u);
+}
+
 TEST_F(RenderCommand, RefusesSizesThatMakeNoSense) {
   for (const Words& more :
        {Words{"--size", "0"}, Words{"--size", "-5"}, Words{"--size", "12y"}, Words{"--size", "1x2x3"},

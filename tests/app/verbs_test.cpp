@@ -135,6 +135,16 @@ TEST(Csv, OneBitPicturesComeBackAsTheyWere) {
   EXPECT_EQ(bytes_of(dir / "t.csv"), bytes_of(dir / "again.csv"));
 }
 
+TEST(Csv, IsDrawnInTheFormatOfTheName) {
+  const TempDir dir;
+  ASSERT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir / "t.csv"}).exit_code, 0);
+  for (const char* name : {"p.jpg", "p.webp"}) {
+    const Ran ran = run_veldt({"csv", "decode", dir / "t.csv", "-o", dir / name});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(json_of({"info", dir / name}).at("width"), 200);
+  }
+}
+
 TEST(Csv, GreyAndColourPicturesComeBackAsTheyWere) {
   expect_round_trip(kGreyCub);
   expect_round_trip(kGreyCub, {"--rgb"});

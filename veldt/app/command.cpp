@@ -88,7 +88,7 @@ class Command {
     try {
       root_.parse(words);
     } catch (const CLI::CallForHelp&) {
-      context.out.text(help_text(deepest(root_), std::min(stderr_terminal().width, 110)));
+      context.out.text(help_text(deepest(root_), stderr_terminal().width));
       return nullptr;
     } catch (const CLI::ParseError& error) {
       throw explain(root_, error);
@@ -97,7 +97,7 @@ class Command {
       context.out.text("veldt " VELDT_VERSION "\n");
       return nullptr;
     }
-    if (empty) context.out.text(help_text(root_));
+    if (empty) context.out.text(help_text(root_, stderr_terminal().width));
     if (!empty && root_.get_subcommands().empty())
       throw UsageError("'veldt' needs a verb", "none was given", "see 'veldt --help'");
     return empty ? nullptr : chosen(context);

@@ -62,7 +62,7 @@ int encode(const CsvFlags& flags, Context& context) {
   return kOk;
 }
 
-// A picture of two levels becomes a PNG of one bit, as it was before it was encoded.
+// A picture of two levels becomes a PNG of one bit (the others have none), as it was before it was encoded.
 bool has_two_levels(const Tensor& picture) {
   const Tensor values = contiguous(picture);
   const float* v = values.data<float>();
@@ -72,7 +72,9 @@ bool has_two_levels(const Tensor& picture) {
 int decode(const CsvFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.input}, context);
   const Tensor picture = io::read_pixel_csv(flags.input, {.max_pixels = flags.max_pixels});
-  io::write_image(flags.output, picture, {.bits = has_two_levels(picture) ? 1 : 8});
+  io::write_image(
+      flags.output, picture,
+      {.bits = io::format_for_name(flags.output) == io::ImageFormat::png && has_two_levels(picture) ? 1 : 8});
   print_written(flags.output, picture, context);
   return kOk;
 }
@@ -91,7 +93,7 @@ Run add_csv(VerbOptions& verb, Context& context) {
   add_switch(encoder, "--rgb", flags->rgb, "write x,y,r,g,b for a grey picture too").excludes(threshold);
   add_max_pixels(encoder, flags->max_pixels);
   encoder.app->footer(kEncodeExamples);
-  VerbOptions& decoder = verb.add_verb("decode", "draw a pixel table as a PNG");
+  VerbOptions& decoder = verb.add_verb("decode", "draw a pixel table as a picture");
   add_path(decoder, "TABLE", flags->input, "a CSV with the columns x,y and pixel_value, grey or r,g,b")
       .required();
   add_path(decoder, "-o,--output", flags->output,

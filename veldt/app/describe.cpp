@@ -60,12 +60,6 @@ Json tensor_rows(const io::SafeTensorsHeader& header) {
   return rows;
 }
 
-std::string layers_in_words(const field::FieldOptions& options) {
-  std::string text = options.constant_input ? "3" : "2";
-  for (const std::int64_t width : options.widths) text += fmt::format("-{}", width);
-  return text + fmt::format("-{}", options.channels);
-}
-
 void add_model(Json& out, const io::SafeTensorsHeader& header) {
   const auto& metadata = header.metadata;
   const auto text_of = [&](const char* key) {
@@ -159,6 +153,12 @@ Json describe_run(const std::string& path, const std::vector<std::string>& names
 }
 
 }  // namespace
+
+std::string layers_in_words(const field::FieldOptions& options) {
+  std::string text = options.constant_input ? "3" : "2";
+  for (const std::int64_t width : options.widths) text += fmt::format("-{}", width);
+  return text + fmt::format("-{}", options.channels);
+}
 
 Json describe_picture(const std::string& path, bool verify, std::int64_t max_pixels) {
   const io::ImageInfo info = io::image_info(path);

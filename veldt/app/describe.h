@@ -4,7 +4,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "veldt/field/options.h"
+
 namespace veldt::app {
+
+// "2-128-128-1": the sizes of a network's layers, input and output too.
+std::string layers_in_words(const field::FieldOptions& options);
 
 // `verify` reads the file through; then "verified" is true in what is returned. All throw IoError.
 nlohmann::ordered_json describe_picture(const std::string& path, bool verify, std::int64_t max_pixels);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
@@ -29,6 +30,7 @@ struct FitFlags {
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
+  bool dry_run = false;
 };
 
 // "full" or a number of pixels; 0 stands for full in FitOptions, so it cannot be typed.
@@ -176,6 +178,9 @@ int fit(FitFlags flags, Context& context) {
     print_note(fmt::format("fitting {}x{} with {}, {} parameters, on {}", plan.field.width, plan.field.height,
                            name_of(plan.field.activation), fitter.field().parameter_count(), device.reason));
   }
+  if (flags.dry_run)
+    return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints},
+                       context);
   StopOnSignal signal;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
@@ -221,7 +226,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
   add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretches the cosine by so many steps");
   add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
-  add_choice(verb, "--device", flags->device, {"auto", "cpu"}, "where to compute");
+  add_device(verb, flags->device);
   add_path(verb, "--checkpoint", flags->checkpoints.directory,
            "keep checkpoints of the run in this directory");
   add_duration(verb, "--every", flags->checkpoints.every, "time between checkpoints");
@@ -231,12 +236,15 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
   add_max_pixels(verb, flags->max_pixels);
+  add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+      .command_line_only();
   add_threads(verb, context);
   verb.app->footer(
       "  veldt fit cub.png -o cub.safetensors\n"
       "  veldt fit photo.png -o photo.safetensors --time 60s --preview photo_now.png\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
+      "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
   return [flags, &context] { return fit(*flags, context); };
 }

@@ -15,26 +15,6 @@ namespace {
 using Row = std::pair<std::string, std::string>;  // name and what it means
 constexpr std::size_t kNameWidth = 28;
 
-// Words on lines of at most `width`, the later ones indented.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::istringstream words(text);
-  std::string out, word;
-  std::size_t column = indent;
-  while (words >> word) {
-    const bool first = column == indent;
-    if (!first && column + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (!first) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out;
-}
-
 std::string table(const std::string& title, const std::vector<Row>& rows, std::size_t width) {
   if (rows.empty()) return {};
   std::string out = "\n" + title + ":\n";
@@ -84,6 +64,25 @@ std::vector<std::string> groups_of(const CLI::App& app) {
 
 }  // namespace
 
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::istringstream words(text);
+  std::string out, word;
+  std::size_t column = indent;
+  while (words >> word) {
+    const bool first = column == indent;
+    if (!first && column + 1 + word.size() > width) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
 std::string meaning_of(const CLI::Option& option) {
   const bool flag_is_required = !option.get_positional() && option.get_required();
   return option.get_description() + (flag_is_required ? " (required)" : "");
@@ -103,7 +102,7 @@ std::string usage_line(const CLI::App& app) {
 }
 
 std::string help_text(const CLI::App& app, int columns) {
-  const auto width = static_cast<std::size_t>(std::max(columns, 60));
+  const auto width = static_cast<std::size_t>(std::clamp(columns, 60, 110));
   std::vector<Row> verbs, arguments;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
     verbs.emplace_back(verb->get_name(), verb->get_description());

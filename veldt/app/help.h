@@ -2,9 +2,13 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <cstddef>
 #include <string>
 
 namespace veldt::app {
+
+// Words on lines of at most `width`, the later ones indented.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
 
 // "usage: veldt render MODEL -o,--output PATH [flags]\n"
 std::string usage_line(const CLI::App& app);
@@ -12,6 +16,6 @@ std::string usage_line(const CLI::App& app);
 std::string meaning_of(const CLI::Option& option);
 
 // Usage, description, arguments, flags by group with their defaults, and examples (the verb's footer).
-std::string help_text(const CLI::App& app, int width = 100);
+std::string help_text(const CLI::App& app, int columns);
 
 }  // namespace veldt::app

@@ -65,7 +65,8 @@ std::string rows(const VerbOptions& verb) {
       if (s.is_shared() == shared)
         out += fmt::format("| {} | {} | {} | {} | {} |\n", code(name_with_value(s)),
                            in_cell(meaning_of(*s.option)), code(s.option->get_default_str()),
-                           s.configurable ? code(s.key()) : "", s.configurable ? code(s.environment()) : "");
+                           verb.reads_config && s.configurable ? code(s.key()) : "",
+                           verb.reads_config && s.configurable ? code(s.environment()) : "");
   return out;
 }
 

@@ -196,6 +196,10 @@ Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, con
   return setting;
 }
 
+Setting& add_device(VerbOptions& verb, std::string& into) {
+  return add_choice(verb, "--device", into, {"auto", "cpu", "cuda"}, "where to compute");
+}
+
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
   return add_count(verb, "--max-pixels", into, {.least = 1}, "refuse larger pictures");
 }

@@ -82,6 +82,8 @@ Setting& add_text(VerbOptions& verb, const std::string& names, const std::string
 // True when given.
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help);
 
+// --device, for verbs that compute where they are told to.
+Setting& add_device(VerbOptions& verb, std::string& into);
 // --max-pixels, for verbs that read pictures.
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into);
 // --threads, for verbs that compute.

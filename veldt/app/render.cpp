@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
@@ -27,6 +28,7 @@ struct RenderFlags {
   std::vector<double> crop;        // left, top, width, height
   std::optional<double> scale;
   std::int64_t supersample = 0, bits = 8;
+  bool dry_run = false;
 };
 
 struct Drawing {
@@ -102,6 +104,9 @@ int render(const RenderFlags& flags, Context& context) {
   const field::ImageField field = field::ImageField::load(flags.model);
   const Drawing d = drawing_from(flags, field.options());
   check_output(flags.output, "--output", {flags.model}, context);
+  if (flags.dry_run)
+    return dry_run_render(field, d.width, d.height, d.how, static_cast<int>(flags.bits), flags.output,
+                          context);
   StopOnSignal signal;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
@@ -141,6 +146,8 @@ Run add_render(VerbOptions& verb, Context& context) {
   add_count(verb, "--supersample", flags->supersample, {.least = 0, .most = 64},
             "samples along each side of a pixel; 0: as many as shrinking needs");
   add_count(verb, "--bits", flags->bits, {.least = 1, .most = 16}, "bits a sample: 1 (grey alone), 8 or 16");
+  add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+      .command_line_only();
   add_threads(verb, context);
   verb.app->footer(
       "  veldt render cub.safetensors -o cub.png\n"

@@ -10,6 +10,8 @@ const std::vector<Verb>& verbs() {
       {"info", "show what is in a file", add_info},
       {"csv", "turn pictures into pixel tables and back", add_csv},
       {"config", "show the settings and where each comes from", add_config},
+      {"doctor", "try whether Veldt works here, and how fast", add_doctor},
+      {"completion", "print a script that completes the command in a shell", add_completion},
   };
   return all;
 }

@@ -46,5 +46,7 @@ Run add_compare(VerbOptions& verb, Context& context);
 Run add_info(VerbOptions& verb, Context& context);
 Run add_csv(VerbOptions& verb, Context& context);
 Run add_config(VerbOptions& verb, Context& context);
+Run add_completion(VerbOptions& verb, Context& context);
+Run add_doctor(VerbOptions& verb, Context& context);
 
 }  // namespace veldt::app

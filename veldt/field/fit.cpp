@@ -87,6 +87,18 @@ class Fitter::Job : public train::Task {
   // Every batch has the same sizes, so every step is the same.
   bool repeats() const override { return true; }
 
+  StepFacts step_facts() {
+    prepare(0);
+    const StepFacts facts = forecast([this] {
+      const Tensor now = loss();
+      optimizer_->zero_grad();
+      now.backward();
+      optimizer_->step();
+    });
+    last_output_ = Tensor();
+    return facts;
+  }
+
   Tensor loss() override {
     const Tensor output = field_.network()(batch_.coordinates);
     last_output_ = output.detach();
@@ -156,6 +168,7 @@ class Fitter::Job : public train::Task {
 Fitter::Fitter(const Tensor& picture, const FitPlan& plan) : job_(std::make_unique<Job>(picture, plan)) {}
 Fitter::~Fitter() = default;
 const FitPlan& Fitter::plan() const { return job_->plan_; }
+StepFacts Fitter::step_facts() { return job_->step_facts(); }
 const ImageField& Fitter::field() const { return job_->field_; }
 
 train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events) {

@@ -6,6 +6,7 @@
 
 #include "veldt/field/image_field.h"
 #include "veldt/field/plan.h"
+#include "veldt/tensor/plan.h"
 #include "veldt/train/events.h"
 #include "veldt/train/trainer.h"
 
@@ -28,6 +29,8 @@ class Fitter {
 
   const FitPlan& plan() const;
   const ImageField& field() const;
+  // The work and the memory of one step, without taking it.
+  StepFacts step_facts();
   // Trains to the end of the plan. Throws as train::run does.
   train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events);
 

@@ -48,6 +48,9 @@ class ImageField {
   void render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
                     const std::function<bool(const Tensor& rows, std::int64_t first)>& band) const;
 
+  // Samples along each side of a pixel that drawing at this size takes.
+  int samples_a_side(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
+
   // How it was trained, as a JSON object for people and `veldt info`; kept in the file.
   const std::string& training() const { return training_; }
   void set_training(std::string json) { training_ = std::move(json); }

@@ -113,6 +113,11 @@ void ImageField::render_bands(std::int64_t width, std::int64_t height, const Ren
   }
 }
 
+int ImageField::samples_a_side(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
+  check(width, height, how);
+  return samples_for(options_, enlargement(options_, width, height, how), how);
+}
+
 Tensor ImageField::render(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
   check(width, height, how);
   const Tensor picture = empty({height, width, options_.channels}, DType::f32);

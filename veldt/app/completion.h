@@ -1,0 +1,14 @@
+// Scripts that complete the command in a shell, made from the option tree.
+#pragma once
+
+#include <string>
+
+#include "veldt/app/options.h"
+
+namespace veldt::app {
+
+std::string bash_completion(const VerbOptions& tree);
+std::string zsh_completion(const VerbOptions& tree);
+std::string fish_completion(const VerbOptions& tree);
+
+}  // namespace veldt::app

@@ -1,0 +1,185 @@
+// veldt doctor: does Veldt work here, and how fast.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "veldt/app/config.h"
+#include "veldt/app/help.h"
+#include "veldt/app/known_answers.h"
+#include "veldt/app/machine.h"
+#include "veldt/app/terminal.h"
+#include "veldt/app/verbs.h"
+#include "veldt/core/threads.h"
+#include "veldt/cpu/cpu_backend.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMegabyte = 1 << 20;
+
+struct DoctorFlags {
+  std::string device = "auto";
+  double seconds = 2;
+};
+
+// Prints each line as soon as it is known.
+class Report {
+ public:
+  explicit Report(Context& context) : context_(context) {}
+
+  void add(const std::string& name, bool ok, const std::string& detail, Json numbers = Json::object()) {
+    all_ok_ &= ok;
+    Json row = {{"name", name}, {"ok", ok}, {"detail", detail}};
+    row.update(numbers);
+    rows_.push_back(row);
+    if (!context_.json)
+      context_.out.text(fmt::format("{}  {:<14}  {}\n", ok ? "OK  " : "FAIL", name,
+                                    wrapped(on_one_line(detail), 22, width_)));
+  }
+  // A check whose exception is its failure.
+  template <class Check> void try_one(const std::string& name, const Check& check) {
+    try {
+      const Finding finding = check();
+      add(name, finding.ok, finding.detail);
+    } catch (const Error& error) {
+      add(name, false, fmt::format("{}: {}; {}", error.summary(), error.why(), error.fix()));
+    } catch (const std::exception& error) {
+      add(name, false, error.what());
+    }
+  }
+  int finish() {
+    if (context_.json) context_.out.json({{"ok", all_ok_}, {"checks", rows_}});
+    return all_ok_ ? kOk : kInternal;
+  }
+
+ private:
+  Context& context_;
+  const std::size_t width_ = static_cast<std::size_t>(std::clamp(stderr_terminal().width, 60, 110));
+  Json rows_ = Json::array();
+  bool all_ok_ = true;
+};
+
+std::string gigabytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / kMegabyte / 1024);
+}
+
+void report_threads(Report& report, const Machine& machine) {
+  const int threads = num_threads();
+  std::string text = fmt::format("{}: {} {} may be used, on {} {}", threads, machine.allowed,
+                                 machine.allowed == 1 ? "processor" : "processors", machine.cores,
+                                 machine.cores == 1 ? "core" : "cores");
+  Json numbers = {{"threads", threads}, {"processors", machine.allowed}, {"cores", machine.cores}};
+  if (machine.cpu_quota) {
+    text += fmt::format(", a control group grants the time of {:.3g}", *machine.cpu_quota);
+    numbers["cpu_quota"] = *machine.cpu_quota;
+    if (*machine.cpu_quota < threads - 0.5)
+      text += fmt::format(": --threads {} will be faster", std::max(1, static_cast<int>(*machine.cpu_quota)));
+  }
+  if (const char* omp = std::getenv("OMP_NUM_THREADS"))
+    text += fmt::format("; OMP_NUM_THREADS={} is not obeyed, VELDT_THREADS is", omp);
+  report.add("threads", true, text, numbers);
+}
+
+void report_memory(Report& report, const Machine& machine) {
+  std::string text = fmt::format("{} of {} free", gigabytes(machine.memory_free), gigabytes(machine.memory));
+  Json numbers = {{"bytes", machine.memory}, {"free_bytes", machine.memory_free}};
+  if (machine.memory_limit) {
+    text += fmt::format(", a control group grants {}", gigabytes(*machine.memory_limit));
+    numbers["limit_bytes"] = *machine.memory_limit;
+  }
+  // A fit of a small picture takes some 100 MB.
+  const bool enough =
+      machine.memory_free == 0 || machine.memory_free > 200 * static_cast<std::int64_t>(kMegabyte);
+  report.add("memory", enough, enough ? text : text + ": too little for a fit", numbers);
+}
+
+void report_libraries(Report& report) {
+  std::string text;
+  Json numbers = Json::object();
+  for (const Version& v : library_versions()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", v.library, v.version);
+    numbers[v.library] = v.version;
+  }
+  report.add("libraries", true, text, {{"versions", numbers}});
+}
+
+// Of the settings those of threads count here too. A wrong one is a finding, and not the end.
+void report_settings(Report& report, VerbOptions& verb, Context& context) {
+  report.try_one("settings", [&]() -> Finding {
+    const std::vector<ConfigFile> files = read_config(context.config, *context.tree);
+    apply_environment(verb);
+    apply_config(verb, files);
+    if (context.threads) set_num_threads(static_cast<int>(*context.threads));
+    std::string text;
+    for (const ConfigFile& file : files) text += (text.empty() ? "" : ", ") + file.path;
+    return {true, text.empty() ? "no configuration file" : "read from " + text};
+  });
+}
+
+void report_directory(Report& report) {
+  const bool writable = ::access(".", W_OK) == 0;
+  report.add("directory", true,
+             writable ? "files can be written here" : "no file can be written here: name outputs elsewhere",
+             {{"writable", writable}});
+}
+
+void report_speed(Report& report, const Machine& machine, double seconds) {
+  const Speed speed = measured_speed(seconds);
+  const std::string set = cpu::instruction_set();
+  const int used = std::min(num_threads(), machine.cores), flops = flops_a_cycle(set);
+  const double most = machine.gigahertz * used * flops;
+  std::string text = fmt::format("{:.0f} GFLOP/s", speed.gigaflops);
+  if (most > 0)
+    text += fmt::format(" of {:.0f} ({:.0f}%): {} x {:.1f} GHz x {} a cycle of {}", most,
+                        100 * speed.gigaflops / most, used, machine.gigahertz, flops, set);
+  const bool moves = speed.gigaflops > 0 && speed.gigabytes_a_second > 0;
+  report.add("arithmetic", moves, text, {{"gflops", speed.gigaflops}, {"most_gflops", most}});
+  report.add("bandwidth", moves, fmt::format("{:.1f} GB/s read and written", speed.gigabytes_a_second),
+             {{"gbytes_per_second", speed.gigabytes_a_second}});
+}
+
+int doctor(const DoctorFlags& flags, VerbOptions& verb, Context& context) {
+  choose_device(flags.device);  // one that is asked for and missing ends it here
+  const Machine machine = this_machine();
+  Report report(context);
+  report.add("veldt", true, VELDT_VERSION, {{"version", VELDT_VERSION}});
+  report_settings(report, verb, context);
+  report.add("device", true, choose_device(flags.device).reason);
+  report.add("processor", true,
+             fmt::format("{}, {}", machine.processor.empty() ? "unknown" : machine.processor,
+                         cpu::instruction_set()),
+             {{"instruction_set", cpu::instruction_set()}});
+  report_threads(report, machine);
+  report_memory(report, machine);
+  report_libraries(report);
+  report_directory(report);
+  for (const KnownAnswer& answer : known_answers()) report.try_one(answer.name, answer.find);
+  report_speed(report, machine, flags.seconds);
+  return report.finish();
+}
+
+}  // namespace
+
+Run add_doctor(VerbOptions& verb, Context& context) {
+  auto flags = std::make_shared<DoctorFlags>();
+  add_device(verb, flags->device).command_line_only();
+  add_duration(verb, "--time", flags->seconds, "measure speed for this long").command_line_only();
+  add_threads(verb, context);
+  verb.app->footer(
+      "  veldt doctor                     exits with 0 if all is well, with 1 if something is not\n"
+      "  veldt doctor --json\n"
+      "  veldt doctor --device cuda       exits with 5 if there is none\n");
+  verb.reads_config = false;  // a broken file is one of its findings
+  return [flags, &verb, &context] { return doctor(*flags, verb, context); };
+}
+
+}  // namespace veldt::app

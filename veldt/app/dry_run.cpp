@@ -1,0 +1,150 @@
+#include "veldt/app/dry_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "veldt/app/describe.h"
+#include "veldt/app/exit.h"
+#include "veldt/app/known_answers.h"
+#include "veldt/app/progress_line.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kMeasured = 0.5;     // seconds
+constexpr double kFileHeader = 2048;  // bytes of a model file beside its numbers, about
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// 1.2 k, 34 M ..: three digits and a prefix.
+std::string scaled(double value, const char* unit) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t at = 0;
+  for (; value >= 999.5 && at + 1 < std::size(kPrefixes); ++at) value /= 1000;
+  return fmt::format("{:.{}f} {}{}", value, value < 10 && at > 0 ? 1 : 0, kPrefixes[at], unit);
+}
+
+std::string in_time(double seconds) {
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  return clock_time(seconds);
+}
+
+// Steps a second: of real ones where they are short, else worked out from the work they are.
+double steps_a_second(field::Fitter& fitter, double step_flops) {
+  const double by_work = measured_speed(0.2).gigaflops * 1e9 / std::max(step_flops, 1.0);
+  if (by_work < 1 / kMeasured) return by_work;
+  const auto start = Clock::now();
+  train::Events events;
+  events.should_stop = [&] { return since(start) >= kMeasured; };
+  const train::RunResult run = fitter.run({}, events);
+  return static_cast<double>(run.steps) / std::max(run.seconds, 1e-9);
+}
+
+void print(const Json& rows, const std::string& text, Context& context) {
+  if (context.json)
+    context.out.json(rows);
+  else
+    context.out.text(text);
+}
+
+std::string written_in_words(const FitOutputs& outputs, double model_bytes, double checkpoint_bytes) {
+  std::string text = fmt::format("would write   {}, about {}\n", outputs.output, scaled(model_bytes, "B"));
+  if (!outputs.preview.empty())
+    text += fmt::format("              {}, every {} steps\n", outputs.preview, outputs.preview_every);
+  if (!outputs.checkpoints.directory.empty())
+    text += fmt::format("              up to {} checkpoints of about {} in {}\n", outputs.checkpoints.keep,
+                        scaled(checkpoint_bytes, "B"), outputs.checkpoints.directory);
+  return text;
+}
+
+}  // namespace
+
+int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& context) {
+  const field::FitPlan& plan = fitter.plan();
+  const field::FieldOptions& o = plan.field;
+  const std::int64_t parameters = fitter.field().parameter_count();
+  const StepFacts facts = fitter.step_facts();
+  const double rate = steps_a_second(fitter, facts.flops);
+  const double steps = plan.steps > 0 ? static_cast<double>(plan.steps) : std::floor(plan.seconds * rate);
+  const double by_steps = steps / rate,
+               seconds = plan.seconds > 0 ? std::min(plan.seconds, by_steps) : by_steps;
+  // Tensors outside a step: the picture, the order in which pixels are drawn, the last drawing.
+  const double pixels = static_cast<double>(o.width) * static_cast<double>(o.height);
+  const double memory = static_cast<double>(facts.held_bytes + facts.planned_bytes) +
+                        pixels * (8 + 8 * static_cast<double>(o.channels));
+  const double state = plan.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments
+  const double model_bytes = 4 * static_cast<double>(parameters) + kFileHeader;
+  const double checkpoint_bytes = 4 * state * static_cast<double>(parameters) + 2 * kFileHeader;
+  Json rows = {{"dry_run", true},
+               {"output", outputs.output},
+               {"parameters", parameters},
+               {"model_bytes", model_bytes},
+               {"steps", static_cast<std::int64_t>(steps)},
+               {"flops_a_step", facts.flops},
+               {"flops", facts.flops * steps},
+               {"memory_bytes", memory},
+               {"steps_a_second", rate},
+               {"seconds", seconds}};
+  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(o.activation),
+                                 layers_in_words(o), parameters);
+  text += fmt::format("training      {}{:.0f} steps of {} points, {} at {:g}, {}\n",
+                      plan.steps > 0 ? "" : "about ", steps, plan.batch, name_of(plan.optimizer), plan.lr,
+                      name_of(plan.loss));
+  text += fmt::format("work          {} a step, {} in all\n", scaled(facts.flops, "FLOP"),
+                      scaled(facts.flops * steps, "FLOP"));
+  text += fmt::format("time          about {}, at {:.3g} steps a second\n", in_time(seconds), rate);
+  text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
+  text += written_in_words(outputs, model_bytes, checkpoint_bytes);
+  if (!outputs.checkpoints.directory.empty()) rows["checkpoint_bytes"] = checkpoint_bytes;
+  print(rows, text, context);
+  return kOk;
+}
+
+int dry_run_render(const field::ImageField& field, std::int64_t width, std::int64_t height,
+                   const field::RenderOptions& how, int bits, const std::string& output, Context& context) {
+  const auto start = Clock::now();
+  std::int64_t done = 0;
+  field.render_bands(width, height, how, [&](const Tensor& rows, std::int64_t first) {
+    done = first + rows.size(0);
+    return since(start) < kMeasured;
+  });
+  const double seconds = since(start) * static_cast<double>(height) / static_cast<double>(done);
+  // The bands are alike, so the first ones show what all need.
+  const auto memory = static_cast<double>(pool(Device{}).stats().peak_bytes);
+  const field::FieldOptions& o = field.options();
+  const double pixels = static_cast<double>(width) * static_cast<double>(height);
+  const int side = field.samples_a_side(width, height, how);
+  const double flops = 2 * static_cast<double>(field.parameter_count()) * pixels * side * side;
+  const double bytes = pixels * static_cast<double>(o.channels) * bits / 8;
+  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(o.activation),
+                                 layers_in_words(o), field.parameter_count());
+  text += fmt::format("picture       {} x {}, {} {} a pixel\n", width, height, side * side,
+                      side == 1 ? "sample" : "samples");
+  text += fmt::format("work          {} in all\n", scaled(flops, "FLOP"));
+  text += fmt::format("time          about {}\n", in_time(seconds));
+  text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
+  text += fmt::format("would write   {}, {} before compression\n", output, scaled(bytes, "B"));
+  print({{"dry_run", true},
+         {"output", output},
+         {"parameters", field.parameter_count()},
+         {"width", width},
+         {"height", height},
+         {"samples_a_pixel", side * side},
+         {"flops", flops},
+         {"memory_bytes", memory},
+         {"seconds", seconds},
+         {"uncompressed_bytes", bytes}},
+        text, context);
+  return kOk;
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,24 @@
+// --dry-run: what a verb would take and write, found out without writing anything.
+#pragma once
+
+#include <string>
+
+#include "veldt/app/context.h"
+#include "veldt/field/fit.h"
+
+namespace veldt::app {
+
+struct FitOutputs {
+  std::string output, preview;  // preview: empty for none
+  std::int64_t preview_every = 100;
+  field::CheckpointOptions checkpoints;
+};
+
+// Trains for half a second to measure the rate, unless a step alone would take longer.
+int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& context);
+
+// Draws for half a second to measure the rate and the memory, at least one band of rows.
+int dry_run_render(const field::ImageField& field, std::int64_t width, std::int64_t height,
+                   const field::RenderOptions& how, int bits, const std::string& output, Context& context);
+
+}  // namespace veldt::app

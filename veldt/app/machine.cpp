@@ -1,0 +1,113 @@
+// Linux's own words: /proc, /sys, control groups of both versions.
+#include "veldt/app/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace veldt::app {
+namespace {
+
+// The first line, or nothing.
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The value of "MemTotal:  123 kB" in bytes; 0 if it is not there.
+std::int64_t memory_line(const std::string& name) {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(name + ":")) return std::strtoll(line.c_str() + name.size() + 1, nullptr, 10) * 1024;
+  return 0;
+}
+
+void read_processor(Machine& machine) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.starts_with("model name")) machine.processor = value;
+    if (line.starts_with("cpu MHz"))
+      machine.gigahertz = std::max(machine.gigahertz, std::strtod(value.c_str(), nullptr) / 1000);
+  }
+}
+
+void count_cores(Machine& machine) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return;
+  machine.allowed = CPU_COUNT(&set);
+  std::set<std::string> cores;  // by the list of hardware threads that share one
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &set))
+      cores.insert(
+          first_line("/sys/devices/system/cpu/cpu" + std::to_string(i) + "/topology/thread_siblings_list"));
+  machine.cores = cores.count("") != 0 ? machine.allowed : static_cast<int>(cores.size());
+}
+
+// The directories of this process's control groups, from its own up to the root; a limit may stand in any.
+std::vector<std::string> group_directories(const std::string& controller) {
+  std::ifstream file("/proc/self/cgroup");
+  std::vector<std::string> directories;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t second = line.find(':'), third = line.find(':', second + 1);
+    if (third == std::string::npos) continue;
+    const std::string names = line.substr(second + 1, third - second - 1);
+    std::string base = "/sys/fs/cgroup";
+    if (!names.empty() && names.find(controller) == std::string::npos) continue;
+    if (!names.empty()) base += "/" + controller;  // version 1: a tree for each controller
+    for (std::string path = line.substr(third + 1);; path.erase(path.find_last_of('/'))) {
+      directories.push_back(base + (path == "/" ? "" : path));
+      if (path.empty() || path == "/" || path.find('/') == std::string::npos) break;
+    }
+  }
+  return directories;
+}
+
+template <class T> void keep_smaller(std::optional<T>& least, T value) {
+  if (value > 0 && (!least || value < *least)) least = value;
+}
+
+void read_groups(Machine& machine) {
+  for (const std::string& directory : group_directories("cpu")) {
+    std::istringstream both(first_line(directory + "/cpu.max"));  // "150000 100000", or "max 100000"
+    double quota = 0, period = 0;
+    if (both >> quota >> period && period > 0) keep_smaller(machine.cpu_quota, quota / period);
+    quota = std::strtod(first_line(directory + "/cpu.cfs_quota_us").c_str(), nullptr);
+    period = std::strtod(first_line(directory + "/cpu.cfs_period_us").c_str(), nullptr);
+    if (period > 0) keep_smaller(machine.cpu_quota, quota / period);
+  }
+  for (const std::string& directory : group_directories("memory"))
+    for (const char* name : {"/memory.max", "/memory.limit_in_bytes"}) {
+      const std::int64_t limit = std::strtoll(first_line(directory + name).c_str(), nullptr, 10);
+      if (machine.memory == 0 || limit < machine.memory) keep_smaller(machine.memory_limit, limit);
+    }
+}
+
+}  // namespace
+
+Machine this_machine() {
+  Machine machine;
+  read_processor(machine);
+  count_cores(machine);
+  machine.memory = memory_line("MemTotal");
+  machine.memory_free = memory_line("MemAvailable");
+  read_groups(machine);
+  return machine;
+}
+
+int flops_a_cycle(const std::string& instruction_set) {
+  if (instruction_set.starts_with("AVX3")) return 2 * 2 * 16;
+  if (instruction_set.starts_with("AVX2")) return 2 * 2 * 8;
+  return 2 * 4;
+}
+
+}  // namespace veldt::app

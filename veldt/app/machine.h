@@ -1,0 +1,32 @@
+// What this machine and this process have to compute with: processor, cores, limits, memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace veldt::app {
+
+struct Machine {
+  std::string processor;                     // its name, or empty
+  double gigahertz = 0;                      // of the fastest core now; 0: unknown
+  int allowed = 1;                           // logical processors that this process may use (affinity)
+  int cores = 1;                             // physical ones among them
+  std::optional<double> cpu_quota;           // processors' worth of time that control groups grant
+  std::int64_t memory = 0, memory_free = 0;  // bytes; 0: unknown
+  std::optional<std::int64_t> memory_limit;  // bytes that control groups grant
+};
+Machine this_machine();
+
+// f32 operations a cycle and core: two ports of fused multiply-add, as wide as the instruction set's
+// registers (one add and one multiply before AVX2). What a processor may do; few of them do it on all ports.
+int flops_a_cycle(const std::string& instruction_set);
+
+struct Version {
+  std::string library, version;
+};
+// Of the libraries that this process runs with, where they can be asked; else that it was built with.
+std::vector<Version> library_versions();
+
+}  // namespace veldt::app
