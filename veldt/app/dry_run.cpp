@@ -38,15 +38,19 @@ std::string in_time(double seconds) {
   return clock_time(seconds);
 }
 
-// Steps a second: of real ones where they are short, else worked out from the work they are.
+// Steps a second: of real ones where they are short, else worked out from the work they are. The first one
+// takes its memory too, and is left out.
 double steps_a_second(field::Fitter& fitter, double step_flops) {
   const double by_work = measured_speed(0.2).gigaflops * 1e9 / std::max(step_flops, 1.0);
   if (by_work < 1 / kMeasured) return by_work;
   const auto start = Clock::now();
   train::Events events;
+  double first = 0, last = 0;
+  events.on_step = [&](std::int64_t step, double) { (step == 1 ? first : last) = since(start); };
   events.should_stop = [&] { return since(start) >= kMeasured; };
-  const train::RunResult run = fitter.run({}, events);
-  return static_cast<double>(run.steps) / std::max(run.seconds, 1e-9);
+  const std::int64_t steps = fitter.run({}, events).steps;
+  return steps > 1 ? static_cast<double>(steps - 1) / std::max(last - first, 1e-9)
+                   : 1 / std::max(first, 1e-9);
 }
 
 void print(const Json& rows, const std::string& text, Context& context) {
