@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -185,6 +186,24 @@ TEST_F(Config, ABrokenFileDoesNotStopHelp) {
   local("[[[");
   EXPECT_EQ(run({"fit", "--help"}).exit_code, 0);
   EXPECT_EQ(run({"config", "path"}).exit_code, 0);
+}
+
+// Whatever `config show` lists can be set, by that key and by that variable.
+TEST_F(Config, EveryKeyAndVariableIsKnown) {
+  const json all = json::parse(run({"config", "show", "--json"}).out);
+  ASSERT_EQ(all.size(), 6u);
+  for (const auto& [verb, settings] : all.items())
+    for (const auto& [key, setting] : settings.items()) {
+      std::string table = verb;
+      std::replace(table.begin(), table.end(), ' ', '.');
+      expect_refused("[" + table + "]\n" + key + " = []\n",
+                     {"veldt.toml:2", "'" + table + "." + key + "' cannot be a list", key + " = "});
+      local("");
+      if (verb != "fit") continue;
+      const std::string variable = setting.at("variable");
+      const Ran ran = run({"config", "show", "fit"}, {variable + "=?"});
+      EXPECT_NE(ran.err.find(variable + " cannot be '?'"), std::string::npos) << ran.err;
+    }
 }
 
 TEST_F(Config, VariablesAreNamedInErrors) {

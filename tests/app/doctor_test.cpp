@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 
 #include "tests/app/command.h"
@@ -31,6 +31,7 @@ TEST(Doctor, FindsThisMachineWell) {
   EXPECT_EQ(finding(report, "threads").at("threads"), 1);
   EXPECT_GT(finding(report, "arithmetic").at("gflops").get<double>(), 0.01);
   EXPECT_GT(finding(report, "bandwidth").at("gbytes_per_second").get<double>(), 0.01);
+  EXPECT_EQ(finding(report, "directories").at("directories").size(), 3u);
   EXPECT_TRUE(finding(report, "libraries").at("versions").contains("libpng"));
 }
 
@@ -78,6 +79,47 @@ TEST(Machine, KnowsItsProcessorsAndMemory) {
   EXPECT_LE(machine.cores, machine.allowed);
   EXPECT_GT(machine.memory, machine.memory_free);
   EXPECT_GT(machine.memory_free, 0);
+}
+
+class ControlGroup : public testing::Test {
+ protected:
+  void put(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(dir_ / path).parent_path());
+    put_bytes(dir_ / path, text);
+  }
+  void SetUp() override { put("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 4000000 kB\n"); }
+  const TempDir dir_;
+};
+
+TEST_F(ControlGroup, OfVersionTwoTheTightestOfItsParentsCounts) {
+  put("proc/self/cgroup", "0::/work/job\n");
+  put("sys/fs/cgroup/work/job/cpu.max", "max 100000\n");
+  put("sys/fs/cgroup/work/cpu.max", "150000 100000\n");
+  put("sys/fs/cgroup/work/job/memory.max", "1000000000\n");
+  put("sys/fs/cgroup/work/memory.max", "max\n");
+  const app::Machine machine = app::this_machine(dir_.path());
+  EXPECT_EQ(machine.cpu_quota, 1.5);
+  EXPECT_EQ(machine.memory_limit, 1000000000);
+  EXPECT_EQ(machine.memory, 8000000 * std::int64_t{1024});
+}
+
+TEST_F(ControlGroup, OfVersionOneHasATreeForEachController) {
+  put("proc/self/cgroup", "5:memory:/job\n4:cpu,cpuacct:/job\n0::/\n");
+  put("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000\n");
+  put("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+  put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");  // what stands for none
+  const app::Machine machine = app::this_machine(dir_.path());
+  EXPECT_EQ(machine.cpu_quota, 0.5);
+  EXPECT_FALSE(machine.memory_limit);
+}
+
+TEST_F(ControlGroup, MayBeMissingOrNonsense) {
+  EXPECT_FALSE(app::this_machine(dir_.path()).cpu_quota);
+  put("proc/self/cgroup", "\n::\n0:\n0::relative\n0::/a//b\n");
+  put("sys/fs/cgroup/a/cpu.max", "ten of them\n");
+  EXPECT_FALSE(app::this_machine(dir_.path()).cpu_quota);
 }
 
 TEST(Machine, WiderInstructionSetsDoMore) {

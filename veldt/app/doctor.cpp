@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -125,11 +126,31 @@ void report_settings(Report& report, VerbOptions& verb, Context& context) {
   });
 }
 
-void report_directory(Report& report) {
-  const bool writable = ::access(".", W_OK) == 0;
-  report.add("directory", true,
-             writable ? "files can be written here" : "no file can be written here: name outputs elsewhere",
-             {{"writable", writable}});
+// True if files can be made at `path`, or at what is there of it.
+bool is_writable(std::filesystem::path path) {
+  std::error_code none;
+  while (!std::filesystem::exists(path, none) && path.has_relative_path()) path = path.parent_path();
+  return ::access(path.c_str(), W_OK) == 0;
+}
+
+// None of them is needed by all verbs, so none is a failure.
+void report_directories(Report& report) {
+  Json rows = Json::array();
+  std::string can, cannot;
+  const auto look_at = [&](const std::string& name, const std::filesystem::path& path) {
+    const bool writable = is_writable(path);
+    rows.push_back({{"name", name}, {"path", path.string()}, {"writable", writable}});
+    std::string& list = writable ? can : cannot;
+    list += (list.empty() ? "" : ", ") + name + " " + path.string();
+  };
+  std::error_code none;
+  look_at("here", std::filesystem::current_path(none));
+  look_at("for temporary files", std::filesystem::temp_directory_path(none));
+  const std::string own = config_places("").back().path;
+  if (!own.empty()) look_at("for settings", std::filesystem::path(own).parent_path());
+  std::string text = can.empty() ? "" : "writable: " + can;
+  if (!cannot.empty()) text += (text.empty() ? "not writable: " : "; not writable: ") + cannot;
+  report.add("directories", true, text, {{"directories", rows}});
 }
 
 void report_speed(Report& report, const Machine& machine, double seconds) {
@@ -161,7 +182,7 @@ int doctor(const DoctorFlags& flags, VerbOptions& verb, Context& context) {
   report_threads(report, machine);
   report_memory(report, machine);
   report_libraries(report);
-  report_directory(report);
+  report_directories(report);
   for (const KnownAnswer& answer : known_answers()) report.try_one(answer.name, answer.find);
   report_speed(report, machine, flags.seconds);
   return report.finish();

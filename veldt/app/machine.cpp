@@ -21,15 +21,15 @@ std::string first_line(const std::string& path) {
 }
 
 // The value of "MemTotal:  123 kB" in bytes; 0 if it is not there.
-std::int64_t memory_line(const std::string& name) {
-  std::ifstream file("/proc/meminfo");
+std::int64_t memory_line(const std::string& root, const std::string& name) {
+  std::ifstream file(root + "/proc/meminfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(name + ":")) return std::strtoll(line.c_str() + name.size() + 1, nullptr, 10) * 1024;
   return 0;
 }
 
-void read_processor(Machine& machine) {
-  std::ifstream file("/proc/cpuinfo");
+void read_processor(const std::string& root, Machine& machine) {
+  std::ifstream file(root + "/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
     if (colon == std::string::npos) continue;
@@ -54,14 +54,14 @@ void count_cores(Machine& machine) {
 }
 
 // The directories of this process's control groups, from its own up to the root; a limit may stand in any.
-std::vector<std::string> group_directories(const std::string& controller) {
-  std::ifstream file("/proc/self/cgroup");
+std::vector<std::string> group_directories(const std::string& root, const std::string& controller) {
+  std::ifstream file(root + "/proc/self/cgroup");
   std::vector<std::string> directories;
   for (std::string line; std::getline(file, line);) {
     const std::size_t second = line.find(':'), third = line.find(':', second + 1);
     if (third == std::string::npos) continue;
     const std::string names = line.substr(second + 1, third - second - 1);
-    std::string base = "/sys/fs/cgroup";
+    std::string base = root + "/sys/fs/cgroup";
     if (!names.empty() && names.find(controller) == std::string::npos) continue;
     if (!names.empty()) base += "/" + controller;  // version 1: a tree for each controller
     for (std::string path = line.substr(third + 1);; path.erase(path.find_last_of('/'))) {
@@ -76,8 +76,8 @@ template <class T> void keep_smaller(std::optional<T>& least, T value) {
   if (value > 0 && (!least || value < *least)) least = value;
 }
 
-void read_groups(Machine& machine) {
-  for (const std::string& directory : group_directories("cpu")) {
+void read_groups(const std::string& root, Machine& machine) {
+  for (const std::string& directory : group_directories(root, "cpu")) {
     std::istringstream both(first_line(directory + "/cpu.max"));  // "150000 100000", or "max 100000"
     double quota = 0, period = 0;
     if (both >> quota >> period && period > 0) keep_smaller(machine.cpu_quota, quota / period);
@@ -85,7 +85,7 @@ void read_groups(Machine& machine) {
     period = std::strtod(first_line(directory + "/cpu.cfs_period_us").c_str(), nullptr);
     if (period > 0) keep_smaller(machine.cpu_quota, quota / period);
   }
-  for (const std::string& directory : group_directories("memory"))
+  for (const std::string& directory : group_directories(root, "memory"))
     for (const char* name : {"/memory.max", "/memory.limit_in_bytes"}) {
       const std::int64_t limit = std::strtoll(first_line(directory + name).c_str(), nullptr, 10);
       if (machine.memory == 0 || limit < machine.memory) keep_smaller(machine.memory_limit, limit);
@@ -94,13 +94,13 @@ void read_groups(Machine& machine) {
 
 }  // namespace
 
-Machine this_machine() {
+Machine this_machine(const std::string& root) {
   Machine machine;
-  read_processor(machine);
+  read_processor(root, machine);
   count_cores(machine);
-  machine.memory = memory_line("MemTotal");
-  machine.memory_free = memory_line("MemAvailable");
-  read_groups(machine);
+  machine.memory = memory_line(root, "MemTotal");
+  machine.memory_free = memory_line(root, "MemAvailable");
+  read_groups(root, machine);
   return machine;
 }
 
