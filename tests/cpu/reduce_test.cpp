@@ -185,8 +185,8 @@ TEST(Reduce, RefusesDtypesItHasNoKernelFor) {
 TEST(Argmax, FindsTheFirstOfEqualsAlongEachDimension) {
   Array<float> x({2, 4}, {1, 7, 7, 0, 9, 2, 9, 9});
   Array<std::int64_t> rows({2, 1}), columns({1, 4});
-  cpu::backend().argmax(x.view(), 1, rows.view(), nullptr);
-  cpu::backend().argmax(x.view(), 0, columns.view(), nullptr);
+  cpu::backend().arg_reduce(ReduceOp::max, x.view(), 1, rows.view(), nullptr);
+  cpu::backend().arg_reduce(ReduceOp::max, x.view(), 0, columns.view(), nullptr);
   EXPECT_EQ(rows.values(), (std::vector<std::int64_t>{1, 0}));
   EXPECT_EQ(columns.values(), (std::vector<std::int64_t>{1, 0, 1, 1}));
 }
@@ -195,14 +195,14 @@ TEST(Argmax, TakesANanForTheLargest) {
   Array<double> x(
       {4}, {1.0, std::numeric_limits<double>::quiet_NaN(), 5.0, std::numeric_limits<double>::quiet_NaN()});
   Array<std::int64_t> out({1});
-  cpu::backend().argmax(x.view(), 0, out.view(), nullptr);
+  cpu::backend().arg_reduce(ReduceOp::max, x.view(), 0, out.view(), nullptr);
   EXPECT_EQ(out[0], 1);
 }
 
 TEST(Argmax, ReadsTransposedIntegers) {
   Array<std::int64_t> x = Array<std::int64_t>::random({30, 50, 4}, 10, -1000, 1000), out({4, 1, 30});
   const View t = test::transposed(x.view(), 0, 2);
-  cpu::backend().argmax(t, 1, out.view(), nullptr);
+  cpu::backend().arg_reduce(ReduceOp::max, t, 1, out.view(), nullptr);
   test::for_each_index({4, 1, 30}, [&](Shape index) {
     const Shape where = index;
     std::int64_t best = 0;

@@ -1,5 +1,6 @@
 // Rows of veldt/ops/create.h. These ops have no inputs that numbers come from, so their cases name the dtype
 // in the call; random numbers are checked against Philox, draw by draw.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -89,6 +90,80 @@ OpRow randn_row() {
   return row;
 }
 
+// The draw itself, 32 bits.
+std::uint64_t word(std::uint64_t seed, std::uint64_t i) {
+  return Philox::block({static_cast<std::uint32_t>(i / 4), 0, 0, 0}, static_cast<std::uint32_t>(seed),
+                       static_cast<std::uint32_t>(seed >> 32))[i % 4];
+}
+
+std::vector<OpRow> choice_rows() {
+  OpRow ints = row_of("randint", 0, {}), orders = row_of("randperm", 0, {}),
+        coins = row_of("bernoulli", 0, {}), classes = row_of("multinomial", 0, {});
+  ints.result = orders.result = classes.result = DType::i64;
+  for (std::int64_t n : {1, 7, 1000}) {
+    ints.cases.push_back(made(
+        str(n),
+        [n](DType) {
+          Rng rng(4);
+          return randint({n}, rng, -5, 12);
+        },
+        build({n}, [](const Shape& at) {
+          return static_cast<double>(word(4, static_cast<std::uint64_t>(at[0])) * 17 >> 32) - 5;
+        })));
+    const auto count = static_cast<std::uint64_t>(n);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> keys;
+    for (std::uint64_t i = 0; i < count; ++i)
+      keys.emplace_back((word(6, i) << 31) + (word(6, count + i) >> 1), i);
+    std::sort(keys.begin(), keys.end());
+    orders.cases.push_back(made(
+        str(n),
+        [n](DType) {
+          Rng rng(6);
+          return randperm(n, rng);
+        },
+        build({n}, [&](const Shape& at) {
+          return static_cast<double>(keys[static_cast<std::size_t>(at[0])].second);
+        })));
+  }
+  for (OpRow* row : {&coins, &classes}) row->inputs = {{.low = 0, .high = 1}};
+  for (const Shape& shape : {Shape{}, Shape{9}, Shape{3, 50}})
+    coins.cases.push_back({str(shape),
+                           {shape},
+                           [](In in) {
+                             Rng rng(8);
+                             return bernoulli(in[0], rng);
+                           },
+                           [](const std::vector<Values>& in) {
+                             return Expected{build(in[0].shape, [&](const Shape& at) {
+                               const auto i = static_cast<std::uint64_t>(position_of(in[0].shape, at));
+                               return unit(8, i) < in[0].at(at) ? 1.0 : 0.0;
+                             })};
+                           }});
+  for (const Shape& shape : {Shape{5}, Shape{3, 4}})
+    classes.cases.push_back({str(shape),
+                             {shape},
+                             [](In in) {
+                               Rng rng(9);
+                               return multinomial(in[0], 20, rng);
+                             },
+                             [](const std::vector<Values>& in) {
+                               Shape to = in[0].shape;
+                               const int last = to.rank() - 1;
+                               const std::int64_t n = to[last];
+                               to[last] = 20;
+                               return Expected{build(to, [&](Shape at) {
+                                 double u = unit(9, static_cast<std::uint64_t>(position_of(to, at))),
+                                        total = 0, reached = 0;
+                                 for (at[last] = 0; at[last] < n; ++at[last]) total += in[0].at(at);
+                                 u *= total;
+                                 for (at[last] = 0; at[last] < n; ++at[last])
+                                   if (u < (reached += in[0].at(at))) break;
+                                 return static_cast<double>(at[last]);
+                               })};
+                             }});
+  return {ints, orders, coins, classes};
+}
+
 }  // namespace
 
 std::vector<OpRow> create_rows() {
@@ -105,6 +180,8 @@ std::vector<OpRow> create_rows() {
   rows.push_back(row_of("zeros", 0, zero));
   rows.push_back(row_of("ones", 0, one));
   rows.push_back(row_of("full", 0, seven));
+  rows.push_back(like_row(
+      "full_like", [](const Tensor& x) { return full_like(x, 2.5); }, 2.5));
   rows.push_back(like_row("zeros_like", zeros_like, 0));
   rows.push_back(like_row("ones_like", ones_like, 1));
 
@@ -121,7 +198,19 @@ std::vector<OpRow> create_rows() {
               }),
         3));
   }
+  ramps.push_back(made("by steps", [](DType t) { return arange(2, 9, 3, t); }, {{3}, {2, 5, 8}}));
+  ramps.push_back(
+      made("downwards", [](DType t) { return arange(1.0, -0.6, -0.5, t); }, {{4}, {1, 0.5, 0, -0.5}}));
+  ramps.push_back(made("nothing", [](DType t) { return arange(3, 3, 1, t); }, {{0}, {}}));
   rows.push_back(row_of("arange", 0, ramps));
+  rows.push_back(row_of("eye", 0,
+                        {made(
+                             "square", [](DType t) { return eye(3, -1, t); },
+                             build({3, 3}, [](const Shape& at) { return at[0] == at[1] ? 1.0 : 0.0; })),
+                         made(
+                             "wide", [](DType t) { return eye(2, 4, t); },
+                             build({2, 4}, [](const Shape& at) { return at[0] == at[1] ? 1.0 : 0.0; }))}));
+  for (OpRow& row : choice_rows()) rows.push_back(std::move(row));
   rows.push_back(row_of("linspace", 1, lines));
   rows.push_back(rand_row());
   rows.push_back(randn_row());

@@ -37,14 +37,48 @@ Expected product(const Values& a, const Values& b) {
   return out;
 }
 
+// Lists are a row on the left and a column on the right.
+Expected any_product(Values a, Values b) {
+  const bool row = a.shape.rank() == 1, column = b.shape.rank() == 1;
+  if (row) a.shape = {1, a.shape[0]};
+  if (column) b.shape = {b.shape[0], 1};
+  Expected out = product(a, b);
+  Shape& shape = out.values.shape;
+  if (column) shape = shape.without(shape.rank() - 1);
+  if (row) shape = shape.without(shape.rank() - (column ? 1 : 2));
+  return out;
+}
+
+OpRow list_row(const char* name, Tensor (*op)(const Tensor&, const Tensor&),
+               std::vector<std::pair<Shape, Shape>> shapes) {
+  OpRow row{.name = name, .inputs = {{}, {}}, .cases = {}, .order = 3, .ulps = 64};
+  for (const auto& [a, b] : shapes)
+    row.cases.push_back({str(a, " x ", b),
+                         {a, b},
+                         [op](In in) { return op(in[0], in[1]); },
+                         [dots = std::string(name) == "dot"](const std::vector<Values>& in) {
+                           if (dots) return any_product(in[0], in[1]);
+                           Values a = in[0], b = in[1];
+                           a.shape = {a.shape[0], 1};
+                           b.shape = {1, b.shape[0]};
+                           return product(a, b);
+                         }});
+  return row;
+}
+
 OpRow matmul_row() {
   OpRow row{.name = "matmul", .inputs = {{}, {}}, .cases = {}, .order = 3, .ulps = 8};
   const auto add = [&](Shape a, Shape b) {
     row.cases.push_back({str(a, " x ", b),
                          {a, b},
                          [](In in) { return matmul(in[0], in[1]); },
-                         [](const std::vector<Values>& in) { return product(in[0], in[1]); }});
+                         [](const std::vector<Values>& in) { return any_product(in[0], in[1]); }});
   };
+  add({3}, {3});
+  add({3}, {3, 2});
+  add({2, 3}, {3});
+  add({3}, {2, 3, 2});
+  add({2, 2, 3}, {3});
   add({1, 1}, {1, 1});
   add({2, 3}, {3, 2});
   add({3, 1}, {1, 4});
@@ -110,6 +144,10 @@ OpRow linear_row(bool biased) {
 
 }  // namespace
 
-std::vector<OpRow> matmul_rows() { return {matmul_row(), linear_row(true), linear_row(false)}; }
+std::vector<OpRow> matmul_rows() {
+  return {matmul_row(), linear_row(true), linear_row(false),
+          list_row("dot", dot, {{{4}, {4}}, {{1}, {1}}, {{0}, {0}}, {{700}, {700}}}),
+          list_row("outer", outer, {{{3}, {4}}, {{1}, {2}}, {{0}, {2}}})};
+}
 
 }  // namespace veldt::test

@@ -125,19 +125,17 @@ OpRow reduce_row(const char* name, Reduce op, Group value, Group terms, int orde
   return row;
 }
 
-OpRow argmax_row() {
-  OpRow row{.name = "argmax",
-            .inputs = {{.distinct = true}},
-            .cases = {},
-            .order = 0,
-            .ulps = 0,
-            .result = DType::i64};
+OpRow arg_row(const char* name, Tensor (*op)(const Tensor&, int, bool), bool largest) {
+  OpRow row{
+      .name = name, .inputs = {{.distinct = true}}, .cases = {}, .order = 0, .ulps = 0, .result = DType::i64};
   const auto add = [&](Shape shape, int dim, bool keepdim) {
     row.cases.push_back({str(shape, " along ", dim, keepdim ? " kept" : ""),
                          {shape},
-                         [=](In in) { return argmax(in[0], dim, keepdim); },
-                         reduction({dim}, keepdim, [](const std::vector<double>& v) {
-                           return static_cast<double>(std::max_element(v.begin(), v.end()) - v.begin());
+                         [=](In in) { return op(in[0], dim, keepdim); },
+                         reduction({dim}, keepdim, [largest](const std::vector<double>& v) {
+                           const auto at = largest ? std::max_element(v.begin(), v.end())
+                                                   : std::min_element(v.begin(), v.end());
+                           return static_cast<double>(at - v.begin());
                          })});
   };
   for (bool keepdim : {false, true}) {
@@ -238,6 +236,61 @@ OpRow index_select_row() {
   return row;
 }
 
+double norm_of(const std::vector<double>& v, double p) {
+  double total = 0, most = 0;
+  for (double x : v) {
+    total += std::pow(std::fabs(x), p);
+    most = std::max(most, std::fabs(x));
+  }
+  return std::isinf(p) ? most : std::pow(total, 1 / p);
+}
+
+// Inputs stay away from 0, where |x| has a kink.
+OpRow norm_row(const char* name, double p, int order) {
+  OpRow row = reduce_row(
+      name, [p](const Tensor& x, const Dims& dims, bool keepdim) { return norm(x, p, dims, keepdim); },
+      [p](const std::vector<double>& v) { return norm_of(v, p); }, {}, order, 64);
+  row.inputs[0].high = 2.4;
+  return row;
+}
+
+std::vector<OpRow> product_rows() {
+  std::vector<OpRow> rows;
+  const auto terms = [](const std::vector<double>&) { return 0.0; };
+  rows.push_back(reduce_row(
+      "prod", prod,
+      [](const std::vector<double>& v) {
+        double y = 1;
+        for (double x : v) y *= x;
+        return y;
+      },
+      terms, 2, 4000));
+  rows.push_back(norm_row("norm", 2, 3));
+  rows.push_back(norm_row("norm_1", 1, 2));
+  rows.push_back(norm_row("norm_3", 3, 3));
+  rows.push_back(norm_row("norm_largest", INFINITY, 2));
+  rows.push_back(reduce_row(
+      "stddev", [](const Tensor& x, const Dims& dims, bool keepdim) { return stddev(x, dims, keepdim, 0); },
+      [](const std::vector<double>& v) { return std::sqrt(variance_of(v, 0)); }, terms_of_mean, 3, 64));
+  // One number has no slope there: the root of 0.
+  std::erase_if(rows.back().cases, [](const OpCase& c) {
+    return c.label.starts_with("[]") || c.label.starts_with("[2, 1, 3]");
+  });
+  for (bool each : {false, true}) {
+    rows.push_back(reduce_row(
+        each ? "all" : "any", each ? all : any,
+        [each](const std::vector<double>& v) {
+          const auto holds = [](double x) { return x != 0; };
+          return static_cast<double>(each ? std::all_of(v.begin(), v.end(), holds)
+                                          : std::any_of(v.begin(), v.end(), holds));
+        },
+        terms, 0, 0));
+    rows.back().inputs = {{.low = 0, .high = 2, .dtype = DType::boolean}};
+    rows.back().result = DType::boolean;
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<OpRow> reduce_rows() {
@@ -261,7 +314,9 @@ std::vector<OpRow> reduce_rows() {
     return c.label.starts_with("[]") || c.label.starts_with("[2, 1, 3]");
   });
   rows.push_back(bessel);
-  rows.push_back(argmax_row());
+  rows.push_back(arg_row("argmax", argmax, true));
+  rows.push_back(arg_row("argmin", argmin, false));
+  for (OpRow& row : product_rows()) rows.push_back(std::move(row));
   rows.push_back(sum_to_row());
   rows.push_back(gather_row());
   rows.push_back(index_select_row());

@@ -84,6 +84,9 @@ inline void PrintTo(const OpRow& row, std::ostream* out) { *out << row.name; }
 std::vector<OpRow> unary_rows();
 std::vector<OpRow> activation_rows();
 std::vector<OpRow> binary_rows();
+std::vector<OpRow> arrange_rows();
+std::vector<OpRow> index_rows();
+std::vector<OpRow> line_rows();
 std::vector<OpRow> reduce_rows();
 std::vector<OpRow> shape_rows();
 std::vector<OpRow> matmul_rows();

@@ -20,7 +20,13 @@ struct Scalars {
 };
 
 enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min };
-enum class RandomKind : std::uint8_t { uniform, normal };
+enum class RandomKind : std::uint8_t { uniform, normal, word };
+
+// Element i of floats: first + span i / parts; of whole numbers whole_first + whole_step i.
+struct Ramp {
+  double first = 0, span = 1, parts = 1;
+  std::int64_t whole_first = 0, whole_step = 1;
+};
 
 struct OptimizerStep;  // core/optimizer_step.h
 
@@ -55,8 +61,16 @@ struct Backend {
   // out has x's rank; its size is 1 along each reduced dimension. Fixed order whatever the thread count.
   // Sums, means and products of f32 are accumulated in f64, of whole numbers in i64.
   void (*reduce)(ReduceOp, const View& x, const View& out, Stream);
-  // The first index of the largest element along `dim`; out: i64, size 1 along dim.
-  void (*argmax)(const View& x, int dim, const View& out, Stream);
+  // The first index of the largest or smallest (op: max or min) element along `dim`; out: i64, size 1 along
+  // dim.
+  void (*arg_reduce)(ReduceOp op, const View& x, int dim, const View& out, Stream);
+  // Along one dimension, f32 and f64: e^x over its sum, or the logarithm of that.
+  void (*softmax)(bool log, const View& x, int dim, const View& out, Stream);
+  // out_t = factor_t out_(t-1) + x_t along dim, from its last position on with `reverse`; a null factor is 1.
+  // f32 and f64 (accumulated in f64), i64.
+  void (*recurrence)(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
+  // The stable order of each line along dim, as i64 positions; a NaN is the largest. Any dtype but halves.
+  void (*argsort)(const View& x, int dim, bool descending, const View& out, Stream);
 
   // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides;
   // transposed operands are read where they lie. `bias` may be null.
@@ -67,11 +81,18 @@ struct Backend {
   void (*gather)(const View& x, int dim, const View& index, const View& out, Stream);
   // out[.., index[.., i, ..], ..] += g[.., i, ..]: the gradient of gather, in a fixed order.
   void (*scatter_add)(const View& g, int dim, const View& index, const View& out, Stream);
+  // out[.., index[.., i, ..], ..] = source[.., i, ..], in the order of the index: the last one stays.
+  void (*scatter)(const View& source, int dim, const View& index, const View& out, Stream);
+  // The first row-major positions at which a contiguous boolean view holds, as many as the i64 list takes.
+  void (*positions)(const View& mask, const View& out, Stream);
+  // out: a list of any dtype.
+  void (*ramp)(const Ramp&, const View& out, Stream);
   // The smallest and largest value of an i64 view (for range checks); {0, -1} when empty.
   void (*index_range)(const View& index, std::int64_t* low, std::int64_t* high, Stream);
 
   // Uniform in [0,1) or standard normal (Box-Muller), draws position .. position + numel - 1 of Rng(seed,
-  // stream), in row-major order; normal takes two draws an element. out: contiguous f32 or f64.
+  // stream), in row-major order; normal takes two draws an element. out: contiguous f32 or f64. word: the
+  // draw itself, 32 bits, as i64.
   void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
                  const View& out, Stream);
 

@@ -99,6 +99,22 @@ template <class T> void run_gather(const View& x, int dim, const View& index_vie
                });
 }
 
+// In the order of the index, so that of several writes to one place the last one stays.
+template <class T> void run_scatter(const View& source, int dim, const View& index_view, const View& out) {
+  const Walk w = walk_of(out, dim, index_view, source);
+  const std::int64_t* index = index_view.as<const std::int64_t>();
+  parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / (w.along.size * w.row)),
+               [&](std::int64_t b, std::int64_t e) {
+                 for (std::int64_t s = b; s < e; ++s) {
+                   const Loop at = w.start(s);
+                   for (std::int64_t i = 0; i < w.along.size; ++i)
+                     copy_row(source.as<const T>() + at.rows + i * w.along.rows,
+                              out.as<T>() + at.table + index[at.index + i * w.along.index] * w.table_step,
+                              w.row);
+                 }
+               });
+}
+
 // Eight at a time, which g++ turns into SIMD: with fewer instructions a row, several rows' cache misses
 // overlap.
 template <class T> void add_row(const T* __restrict from, T* __restrict to, std::int64_t n) {
@@ -182,6 +198,16 @@ void scatter_add(const View& g, int dim, const View& index, const View& out, Str
   if (out.dtype == DType::u8) return run_scatter_add<std::uint8_t>(g, dim, index, out);
   throw DeviceError(str("the cpu cannot scatter-add into ", out.dtype), "it has no kernel for this dtype",
                     "convert the tensor to f32 first");
+}
+
+void scatter(const View& source, int dim, const View& index, const View& out, Stream) {
+  if (numel(index.shape) == 0) return;
+  switch (size_of(out.dtype)) {
+    case 1: return run_scatter<std::uint8_t>(source, dim, index, out);
+    case 2: return run_scatter<std::uint16_t>(source, dim, index, out);
+    case 4: return run_scatter<std::uint32_t>(source, dim, index, out);
+    default: return run_scatter<std::uint64_t>(source, dim, index, out);
+  }
 }
 
 void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream) {

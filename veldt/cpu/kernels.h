@@ -31,7 +31,20 @@ void where(const View& condition, const View& a, const View& b, const View& out,
 
 // reduce.cpp
 void reduce(ReduceOp, const View& x, const View& out, Stream);
-void argmax(const View& x, int dim, const View& out, Stream);
+void arg_reduce(ReduceOp, const View& x, int dim, const View& out, Stream);
+
+// softmax.cpp
+void softmax(bool log, const View& x, int dim, const View& out, Stream);
+
+// scan.cpp
+void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
+
+// sort.cpp
+void argsort(const View& x, int dim, bool descending, const View& out, Stream);
+
+// ramp.cpp
+void ramp(const Ramp&, const View& out, Stream);
+void positions(const View& mask, const View& out, Stream);
 
 // matmul.cpp
 void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
@@ -39,6 +52,7 @@ void matmul(const View& a, const View& b, const View* bias, const View& out, Str
 // gather.cpp
 void gather(const View& x, int dim, const View& index, const View& out, Stream);
 void scatter_add(const View& g, int dim, const View& index, const View& out, Stream);
+void scatter(const View& source, int dim, const View& index, const View& out, Stream);
 void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
 
 // random.cpp

@@ -53,7 +53,11 @@ template <class T> void normal(const Rng& rng, std::uint64_t first, T* out, std:
 template <class T> void draw(RandomKind kind, const Rng& rng, std::uint64_t position, const View& out) {
   parallel_for(numel(out.shape), kGrain, [&](std::int64_t begin, std::int64_t end) {
     const std::uint64_t skip = static_cast<std::uint64_t>(begin);
-    if (kind == RandomKind::uniform)
+    if constexpr (std::is_integral_v<T>)
+      for_each_draw(rng, position + skip, end - begin, [&](std::int64_t i, std::uint32_t word) {
+        out.as<T>()[begin + i] = static_cast<T>(word);
+      });
+    else if (kind == RandomKind::uniform)
       uniform(rng, position + skip, out.as<T>() + begin, end - begin);
     else
       normal(rng, position + 2 * skip, out.as<T>() + begin, end - begin);
@@ -66,6 +70,8 @@ void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::
             const View& out, Stream) {
   const Rng rng(seed, rng_stream);
   if (out.dtype == DType::f32) return draw<float>(kind, rng, position, out);
+  if (out.dtype == DType::i64 && kind == RandomKind::word)
+    return draw<std::int64_t>(kind, rng, position, out);
   if (out.dtype == DType::f64) return draw<double>(kind, rng, position, out);
   throw DeviceError(str("the cpu cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
                     "draw f32 and convert");

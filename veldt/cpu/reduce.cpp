@@ -1,6 +1,7 @@
 // Sums, maxima and minima over any subset of dimensions, and argmax. A reduction is cut into tiles of one
 // kept and one reduced dimension, the innermost of each kind, with loops over the others around them.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
+#include "veldt/cpu/lines.h"
 #include "veldt/cpu/reduce_tile.h"
 
 namespace veldt::cpu {
@@ -241,32 +243,33 @@ template <class T> void sum_tiny(const T* x, const std::int64_t* sizes, T* out) 
                     "it has no kernel for these dtypes", "convert the tensor to f32 first");
 }
 
-// The first index of the largest of n elements; a NaN counts as the largest.
-template <class T> std::int64_t argmax_of(const T* x, std::int64_t n, std::int64_t stride) {
+struct Greater {
+  template <class T> static bool holds(T a, T b) { return a > b; }
+};
+struct Smaller {
+  template <class T> static bool holds(T a, T b) { return a < b; }
+};
+
+// The first index of the best of n elements; a NaN is better than all.
+template <class Better, class T> std::int64_t arg_best(const T* x, std::int64_t n, std::int64_t stride) {
   std::int64_t best = 0;
-  T largest = x[0];
-  for (std::int64_t i = 1; i < n && largest == largest; ++i) {
+  T found = x[0];
+  for (std::int64_t i = 1; i < n && found == found; ++i) {
     const T value = x[i * stride];
-    if (value > largest || value != value) {
-      largest = value;
+    if (Better::holds(value, found) || value != value) {
+      found = value;
       best = i;
     }
   }
   return best;
 }
 
-template <class T> void run_argmax(const View& x, int dim, const View& out) {
-  const std::int64_t n = x.shape[dim], stride = x.strides[dim], total = numel(out.shape);
-  parallel_for(total, std::max<std::int64_t>(1, kTile / 4 / n), [&](std::int64_t b, std::int64_t e) {
-    for (std::int64_t i = b; i < e; ++i) {
-      std::int64_t rest = i, from = 0, to = 0;
-      for (int d = out.shape.rank() - 1; d >= 0; --d) {
-        from += rest % out.shape[d] * x.strides[d];
-        to += rest % out.shape[d] * out.strides[d];
-        rest /= out.shape[d];
-      }
-      out.as<std::int64_t>()[to] = argmax_of(x.as<const T>() + from, n, stride);
-    }
+template <class T> void run_arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {
+  const std::int64_t n = x.shape[dim], stride = x.strides[dim];
+  for_each_line<2>({&x, &out}, dim, [&](const std::array<std::int64_t, 2>& at) {
+    const T* line = x.as<const T>() + at[0];
+    out.as<std::int64_t>()[at[1]] =
+        op == ReduceOp::max ? arg_best<Greater>(line, n, stride) : arg_best<Smaller>(line, n, stride);
   });
 }
 
@@ -294,14 +297,17 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   refuse("reduce", from, to);
 }
 
-void argmax(const View& x, int dim, const View& out, Stream) {
+void arg_reduce(ReduceOp op, const View& x, int dim, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  if (x.dtype == DType::f32) return run_argmax<float>(x, dim, out);
-  if (x.dtype == DType::f64) return run_argmax<double>(x, dim, out);
-  if (x.dtype == DType::i64) return run_argmax<std::int64_t>(x, dim, out);
-  if (x.dtype == DType::i32) return run_argmax<std::int32_t>(x, dim, out);
-  if (x.dtype == DType::u8 || x.dtype == DType::boolean) return run_argmax<std::uint8_t>(x, dim, out);
-  refuse("find the argmax of", x.dtype, out.dtype);
+  switch (x.dtype) {
+    case DType::f32: return run_arg_reduce<float>(op, x, dim, out);
+    case DType::f64: return run_arg_reduce<double>(op, x, dim, out);
+    case DType::i64: return run_arg_reduce<std::int64_t>(op, x, dim, out);
+    case DType::i32: return run_arg_reduce<std::int32_t>(op, x, dim, out);
+    case DType::u8:
+    case DType::boolean: return run_arg_reduce<std::uint8_t>(op, x, dim, out);
+    default: refuse("find the extremes of", x.dtype, out.dtype);
+  }
 }
 
 }  // namespace veldt::cpu

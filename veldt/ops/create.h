@@ -1,7 +1,10 @@
-// Tensors from nothing: constants, ramps and random numbers.
+// Tensors from nothing: constants and ramps; random ones are in ops/random.h.
 #pragma once
 
-#include "veldt/core/rng.h"
+#include <optional>
+
+#include "veldt/ops/random.h"
+#include "veldt/ops/scalar.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt {
@@ -11,16 +14,15 @@ Tensor ones(const Shape& shape, DType dtype = DType::f32, Device device = {});
 Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = {});
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+Tensor full_like(const Tensor& x, double value);
 // 0, 1, .. n-1, shape [n].
 Tensor arange(std::int64_t n, DType dtype = DType::i64, Device device = {});
+// begin, begin + step, .. below end (above it for a negative step): i64 if all three are whole numbers, else
+// f32. Throws ConfigError if no number of steps leads from begin to end.
+Tensor arange(Scalar begin, Scalar end, Scalar step = 1, std::optional<DType> dtype = {}, Device device = {});
 // `n` values from `first` to `last`, both included, shape [n]; n = 1 gives `first`.
 Tensor linspace(double first, double last, std::int64_t n, DType dtype = DType::f32, Device device = {});
-
-// Uniform in [low, high), and normal; they take their draws from `rng` and move it on by as many. Float
-// dtypes (bf16 and f16 are rounded f32, and may so give `high`). The same numbers on every device.
-Tensor rand(const Shape& shape, Rng& rng, double low = 0, double high = 1, DType dtype = DType::f32,
-            Device device = {});
-Tensor randn(const Shape& shape, Rng& rng, double mean = 0, double deviation = 1, DType dtype = DType::f32,
-             Device device = {});
+// Ones on the main diagonal; square without `columns`.
+Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = DType::f32, Device device = {});
 
 }  // namespace veldt

@@ -9,56 +9,61 @@
 #include "veldt/tensor/plan.h"
 
 namespace veldt {
-namespace {
-
-void check(const Tensor& x, int dim, const Tensor& index) {
+void check_index(const char* op, const Tensor& x, int dim, const Tensor& index) {
   if (index.dtype() != DType::i64)
-    throw ShapeError(str("gather needs an index of i64, not ", index.dtype()), "an index is a whole number",
+    throw ShapeError(str(op, " needs an index of i64, not ", index.dtype()), "an index is a whole number",
                      "convert it with to(index, DType::i64)");
   bool fits = index.rank() == x.rank();
   for (int d = 0; fits && d < x.rank(); ++d) fits = d == dim || index.size(d) <= x.size(d);
   if (!fits)
     throw ShapeError(
-        str("gather cannot read ", x.shape(), " by an index of ", index.shape()),
+        str(op, " cannot reach into ", x.shape(), " by an index of ", index.shape()),
         str("the ranks must agree, and sizes other than dimension ", dim, " must not exceed the source's"),
         "expand or slice the index");
   host_work("check of an index", {index.view()},
-            [device = x.device(), dim, size = x.size(dim)](std::span<const View> views) {
+            [op, device = x.device(), dim, size = x.size(dim)](std::span<const View> views) {
               std::int64_t low = 0, high = -1;
               backend(device).index_range(views[0], &low, &high, nullptr);
               if (high >= low && (low < 0 || high >= size))
                 throw ShapeError(
-                    str("gather was asked for position ", low < 0 ? low : high, " of dimension ", dim),
+                    str(op, " was asked for position ", low < 0 ? low : high, " of dimension ", dim),
                     str("its size is ", size), str("keep the index within 0 to ", size - 1));
             });
 }
 
-Tensor scatter_add(const Tensor& g, const Shape& shape, int dim, const Tensor& index) {
+namespace {
+
+// Zeros of `shape` with g added at the index: the gradient of gather.
+Tensor scattered(const Tensor& g, const Shape& shape, int dim, const Tensor& index) {
   if (is_half(g.dtype()))
-    return through_f32(g, [&](const Tensor& wide) { return scatter_add(wide, shape, dim, index); });
+    return through_f32(g, [&](const Tensor& wide) { return scattered(wide, shape, dim, index); });
   const Tensor out = zeros(shape, g.dtype(), g.device());
   kernels(g).scatter_add(g.view(), dim, index.view(), out.view(), nullptr);
   return record(
       "scatter_add", out, {g, index},
       [dim, index](const Tensor& gg) -> Grads {
-        return {gather(gg, dim, index), Tensor()};
+        return {gather_within(gg, dim, index), Tensor()};
       },
       false);
 }
 
 }  // namespace
 
-Tensor gather(const Tensor& x, int dim, const Tensor& index) {
-  const int d = wrap_dim(dim, x.rank(), "gather");
-  check(x, d, index);
+Tensor gather_within(const Tensor& x, int dim, const Tensor& index) {
   const Tensor out = empty(index.shape(), x);
-  kernels(x).gather(x.view(), d, index.view(), out.view(), nullptr);
+  kernels(x).gather(x.view(), dim, index.view(), out.view(), nullptr);
   return record(
       "gather", out, {x, index},
-      [shape = x.shape(), d, index](const Tensor& g) -> Grads {
-        return {scatter_add(g, shape, d, index), Tensor()};
+      [shape = x.shape(), dim, index](const Tensor& g) -> Grads {
+        return {scattered(g, shape, dim, index), Tensor()};
       },
       false);
+}
+
+Tensor gather(const Tensor& x, int dim, const Tensor& index) {
+  const int d = wrap_dim(dim, x.rank(), "gather");
+  check_index("gather", x, d, index);
+  return gather_within(x, d, index);
 }
 
 Tensor index_select(const Tensor& x, int dim, const Tensor& index) {

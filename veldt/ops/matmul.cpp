@@ -13,11 +13,11 @@ namespace veldt {
 namespace {
 
 void check(const Tensor& a, const Tensor& b) {
-  if (a.rank() < 2 || b.rank() < 2 || a.size(-1) != b.size(-2))
+  if (a.rank() < 1 || b.rank() < 1 || a.size(-1) != b.size(b.rank() == 1 ? 0 : -2))
     throw ShapeError(str("matmul cannot multiply ", a.shape(), " by ", b.shape()),
-                     a.rank() < 2 || b.rank() < 2
-                         ? str("both sides need two dimensions or more")
-                         : str("the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
+                     a.rank() < 1 || b.rank() < 1 ? str("both sides need a dimension")
+                                                  : str("the inner sizes ", a.size(-1), " and ",
+                                                        b.size(b.rank() == 1 ? 0 : -2), " differ"),
                      "transpose one side, or check the layer's input size");
   check_same_device("matmul", a, b);
   if (a.dtype() != b.dtype())
@@ -63,6 +63,11 @@ View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check(a, b);
+  if (a.rank() == 1) {
+    const Tensor y = matmul(unsqueeze(a, 0), b);
+    return squeeze(y, b.rank() == 1 ? 0 : -2);
+  }
+  if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
   if (const DType dtype = a.dtype(), wide = computed_in(dtype); dtype != wide)
     return to(matmul(to(a, wide), to(b, wide)), is_float(dtype) ? dtype : wide);
   const Shape batch = broadcast(batch_of(a), batch_of(b), "matmul");
@@ -74,6 +79,20 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return {needs_grad(a) ? sum_to(matmul(g, transpose(b)), a.shape()) : Tensor(),
             needs_grad(b) ? sum_to(matmul(transpose(a), g), b.shape()) : Tensor()};
   });
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 1 || b.rank() != 1)
+    throw ShapeError(str("dot cannot multiply ", a.shape(), " by ", b.shape()), "it wants two lists",
+                     "use matmul, or flatten() them");
+  return matmul(a, b);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 1 || b.rank() != 1)
+    throw ShapeError(str("outer cannot multiply ", a.shape(), " by ", b.shape()), "it wants two lists",
+                     "flatten() them");
+  return unsqueeze(a, 1) * b;
 }
 
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {

@@ -6,9 +6,14 @@
 
 namespace veldt {
 
-// [.., m, k] x [.., k, n] -> [.., m, n]; leading dimensions broadcast. Transposed views are read where they
+// [.., m, k] x [.., k, n] -> [.., m, n]; leading dimensions broadcast. A list is a row on the left and a
+// column on the right, and its dimension is dropped from the result. Transposed views are read where they
 // lie. Throws ShapeError when the inner sizes differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
+// [n] x [n] -> []
+Tensor dot(const Tensor& a, const Tensor& b);
+// [m] x [n] -> [m, n], every product of two elements
+Tensor outer(const Tensor& a, const Tensor& b);
 
 // x w^T + bias:  x [.., in], w [out, in] (torch.nn.Linear's layout), bias [out] or undefined -> [.., out]
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias = {});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "veldt/core/error.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/scalar.h"
 #include "veldt/ops/shape.h"
 
@@ -22,6 +23,17 @@ inline Tensor as_float(const Tensor& x) { return is_float(x.dtype()) ? x : to(x,
 template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
   return is_half(x.dtype()) ? to(fn(to(x, DType::f32)), x.dtype()) : fn(x);
 }
+
+// x's shape with 1 in place of each reduced dimension (no dims: all of them), and y of that shape with those
+// dimensions dropped.
+Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op);
+Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim);
+
+// Throws unless `index` is i64, of x's rank, no larger than x but along dim, and its numbers are positions of
+// that dimension.
+void check_index(const char* op, const Tensor& x, int dim, const Tensor& index);
+// gather() by an index that is known to fit.
+Tensor gather_within(const Tensor& x, int dim, const Tensor& index);
 
 // Of floats: x / divisor, numerator / x, x^p.
 Tensor quotient(const Tensor& x, double divisor);

@@ -1,38 +1,16 @@
 #include "veldt/ops/reduce.h"
 
+#include <cmath>
+
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt {
 namespace {
-
-// x's shape with 1 in place of each reduced dimension.
-Shape kept_shape(const Tensor& x, const Dims& dims, const char* op) {
-  if (dims.empty()) return Shape::filled(x.rank(), 1);
-  Shape kept = x.shape();
-  Shape seen = Shape::filled(x.rank(), 0);
-  for (int dim : dims) {
-    const int d = wrap_dim(dim, x.rank(), op);
-    if (seen[d]++)
-      throw ShapeError(str(op, " was given dimension ", d, " twice"), "each dimension can be reduced once",
-                       "name it once");
-    kept[d] = 1;
-  }
-  return kept;
-}
-
-Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim) {
-  if (keepdim) return y;
-  if (dims.empty()) return reshape(y, {});
-  Shape reduced = Shape::filled(x.rank(), 0), shape;
-  for (int dim : dims) reduced[wrap_dim(dim, x.rank(), "reduce")] = 1;
-  for (int d = 0; d < x.rank(); ++d)
-    if (!reduced[d]) shape.push_back(x.size(d));
-  return reshape(y, shape);
-}
 
 std::int64_t reduced_count(const Tensor& x, const Shape& kept) {
   std::int64_t n = 1;
@@ -65,7 +43,7 @@ Tensor mean_kept(const Tensor& x, const Shape& kept) {
 }
 
 Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims, bool keepdim) {
-  const Shape kept = kept_shape(x, dims, name);
+  const Shape kept = reduced_shape(x, dims, name);
   if (x.numel() == 0 && numel(kept) > 0)
     throw ShapeError(str(name, " has nothing to choose from in ", x.shape()), "the tensor has no elements",
                      "check the size before reducing");
@@ -83,15 +61,53 @@ Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims,
   return drop_reduced(out, x, dims, keepdim);
 }
 
+Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool keepdim) {
+  const int d = wrap_dim(dim, x.rank(), name);
+  if (x.size(d) == 0)
+    throw ShapeError(str(name, " has nothing to choose from in ", x.shape()),
+                     str("dimension ", d, " is empty"), "check the size before reducing");
+  Shape kept = x.shape();
+  kept[d] = 1;
+  const Tensor out = empty(kept, DType::i64, x.device());
+  const Tensor wide = is_half(x.dtype()) ? to(x.detach(), DType::f32) : x;
+  kernels(x).arg_reduce(op, wide.view(), d, out.view(), nullptr);
+  mark_cut(out, x, name);
+  return drop_reduced(out, x, {d}, keepdim);
+}
+
 }  // namespace
 
+Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op) {
+  if (dims.empty()) return Shape::filled(x.rank(), 1);
+  Shape kept = x.shape();
+  Shape seen = Shape::filled(x.rank(), 0);
+  for (int dim : dims) {
+    const int d = wrap_dim(dim, x.rank(), op);
+    if (seen[d]++)
+      throw ShapeError(str(op, " was given dimension ", d, " twice"), "each dimension can be reduced once",
+                       "name it once");
+    kept[d] = 1;
+  }
+  return kept;
+}
+
+Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim) {
+  if (keepdim) return y;
+  if (dims.empty()) return reshape(y, {});
+  Shape reduced = Shape::filled(x.rank(), 0), shape;
+  for (int dim : dims) reduced[wrap_dim(dim, x.rank(), "reduce")] = 1;
+  for (int d = 0; d < x.rank(); ++d)
+    if (!reduced[d]) shape.push_back(x.size(d));
+  return reshape(y, shape);
+}
+
 Tensor sum(const Tensor& x, const Dims& dims, bool keepdim) {
-  return drop_reduced(sum_kept(x, kept_shape(x, dims, "sum")), x, dims, keepdim);
+  return drop_reduced(sum_kept(x, reduced_shape(x, dims, "sum")), x, dims, keepdim);
 }
 
 Tensor mean(const Tensor& x, const Dims& dims, bool keepdim) {
   const Tensor y = through_f32(
-      as_float(x), [&](const Tensor& wide) { return mean_kept(wide, kept_shape(x, dims, "mean")); });
+      as_float(x), [&](const Tensor& wide) { return mean_kept(wide, reduced_shape(x, dims, "mean")); });
   return drop_reduced(y, x, dims, keepdim);
 }
 
@@ -104,23 +120,42 @@ Tensor min(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
-  const std::int64_t n = reduced_count(x, kept_shape(x, dims, "variance"));
+  const std::int64_t n = reduced_count(x, reduced_shape(x, dims, "variance"));
   const Tensor distance = square(x - mean(x, dims, true));
   return sum(distance, dims, keepdim) / static_cast<double>(n - correction);
 }
 
 Tensor argmax(const Tensor& x, int dim, bool keepdim) {
-  const int d = wrap_dim(dim, x.rank(), "argmax");
-  if (x.size(d) == 0)
-    throw ShapeError(str("argmax has nothing to choose from in ", x.shape()),
-                     str("dimension ", d, " is empty"), "check the size before reducing");
-  Shape kept = x.shape();
-  kept[d] = 1;
-  const Tensor out = empty(kept, DType::i64, x.device());
-  const Tensor wide = is_half(x.dtype()) ? to(x.detach(), DType::f32) : x;
-  kernels(x).argmax(wide.view(), d, out.view(), nullptr);
-  mark_cut(out, x, "argmax");
-  return drop_reduced(out, x, {d}, keepdim);
+  return arg_extreme(ReduceOp::max, "argmax", x, dim, keepdim);
+}
+
+Tensor argmin(const Tensor& x, int dim, bool keepdim) {
+  return arg_extreme(ReduceOp::min, "argmin", x, dim, keepdim);
+}
+
+Tensor any(const Tensor& x, const Dims& dims, bool keepdim) {
+  return greater(sum(to(x, DType::boolean), dims, keepdim), 0);
+}
+
+Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
+  return equal(sum(logical_not(x), dims, keepdim), 0);
+}
+
+Tensor stddev(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
+  return sqrt(variance(x, dims, keepdim, correction));
+}
+
+Tensor norm(const Tensor& given, double p, const Dims& dims, bool keepdim) {
+  return through_f32(as_float(given), [&](const Tensor& x) {
+    if (p == INFINITY) return max(abs(x), dims, keepdim);
+    if (p == -INFINITY) return min(abs(x), dims, keepdim);
+    if (p == 0) return to(sum(not_equal(x, 0), dims, keepdim), x.dtype());
+    if (p == 1) return sum(abs(x), dims, keepdim);
+    const Tensor total = sum(p == 2 ? square(x) : pow(abs(x), p), dims, keepdim);
+    // At 0 the root has no slope; the gradient there is 0, as in PyTorch.
+    const Tensor zero = equal(total, 0), safe = where(zero, ones_like(total), total);
+    return where(zero, total, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+  });
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {

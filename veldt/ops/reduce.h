@@ -1,5 +1,6 @@
 // Reductions over any dimensions. No dims means all of them. keepdim leaves a size of 1 where a dimension
-// was. The order of summation is fixed, so the result does not depend on the number of threads.
+// was. Whole numbers and booleans are summed and multiplied in i64; their mean, variance and norm are f32.
+// The order of summation is fixed, so the result does not depend on the number of threads.
 #pragma once
 
 #include <vector>
@@ -17,8 +18,18 @@ Tensor max(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor min(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 // Mean squared distance from the mean; `correction` is taken off the count (1: Bessel's).
 Tensor variance(const Tensor& x, const Dims& dims = {}, bool keepdim = false, int correction = 1);
-// The first index of the largest element along `dim`, as i64. No gradient.
+Tensor stddev(const Tensor& x, const Dims& dims = {}, bool keepdim = false, int correction = 1);  // its root
+// The product; 1 over nothing. Its gradient is right at zeros too.
+Tensor prod(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+// (sum of |x|^p)^(1/p); p = INFINITY gives the largest |x|, -INFINITY the smallest, 0 the count of what is
+// not 0. Its gradient is 0 where it is 0.
+Tensor norm(const Tensor& x, double p = 2, const Dims& dims = {}, bool keepdim = false);
+// The first index of the largest / smallest element along `dim`, as i64. No gradient; a NaN is found first.
 Tensor argmax(const Tensor& x, int dim, bool keepdim = false);
+Tensor argmin(const Tensor& x, int dim, bool keepdim = false);
+// Booleans: whether one element / every element is not 0.
+Tensor any(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+Tensor all(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 
 // Sums x over the dimensions along which `shape` was broadcast to x's shape: the gradient of broadcasting.
 Tensor sum_to(const Tensor& x, const Shape& shape);

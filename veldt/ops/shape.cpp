@@ -197,6 +197,13 @@ Tensor squeeze(const Tensor& x, int dim) {
   return reshape(x, x.shape().without(d));
 }
 
+Tensor squeeze(const Tensor& x) {
+  Shape shape;
+  for (std::int64_t size : x.shape())
+    if (size != 1) shape.push_back(size);
+  return reshape(x, shape);
+}
+
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   const Tensor out = empty(x.shape(), x);

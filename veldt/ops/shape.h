@@ -23,6 +23,7 @@ Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std
 Tensor select(const Tensor& x, int dim, std::int64_t index);
 Tensor unsqueeze(const Tensor& x, int dim);
 Tensor squeeze(const Tensor& x, int dim);
+Tensor squeeze(const Tensor& x);  // all dimensions of size 1
 
 // Row-major in memory; x itself if it already is.
 Tensor contiguous(const Tensor& x);

@@ -28,10 +28,16 @@ template <> inline constexpr EntryInfo kInfo<&Backend::compare>{"compare", 0b100
 template <> inline constexpr EntryInfo kInfo<&Backend::accumulate>{"accumulate", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::where>{"where", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::reduce>{"reduce", 0b10};
-template <> inline constexpr EntryInfo kInfo<&Backend::argmax>{"argmax", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::arg_reduce>{"arg_reduce", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::softmax>{"softmax", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::gather>{"gather", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::scatter>{"scatter", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::positions>{"positions", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::ramp>{"ramp", 0b1};
 template <> inline constexpr EntryInfo kInfo<&Backend::random>{"random", 0b1};
 
 // How an argument is kept, and handed on.
@@ -155,8 +161,9 @@ const Backend& intercepting_backend(const Backend& real) {
     b.optimize = &optimize;
     b.dot = &dot;
     wrap<&Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
-         &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::argmax,
-         &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::random>(b);
+         &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
+         &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
+         &Backend::ramp, &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::random>(b);
     return b;
   }();
   return table;

@@ -1,0 +1,302 @@
+// Rows of veldt/ops/arrange.h: each result is told by where its elements come from.
+#include <algorithm>
+
+#include "tests/support/op_table.h"
+#include "veldt/core/error.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::test {
+namespace {
+
+using In = const std::vector<Tensor>&;
+using Source = std::function<Shape(const Shape& index)>;
+using Run = std::function<Tensor(const Tensor&)>;
+
+OpRow row_of(const char* name) { return {.name = name, .inputs = {{}}, .cases = {}, .ulps = 0}; }
+
+// Element `index` of the result is x's at source(index), or `else_value` where that lies outside of x.
+void add(OpRow& row, Shape x, Shape to, Run run, Source source, double else_value = 0) {
+  row.cases.push_back({str(x, " -> ", to, " case ", row.cases.size()),
+                       {x},
+                       [run](In in) { return run(in[0]); },
+                       [=](const std::vector<Values>& in) {
+                         return Expected{build(to, [&](const Shape& index) {
+                           const Shape from = source(index);
+                           for (int d = 0; d < x.rank(); ++d)
+                             if (from[d] < 0 || from[d] >= x[d]) return else_value;
+                           return in[0].at(from);
+                         })};
+                       }});
+}
+
+OpRow narrow_row() {
+  OpRow row = row_of("narrow");
+  const auto from = [&](Shape x, int dim, std::int64_t begin, std::int64_t length) {
+    Shape to = x;
+    to[dim] = length;
+    add(
+        row, x, to, [=](const Tensor& t) { return narrow(t, dim, begin, length); },
+        [=](Shape i) {
+          i[dim] += begin < 0 ? begin + x[dim] : begin;
+          return i;
+        });
+  };
+  from({6}, 0, 1, 3);
+  from({3, 4}, 1, -2, 2);
+  from({3, 4}, 0, 3, 0);
+  return row;
+}
+
+OpRow split_row() {
+  OpRow row = row_of("split");
+  // The pieces put together in reverse, so that the row sees where each begins.
+  const auto join = [](std::vector<Tensor> parts, int dim) {
+    std::reverse(parts.begin(), parts.end());
+    return concat(parts, dim);
+  };
+  add(
+      row, {7}, {7}, [=](const Tensor& t) { return join(split(t, 3), 0); },
+      [](Shape i) {
+        return Shape{i[0] == 0 ? 6 : i[0] < 4 ? i[0] + 2 : i[0] - 4};
+      });
+  add(
+      row, {2, 5}, {2, 5}, [=](const Tensor& t) { return join(chunk(t, 2, 1), 1); },
+      [](Shape i) {
+        return Shape{i[0], i[1] < 2 ? i[1] + 3 : i[1] - 2};
+      });
+  return row;
+}
+
+OpRow flip_row() {
+  OpRow row = row_of("flip");
+  add(
+      row, {5}, {5}, [](const Tensor& t) { return flip(t, {0}); }, [](Shape i) { return Shape{4 - i[0]}; });
+  add(
+      row, {2, 3, 2}, {2, 3, 2},
+      [](const Tensor& t) {
+        return flip(t, {0, -1});
+      },
+      [](Shape i) {
+        return Shape{1 - i[0], i[1], 1 - i[2]};
+      });
+  add(
+      row, {0, 3}, {0, 3},
+      [](const Tensor& t) {
+        return flip(t, {0, 1});
+      },
+      [](Shape i) { return i; });
+  add(
+      row, {70, 300}, {70, 300}, [](const Tensor& t) { return flip(t, {1}); },
+      [](Shape i) {
+        return Shape{i[0], 299 - i[1]};
+      });
+  return row;
+}
+
+OpRow roll_row() {
+  OpRow row = row_of("roll");
+  for (std::int64_t by : {0, 2, -1, 7, -13})
+    add(
+        row, {2, 5}, {2, 5}, [=](const Tensor& t) { return roll(t, by, 1); },
+        [=](Shape i) {
+          return Shape{i[0], ((i[1] - by) % 5 + 5) % 5};
+        });
+  return row;
+}
+
+OpRow repeat_row() {
+  OpRow row = row_of("repeat");
+  add(
+      row, {2, 3}, {4, 3},
+      [](const Tensor& t) {
+        return repeat(t, {2, 1});
+      },
+      [](Shape i) {
+        return Shape{i[0] % 2, i[1]};
+      });
+  add(
+      row, {3}, {2, 6},
+      [](const Tensor& t) {
+        return repeat(t, {2, 2});
+      },
+      [](Shape i) { return Shape{i[1] % 3}; });
+  add(
+      row, {2, 2}, {3, 2, 4},
+      [](const Tensor& t) {
+        return repeat(t, {3, 1, 2});
+      },
+      [](Shape i) {
+        return Shape{i[1], i[2] % 2};
+      });
+  add(
+      row, {3}, {0}, [](const Tensor& t) { return repeat(t, {0}); }, [](Shape i) { return i; });
+  return row;
+}
+
+OpRow repeat_interleave_row() {
+  OpRow row = row_of("repeat_interleave");
+  add(
+      row, {3}, {6}, [](const Tensor& t) { return repeat_interleave(t, 2, 0); },
+      [](Shape i) { return Shape{i[0] / 2}; });
+  add(
+      row, {2, 3}, {2, 9}, [](const Tensor& t) { return repeat_interleave(t, 3, -1); },
+      [](Shape i) {
+        return Shape{i[0], i[1] / 3};
+      });
+  return row;
+}
+
+OpRow movedim_row() {
+  OpRow row = row_of("movedim");
+  add(
+      row, {2, 3}, {3, 2}, [](const Tensor& t) { return movedim(t, 0, 1); },
+      [](Shape i) { return Shape{i[1], i[0]}; });
+  add(
+      row, {2, 3, 4}, {3, 4, 2}, [](const Tensor& t) { return movedim(t, 0, -1); },
+      [](Shape i) {
+        return Shape{i[2], i[0], i[1]};
+      });
+  add(
+      row, {2, 3, 4}, {4, 2, 3}, [](const Tensor& t) { return movedim(t, 2, 0); },
+      [](Shape i) {
+        return Shape{i[1], i[2], i[0]};
+      });
+  return row;
+}
+
+OpRow unflatten_row() {
+  OpRow row = row_of("unflatten");
+  add(
+      row, {6}, {2, 3},
+      [](const Tensor& t) {
+        return unflatten(t, 0, {2, 3});
+      },
+      [](Shape i) { return Shape{3 * i[0] + i[1]}; });
+  add(
+      row, {2, 8}, {2, 2, 2, 2},
+      [](const Tensor& t) {
+        return unflatten(t, -1, {2, -1, 2});
+      },
+      [](Shape i) {
+        return Shape{i[0], 4 * i[1] + 2 * i[2] + i[3]};
+      });
+  return row;
+}
+
+OpRow pad_row() {
+  OpRow row = row_of("pad");
+  add(
+      row, {3}, {6},
+      [](const Tensor& t) {
+        return pad(t, {1, 2});
+      },
+      [](Shape i) { return Shape{i[0] - 1}; });
+  add(
+      row, {2, 3}, {5, 3},
+      [](const Tensor& t) {
+        return pad(t, {0, 0, 2, 1}, 7.5);
+      },
+      [](Shape i) {
+        return Shape{i[0] - 2, i[1]};
+      },
+      7.5);
+  add(
+      row, {2, 3}, {2, 5},
+      [](const Tensor& t) {
+        return pad(t, {1, 1}, -1);
+      },
+      [](Shape i) {
+        return Shape{i[0], i[1] - 1};
+      },
+      -1);
+  add(
+      row, {0, 2}, {2, 2},
+      [](const Tensor& t) {
+        return pad(t, {0, 0, 1, 1});
+      },
+      [](Shape i) { return i; });
+  return row;
+}
+
+OpRow meshgrid_row() {
+  OpRow row = row_of("meshgrid");
+  const auto grid = [](std::size_t which) {
+    return [=](const Tensor& t) { return meshgrid({t, narrow(t, 0, 0, 2)})[which]; };
+  };
+  add(row, {3}, {3, 2}, grid(0), [](Shape i) { return Shape{i[0]}; });
+  add(row, {3}, {3, 2}, grid(1), [](Shape i) { return Shape{i[1]}; });
+  return row;
+}
+
+std::vector<OpRow> triangle_rows() {
+  OpRow lower = row_of("tril"), upper = row_of("triu");
+  for (std::int64_t k : {-5, -1, 0, 2, 9})
+    for (const Shape& x : {Shape{3, 4}, Shape{2, 3, 2}, Shape{4, 0}}) {
+      const int r = x.rank();
+      const auto keep = [=](bool below) {
+        return [=](const Shape& i) {
+          const std::int64_t above = i[r - 1] - i[r - 2];
+          Shape nowhere = i;
+          nowhere[0] = -1;
+          return (below ? above <= k : above >= k) ? i : nowhere;
+        };
+      };
+      add(
+          lower, x, x, [=](const Tensor& t) { return tril(t, k); }, keep(true));
+      add(
+          upper, x, x, [=](const Tensor& t) { return triu(t, k); }, keep(false));
+    }
+  return {lower, upper};
+}
+
+std::vector<OpRow> diagonal_rows() {
+  OpRow diagonals = row_of("diagonal"), diags = row_of("diag");
+  add(
+      diagonals, {3, 4}, {3}, [](const Tensor& t) { return diagonal(t); },
+      [](Shape i) {
+        return Shape{i[0], i[0]};
+      });
+  add(
+      diagonals, {3, 4}, {2}, [](const Tensor& t) { return diagonal(t, 2); },
+      [](Shape i) {
+        return Shape{i[0], i[0] + 2};
+      });
+  add(
+      diagonals, {3, 4}, {2}, [](const Tensor& t) { return diagonal(t, -1); },
+      [](Shape i) {
+        return Shape{i[0] + 1, i[0]};
+      });
+  add(
+      diagonals, {3, 4}, {0}, [](const Tensor& t) { return diagonal(t, 7); }, [](Shape i) { return i; });
+  add(
+      diagonals, {2, 3, 2}, {3, 2}, [](const Tensor& t) { return diagonal(t, 0, 0, 2); },
+      [](Shape i) {
+        return Shape{i[1], i[0], i[1]};
+      });
+  add(
+      diags, {3}, {3, 3}, [](const Tensor& t) { return diag(t); },
+      [](Shape i) { return Shape{i[0] == i[1] ? i[0] : -1}; });
+  add(
+      diags, {2}, {4, 4}, [](const Tensor& t) { return diag(t, -2); },
+      [](Shape i) { return Shape{i[0] == i[1] + 2 ? i[1] : -1}; });
+  add(
+      diags, {3, 2}, {2}, [](const Tensor& t) { return diag(t); },
+      [](Shape i) {
+        return Shape{i[0], i[0]};
+      });
+  return {diagonals, diags};
+}
+
+}  // namespace
+
+std::vector<OpRow> arrange_rows() {
+  std::vector<OpRow> rows = {
+      narrow_row(),  split_row(),     flip_row(), roll_row(),    repeat_row(), repeat_interleave_row(),
+      movedim_row(), unflatten_row(), pad_row(),  meshgrid_row()};
+  for (OpRow& row : triangle_rows()) rows.push_back(std::move(row));
+  for (OpRow& row : diagonal_rows()) rows.push_back(std::move(row));
+  return rows;
+}
+
+}  // namespace veldt::test

@@ -1,0 +1,262 @@
+#include "veldt/ops/arrange.h"
+
+#include <algorithm>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+void check_count(const char* op, std::int64_t count, std::int64_t least) {
+  if (count < least)
+    throw ShapeError(str(op, " was given a count of ", count), str("it must be ", least, " or more"),
+                     "give a larger one");
+}
+
+// x's elements in `out` at the view (shape, strides, offset) of it, and that view of g as the gradient.
+struct Place {
+  Shape shape;
+  Strides strides;
+  std::int64_t offset;
+};
+
+std::int64_t diagonal_length(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  const std::int64_t n = offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns);
+  return std::max<std::int64_t>(0, n);
+}
+
+Place diagonal_of(const Tensor& x, std::int64_t offset, int row, int column) {
+  Place p{{}, {}, 0};
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d == row || d == column) continue;
+    p.shape.push_back(x.size(d));
+    p.strides.push_back(x.strides()[d]);
+  }
+  const std::int64_t n = diagonal_length(x.size(row), x.size(column), offset);
+  p.shape.push_back(n);
+  p.strides.push_back(x.strides()[row] + x.strides()[column]);
+  if (n > 0) p.offset = offset >= 0 ? offset * x.strides()[column] : -offset * x.strides()[row];
+  return p;
+}
+
+// Zeros of `shape` with g on a diagonal: the gradient of diagonal().
+Tensor undiagonal(const Tensor& g, const Shape& shape, std::int64_t offset, int row, int column) {
+  const Tensor out = zeros(shape, g.dtype(), g.device());
+  const Place p = diagonal_of(out, offset, row, column);
+  kernels(g).copy(g.view(), out.alias(p.shape, p.strides, p.offset).view(), nullptr);
+  return record(
+      "undiagonal", out, {g},
+      [offset, row, column](const Tensor& gg) -> Grads { return {diagonal(gg, offset, row, column)}; },
+      false);
+}
+
+// Column minus row for each element of the last two dimensions, compared with `offset`.
+Tensor beyond_diagonal(const Tensor& x, std::int64_t offset) {
+  if (x.rank() < 2)
+    throw ShapeError(str("there is no diagonal in ", x.shape()), "a matrix has two dimensions",
+                     "give a tensor of rank 2 or more");
+  const Tensor rows = reshape(arange(x.size(-2), DType::i64, x.device()), {x.size(-2), 1});
+  return greater(arange(x.size(-1), DType::i64, x.device()), rows + offset);
+}
+
+Tensor zero_of(const Tensor& x) { return full({}, 0, x.dtype(), x.device()); }
+
+}  // namespace
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, int dim) {
+  check_count("split", size, 1);
+  const int d = wrap_dim(dim, x.rank(), "split");
+  std::vector<Tensor> parts;
+  for (std::int64_t at = 0; at == 0 || at < x.size(d); at += size) {
+    parts.push_back(slice(x, d, at, std::min(x.size(d), at + std::min(size, x.size(d)))));
+    if (size >= x.size(d) - at) break;
+  }
+  return parts;
+}
+
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim) {
+  check_count("chunk", count, 1);
+  const std::int64_t n = x.size(wrap_dim(dim, x.rank(), "chunk"));
+  return split(x, std::max<std::int64_t>(1, n / count + (n % count != 0)), dim);
+}
+
+Tensor narrow(const Tensor& x, int dim, std::int64_t begin, std::int64_t length) {
+  const int d = wrap_dim(dim, x.rank(), "narrow");
+  const std::int64_t first = begin < 0 ? begin + x.size(d) : begin;
+  if (first < 0 || length < 0 || first > x.size(d) || length > x.size(d) - first)
+    throw ShapeError(str("narrow cannot take ", length, " positions from ", begin, " on in dimension ", d),
+                     str("its size is ", x.size(d)), "stay within it, or use slice, which clamps");
+  return slice(x, d, first, first + length);
+}
+
+Tensor flip(const Tensor& x, const std::vector<int>& dims) {
+  View from = x.view();
+  Shape seen = Shape::filled(x.rank(), 0);
+  std::int64_t offset = 0;
+  for (int dim : dims) {
+    const int d = wrap_dim(dim, x.rank(), "flip");
+    if (seen[d]++)
+      throw ShapeError(str("flip was given dimension ", d, " twice"), "it would be turned back",
+                       "name it once");
+    if (x.size(d) > 0) offset += (x.size(d) - 1) * from.strides[d];
+    from.strides[d] = -from.strides[d];
+  }
+  if (x.numel() > 0) from.data = x.alias(x.shape(), x.strides(), offset).view().data;
+  const Tensor out = empty(x.shape(), x);
+  kernels(x).copy(from, out.view(), nullptr);
+  return record(
+      "flip", out, {x}, [dims](const Tensor& g) -> Grads { return {flip(g, dims)}; }, false);
+}
+
+Tensor roll(const Tensor& x, std::int64_t shift, int dim) {
+  const int d = wrap_dim(dim, x.rank(), "roll");
+  const std::int64_t n = x.size(d);
+  if (n == 0) return x;
+  const std::int64_t by = (shift % n + n) % n;
+  return by == 0 ? x : concat({slice(x, d, n - by, n), slice(x, d, 0, n - by)}, d);
+}
+
+Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
+  const int rank = static_cast<int>(counts.size()), lead = rank - x.rank();
+  if (lead < 0)
+    throw ShapeError(str("repeat was given ", rank, " counts for ", x.shape()),
+                     "each dimension needs a count", "give 1 for those that stay");
+  Tensor y = x;
+  for (int d = 0; d < lead; ++d) y = unsqueeze(y, 0);
+  // One dimension at a time, so that no rank grows by more than one.
+  for (int d = 0; d < rank; ++d) {
+    const std::int64_t count = counts[static_cast<std::size_t>(d)];
+    check_count("repeat", count, 0);
+    if (count == 1) continue;
+    const Tensor raised = unsqueeze(y, d);
+    Shape wide = raised.shape(), joined = y.shape();
+    wide[d] = count;
+    joined[d] *= count;
+    y = reshape(expand(raised, wide), joined);
+  }
+  return y;
+}
+
+Tensor repeat_interleave(const Tensor& x, std::int64_t count, int dim) {
+  check_count("repeat_interleave", count, 0);
+  const int d = wrap_dim(dim, x.rank(), "repeat_interleave");
+  const Tensor raised = unsqueeze(x, d + 1);
+  Shape wide = raised.shape(), joined = x.shape();
+  wide[d + 1] = count;
+  joined[d] *= count;
+  return reshape(expand(raised, wide), joined);
+}
+
+Tensor movedim(const Tensor& x, int from, int to) {
+  const int i = wrap_dim(from, x.rank(), "movedim"), j = wrap_dim(to, x.rank(), "movedim");
+  std::vector<int> order;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != i) order.push_back(d);
+  order.insert(order.begin() + j, i);
+  return permute(x, order);
+}
+
+Tensor unflatten(const Tensor& x, int dim, const Shape& sizes) {
+  const int d = wrap_dim(dim, x.rank(), "unflatten");
+  Shape shape, given = sizes;
+  std::int64_t known = 1;
+  int unknown = -1;
+  for (int i = 0; i < sizes.rank(); ++i) {
+    if (sizes[i] == -1 && unknown < 0)
+      unknown = i;
+    else
+      known *= sizes[i];
+  }
+  if (unknown >= 0 && known > 0 && x.size(d) % known == 0) given[unknown] = x.size(d) / known;
+  if (numel(given.rank() ? given : Shape{1}) != x.size(d))
+    throw ShapeError(str("unflatten cannot take dimension ", d, " of ", x.shape(), " apart into ", sizes),
+                     str("its size is ", x.size(d)), "make the product of the sizes equal to it");
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != d)
+      shape.push_back(x.size(i));
+    else
+      for (std::int64_t size : given) shape.push_back(size);
+  }
+  return reshape(x, shape);
+}
+
+Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
+  const int padded = static_cast<int>(amounts.size() / 2);
+  if (amounts.size() % 2 != 0 || padded > x.rank())
+    throw ShapeError(str("pad was given ", amounts.size(), " amounts for ", x.shape()),
+                     "they come in pairs, at most one for each dimension",
+                     "give before and after for the last dimension first");
+  Shape shape = x.shape();
+  Shape before = Shape::filled(x.rank(), 0);
+  for (int i = 0; i < padded; ++i) {
+    const auto at = static_cast<std::size_t>(2 * i);
+    const int d = x.rank() - 1 - i;
+    check_count("pad", std::min(amounts[at], amounts[at + 1]), 0);
+    before[d] = amounts[at];
+    shape[d] += amounts[at] + amounts[at + 1];
+  }
+  const Tensor out = full(shape, value, x.dtype(), x.device());
+  std::int64_t offset = 0;
+  if (x.numel() > 0)
+    for (int d = 0; d < x.rank(); ++d) offset += before[d] * out.strides()[d];
+  kernels(x).copy(x.view(), out.alias(x.shape(), out.strides(), offset).view(), nullptr);
+  return record(
+      "pad", out, {x},
+      [before, inner = x.shape()](const Tensor& g) -> Grads {
+        Tensor part = g;
+        for (int d = 0; d < inner.rank(); ++d)
+          if (part.size(d) != inner[d]) part = slice(part, d, before[d], before[d] + inner[d]);
+        return {part};
+      },
+      false);
+}
+
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& lists) {
+  Shape shape;
+  for (const Tensor& list : lists) {
+    if (list.rank() != 1)
+      throw ShapeError(str("meshgrid cannot use ", list.shape()), "it wants lists", "flatten() it first");
+    shape.push_back(list.size(0));
+  }
+  std::vector<Tensor> out;
+  for (int d = 0; d < shape.rank(); ++d) {
+    Shape column = Shape::filled(shape.rank(), 1);
+    column[d] = shape[d];
+    out.push_back(expand(reshape(lists[static_cast<std::size_t>(d)], column), shape));
+  }
+  return out;
+}
+
+Tensor tril(const Tensor& x, std::int64_t offset) { return where(beyond_diagonal(x, offset), zero_of(x), x); }
+Tensor triu(const Tensor& x, std::int64_t offset) {
+  return where(beyond_diagonal(x, offset - 1), x, zero_of(x));
+}
+
+Tensor diagonal(const Tensor& x, std::int64_t offset, int dim1, int dim2) {
+  const int row = wrap_dim(dim1, x.rank(), "diagonal"), column = wrap_dim(dim2, x.rank(), "diagonal");
+  if (row == column)
+    throw ShapeError(str("diagonal was given dimension ", row, " twice"), "a diagonal crosses two",
+                     "name two dimensions");
+  const Place p = diagonal_of(x, offset, row, column);
+  return record(
+      "diagonal", x.alias(p.shape, p.strides, p.offset), {x},
+      [shape = x.shape(), offset, row, column](const Tensor& g) -> Grads {
+        return {undiagonal(g, shape, offset, row, column)};
+      },
+      false);
+}
+
+Tensor diag(const Tensor& x, std::int64_t offset) {
+  if (x.rank() == 2) return diagonal(x, offset);
+  if (x.rank() != 1)
+    throw ShapeError(str("diag cannot use ", x.shape()), "it wants a list or a matrix",
+                     "use diagonal() for higher ranks");
+  const std::int64_t n = x.size(0) + (offset < 0 ? -offset : offset);
+  return undiagonal(x, {n, n}, offset, 0, 1);
+}
+
+}  // namespace veldt

@@ -1,0 +1,18 @@
+// Sums of products, written with subscripts.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// As torch.einsum: "bij,bjk->bik" names the dimensions of each tensor by letters, and those of the result;
+// what the result does not name is summed over. A letter twice in one tensor takes its diagonal. "..." stands
+// for leading dimensions, which broadcast. Without "->" the result has the letters that occur once, in the
+// order of the alphabet. Tensors are joined from left to right, by matrix products. Throws ShapeError naming
+// the subscript that does not fit.
+Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors);
+
+}  // namespace veldt

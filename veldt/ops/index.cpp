@@ -1,0 +1,128 @@
+#include "veldt/ops/index.h"
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+void check_source(const char* op, const Tensor& x, const Tensor& index, const Tensor& source) {
+  check_same_device(op, x, source);
+  if (source.shape() != index.shape())
+    throw ShapeError(str(op, " cannot write ", source.shape(), " by an index of ", index.shape()),
+                     "each number needs a place", "slice or expand one of them");
+  if (source.dtype() != x.dtype())
+    throw ShapeError(str(op, " cannot write ", source.dtype(), " into ", x.dtype()), "the dtypes differ",
+                     "convert one side with to()");
+}
+
+Tensor copy_of(const Tensor& x) {
+  const Tensor out = empty(x.shape(), x);
+  kernels(x).copy(x.view(), out.view(), nullptr);
+  return out;
+}
+
+Tensor whole(std::int64_t value, Device device) {
+  return full({}, static_cast<double>(value), DType::i64, device);
+}
+
+// The row-major positions at which a boolean tensor holds.
+Tensor positions_of(const Tensor& mask) {
+  NoGrad off;
+  const Tensor packed = contiguous(mask.detach());
+  const auto count = static_cast<std::int64_t>(sum(packed).item());
+  const Tensor out = empty({count}, DType::i64, mask.device());
+  kernels(mask).positions(packed.view(), out.view(), nullptr);
+  return out;
+}
+
+}  // namespace
+
+Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  const int d = wrap_dim(dim, x.rank(), "scatter");
+  check_index("scatter", x, d, index);
+  check_source("scatter", x, index, source);
+  const Tensor out = copy_of(x);
+  kernels(x).scatter(source.view(), d, index.view(), out.view(), nullptr);
+  return record(
+      "scatter", out, {x, index, source},
+      [d, index, x, source](const Tensor& g) -> Grads {
+        return {needs_grad(x) ? scatter(g, d, index, zeros(index.shape(), g.dtype(), g.device())) : Tensor(),
+                Tensor(), needs_grad(source) ? gather_within(g, d, index) : Tensor()};
+      },
+      false);
+}
+
+Tensor scatter(const Tensor& x, int dim, const Tensor& index, Scalar value) {
+  return scatter(x, dim, index, full(index.shape(), value.real(), x.dtype(), x.device()));
+}
+
+Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  const int d = wrap_dim(dim, x.rank(), "scatter_add");
+  check_index("scatter_add", x, d, index);
+  check_source("scatter_add", x, index, source);
+  if (is_half(x.dtype()))
+    return to(scatter_add(to(x, DType::f32), d, index, to(source, DType::f32)), x.dtype());
+  const Tensor out = copy_of(x);
+  kernels(x).scatter_add(source.view(), d, index.view(), out.view(), nullptr);
+  return record(
+      "scatter_add", out, {x, index, source},
+      [d, index](const Tensor& g) -> Grads {
+        return {g, Tensor(), gather_within(g, d, index)};
+      },
+      false);
+}
+
+Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  const int d = wrap_dim(dim, x.rank(), "index_add");
+  Shape wanted = x.shape(), column = Shape::filled(x.rank(), 1);
+  if (index.rank() != 1)
+    throw ShapeError(str("index_add needs a list of positions, not ", index.shape()),
+                     "the index has one dimension", "flatten it, or use scatter_add");
+  wanted[d] = column[d] = index.size(0);
+  if (source.shape() != wanted)
+    throw ShapeError(str("index_add cannot add ", source.shape(), " to ", x.shape(), " at ", index.size(0),
+                         " positions of dimension ", d),
+                     str("it needs ", wanted), "give a slice for each position");
+  return scatter_add(x, d, expand(reshape(index, column), wanted), source);
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
+  return where(mask, full({}, value.real(), x.dtype(), x.device()), x);
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  if (mask.dtype() != DType::boolean)
+    throw ShapeError(str("masked_select needs a boolean mask, not ", mask.dtype()), "a mask is yes or no",
+                     "compare first, for example greater(x, y)");
+  const Shape shape = broadcast(x.shape(), mask.shape(), "masked_select");
+  return gather_within(reshape(expand(x, shape), {-1}), 0, positions_of(expand(mask, shape)));
+}
+
+Tensor nonzero(const Tensor& x) {
+  Tensor rest = positions_of(to(x, DType::boolean));
+  if (x.rank() == 0) return reshape(rest, {rest.size(0), 0});
+  std::vector<Tensor> columns(static_cast<std::size_t>(x.rank()));
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    const Tensor size = whole(x.size(d), x.device());
+    columns[static_cast<std::size_t>(d)] = remainder(rest, size);
+    rest = floor_divide(rest, size);
+  }
+  return stack(columns, 1);
+}
+
+Tensor one_hot(const Tensor& index, std::int64_t classes) {
+  if (is_float(index.dtype()))
+    throw ShapeError(str("one_hot needs whole numbers, not ", index.dtype()), "a class is counted",
+                     "convert it with to(index, DType::i64)");
+  const Tensor each =
+      arange(classes, index.dtype() == DType::boolean ? DType::i64 : index.dtype(), index.device());
+  return to(equal(unsqueeze(index, -1), each), DType::i64);
+}
+
+}  // namespace veldt

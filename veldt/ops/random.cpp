@@ -1,0 +1,113 @@
+#include "veldt/ops/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/parts.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/scan.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/sort.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
+
+namespace veldt {
+namespace {
+
+Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device device) {
+  const Tensor out = empty(shape, dtype, device);
+  // A replay of a Plan draws on from where the Rng then is.
+  host_work("random", {out.view()}, [kind, &rng, device](std::span<const View> views) {
+    backend(device).random(kind, rng.seed(), rng.stream(), rng.position(), views[0], nullptr);
+    const auto draws = static_cast<std::uint64_t>(numel(views[0].shape));
+    rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
+  });
+  return out;
+}
+
+// Half floats are drawn as f32 and rounded.
+Tensor draw_float(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device device) {
+  if (!is_float(dtype))
+    throw DeviceError(str("cannot draw random numbers of ", dtype), "they are made as floats",
+                      "draw f32 and convert it with to(), or use randint");
+  return draw(kind, shape, rng, is_half(dtype) ? DType::f32 : dtype, device);
+}
+
+// 32 random bits as an i64.
+Tensor words(const Shape& shape, Rng& rng, Device device) {
+  return draw(RandomKind::word, shape, rng, DType::i64, device);
+}
+
+// The largest number of `dtype` below `high`.
+double below(double high, DType dtype) {
+  if (dtype == DType::f64) return std::nextafter(high, -INFINITY);
+  const auto near = static_cast<float>(high);
+  return static_cast<double>(static_cast<double>(near) < high ? near : std::nextafter(near, -INFINITY));
+}
+
+}  // namespace
+
+Tensor rand(const Shape& shape, Rng& rng, double low, double high, DType dtype, Device device) {
+  NoGrad off;
+  Tensor out = draw_float(RandomKind::uniform, shape, rng, dtype, device);
+  if (low != 0 || high != 1) {
+    out = out * (high - low) + low;
+    // The sum may round up to `high`.
+    if (low < high) out = clamp(out, low, std::max(low, below(high, out.dtype())));
+  }
+  return to(out, dtype);
+}
+
+Tensor randn(const Shape& shape, Rng& rng, double mean, double deviation, DType dtype, Device device) {
+  NoGrad off;
+  const Tensor out = draw_float(RandomKind::normal, shape, rng, dtype, device);
+  return to(mean == 0 && deviation == 1 ? out : out * deviation + mean, dtype);
+}
+
+Tensor randint(const Shape& shape, Rng& rng, std::int64_t low, std::int64_t high, DType dtype,
+               Device device) {
+  const std::uint64_t n = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  if (low >= high || n > std::uint64_t{1} << 31)
+    throw ConfigError(str("randint cannot draw from ", low, " to below ", high),
+                      "there must be 1 to 2^31 numbers to choose from", "check the bounds");
+  NoGrad off;
+  // The upper bits of word n, as Lemire 2019: no division.
+  const Tensor scaled = words(shape, rng, device) * static_cast<std::int64_t>(n);
+  return to(floor_divide(scaled, std::int64_t{1} << 32) + low, dtype);
+}
+
+Tensor randperm(std::int64_t n, Rng& rng, Device device) {
+  NoGrad off;
+  // Sorted by 63 random bits: two alike are rarer than 2^-20 even among 10^6.
+  const Tensor high = words({n}, rng, device), low = words({n}, rng, device);
+  return argsort(high * (std::int64_t{1} << 31) + floor_divide(low, 2), 0);
+}
+
+Tensor bernoulli(const Tensor& p, Rng& rng) {
+  NoGrad off;
+  const Tensor chance = as_float(p.detach());
+  const DType drawn = chance.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const Tensor u = rand(p.shape(), rng, 0, 1, drawn, p.device());
+  return to(less(u, to(chance, drawn)), p.dtype());
+}
+
+Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng) {
+  if (weights.rank() < 1 || weights.size(-1) == 0)
+    throw ShapeError(str("multinomial cannot choose from ", weights.shape()), "there is no class",
+                     "give a weight for each class along the last dimension");
+  NoGrad off;
+  const std::int64_t n = weights.size(-1);
+  const Tensor reached = cumsum(to(weights.detach(), DType::f64), -1);
+  const Tensor total = slice(reached, -1, n - 1, n);
+  Shape shape = weights.shape();
+  shape[shape.rank() - 1] = count;
+  const Tensor u = rand(shape, rng, 0, 1, DType::f64, weights.device()) * total;
+  // How many classes end at or before u: those of weight 0 are never chosen.
+  const Tensor passed = less_equal(unsqueeze(reached, -2), unsqueeze(u, -1));
+  return minimum(sum(passed, {-1}), n - 1);
+}
+
+}  // namespace veldt

@@ -1,0 +1,26 @@
+// Random tensors. Each takes its draws from `rng` and moves it on by as many, so the same numbers come on
+// every device, and a replayed Plan draws on.
+#pragma once
+
+#include "veldt/core/rng.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// Uniform in [low, high), and normal. Float dtypes (bf16 and f16 are rounded f32, and may so give `high`).
+Tensor rand(const Shape& shape, Rng& rng, double low = 0, double high = 1, DType dtype = DType::f32,
+            Device device = {});
+Tensor randn(const Shape& shape, Rng& rng, double mean = 0, double deviation = 1, DType dtype = DType::f32,
+             Device device = {});
+// Whole numbers low .. high - 1, all as likely to 2^-32. Throws ConfigError unless 1 <= high - low <= 2^31.
+Tensor randint(const Shape& shape, Rng& rng, std::int64_t low, std::int64_t high, DType dtype = DType::i64,
+               Device device = {});
+// 0 .. n-1 in a random order, i64.
+Tensor randperm(std::int64_t n, Rng& rng, Device device = {});
+// 1 with the probability that each element of p gives, else 0, in p's dtype.
+Tensor bernoulli(const Tensor& p, Rng& rng);
+// `count` draws of an index into each line of weights [.., n], each as likely as its weight, with
+// replacement: i64 [.., count]. Weights are not negative and not all 0; they need not sum to 1.
+Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng);
+
+}  // namespace veldt

@@ -1,0 +1,110 @@
+// All running sums and products are one linear recurrence, y_t = f_t y_(t-1) + x_t. So is its gradient, run
+// the other way: h_t = g_t + f_(t+1) h_(t+1) is that of x_t, and h_t y_(t-1) that of f_t. No step divides, so
+// zeros are no special case, to any order.
+#include "veldt/ops/scan.h"
+
+#include <numeric>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+// What whole numbers and half floats are accumulated from.
+Tensor wide(const Tensor& x) { return is_float(x.dtype()) ? x : to(x, DType::i64); }
+
+Tensor constant_slice(const Tensor& x, int dim, double value) {
+  Shape shape = x.shape();
+  shape[dim] = 1;
+  return full(shape, value, x.dtype(), x.device());
+}
+
+// x moved by one position along dim, `first` where nothing came from; `reverse`: towards the front.
+Tensor shifted(const Tensor& x, int dim, bool reverse, double first) {
+  const std::int64_t n = x.size(dim);
+  if (n == 0) return x;
+  const Tensor edge = constant_slice(x, dim, first);
+  return reverse ? concat({slice(x, dim, 1, n), edge}, dim) : concat({edge, slice(x, dim, 0, n - 1)}, dim);
+}
+
+// `factor` may be undefined: 1 everywhere.
+Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) {
+  const Tensor out = empty(x.shape(), x);
+  View f;
+  if (factor.defined()) f = factor.view();
+  kernels(x).recurrence(x.view(), factor.defined() ? &f : nullptr, dim, reverse, out.view(), nullptr);
+  return record("recurrence", out, {x, factor},
+                [x, factor, dim, reverse, kept = out.detach()](const Tensor& g) -> Grads {
+                  if (!factor.defined()) return {recurrence(g, factor, dim, !reverse), Tensor()};
+                  const Tensor h = recurrence(g, shifted(factor, dim, !reverse, 0), dim, !reverse);
+                  if (!needs_grad(factor)) return {h, Tensor()};
+                  const Tensor y = grad_enabled() ? recurrence(x, factor, dim, reverse) : kept;
+                  return {h, h * shifted(y, dim, reverse, 0)};
+                });
+}
+
+// Products of x up to and with each position: a recurrence that x's own first element starts.
+Tensor products(const Tensor& x, int dim, bool reverse) {
+  const std::int64_t n = x.size(dim);
+  if (n == 0) return x;
+  const Tensor first = reverse ? slice(x, dim, n - 1, n) : slice(x, dim, 0, 1);
+  Shape shape = x.shape();
+  shape[dim] = n - 1;
+  const Tensor rest = zeros(shape, x.dtype(), x.device());
+  return recurrence(reverse ? concat({rest, first}, dim) : concat({first, rest}, dim), x, dim, reverse);
+}
+
+// g times the product of all other elements of the reduced dimensions, which are brought into one line.
+Tensor product_gradient(const Tensor& x, const Tensor& g, const std::vector<int>& order, int kept) {
+  const Tensor moved = permute(x, order);
+  Shape lines;
+  for (int d = 0; d < kept; ++d) lines.push_back(moved.size(d));
+  lines.push_back(-1);
+  const Tensor line = reshape(moved, lines);
+  const Tensor others = shifted(products(line, kept, false), kept, false, 1) *
+                        shifted(products(line, kept, true), kept, true, 1);
+  std::vector<int> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  return g * permute(reshape(others, moved.shape()), back);
+}
+
+}  // namespace
+
+Tensor cumsum(const Tensor& given, int dim) {
+  const int d = wrap_dim(dim, given.rank(), "cumsum");
+  return through_f32(wide(given), [d](const Tensor& x) { return recurrence(x, {}, d, false); });
+}
+
+Tensor cumprod(const Tensor& given, int dim) {
+  const int d = wrap_dim(dim, given.rank(), "cumprod");
+  return through_f32(wide(given), [d](const Tensor& x) { return products(x, d, false); });
+}
+
+Tensor prod(const Tensor& given, const Dims& dims, bool keepdim) {
+  const Shape kept = reduced_shape(given, dims, "prod");
+  const Tensor y = through_f32(wide(given), [&](const Tensor& x) {
+    const Tensor out = empty(kept, x);
+    kernels(x).reduce(ReduceOp::prod, x.view(), out.view(), nullptr);
+    return record("prod", out, {x}, [x, kept](const Tensor& g) -> Grads {
+      if (x.numel() == 0) return {expand(g, x.shape())};  // nothing, but in the graph
+      std::vector<int> order;
+      for (int d = 0; d < x.rank(); ++d)
+        if (kept[d] == x.size(d)) order.push_back(d);
+      const int count = static_cast<int>(order.size());
+      for (int d = 0; d < x.rank(); ++d)
+        if (kept[d] != x.size(d)) order.push_back(d);
+      return {product_gradient(x, g, order, count)};
+    });
+  });
+  return drop_reduced(y, given, dims, keepdim);
+}
+
+}  // namespace veldt

@@ -1,0 +1,13 @@
+// Running sums and products along one dimension.
+#pragma once
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// y[i] = x[0] + .. + x[i], and x[0] .. x[i] multiplied; accumulated in double. Whole numbers and booleans
+// give i64. The gradient of a product is right at zeros too.
+Tensor cumsum(const Tensor& x, int dim);
+Tensor cumprod(const Tensor& x, int dim);
+
+}  // namespace veldt

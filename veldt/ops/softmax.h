@@ -1,0 +1,16 @@
+// Exponentials of a line as shares of their sum. Whole numbers give f32.
+#pragma once
+
+#include "veldt/ops/reduce.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// e^x / sum of e^x along `dim`, and its logarithm without overflow or cancellation; NaN where a line has an
+// infinity, or nothing but -inf.
+Tensor softmax(const Tensor& x, int dim);
+Tensor log_softmax(const Tensor& x, int dim);
+// log(sum of e^x) over dimensions, no dims meaning all of them; -inf over nothing.
+Tensor logsumexp(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+
+}  // namespace veldt
