@@ -43,16 +43,38 @@ TEST(Linear, RefusesSizesBelowOne) {
 
 TEST(Linear, NamesBothShapesOfAWrongInput) { EXPECT_THROW(Linear(3, 5)(ones({2, 4})), ShapeError); }
 
+TEST(Linear, RefusesAnInputOfAnotherDtype) {
+  EXPECT_THROW(Linear(3, 5)(ones({2, 3}, DType::f64)), ShapeError);
+  EXPECT_THROW(Linear(3, 5)(ones({2, 3}, DType::i64)), ShapeError);
+}
+
 TEST(Activations, AreTheirOps) {
-  const Tensor x = Tensor::of({3}, {-0.5, 0, 0.25});
-  const auto values = [](const Tensor& t) { return t.values<float>(); };
-  EXPECT_EQ(values(Tanh()(x)), values(tanh(x)));
-  EXPECT_EQ(values(Relu()(x)), values(relu(x)));
-  EXPECT_EQ(values(Sigmoid()(x)), values(sigmoid(x)));
-  EXPECT_EQ(values(Softplus()(x)), values(softplus(x)));
-  EXPECT_EQ(values(Sine(20)(x)), values(sine(x, 20)));
-  EXPECT_EQ(values(Gauss(3)(x)), values(gauss(x, 3)));
-  EXPECT_EQ(values(Finer(20)(x)), values(finer(x, 20)));
+  const Tensor x = Tensor::of({5}, {-4, -0.5, 0, 0.25, 7});
+  const auto expect = [&](const Module& module, const Tensor& y, const char* title) {
+    EXPECT_EQ(module(x).values<float>(), y.values<float>()) << title;
+    EXPECT_EQ(module.title(), title);
+  };
+  expect(Relu(), relu(x), "Relu");
+  expect(Relu6(), relu6(x), "Relu6");
+  expect(Selu(), selu(x), "Selu");
+  expect(Gelu(), gelu(x), "Gelu");
+  expect(GeluTanh(), gelu_tanh(x), "GeluTanh");
+  expect(Silu(), silu(x), "Silu");
+  expect(Mish(), mish(x), "Mish");
+  expect(Tanh(), tanh(x), "Tanh");
+  expect(Sigmoid(), sigmoid(x), "Sigmoid");
+  expect(LogSigmoid(), logsigmoid(x), "LogSigmoid");
+  expect(Softplus(), softplus(x), "Softplus");
+  expect(Softsign(), softsign(x), "Softsign");
+  expect(Hardsigmoid(), hardsigmoid(x), "Hardsigmoid");
+  expect(Hardswish(), hardswish(x), "Hardswish");
+  expect(Hardtanh(-2, 0.5), hardtanh(x, -2, 0.5), "Hardtanh(-2, 0.5)");
+  expect(LeakyRelu(0.2), leaky_relu(x, 0.2), "LeakyRelu(0.2)");
+  expect(Elu(2), elu(x, 2), "Elu(2)");
+  expect(Celu(2), celu(x, 2), "Celu(2)");
+  expect(Sine(20), sine(x, 20), "Sine(20)");
+  expect(Gauss(3), gauss(x, 3), "Gauss(3)");
+  expect(Finer(20), finer(x, 20), "Finer(20)");
 }
 
 TEST(Init, RefusesWhatHasNoFans) {

@@ -102,6 +102,7 @@ TEST(CrossEntropy, NamesWhatDoesNotFit) {
   EXPECT_THAT(text(indices({0, 3})), testing::HasSubstr("position 3 of dimension 1"));
   EXPECT_THAT(text(indices({0, -1})), testing::HasSubstr("position -1 of dimension 1"));
   EXPECT_THAT(text(indices({0, 1, 2})), testing::HasSubstr("cannot compare [2, 3] with [3] of i64"));
+  EXPECT_THAT(text(ones({2}, DType::boolean)), "");  // two of class 1
   EXPECT_THAT(text(ones({2})), testing::HasSubstr("cannot compare [2, 3] with [2] of f32"));
   EXPECT_THAT(text(indices({0, 1}), {.weights = ones({2})}), testing::HasSubstr("3 classes by [2]"));
   EXPECT_THAT(text(indices({0, 1}), {.label_smoothing = 1.5}), testing::HasSubstr("by 1.5"));

@@ -1,63 +1,75 @@
-// Activations as modules, for use in a Sequential. Their formulas are in ops/unary.h.
+// Activations as modules, for use in a Sequential. Their formulas are in ops/unary.h and ops/activation.h.
 #pragma once
 
 #include "veldt/core/error.h"
 #include "veldt/nn/module.h"
+#include "veldt/ops/activation.h"
 #include "veldt/ops/unary.h"
 
 namespace veldt::nn {
 
-class Tanh : public Module {
+// A function of one tensor as a module, titled by the type that is derived from it.
+template <Tensor (*kFunction)(const Tensor&)> class Activation : public Module {
  public:
-  Tensor forward(const Tensor& x) const override { return tanh(x); }
+  Tensor forward(const Tensor& x) const override { return kFunction(x); }
 };
 
-class Relu : public Module {
+struct Relu : Activation<relu> {};
+struct Relu6 : Activation<relu6> {};
+struct Selu : Activation<selu> {};
+struct Gelu : Activation<gelu> {};
+struct GeluTanh : Activation<gelu_tanh> {};
+struct Silu : Activation<silu> {};
+struct Mish : Activation<mish> {};
+struct Tanh : Activation<tanh> {};
+struct Sigmoid : Activation<sigmoid> {};
+struct LogSigmoid : Activation<logsigmoid> {};
+struct Softplus : Activation<softplus> {};
+struct Softsign : Activation<softsign> {};
+struct Hardsigmoid : Activation<hardsigmoid> {};
+struct Hardswish : Activation<hardswish> {};
+
+// One with a number, which its title shows: "Sine(30)".
+template <Tensor (*kFunction)(const Tensor&, double)> class ActivationWith : public Module {
  public:
-  Tensor forward(const Tensor& x) const override { return relu(x); }
+  explicit ActivationWith(double number) : number_(number) {}
+  Tensor forward(const Tensor& x) const override { return kFunction(x, number_); }
+  std::string title() const override { return str(Module::title(), '(', number_, ')'); }
+
+ private:
+  double number_;
 };
 
-class Sigmoid : public Module {
- public:
-  Tensor forward(const Tensor& x) const override { return sigmoid(x); }
+struct LeakyRelu : ActivationWith<leaky_relu> {
+  explicit LeakyRelu(double negative_slope = 0.01) : ActivationWith(negative_slope) {}
 };
-
-class Softplus : public Module {
- public:
-  Tensor forward(const Tensor& x) const override { return softplus(x); }
+struct Elu : ActivationWith<elu> {
+  explicit Elu(double alpha = 1) : ActivationWith(alpha) {}
 };
-
+struct Celu : ActivationWith<celu> {
+  explicit Celu(double alpha = 1) : ActivationWith(alpha) {}
+};
 // sin(omega x): SIREN, Sitzmann et al. 2020.
-class Sine : public Module {
- public:
-  explicit Sine(double omega = 30) : omega_(omega) {}
-  Tensor forward(const Tensor& x) const override { return sine(x, omega_); }
-  std::string title() const override { return str("Sine(", omega_, ")"); }
-
- private:
-  double omega_;
+struct Sine : ActivationWith<sine> {
+  explicit Sine(double omega = 30) : ActivationWith(omega) {}
 };
-
 // exp(-(scale x)^2): Ramasinghe & Lucey 2022.
-class Gauss : public Module {
- public:
-  explicit Gauss(double scale = 30) : scale_(scale) {}
-  Tensor forward(const Tensor& x) const override { return gauss(x, scale_); }
-  std::string title() const override { return str("Gauss(", scale_, ")"); }
-
- private:
-  double scale_;
+struct Gauss : ActivationWith<gauss> {
+  explicit Gauss(double scale = 30) : ActivationWith(scale) {}
+};
+// sin(omega (|x| + 1) x): FINER, Liu et al. 2024.
+struct Finer : ActivationWith<finer> {
+  explicit Finer(double omega = 30) : ActivationWith(omega) {}
 };
 
-// sin(omega (|x| + 1) x): FINER, Liu et al. 2024.
-class Finer : public Module {
+class Hardtanh : public Module {
  public:
-  explicit Finer(double omega = 30) : omega_(omega) {}
-  Tensor forward(const Tensor& x) const override { return finer(x, omega_); }
-  std::string title() const override { return str("Finer(", omega_, ")"); }
+  explicit Hardtanh(double low = -1, double high = 1) : low_(low), high_(high) {}
+  Tensor forward(const Tensor& x) const override { return hardtanh(x, low_, high_); }
+  std::string title() const override { return str("Hardtanh(", low_, ", ", high_, ')'); }
 
  private:
-  double omega_;
+  double low_, high_;
 };
 
 }  // namespace veldt::nn

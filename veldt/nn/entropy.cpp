@@ -31,7 +31,7 @@ struct Rows {
   bool single = false, by_index = false;
 
   Rows(const char* name, const Tensor& scores, const Tensor& wanted, const Tensor& weights)
-      : x(scores), target(wanted), by_index(wanted.dtype() == DType::i64) {
+      : x(scores), target(wanted), by_index(!is_float(wanted.dtype())) {
     if (x.rank() == 0 || x.numel() == 0)
       throw ShapeError(str(name, " has nothing to compare"), str("the scores are ", x.shape()),
                        "give [n, classes], [n, classes, ..] or [classes]");
@@ -44,7 +44,7 @@ struct Rows {
     if (target.shape() != (by_index ? rows : x.shape()))
       throw ShapeError(
           str(name, " cannot compare ", scores.shape(), " with ", wanted.shape(), " of ", wanted.dtype()),
-          str("the target holds an index for each row, i64 ", single ? Shape{} : rows,
+          str("the target holds an index for each row, ", single ? Shape{} : rows,
               ", or probabilities of the scores' shape"),
           "reshape the target, or convert indices with to(target, DType::i64)");
     if (weights.defined() && weights.shape() != Shape{x.size(1)})
@@ -69,9 +69,9 @@ Tensor reduced_by(const Rows& rows, const Tensor& loss, const Tensor& counts, Re
 
 // The loss of rows whose target is an index. log_p [n, classes, ..].
 Tensor by_index(const Rows& rows, const Tensor& log_p, const ClassOptions& o) {
-  const Tensor wanted = to(rows.target, DType::f64);  // whole numbers that f64 holds; the op below has no i64
-  const Tensor ignored = equal(wanted, number_like(wanted, static_cast<double>(o.ignore_index)));
-  const Tensor index = unsqueeze(to(where(ignored, zeros_like(wanted), wanted), DType::i64), 1);
+  const Tensor wanted = to(rows.target, DType::i64);
+  const Tensor ignored = equal(wanted, full({}, o.ignore_index, DType::i64, wanted.device()));
+  const Tensor index = unsqueeze(where(ignored, zeros_like(wanted), wanted), 1);
   const Tensor zero = number_like(log_p, 0);
   Tensor counts = number_like(log_p, 1);
   if (o.weights.defined()) {
@@ -111,8 +111,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions op
 }
 
 Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options) {
-  if (target.dtype() != DType::i64)
-    throw ShapeError(str("nll needs a target of i64, not ", target.dtype()), "it holds the rows' classes",
+  if (is_float(target.dtype()))
+    throw ShapeError(str("nll needs a target of whole numbers, not ", target.dtype()),
+                     "it holds the rows' classes",
                      "convert it with to(target, DType::i64), or use cross_entropy() for probabilities");
   if (options.label_smoothing != 0)
     throw ConfigError("nll does not smooth labels", str("label_smoothing is ", options.label_smoothing),

@@ -16,7 +16,7 @@ struct LinearOptions {
 // has them, U(-1 / sqrt(in), 1 / sqrt(in)), the weight drawn first.
 class Linear : public Module {
  public:
-  // Throws ConfigError for a size below 1.
+  // Throws ConfigError for a size below 1; a call, ShapeError for an input of another size or dtype.
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {}, Rng& rng = default_rng());
   Linear(std::int64_t in, std::int64_t out, Rng& rng) : Linear(in, out, {}, rng) {}
 

@@ -1,6 +1,6 @@
-// Losses, as torch.nn.functional has them. Prediction and target have the same shape and dtype unless said;
-// nothing is broadcast, since [n] against [n, 1] would quietly compare every pair. Throws ShapeError naming
-// both shapes, and for nothing to compare.
+// Losses, as torch.nn.functional has them. Prediction and target have the same shape unless said; nothing is
+// broadcast, since [n] against [n, 1] would quietly compare every pair. Dtypes are promoted as ops promote
+// them. Throws ShapeError naming both shapes, and for nothing to compare.
 #pragma once
 
 #include "veldt/tensor/tensor.h"
@@ -64,9 +64,10 @@ struct ClassOptions {
   Reduction reduction = Reduction::mean;
 };
 // -log softmax(x)[t] over dimension 1 of the logits [n, classes, ..] (dimension 0 of [classes]). The target
-// holds indices, i64 [n, ..], or probabilities of the logits' shape. The mean is weighted as torch's is: over
-// the weights of the targets that count (NaN if none does); of probabilities over the rows. `none`: [n, ..].
-// Throws ShapeError for an index outside of the classes, ConfigError for a smoothing outside [0, 1].
+// holds indices, whole numbers [n, ..], or probabilities of the logits' shape. The mean is weighted as
+// torch's is: over the weights of the targets that count (NaN if none does); of probabilities over the rows.
+// `none`: [n, ..]. Throws ShapeError for an index outside of the classes, ConfigError for a smoothing outside
+// [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions options = {});
 // The same of what log_softmax gave; indices only, and no smoothing.
 Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options = {});

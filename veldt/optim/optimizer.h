@@ -37,8 +37,8 @@ class Optimizer {
   void zero_grad();
 
   // The rate of the next step, of the first group. set_lr() sets that one, and all other groups' so that they
-  // keep the proportion to it that they were built with: a schedule drives them all. It throws ConfigError
-  // below 0 or not finite.
+  // keep the proportion to it that they were built with (1 if it was 0): a schedule drives them all. Throws
+  // ConfigError below 0 or not finite.
   double lr() const { return groups_.front().lr; }
   void set_lr(double lr);
   // One group's rate. set_group_lr() holds until the next set_lr(). ConfigError for a group that is not
