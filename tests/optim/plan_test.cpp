@@ -23,6 +23,7 @@
 #include "veldt/optim/ema.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/plan.h"
+#include "veldt/tensor/profile.h"
 
 namespace {
 std::atomic<std::int64_t> g_allocations{0};
@@ -117,6 +118,23 @@ TEST(Step, ReplaysInAPlanWithTheSameBits) {
   }
   EXPECT_EQ(ends[0], ends[2]);
   EXPECT_EQ(ends[1], ends[3]);
+}
+
+TEST(Step, IsSeenByAProfileAndBlamedForItsNan) {
+  const Tensor w = Tensor::of({2}, {1e38, 1}).set_requires_grad();
+  Adam adam({w}, {.clip = {.norm = 1}});
+  sum(w).backward();
+  {
+    const Profile profile;
+    adam.step();
+    EXPECT_THAT(profile.table(), testing::AllOf(testing::HasSubstr("adam"), testing::HasSubstr("clip")));
+  }
+  adam.set_lr(1e300);  // infinite as f32: infinity times 0 momentum
+  Tensor(w).set_grad(zeros({2}));
+  for (auto& [name, tensor] : adam.state())
+    if (name.starts_with("exp_avg.")) Tensor(tensor).assign(zeros({2}));
+  const DetectAnomaly watch;
+  EXPECT_THAT(test::error_of([&] { adam.step(); }), testing::HasSubstr("adam made the first NaN"));
 }
 
 TEST(Clipping, ByACallInAPlanIsAnErrorThatNamesTheOption) {

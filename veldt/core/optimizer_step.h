@@ -10,6 +10,7 @@ namespace veldt {
 
 // Arrays: parameter, m, v; gradient. decoupled: AdamW's decay, else L2 added to the gradient.
 struct AdamStep {
+  static constexpr const char* name = "adam";
   double lr, beta1, beta2, eps, weight_decay;
   bool decoupled;
   std::int64_t step;
@@ -17,44 +18,55 @@ struct AdamStep {
 
 // Arrays: parameter, velocity if the momentum is not 0; gradient.
 struct SgdStep {
+  static constexpr const char* name = "sgd";
   double lr, momentum, weight_decay;
   bool nesterov;
 };
 
 // Arrays: parameter, mean square, velocity if the momentum is not 0, mean gradient if centered; gradient.
 struct RmspropStep {
+  static constexpr const char* name = "rmsprop";
   double lr, alpha, eps, weight_decay, momentum;
   bool centered;
 };
 
 // Arrays: parameter, sum of squares; gradient. The sum begins at `initial`, which is not part of the array.
 struct AdagradStep {
+  static constexpr const char* name = "adagrad";
   double lr, eps, weight_decay, initial;
 };
 
 // Arrays: parameter, m; gradient.
 struct LionStep {
+  static constexpr const char* name = "lion";
   double lr, beta1, beta2, weight_decay;
 };
 
 // Arrays: parameter, mean gradient, mean difference, mean square, previous gradient; gradient.
 struct AdanStep {
+  static constexpr const char* name = "adan";
   double lr, beta1, beta2, beta3, eps, weight_decay;
   std::int64_t step;
 };
 
 // Array: x = clamp(scale x, -limit, limit).
 struct ClipStep {
+  static constexpr const char* name = "clip";
   double scale = 1, limit = std::numeric_limits<double>::infinity();
 };
 
 // Arrays: x; target.  x += share (target - x): a moving average.
 struct LerpStep {
+  static constexpr const char* name = "lerp";
   double share;
 };
 
 struct OptimizerStep {
   std::variant<AdamStep, SgdStep, RmspropStep, AdagradStep, LionStep, AdanStep, ClipStep, LerpStep> rule;
+
+  const char* name() const {
+    return std::visit([](const auto& step) { return step.name; }, rule);
+  }
 };
 
 }  // namespace veldt

@@ -2,6 +2,7 @@
 // line in kInfo and one in make_table.
 #include "veldt/tensor/intercept.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/core/optimizer_step.h"
 
 namespace veldt {
 namespace {
@@ -131,10 +133,34 @@ void download(void* to, const void* from, std::size_t bytes, Stream stream) {
   g_real->download(to, from, bytes, stream);
 }
 
-// Optimizers call these from host functions, which are recorded whole.
-void optimize(const OptimizerStep& step, const View* arrays, int count, Stream stream) {
-  t_interceptor->on_transfer("optimize()");
-  g_real->optimize(step, arrays, count, stream);
+// An optimizer's step: the one entry whose views are counted at run time. A Plan records optimizers whole, as
+// host functions; this is for those who watch.
+class OptimizeCall final : public KernelCall {
+ public:
+  OptimizeCall(const OptimizerStep& step, const View* arrays, int count)
+      : step_(step), count_(static_cast<std::size_t>(count)) {
+    std::copy(arrays, arrays + count, views_.begin());
+  }
+  void run(const Backend& backend) const override {
+    backend.optimize(step_, views_.data(), static_cast<int>(count_), nullptr);
+  }
+  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<OptimizeCall>(*this); }
+  const char* entry() const override { return "optimize"; }
+  std::string name(const Backend&) const override { return step_.name(); }
+  std::span<View> views() override { return std::span(views_).first(count_); }
+  bool writes(std::size_t i) const override { return i + 1 < count_ || count_ == 1; }  // not the gradient
+  double flops() const override { return static_cast<double>(numel(views_[0].shape)); }
+
+ private:
+  OptimizerStep step_;
+  std::array<View, 8> views_;
+  std::size_t count_;
+};
+
+void optimize(const OptimizerStep& step, const View* arrays, int count, Stream) {
+  Interceptor* const interceptor = t_interceptor;
+  InterceptorScope real(nullptr);
+  interceptor->on_call(OptimizeCall(step, arrays, count), *g_real);
 }
 
 double dot(const View& a, const View& b, Stream stream) {
