@@ -288,6 +288,7 @@ TEST(Summary, ShowsWhatEachModuleDid) {
             "    1: Dropout(0.5)            [5, 3]           0     16      0\n"
             "  head: Linear(3, 1, no bias)  [5, 1]           3     12     30\n"
             "input [5, 3]: 15 parameters, 80 bytes, 210 FLOPs\n");
+  EXPECT_EQ(m.summary(ones({5, 3})), m.summary({5, 3}));
   EXPECT_TRUE(m.layers[0][1].training());
   EXPECT_EQ(m.state()[2].tensor.values<std::int64_t>(), stream);
   EXPECT_THAT(message_of([&] { m.summary({5, 4}); }), HasSubstr(", in layers.0.0 (Linear(3, 3))"));

@@ -120,6 +120,7 @@ class Module {
   // The same as a table, with what each module did for an input of this shape (of zeros, in evaluation): the
   // shape of its output, its own parameters and bytes, and the floating point operations of its products.
   std::string summary(const Shape& input) const;
+  std::string summary(const Tensor& input) const;  // for inputs of another dtype than the parameters
   // The multiplications and additions of one call, for summary(); 0 where there are few, or children count.
   virtual double flops(const Shape& input, const Shape& output) const;
 

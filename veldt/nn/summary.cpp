@@ -118,16 +118,21 @@ std::string text_of(double flops) { return std::to_string(static_cast<std::int64
 }  // namespace
 
 std::string Module::summary(const Shape& input) const {
+  const NamedTensors all = state();
+  const auto floats =
+      std::find_if(all.begin(), all.end(), [](const auto& t) { return is_float(t.tensor.dtype()); });
+  if (floats == all.end()) return summary(zeros(input));
+  return summary(zeros(input, floats->tensor.dtype(), floats->tensor.device()));
+}
+
+std::string Module::summary(const Tensor& input) const {
   Rows tree(const_cast<Module&>(*this));  // fields() hands out references; nothing is changed through them
   std::vector<Row>& rows = tree.rows();
-  const NamedTensors all = state();
-  const DType dtype = all.empty() ? DType::f32 : all.front().tensor.dtype();
   {
     const NoGrad off;
     const Evaluating evaluating(rows);
     Calls calls(rows);
-    (*this)(zeros(input, is_float(dtype) ? dtype : DType::f32,
-                  all.empty() ? Device{} : all.front().tensor.device()));
+    (*this)(input);
   }
   std::vector<std::array<std::string, 5>> lines{{"module", "output", "parameters", "bytes", "FLOPs"}};
   std::int64_t bytes = 0;
@@ -138,8 +143,8 @@ std::string Module::summary(const Shape& input) const {
     bytes += row.bytes;
     flops += row.flops;
   }
-  return table(lines) + str("input ", input, ": ", parameter_count(), " parameters, ", bytes, " bytes, ",
-                            text_of(flops), " FLOPs\n");
+  return table(lines) + str("input ", input.shape(), ": ", parameter_count(), " parameters, ", bytes,
+                            " bytes, ", text_of(flops), " FLOPs\n");
 }
 
 }  // namespace veldt::nn
