@@ -18,6 +18,7 @@
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/profile.h"
 #include "veldt/train/metrics.h"
 
 namespace veldt::app {
@@ -30,7 +31,7 @@ struct FitFlags {
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
-  bool dry_run = false;
+  bool dry_run = false, profile = false;
 };
 
 // "full" or a number of pixels; 0 stands for full in FitOptions, so it cannot be typed.
@@ -185,9 +186,13 @@ int fit(FitFlags flags, Context& context) {
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);
+  std::optional<Profile> profile;
+  if (flags.profile) profile.emplace();
   const train::RunResult run =
       fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal));
   line.finish();
+  if (profile) write_stderr(profile->table());
+  profile.reset();
   const field::ImageField& field = fitter.field();
   field.save(flags.output);
   if (!run.checkpoint_error.empty())
@@ -237,6 +242,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
   add_max_pixels(verb, flags->max_pixels);
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+      .command_line_only();
+  add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
       .command_line_only();
   add_threads(verb, context);
   verb.app->footer(

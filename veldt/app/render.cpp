@@ -14,10 +14,12 @@
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
+#include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/field/image_field.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/tensor/profile.h"
 
 namespace veldt::app {
 namespace {
@@ -28,7 +30,7 @@ struct RenderFlags {
   std::vector<double> crop;        // left, top, width, height
   std::optional<double> scale;
   std::int64_t supersample = 0, bits = 8;
-  bool dry_run = false;
+  bool dry_run = false, profile = false;
 };
 
 struct Drawing {
@@ -114,12 +116,15 @@ int render(const RenderFlags& flags, Context& context) {
   ProgressLine line(shown);
   io::ImageWriter writer(flags.output, d.width, d.height, static_cast<int>(field.options().channels),
                          {.bits = static_cast<int>(flags.bits)});
+  std::optional<Profile> profile;
+  if (flags.profile) profile.emplace();
   field.render_bands(d.width, d.height, d.how, [&](const Tensor& rows, std::int64_t first) {
     writer.write_rows(rows.data<float>(), rows.size(0));
     line.update_rows(first + rows.size(0), d.height);
     return !signal.requested();
   });
   line.finish();
+  if (profile) write_stderr(profile->table());
   if (signal.requested()) return signal.exit_code();
   writer.finish();
   if (context.json)
@@ -147,6 +152,8 @@ Run add_render(VerbOptions& verb, Context& context) {
             "samples along each side of a pixel; 0: as many as shrinking needs");
   add_count(verb, "--bits", flags->bits, {.least = 1, .most = 16}, "bits a sample: 1 (grey alone), 8 or 16");
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+      .command_line_only();
+  add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
       .command_line_only();
   add_threads(verb, context);
   verb.app->footer(
