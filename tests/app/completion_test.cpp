@@ -119,6 +119,7 @@ TEST_F(Completion, FishOffersTheSame) {
   };
   EXPECT_EQ(offered("veldt re"), Offers{"render"});
   EXPECT_EQ(offered("veldt csv "), (Offers{"decode", "encode"}));
+  EXPECT_EQ(offered("veldt help re"), Offers{"render"});
   EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--preset", "--preview", "--preview-every"}));
   EXPECT_EQ(offered("veldt fit --model si"), Offers{"siren"});
   EXPECT_EQ(offered("veldt csv decode --th"), Offers{});

@@ -206,6 +206,13 @@ TEST_F(Config, EveryKeyAndVariableIsKnown) {
     }
 }
 
+TEST_F(Config, MistypedVariablesAreMentioned) {
+  const Ran ran = run({"config", "show", "fit"}, {"VELDT_STPES=3", "VELDT_XYZZY=3"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_NE(ran.err.find("did you mean VELDT_STEPS?"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("XYZZY"), std::string::npos) << ran.err;
+}
+
 TEST_F(Config, VariablesAreNamedInErrors) {
   const Ran ran = run({"config", "show", "fit"}, {"VELDT_STEPS=many"});
   EXPECT_EQ(ran.exit_code, 2);

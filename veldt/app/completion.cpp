@@ -160,6 +160,7 @@ std::string zsh_function(const VerbOptions& verb) {
     for (const char c : below->app->get_description()) entry += c;
     text += fmt::format("    {}\n", in_quotes(entry));
   }
+  if (verb.parent == nullptr) text += "    'help:show the text of a verb'\n";
   text += fmt::format(
       "  )\n  _arguments -C \\\n    {}{} \\\n    '1: :->verb' '*::argument:->rest'\n"
       "  case $state in\n    verb) _describe verb verbs ;;\n    rest)\n      case $line[1] in\n",
@@ -205,6 +206,8 @@ std::string fish_verb(const VerbOptions& verb) {
   std::string text = fmt::format("complete -c veldt -n {} -l help -s h -d 'show this text'\n", condition);
   if (verb.parent == nullptr)
     text += fmt::format("complete -c veldt -n {} -l version -d 'show the version'\n", condition);
+  if (verb.parent == nullptr)
+    text += fmt::format("complete -c veldt -n {} -a help -d 'show the text of a verb'\n", condition);
   for (const auto& below : verb.verbs)
     text += fmt::format("complete -c veldt -n {} -a {} -d {}\n", condition, below->app->get_name(),
                         fish_quotes(below->app->get_description()));

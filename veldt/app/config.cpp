@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -39,6 +40,12 @@ void shared_keys(const VerbOptions& verb, std::vector<std::string>& into) {
     if (s.is_shared() && s.configurable && std::find(into.begin(), into.end(), s.key()) == into.end())
       into.push_back(s.key());
   for (const auto& below : verb.verbs) shared_keys(*below, into);
+}
+
+void all_variables(const VerbOptions& verb, std::vector<std::string>& into) {
+  for (const Setting& s : verb.settings)
+    if (s.configurable) into.push_back(s.environment());
+  for (const auto& below : verb.verbs) all_variables(*below, into);
 }
 
 Setting* find_shared(VerbOptions& verb, const std::string& key) {
@@ -168,6 +175,22 @@ std::vector<ConfigPlace> config_places(const std::string& named) {
   places.push_back({user_config_path(), "the user's own", false, false});
   for (ConfigPlace& place : places) place.exists = !place.path.empty() && exists(place.path);
   return places;
+}
+
+std::vector<std::string> mistyped_variables(const VerbOptions& tree) {
+  std::vector<std::string> known, notes;
+  all_variables(tree, known);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry, name = text.substr(0, text.find('='));
+    if (!name.starts_with("VELDT_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    // Without what they all begin with, or any two would be near.
+    std::vector<std::string> endings;
+    for (const std::string& k : known) endings.push_back(k.substr(6));
+    const std::string nearest = nearest_of(name.substr(6), endings);
+    if (!nearest.empty())
+      notes.push_back(fmt::format("{} is no setting; did you mean VELDT_{}?", name, nearest));
+  }
+  return notes;
 }
 
 std::vector<ConfigFile> read_config(const std::string& named, VerbOptions& tree) {

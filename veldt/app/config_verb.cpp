@@ -124,6 +124,8 @@ Json object_of(const VerbOptions& verb) {
 int show(std::vector<std::string> words, Context& context) {
   VerbOptions& asked = find(*context.tree, words);
   parse_flags(*context.tree, asked, words);
+  if (!context.quiet)
+    for (const std::string& note : mistyped_variables(*context.tree)) print_note(note);
   std::vector<VerbOptions*> all;
   collect_verbs(asked, all);
   const std::vector<ConfigFile> files = read_config(context.config, *context.tree);

@@ -122,7 +122,9 @@ void report_settings(Report& report, VerbOptions& verb, Context& context) {
     if (context.threads) set_num_threads(static_cast<int>(*context.threads));
     std::string text;
     for (const ConfigFile& file : files) text += (text.empty() ? "" : ", ") + file.path;
-    return {true, text.empty() ? "no configuration file" : "read from " + text};
+    text = text.empty() ? "no configuration file" : "read from " + text;
+    for (const std::string& note : mistyped_variables(*context.tree)) text += "; " + note;
+    return {true, text};
   });
 }
 
