@@ -60,7 +60,12 @@ TEST(Command, HelpStartsWithinTwentyMilliseconds) {
   std::vector<double> seconds;
   for (int i = 0; i < 9; ++i) seconds.push_back(run_veldt({"--help"}).cpu_seconds);
   std::nth_element(seconds.begin(), seconds.begin() + 4, seconds.end());
-  EXPECT_LT(seconds[4], test::kAddressSanitizer ? 0.3 : 0.02);  // the sanitizer's own start takes 0.06
+#ifdef NDEBUG
+  constexpr double kLimit = 0.02;
+#else
+  constexpr double kLimit = 0.05;
+#endif
+  EXPECT_LT(seconds[4], test::kAddressSanitizer ? 0.3 : kLimit);  // the sanitizer's own start takes 0.06
 }
 
 TEST(Command, AReaderThatGoesAwayIsNoError) {
