@@ -69,6 +69,8 @@ TEST(Activations, AreTheirOps) {
   expect(Hardsigmoid(), hardsigmoid(x), "Hardsigmoid");
   expect(Hardswish(), hardswish(x), "Hardswish");
   expect(Hardtanh(-2, 0.5), hardtanh(x, -2, 0.5), "Hardtanh(-2, 0.5)");
+  expect(Softmax(), softmax(x, 0), "Softmax(-1)");
+  expect(LogSoftmax(0), log_softmax(x, 0), "LogSoftmax(0)");
   expect(LeakyRelu(0.2), leaky_relu(x, 0.2), "LeakyRelu(0.2)");
   expect(Elu(2), elu(x, 2), "Elu(2)");
   expect(Celu(2), celu(x, 2), "Celu(2)");

@@ -4,6 +4,7 @@
 #include "veldt/core/error.h"
 #include "veldt/nn/module.h"
 #include "veldt/ops/activation.h"
+#include "veldt/ops/softmax.h"
 #include "veldt/ops/unary.h"
 
 namespace veldt::nn {
@@ -60,6 +61,27 @@ struct Gauss : ActivationWith<gauss> {
 // sin(omega (|x| + 1) x): FINER, Liu et al. 2024.
 struct Finer : ActivationWith<finer> {
   explicit Finer(double omega = 30) : ActivationWith(omega) {}
+};
+
+// Shares, and their logarithms, along a dimension; the last one unless said.
+class Softmax : public Module {
+ public:
+  explicit Softmax(int dim = -1) : dim_(dim) {}
+  Tensor forward(const Tensor& x) const override { return softmax(x, dim_); }
+  std::string title() const override { return str("Softmax(", dim_, ')'); }
+
+ private:
+  int dim_;
+};
+
+class LogSoftmax : public Module {
+ public:
+  explicit LogSoftmax(int dim = -1) : dim_(dim) {}
+  Tensor forward(const Tensor& x) const override { return log_softmax(x, dim_); }
+  std::string title() const override { return str("LogSoftmax(", dim_, ')'); }
+
+ private:
+  int dim_;
 };
 
 class Hardtanh : public Module {

@@ -9,21 +9,18 @@
 #include "veldt/ops/gather.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/softmax.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt {
 namespace {
 
 using nn::check_loss;
-using nn::constant;
 using nn::number_like;
 using nn::reduced;
 
-// log softmax(x). The largest is taken off first: exp() cannot overflow, and the sum is 1 or more.
-Tensor logarithms(const Tensor& x, int dim) {
-  const Tensor below = x - max(constant(x), {dim}, true);
-  return below - log(sum(exp(below), {dim}, true));
-}
+// x as a constant. Unlike detach() it is no end of the graph to be reported: it is meant to be one.
+Tensor constant(const Tensor& x) { return x.alias(x.shape(), x.strides(), 0); }
 
 // Brings [classes] and [] to [1, classes] and [1], and checks what classes and rows there are.
 struct Rows {
@@ -106,7 +103,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions op
     throw ConfigError(str("cross_entropy cannot smooth labels by ", options.label_smoothing),
                       "the share must be from 0 to 1", "give a share such as 0.1");
   const Rows rows("cross_entropy", logits, target, options.weights);
-  const Tensor log_p = logarithms(rows.x, 1);
+  const Tensor log_p = log_softmax(rows.x, 1);
   return rows.by_index ? by_index(rows, log_p, options) : by_probability(rows, log_p, options);
 }
 

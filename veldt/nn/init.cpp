@@ -10,6 +10,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::nn {

@@ -10,7 +10,5 @@ void check_loss(const char* name, const Tensor& prediction, const Tensor& target
 Tensor reduced(const Tensor& loss, Reduction reduction);
 // One number, to compute with x.
 Tensor number_like(const Tensor& x, double value);
-// x as a constant. Unlike detach() it is no end of the graph to be reported: it is meant to be one.
-Tensor constant(const Tensor& x);
 
 }  // namespace veldt::nn

@@ -31,8 +31,6 @@ Tensor reduced(const Tensor& loss, Reduction reduction) {
 
 Tensor number_like(const Tensor& x, double value) { return full({}, value, x.dtype(), x.device()); }
 
-Tensor constant(const Tensor& x) { return x.alias(x.shape(), x.strides(), 0); }
-
 }  // namespace nn
 
 using nn::check_loss;
