@@ -152,6 +152,16 @@ TEST_F(FitCommand, StoppedByASignalItPrintsACommandThatContinuesToTheSameBits) {
   }
 }
 
+TEST_F(FitCommand, TheCommandThatContinuesNeedsNoVariables) {
+  ::setenv("VELDT_SEED", "3", 1);
+  Process process(long_run(), log_);
+  ::unsetenv("VELDT_SEED");
+  ASSERT_TRUE(comes_true([&] { return has_checkpoint(checkpoints_); })) << process.err();
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+  EXPECT_NE(process.err().find(" --seed=3 --resume "), std::string::npos) << process.err();
+}
+
 TEST_F(FitCommand, StoppedByASignalItStillPrintsItsJson) {
   Process process(long_run() + Words{"--json", "--quiet"}, log_);
   ASSERT_TRUE(comes_true([&] { return has_checkpoint(checkpoints_); })) << process.err();

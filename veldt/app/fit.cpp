@@ -64,11 +64,13 @@ void write_preview(const FitFlags& flags, const Tensor& drawn, std::int64_t step
   io::write_image(path, drawn);
 }
 
-// The command that continues this run.
+// The command that continues this run, also in a shell without the variables of this one.
 std::string resume_command(const Context& context) {
   std::vector<std::string> arguments = context.arguments;
   if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
     arguments.insert(arguments.begin() + 2, "--resume");  // after the verb: a "--" may come later
+  for (const Setting& s : context.tree->find_verb("fit")->settings)
+    if (s.origin == s.environment()) arguments.insert(arguments.begin() + 2, s.flag() + "=" + s.value);
   return quoted_for_shell(arguments);
 }
 
