@@ -57,8 +57,6 @@ TEST(Step, AsksForNoMemoryOnceItHasRun) {
   EXPECT_EQ(g_allocations, before);
 }
 
-// All that varies from step to step is read when a replay runs: the rate, the count, the norm, the average's
-// decay.
 // The whole of a training step, not the optimizer's alone: forward, backward, update.
 TEST(SlowStep, NeitherTakesNorKeepsMemoryInTenThousandSteps) {
   if (test::kAddressSanitizer) GTEST_SKIP() << "small blocks come from the heap under the sanitizers";
@@ -89,6 +87,8 @@ TEST(SlowStep, NeitherTakesNorKeepsMemoryInTenThousandSteps) {
   }
 }
 
+// All that varies from step to step is read when a replay runs: the rate, the count, the norm, the average's
+// decay.
 TEST(Step, ReplaysInAPlanWithTheSameBits) {
   std::vector<std::vector<float>> ends;
   for (const bool planned : {false, true}) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 
 #include "hwy/highway.h"
 #include "veldt/core/error.h"
@@ -124,7 +123,7 @@ void run(Kernel kernel, const OptimizerStep& step, const View* arrays, int count
   T* at[kMaxArrays] = {};
   for (int k = 0; k < count; ++k) at[k] = arrays[k].as<T>();
   const auto piece = [&](std::int64_t begin, std::int64_t end) { kernel(step, at, begin, end); };
-  parallel_for(numel(arrays[0].shape), kGrain, std::cref(piece));  // a reference: no memory is taken
+  parallel_for(numel(arrays[0].shape), kGrain, piece);
 }
 
 // A fixed number of partial sums, added in order, so that the threads do not matter.
@@ -136,7 +135,7 @@ template <class T, class Kernel> double sum_of_products(Kernel kernel, const Vie
     parts[static_cast<std::size_t>(begin / grain)] =
         kernel(a.as<T>() + begin, b.as<T>() + begin, end - begin);
   };
-  parallel_for(n, grain, std::cref(piece));
+  parallel_for(n, grain, piece);
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;

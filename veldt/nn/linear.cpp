@@ -19,15 +19,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, Rng& rn
   init::uniform(bias_, -bound, bound, rng);
 }
 
-Tensor Linear::forward(const Tensor& x) const {
-  // The op would convert: a model would quietly compute in its input's precision.
-  if (x.dtype() != weight_.dtype())
-    throw ShapeError(
-        str("a layer of ", weight_.dtype(), " cannot take an input of ", x.dtype()),
-        str("the input ", x.shape(), " and the weight ", weight_.shape(), " have different dtypes"),
-        str("convert one of them: to(x, DType::", weight_.dtype(), "), or the module's to()"));
-  return linear(x, weight_, bias_);
-}
+Tensor Linear::forward(const Tensor& x) const { return linear(x, weight_, bias_); }
 
 std::string Linear::title() const {
   return str("Linear(", weight_.size(1), ", ", weight_.size(0), bias_.defined() ? ")" : ", no bias)");
