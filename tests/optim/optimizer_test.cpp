@@ -340,6 +340,31 @@ TEST(OptimizerState, OfLbfgsHoldsItsHistory) {
   EXPECT_EQ(resumed.steps(), 6);
 }
 
+TEST(OptimizerState, RefusesCountsThatNoRunHas) {
+  const auto whole = [](std::vector<std::int64_t> numbers, const Shape& shape) {
+    return Tensor::from<std::int64_t>(shape, numbers);
+  };
+  const auto loaded = [](Optimizer& optimizer, const char* name, const Tensor& value) {
+    NamedTensors state = optimizer.state();
+    for (auto& [key, tensor] : state)
+      if (key == name) tensor = value;
+    optimizer.load_state(state);
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Tensor w = leaf({2}, 3);
+  Sgd sgd({w});
+  for (const std::int64_t step : {std::int64_t{-1}, kMost})
+    EXPECT_THAT(message_of([&] { loaded(sgd, "step", whole({step}, {})); }), HasSubstr("its step is i64"));
+  const std::vector<std::vector<std::int64_t>> wrong{{-1, 0, 0}, {kMost, 0, 0}, {5, 4, 0},
+                                                     {5, -1, 0}, {5, 2, 3},     {5, 2, -1}};
+  for (const std::vector<std::int64_t>& counts : wrong) {
+    Lbfgs lbfgs({w}, {.history = 3});
+    loaded(lbfgs, "counts", whole(counts, {3}));
+    EXPECT_THAT(message_of([&] { lbfgs.step([&] { return sum(square(w)); }); }),
+                HasSubstr("the state of L-BFGS is damaged"));
+  }
+}
+
 // ------------------------------------------------------------------ L-BFGS
 
 // Rosenbrock 1960: a curved valley with its floor at (1, 1).

@@ -26,7 +26,9 @@ Tensor Dropout::forward(const Tensor& x) const {
     std::int64_t* const stream = views[1].as<std::int64_t>();
     backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0,
                            static_cast<std::uint64_t>(stream[1]), views[0], nullptr);
-    stream[1] += numel(views[0].shape);
+    // Unsigned: a position that was loaded may be any number.
+    stream[1] = static_cast<std::int64_t>(static_cast<std::uint64_t>(stream[1]) +
+                                          static_cast<std::uint64_t>(numel(views[0].shape)));
   });
   const Tensor keep = greater_equal(draws, full({}, p_, DType::f32, x.device()));
   return x * (veldt::to(keep, x.dtype()) * (1 / (1 - p_)));

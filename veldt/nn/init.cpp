@@ -33,17 +33,23 @@ void symmetric(Tensor leaf, double bound, Rng& rng) { uniform(leaf, -bound, boun
 // The share of a standard normal below x.
 double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
-// Where the share u of a standard normal cut to a .. b lies: halving, in 60 steps exact to the last digits.
+// Where the share u of a standard normal cut to a .. b lies: Newton's way, halving where it leaves the
+// bracket.
 double truncated_quantile(double u, double a, double b) {
   // On the side of the smaller tail, so that no digits are lost.
   if (a > 0) return -truncated_quantile(1 - u, -b, -a);
   const double wanted = normal_below(a) + u * (normal_below(b) - normal_below(a));
-  double low = std::max(a, -9.0), high = std::min(b, 9.0);
+  double low = std::max(a, -9.0), high = std::min(b, 9.0), x = (low + high) / 2;
   for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (normal_below(middle) < wanted ? low : high) = middle;
+    const double excess = normal_below(x) - wanted;
+    (excess < 0 ? low : high) = x;
+    const double slope = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+    double next = x - excess / slope;
+    if (!(next > low && next < high)) next = (low + high) / 2;
+    if (std::abs(next - x) <= 1e-14) return next;
+    x = next;
   }
-  return (low + high) / 2;
+  return x;
 }
 
 // Makes the rows, each `length` long, orthonormal: Gram-Schmidt, twice, which is as exact as Householder's

@@ -34,8 +34,8 @@ void Ema::need_not_swapped(const char* what) const {
 }
 
 void Ema::update() {
-  need_not_swapped("update the average");
   host_work("average", {average_.view(), slab_.values().view()}, [this](std::span<const View> arrays) {
+    need_not_swapped("update the average");
     kernels(average_).optimize({LerpStep{1 - decay()}}, arrays.data(), 2, nullptr);
     ++updates_;
   });

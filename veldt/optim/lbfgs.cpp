@@ -242,7 +242,20 @@ Tensor Lbfgs::direction(const Tensor& gradient) const {
   return q;
 }
 
+// What was loaded came from a file.
+void Lbfgs::check_counts() const {
+  const std::int64_t* counts = counts_.data<std::int64_t>();
+  const std::int64_t history = options_.history;
+  if (counts[kIterations] < 0 || counts[kIterations] > (std::int64_t{1} << 53) || counts[kPairs] < 0 ||
+      counts[kPairs] > history || counts[kOldest] < 0 || counts[kOldest] >= history)
+    throw Error("the state of L-BFGS is damaged",
+                str("after ", counts[kIterations], " iterations it counts ", counts[kPairs], " of ", history,
+                    " pairs from place ", counts[kOldest]),
+                "load the state that was saved, or begin anew");
+}
+
 double Lbfgs::step(const std::function<Tensor()>& loss) {
+  check_counts();
   count_step();
   Point now = evaluate(loss);
   const double first_loss = now.loss;

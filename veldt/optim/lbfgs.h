@@ -35,7 +35,8 @@ class Lbfgs : public Optimizer {
 
   // Minimises what `loss` returns, one element that depends on the parameters, for up to max_iterations. It
   // is called several times, with the parameters at different places; forgetting old gradients and backward()
-  // are done here. Returns the first loss. Throws DivergedError for a loss that is not finite.
+  // are done here. Returns the first loss. Throws DivergedError for a loss that is not finite,
+  // and Error for a loaded state that no L-BFGS has.
   double step(const std::function<Tensor()>& loss);
 
  private:
@@ -43,6 +44,7 @@ class Lbfgs : public Optimizer {
   class Search;
 
   void update(std::size_t group, Slab::Range range) override;
+  void check_counts() const;
   Point evaluate(const std::function<Tensor()>& loss);
   void remember(const Tensor& gradient);
   Tensor direction(const Tensor& gradient) const;

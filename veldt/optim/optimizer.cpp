@@ -258,7 +258,9 @@ std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own
 }
 
 std::int64_t count_of(const char* owner, const char* name, const Tensor& saved) {
-  if (saved.dtype() == DType::i64 && saved.item() >= 0) return saved.values<std::int64_t>()[0];
+  constexpr double kMost = 0x1p53;  // far from where counting on would overflow
+  if (saved.dtype() == DType::i64 && saved.item() >= 0 && saved.item() < kMost)
+    return saved.values<std::int64_t>()[0];
   throw Error(str("the state does not fit the ", owner),
               str("its ", name, " is ", saved.dtype(), ' ', saved.item()),
               str("use the ", owner, " and the model that it was saved from"));
