@@ -53,6 +53,10 @@ TEST(Matmul, NamesBothShapesWhenTheyDisagree) {
   EXPECT_THAT(text, HasSubstr("[32, 784] by [128, 10]"));
   EXPECT_THAT(text, HasSubstr("784 and 128"));
   EXPECT_THAT(error_of<ShapeError>([] { matmul(zeros({}), zeros({3, 2})); }), HasSubstr("[] by [3, 2]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                matmul(zeros({2, 3}), zeros({3, 2}, DType::f64));
+              }),
+              HasSubstr("f32 by f64"));
   const std::string batch = error_of<ShapeError>([] { matmul(zeros({2, 1, 1}), zeros({3, 1, 1})); });
   EXPECT_THAT(batch, HasSubstr("[2]"));
   EXPECT_THAT(batch, HasSubstr("[3]"));

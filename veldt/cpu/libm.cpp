@@ -13,18 +13,20 @@ template <class Op, class T> void binary_row(const void* a_row, const void* b_ro
   for (std::int64_t i = 0; i < n; ++i) out[i] = Op::forward(a[i], b[i]);
 }
 
-template <class Op, class T> void forward_row(Scalars, const void* from, void* to, std::int64_t n) {
+template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t n) {
+  const Op op = formula<Op>(s);
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
-  for (std::int64_t i = 0; i < n; ++i) y[i] = Op().forward(x[i]);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = op.forward(x[i]);
 }
 
 template <class Op, class T>
-void slope_row(Scalars, const void* x_row, const void* y_row, const void* g_row, void* to, std::int64_t n) {
+void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to, std::int64_t n) {
+  const Op op = formula<Op>(s);
   const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
           *g = static_cast<const T*>(g_row);
   T* out = static_cast<T*>(to);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = g[i] * Op().slope(x[i], y[i]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = g[i] * op.slope(x[i], y[i]);
 }
 
 template <class... Op> const UnaryRows* unary_rows(TypeList<Op...>) {

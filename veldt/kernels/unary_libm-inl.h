@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "veldt/kernels/activation-inl.h"
 #include "veldt/kernels/math-inl.h"
 #include "veldt/kernels/type_list.h"
 #include "veldt/kernels/open-inl.h"
@@ -143,8 +144,8 @@ struct Gelu {
   template <class F> VELDT_FN static F share(F x) { return F(0.5) * erfc(F(-std::numbers::sqrt2 / 2) * x); }
 };
 
-using UnaryLibmOps =
-    TypeList<Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Erf, Erfc, Exp2, Log2, Log10, Gelu>;
+using UnaryLibmOps = TypeList<Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Erf, Erfc, Exp2, Log2,
+                              Log10, Gelu, Selu, Celu, LogSigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

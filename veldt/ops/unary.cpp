@@ -10,7 +10,9 @@
 namespace veldt {
 namespace {
 
-constexpr auto kFlat = [](const Tensor& t) { return zeros_like(t); };  // the slope of a step function
+constexpr auto kFlat = [](const Tensor& t, Scalars) {
+  return zeros_like(t);
+};  // the slope of a step function
 
 void refuse_booleans(const char* op, const Tensor& x) {
   if (x.dtype() == DType::boolean)
@@ -26,9 +28,21 @@ Tensor inside(const Tensor& x, double low, double high) {
 
 }  // namespace
 
+Tensor unary(const char* name, int op, const Tensor& given, Scalars scalars, SlopeExpression slope) {
+  const Tensor x = as_float(given);
+  const Tensor y = empty(x.shape(), x);
+  kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
+  return record(name, y, {x}, [x, kept = y.detach(), op, scalars, slope](const Tensor& g) -> Grads {
+    if (grad_enabled()) return {g * slope(x, scalars)};
+    const Tensor out = empty(x.shape(), x);
+    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
+    return {out};
+  });
+}
+
 Tensor affine(const Tensor& x, double scale, double shift) {
-  return unary<scalar::Affine>(x, {scale, shift},
-                               [scale](const Tensor& t) { return full({}, scale, t.dtype(), t.device()); });
+  return unary<scalar::Affine>(
+      x, {scale, shift}, [](const Tensor& t, Scalars s) { return full({}, s.a, t.dtype(), t.device()); });
 }
 
 Tensor neg(const Tensor& x) {
@@ -39,7 +53,7 @@ Tensor neg(const Tensor& x) {
 Tensor abs(const Tensor& x) {
   refuse_booleans("abs", x);
   if (!is_float(x.dtype())) return x.dtype() == DType::u8 ? x : maximum(x, -x);
-  return unary<scalar::Abs>(x, {}, [](const Tensor& t) { return sign(t); });
+  return unary<scalar::Abs>(x, {}, [](const Tensor& t, Scalars) { return sign(t); });
 }
 
 Tensor sign(const Tensor& x) {
@@ -49,26 +63,26 @@ Tensor sign(const Tensor& x) {
 }
 
 Tensor exp(const Tensor& x) {
-  return unary<scalar::Exp>(x, {}, [](const Tensor& t) { return exp(t); });
+  return unary<scalar::Exp>(x, {}, [](const Tensor& t, Scalars) { return exp(t); });
 }
 
 Tensor log(const Tensor& x) {
-  return unary<scalar::Log>(x, {}, [](const Tensor& t) { return reciprocal(t); });
+  return unary<scalar::Log>(x, {}, [](const Tensor& t, Scalars) { return reciprocal(t); });
 }
 
 Tensor sqrt(const Tensor& x) {
-  return unary<scalar::Sqrt>(x, {}, [](const Tensor& t) { return 0.5 * pow(t, -0.5); });
+  return unary<scalar::Sqrt>(x, {}, [](const Tensor& t, Scalars) { return 0.5 * pow(t, -0.5); });
 }
 
 Tensor square(const Tensor& x) {
   refuse_booleans("square", x);
   if (!is_float(x.dtype())) return x * x;
-  return unary<scalar::Square>(x, {}, [](const Tensor& t) { return 2 * t; });
+  return unary<scalar::Square>(x, {}, [](const Tensor& t, Scalars) { return 2 * t; });
 }
 
 Tensor power(const Tensor& x, double p) {
   return unary<scalar::PowScalar>(
-      x, {p, 0}, [p](const Tensor& t) { return p == 0 ? zeros_like(t) : p * pow(t, p - 1); });
+      x, {p, 0}, [](const Tensor& t, Scalars s) { return s.a == 0 ? zeros_like(t) : s.a * pow(t, s.a - 1); });
 }
 
 Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
@@ -78,36 +92,36 @@ Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
   if (!is_float(x.dtype()) && low.is_whole() && high.is_whole()) return minimum(maximum(x, low), high);
   const double least = low.real(), most = high.real();
   return unary<scalar::Clamp>(x, {least, most},
-                              [least, most](const Tensor& t) { return inside(t, least, most); });
+                              [](const Tensor& t, Scalars s) { return inside(t, s.a, s.b); });
 }
 
 Tensor sin(const Tensor& x) {
-  return unary<scalar::Sin>(x, {}, [](const Tensor& t) { return cos(t); });
+  return unary<scalar::Sin>(x, {}, [](const Tensor& t, Scalars) { return cos(t); });
 }
 
 Tensor cos(const Tensor& x) {
-  return unary<scalar::Cos>(x, {}, [](const Tensor& t) { return -sin(t); });
+  return unary<scalar::Cos>(x, {}, [](const Tensor& t, Scalars) { return -sin(t); });
 }
 
 Tensor tanh(const Tensor& x) {
-  return unary<scalar::Tanh>(x, {}, [](const Tensor& t) { return 1 - square(tanh(t)); });
+  return unary<scalar::Tanh>(x, {}, [](const Tensor& t, Scalars) { return 1 - square(tanh(t)); });
 }
 
 Tensor sigmoid(const Tensor& x) {
-  return unary<scalar::Sigmoid>(x, {}, [](const Tensor& t) {
+  return unary<scalar::Sigmoid>(x, {}, [](const Tensor& t, Scalars) {
     const Tensor y = sigmoid(t);
     return y * (1 - y);
   });
 }
 
 Tensor softplus(const Tensor& x) {
-  return unary<scalar::Softplus>(x, {}, [](const Tensor& t) { return sigmoid(t); });
+  return unary<scalar::Softplus>(x, {}, [](const Tensor& t, Scalars) { return sigmoid(t); });
 }
 
 Tensor relu(const Tensor& x) {
   refuse_booleans("relu", x);
   if (!is_float(x.dtype())) return maximum(x, 0);
-  return unary<scalar::Relu>(x, {}, [](const Tensor& t) {
+  return unary<scalar::Relu>(x, {}, [](const Tensor& t, Scalars) {
     const Tensor one = full({}, 1, t.dtype(), t.device()), zero = full({}, 0, t.dtype(), t.device());
     return where(greater(t, zero), one, zero);
   });
@@ -124,13 +138,13 @@ Tensor quotient(const Tensor& x, double divisor) {
 
 Tensor inverse(const Tensor& x, double numerator) {
   return unary<scalar::Inverse>(x, {numerator, 0},
-                                [numerator](const Tensor& t) { return -numerator / square(t); });
+                                [](const Tensor& t, Scalars s) { return -s.a / square(t); });
 }
 
 Tensor reciprocal(const Tensor& x) { return inverse(as_float(x), 1); }
 
 Tensor rsqrt(const Tensor& x) {
-  return unary<scalar::Rsqrt>(x, {}, [](const Tensor& t) { return -0.5 * pow(t, -1.5); });
+  return unary<scalar::Rsqrt>(x, {}, [](const Tensor& t, Scalars) { return -0.5 * pow(t, -1.5); });
 }
 
 Tensor floor(const Tensor& x) {
@@ -156,84 +170,84 @@ Tensor trunc(const Tensor& x) {
 Tensor frac(const Tensor& x) { return x - trunc(x); }
 
 Tensor expm1(const Tensor& x) {
-  return unary<scalar::Expm1>(x, {}, [](const Tensor& t) { return exp(t); });
+  return unary<scalar::Expm1>(x, {}, [](const Tensor& t, Scalars) { return exp(t); });
 }
 
 Tensor exp2(const Tensor& x) {
-  return unary<scalar::Exp2>(x, {}, [](const Tensor& t) { return std::numbers::ln2 * exp2(t); });
+  return unary<scalar::Exp2>(x, {}, [](const Tensor& t, Scalars) { return std::numbers::ln2 * exp2(t); });
 }
 
 Tensor log1p(const Tensor& x) {
-  return unary<scalar::Log1p>(x, {}, [](const Tensor& t) { return reciprocal(1 + t); });
+  return unary<scalar::Log1p>(x, {}, [](const Tensor& t, Scalars) { return reciprocal(1 + t); });
 }
 
 Tensor log2(const Tensor& x) {
-  return unary<scalar::Log2>(x, {}, [](const Tensor& t) { return std::numbers::log2e / t; });
+  return unary<scalar::Log2>(x, {}, [](const Tensor& t, Scalars) { return std::numbers::log2e / t; });
 }
 
 Tensor log10(const Tensor& x) {
-  return unary<scalar::Log10>(x, {}, [](const Tensor& t) { return std::numbers::log10e / t; });
+  return unary<scalar::Log10>(x, {}, [](const Tensor& t, Scalars) { return std::numbers::log10e / t; });
 }
 
 Tensor tan(const Tensor& x) {
-  return unary<scalar::Tan>(x, {}, [](const Tensor& t) { return 1 + square(tan(t)); });
+  return unary<scalar::Tan>(x, {}, [](const Tensor& t, Scalars) { return 1 + square(tan(t)); });
 }
 
 Tensor asin(const Tensor& x) {
-  return unary<scalar::Asin>(x, {}, [](const Tensor& t) { return rsqrt((1 - t) * (1 + t)); });
+  return unary<scalar::Asin>(x, {}, [](const Tensor& t, Scalars) { return rsqrt((1 - t) * (1 + t)); });
 }
 
 Tensor acos(const Tensor& x) {
-  return unary<scalar::Acos>(x, {}, [](const Tensor& t) { return -rsqrt((1 - t) * (1 + t)); });
+  return unary<scalar::Acos>(x, {}, [](const Tensor& t, Scalars) { return -rsqrt((1 - t) * (1 + t)); });
 }
 
 Tensor atan(const Tensor& x) {
-  return unary<scalar::Atan>(x, {}, [](const Tensor& t) { return reciprocal(1 + square(t)); });
+  return unary<scalar::Atan>(x, {}, [](const Tensor& t, Scalars) { return reciprocal(1 + square(t)); });
 }
 
 Tensor sinh(const Tensor& x) {
-  return unary<scalar::Sinh>(x, {}, [](const Tensor& t) { return cosh(t); });
+  return unary<scalar::Sinh>(x, {}, [](const Tensor& t, Scalars) { return cosh(t); });
 }
 
 Tensor cosh(const Tensor& x) {
-  return unary<scalar::Cosh>(x, {}, [](const Tensor& t) { return sinh(t); });
+  return unary<scalar::Cosh>(x, {}, [](const Tensor& t, Scalars) { return sinh(t); });
 }
 
 Tensor asinh(const Tensor& x) {
-  return unary<scalar::Asinh>(x, {}, [](const Tensor& t) { return rsqrt(1 + square(t)); });
+  return unary<scalar::Asinh>(x, {}, [](const Tensor& t, Scalars) { return rsqrt(1 + square(t)); });
 }
 
 Tensor acosh(const Tensor& x) {
-  return unary<scalar::Acosh>(x, {}, [](const Tensor& t) { return rsqrt(t - 1) * rsqrt(t + 1); });
+  return unary<scalar::Acosh>(x, {}, [](const Tensor& t, Scalars) { return rsqrt(t - 1) * rsqrt(t + 1); });
 }
 
 Tensor atanh(const Tensor& x) {
-  return unary<scalar::Atanh>(x, {}, [](const Tensor& t) { return reciprocal((1 - t) * (1 + t)); });
+  return unary<scalar::Atanh>(x, {}, [](const Tensor& t, Scalars) { return reciprocal((1 - t) * (1 + t)); });
 }
 
 Tensor erf(const Tensor& x) {
-  return unary<scalar::Erf>(x, {},
-                            [](const Tensor& t) { return 2 * std::numbers::inv_sqrtpi * exp(-square(t)); });
+  return unary<scalar::Erf>(
+      x, {}, [](const Tensor& t, Scalars) { return 2 * std::numbers::inv_sqrtpi * exp(-square(t)); });
 }
 
 Tensor erfc(const Tensor& x) {
-  return unary<scalar::Erfc>(x, {},
-                             [](const Tensor& t) { return -2 * std::numbers::inv_sqrtpi * exp(-square(t)); });
+  return unary<scalar::Erfc>(
+      x, {}, [](const Tensor& t, Scalars) { return -2 * std::numbers::inv_sqrtpi * exp(-square(t)); });
 }
 
 Tensor sine(const Tensor& x, double omega) {
-  return unary<scalar::Sine>(x, {omega, 0}, [omega](const Tensor& t) { return omega * cos(omega * t); });
+  return unary<scalar::Sine>(x, {omega, 0}, [](const Tensor& t, Scalars s) { return s.a * cos(s.a * t); });
 }
 
 Tensor gauss(const Tensor& x, double scale) {
   return unary<scalar::Gauss>(
-      x, {scale, 0}, [scale](const Tensor& t) { return (-2 * scale * scale) * (t * gauss(t, scale)); });
+      x, {scale, 0}, [](const Tensor& t, Scalars s) { return (-2 * s.a * s.a) * (t * gauss(t, s.a)); });
 }
 
 Tensor finer(const Tensor& x, double omega) {
-  return unary<scalar::Finer>(x, {omega, 0}, [omega](const Tensor& t) {
+  return unary<scalar::Finer>(x, {omega, 0}, [](const Tensor& t, Scalars s) {
     const Tensor a = abs(t);
-    return omega * (2 * a + 1) * cos(omega * ((a + 1) * t));
+    return s.a * (2 * a + 1) * cos(s.a * ((a + 1) * t));
   });
 }
 

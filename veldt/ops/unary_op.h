@@ -4,7 +4,6 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include "veldt/kernels/unary-inl.h"
 #include "veldt/kernels/unary_libm-inl.h"
@@ -22,18 +21,14 @@ template <class Op, class... Simd> constexpr int unary_index(TypeList<Simd...> s
     return decltype(simd)::size + IndexOf<Op, scalar::UnaryLibmOps>::value;
 }
 
-// slope: from x, a Tensor or a Scalar.
-template <class Op, class Slope> Tensor unary(const Tensor& given, Scalars scalars, Slope slope) {
-  constexpr int op = unary_index<Op>(scalar::UnaryOps());
-  const Tensor x = as_float(given);
-  const Tensor y = empty(x.shape(), x);
-  kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
-  return record(Op::name, y, {x}, [x, kept = y.detach(), scalars, slope](const Tensor& g) -> Grads {
-    if (grad_enabled()) return {g * slope(x)};
-    const Tensor out = empty(x.shape(), x);
-    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
-    return {out};
-  });
+// From x and the formula's constants: a Tensor that broadcasts with x.
+using SlopeExpression = Tensor (*)(const Tensor& x, Scalars);
+
+// `op` as a backend counts it. Not a template, so that a hundred ops share its code.
+Tensor unary(const char* name, int op, const Tensor& given, Scalars scalars, SlopeExpression slope);
+
+template <class Op> Tensor unary(const Tensor& given, Scalars scalars, SlopeExpression slope) {
+  return unary(Op::name, unary_index<Op>(scalar::UnaryOps()), given, scalars, slope);
 }
 
 }  // namespace veldt
