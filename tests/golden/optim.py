@@ -76,6 +76,8 @@ OPTIMIZERS = {
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.02, weight_decay=0.1),
     "adamw_groups": lambda p: torch.optim.AdamW(
         [{"params": p[:1], "weight_decay": 0.2}, {"params": p[1:], "lr": 0.005, "weight_decay": 0}], lr=0.02),
+    "radam": lambda p: torch.optim.RAdam(p, lr=0.02),
+    "radam_decay": lambda p: torch.optim.RAdam(p, lr=0.02, betas=(0.8, 0.95), weight_decay=0.1),
     "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01),
     "rmsprop_momentum": lambda p: torch.optim.RMSprop(p, lr=0.005, alpha=0.9, eps=1e-6, momentum=0.9),
     "rmsprop_centered": lambda p: torch.optim.RMSprop(p, lr=0.01, centered=True, weight_decay=0.05),

@@ -59,6 +59,10 @@ Optimizing make(const std::string& name, const NamedTensors& p) {
   if (name == "adamw_groups")
     return std::make_unique<AdamW>(std::vector<Group<AdamWOptions>>{
         {{p[0]}, {.lr = 0.02, .weight_decay = 0.2}}, {{p[1]}, {.lr = 0.005, .weight_decay = 0}}});
+  if (name == "radam") return std::make_unique<Radam>(p, RadamOptions{.lr = 0.02});
+  if (name == "radam_decay")
+    return std::make_unique<Radam>(
+        p, RadamOptions{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1});
   if (name == "rmsprop") return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.01});
   if (name == "rmsprop_momentum")
     return std::make_unique<Rmsprop>(p,
@@ -90,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(DTypes, GoldenTrajectory, testing::Values(DType::f32, D
 
 TEST_P(GoldenTrajectory, IsTheReferencesAfterFiftySteps) {
   const double tolerance = GetParam() == DType::f64 ? 1e-12 : 1e-5;
-  EXPECT_EQ(golden().at("trajectories").size(), 19u);
+  EXPECT_EQ(golden().at("trajectories").size(), 21u);
   for (const auto& [name, kept] : golden().at("trajectories").items()) {
     const Problem problem(GetParam());
     const Optimizing optimizer = make(name, problem.named());

@@ -264,6 +264,7 @@ const Build kBuilds[] = {
       return std::make_unique<Rmsprop>(p, RmspropOptions{.momentum = 0.9, .centered = true});
     },
     [](const NamedTensors& p) { return std::make_unique<Adagrad>(p, AdagradOptions{.lr_decay = 0.1}); },
+    [](const NamedTensors& p) { return std::make_unique<Radam>(p); },
     [](const NamedTensors& p) { return std::make_unique<Lion>(p); },
     [](const NamedTensors& p) { return std::make_unique<Adan>(p); },
 };

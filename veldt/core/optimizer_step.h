@@ -16,6 +16,13 @@ struct AdamStep {
   std::int64_t step;
 };
 
+// Arrays as Adam's.
+struct RadamStep {
+  static constexpr const char* name = "radam";
+  double lr, beta1, beta2, eps, weight_decay;
+  std::int64_t step;
+};
+
 // Arrays: parameter, velocity if the momentum is not 0; gradient.
 struct SgdStep {
   static constexpr const char* name = "sgd";
@@ -62,7 +69,8 @@ struct LerpStep {
 };
 
 struct OptimizerStep {
-  std::variant<AdamStep, SgdStep, RmspropStep, AdagradStep, LionStep, AdanStep, ClipStep, LerpStep> rule;
+  std::variant<AdamStep, RadamStep, SgdStep, RmspropStep, AdagradStep, LionStep, AdanStep, ClipStep, LerpStep>
+      rule;
 
   const char* name() const {
     return std::visit([](const auto& step) { return step.name; }, rule);

@@ -58,6 +58,7 @@ void rmsprop(const RmspropStep& s, T* const* arrays, std::int64_t begin, std::in
 template <class T> void step(const OptimizerStep& s, T* const* arrays, std::int64_t begin, std::int64_t end) {
   using F = Lanes<T>;
   if (auto* adam = std::get_if<AdamStep>(&s.rule)) return run(AdamRule<F>(*adam), arrays, begin, end);
+  if (auto* radam = std::get_if<RadamStep>(&s.rule)) return run(RadamRule<F>(*radam), arrays, begin, end);
   if (auto* descent = std::get_if<SgdStep>(&s.rule)) return sgd(*descent, arrays, begin, end);
   if (auto* prop = std::get_if<RmspropStep>(&s.rule)) return rmsprop(*prop, arrays, begin, end);
   if (auto* grad = std::get_if<AdagradStep>(&s.rule)) return run(AdagradRule<F>(*grad), arrays, begin, end);

@@ -54,6 +54,38 @@ template <class F> struct AdamRule {
   }
 };
 
+// Liu et al. 2020, with L2 decay: Adam's step times a rectification r once the mean square is known well
+// enough (r of the step alone, by the length rho of its average), and p -= lr mhat before that.
+template <class F> struct RadamRule {
+  static constexpr int kWritten = 3, kRead = 1;
+  F keep1, take1, keep2, take2, rate, eps;
+  Decay<F> decay;
+  bool adaptive;
+  explicit RadamRule(const RadamStep& s)
+      : keep1(F(s.beta1)),
+        take1(F(1 - s.beta1)),
+        keep2(F(s.beta2)),
+        take2(F(1 - s.beta2)),
+        rate(F(0)),
+        eps(F(s.eps)),
+        decay(s.weight_decay),
+        adaptive(false) {
+    const double t = static_cast<double>(s.step), left = std::pow(s.beta2, t);
+    const double most = 2 / (1 - s.beta2) - 1, rho = most - 2 * t * left / (1 - left);
+    adaptive = rho > 5;
+    const double rectification =
+        adaptive ? std::sqrt((rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho) * (1 - left)) : 1;
+    rate = F(-s.lr * rectification / (1 - std::pow(s.beta1, t)));
+  }
+  VELDT_FN void operator()(F* a) const {
+    F &p = a[0], &m = a[1], &v = a[2];
+    const F g = decay(a[3], p);
+    m = mul_add(m, keep1, g * take1);
+    v = mul_add(v, keep2, g * g * take2);
+    p = mul_add(rate, adaptive ? m / (sqrt(v) + eps) : m, p);
+  }
+};
+
 // p -= lr g
 template <class F> struct DescentRule {
   static constexpr int kWritten = 1, kRead = 1;

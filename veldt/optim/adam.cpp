@@ -24,6 +24,14 @@ OptimizerStep step_of(const Options& o, double lr, bool decoupled, std::int64_t 
 void AdamOptions::check(DType dtype) const { check_adam(*this, dtype); }
 void AdamWOptions::check(DType dtype) const { check_adam(*this, dtype); }
 
+void RadamOptions::check(DType dtype) const { check_adam(*this, dtype); }
+
+void Radam::update(std::size_t group, Slab::Range range) {
+  const RadamOptions& o = options(group);
+  const RadamStep step{group_lr(group), o.beta1, o.beta2, o.eps, o.weight_decay, steps()};
+  optimize({step}, range, {"exp_avg", "exp_avg_sq"});
+}
+
 void Adam::update(std::size_t group, Slab::Range range) {
   optimize(step_of(options(group), group_lr(group), false, steps()), range, {"exp_avg", "exp_avg_sq"});
 }

@@ -1,4 +1,4 @@
-// Adam and AdamW.
+// Adam, AdamW and RAdam.
 #pragma once
 
 #include "veldt/optim/group.h"
@@ -39,6 +39,24 @@ class Adam : public GroupedOptimizer<AdamOptions> {
 
 // Adam with decoupled weight decay (Loshchilov & Hutter 2019), as torch.optim.AdamW.
 class AdamW : public GroupedOptimizer<AdamWOptions> {
+  using GroupedOptimizer::GroupedOptimizer;
+  void update(std::size_t group, Slab::Range range) override;
+};
+
+struct RadamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;  // L2: added to the gradient
+  Clip clip = {};
+  void check(DType dtype) const;
+  std::vector<std::string> kinds() const { return {"exp_avg", "exp_avg_sq"}; }
+};
+
+// Liu et al. 2020, as torch.optim.RAdam: Adam that begins with plain momentum and trusts its mean square as
+// far as it is known; in place of a warm-up.
+class Radam : public GroupedOptimizer<RadamOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;
 };
