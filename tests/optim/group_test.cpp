@@ -1,0 +1,81 @@
+#include "veldt/optim/group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/optim/leaf.h"
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/optim/sgd.h"
+
+namespace veldt::optim {
+namespace {
+
+using test::leaf;
+using test::values;
+using testing::HasSubstr;
+
+TEST(Groups, KeepTheProportionOfTheirRates) {
+  const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
+  Sgd sgd(std::vector<Group<SgdOptions>>{{a, {.lr = 0.5}}, {b, {.lr = 0.25}}});
+  sgd.set_lr(0.25);
+  EXPECT_EQ(sgd.group_lr(0), 0.25);
+  EXPECT_EQ(sgd.group_lr(1), 0.125);
+  sgd.set_group_lr(1, 2);
+  EXPECT_EQ(sgd.lr(), 0.25);
+  (sum(a[0].tensor) + sum(b[0].tensor)).backward();
+  sgd.step();
+  EXPECT_EQ(values(a[0].tensor)[0], 0.75f);
+  EXPECT_EQ(values(b[0].tensor)[0], -1);
+  sgd.set_lr(0.5);
+  EXPECT_EQ(sgd.group_lr(1), 0.25);
+  EXPECT_THROW(sgd.set_group_lr(2, 1), ConfigError);
+  EXPECT_THROW(sgd.group_lr(2), ConfigError);
+}
+
+TEST(Groups, MayNeedDifferentStates) {
+  const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
+  Sgd sgd(std::vector<Group<SgdOptions>>{{a, {.lr = 1}}, {b, {.lr = 1, .momentum = 0.5}}});
+  for (int i = 0; i < 2; ++i) {
+    sgd.zero_grad();
+    (sum(a[0].tensor) + sum(b[0].tensor)).backward();
+    sgd.step();
+  }
+  EXPECT_EQ(values(a[0].tensor)[0], -1);
+  EXPECT_EQ(values(b[0].tensor)[0], -1.5f);
+}
+
+TEST(Groups, SaveTheirRates) {
+  const Tensor a = leaf({2}), b = leaf({2});
+  const std::vector<Group<SgdOptions>> groups{{{{"a", a}}, {.lr = 1}}, {{{"b", b}}, {.lr = 2}}};
+  Sgd sgd(groups);
+  sgd.set_group_lr(1, 7);
+  Sgd other(groups);
+  other.load_state(sgd.state());
+  EXPECT_EQ(other.group_lr(0), 1);
+  EXPECT_EQ(other.group_lr(1), 7);
+  Sgd single({leaf({2}), leaf({2})});
+  EXPECT_THAT(test::error_of([&] { single.load_state(sgd.state()); }), HasSubstr("lr is [2], not []"));
+}
+
+TEST(Groups, RefuseAParameterInTwoAndTwoOfOneName) {
+  const Tensor a = leaf({2});
+  using Sgds = std::vector<Group<SgdOptions>>;
+  EXPECT_THAT(test::error_of([&] {
+                Sgd(Sgds{{{{"a", a}}, {}}, {{{"b", a}}, {}}});
+              }),
+              HasSubstr("parameter b is in two groups"));
+  EXPECT_THAT(test::error_of([&] {
+                Sgd(Sgds{{{{"a", a}}, {}}, {{{"a", leaf({1})}}, {}}});
+              }),
+              HasSubstr("two parameters are named a"));
+  EXPECT_THAT(test::error_of([&] {
+                Sgd(Sgds{{{{"a", a}}, {.clip = {.norm = 1}}}, {{{"b", leaf({1})}}, {.clip = {.norm = 2}}}});
+              }),
+              HasSubstr("clip.norm of 1 and of 2"));
+}
+
+}  // namespace
+}  // namespace veldt::optim
