@@ -1,6 +1,6 @@
 // Softmax and its logarithm along one dimension, in one pass over each line while it is in the cache.
+#include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -17,20 +17,57 @@ namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 
-// y = e^(x - shift); the tail takes the same path, so a value never depends on where it stands.
-template <class T> void exponentials(const T* x, T shift, T* y, std::size_t n) {
+// A NaN wins.
+template <class T> T largest(const T* x, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto join = [](auto a, auto b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); };
+  auto most = hn::Neg(hn::Inf(d));
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) most = join(most, hn::LoadU(d, x + i));
+  HWY_ALIGN T each[hn::MaxLanes(d)];
+  hn::Store(most, d, each);
+  T all = each[0];
+  for (std::size_t k = 1; k < lanes; ++k) all = each[k] > all || each[k] != each[k] ? each[k] : all;
+  for (; i < n; ++i) all = x[i] > all || x[i] != x[i] ? x[i] : all;
+  return all;
+}
+
+// The sum of e^(x - shift), in double, and the exponentials in y. The tail takes the same path, so a value
+// never depends on where it stands.
+template <class T> double exponentials(const T* x, T shift, T* y, std::size_t n) {
   const hn::ScalableTag<T> d;
   const Lanes<T> by(hn::Set(d, shift));
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(exp(Lanes<T>(hn::LoadU(d, x + i)) - by).v, d, y + i);
   if (i < n) exp(Lanes<T>::load_part(x + i, n - i) - by).store_part(y + i, n - i);
+  double sums[4] = {};
+  for (i = 0; i + 4 <= n; i += 4)
+    for (std::size_t k = 0; k < 4; ++k) sums[k] += static_cast<double>(y[i + k]);
+  for (; i < n; ++i) sums[0] += static_cast<double>(y[i]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-void exponentials_f32(const float* x, float shift, float* y, std::size_t n) { exponentials(x, shift, y, n); }
-void exponentials_f64(const double* x, double shift, double* y, std::size_t n) {
-  exponentials(x, shift, y, n);
+template <class T> void softmax_line(bool log, const T* x, T* y, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const T most = largest(x, n);
+  const double sum = exponentials(x, most, y, n);
+  const T total = static_cast<T>(sum), shift = static_cast<T>(std::log(sum));
+  std::size_t i = 0;
+  if (log) {
+    for (; i + lanes <= n; i += lanes)
+      hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)), hn::Set(d, shift)), d, y + i);
+    for (; i < n; ++i) y[i] = x[i] - most - shift;
+  } else {
+    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Div(hn::LoadU(d, y + i), hn::Set(d, total)), d, y + i);
+    for (; i < n; ++i) y[i] = y[i] / total;
+  }
 }
+
+void softmax_line_f32(bool log, const float* x, float* y, std::size_t n) { softmax_line(log, x, y, n); }
+void softmax_line_f64(bool log, const double* x, double* y, std::size_t n) { softmax_line(log, x, y, n); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -42,36 +79,17 @@ HWY_AFTER_NAMESPACE();
 
 namespace veldt {
 namespace {
-HWY_EXPORT(exponentials_f32);
-HWY_EXPORT(exponentials_f64);
+HWY_EXPORT(softmax_line_f32);
+HWY_EXPORT(softmax_line_f64);
 }  // namespace
 namespace cpu {
 namespace {
 
-void exponentials_of(const float* x, float shift, float* y, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(exponentials_f32)(x, shift, y, n);
+void softmax_line_of(bool log, const float* x, float* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(softmax_line_f32)(log, x, y, n);
 }
-void exponentials_of(const double* x, double shift, double* y, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(exponentials_f64)(x, shift, y, n);
-}
-
-// A NaN wins.
-template <class T> T largest(const T* x, std::size_t n) {
-  T most = -std::numeric_limits<T>::infinity();
-  for (std::size_t i = 0; i < n; ++i) most = x[i] > most || x[i] != x[i] ? x[i] : most;
-  return most;
-}
-
-template <class T> void softmax_line(bool log, const T* x, T* y, std::size_t n) {
-  const T most = largest(x, n);
-  exponentials_of(x, most, y, n);
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(y[i]);
-  const T scale = static_cast<T>(sum), shift = static_cast<T>(std::log(sum));
-  if (log)
-    for (std::size_t i = 0; i < n; ++i) y[i] = x[i] - most - shift;
-  else
-    for (std::size_t i = 0; i < n; ++i) y[i] = y[i] / scale;
+void softmax_line_of(bool log, const double* x, double* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(softmax_line_f64)(log, x, y, n);
 }
 
 template <class T> void run_softmax(bool log, const View& x, int dim, const View& out) {
@@ -80,12 +98,12 @@ template <class T> void run_softmax(bool log, const View& x, int dim, const View
   for_each_line<2>({&x, &out}, dim, [&](const std::array<std::int64_t, 2>& at) {
     const T* source = x.as<const T>() + at[0];
     T* target = out.as<T>() + at[1];
-    if (from == 1 && to == 1) return softmax_line(log, source, target, n);
+    if (from == 1 && to == 1) return softmax_line_of(log, source, target, n);
     thread_local std::vector<T> line, result;
     line.resize(n);
     result.resize(n);
     for (std::size_t i = 0; i < n; ++i) line[i] = source[static_cast<std::int64_t>(i) * from];
-    softmax_line(log, line.data(), result.data(), n);
+    softmax_line_of(log, line.data(), result.data(), n);
     for (std::size_t i = 0; i < n; ++i) target[static_cast<std::int64_t>(i) * to] = result[i];
   });
 }

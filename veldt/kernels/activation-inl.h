@@ -100,6 +100,16 @@ struct Celu {
   template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), exp(x / F(alpha))); }
 };
 
+// x P(x), P the normal distribution's: Hendrycks & Gimpel 2016, arXiv:1606.08415
+struct Gelu {
+  static constexpr const char* name = "gelu";
+  template <class F> VELDT_FN F forward(F x) const { return x * normal_share(x); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    const F density = F(0.39894228040143267794) * exp(F(-0.5) * x * x);  // 1 / sqrt(2 pi)
+    return normal_share(x) + select_gt(density, F(0), x * density, F(0));
+  }
+};
+
 // x (1 + tanh(u)) / 2 = x s(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks & Gimpel 2016,
 // arXiv:1606.08415
 struct GeluTanh {

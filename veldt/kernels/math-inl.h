@@ -45,6 +45,10 @@ VELDT_FN double round(double x) { return ::rint(x); }
 VELDT_FN float abs(float x) { return ::fabsf(x); }
 VELDT_FN double abs(double x) { return ::fabs(x); }
 
+// The share of a standard normal distribution that lies below x, exact in the lower tail too.
+VELDT_FN float normal_share(float x) { return 0.5f * ::erfcf(-0.70710678f * x); }
+VELDT_FN double normal_share(double x) { return 0.5 * ::erfc(-0.70710678118654752440 * x); }
+
 // a > b ? yes : no; false when either is NaN
 VELDT_FN float select_gt(float a, float b, float yes, float no) { return a > b ? yes : no; }
 VELDT_FN double select_gt(double a, double b, double yes, double no) { return a > b ? yes : no; }
@@ -151,6 +155,31 @@ template <class T> HWY_INLINE Lanes<T> select_gt(Lanes<T> a, Lanes<T> b, Lanes<T
 }
 template <class T> HWY_INLINE Lanes<T> select_nan(Lanes<T> x, Lanes<T> yes, Lanes<T> no) {
   return hn::IfThenElse(hn::IsNaN(x.v), yes.v, no.v);
+}
+// In floats, with u = |x| and t = 1 / (1 + 0.4 u), the upper tail is e^(-u^2 / 2) t p(t). p was fitted to the
+// smallest largest relative error, 2e-8 up to u = 15, where the tail has long been 0; by Horner's rule it is
+// good to 3 ulp.
+HWY_INLINE Lanes<float> normal_share(Lanes<float> x) {
+  const Lanes<float> t = Lanes<float>(1.0) / (Lanes<float>(1.0) + Lanes<float>(0.4) * abs(x));
+  Lanes<float> p(0.03229760006070137);
+  p = p * t + Lanes<float>(-0.1772495061159134);
+  p = p * t + Lanes<float>(0.38327762484550476);
+  p = p * t + Lanes<float>(-0.3752373158931732);
+  p = p * t + Lanes<float>(0.1203979030251503);
+  p = p * t + Lanes<float>(-0.02727128192782402);
+  p = p * t + Lanes<float>(0.09146250784397125);
+  p = p * t + Lanes<float>(0.1331169456243515);
+  p = p * t + Lanes<float>(0.1596297174692154);
+  p = p * t + Lanes<float>(0.15957580506801605);
+  const Lanes<float> tail = exp(Lanes<float>(-0.5) * x * x) * t * p;
+  return select_gt(x, Lanes<float>(0.0), Lanes<float>(1.0) - tail, tail);
+}
+HWY_INLINE Lanes<double> normal_share(Lanes<double> x) {
+  const Lanes<double>::D d;
+  HWY_ALIGN double xs[hn::MaxLanes(d)];
+  hn::Store(x.v, d, xs);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = normal_share(xs[i]);
+  return hn::Load(d, xs);
 }
 #endif
 

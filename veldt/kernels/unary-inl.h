@@ -160,7 +160,7 @@ struct Round {
 using UnaryOps =
     TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Sigmoid, Softplus,
              Relu, Sine, Gauss, Finer, Quotient, Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc, Round,
-             LeakyRelu, Elu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid>;
+             LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

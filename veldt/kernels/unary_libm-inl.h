@@ -132,20 +132,8 @@ struct Log10 {
   template <class F> VELDT_FN F slope(F x, F) const { return F(std::numbers::log10e) / x; }
 };
 
-// x P(x), P the normal distribution's: Hendrycks & Gimpel 2016, arXiv:1606.08415
-struct Gelu {
-  static constexpr const char* name = "gelu";
-  template <class F> VELDT_FN F forward(F x) const { return x * share(x); }
-  template <class F> VELDT_FN F slope(F x, F) const {
-    const F density = F(std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2) * exp(F(-0.5) * x * x);
-    return share(x) + (density > F(0) ? x * density : F(0));
-  }
-  // P(x), without cancellation in the lower tail
-  template <class F> VELDT_FN static F share(F x) { return F(0.5) * erfc(F(-std::numbers::sqrt2 / 2) * x); }
-};
-
 using UnaryLibmOps = TypeList<Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Erf, Erfc, Exp2, Log2,
-                              Log10, Gelu, Selu, Celu, LogSigmoid>;
+                              Log10, Selu, Celu, LogSigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif
