@@ -10,21 +10,25 @@ import time
 import torch
 
 
-class Siren(torch.nn.Module):
-    def __init__(self, sizes, omega=30.0):
+class Field(torch.nn.Module):
+    def __init__(self, sizes, activation):
         super().__init__()
         self.layers = torch.nn.ModuleList(torch.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
-        self.omega = omega
+        self.activation = activation
 
     def forward(self, x):
         for layer in self.layers[:-1]:
-            x = torch.sin(self.omega * layer(x))
+            x = self.activation(layer(x))
         return self.layers[-1](x)
 
 
-def train_step(name, sizes, batch, seconds=5.0):
+def sine(x):
+    return torch.sin(30.0 * x)
+
+
+def train_step(name, sizes, batch, activation=sine, seconds=5.0):
     torch.manual_seed(1)
-    net = Siren(sizes)
+    net = Field(sizes, activation)
     adam = torch.optim.Adam(net.parameters(), lr=1e-4)
     x, y = torch.rand(batch, sizes[0]) * 2 - 1, torch.rand(batch, sizes[-1]) * 2 - 1
     times, end = [], time.perf_counter() + seconds
@@ -41,5 +45,6 @@ def train_step(name, sizes, batch, seconds=5.0):
 
 torch.set_num_threads(os.cpu_count())
 print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
+train_step("seed_net", [2, 128, 128, 256, 128, 64, 64, 64, 1], 40000, torch.tanh)
 train_step("cub", [2, 128, 128, 128, 128, 1], 4096)
 train_step("siren_256", [2, 256, 256, 256, 256, 3], 16384)

@@ -1,5 +1,5 @@
-// Matrix products of tensors of one dtype, else ShapeError. bf16 and f16 are computed as f32 and rounded once,
-// whole numbers give f32.
+// Matrix products of tensors of one dtype, else ShapeError. bf16 and f16 are computed as f32 and rounded
+// once, whole numbers give f32.
 #pragma once
 
 #include "veldt/tensor/tensor.h"

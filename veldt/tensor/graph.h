@@ -95,7 +95,8 @@ void mark_parameter(Tensor& leaf);
 void mark_listed(const Tensor& leaf);
 bool is_parameter(const Tensor& leaf);  // marked as either
 
-// Notes that `name` ends the graph between x and out, or that it had ended before x. For ops without a gradient.
+// Notes that `name` ends the graph between x and out, or that it had ended before x. For ops without a
+// gradient.
 void mark_cut(const Tensor& out, const Tensor& x, const char* name);
 // Where the graph of `output` ends although parameters lie beyond: "detach, read by mul".
 std::vector<std::string> cuts_of(const Tensor& output);
