@@ -151,7 +151,9 @@ OpRow movedim_row() {
   OpRow row = row_of("movedim");
   add(
       row, {2, 3}, {3, 2}, [](const Tensor& t) { return movedim(t, 0, 1); },
-      [](Shape i) { return Shape{i[1], i[0]}; });
+      [](Shape i) {
+        return Shape{i[1], i[0]};
+      });
   add(
       row, {2, 3, 4}, {3, 4, 2}, [](const Tensor& t) { return movedim(t, 0, -1); },
       [](Shape i) {
