@@ -44,8 +44,8 @@ template <class From> float narrowed(From x) {
 template <class To, class From> To store(From x) {
   if constexpr (std::is_same_v<To, BFloat16>) {
     const auto u = std::bit_cast<std::uint32_t>(narrowed(x));
-    if ((u & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>(u >> 16 | 0x40u)};  // a quiet NaN
-    return {static_cast<std::uint16_t>((u + 0x7fffu + (u >> 16 & 1u)) >> 16)};
+    const std::uint32_t near = (u + 0x7fffu + (u >> 16 & 1u)) >> 16, quiet_nan = u >> 16 | 0x40u;
+    return {static_cast<std::uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? quiet_nan : near)};
   } else if constexpr (std::is_same_v<To, _Float16>) {
     return static_cast<_Float16>(narrowed(x));
   } else if constexpr (std::is_same_v<To, bool>) {

@@ -64,16 +64,23 @@ template <class T> void scatter_strided(const char* from, char* to, std::int64_t
   for (std::int64_t i = 0; i < n; ++i) t[i * stride] = f[i];
 }
 
+// Dense halves go eight at a time, which g++ turns into SIMD.
 template <class Half> void widen(const char* from, std::int64_t stride, char* to, std::int64_t n) {
-  const Half* f = reinterpret_cast<const Half*>(from);
-  float* t = reinterpret_cast<float*>(to);
-  for (std::int64_t i = 0; i < n; ++i) t[i] = load(f[i * stride]);
+  const Half* __restrict f = reinterpret_cast<const Half*>(from);
+  float* __restrict t = reinterpret_cast<float*>(to);
+  std::int64_t i = 0;
+  for (; stride == 1 && i + 8 <= n; i += 8)
+    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = load(f[i + l]);
+  for (; i < n; ++i) t[i] = load(f[i * stride]);
 }
 
 template <class Half> void narrow(const char* from, char* to, std::int64_t stride, std::int64_t n) {
-  const float* f = reinterpret_cast<const float*>(from);
-  Half* t = reinterpret_cast<Half*>(to);
-  for (std::int64_t i = 0; i < n; ++i) t[i * stride] = store<Half>(f[i]);
+  const float* __restrict f = reinterpret_cast<const float*>(from);
+  Half* __restrict t = reinterpret_cast<Half*>(to);
+  std::int64_t i = 0;
+  for (; stride == 1 && i + 8 <= n; i += 8)
+    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = store<Half>(f[i + l]);
+  for (; i < n; ++i) t[i * stride] = store<Half>(f[i]);
 }
 
 void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType half, char* to,
