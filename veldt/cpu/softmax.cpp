@@ -92,20 +92,57 @@ void softmax_line_of(bool log, const double* x, double* y, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(softmax_line_f64)(log, x, y, n);
 }
 
-template <class T> void run_softmax(bool log, const View& x, int dim, const View& out) {
-  const auto n = static_cast<std::size_t>(x.shape[dim]);
-  const std::int64_t from = x.strides[dim], to = out.strides[dim];
+constexpr std::int64_t kPanel = 16;  // neighbouring lines that share their cache lines
+
+// `width` lines, neighbours in memory, through buffers in which each is dense.
+template <class T>
+void softmax_panel(bool log, const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width,
+                   std::int64_t n) {
+  thread_local std::vector<T> lines, results;
+  const auto size = static_cast<std::size_t>(width * n);
+  lines.resize(size);
+  results.resize(size);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t k = 0; k < width; ++k) lines[static_cast<std::size_t>(k * n + i)] = x[i * from + k];
+  for (std::int64_t k = 0; k < width; ++k)
+    softmax_line_of(log, &lines[static_cast<std::size_t>(k * n)], &results[static_cast<std::size_t>(k * n)],
+                    static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t k = 0; k < width; ++k) y[i * to + k] = results[static_cast<std::size_t>(k * n + i)];
+}
+
+// Line by line, or `width` neighbours at a time.
+template <class T> void run_lines(bool log, const View& x, int dim, const View& out, std::int64_t width) {
+  const std::int64_t n = x.shape[dim], from = x.strides[dim], to = out.strides[dim];
   for_each_line<2>({&x, &out}, dim, [&](const std::array<std::int64_t, 2>& at) {
     const T* source = x.as<const T>() + at[0];
     T* target = out.as<T>() + at[1];
-    if (from == 1 && to == 1) return softmax_line_of(log, source, target, n);
-    thread_local std::vector<T> line, result;
-    line.resize(n);
-    result.resize(n);
-    for (std::size_t i = 0; i < n; ++i) line[i] = source[static_cast<std::int64_t>(i) * from];
-    softmax_line_of(log, line.data(), result.data(), n);
-    for (std::size_t i = 0; i < n; ++i) target[static_cast<std::int64_t>(i) * to] = result[i];
+    if (from == 1 && to == 1 && width == 1)
+      softmax_line_of(log, source, target, static_cast<std::size_t>(n));
+    else
+      softmax_panel(log, source, from, target, to, width, n);
   });
+}
+
+// Positions begin.. of one dimension, `count` of them, `step` apart.
+template <class T> View part_of(View v, int dim, std::int64_t begin, std::int64_t count, std::int64_t step) {
+  v.data = v.as<T>() + begin * v.strides[dim];
+  v.shape[dim] = count;
+  v.strides[dim] *= step;
+  return v;
+}
+
+template <class T> void run_softmax(bool log, const View& x, int dim, const View& out) {
+  int dense = -1;  // another dimension along which both are dense
+  for (int d = 0; d < x.shape.rank(); ++d)
+    if (d != dim && x.strides[d] == 1 && out.strides[d] == 1) dense = d;
+  const std::int64_t panels = dense < 0 || x.strides[dim] == 1 ? 0 : x.shape[dense] / kPanel;
+  if (panels == 0) return run_lines<T>(log, x, dim, out, 1);
+  run_lines<T>(log, part_of<T>(x, dense, 0, panels, kPanel), dim, part_of<T>(out, dense, 0, panels, kPanel),
+               kPanel);
+  const std::int64_t done = panels * kPanel, rest = x.shape[dense] - done;
+  if (rest > 0)
+    run_lines<T>(log, part_of<T>(x, dense, done, rest, 1), dim, part_of<T>(out, dense, done, rest, 1), 1);
 }
 
 }  // namespace
