@@ -15,9 +15,35 @@ struct BFloat16 {
   std::uint16_t bits;
 };
 
+// IEEE 754 binary16. Not the compiler's _Float16, which clang has only since 15 and x86 converts by a
+// library.
+struct Float16 {
+  std::uint16_t bits;
+};
+
 template <class T> T load(T x) { return x; }
 inline float load(BFloat16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
-inline float load(_Float16 x) { return static_cast<float>(x); }
+inline float load(Float16 x) {
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7fff) << 13;
+  // The exponents' biases differ by 112; the product is exact, and makes small numbers normal.
+  const std::uint32_t finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
+  const std::uint32_t quiet = magnitude > 0x0f800000u ? 0x400000u : 0;
+  const std::uint32_t wide = magnitude >= 0x0f800000u ? magnitude | 0x7f800000u | quiet : finite;
+  return std::bit_cast<float>(wide | static_cast<std::uint32_t>(x.bits & 0x8000) << 16);
+}
+
+// Rounded to nearest even.
+inline Float16 half_of(float x) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
+  // Above 2^-14: 13 digits go. Below, all halves are multiples of 2^-24, which is what 0.5 can tell apart.
+  const std::uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
+  const std::uint32_t small =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+  std::uint32_t half = magnitude < 0x38800000u ? small : normal;
+  half = magnitude >= 0x477ff000u ? 0x7c00u : half;  // 65,520 and more
+  half = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : half;
+  return {static_cast<std::uint16_t>(half | (bits >> 16 & 0x8000u))};
+}
 
 // x as a float on the way to a narrower one: rounded to odd, so that rounding the result to nearest even is
 // the same as rounding x itself once (Boldo & Melquiond 2005).
@@ -46,8 +72,8 @@ template <class To, class From> To store(From x) {
     const auto u = std::bit_cast<std::uint32_t>(narrowed(x));
     const std::uint32_t near = (u + 0x7fffu + (u >> 16 & 1u)) >> 16, quiet_nan = u >> 16 | 0x40u;
     return {static_cast<std::uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? quiet_nan : near)};
-  } else if constexpr (std::is_same_v<To, _Float16>) {
-    return static_cast<_Float16>(narrowed(x));
+  } else if constexpr (std::is_same_v<To, Float16>) {
+    return half_of(narrowed(x));
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -69,7 +95,7 @@ template <class Fn> void with_type(DType t, Fn fn) {
     case DType::f32: return fn(float());
     case DType::f64: return fn(double());
     case DType::bf16: return fn(BFloat16());
-    case DType::f16: return fn(_Float16());
+    case DType::f16: return fn(Float16());
     case DType::i64: return fn(std::int64_t());
     case DType::i32: return fn(std::int32_t());
     case DType::u8: return fn(std::uint8_t());

@@ -86,7 +86,7 @@ template <class Half> void narrow(const char* from, char* to, std::int64_t strid
 void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType half, char* to,
               std::int64_t n) {
   if (half == DType::bf16) return widen<BFloat16>(from, stride, to, n);
-  if (half == DType::f16) return widen<_Float16>(from, stride, to, n);
+  if (half == DType::f16) return widen<Float16>(from, stride, to, n);
   switch (bytes) {
     case 1: return gather_strided<std::uint8_t>(from, stride, to, n);
     case 2: return gather_strided<std::uint16_t>(from, stride, to, n);
@@ -98,7 +98,7 @@ void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType h
 void stage_out(const char* from, char* to, std::int64_t stride, std::int64_t bytes, DType half,
                std::int64_t n) {
   if (half == DType::bf16) return narrow<BFloat16>(from, to, stride, n);
-  if (half == DType::f16) return narrow<_Float16>(from, to, stride, n);
+  if (half == DType::f16) return narrow<Float16>(from, to, stride, n);
   switch (bytes) {
     case 1: return scatter_strided<std::uint8_t>(from, to, stride, n);
     case 2: return scatter_strided<std::uint16_t>(from, to, stride, n);
