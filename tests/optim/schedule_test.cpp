@@ -80,7 +80,7 @@ TEST(Schedule, TakesAUsersOwn) {
 
 TEST(Schedule, RefusesBadOptions) {
   EXPECT_THROW(Schedule(-1), ConfigError);
-  EXPECT_THROW(Schedule(std::numeric_limits<double>::quiet_NaN()), ConfigError);
+  EXPECT_THROW(Schedule{std::numeric_limits<double>::quiet_NaN()}, ConfigError);
   EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .lr_min = -1, .epochs = 10})), ConfigError);
   EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 0})), ConfigError);
   EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 1, .epoch_offset = -1})), ConfigError);

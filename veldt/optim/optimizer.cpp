@@ -51,7 +51,7 @@ void agree(const char* what, double& all, double wanted) {
 
 NamedTensors numbered(const std::vector<Tensor>& parameters) {
   NamedTensors out;
-  for (const Tensor& p : parameters) out.emplace_back(std::to_string(out.size()), p);
+  for (const Tensor& p : parameters) out.push_back({std::to_string(out.size()), p});
   return out;
 }
 
