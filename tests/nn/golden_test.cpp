@@ -28,7 +28,7 @@ nn::Sequential golden_mlp(DType dtype) {
   model.to(dtype);
   NamedTensors state;
   for (const auto& [name, values] : golden().at("mlp").at("parameters").items())
-    state.emplace_back(name, tensor_of(values));
+    state.push_back({name, tensor_of(values)});
   model.load_state(state);
   return model;
 }
