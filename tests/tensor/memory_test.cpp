@@ -8,6 +8,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 
@@ -46,6 +47,17 @@ TEST(Graph, IsFreedAfterCreateGraphOnceTheGradientIsForgotten) {
     x.zero_grad();
   }
   EXPECT_EQ(pool({}).stats().blocks_in_use, before.blocks_in_use);
+}
+
+TEST(Ledger, NamesTheOpThatMadeTheMemoryNotItsViews) {
+  const Tensor a = ones({100, 1000}), b = tanh(a);
+  const Tensor view = transpose(b);
+  bool found = false;
+  for (const Holding& line : pool({}).ledger()) {
+    EXPECT_NE(line.label, "transpose");
+    found = found || (line.label == "tanh" && line.bytes >= 400'000);
+  }
+  EXPECT_TRUE(found);
 }
 
 struct Net {

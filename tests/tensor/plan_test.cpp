@@ -14,6 +14,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/profile.h"
 
 namespace veldt {
 namespace {
@@ -108,6 +109,65 @@ TEST(Plan, GradientsForgottenBetweenReplaysComeBack) {
   w.zero_grad();
   plan.replay();
   EXPECT_EQ(w.grad().values<float>(), (std::vector<float>{2, 4}));
+}
+
+TEST(Plan, AddsToGradientsUnlessTheyWereForgottenOutside) {
+  Tensor w = Tensor::of({1}, {1}).set_requires_grad();
+  sum(square(w)).backward();
+  w.zero_grad();  // stale while it is recorded
+  Plan plan([&] { sum(square(w)).backward(); });
+  EXPECT_FALSE(w.grad().defined()) << "recording computes nothing";
+  for (int i = 0; i < 3; ++i) {
+    w.zero_grad();
+    plan.replay();
+    EXPECT_EQ(w.grad().item(), 2);
+  }
+  plan.replay();
+  EXPECT_EQ(w.grad().item(), 4);
+}
+
+TEST(Plan, LeavesAForgottenGradientForgotten) {
+  Tensor w = Tensor::of({1}, {1}).set_requires_grad();
+  const auto step = [&] { sum(square(w)).backward(); };
+  step();
+  w.zero_grad();
+  forecast(step);
+  step();
+  EXPECT_EQ(w.grad().item(), 2);
+}
+
+TEST(Plan, MayMakeLeavesWithinItsStep) {
+  const Tensor x = Tensor::of({2}, {1, 3});
+  Plan plan([&] {
+    Tensor leaf = x.detach().set_requires_grad();
+    sum(square(leaf)).backward();
+    return leaf.grad();
+  });
+  for (int i = 0; i < 2; ++i) {
+    plan.replay();
+    EXPECT_EQ(plan.output().values<float>(), (std::vector<float>{2, 6}));
+  }
+}
+
+TEST(Plan, SaysWhenALeafWasMovedAfterwards) {
+  Tensor w = Tensor::of({1}, {1}).set_requires_grad();
+  Plan plan([&] { sum(square(w)).backward(); });
+  plan.replay();
+  w.set_grad(Tensor());
+  EXPECT_THROW(plan.replay(), Error) << "its gradient is gone";
+  const Tensor slab = zeros({16});
+  Plan second([&] { sum(square(w)).backward(); });
+  move_into_slab(w, slab, 0);
+  EXPECT_THROW(second.replay(), Error) << "its values lie elsewhere";
+}
+
+TEST(Plan, MayBeRecordedWhileAProfileWatches) {
+  const Profile profile;
+  const Tensor x = Tensor::of({2}, {1, 3});
+  Plan plan([&] { return x * 2; });
+  plan.replay();
+  EXPECT_EQ(plan.output().values<float>(), (std::vector<float>{2, 6}));
+  EXPECT_EQ(profile.lines().at(0).calls, 1);
 }
 
 TEST(Plan, HandsOutSeveralOutputsWithoutTheirGraph) {

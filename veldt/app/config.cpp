@@ -128,8 +128,11 @@ std::string wanted(const Setting& s) {
 Setting* check_entry(const ConfigFile& file, const ConfigEntry& entry, VerbOptions& tree) {
   const std::string where = fmt::format("{}:{}", file.path, entry.line);
   VerbOptions* verb = &tree;
-  for (std::size_t i = 0; i + 1 < entry.path.size(); ++i)
-    verb = verb->find_verb(entry.path[i]);  // checked before
+  for (std::size_t i = 0; i + 1 < entry.path.size(); ++i) {
+    VerbOptions* const below = verb->find_verb(entry.path[i]);
+    if (below == nullptr) throw unknown_entry(where, entry, *verb, tree);
+    verb = below;
+  }
   const std::string& name = entry.path.back();
   Setting* setting = verb->parent == nullptr ? find_shared(tree, name) : verb->find_key(name);
   const VerbOptions* below = verb->find_verb(name);

@@ -37,7 +37,8 @@ class SmallBlocks {
       return ::operator new((bytes + kStep - 1) / kStep * kStep);
     }
 #endif
-    return ::operator new(bytes);
+    // Rounded here too: a program under a sanitizer may free what a library without one goes on to use.
+    return ::operator new(bytes - 1 < kLargest ? (bytes + kStep - 1) / kStep * kStep : bytes);
   }
 
   static void give(void* p, std::size_t bytes) noexcept {

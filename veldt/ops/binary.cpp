@@ -1,5 +1,7 @@
 #include "veldt/ops/binary.h"
 
+#include <cstdint>
+
 #include <cmath>
 #include <type_traits>
 
@@ -39,15 +41,6 @@ Pair promoted_numbers(const char* op, const Tensor& a, const Tensor& b) {
 Pair promoted_floats(const char* op, const Tensor& a, const Tensor& b) {
   const Pair p = promoted(op, a, b);
   return {as_float(p.a), as_float(p.b)};
-}
-
-// A whole number beyond 2^53 is put together from its halves, for fill() takes a double.
-Tensor constant(Scalar value, DType dtype, Device device) {
-  constexpr std::int64_t kExact = std::int64_t{1} << 53, kHalf = std::int64_t{1} << 32;
-  const std::int64_t v = value.whole();
-  if (dtype != DType::i64 || (-kExact <= v && v <= kExact)) return full({}, value.real(), dtype, device);
-  const auto part = [&](std::int64_t x) { return full({}, static_cast<double>(x), dtype, device); };
-  return part(v >> 32) * part(kHalf) + part(v & (kHalf - 1));
 }
 
 // The number as a tensor beside x, which an op then promotes to its dtype.
@@ -100,6 +93,21 @@ Grads chosen(const Tensor& a_is_chosen, const Tensor& a, const Tensor& b, const 
 
 }  // namespace
 
+Tensor constant(Scalar value, DType dtype, Device device) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53, kHalf = std::int64_t{1} << 32;
+  const std::int64_t v = value.whole(), low = dtype == DType::u8 ? 0 : INT32_MIN,
+                     high = dtype == DType::u8 ? UINT8_MAX : INT32_MAX;
+  if (!is_float(dtype) && !value.is_whole())
+    throw ShapeError(str("a tensor of ", dtype, " cannot take the number ", value.real()),
+                     "it holds whole numbers", "convert the tensor first: to(x, DType::f32)");
+  if ((dtype == DType::u8 || dtype == DType::i32) && (v < low || v > high))
+    throw ShapeError(str("a tensor of ", dtype, " cannot take the number ", v),
+                     str("it holds ", low, " to ", high), "convert the tensor first: to(x, DType::i64)");
+  if (dtype != DType::i64 || (-kExact <= v && v <= kExact)) return full({}, value.real(), dtype, device);
+  const auto part = [&](std::int64_t x) { return full({}, static_cast<double>(x), dtype, device); };
+  return part(v >> 32) * part(kHalf) + part(v & (kHalf - 1));
+}
+
 Tensor add(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted("add", left, right);
   if (a.dtype() == DType::boolean) return maximum(a, b);
@@ -137,8 +145,7 @@ Tensor div(const Tensor& left, const Tensor& right) {
   return arithmetic<scalar::Div>(
       a, b,
       [a = a, b = b](const Tensor& g) -> Grads {
-        return {gradient_for(a, [&] { return g / b; }),
-                gradient_for(b, [&] { return -(g * a) / square(b); })};
+        return {gradient_for(a, [&] { return g / b; }), gradient_for(b, [&] { return -(g * (a / b)) / b; })};
       },
       true);
 }

@@ -34,7 +34,12 @@ Tensor arange(std::int64_t n, DType dtype, Device device) { return ramp(n, {}, d
 
 Tensor arange(Scalar begin, Scalar end, Scalar step, std::optional<DType> dtype, Device device) {
   const bool whole = begin.is_whole() && end.is_whole() && step.is_whole();
-  const double count = std::ceil((end.real() - begin.real()) / step.real());
+  double count = std::ceil((end.real() - begin.real()) / step.real());
+  if (whole && step.whole() != 0) {  // doubles cannot tell whole numbers beyond 2^53 apart
+    const auto span = static_cast<__int128>(end.whole()) - begin.whole(),
+               by = static_cast<__int128>(step.whole());
+    count = static_cast<double>(span / by + (span % by != 0 && (span < 0) == (by < 0) ? 1 : 0));
+  }
   if (!(count >= 0) || count > 0x1p62)
     throw ConfigError(str("arange cannot go from ", begin.real(), " to ", end.real(), " by ", step.real()),
                       "no number of such steps leads there", "check the sign of the step");

@@ -59,7 +59,7 @@ Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& sour
 }
 
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, Scalar value) {
-  return scatter(x, dim, index, full(index.shape(), value.real(), x.dtype(), x.device()));
+  return scatter(x, dim, index, contiguous(expand(constant(value, x.dtype(), x.device()), index.shape())));
 }
 
 Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
@@ -93,7 +93,7 @@ Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& so
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
-  return where(mask, full({}, value.real(), x.dtype(), x.device()), x);
+  return where(mask, constant(value, x.dtype(), x.device()), x);
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
@@ -120,9 +120,8 @@ Tensor one_hot(const Tensor& index, std::int64_t classes) {
   if (is_float(index.dtype()))
     throw ShapeError(str("one_hot needs whole numbers, not ", index.dtype()), "a class is counted",
                      "convert it with to(index, DType::i64)");
-  const Tensor each =
-      arange(classes, index.dtype() == DType::boolean ? DType::i64 : index.dtype(), index.device());
-  return to(equal(unsqueeze(index, -1), each), DType::i64);
+  const Tensor each = arange(classes, DType::i64, index.device());
+  return to(equal(unsqueeze(to(index, DType::i64), -1), each), DType::i64);
 }
 
 }  // namespace veldt

@@ -15,6 +15,10 @@ inline void check_same_device(const char* op, const Tensor& a, const Tensor& b) 
                       "both must be on one device", "move one side with to()");
 }
 
+// The number as a tensor of shape []. Throws ShapeError for a fraction or a size that whole numbers of
+// `dtype` cannot hold. One beyond 2^53 is put together from its halves, for fill() takes a double.
+Tensor constant(Scalar value, DType dtype, Device device);
+
 // x itself if it holds floats, else as f32: for functions that are about real numbers.
 inline Tensor as_float(const Tensor& x) { return is_float(x.dtype()) ? x : to(x, DType::f32); }
 

@@ -120,6 +120,7 @@ Tensor min(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
+  if (is_half(x.dtype())) return to(variance(to(x, DType::f32), dims, keepdim, correction), x.dtype());
   const std::int64_t n = reduced_count(x, reduced_shape(x, dims, "variance"));
   const Tensor distance = square(x - mean(x, dims, true));
   return sum(distance, dims, keepdim) / static_cast<double>(n - correction);
@@ -142,7 +143,7 @@ Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor stddev(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
-  return sqrt(variance(x, dims, keepdim, correction));
+  return through_f32(x, [&](const Tensor& wide) { return sqrt(variance(wide, dims, keepdim, correction)); });
 }
 
 Tensor norm(const Tensor& given, double p, const Dims& dims, bool keepdim) {

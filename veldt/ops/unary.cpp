@@ -33,6 +33,8 @@ Tensor unary(const char* name, int op, const Tensor& given, Scalars scalars, Slo
   const Tensor y = empty(x.shape(), x);
   kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
   return record(name, y, {x}, [x, kept = y.detach(), op, scalars, slope](const Tensor& g) -> Grads {
+    if (grad_enabled() && is_half(x.dtype()))  // as the kernel does: rounded once, not after each op
+      return {to(to(g, DType::f32) * slope(to(x, DType::f32), scalars), x.dtype())};
     if (grad_enabled()) return {g * slope(x, scalars)};
     const Tensor out = empty(x.shape(), x);
     kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
@@ -137,8 +139,7 @@ Tensor quotient(const Tensor& x, double divisor) {
 }
 
 Tensor inverse(const Tensor& x, double numerator) {
-  return unary<scalar::Inverse>(x, {numerator, 0},
-                                [](const Tensor& t, Scalars s) { return -s.a / square(t); });
+  return unary<scalar::Inverse>(x, {numerator, 0}, [](const Tensor& t, Scalars s) { return (-s.a / t) / t; });
 }
 
 Tensor reciprocal(const Tensor& x) { return inverse(as_float(x), 1); }

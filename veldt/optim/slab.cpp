@@ -66,13 +66,19 @@ Slab::Slab(const NamedTensors& parameters) {
   }
   values_ = zeros({end}, first.dtype(), first.device());
   gradients_ = make_state();
+  label_memory(values_, "parameters");
+  label_memory(gradients_, "gradients");
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     move_into_slab(parameters_[i], values_, ranges_[i].begin);
     bring_gradient(i);
   }
 }
 
-Tensor Slab::make_state() const { return zeros_like(values_); }
+Tensor Slab::make_state() const {
+  const Tensor state = zeros_like(values_);
+  label_memory(state, "optimizer state");
+  return state;
+}
 
 Tensor Slab::part(const Tensor& slab, std::size_t i) const {
   const Shape& shape = parameters_[i].shape();

@@ -97,6 +97,31 @@ class BackwardOfGuard {
   const char* before_;
 };
 
+// A long chain of nodes would otherwise be freed by recursion as deep as the chain, through the nodes' inputs
+// and through what their backward functions hold. Those that die while one is being freed wait in a list,
+// which takes no memory.
+struct NodeDeleter {
+  void operator()(Node* node) const noexcept {
+    thread_local constinit Node* waiting = nullptr;
+    thread_local constinit bool freeing = false;
+    node->next_dying = waiting;
+    waiting = node;
+    if (freeing) return;
+    freeing = true;
+    while (Node* const dying = waiting) {
+      waiting = dying->next_dying;
+      dying->~Node();
+      SmallBlocks::give(dying, sizeof(Node));
+    }
+    freeing = false;
+  }
+};
+
+std::shared_ptr<Node> make_node() {
+  Node* const node = new (SmallBlocks::take(sizeof(Node))) Node();
+  return std::shared_ptr<Node>(node, NodeDeleter(), SmallAllocator<Node>());
+}
+
 // a + b as a tensor of its own, differentiable where gradients are recorded.
 Tensor sum_of(const Tensor& a, const Tensor& b) {
   Tensor out = empty(a.shape(), a);
@@ -137,8 +162,8 @@ struct Pending {
 
 void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
   TensorImpl& leaf = *handle.impl();
-  if (t_interceptor) t_interceptor->on_leaf_gradient(handle, !leaf.grad.defined());
-  const bool first = !leaf.grad.defined() || leaf.grad_stale;
+  bool first = !leaf.grad.defined() || leaf.grad_stale;
+  if (t_interceptor) first = t_interceptor->on_leaf_gradient(handle, first);
   // In place, unless the gradient there has a graph, which needs its values.
   if (leaf.grad.defined() && !create_graph && !leaf.grad.impl()->node) {
     if (first)
@@ -251,34 +276,6 @@ void check_root(const Tensor& output, const char* caller, bool seeded) {
 
 }  // namespace
 
-// A long chain of nodes would otherwise be freed by recursion as deep as the chain, through the nodes' inputs
-// and through what their backward functions hold.
-Node::~Node() {
-  struct Rest {
-    SmallVector<Input> inputs;
-    SmallVector<BackwardFn> functions;
-  };
-  thread_local Rest* rest = nullptr;
-  if (rest) {
-    for (Input& in : inputs) rest->inputs.push_back(std::move(in));
-    rest->functions.push_back(std::move(backward));
-    return;
-  }
-  Rest mine{std::move(inputs), {}};
-  mine.functions.push_back(std::move(backward));
-  rest = &mine;
-  while (!mine.inputs.empty() || !mine.functions.empty()) {
-    if (!mine.functions.empty()) {
-      const BackwardFn function = std::move(mine.functions.back());
-      mine.functions.pop_back();
-    } else {
-      const Input input = std::move(mine.inputs.back());
-      mine.inputs.pop_back();
-    }
-  }
-  rest = nullptr;
-}
-
 const char* backward_of() { return t_backward_of; }
 
 bool grad_enabled() { return t_grad_enabled; }
@@ -296,20 +293,24 @@ bool needs_grad(const Tensor& input) {
 
 void mark_parameter(Tensor& leaf) { leaf.impl()->role = LeafRole::parameter; }
 bool is_parameter(const Tensor& leaf) { return leaf.impl()->role != LeafRole::plain; }
+void label_memory(const Tensor& t, const char* label) { t.impl()->storage->set_label(label); }
 void mark_changed(const Tensor& t) { t.impl()->storage->bump_version(); }
 void mark_listed(const Tensor& leaf) {
   if (leaf.impl()->role == LeafRole::parameter) leaf.impl()->role = LeafRole::listed;
 }
 
 Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values) {
-  out.impl()->storage->set_label(name);
+  const auto shares = [&](const Tensor& in) {
+    return in.defined() && in.impl()->storage == out.impl()->storage;
+  };
+  if (std::none_of(inputs.begin(), inputs.end(), shares)) out.impl()->storage->set_label(name);
   const auto needs = [](const Tensor& in) { return in.requires_grad(); };
   if (!t_grad_enabled || std::none_of(inputs.begin(), inputs.end(), needs)) {
     for (const Tensor& in : inputs)
       if (in.defined()) mark_cut(out, in, "NoGrad");
     return out;
   }
-  auto node = std::allocate_shared<Node>(SmallAllocator<Node>());
+  std::shared_ptr<Node> node = make_node();
   node->name = name;
   node->inputs.reserve(inputs.size());
   for (Tensor& in : inputs) {

@@ -101,6 +101,9 @@ void mark_cut(const Tensor& out, const Tensor& x, const char* name);
 // Where the graph of `output` ends although parameters lie beyond: "detach, read by mul".
 std::vector<std::string> cuts_of(const Tensor& output);
 
+// What the ledger and an OutOfMemory call t's memory: "parameters". A string that lives on.
+void label_memory(const Tensor& t, const char* label);
+
 // For code that writes into a tensor's memory behind the graph's back: a backward() that was to read the old
 // values throws Error.
 void mark_changed(const Tensor& t);

@@ -40,8 +40,7 @@ struct Node {
   std::vector<Input, SmallAllocator<Input>> inputs;
   BackwardFn backward;
   std::uint64_t sequence;  // grows along every edge: the order of a topological sort
-
-  ~Node();
+  Node* next_dying = nullptr;
 };
 
 }  // namespace veldt

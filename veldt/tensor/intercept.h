@@ -38,8 +38,10 @@ class Interceptor {
   virtual void on_call(const KernelCall& call, const Backend& backend) = 0;
   // A tensor's memory is about to be handed to a kernel.
   virtual void on_view(const std::shared_ptr<Storage>&) {}
-  // backward() has given a leaf its gradient; `created`: it had no memory for one before.
-  virtual void on_leaf_gradient(const Tensor& /*leaf*/, bool /*created*/) {}
+  // backward() is about to give a leaf its gradient: as the `first` since it was forgotten, or to add to what
+  // is there. Returns which it shall be.
+  virtual bool on_leaf_gradient(const Tensor& /*leaf*/, bool first) { return first; }
+  virtual void on_zero_grad(const Tensor& /*leaf*/) {}
   // Work that is no kernel; only a recorder is given any.
   virtual void on_host_call(std::unique_ptr<KernelCall>) {}
   // Where new tensors get their memory while a step is recorded; null: from the pool.

@@ -43,11 +43,16 @@ class HostCall final : public KernelCall {
 }  // namespace
 
 struct Plan::Recording {
+  struct Leaf {
+    Tensor handle;
+    const void *values, *gradient;  // where they were
+  };
   std::vector<std::unique_ptr<KernelCall>> calls;
   std::unique_ptr<Storage> arena;
   std::vector<std::shared_ptr<Storage>> held;     // what the calls reach besides
   std::vector<std::shared_ptr<Storage>> written;  // those of them that a replay changes
-  TensorList leaves;                              // get their gradients anew with each replay
+  std::vector<Leaf> leaves;                       // get gradients from each replay
+  TensorList carried;                             // those of them that the step adds to
   TensorList outputs;
   const Backend* backend = nullptr;
   StepFacts facts;
@@ -55,7 +60,11 @@ struct Plan::Recording {
 
 class Plan::Recorder final : public Interceptor, public Memory {
  public:
-  explicit Recorder(Device device) : real_(&backend(device)), pool_(&pool(device)) {}
+  explicit Recorder(Device device) {
+    const InterceptorScope off(nullptr);  // a Profile may be watching
+    real_ = &backend(device);
+    pool_ = &pool(device);
+  }
 
   // --- while the step runs
 
@@ -83,9 +92,23 @@ class Plan::Recorder final : public Interceptor, public Memory {
   }
   void on_host_call(std::unique_ptr<KernelCall> call) override { add(std::move(call)); }
   void on_call(const KernelCall& call, const Backend&) override { add(call.copy()); }
-  void on_leaf_gradient(const Tensor& leaf, bool created) override {
-    leaves_.push_back(leaf);
-    if (created) fresh_.push_back(leaf);
+  void on_zero_grad(const Tensor& leaf) override {
+    remember(leaf);
+    forgotten_.insert(leaf.impl());
+  }
+  // What was forgotten before the step began may not be so at a replay: such gradients are added to, and a
+  // replay clears those that are forgotten then.
+  bool on_leaf_gradient(const Tensor& leaf, bool first) override {
+    remember(leaf);
+    if (!leaf.impl()->grad.defined()) {
+      fresh_.push_back(leaf);
+      return true;
+    }
+    if (leaf.impl()->grad_stale && !forgotten_.contains(leaf.impl())) {
+      carried_.push_back(leaf);
+      return false;
+    }
+    return first;
   }
   void on_transfer(const char* what) override {
     throw Error(str("a plan cannot record ", what),
@@ -121,7 +144,14 @@ class Plan::Recorder final : public Interceptor, public Memory {
   bool settled() const {
     return std::none_of(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.owner != nullptr; });
   }
+  // Leaves that were given the first gradient of their lives.
   const TensorList& fresh() const { return fresh_; }
+  // Recording computes nothing, so gradients are as forgotten as they were.
+  void restore_gradients() const {
+    for (const auto& [leaf, stale] : before_)
+      if (leaf.impl()->grad.defined()) leaf.impl()->grad_stale = stale;
+    for (const Tensor& leaf : fresh_) leaf.impl()->grad_stale = leaf.impl()->grad.defined();
+  }
 
   std::unique_ptr<Recording> finish(TensorList outputs, bool runs) {
     auto r = std::make_unique<Recording>();
@@ -138,7 +168,10 @@ class Plan::Recorder final : public Interceptor, public Memory {
     r->written = find_written();
     r->calls = std::move(calls_);
     r->held = std::move(held_);
-    r->leaves = std::move(leaves_);
+    for (const auto& [leaf, stale] : before_)
+      if (leaf.impl()->grad.defined())
+        r->leaves.push_back({leaf, leaf.view().data, leaf.impl()->grad.view().data});
+    r->carried = std::move(carried_);
     r->outputs = std::move(outputs);
     r->backend = real_;
     return r;
@@ -206,15 +239,22 @@ class Plan::Recorder final : public Interceptor, public Memory {
     return found;
   }
 
-  const Backend* real_;
-  Pool* pool_;
+  const Backend* real_ = nullptr;
+  Pool* pool_ = nullptr;
   std::uintptr_t next_ = kNowhere;
   std::size_t alive_ = 0, peak_ = 0;
   std::vector<Block> blocks_;
   std::vector<std::shared_ptr<Storage>> held_;
   std::unordered_set<const Storage*> seen_;
   std::vector<std::unique_ptr<KernelCall>> calls_;
-  TensorList leaves_, fresh_;
+  // Each leaf that the step touches, once, and whether its gradient was forgotten before.
+  void remember(const Tensor& leaf) {
+    if (known_.insert(leaf.impl()).second) before_.emplace_back(leaf, leaf.impl()->grad_stale);
+  }
+
+  std::vector<std::pair<Tensor, bool>> before_;
+  std::unordered_set<const TensorImpl*> known_, forgotten_;
+  TensorList fresh_, carried_;
 };
 
 namespace {
@@ -295,7 +335,8 @@ Plan::Plan(const ListStep& step, bool runs) {
   if (recording())
     throw Error("a plan cannot be recorded within another", "its kernels would belong to both",
                 "build the inner plan before");
-  while (!recording_) {
+  TensorList fresh;  // of both passes
+  for (int pass = 1; !recording_; ++pass) {
     auto recorder = std::make_unique<Recorder>(Device{});
     try {
       TensorList outputs;
@@ -307,11 +348,19 @@ Plan::Plan(const ListStep& step, bool runs) {
         throw;
       }
       recorder->settle();
-      for (const Tensor& leaf : recorder->fresh()) leaf.impl()->grad_stale = !runs;
-      // A leaf that has just been given its first gradient would be given the next one otherwise.
-      if (!runs || recorder->fresh().empty()) recording_ = recorder->finish(std::move(outputs), runs);
+      recorder->restore_gradients();
+      // A leaf that has just been given its first gradient would be given the next one otherwise. Leaves that
+      // the step makes are new each time.
+      const bool again = runs && pass == 1 && !recorder->fresh().empty();
+      fresh.insert(fresh.end(), recorder->fresh().begin(), recorder->fresh().end());
+      if (!again) recording_ = recorder->finish(std::move(outputs), runs);
     } catch (...) {
-      for (const Tensor& leaf : recorder->fresh()) leaf.impl()->grad = Tensor();
+      recorder->restore_gradients();
+      for (const TensorList* leaves : std::initializer_list<const TensorList*>{&fresh, &recorder->fresh()})
+        for (const Tensor& leaf : *leaves) {
+          leaf.impl()->grad = Tensor();
+          leaf.impl()->grad_stale = false;
+        }
       // Without memory to settle in, what the step left behind still refers to the recorder.
       if (!recorder->settled()) static_cast<void>(recorder.release());
       throw;
@@ -325,19 +374,25 @@ Plan& Plan::operator=(Plan&&) noexcept = default;
 
 void Plan::replay() {
   Recording& r = *recording_;
-  Interceptor* const before = t_interceptor;
   if (recording())
     throw Error("a plan cannot be replayed while another is recorded", "its kernels would not be seen",
                 "replay it outside of the step");
-  if (before)  // a Profile wants to see them too
-    for (const auto& call : r.calls) {
-      InterceptorScope real(nullptr);
-      before->on_call(*call, *r.backend);
-    }
+  Interceptor* const watching = t_interceptor;  // a Profile wants to see the calls too
+  InterceptorScope real(nullptr);
+  for (const auto& [leaf, values, gradient] : r.leaves)
+    if (leaf.view().data != values || !leaf.impl()->grad.defined() ||
+        leaf.impl()->grad.view().data != gradient)
+      throw Error(str("a parameter of shape ", leaf.shape(), " was moved after the plan was recorded"),
+                  "its values or its gradient no longer lie where the plan changes them",
+                  "build optimizers and convert modules first, and the plan last");
+  for (const Tensor& leaf : r.carried)
+    if (leaf.impl()->grad_stale) r.backend->fill(leaf.impl()->grad.view(), 0, nullptr);
+  for (const auto& storage : r.written) storage->bump_version();  // first: a call may throw
+  for (const Recording::Leaf& leaf : r.leaves) leaf.handle.impl()->grad_stale = false;
+  if (watching)
+    for (const auto& call : r.calls) watching->on_call(*call, *r.backend);
   else
     for (const auto& call : r.calls) call->run(*r.backend);
-  for (const auto& storage : r.written) storage->bump_version();
-  for (const Tensor& leaf : r.leaves) leaf.impl()->grad_stale = false;
 }
 
 const Tensor& Plan::output(std::size_t i) const {

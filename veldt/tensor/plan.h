@@ -12,7 +12,8 @@
 //   for (int i = 0; i < 1000; ++i) plan.replay();
 //
 // Between replays data changes by x.assign(batch), the rate by adam.set_lr(); random ops draw on from their
-// Rng. Shapes, and every decision the step made by C++ code, stay as they were recorded.
+// Rng. Shapes, and every decision the step made by C++ code, stay as they were recorded; so does which tensor
+// is meant: a state that a step hands to the next is brought over by state.assign(next), not by state = next.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ class Plan {
  public:
   // Calls `step` without computing anything (twice if it makes the first gradient of a leaf), and keeps what
   // it would have computed. `step` returns nothing, a Tensor, or a TensorList: the outputs, cut off from the
-  // graph. Tensors and optimizers that it uses must outlive the plan. Throws Error naming what cannot be
-  // recorded: item(), values(), data(), Tensor::from() and Tensor::of() within the step.
+  // graph. Optimizers, Rngs and modules that it uses must outlive the plan. Throws Error naming what cannot
+  // be recorded: item(), values(), data(), Tensor::from() and Tensor::of() within the step.
   template <class Step>
   requires std::is_invocable_v<Step&>
   explicit Plan(Step&& step) : Plan(as_list_step(step), true) {}

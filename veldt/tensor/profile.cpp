@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 #include "veldt/core/error.h"
 #include "veldt/core/pool.h"
@@ -71,10 +72,10 @@ std::string Profile::table() const {
   double total = 0;
   for (const Line& line : sorted) total += line.seconds;
   const auto row = [](const char* name, const char* calls, const char* seconds, const char* share,
-                      const char* bytes, const char* flops) {
+                      const char* bytes, const char* speed, const char* flops) {
     char text[160];
-    std::snprintf(text, sizeof text, "%-24s %9s %10s %7s %8s %9s\n", name, calls, seconds, share, bytes,
-                  flops);
+    std::snprintf(text, sizeof text, "%-24s %9s %10s %7s %9s %7s %8s\n", name, calls, seconds, share, bytes,
+                  speed, flops);
     return std::string(text);
   };
   const auto number = [](const char* format, double value) {
@@ -82,12 +83,13 @@ std::string Profile::table() const {
     std::snprintf(text, sizeof text, format, value);
     return std::string(text);
   };
-  std::string out = row("kernel", "calls", "seconds", "share", "GB/s", "GFLOP/s");
+  std::string out = row("kernel", "calls", "seconds", "share", "MB", "GB/s", "GFLOP/s");
   for (const Line& line : sorted) {
     const double s = std::max(line.seconds, 1e-12);
     out += row(line.name.c_str(), std::to_string(line.calls).c_str(), number("%.4f", line.seconds).c_str(),
                number("%.1f %%", 100 * line.seconds / std::max(total, 1e-12)).c_str(),
-               number("%.1f", line.bytes / s * 1e-9).c_str(), number("%.1f", line.flops / s * 1e-9).c_str());
+               number("%.1f", line.bytes * 1e-6).c_str(), number("%.1f", line.bytes / s * 1e-9).c_str(),
+               number("%.1f", line.flops / s * 1e-9).c_str());
   }
   return out;
 }
@@ -95,8 +97,11 @@ std::string Profile::table() const {
 void DetectAnomaly::on_call(const KernelCall& call, const Backend& backend) {
   // Before it runs: an operand may be overwritten.
   const std::span<const View> views = call.views();
+  const std::string_view entry = call.entry();
+  const bool in_place = entry == "accumulate" || entry == "scatter" || entry == "scatter_add" ||
+                        entry == "optimize" || entry == "host";
   for (std::size_t i = 0; i < views.size(); ++i)
-    if (!call.writes(i) && first_nan(views[i], backend)) return call.run(backend);
+    if ((in_place || !call.writes(i)) && first_nan(views[i], backend)) return call.run(backend);
   call.run(backend);
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (!call.writes(i)) continue;

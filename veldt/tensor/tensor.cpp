@@ -166,6 +166,7 @@ void Tensor::set_grad(const Tensor& gradient) {
 
 void Tensor::zero_grad() {
   TensorImpl& t = need(*this, "gradient");
+  if (t_interceptor) t_interceptor->on_zero_grad(*this);
   if (t.grad.defined() && t.grad.impl()->node) t.grad = Tensor();  // its graph may hold this very leaf
   t.grad_stale = t.grad.defined();
 }
