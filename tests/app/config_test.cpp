@@ -54,6 +54,14 @@ class Config : public testing::Test {
 
 using Found = std::pair<json, std::string>;
 
+TEST_F(Config, ATableBelowAnUnknownOneIsRefusedWhereverItStands) {
+  const std::string path = dir_ / "nested.toml";
+  put_bytes(path, "[nope.sub]\nkey = 1\n[nope]\n");
+  const Ran ran = run({"config", "show", "--config", path});
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_NE(ran.err.find("nested.toml:1: there is no setting 'nope.sub'"), std::string::npos) << ran.err;
+}
+
 TEST_F(Config, TheStrongestSourceCounts) {
   EXPECT_EQ(of_fit("every"), Found(30.0, "default"));
   user("[fit]\nsteps = 10\n");

@@ -47,6 +47,16 @@ TEST_F(FitCommand, PrintsOneJsonObjectWithItsKeys) {
   EXPECT_EQ(json.at("steps"), 30);
 }
 
+TEST_F(FitCommand, ProfilesWithTheSameResult) {
+  ASSERT_EQ(run_veldt(small()).exit_code, 0);
+  const auto plain = tensors_of(model_);
+  const Ran ran = run_veldt(small() + Words{"--profile", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("kernel"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("matmul"), std::string::npos) << ran.err;
+  EXPECT_EQ(tensors_of(model_), plain);
+}
+
 TEST_F(FitCommand, QuietSaysNothingOnStderr) {
   const Ran ran = run_veldt(small() + Words{"--quiet", "--checkpoint", checkpoints_, "--every", "1ms"});
   EXPECT_EQ(ran.exit_code, 0);

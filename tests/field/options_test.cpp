@@ -65,7 +65,8 @@ TEST(FieldOptions, NameTheKeyThatIsMissingOrOfTheWrongType) {
     IoError error = refusal(options.dump());
     EXPECT_EQ(error.kind(), IoError::Kind::malformed);
     EXPECT_TRUE(test::says(error, "'" + key + "' is missing")) << error.what();
-    for (const json& wrong : {json(nullptr), json(json::object()), json({{"a", 1}}), json::array({json::array()})}) {
+    for (const json& wrong :
+         {json(nullptr), json(json::object()), json({{"a", 1}}), json::array({json::array()})}) {
       error = refusal(with(key, wrong));
       EXPECT_EQ(error.kind(), IoError::Kind::malformed);
       EXPECT_TRUE(test::says(error, key)) << error.what();

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <thread>
 
 #include "tests/support/sanitizers.h"
 #include "tests/support/temp_dir.h"
@@ -19,13 +20,17 @@
 #include "veldt/core/pool.h"
 #include "veldt/field/fit.h"
 #include "veldt/io/image.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/tensor/backends.h"
 
 namespace {
 
 // Allocations until the one that fails; below zero, none does.
 std::atomic<std::int64_t> g_until_failure{-1};
+std::atomic<bool> g_for_good{false};  // all that follow fail too
 
 // nlohmann's destructor of a value allocates, and being noexcept ends the program when it cannot. That is
 // that library's; the failure waits for the next allocation then.
@@ -44,6 +49,7 @@ bool fails_now() {
   std::int64_t left = g_until_failure.load();
   while (left > 0 && !g_until_failure.compare_exchange_weak(left, left - 1)) {
   }
+  if (left == 0 && g_for_good) return !in_a_destructor_of_json();
   if (left != 1) return false;
   if (!in_a_destructor_of_json()) return true;
   g_until_failure = 1;
@@ -132,6 +138,36 @@ TEST(SlowOutOfMemory, AtAnyAllocationIsACleanErrorAndTheWorkCanBeDoneAgain) {
   }
   EXPECT_GT(failures, 500);
   EXPECT_EQ(work.run(), expected);
+}
+
+// Once memory is gone it stays gone: unwinding, and freeing a graph, may not ask for any.
+TEST(OutOfMemory, ThatLastsIsACleanErrorInForwardAndBackward) {
+  if (test::kForeignHeap) GTEST_SKIP() << "the sanitizer has an operator new of its own";
+  Rng rng(2);
+  Tensor w = randn({4, 4}, rng).set_requires_grad();
+  const Tensor x = randn({3, 4}, rng);
+  int failures = 0;
+  for (std::int64_t n = 1; n < 200; ++n) {
+    bool done = false;
+    // A thread of its own, which has no small blocks to fall back on.
+    std::thread([&] {
+      pool({}).trim();
+      g_for_good = true;
+      g_until_failure = n;
+      try {
+        w.zero_grad();
+        mean(square(tanh(linear(tanh(linear(x, w)), w)))).backward();
+        done = true;
+      } catch (const std::bad_alloc&) {
+      } catch (const Error&) {
+      }
+      g_until_failure = -1;
+      g_for_good = false;
+    }).join();
+    failures += !done;
+  }
+  EXPECT_GT(failures, 30);
+  EXPECT_LT(failures, 199) << "the work has an end";
 }
 
 }  // namespace

@@ -30,11 +30,6 @@ class Tensor {
   // T: float, double, std::int64_t, std::int32_t, std::uint8_t or bool; the dtype follows from it.
   template <class T> static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
 
-  template <class T>
-  static Tensor from(const Shape& shape, const std::vector<T>& values, Device device = {}) {
-    return from<T>(shape, std::span<const T>(values), device);
-  }
-
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const;
   const Strides& strides() const;  // in elements
