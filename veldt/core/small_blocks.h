@@ -41,7 +41,7 @@ class SmallBlocks {
     return ::operator new(bytes - 1 < kLargest ? (bytes + kStep - 1) / kStep * kStep : bytes);
   }
 
-  static void give(void* p, std::size_t bytes) noexcept {
+  static void give(void* p, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifndef VELDT_SMALL_BLOCKS_FROM_HEAP
     if (bytes - 1 < kLargest) {
       List& list = lists_[(bytes - 1) / kStep];
