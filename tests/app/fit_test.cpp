@@ -47,6 +47,13 @@ TEST_F(FitCommand, PrintsOneJsonObjectWithItsKeys) {
   EXPECT_EQ(json.at("steps"), 30);
 }
 
+TEST_F(FitCommand, WritesNoModelUnderAPicturesName) {
+  const Ran ran = run_veldt({"fit", picture_, "-o", dir_ / "new.png", "--steps", "1"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("fit writes a model, not a picture"), std::string::npos) << ran.err;
+  EXPECT_EQ(count_entries(dir_.path()), 1u);
+}
+
 TEST_F(FitCommand, ProfilesWithTheSameResult) {
   ASSERT_EQ(run_veldt(small()).exit_code, 0);
   const auto plain = tensors_of(model_);

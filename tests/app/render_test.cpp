@@ -10,6 +10,7 @@
 #include "tests/support/sanitizers.h"
 #include "veldt/field/image_field.h"
 #include "veldt/io/image.h"
+#include "veldt/ops/create.h"
 
 namespace veldt::test {
 namespace {
@@ -50,6 +51,15 @@ TEST_F(RenderCommand, DrawsEverySizeAskedFor) {
   expect_size({"--scale", "2.5"}, 100, 50);
   expect_size({"--crop", "10,5,20,10", "--scale", "3"}, 60, 30);
   expect_size({"--size", "1"}, 1, 1);
+}
+
+TEST_F(RenderCommand, SaysWhatAFileIsThatIsNoModel) {
+  const std::string picture = dir_ / "in.png";
+  io::write_image(picture, zeros({8, 8, 1}));
+  const Ran ran = run_veldt({"render", picture, "-o", out_});
+  EXPECT_EQ(ran.exit_code, 4) << ran.err;
+  EXPECT_NE(ran.err.find("in.png is no safetensors file\n  why: it seems to be a PNG"), std::string::npos)
+      << ran.err;
 }
 
 TEST_F(RenderCommand, DrawsWhatTheLibraryDraws) {

@@ -48,20 +48,26 @@ OpRow narrow_row() {
   return row;
 }
 
+// The pieces put together in reverse, so that a row sees where each begins.
+Tensor joined_in_reverse(std::vector<Tensor> parts, int dim) {
+  std::reverse(parts.begin(), parts.end());
+  return concat(parts, dim);
+}
+
 OpRow split_row() {
   OpRow row = row_of("split");
-  // The pieces put together in reverse, so that the row sees where each begins.
-  const auto join = [](std::vector<Tensor> parts, int dim) {
-    std::reverse(parts.begin(), parts.end());
-    return concat(parts, dim);
-  };
   add(
-      row, {7}, {7}, [=](const Tensor& t) { return join(split(t, 3), 0); },
+      row, {7}, {7}, [](const Tensor& t) { return joined_in_reverse(split(t, 3), 0); },
       [](Shape i) {
         return Shape{i[0] == 0 ? 6 : i[0] < 4 ? i[0] + 2 : i[0] - 4};
       });
+  return row;
+}
+
+OpRow chunk_row() {
+  OpRow row = row_of("chunk");
   add(
-      row, {2, 5}, {2, 5}, [=](const Tensor& t) { return join(chunk(t, 2, 1), 1); },
+      row, {2, 5}, {2, 5}, [](const Tensor& t) { return joined_in_reverse(chunk(t, 2, 1), 1); },
       [](Shape i) {
         return Shape{i[0], i[1] < 2 ? i[1] + 3 : i[1] - 2};
       });
@@ -293,9 +299,17 @@ std::vector<OpRow> diagonal_rows() {
 }  // namespace
 
 std::vector<OpRow> arrange_rows() {
-  std::vector<OpRow> rows = {
-      narrow_row(),  split_row(),     flip_row(), roll_row(),    repeat_row(), repeat_interleave_row(),
-      movedim_row(), unflatten_row(), pad_row(),  meshgrid_row()};
+  std::vector<OpRow> rows = {narrow_row(),
+                             split_row(),
+                             chunk_row(),
+                             flip_row(),
+                             roll_row(),
+                             repeat_row(),
+                             repeat_interleave_row(),
+                             movedim_row(),
+                             unflatten_row(),
+                             pad_row(),
+                             meshgrid_row()};
   for (OpRow& row : triangle_rows()) rows.push_back(std::move(row));
   for (OpRow& row : diagonal_rows()) rows.push_back(std::move(row));
   return rows;

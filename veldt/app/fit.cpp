@@ -147,6 +147,9 @@ void check_flags(const FitFlags& flags, Context& context) {
   if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
     throw UsageError("--resume needs a checkpoint directory", "it says where the run is to be found",
                      "add --checkpoint DIR, the directory of the run to resume");
+  if (is_picture_name(flags.output))
+    throw UsageError(fmt::format("--output cannot be {}", flags.output), "fit writes a model, not a picture",
+                     "name it .safetensors, and draw it with veldt render");
   check_output(flags.output, "--output", {flags.picture}, context);
   if (!flags.preview.empty())
     check_output(flags.preview, "--preview", {flags.picture, flags.output}, context);
@@ -178,8 +181,9 @@ int fit(FitFlags flags, Context& context) {
   field::Fitter fitter(picture, plan_from(flags, picture));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
-    print_note(fmt::format("fitting {}x{} with {}, {} parameters, on {}", plan.field.width, plan.field.height,
-                           name_of(plan.field.activation), fitter.field().parameter_count(), device.reason));
+    print_note(fmt::format("{} {}x{} with {}, {} parameters, on {}", flags.dry_run ? "would fit" : "fitting",
+                           plan.field.width, plan.field.height, name_of(plan.field.activation),
+                           fitter.field().parameter_count(), device.reason));
   }
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints},

@@ -42,13 +42,17 @@ bool looks_like_table(std::string_view bytes) {
 
 }  // namespace
 
+bool is_picture_name(const std::string& path) {
+  return ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp"});
+}
+
 FileKind kind_of_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
   if (io::picture_format(bytes)) return FileKind::picture;
   if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
   if (looks_like_table(bytes)) return FileKind::pixel_csv;
   if (!io::known_content(bytes).empty()) return FileKind::unknown;
-  if (ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp"})) return FileKind::picture;
+  if (is_picture_name(path)) return FileKind::picture;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
   return FileKind::unknown;

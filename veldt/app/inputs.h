@@ -15,6 +15,8 @@ namespace veldt::app {
 
 enum class FileKind : std::uint8_t { picture, safetensors, pixel_csv, unknown };
 
+// Whether a file of this name would be a picture.
+bool is_picture_name(const std::string& path);
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
 // reader. Throws IoError missing for what is no plain file.
 FileKind kind_of_file(const std::string& path);

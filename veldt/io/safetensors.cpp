@@ -12,6 +12,7 @@
 #include "veldt/io/file.h"
 #include "veldt/io/host_bytes.h"
 #include "veldt/io/json.h"
+#include "veldt/io/magic.h"
 #include "veldt/io/safetensors_header.h"
 
 namespace veldt::io {
@@ -151,6 +152,10 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   std::uint64_t length = 0;
   if (file.size() < sizeof length) throw malformed(file.path(), str("it has only ", file.size(), " bytes"));
   file.read_exactly(&length, sizeof length);
+  const std::string_view first(reinterpret_cast<const char*>(&length), sizeof length);
+  if (!known_content(first).empty())
+    throw IoError(IoError::Kind::malformed, file.path() + " is no safetensors file", seems_to_be(first),
+                  "give a model, such as veldt fit writes");
   if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
     throw malformed(file.path(), str("its header would have ", length, " bytes"));
   std::string text(length, '\0');
