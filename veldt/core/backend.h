@@ -29,6 +29,7 @@ struct Ramp {
 };
 
 struct OptimizerStep;  // core/optimizer_step.h
+struct MlpStep;        // core/mlp.h
 
 struct Backend {
   Device device;
@@ -95,6 +96,11 @@ struct Backend {
   // draw itself, 32 bits, as i64.
   void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
                  const View& out, Stream);
+
+  // A stack of layers in one call; arrays as MlpStep::Array says. The bytes of workspace that a call over n
+  // rows takes; 0 if this backend has no such kernel (bf16 on a processor that cannot multiply it).
+  void (*mlp)(const MlpStep&, const View* arrays, int count, Stream);
+  std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx);
 
   // One step of an optimizer over `count` contiguous arrays of equal length and dtype (f32 or f64), in the
   // order that the step's struct gives.

@@ -36,6 +36,8 @@ const Backend& backend() {
       .ramp = ramp,
       .index_range = index_range,
       .random = random,
+      .mlp = mlp,
+      .mlp_workspace = mlp_workspace,
       .optimize = optimize,
       .dot = dot,
   };

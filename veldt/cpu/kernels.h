@@ -59,6 +59,10 @@ void index_range(const View& index, std::int64_t* low, std::int64_t* high, Strea
 void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
             Stream);
 
+// mlp.cpp
+void mlp(const MlpStep&, const View* arrays, int count, Stream);
+std::size_t mlp_workspace(const MlpStep&, std::int64_t n, bool wants_dx);
+
 // optimizer.cpp
 void optimize(const OptimizerStep&, const View* arrays, int count, Stream);
 double dot(const View& a, const View& b, Stream);

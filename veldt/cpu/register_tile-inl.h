@@ -57,6 +57,8 @@ template <class T, int Rows, int Wide> struct RegisterTile {
   RegisterTile<T, Rows - 1, Wide> rest;
 
   HWY_INLINE RegisterTile() : row(), rest() {}
+  // Each row starts as `every`.
+  HWY_INLINE explicit RegisterTile(const RegisterRow<T, Wide>& every) : row(every), rest(every) {}
   // Row i += a[i * stride] * x
   HWY_INLINE void add_outer(const T* a, std::int64_t stride, const RegisterRow<T, Wide>& x) {
     row.add_scaled(hn::Set(hn::ScalableTag<T>(), *a), x);
@@ -74,6 +76,7 @@ template <class T, int Rows, int Wide> struct RegisterTile {
 };
 template <class T, int Wide> struct RegisterTile<T, 0, Wide> {
   HWY_INLINE RegisterTile() {}
+  HWY_INLINE explicit RegisterTile(const RegisterRow<T, Wide>&) {}
   HWY_INLINE void add_outer(const T*, std::int64_t, const RegisterRow<T, Wide>&) {}
   HWY_INLINE void store(T*, std::int64_t) const {}
   HWY_INLINE void add_to(T*, std::int64_t) const {}

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/core/mlp.h"
 #include "veldt/core/optimizer_step.h"
 
 namespace veldt {
@@ -109,6 +110,19 @@ template <class... Args, void (*Backend::*Entry)(Args...)> class Call<Entry> fin
 
 const Backend* g_real = nullptr;
 
+const char* list_entry(const OptimizerStep&) { return "optimize"; }
+bool list_writes(const OptimizerStep&, std::size_t i, std::size_t count) {
+  return i + 1 < count || count == 1;  // not the gradient
+}
+double list_flops(const OptimizerStep&, std::span<const View> views) {
+  return static_cast<double>(numel(views[0].shape));
+}
+const char* list_entry(const MlpStep&) { return "mlp"; }
+bool list_writes(const MlpStep& step, std::size_t i, std::size_t) { return step.writes(i); }
+double list_flops(const MlpStep& step, std::span<const View> views) {
+  return step.flops(views[MlpStep::x].shape[0], views[MlpStep::dx].data != nullptr);
+}
+
 template <auto Entry> struct Wrapped;
 template <class... Args, void (*Backend::*Entry)(Args...)> struct Wrapped<Entry> {
   static void call(Args... args) {
@@ -133,35 +147,31 @@ void download(void* to, const void* from, std::size_t bytes, Stream stream) {
   g_real->download(to, from, bytes, stream);
 }
 
-// An optimizer's step: the one entry whose views are counted at run time. A Plan records optimizers whole, as
-// host functions; this is for those who watch.
-class OptimizeCall final : public KernelCall {
+// An entry whose views are counted at run time: an optimizer's step, which a Plan records whole, as a host
+// function, so that this is for those who watch; and a stack of layers.
+template <class Step, auto Entry> class ListCall final : public KernelCall {
  public:
-  OptimizeCall(const OptimizerStep& step, const View* arrays, int count)
-      : step_(step), count_(static_cast<std::size_t>(count)) {
-    std::copy(arrays, arrays + count, views_.begin());
-  }
+  ListCall(const Step& step, const View* arrays, int count) : step_(step), views_(arrays, arrays + count) {}
   void run(const Backend& backend) const override {
-    backend.optimize(step_, views_.data(), static_cast<int>(count_), nullptr);
+    (backend.*Entry)(step_, views_.data(), static_cast<int>(views_.size()), nullptr);
   }
-  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<OptimizeCall>(*this); }
-  const char* entry() const override { return "optimize"; }
+  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<ListCall>(*this); }
+  const char* entry() const override { return list_entry(step_); }
   std::string name(const Backend&) const override { return step_.name(); }
-  std::span<View> views() override { return std::span(views_).first(count_); }
-  bool writes(std::size_t i) const override { return i + 1 < count_ || count_ == 1; }  // not the gradient
-  double flops() const override { return static_cast<double>(numel(views_[0].shape)); }
+  std::span<View> views() override { return views_; }
+  bool writes(std::size_t i) const override { return list_writes(step_, i, views_.size()); }
+  double flops() const override { return list_flops(step_, views_); }
+
+  static void call(const Step& step, const View* arrays, int count, Stream) {
+    Interceptor* const interceptor = t_interceptor;
+    InterceptorScope real(nullptr);
+    interceptor->on_call(ListCall(step, arrays, count), *g_real);
+  }
 
  private:
-  OptimizerStep step_;
-  std::array<View, 8> views_;
-  std::size_t count_;
+  Step step_;
+  std::vector<View> views_;
 };
-
-void optimize(const OptimizerStep& step, const View* arrays, int count, Stream) {
-  Interceptor* const interceptor = t_interceptor;
-  InterceptorScope real(nullptr);
-  interceptor->on_call(OptimizeCall(step, arrays, count), *g_real);
-}
 
 double dot(const View& a, const View& b, Stream stream) {
   t_interceptor->on_transfer("dot()");
@@ -170,8 +180,9 @@ double dot(const View& a, const View& b, Stream stream) {
 
 template <auto... Entries> void wrap(Backend& table) {
   ((table.*Entries = &Wrapped<Entries>::call), ...);
-  // allocate, deallocate, synchronize and formula_name pass as they are; five have functions of their own.
-  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 9) * sizeof(void*),
+  // allocate, deallocate, synchronize, formula_name and mlp_workspace pass as they are; six have functions of
+  // their own.
+  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 11) * sizeof(void*),
                 "a new entry of Backend has to be wrapped too");
 }
 
@@ -184,7 +195,8 @@ const Backend& intercepting_backend(const Backend& real) {
     b.upload = &upload;
     b.download = &download;
     b.index_range = &index_range;
-    b.optimize = &optimize;
+    b.optimize = &ListCall<OptimizerStep, &Backend::optimize>::call;
+    b.mlp = &ListCall<MlpStep, &Backend::mlp>::call;
     b.dot = &dot;
     wrap<&Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
          &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,

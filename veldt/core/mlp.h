@@ -1,0 +1,89 @@
+// What Backend::mlp is told: a stack of fully connected layers, run forward, backward or through its loss in
+// one call, so that a tile of rows stays in the cache from the first layer to the last and back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace veldt {
+
+// y = f(z), with the constants of its layer:
+//   sine sin(omega z), finer sin(omega (|z| + 1) z), gauss exp(-(omega z)^2)
+enum class MlpActivation : std::uint8_t { identity, relu, tanh, sigmoid, sine, finer, gauss };
+
+// z = x W^T + b, W [out, in]
+struct MlpLayer {
+  std::int64_t in = 0, out = 0;
+  MlpActivation activation = MlpActivation::identity;
+  float omega = 1;
+};
+
+// How an output is compared with its target. bce takes logits; hinge is max(0, 1 - t p)^2.
+enum class MlpError : std::uint8_t { squared, hinge, bce };
+// What becomes of an output before that: nothing; cut to -1..1, beyond which the gradient is 0 except where a
+// step along it leads back; the logistic function.
+enum class MlpSquash : std::uint8_t { none, clamp, sigmoid };
+
+// The mean over all targets' numbers. The first `pooled` rows come in groups of `group`, whose squashed
+// outputs' mean has one target; every other row has one of its own.
+struct MlpLoss {
+  MlpError error = MlpError::squared;
+  MlpSquash squash = MlpSquash::none;
+  std::int64_t group = 1, pooled = 0;
+
+  std::int64_t targets(std::int64_t rows) const { return pooled / group + rows - pooled; }
+};
+
+// forward: out. backward: gradients, given that of the output. loss: out, the loss and its gradients.
+enum class MlpPass : std::uint8_t { forward, backward, loss };
+
+struct MlpStep {
+  static constexpr std::size_t kMaxLayers = 32;
+
+  MlpPass pass = MlpPass::forward;
+  // Products of bf16 numbers, summed in f32; else of f32 ones. A layer of at most kThinInput inputs, and a
+  // last one of at most kThinOutput outputs, are always f32.
+  bool bf16 = false;
+  // Into how many sums of their own the gradients are added up; the bits depend on it.
+  int threads = 1;
+  std::size_t depth = 0;
+  std::array<MlpLayer, kMaxLayers> layers = {};
+  MlpLoss loss = {};
+
+  // The arrays of a call, all f32 but the workspace; a view without data is absent.
+  enum Array : std::size_t {
+    workspace,  // bytes, as many as Backend::mlp_workspace asks for
+    x,          // [n, in]
+    out,        // [n, out]; not in a backward pass
+    given,      // backward: the gradient of out [n, out]; loss: the targets [targets, out]
+    weight,     // loss: how much each target counts [targets]; absent: 1 each
+    value,      // loss: the loss []
+    dx,         // [n, in]; absent where it is not wanted
+    first_layer
+  };
+  // W, b (absent without one) and, but for a forward pass, their gradients.
+  enum Part : std::size_t { w, b, dw, db, parts };
+  static std::size_t layer_array(std::size_t layer, Part part) { return first_layer + parts * layer + part; }
+  static constexpr std::size_t kMaxArrays = first_layer + parts * kMaxLayers;
+  std::size_t arrays() const { return first_layer + parts * depth; }
+
+  bool writes(std::size_t array) const {
+    if (array >= first_layer) return (array - first_layer) % parts >= dw;
+    return array == workspace || array == value || array == dx || (array == out && pass != MlpPass::backward);
+  }
+  const char* name() const {
+    return pass == MlpPass::forward ? "mlp" : pass == MlpPass::backward ? "mlp backward" : "mlp loss";
+  }
+  // Floating point operations over n rows, the forward pass that backward repeats included.
+  double flops(std::int64_t n, bool wants_dx) const {
+    double total = 0;
+    for (std::size_t l = 0; l < depth; ++l) {
+      const double product = 2.0 * static_cast<double>(layers[l].in * layers[l].out) * static_cast<double>(n);
+      total += product * (pass == MlpPass::forward ? 1 : l == 0 && !wants_dx ? 2 : 3);
+    }
+    return total;
+  }
+};
+
+}  // namespace veldt

@@ -1,0 +1,335 @@
+// A fused stack of layers: a tile of rows walks through all of them and back while what it leaves behind is
+// still in the cache. Each thread adds the weights' gradients up on its own; one pass over them ends the
+// call.
+#include <algorithm>
+#include <memory>
+
+#include "veldt/core/threads.h"
+#include "veldt/cpu/kernels.h"
+#include "veldt/cpu/mlp_layout.h"
+#include "veldt/cpu/mlp_loss.h"
+#include "veldt/cpu/mlp_pack.h"
+
+namespace veldt::cpu {
+namespace {
+
+constexpr std::int64_t kPanel = MlpKernels::kPanel, kBlock = Bf16Kernels::kBlock;
+
+// Rows between a product and its activation: what they share has to stay in the first-level cache.
+constexpr std::int64_t kF32Chunk = 24;
+
+// One part's walk through its tiles.
+class Walk {
+ public:
+  Walk(const MlpShape& shape, const PackedWeights& weights, const MlpArea& area)
+      : shape_(shape),
+        weights_(weights),
+        area_(area),
+        kernels_(mlp_kernels()),
+        half_(shape.bf16 ? bf16_kernels() : nullptr),
+        chunk_(shape.bf16 ? kBlock : kF32Chunk),
+        rows_(shape.tile_rows) {}
+
+  // x [rows, in] to area.out.
+  void forward(const float* x, std::int64_t rows) {
+    padded_ = round_up(rows, shape_.bf16 ? kBlock : MlpKernels::kRows);
+    pack_input(shape_, x, rows, padded_, area_);
+    for (std::size_t l = 0; l < shape_.depth; ++l)
+      if (shape_.thin_last(l))
+        thin_forward(l, rows);
+      else
+        layer_forward(l);
+    if (!shape_.thin_last(shape_.depth - 1)) take_output(rows);
+  }
+
+  // From area.dy; dx [rows, in] may be null.
+  void backward(std::int64_t rows, float* dx) {
+    std::size_t l = shape_.depth - 1;
+    if (shape_.thin_last(l))
+      thin_backward(l--, rows);
+    else
+      give_output_gradient(l, rows);
+    for (;; --l) {
+      weight_gradient(l);
+      if (l > 0)
+        input_gradient(l, nullptr, 0);
+      else if (dx)
+        input_gradient(l, dx, rows);
+      if (l == 0) return;
+      now_ = 1 - now_;
+    }
+  }
+
+ private:
+  std::int64_t columns_in(std::int64_t panel, std::int64_t columns) const {
+    return shape_.columns_in(panel, columns);
+  }
+  const float* f32_input(std::size_t l) const { return l == 0 ? area_.x : area_.act[l - 1]; }
+  const HalfMatrix& half_input(std::size_t l) const { return l == 0 ? area_.x16 : area_.act16[l - 1]; }
+  bool has_slope(std::size_t l) const { return shape_.layer(l).activation != MlpActivation::identity; }
+  // The rows of a chunk that begins at r.
+  std::int64_t chunk_rows(std::int64_t r) const { return std::min(chunk_, padded_ - r); }
+
+  // z = rows r.. of a matrix times a panel of weights, in f32 or bf16; see MlpKernels and Bf16Kernels.
+  void product(bool half, const float* a, const Bf16* a16, std::int64_t steps, const float* w,
+               const Bf16* w16, std::int64_t panel, const float* bias, std::int64_t r, std::int64_t columns,
+               float* z) const {
+    if (!half) {
+      kernels_.product(a + r * kPanel, rows_ * kPanel, steps, w + panel * steps * kPanel, bias, z,
+                       round_up(chunk_rows(r), MlpKernels::kRows), columns);
+      return;
+    }
+    const std::int64_t blocks = MlpShape::blocks(steps);
+    for (std::int64_t c = 0; c < columns; c += kBlock)
+      half_->product(a16 + r * kBlock, rows_ * kBlock, blocks,
+                     w16 + (panel * kPanel + c) / kBlock * blocks * kBlock * kBlock, bias + c, z + c, kPanel);
+  }
+
+  void layer_forward(std::size_t l) {
+    const MlpLayer& layer = shape_.layer(l);
+    const PackedLayer& w = weights_.layer[l];
+    const HalfMatrix& kept = area_.act16[l];
+    for (std::int64_t p = 0; p < MlpShape::panels(layer.out); ++p) {
+      const std::int64_t columns = columns_in(p, layer.out);
+      for (std::int64_t r = 0; r < padded_; r += chunk_) {
+        const std::int64_t rows = chunk_rows(r), at = (p * rows_ + r) * kPanel;
+        float* const z = area_.act[l] ? area_.act[l] + at : area_.z;
+        product(shape_.half(l), f32_input(l), half_input(l).rows, layer.in, w.w, w.w16, p,
+                w.bias + p * kPanel, r, columns, z);
+        if (!has_slope(l) && !kept.rows) continue;
+        float* const slope = !shape_.gradients || !has_slope(l) ? nullptr
+                             : shape_.bf16                      ? area_.slope_block
+                                                                : area_.slope[l] + at;
+        kernels_.activate(layer, kept.rows != nullptr, z, slope, rows, columns);
+        for (std::int64_t c = 0; shape_.bf16 && c < columns; c += kBlock) {
+          const std::int64_t to = ((p * kPanel + c) / kBlock * rows_ + r) * kBlock;
+          if (kept.rows)
+            half_->pack(z + c, kPanel, kept.rows + to, kept.pairs ? kept.pairs + to : nullptr, nullptr, 0);
+          if (slope) half_->pack(slope + c, kPanel, area_.slope16[l] + to, nullptr, nullptr, 0);
+        }
+      }
+    }
+  }
+
+  void thin_forward(std::size_t l, std::int64_t rows) {
+    const std::int64_t in = shape_.layer(l).in, out = shape_.layer(l).out;
+    const PackedLayer& w = weights_.layer[l];
+    for (std::int64_t r = 0; r < rows; ++r) std::copy_n(w.bias, out, area_.out + r * out);
+    for (std::int64_t p = 0; p < MlpShape::panels(in); ++p)
+      kernels_.thin_forward(area_.act[l - 1] + p * rows_ * kPanel, rows, columns_in(p, in),
+                            w.w + p * out * kPanel, out, area_.out);
+  }
+
+  void take_output(std::int64_t rows) {
+    const std::int64_t out = shape_.layer(shape_.depth - 1).out;
+    const float* const from = area_.act[shape_.depth - 1];
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < out; ++j)
+        area_.out[r * out + j] = from[(j / kPanel * rows_ + r) * kPanel + j % kPanel];
+  }
+
+  // Rows r.. of panel p of d loss / d f(z) of layer l become its d loss / d z, ready for the next products.
+  void finish_delta(std::size_t l, std::int64_t p, std::int64_t r, std::int64_t rows, float* d) {
+    const std::int64_t columns = columns_in(p, shape_.layer(l).out);
+    float* const db = area_.db[l] + p * kPanel;
+    if (!shape_.bf16 || !has_slope(l)) {
+      const float* const slope = has_slope(l) ? area_.slope[l] + (p * rows_ + r) * kPanel : nullptr;
+      kernels_.scale_and_sum(d, slope, rows, columns, db);
+    }
+    if (!shape_.bf16) return;
+    const HalfMatrix& to = area_.delta16[now_];
+    for (std::int64_t c = 0; c < columns; c += kBlock) {
+      const std::int64_t block = (p * kPanel + c) / kBlock, at = (block * rows_ + r) * kBlock;
+      if (has_slope(l)) kernels_.scale_and_sum16(d + c, area_.slope16[l] + at, rows, kBlock, db + c);
+      if (shape_.half(l))
+        half_->pack(d + c, kPanel, to.rows + at, to.pairs ? to.pairs + at : nullptr,
+                    to.columns ? to.columns + block * rows_ * kBlock + r : nullptr, rows_);
+    }
+  }
+
+  float* f32_delta() const { return area_.delta[shape_.bf16 ? 0 : now_]; }
+
+  void thin_backward(std::size_t l, std::int64_t rows) {
+    const std::int64_t in = shape_.layer(l).in, out = shape_.layer(l).out;
+    const float* const dy = area_.dy;
+    std::fill(area_.dy + rows * out, area_.dy + padded_ * out, 0.0f);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < out; ++j) area_.db[l][j] += dy[r * out + j];
+    for (std::int64_t p = 0; p < MlpShape::panels(in); ++p) {
+      const std::int64_t columns = columns_in(p, in);
+      const float* const a = area_.act[l - 1] + p * rows_ * kPanel;
+      kernels_.outer_thin(dy, out, a, rows, out, columns, area_.dw[l] + p * MlpKernels::kThinOutput * kPanel);
+      for (std::int64_t r = 0; r < padded_; r += chunk_) {
+        float* const d = f32_delta() + (p * rows_ + r) * kPanel;
+        kernels_.thin_backward(dy + r * out, chunk_rows(r), columns, weights_.layer[l].w + p * out * kPanel,
+                               out, d);
+        finish_delta(l - 1, p, r, chunk_rows(r), d);
+      }
+    }
+  }
+
+  void give_output_gradient(std::size_t l, std::int64_t rows) {
+    const std::int64_t out = shape_.layer(l).out;
+    for (std::int64_t p = 0; p < MlpShape::panels(out); ++p) {
+      const std::int64_t columns = columns_in(p, out), there = std::min(columns, out - p * kPanel);
+      for (std::int64_t r = 0; r < padded_; r += chunk_) {
+        float* const d = f32_delta() + (p * rows_ + r) * kPanel;
+        for (std::int64_t i = 0; i < chunk_rows(r); ++i) {
+          const std::int64_t n = r + i < rows ? there : 0;
+          std::copy_n(area_.dy + (r + i) * out + p * kPanel, n, d + i * kPanel);
+          std::fill(d + i * kPanel + n, d + i * kPanel + columns, 0.0f);
+        }
+        finish_delta(l, p, r, chunk_rows(r), d);
+      }
+    }
+  }
+
+  void weight_gradient(std::size_t l) {
+    const std::int64_t in = shape_.layer(l).in, out = shape_.layer(l).out;
+    if (l == 0 && shape_.thin_input) {
+      for (std::int64_t p = 0; p < MlpShape::panels(out); ++p)
+        kernels_.outer_thin(area_.x, kPanel, f32_delta() + p * rows_ * kPanel, padded_, in,
+                            columns_in(p, out), area_.dw[l] + p * round_up(in, 2) * kPanel);
+    } else if (shape_.half(l)) {
+      const HalfMatrix& d = area_.delta16[now_];
+      const Bf16* const left = half_->by_columns ? d.columns : d.pairs;
+      const std::int64_t outs = MlpShape::blocks(out), panel = rows_ * kBlock;
+      for (std::int64_t i = 0; i < MlpShape::blocks(in); ++i)
+        for (std::int64_t o = 0; o < outs; ++o)
+          half_->outer(left + o * panel, rows_, half_input(l).pairs + i * panel, padded_,
+                       area_.dw[l] + (i * outs + o) * kBlock * kBlock);
+    } else {
+      const std::int64_t outs = MlpShape::panels(out), panel = rows_ * kPanel;
+      for (std::int64_t i = 0; i < MlpShape::panels(in); ++i)
+        for (std::int64_t o = 0; o < outs; ++o)
+          kernels_.outer(f32_delta() + o * panel, f32_input(l) + i * panel, padded_, columns_in(o, out),
+                         columns_in(i, in), area_.dw[l] + (i * outs + o) * kPanel * kPanel);
+    }
+  }
+
+  // d loss / d input of layer l: the next delta, or dx.
+  void input_gradient(std::size_t l, float* dx, std::int64_t dx_rows) {
+    const std::int64_t in = shape_.layer(l).in, out = shape_.layer(l).out;
+    const PackedLayer& w = weights_.layer[l];
+    const float* const delta = f32_delta();
+    const Bf16* const delta16 = area_.delta16[now_].rows;
+    now_ = 1 - now_;
+    // A bf16 delta passes through a block; others are written where they stay.
+    const bool in_place = dx == nullptr && !(shape_.bf16 && shape_.half(l - 1));
+    for (std::int64_t p = 0; p < MlpShape::panels(in); ++p) {
+      const std::int64_t columns = columns_in(p, in);
+      for (std::int64_t r = 0; r < padded_; r += chunk_) {
+        float* const z = in_place      ? f32_delta() + (p * rows_ + r) * kPanel
+                         : shape_.bf16 ? area_.z
+                                       : area_.delta[now_];
+        product(shape_.half(l), delta, delta16, out, w.wt, w.wt16, p, weights_.zeros, r, columns, z);
+        if (!dx) {
+          finish_delta(l - 1, p, r, chunk_rows(r), z);
+          continue;
+        }
+        const std::int64_t there = std::min(columns, in - p * kPanel);
+        for (std::int64_t i = 0; i < std::min(chunk_rows(r), dx_rows - r); ++i)
+          std::copy_n(z + i * kPanel, there, dx + (r + i) * in + p * kPanel);
+      }
+    }
+    now_ = 1 - now_;
+  }
+
+  const MlpShape& shape_;
+  const PackedWeights& weights_;
+  const MlpArea& area_;
+  const MlpKernels& kernels_;
+  const Bf16Kernels* const half_;
+  const std::int64_t chunk_, rows_;
+  std::int64_t padded_ = 0;  // rows of the tile that are computed
+  int now_ = 0;              // which of the two deltas is the current one
+};
+
+// The rows of a call, cut into tiles that do not cut a group.
+class Tiles {
+ public:
+  struct Tile {
+    std::int64_t row, rows, group, target;
+  };
+  Tiles(const MlpShape& shape, const MlpLoss& loss) : rows_(shape.tile_rows), n_(shape.n), loss_(loss) {
+    if (shape.step->pass != MlpPass::loss) loss_ = {};
+    pooled_rows_ = rows_ / loss_.group * loss_.group;
+    pooled_ = (loss_.pooled + pooled_rows_ - 1) / pooled_rows_;
+  }
+  std::int64_t count() const { return pooled_ + (n_ - loss_.pooled + rows_ - 1) / rows_; }
+  Tile operator[](std::int64_t i) const {
+    if (i < pooled_) {
+      const std::int64_t row = i * pooled_rows_;
+      return {row, std::min(pooled_rows_, loss_.pooled - row), loss_.group, row / loss_.group};
+    }
+    const std::int64_t after = (i - pooled_) * rows_, row = loss_.pooled + after;
+    return {row, std::min(rows_, n_ - row), 1, loss_.pooled / loss_.group + after};
+  }
+
+ private:
+  std::int64_t rows_, n_, pooled_rows_, pooled_;
+  MlpLoss loss_;
+};
+
+void run_part(const MlpShape& shape, const PackedWeights& weights, const MlpArea& area, const View* arrays,
+              std::int64_t part) {
+  const MlpStep& step = *shape.step;
+  const std::int64_t in = step.layers[0].in, out = step.layers[step.depth - 1].out;
+  const Tiles tiles(shape, step.loss);
+  const std::int64_t begin = part * tiles.count() / shape.parts,
+                     end = (part + 1) * tiles.count() / shape.parts;
+  const float *x = arrays[MlpStep::x].as<float>(), *given = arrays[MlpStep::given].as<float>();
+  const float* weight = arrays[MlpStep::weight].as<float>();
+  float *to = arrays[MlpStep::out].as<float>(), *dx = arrays[MlpStep::dx].as<float>();
+  const float scale = 1 / static_cast<float>(std::max<std::int64_t>(1, step.loss.targets(shape.n) * out));
+  if (shape.gradients) std::fill(area.gradients, area.gradients_end, 0.0f);
+  *area.loss = 0;
+  Walk walk(shape, weights, area);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Tiles::Tile t = tiles[i];
+    walk.forward(x + t.row * in, t.rows);
+    if (to) std::copy_n(area.out, t.rows * out, to + t.row * out);
+    if (step.pass == MlpPass::forward) continue;
+    if (step.pass == MlpPass::backward)
+      std::copy_n(given + t.row * out, t.rows * out, area.dy);
+    else
+      *area.loss += mlp_loss(step.loss, area.out, t.rows, out, t.group, given + t.target * out,
+                             weight ? weight + t.target : nullptr, scale, area.dy);
+    walk.backward(t.rows, dx ? dx + t.row * in : nullptr);
+  }
+}
+
+}  // namespace
+
+std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
+  if (step.bf16 && !bf16_kernels()) return 0;
+  const MlpShape shape(step, n, wants_dx);
+  Carver counter(nullptr);
+  const PackedWeights weights(shape, counter);
+  counter.take<MlpArea>(shape.parts);
+  const std::uintptr_t before = counter.at();
+  const MlpArea area(shape, counter);
+  return before + static_cast<std::size_t>(shape.parts) * (counter.at() - before);
+}
+
+void mlp(const MlpStep& step, const View* arrays, int, Stream) {
+  const MlpShape shape(step, arrays[MlpStep::x].shape[0], arrays[MlpStep::dx].data != nullptr);
+  Carver carver(arrays[MlpStep::workspace].data);
+  const PackedWeights weights(shape, carver);
+  MlpArea* const areas = carver.take<MlpArea>(shape.parts);
+  for (std::int64_t p = 0; p < shape.parts; ++p) std::construct_at(areas + p, shape, carver);
+  pack_weights(shape, arrays, weights);
+  parallel_for(shape.parts, 1, [&](std::int64_t part, std::int64_t) {
+    if (shape.bf16) bf16_kernels()->begin();
+    run_part(shape, weights, areas[part], arrays, part);
+    if (shape.bf16) bf16_kernels()->end();
+  });
+  if (shape.gradients) unpack_gradients(shape, areas, arrays);
+  if (step.pass != MlpPass::loss) return;
+  double sum = 0;
+  for (std::int64_t p = 0; p < shape.parts; ++p) sum += *areas[p].loss;
+  const std::int64_t numbers = step.loss.targets(shape.n) * step.layers[step.depth - 1].out;
+  *arrays[MlpStep::value].as<float>() = static_cast<float>(sum / static_cast<double>(numbers));
+}
+
+}  // namespace veldt::cpu

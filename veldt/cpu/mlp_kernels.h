@@ -1,0 +1,48 @@
+// The kernels that a stack of layers (mlp.cpp) is made of, all f32. A matrix of activations lies in panels of
+// kPanel columns, [columns / kPanel][rows][kPanel], so that no walk strides further than a cache line or
+// four; a panel's columns count in steps of kColumns, and what lies beyond the layer's own is zero or unused.
+#pragma once
+
+#include <cstdint>
+
+#include "veldt/core/mlp.h"
+
+namespace veldt::cpu {
+
+struct MlpKernels {
+  static constexpr std::int64_t kPanel = 64, kColumns = 16;
+  static constexpr std::int64_t kRows = 6;       // product() takes them by so many
+  static constexpr std::int64_t kThinInput = 8;  // inputs of a first layer that is never bf16
+  static constexpr std::int64_t kThinOutput = 4;
+
+  // z[row] = bias + a[row] w for `rows` rows (a multiple of kRows) and the first `columns` of a panel. a: its
+  // panels of `steps` columns in all, `panel_stride` floats apart; w [steps][kPanel].
+  void (*product)(const float* a, std::int64_t panel_stride, std::int64_t steps, const float* w,
+                  const float* bias, float* z, std::int64_t rows, std::int64_t columns);
+  // out[n][k] += d[r][n] a[r][k] over the rows of two panels, for the first n and k columns of them; out
+  // [kPanel][kPanel]. Rounded up, n to a multiple of kRows and k to one of kColumns.
+  void (*outer)(const float* d, const float* a, std::int64_t rows, std::int64_t n, std::int64_t k,
+                float* out);
+  // The same for few n: out[n][k] with d [r][d_stride].
+  void (*outer_thin)(const float* d, std::int64_t d_stride, const float* a, std::int64_t rows, std::int64_t n,
+                     std::int64_t k, float* out);
+  // z -> f(z) in place and f'(z) to slope, unless that is null. `coarse`: to 7e-5 rather than to 1e-7, for
+  // what is rounded to bf16.
+  void (*activate)(const MlpLayer&, bool coarse, float* z, float* slope, std::int64_t rows,
+                   std::int64_t columns);
+  // d[r][k] *= slope[r][k], [rows][kPanel]; sums[k] += d[r][k]. Without a slope it is 1. scale_and_sum16: of
+  // slopes in bf16, [rows][columns].
+  void (*scale_and_sum)(float* d, const float* slope, std::int64_t rows, std::int64_t columns, float* sums);
+  void (*scale_and_sum16)(float* d, const std::uint16_t* slope, std::int64_t rows, std::int64_t columns,
+                          float* sums);
+  // out[r][j] += the dot products of a panel's rows with w [n][kPanel], n <= kThinOutput.
+  void (*thin_forward)(const float* a, std::int64_t rows, std::int64_t columns, const float* w,
+                       std::int64_t n, float* out);
+  // d[r][k] = the sum over j of dy[r][j] w[j][k], n <= kThinOutput.
+  void (*thin_backward)(const float* dy, std::int64_t rows, std::int64_t columns, const float* w,
+                        std::int64_t n, float* d);
+};
+
+const MlpKernels& mlp_kernels();
+
+}  // namespace veldt::cpu

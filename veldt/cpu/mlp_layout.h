@@ -1,0 +1,103 @@
+// Where everything lies in the workspace of a fused stack of layers: first the weights, packed once a call,
+// then an area for each part of the work, of which each thread takes one at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "veldt/core/mlp.h"
+#include "veldt/cpu/mlp_bf16.h"
+#include "veldt/cpu/mlp_kernels.h"
+
+namespace veldt::cpu {
+
+// Hands out neighbouring pieces of memory, each on a cache line; from null, it counts.
+class Carver {
+ public:
+  explicit Carver(void* from) : at_(reinterpret_cast<std::uintptr_t>(from)) {}
+  template <class T> T* take(std::int64_t n) {
+    T* const p = reinterpret_cast<T*>(at_);
+    at_ += (static_cast<std::size_t>(n) * sizeof(T) + 63) / 64 * 64;
+    return p;
+  }
+  std::uintptr_t at() const { return at_; }
+
+ private:
+  std::uintptr_t at_;
+};
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+struct MlpShape {
+  MlpShape(const MlpStep& step, std::int64_t n, bool wants_dx);
+
+  const MlpStep* step;
+  std::int64_t n;  // rows of the call
+  std::size_t depth;
+  bool bf16, gradients, wants_dx;
+  bool thin_input;         // the first layer is f32 in any case
+  bool thin_output;        // the last one is f32 vectors rather than panels
+  std::int64_t tile_rows;  // that go through all layers together
+  std::int64_t parts;      // of the tiles: each adds its gradients up on its own
+
+  const MlpLayer& layer(std::size_t l) const { return step->layers[l]; }
+  // Whether the product of layer l is of bf16 numbers.
+  bool half(std::size_t l) const {
+    return bf16 && !(l == 0 && thin_input) && !(l + 1 == depth && thin_output);
+  }
+  bool thin_last(std::size_t l) const { return thin_output && l + 1 == depth; }
+  // f32 panels that hold n columns, as numbers of kPanel.
+  static std::int64_t panels(std::int64_t columns) {
+    return (columns + MlpKernels::kPanel - 1) / MlpKernels::kPanel;
+  }
+  static std::int64_t blocks(std::int64_t columns) {
+    return (columns + Bf16Kernels::kBlock - 1) / Bf16Kernels::kBlock;
+  }
+  // The columns of panel p that a layer of n of them has, rounded up to what kernels compute.
+  std::int64_t columns_in(std::int64_t p, std::int64_t columns) const {
+    const std::int64_t rest = columns - p * MlpKernels::kPanel;
+    return rest >= MlpKernels::kPanel ? MlpKernels::kPanel
+                                      : round_up(rest, bf16 ? Bf16Kernels::kBlock : MlpKernels::kColumns);
+  }
+  // Numbers of layer l's gradient as it is summed up, its weight's alone.
+  std::int64_t dw_size(std::size_t l) const;
+};
+
+// The packed weights of a layer. w: for the product with its input; wt: for that with its gradient.
+struct PackedLayer {
+  float *w = nullptr, *wt = nullptr, *bias = nullptr;
+  Bf16 *w16 = nullptr, *wt16 = nullptr;
+};
+
+struct PackedWeights {
+  PackedWeights(const MlpShape& shape, Carver& from);
+  std::array<PackedLayer, MlpStep::kMaxLayers> layer = {};
+  float* zeros;  // kPanel of them: the bias of what has none
+};
+
+struct HalfMatrix {
+  Bf16 *rows = nullptr, *pairs = nullptr, *columns = nullptr;
+};
+
+// What one part works with.
+struct MlpArea {
+  MlpArea(const MlpShape& shape, Carver& from);
+  float* x = nullptr;  // f32 panels of the input
+  HalfMatrix x16;
+  std::array<float*, MlpStep::kMaxLayers> act = {};  // f32 panels; of the last hidden layer alone with bf16
+  std::array<float*, MlpStep::kMaxLayers> slope = {};
+  std::array<HalfMatrix, MlpStep::kMaxLayers> act16 = {};
+  std::array<Bf16*, MlpStep::kMaxLayers> slope16 = {};
+  std::array<float*, 2> delta = {};  // f32 panels of two layers' gradients; the first alone with bf16
+  std::array<HalfMatrix, 2> delta16 = {};
+  float *z = nullptr, *slope_block = nullptr;  // a block on its way to bf16
+  float *out = nullptr, *dy = nullptr;         // [tile_rows][outputs]
+  // Of each layer: dw as [panels of in][rows of out][kPanel] (bf16: kBlock), of a thin input [in][out] in
+  // panels of out; db [panels of out][kPanel].
+  std::array<float*, MlpStep::kMaxLayers> dw = {}, db = {};
+  float *gradients = nullptr, *gradients_end = nullptr;
+  double* loss = nullptr;
+};
+
+}  // namespace veldt::cpu

@@ -1,0 +1,47 @@
+#include "veldt/nn/mlp.h"
+
+#include "veldt/core/error.h"
+
+namespace veldt::nn {
+
+Mlp::Mlp(std::span<const std::int64_t> sizes, MlpOptions options, Rng& rng) : options_(options) {
+  if (sizes.size() < 2)
+    throw ConfigError(str("cannot build an Mlp of ", sizes.size(), " sizes"),
+                      "it has an input and an output or more", "give sizes such as {2, 64, 1}");
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i)
+    layers_.emplace_back(
+        sizes[i], sizes[i + 1],
+        LinearOptions{.bias = options.bias, .dtype = options.dtype, .device = options.device}, rng);
+}
+
+DenseLayers Mlp::dense() const {
+  DenseLayers out;
+  out.reserve(layers_.size());
+  for (const Linear& layer : layers_)
+    out.push_back({layer.weight(), layer.bias(), options_.activation,
+                   out.empty() ? options_.first_omega : options_.omega});
+  out.back().activation = MlpActivation::identity;
+  return out;
+}
+
+Tensor Mlp::forward(const Tensor& x) const { return mlp(x, dense(), options_.precision); }
+
+MlpLossResult Mlp::loss(const Tensor& x, const Tensor& target, MlpLossOptions options) const {
+  options.precision = options_.precision;
+  return mlp_loss(x, dense(), target, options);
+}
+
+std::string Mlp::title() const {
+  std::string sizes = str(layers_.front().weight().size(1));
+  for (const Linear& layer : layers_) sizes += str(", ", layer.weight().size(0));
+  return str("Mlp(", sizes, options_.bias ? ")" : ", no bias)");
+}
+
+double Mlp::flops(const Shape& input, const Shape&) const {
+  const double rows = static_cast<double>(numel(input)) / static_cast<double>(layers_[0].weight().size(1));
+  double total = 0;
+  for (const Linear& layer : layers_) total += 2 * rows * static_cast<double>(layer.weight().numel());
+  return total;
+}
+
+}  // namespace veldt::nn

@@ -1,0 +1,288 @@
+#include "veldt/ops/mlp.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/parts.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+constexpr std::int64_t kMaxInput = 512, kMaxWidth = 256;
+
+void check(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
+  if (layers.empty())
+    throw ConfigError("mlp has no layers", "it needs at least one", "give a layer with a weight [out, in]");
+  if (x.rank() < 1) throw ShapeError("mlp cannot take a number", "it has no dimension", "give [.., in]");
+  std::int64_t in = x.size(-1);
+  for (const DenseLayer& layer : layers) {
+    if (layer.weight.rank() != 2 || layer.weight.size(1) != in)
+      throw ShapeError(str("mlp cannot apply a weight of ", layer.weight.shape(), " to ", in, " features"),
+                       "the weight is [out, in], and in must equal what comes before",
+                       "check the sizes of the layers");
+    in = layer.weight.size(0);
+    if (layer.bias.defined() && layer.bias.shape() != Shape{in})
+      throw ShapeError(str("mlp cannot add a bias of ", layer.bias.shape()),
+                       str("the layer has ", in, " outputs"), str("give a bias of shape [", in, "]"));
+    for (const Tensor& t : {layer.weight, layer.bias})
+      if (t.defined()) {
+        check_same_device("mlp", x, t);
+        if (t.dtype() != x.dtype())
+          throw ShapeError(str("mlp cannot apply a layer of ", t.dtype(), " to ", x.dtype()),
+                           "all of input, weights and biases need one dtype",
+                           "convert the input or the layers with to()");
+      }
+  }
+  if (precision == Precision::bf16 && !has_fast_bf16(x.device()))
+    throw DeviceError(str("there are no bf16 products on ", x.device()),
+                      "the processor has neither AMX nor AVX512_BF16", "use Precision::f32");
+}
+
+bool is_fused(const Tensor& x, std::span<const DenseLayer> layers) {
+  return x.dtype() == DType::f32 && x.size(-1) >= 1 && x.size(-1) <= kMaxInput &&
+         layers.size() <= MlpStep::kMaxLayers &&
+         std::all_of(layers.begin(), layers.end(), [](const DenseLayer& l) {
+           return l.weight.size(0) >= 1 && l.weight.size(0) <= kMaxWidth;
+         });
+}
+
+MlpStep step_of(MlpPass pass, std::span<const DenseLayer> layers, Precision precision) {
+  MlpStep step;
+  step.pass = pass;
+  step.bf16 = precision == Precision::bf16;
+  step.threads = num_threads();
+  step.depth = layers.size();
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    step.layers[l] = {layers[l].weight.size(1), layers[l].weight.size(0), layers[l].activation,
+                      static_cast<float>(layers[l].omega)};
+  return step;
+}
+
+// The arrays of one call. What kernels read has to lie densely.
+class Call {
+ public:
+  Call(const MlpStep& step, const Tensor& x, std::span<const DenseLayer> layers) : step_(step), x_(x) {
+    give(MlpStep::x, x);
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      give(MlpStep::layer_array(l, MlpStep::w), layers[l].weight);
+      if (layers[l].bias.defined()) give(MlpStep::layer_array(l, MlpStep::b), layers[l].bias);
+    }
+  }
+  void give(std::size_t array, const Tensor& t) {
+    kept_.push_back(contiguous(t.detach()));
+    views_[array] = kept_.back().view();
+  }
+  Tensor take(std::size_t array, const Shape& shape) {
+    const Tensor t = empty(shape, x_);
+    views_[array] = t.view();
+    return t;
+  }
+  // The gradients that are wanted, in the order of inputs_of().
+  Grads take_gradients(const TensorList& inputs) {
+    Grads grads(inputs.size());
+    if (needs_grad(inputs[0])) grads[0] = take(MlpStep::dx, x_.shape());
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+      if (inputs[i].defined() && needs_grad(inputs[i]))
+        grads[i] = take(MlpStep::layer_array((i - 1) / 2, i % 2 == 1 ? MlpStep::dw : MlpStep::db),
+                        inputs[i].shape());
+    return grads;
+  }
+  void run() {
+    NoGrad off;
+    const Backend& k = kernels(x_);
+    const std::size_t bytes = k.mlp_workspace(step_, x_.size(0), views_[MlpStep::dx].data != nullptr);
+    const Tensor workspace = empty({static_cast<std::int64_t>(bytes)}, DType::u8, x_.device());
+    views_[MlpStep::workspace] = workspace.view();
+    k.mlp(step_, views_.data(), static_cast<int>(step_.arrays()), nullptr);
+  }
+
+ private:
+  const MlpStep& step_;
+  const Tensor x_;
+  TensorList kept_;
+  std::array<View, MlpStep::kMaxArrays> views_;
+};
+
+// x, and of each layer its weight and bias (undefined without one).
+TensorList inputs_of(const Tensor& x, std::span<const DenseLayer> layers) {
+  TensorList inputs = {x};
+  for (const DenseLayer& layer : layers) {
+    inputs.push_back(layer.weight);
+    inputs.push_back(layer.bias);
+  }
+  return inputs;
+}
+
+Tensor activate(const Tensor& z, MlpActivation activation, double omega) {
+  switch (activation) {
+    case MlpActivation::identity: return z;
+    case MlpActivation::relu: return relu(z);
+    case MlpActivation::tanh: return tanh(z);
+    case MlpActivation::sigmoid: return sigmoid(z);
+    case MlpActivation::sine: return sine(z, omega);
+    case MlpActivation::finer: return finer(z, omega);
+    case MlpActivation::gauss: return gauss(z, omega);
+  }
+  return z;
+}
+
+Tensor by_layers(const Tensor& x, std::span<const DenseLayer> layers) {
+  Tensor h = x;
+  for (const DenseLayer& layer : layers)
+    h = activate(linear(h, layer.weight, layer.bias), layer.activation, layer.omega);
+  return h;
+}
+
+// The gradients of `composed`, made of single ops, which can be differentiated again.
+Grads differentiable(const Tensor& composed, const TensorList& inputs, const Tensor& seed) {
+  std::vector<Tensor> wanted;
+  for (const Tensor& t : inputs)
+    if (t.defined() && needs_grad(t)) wanted.push_back(t);
+  const Grads found = grad(composed, wanted, true, seed);
+  Grads grads(inputs.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].defined() && needs_grad(inputs[i])) grads[i] = found[next++];
+  return grads;
+}
+
+Grads mlp_backward(const Tensor& x, const DenseLayers& layers, Precision precision, const Tensor& g) {
+  const TensorList inputs = inputs_of(x, layers);
+  if (grad_enabled()) return differentiable(by_layers(x, layers), inputs, g);
+  const MlpStep step = step_of(MlpPass::backward, layers, precision);
+  Call call(step, x, layers);
+  call.give(MlpStep::given, g);
+  Grads grads = call.take_gradients(inputs);
+  call.run();
+  return grads;
+}
+
+// Cut to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: what is past
+// its bound on the wrong side must be able to return.
+Tensor clamp_with_way_back(const Tensor& x) {
+  const Tensor fixed = x.detach(), y = clamp(fixed, -1, 1);
+  return record("clamp_with_way_back", y, {x}, [beyond = fixed - y](const Tensor& g) -> Grads {
+    const Tensor zero = zeros_like(g);
+    return {where(less(beyond * g, zero), zero, g)};
+  });
+}
+
+Tensor squashed(const Tensor& y, MlpSquash how) {
+  switch (how) {
+    case MlpSquash::none: return y;
+    case MlpSquash::clamp: return clamp_with_way_back(y);
+    case MlpSquash::sigmoid: return sigmoid(y);
+  }
+  return y;
+}
+
+// The loss of an output, from single ops.
+Tensor loss_of(const Tensor& output, const Tensor& target, const MlpLossOptions& o) {
+  Tensor p = squashed(output, o.squash);
+  if (o.group > 1 && o.pooled > 0) {
+    const std::int64_t m = o.pooled / o.group, width = p.size(1);
+    const Tensor pooled = mean(reshape(slice(p, 0, 0, o.pooled), {m, o.group, width}), {1});
+    p = o.pooled == p.size(0) ? pooled : concat({pooled, slice(p, 0, o.pooled, p.size(0))});
+  }
+  Tensor e;
+  switch (o.error) {
+    case MlpError::squared: e = square(p - target); break;
+    case MlpError::hinge: e = square(relu(affine(target * p, -1, 1))); break;
+    case MlpError::bce: e = softplus(p) - p * target; break;
+  }
+  return mean(o.weight.defined() ? e * unsqueeze(o.weight, 1) : e);
+}
+
+void check_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
+                const MlpLossOptions& o) {
+  if (x.rank() != 2)
+    throw ShapeError(str("mlp_loss cannot take rows of shape ", x.shape()), "it wants [n, in]",
+                     "reshape the input");
+  if (o.group < 1 || o.group > 64 || o.pooled < 0 || o.pooled > x.size(0) || o.pooled % o.group != 0)
+    throw ConfigError(str("mlp_loss cannot pool ", o.pooled, " of ", x.size(0), " rows by ", o.group),
+                      "groups have 1 to 64 rows and are whole", "give a multiple of the group");
+  const Shape wanted{o.pooled / o.group + x.size(0) - o.pooled, layers.back().weight.size(0)};
+  if (target.shape() != wanted || target.dtype() != x.dtype())
+    throw ShapeError(str("mlp_loss cannot compare with targets ", target.dtype(), ' ', target.shape()),
+                     str("its outputs want ", x.dtype(), ' ', wanted), "check the batch and the last layer");
+  if (o.weight.defined() && (o.weight.shape() != Shape{wanted[0]} || o.weight.dtype() != x.dtype()))
+    throw ShapeError(str("mlp_loss cannot weigh by ", o.weight.dtype(), ' ', o.weight.shape()),
+                     str("there are ", wanted[0], " targets"), "give one number for each");
+  check_same_device("mlp_loss", x, target);
+}
+
+}  // namespace
+
+bool has_fast_bf16(Device device) {
+  MlpStep step;
+  step.bf16 = true;
+  step.depth = 1;
+  step.layers[0] = {16, 16};
+  return backend(device).mlp_workspace(step, 1, false) > 0;
+}
+
+Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
+  check(x, layers, precision);
+  if (!is_fused(x, layers)) return by_layers(x, layers);
+  const std::int64_t out = layers.back().weight.size(0);
+  if (x.rank() != 2) {
+    const Shape leading = x.shape().without(x.rank() - 1);
+    const Tensor y = mlp(reshape(x, {numel(leading), x.size(-1)}), layers, precision);
+    return reshape(y, leading.with_inserted(leading.rank(), out));
+  }
+  const MlpStep step = step_of(MlpPass::forward, layers, precision);
+  Call call(step, x, layers);
+  const Tensor y = call.take(MlpStep::out, {x.size(0), out});
+  call.run();
+  return record("mlp", y, inputs_of(x, layers),
+                [x, kept = DenseLayers(layers.begin(), layers.end()), precision](const Tensor& g) {
+                  return mlp_backward(x, kept, precision, g);
+                });
+}
+
+MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
+                       const MlpLossOptions& options) {
+  check(x, layers, options.precision);
+  check_loss(x, layers, target, options);
+  const TensorList inputs = inputs_of(x, layers);
+  const bool wanted = grad_enabled() && std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+                        return t.defined() && t.requires_grad();
+                      });
+  const bool compared_is_constant =
+      !target.requires_grad() && !(options.weight.defined() && options.weight.requires_grad());
+  if (!wanted || !is_fused(x, layers) || !compared_is_constant) {
+    const Tensor output = mlp(x, layers, options.precision);
+    return {loss_of(output, target, options), output.detach()};
+  }
+  MlpStep step = step_of(MlpPass::loss, layers, options.precision);
+  step.loss = {options.error, options.squash, options.group, options.pooled};
+  Call call(step, x, layers);
+  call.give(MlpStep::given, target);
+  if (options.weight.defined()) call.give(MlpStep::weight, options.weight);
+  const Tensor output = call.take(MlpStep::out, {x.size(0), target.size(1)});
+  const Tensor loss = call.take(MlpStep::value, {});
+  const Grads grads = call.take_gradients(inputs);
+  call.run();
+  const Tensor recorded =
+      record("mlp_loss", loss, inputs,
+             [x, kept = DenseLayers(layers.begin(), layers.end()), target, options, grads](const Tensor& g) {
+               if (grad_enabled())
+                 return differentiable(loss_of(by_layers(x, kept), target, options), inputs_of(x, kept), g);
+               Grads scaled(grads.size());
+               for (std::size_t i = 0; i < grads.size(); ++i)
+                 if (grads[i].defined()) scaled[i] = grads[i] * g;
+               return scaled;
+             });
+  return {recorded, output};
+}
+
+}  // namespace veldt

@@ -1,0 +1,57 @@
+// A stack of fully connected layers in one op. On the CPU a tile of rows goes through all layers and back
+// while it is in the cache (kernels in cpu/mlp.cpp): several times faster than layer by layer, and no
+// activation is kept for the backward pass, which repeats the forward one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "veldt/core/mlp.h"
+#include "veldt/core/small_blocks.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// f(x W^T + b): weight [out, in], bias [out] or undefined. omega belongs to sine, finer and gauss.
+struct DenseLayer {
+  Tensor weight, bias;
+  MlpActivation activation = MlpActivation::identity;
+  double omega = 1;
+};
+
+using DenseLayers = std::vector<DenseLayer, SmallAllocator<DenseLayer>>;
+
+// bf16: weights and activations of the hidden layers are rounded to bf16 for the products, which are summed
+// in f32; everything else, the gradients included, stays f32.
+enum class Precision : std::uint8_t { f32, bf16 };
+
+// Whether this device multiplies bf16 faster than f32.
+bool has_fast_bf16(Device device);
+
+// x [.., in] -> [.., out]. Stacks that the kernel does not take (a dtype other than f32, an input of more
+// than 512 numbers, a layer of more than 256 outputs, more than 32 layers) go layer by layer, in f32, with
+// the same result; so does a gradient that is to be differentiated again. Throws ShapeError for sizes that do
+// not fit, DeviceError for bf16 where has_fast_bf16() is false.
+Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision = Precision::f32);
+
+struct MlpLossOptions {
+  MlpError error = MlpError::squared;
+  MlpSquash squash = MlpSquash::none;
+  // The first `pooled` rows of x come in groups of `group`: the mean of a group's squashed outputs is
+  // compared with one target, as a camera averages over a pixel.
+  std::int64_t group = 1, pooled = 0;
+  Tensor weight = {};  // how much each target counts [targets]; undefined: 1 each
+  Precision precision = Precision::f32;
+};
+struct MlpLossResult {
+  Tensor loss;    // [], the mean over all numbers of all targets
+  Tensor output;  // [n, out], not squashed; without a gradient
+};
+// The loss of mlp(x), with x [n, in], against target [targets, out], targets = pooled / group + n - pooled.
+// With a gradient wanted it is computed in the same pass, tile by tile, so that nothing is computed twice.
+// Throws as mlp() does, and ShapeError or ConfigError for targets and groups that do not fit.
+MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
+                       const MlpLossOptions& options = {});
+
+}  // namespace veldt
