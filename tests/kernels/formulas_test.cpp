@@ -46,6 +46,7 @@ TEST(Formulas, HaveTheSlopesOfTheirForward) {
   expect_slope(Relu{}, {-1, 3});
   expect_slope(Sine{30}, {-0.3, 0, 0.7});
   expect_slope(Gauss{3}, {-0.3, 0, 0.7});
+  expect_slope(Wire{5, 2}, {-0.3, 0, 0.7});
   expect_slope(Finer{2}, {-0.3, 0.7});  // its slope has a kink at 0
   expect_slope(Quotient{3}, {-1, 2});
   expect_slope(Inverse{3}, {-1, 2});
@@ -105,6 +106,7 @@ TEST(Formulas, EqualLibm) {
     EXPECT_NEAR(Sigmoid{}.forward(x), 1 / (1 + std::exp(-x)), 1e-15);
     EXPECT_NEAR(Softplus{}.forward(x), std::log(1 + std::exp(x)), 1e-14);
     EXPECT_NEAR(Gauss{2}.forward(x), std::exp(-4 * x * x), 1e-15);
+    EXPECT_NEAR((Wire{3, 2}.forward(x)), std::cos(3 * x) * std::exp(-4 * x * x), 1e-15);
     EXPECT_NEAR(Finer{2}.forward(x), std::sin(2 * (std::fabs(x) + 1) * x), 1e-15);
   }
 }

@@ -77,6 +77,7 @@ TEST(Activations, AreTheirOps) {
   expect(Sine(20), sine(x, 20), "Sine(20)");
   expect(Gauss(3), gauss(x, 3), "Gauss(3)");
   expect(Finer(20), finer(x, 20), "Finer(20)");
+  expect(Wire(20, 3), wire(x, 20, 3), "Wire(20, 3)");
 }
 
 TEST(Init, RefusesWhatHasNoFans) {

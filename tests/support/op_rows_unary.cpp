@@ -75,6 +75,17 @@ Formula finer_formula(double omega) {
       [argument](X x) { return std::fabs(argument(x[0])); });
 }
 
+Formula wire_formula(double omega, double scale) {
+  const auto window = [scale](double x) { return std::exp(-scale * x * scale * x); };
+  return formula(
+      str("omega ", omega, ", scale ", scale), [=](In in) { return wire(in[0], omega, scale); },
+      [=](X x) { return window(x[0]) == 0 ? 0 : std::cos(omega * x[0]) * window(x[0]); },
+      [=](X x) {
+        const double z = scale * x[0], e = window(x[0]);
+        return e == 0 ? 0 : (1 + std::fabs(omega * x[0]) + z * z) * e;
+      });
+}
+
 double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 double sigmoid_of(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double softplus_of(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
@@ -205,6 +216,7 @@ std::vector<OpRow> unary_rows() {
   rows.push_back(within(elementwise("sine", {kAnywhere}, {sine_formula(1), sine_formula(30)}, 3, 4), 1e3));
   rows.push_back(elementwise("gauss", {kAnywhere}, {gauss_formula(0.5), gauss_formula(3)}, 3, 4));
   rows.push_back(within(elementwise("finer", {kNotZero}, {finer_formula(1), finer_formula(5)}, 3, 4), 70));
+  rows.push_back(elementwise("wire", {kAnywhere}, {wire_formula(3, 0.5), wire_formula(5, 2)}, 3, 6));
   for (OpRow& row : function_rows()) rows.push_back(std::move(row));
   for (OpRow& row : step_rows()) rows.push_back(std::move(row));
   return rows;

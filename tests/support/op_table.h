@@ -85,6 +85,7 @@ std::vector<OpRow> unary_rows();
 std::vector<OpRow> activation_rows();
 std::vector<OpRow> binary_rows();
 std::vector<OpRow> arrange_rows();
+std::vector<OpRow> grid_rows();
 std::vector<OpRow> index_rows();
 std::vector<OpRow> line_rows();
 std::vector<OpRow> reduce_rows();

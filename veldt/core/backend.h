@@ -28,8 +28,10 @@ struct Ramp {
   std::int64_t whole_first = 0, whole_step = 1;
 };
 
-struct OptimizerStep;  // core/optimizer_step.h
-struct MlpStep;        // core/mlp.h
+struct OptimizerStep;   // core/optimizer_step.h
+struct MlpStep;         // core/mlp.h
+struct GridLayout;      // core/grid.h
+struct GridDerivative;  // core/grid.h
 
 struct Backend {
   Device device;
@@ -90,6 +92,14 @@ struct Backend {
   void (*ramp)(const Ramp&, const View& out, Stream);
   // The smallest and largest value of an i64 view (for range checks); {0, -1} when empty.
   void (*index_range)(const View& index, std::int64_t* low, std::int64_t* high, Stream);
+
+  // A multiresolution grid, or a derivative of it by the points: x [n, dims], table [entries, features], out
+  // [n, levels * features]. All contiguous, f32 or f64.
+  void (*grid_encode)(const GridLayout&, const GridDerivative&, const View& x, const View& table,
+                      const View& out, Stream);
+  // table = the transpose of grid_encode by its table, times g [n, levels * features]; in a fixed order.
+  void (*grid_scatter)(const GridLayout&, const GridDerivative&, const View& x, const View& g,
+                       const View& table, Stream);
 
   // Uniform in [0,1) or standard normal (Box-Muller), draws position .. position + numel - 1 of Rng(seed,
   // stream), in row-major order; normal takes two draws an element. out: contiguous f32 or f64. word: the

@@ -35,6 +35,8 @@ const Backend& backend() {
       .positions = positions,
       .ramp = ramp,
       .index_range = index_range,
+      .grid_encode = grid_encode,
+      .grid_scatter = grid_scatter,
       .random = random,
       .mlp = mlp,
       .mlp_workspace = mlp_workspace,

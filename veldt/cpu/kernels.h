@@ -55,6 +55,12 @@ void scatter_add(const View& g, int dim, const View& index, const View& out, Str
 void scatter(const View& source, int dim, const View& index, const View& out, Stream);
 void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
 
+// grid.cpp
+void grid_encode(const GridLayout&, const GridDerivative&, const View& x, const View& table, const View& out,
+                 Stream);
+void grid_scatter(const GridLayout&, const GridDerivative&, const View& x, const View& g, const View& table,
+                  Stream);
+
 // random.cpp
 void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
             Stream);

@@ -60,6 +60,25 @@ struct Finer {
   }
 };
 
+// cos(omega x) exp(-(scale x)^2): a Gabor wavelet, the real WIRE (Saragadam et al. 2023, arXiv:2301.05187).
+// Where the window has become 0 the wave, which libm knows no more, does not matter.
+struct Wire {
+  static constexpr const char* name = "wire";
+  double omega, scale;
+  template <class F> VELDT_FN F window(F x) const {
+    const F z = F(scale) * x;
+    return exp(-(z * z));
+  }
+  template <class F> VELDT_FN F forward(F x) const {
+    const F e = window(x);
+    return select_gt(e, F(0), cos(F(omega) * x) * e, select_nan(x, x, F(0)));
+  }
+  template <class F> VELDT_FN F slope(F x, F y) const {
+    const F e = window(x), bend = F(omega) * sin(F(omega) * x) * e + F(2 * scale * scale) * x * y;
+    return select_gt(e, F(0), -bend, select_nan(x, x, F(0)));
+  }
+};
+
 // max(x, 0) + negative_slope min(x, 0): Maas et al. 2013
 struct LeakyRelu {
   static constexpr const char* name = "leaky_relu";

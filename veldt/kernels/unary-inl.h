@@ -159,8 +159,8 @@ struct Round {
 
 using UnaryOps =
     TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Sigmoid, Softplus,
-             Relu, Sine, Gauss, Finer, Quotient, Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc, Round,
-             LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid>;
+             Relu, Sine, Gauss, Finer, Wire, Quotient, Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc,
+             Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

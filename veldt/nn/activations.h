@@ -62,6 +62,16 @@ struct Gauss : ActivationWith<gauss> {
 struct Finer : ActivationWith<finer> {
   explicit Finer(double omega = 30) : ActivationWith(omega) {}
 };
+// cos(omega x) exp(-(scale x)^2): the real wavelet of WIRE, Saragadam et al. 2023.
+class Wire : public Module {
+ public:
+  explicit Wire(double omega = 20, double scale = 10) : omega_(omega), scale_(scale) {}
+  Tensor forward(const Tensor& x) const override { return wire(x, omega_, scale_); }
+  std::string title() const override { return str("Wire(", omega_, ", ", scale_, ')'); }
+
+ private:
+  double omega_, scale_;
+};
 
 // Shares, and their logarithms, along a dimension; the last one unless said.
 class Softmax : public Module {

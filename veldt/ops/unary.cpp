@@ -252,4 +252,11 @@ Tensor finer(const Tensor& x, double omega) {
   });
 }
 
+Tensor wire(const Tensor& x, double omega, double scale) {
+  return unary<scalar::Wire>(x, {omega, scale}, [](const Tensor& t, Scalars s) {
+    const Tensor wave = s.a * sin(s.a * t) + (2 * s.b * s.b) * (t * cos(s.a * t));
+    return -(wave * gauss(t, s.b));
+  });
+}
+
 }  // namespace veldt

@@ -57,6 +57,8 @@ Tensor softplus(const Tensor& x);  // log(1 + exp(x))
 Tensor sine(const Tensor& x, double omega);   // sin(omega x): SIREN, Sitzmann et al. 2020
 Tensor gauss(const Tensor& x, double scale);  // exp(-(scale x)^2): Ramasinghe & Lucey 2022
 Tensor finer(const Tensor& x, double omega);  // sin(omega (|x| + 1) x): FINER, Liu et al. 2024
+// cos(omega x) exp(-(scale x)^2): the real wavelet of WIRE, Saragadam et al. 2023
+Tensor wire(const Tensor& x, double omega, double scale);
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 

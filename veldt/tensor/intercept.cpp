@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/core/grid.h"
 #include "veldt/core/mlp.h"
 #include "veldt/core/optimizer_step.h"
 
@@ -41,6 +42,8 @@ template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter>{"scatter", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::positions>{"positions", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::ramp>{"ramp", 0b1};
+template <> inline constexpr EntryInfo kInfo<&Backend::grid_encode>{"grid_encode", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::grid_scatter>{"grid_scatter", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::random>{"random", 0b1};
 
 // How an argument is kept, and handed on.
@@ -201,7 +204,8 @@ const Backend& intercepting_backend(const Backend& real) {
     wrap<&Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
          &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
          &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
-         &Backend::ramp, &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::random>(b);
+         &Backend::ramp, &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
+         &Backend::grid_scatter, &Backend::random>(b);
     return b;
   }();
   return table;

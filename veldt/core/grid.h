@@ -1,0 +1,36 @@
+// A multiresolution grid (Mueller et al. 2022, "Instant neural graphics primitives"): where the vertices of
+// each level lie in the table of features. Made and checked by grid_layout() of ops/grid_encoding.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace veldt {
+
+struct GridLayout {
+  static constexpr int kMaxDims = 4, kMaxLevels = 32, kMaxFeatures = 8;
+
+  struct Level {
+    std::int32_t cells = 0;  // along each side, so cells + 1 vertices
+    bool hashed = false;     // several vertices may share an entry; else each has its own
+    std::int64_t first = 0;  // entry of the table
+  };
+
+  int dims = 0;
+  int features = 0;
+  int levels = 0;
+  bool smooth = false;                        // between vertices 3 t^2 - 2 t^3, else t
+  std::array<Level, kMaxLevels + 1> level{};  // one past the last says where the table ends
+
+  std::int64_t entries() const { return level[static_cast<std::size_t>(levels)].first; }
+  std::int64_t entries_of(int l) const {
+    return level[static_cast<std::size_t>(l) + 1].first - level[static_cast<std::size_t>(l)].first;
+  }
+};
+
+// How often the interpolation is differentiated along each axis: all 0 is the encoding itself.
+struct GridDerivative {
+  std::array<std::uint8_t, GridLayout::kMaxDims> order{};
+};
+
+}  // namespace veldt

@@ -1,0 +1,310 @@
+// The multiresolution grid: reading features at points, and adding gradients into the table.
+//
+// Both take points in blocks of 16. For a block and a level, `Corners` are worked out in SIMD: the entries of
+// the cell's vertices and their weights. Then each point's features are moved by scalar loads as wide as an
+// entry, which beat gathers. Reading goes through a level for many points before the next, so that a level of
+// the table is in cache as long as it fits. Adding gives each level to one thread, which takes the points in
+// order: no atomics, and the same bits for any number of threads.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/grid.cpp"
+#include "hwy/foreach_target.h"  // first: it includes this file again for each target
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "veldt/core/error.h"
+#include "veldt/core/grid.h"
+#include "veldt/core/threads.h"
+#include "veldt/cpu/kernels.h"
+#include "veldt/kernels/grid-inl.h"
+
+#ifndef VELDT_CPU_GRID_ONCE
+#define VELDT_CPU_GRID_ONCE
+namespace veldt::cpu {
+constexpr int kGridBlock = 16;
+
+// Of the paper, section 3; the first factor is 1 so that neighbours along x are neighbours in the table.
+inline constexpr std::uint32_t kHashFactors[] = {1u, 2654435761u, 805459861u, 3674653429u};
+
+template <class T> struct GridCall {
+  const GridLayout& grid;
+  const GridDerivative& derivative;
+  const T* x;  // [n, dims]
+  T* table;    // [entries, features], or its gradient
+  T* out;      // [n, levels * features], or its gradient
+  std::int64_t n;
+};
+}  // namespace veldt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace veldt::HWY_NAMESPACE {
+namespace {
+using cpu::GridCall;
+using cpu::kGridBlock;
+using Level = GridLayout::Level;
+
+// For each vertex of a block's cells (bit k of its number: the upper one along axis k) its entry in the
+// level, and what it counts.
+template <class T> struct Corners {
+  HWY_ALIGN std::uint32_t entry[16][kGridBlock];
+  HWY_ALIGN T weight[16][kGridBlock];
+};
+
+// What one step along axis k adds to a vertex's number, or multiplies into its hash.
+HWY_INLINE std::uint32_t step_of(const Level& level, int k) {
+  if (level.hashed) return cpu::kHashFactors[k];
+  std::uint32_t step = 1;
+  for (int i = 0; i < k; ++i) step *= static_cast<std::uint32_t>(level.cells) + 1;
+  return step;
+}
+
+template <int D, class V> HWY_INLINE void load_points(const float* x, V (&p)[D]) {
+  const hn::ScalableTag<float> d;
+  if constexpr (D == 1) p[0] = hn::LoadU(d, x);
+  if constexpr (D == 2) hn::LoadInterleaved2(d, x, p[0], p[1]);
+  if constexpr (D == 3) hn::LoadInterleaved3(d, x, p[0], p[1], p[2]);
+  if constexpr (D == 4) hn::LoadInterleaved4(d, x, p[0], p[1], p[2], p[3]);
+}
+
+template <int D>
+HWY_INLINE void find_corners(const GridCall<float>& call, int l, const float* x, Corners<float>& corners) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> whole;
+  const hn::RebindToUnsigned<decltype(d)> bits;
+  static_assert(hn::MaxLanes(hn::ScalableTag<float>()) <= kGridBlock);
+  const Level& level = call.grid.level[static_cast<std::size_t>(l)];
+  const auto mask = hn::Set(bits, static_cast<std::uint32_t>(call.grid.entries_of(l)) - 1);
+  for (std::size_t i = 0; i < kGridBlock; i += hn::Lanes(d)) {
+    hn::Vec<decltype(d)> p[D], weight[D][2];
+    hn::Vec<decltype(bits)> place[D][2];
+    load_points<D>(x + i * D, p);
+    for (int k = 0; k < D; ++k) {
+      const auto axis = grid_axis(Lanes<float>(p[k]), level.cells, call.grid.smooth,
+                                  call.derivative.order[static_cast<std::size_t>(k)]);
+      weight[k][0] = axis.low.v;
+      weight[k][1] = axis.high.v;
+      const auto step = hn::Set(bits, step_of(level, k));
+      place[k][0] = hn::Mul(hn::BitCast(bits, hn::ConvertTo(whole, axis.cell.v)), step);
+      place[k][1] = hn::Add(place[k][0], step);
+    }
+    for (int c = 0; c < 1 << D; ++c) {
+      auto w = weight[0][c & 1];
+      auto entry = place[0][c & 1];
+      for (int k = 1; k < D; ++k) {
+        const int end = c >> k & 1;
+        w = hn::Mul(w, weight[k][end]);
+        entry = level.hashed ? hn::Xor(entry, place[k][end]) : hn::Add(entry, place[k][end]);
+      }
+      if (level.hashed) entry = hn::And(entry, mask);
+      hn::Store(entry, bits, corners.entry[c] + i);
+      hn::Store(w, d, corners.weight[c] + i);
+    }
+  }
+}
+
+// The same for the doubles of gradient checks, one at a time.
+template <int D>
+HWY_INLINE void find_corners(const GridCall<double>& call, int l, const double* x, Corners<double>& corners) {
+  const Level& level = call.grid.level[static_cast<std::size_t>(l)];
+  const auto mask = static_cast<std::uint32_t>(call.grid.entries_of(l)) - 1;
+  for (int i = 0; i < kGridBlock; ++i) {
+    for (int c = 0; c < 1 << D; ++c) corners.entry[c][i] = 0, corners.weight[c][i] = 1;
+    for (int k = 0; k < D; ++k) {
+      const auto axis = grid_axis(x[i * D + k], level.cells, call.grid.smooth,
+                                  call.derivative.order[static_cast<std::size_t>(k)]);
+      const std::uint32_t step = step_of(level, k), place = static_cast<std::uint32_t>(axis.cell) * step;
+      for (int c = 0; c < 1 << D; ++c) {
+        const bool upper = (c >> k & 1) != 0;
+        std::uint32_t& entry = corners.entry[c][i];
+        entry = level.hashed ? entry ^ (place + (upper ? step : 0)) : entry + place + (upper ? step : 0);
+        corners.weight[c][i] *= upper ? axis.high : axis.low;
+      }
+    }
+    if (level.hashed)
+      for (int c = 0; c < 1 << D; ++c) corners.entry[c][i] &= mask;
+  }
+}
+
+// Calls body(corners, block's first point, its points) for points begin .. end in one level.
+template <int D, class T, class Body>
+HWY_INLINE void each_block(const GridCall<T>& call, int l, std::int64_t begin, std::int64_t end, Body body) {
+  Corners<T> corners;
+  T rest[kGridBlock * D] = {};
+  for (std::int64_t i = begin; i < end; i += kGridBlock) {
+    const int count = static_cast<int>(std::min<std::int64_t>(kGridBlock, end - i));
+    const T* x = call.x + i * D;
+    if (count < kGridBlock) {
+      std::copy(x, x + count * D, rest);
+      x = rest;
+    }
+    find_corners<D>(call, l, x, corners);
+    body(corners, i, count);
+  }
+}
+
+// An entry's features as one register where there are two floats of them; else an array.
+template <class T, int Corner, bool Pair> struct Move {
+  static HWY_INLINE void read(const Corners<T>& c, int i, const T* table, int features, T* out) {
+    T sum[GridLayout::kMaxFeatures] = {};
+    for (int k = 0; k < Corner; ++k) {
+      const T* from = table + static_cast<std::size_t>(c.entry[k][i]) * static_cast<std::size_t>(features);
+      for (int f = 0; f < features; ++f) sum[f] += c.weight[k][i] * from[f];
+    }
+    std::copy(sum, sum + features, out);
+  }
+  static HWY_INLINE void add(const Corners<T>& c, int i, const T* g, int features, T* table) {
+    for (int k = 0; k < Corner; ++k) {
+      T* to = table + static_cast<std::size_t>(c.entry[k][i]) * static_cast<std::size_t>(features);
+      for (int f = 0; f < features; ++f) to[f] += c.weight[k][i] * g[f];
+    }
+  }
+};
+#if HWY_TARGET != HWY_SCALAR
+template <int Corner> struct Move<float, Corner, true> {
+  static HWY_INLINE void read(const Corners<float>& c, int i, const float* table, int, float* out) {
+    const hn::FixedTag<float, 2> d;
+    auto sum = hn::Mul(hn::Set(d, c.weight[0][i]), hn::LoadU(d, table + 2 * std::size_t{c.entry[0][i]}));
+    for (int k = 1; k < Corner; ++k)
+      sum = hn::MulAdd(hn::Set(d, c.weight[k][i]), hn::LoadU(d, table + 2 * std::size_t{c.entry[k][i]}), sum);
+    hn::StoreU(sum, d, out);
+  }
+  static HWY_INLINE void add(const Corners<float>& c, int i, const float* g, int, float* table) {
+    const hn::FixedTag<float, 2> d;
+    const auto gradient = hn::LoadU(d, g);
+    for (int k = 0; k < Corner; ++k) {
+      float* const to = table + 2 * std::size_t{c.entry[k][i]};
+      hn::StoreU(hn::MulAdd(hn::Set(d, c.weight[k][i]), gradient, hn::LoadU(d, to)), d, to);
+    }
+  }
+};
+#endif
+
+template <int D, bool Pair, class T>
+void read_points(const GridCall<T>& call, std::int64_t begin, std::int64_t end) {
+  const int features = call.grid.features;
+  const std::int64_t width = static_cast<std::int64_t>(call.grid.levels) * features;
+  for (int l = 0; l < call.grid.levels; ++l) {
+    const T* const table = call.table + call.grid.level[static_cast<std::size_t>(l)].first * features;
+    T* const out = call.out + l * features;
+    each_block<D>(call, l, begin, end,
+                  [&](const Corners<T>& corners, std::int64_t first, int count) HWY_ATTR {
+                    for (int i = 0; i < count; ++i)
+                      Move<T, 1 << D, Pair>::read(corners, i, table, features, out + (first + i) * width);
+                  });
+  }
+}
+
+template <int D, bool Pair, class T> void add_level(const GridCall<T>& call, int l) {
+  const int features = call.grid.features;
+  const std::int64_t width = static_cast<std::int64_t>(call.grid.levels) * features;
+  T* const table = call.table + call.grid.level[static_cast<std::size_t>(l)].first * features;
+  const T* const g = call.out + l * features;
+  std::fill_n(table, call.grid.entries_of(l) * features, T(0));
+  each_block<D>(call, l, 0, call.n, [&](const Corners<T>& corners, std::int64_t first, int count) HWY_ATTR {
+    for (int i = 0; i < count; ++i)
+      Move<T, 1 << D, Pair>::add(corners, i, g + (first + i) * width, features, table);
+  });
+}
+
+// run(D, Pair) with the call's own as constants.
+template <class T, class Run> void specialised(const GridLayout& grid, Run run) {
+  constexpr bool kPairs = sizeof(T) == 4 && HWY_TARGET != HWY_SCALAR;
+  using std::integral_constant;
+  if constexpr (kPairs) {
+    if (grid.dims == 2 && grid.features == 2) return run(integral_constant<int, 2>(), std::true_type());
+    if (grid.dims == 3 && grid.features == 2) return run(integral_constant<int, 3>(), std::true_type());
+  }
+  switch (grid.dims) {
+    case 1: return run(integral_constant<int, 1>(), std::false_type());
+    case 2: return run(integral_constant<int, 2>(), std::false_type());
+    case 3: return run(integral_constant<int, 3>(), std::false_type());
+    default: return run(integral_constant<int, 4>(), std::false_type());
+  }
+}
+
+template <class T> void grid_read(const GridCall<T>& call, std::int64_t begin, std::int64_t end) {
+  specialised<T>(call.grid, [&](auto dims, auto pair) {
+    read_points<decltype(dims)::value, decltype(pair)::value>(call, begin, end);
+  });
+}
+template <class T> void grid_add(const GridCall<T>& call, int l) {
+  specialised<T>(call.grid, [&](auto dims, auto pair) {
+    add_level<decltype(dims)::value, decltype(pair)::value>(call, l);
+  });
+}
+void grid_read_f32(const GridCall<float>& call, std::int64_t begin, std::int64_t end) {
+  grid_read(call, begin, end);
+}
+void grid_add_f32(const GridCall<float>& call, int l) { grid_add(call, l); }
+
+#if HWY_ONCE
+void grid_read_f64(const GridCall<double>& call, std::int64_t begin, std::int64_t end) {
+  grid_read(call, begin, end);
+}
+void grid_add_f64(const GridCall<double>& call, int l) { grid_add(call, l); }
+#endif
+
+}  // namespace
+}  // namespace veldt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt {
+namespace {
+HWY_EXPORT(grid_read_f32);
+HWY_EXPORT(grid_add_f32);
+}  // namespace
+
+namespace cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 1024;  // points a task: their features lie in the L2 cache
+
+template <class T>
+GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, const View& x,
+                    const View& table, const View& out) {
+  return {grid, derivative, x.as<const T>(), table.as<T>(), out.as<T>(), x.shape[0]};
+}
+
+template <class T, class Read> void read_all(const GridCall<T>& call, Read read) {
+  parallel_for(call.n, kGrain, [&](std::int64_t begin, std::int64_t end) { read(call, begin, end); });
+}
+
+// Threads take the next level that is left, the largest ones first.
+template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
+  std::atomic<int> left{call.grid.levels};
+  parallel_for(call.grid.levels, 1, [&](std::int64_t, std::int64_t) { add(call, --left); });
+}
+
+[[noreturn]] void refuse(DType dtype) {
+  throw DeviceError(str("the cpu has no grid encoding of ", dtype), "it has this kernel for f32 and f64",
+                    "keep the table in f32");
+}
+
+}  // namespace
+
+void grid_encode(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& table,
+                 const View& out, Stream) {
+  if (x.dtype == DType::f32)
+    return read_all(call_of<float>(grid, derivative, x, table, out), HWY_DYNAMIC_DISPATCH(grid_read_f32));
+  if (x.dtype == DType::f64)
+    return read_all(call_of<double>(grid, derivative, x, table, out), HWY_STATIC_DISPATCH(grid_read_f64));
+  refuse(x.dtype);
+}
+
+void grid_scatter(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& g,
+                  const View& table, Stream) {
+  if (x.dtype == DType::f32)
+    return add_all(call_of<float>(grid, derivative, x, table, g), HWY_DYNAMIC_DISPATCH(grid_add_f32));
+  if (x.dtype == DType::f64)
+    return add_all(call_of<double>(grid, derivative, x, table, g), HWY_STATIC_DISPATCH(grid_add_f64));
+  refuse(x.dtype);
+}
+
+}  // namespace cpu
+}  // namespace veldt
+#endif
