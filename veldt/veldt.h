@@ -58,6 +58,7 @@
 #include "veldt/optim/group.h"
 #include "veldt/optim/lbfgs.h"
 #include "veldt/optim/lion.h"
+#include "veldt/optim/muon.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/plateau.h"
 #include "veldt/optim/rmsprop.h"

@@ -18,6 +18,7 @@
 #include "veldt/optim/adam.h"
 #include "veldt/optim/lbfgs.h"
 #include "veldt/optim/lion.h"
+#include "veldt/optim/muon.h"
 #include "veldt/optim/rmsprop.h"
 #include "veldt/optim/sgd.h"
 #include "veldt/tensor/graph.h"
@@ -192,6 +193,10 @@ const Build kBuilds[] = {
     [](const NamedTensors& p) { return std::make_unique<Radam>(p); },
     [](const NamedTensors& p) { return std::make_unique<Lion>(p); },
     [](const NamedTensors& p) { return std::make_unique<Adan>(p); },
+    [](const NamedTensors& p) {
+      return std::make_unique<Muon>(std::vector<Group<MuonOptions>>{{{p[0]}, {}}},
+                                    std::vector<Group<AdamOptions>>{{{p[1]}, {.lazy = true}}});
+    },
 };
 
 void take_steps(Optimizer& optimizer, const Tensor& w, const Tensor& b, int n) {

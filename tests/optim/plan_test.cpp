@@ -21,6 +21,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"
+#include "veldt/optim/muon.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/plan.h"
 #include "veldt/tensor/profile.h"
@@ -57,6 +58,22 @@ TEST(Step, AsksForNoMemoryOnceItHasRun) {
   const std::int64_t before = g_allocations;
   step();
   EXPECT_EQ(g_allocations, before);
+}
+
+// Muon is written with ops, whose memory the pool has ready.
+TEST(Step, OfMuonAsksForNoMemoryOnceItHasRun) {
+  if (test::kForeignHeap) GTEST_SKIP() << "small blocks come from the heap under the sanitizers";
+  const Tensor in = ones({32, 2}).set_requires_grad(), wide = ones({24, 32}).set_requires_grad(),
+               tall = ones({70, 24}).set_requires_grad(), out = ones({1, 70}).set_requires_grad();
+  Muon muon({in, wide, tall, out}, {.clip = {.norm = 1}});
+  (sum(in) + sum(wide) + sum(tall) + sum(out)).backward();
+  for (int i = 0; i < 3; ++i) muon.step();
+  const std::int64_t before = g_allocations;
+  const PoolStats pool_before = pool({}).stats();
+  for (int i = 0; i < 100; ++i) muon.step();
+  EXPECT_EQ(g_allocations, before);
+  EXPECT_EQ(pool({}).stats().system_allocations, pool_before.system_allocations);
+  EXPECT_EQ(pool({}).stats().bytes_in_use, pool_before.bytes_in_use);
 }
 
 // The whole of a training step, not the optimizer's alone: forward, backward, update.

@@ -8,12 +8,15 @@
 
 namespace veldt {
 
-// Arrays: parameter, m, v; gradient. decoupled: AdamW's decay, else L2 added to the gradient.
+// Arrays: parameter, m, v; gradient. decoupled: AdamW's decay, else L2 added to the gradient. lazy: an
+// element whose gradient is 0 stays as it is in all arrays, and a cache line of zeros costs no look at the
+// others.
 struct AdamStep {
   static constexpr const char* name = "adam";
   double lr, beta1, beta2, eps, weight_decay;
   bool decoupled;
   std::int64_t step;
+  bool lazy = false;
 };
 
 // Arrays as Adam's.

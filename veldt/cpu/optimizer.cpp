@@ -41,6 +41,44 @@ void run(const Rule rule, T* const* arrays, std::int64_t begin, std::int64_t end
   for (int k = 0; k < Rule::kWritten; ++k) a[k].store_part(arrays[k] + i, rest);
 }
 
+// The same, but leaves elements whose gradient is 0 as they are. The gradient is read first, a cache line at
+// a time, and the other arrays of a line of zeros are not touched: most of a table stays where it is.
+template <class Rule, class T>
+void run_lazily(const Rule rule, T* const* arrays, std::int64_t begin, std::int64_t end) {
+  constexpr int kWritten = Rule::kWritten;
+  static_assert(Rule::kRead == 1 && kWritten == 3);
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t line = std::max<std::int64_t>(lanes, 64 / sizeof(T));
+  const Lanes<T> zero = hn::Zero(d);
+  std::int64_t i = begin;
+  for (; i + line <= end; i += line) {
+    auto any = zero.v;
+    for (std::int64_t j = i; j < i + line; j += lanes) any = hn::Or(any, hn::LoadU(d, arrays[kWritten] + j));
+    if (hn::AllTrue(d, hn::Eq(any, zero.v))) continue;
+    for (std::int64_t j = i; j < i + line; j += lanes) {
+      Lanes<T> a[] = {zero, zero, zero, zero}, before[] = {zero, zero, zero, zero};
+      for (int k = 0; k <= kWritten; ++k) a[k] = before[k] = hn::LoadU(d, arrays[k] + j);
+      rule(a);
+      const auto stays = hn::Eq(before[kWritten].v, zero.v);
+      for (int k = 0; k < kWritten; ++k)
+        hn::StoreU(hn::IfThenElse(stays, before[k].v, a[k].v), d, arrays[k] + j);
+    }
+  }
+  for (; i < end; ++i) {
+    if (arrays[kWritten][i] == 0) continue;
+    T* at[kWritten + 1];
+    for (int k = 0; k <= kWritten; ++k) at[k] = arrays[k] + i;
+    run(rule, at, 0, 1);
+  }
+}
+
+template <class T> void adam(const AdamStep& s, T* const* arrays, std::int64_t begin, std::int64_t end) {
+  const AdamRule<Lanes<T>> rule(s);
+  if (s.lazy) return run_lazily(rule, arrays, begin, end);
+  run(rule, arrays, begin, end);
+}
+
 template <class T> void sgd(const SgdStep& s, T* const* arrays, std::int64_t begin, std::int64_t end) {
   if (s.momentum == 0) return run(DescentRule<Lanes<T>>(s), arrays, begin, end);
   run(MomentumRule<Lanes<T>>(s), arrays, begin, end);
@@ -57,7 +95,7 @@ void rmsprop(const RmspropStep& s, T* const* arrays, std::int64_t begin, std::in
 
 template <class T> void step(const OptimizerStep& s, T* const* arrays, std::int64_t begin, std::int64_t end) {
   using F = Lanes<T>;
-  if (auto* adam = std::get_if<AdamStep>(&s.rule)) return run(AdamRule<F>(*adam), arrays, begin, end);
+  if (auto* moments = std::get_if<AdamStep>(&s.rule)) return adam(*moments, arrays, begin, end);
   if (auto* radam = std::get_if<RadamStep>(&s.rule)) return run(RadamRule<F>(*radam), arrays, begin, end);
   if (auto* descent = std::get_if<SgdStep>(&s.rule)) return sgd(*descent, arrays, begin, end);
   if (auto* prop = std::get_if<RmspropStep>(&s.rule)) return rmsprop(*prop, arrays, begin, end);

@@ -14,12 +14,11 @@ template <class Options> void check_adam(const Options& o, DType dtype) {
   check_option("weight_decay", o.weight_decay, 0, kInfinity);
 }
 
-template <class Options>
-OptimizerStep step_of(const Options& o, double lr, bool decoupled, std::int64_t step) {
-  return {AdamStep{lr, o.beta1, o.beta2, o.eps, o.weight_decay, decoupled, step}};
-}
-
 }  // namespace
+
+AdamStep adam_step(const AdamOptions& o, double lr, std::int64_t step) {
+  return {lr, o.beta1, o.beta2, o.eps, o.weight_decay, false, step, o.lazy};
+}
 
 void AdamOptions::check(DType dtype) const { check_adam(*this, dtype); }
 void AdamWOptions::check(DType dtype) const { check_adam(*this, dtype); }
@@ -33,11 +32,13 @@ void Radam::update(std::size_t group, Slab::Range range) {
 }
 
 void Adam::update(std::size_t group, Slab::Range range) {
-  optimize(step_of(options(group), group_lr(group), false, steps()), range, {"exp_avg", "exp_avg_sq"});
+  optimize({adam_step(options(group), group_lr(group), steps())}, range, {"exp_avg", "exp_avg_sq"});
 }
 
 void AdamW::update(std::size_t group, Slab::Range range) {
-  optimize(step_of(options(group), group_lr(group), true, steps()), range, {"exp_avg", "exp_avg_sq"});
+  const AdamWOptions& o = options(group);
+  const AdamStep step{group_lr(group), o.beta1, o.beta2, o.eps, o.weight_decay, true, steps()};
+  optimize({step}, range, {"exp_avg", "exp_avg_sq"});
 }
 
 }  // namespace veldt::optim
