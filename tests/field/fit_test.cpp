@@ -134,7 +134,7 @@ TEST_F(Fit, StopsAtTheTargetPsnr) {
   const train::RunResult result = fitter.run({}, {});
   EXPECT_EQ(result.stop, train::Stop::goal_met);
   EXPECT_LT(result.steps, 100000);
-  EXPECT_GE(train::psnr(fitter.field().render(24, 24), disc()), 18);
+  EXPECT_GE(train::psnr(ImageField(fitter.field()).render(24, 24), disc()), 18);
 }
 
 // A step of all pixels is dear: none is taken for nothing.
@@ -146,7 +146,7 @@ TEST_F(Fit, StopsAtTheVeryStepThatMeetsTheTarget) {
   std::int64_t first = 0;
   train::Events events;
   events.on_step = [&](std::int64_t step, double) {
-    if (first == 0 && train::psnr(fitter.field().render(24, 24), disc()) >= 18) first = step;
+    if (first == 0 && train::psnr(ImageField(fitter.field()).render(24, 24), disc()) >= 18) first = step;
   };
   EXPECT_EQ(fitter.run({}, events).steps, first);
 }

@@ -84,8 +84,8 @@ void add_model(Json& out, const io::SafeTensorsHeader& header) {
 
 void verify_tensors(Json& out, const std::string& path) {
   const io::SafeTensors file = io::read_safetensors(path);
-  const bool is_model = field::is_image_field(file.metadata);
-  if (is_model) field::ImageField::from_tensors(file.tensors, file.metadata, path);
+  const bool is_model = !field::field_kind(file.metadata).empty();
+  if (is_model) field::Field::from_tensors(file.tensors, file.metadata, path);
   std::int64_t all = 0;
   for (const auto& [name, tensor] : file.tensors) {
     const std::int64_t count = count_not_finite(tensor);
@@ -124,7 +124,7 @@ Json describe_checkpoint(const std::string& path) {
   out["files"] = files;
   out["state"] = state_of(path);
   const io::SafeTensorsHeader header = io::read_safetensors_header(path + "/model.safetensors");
-  if (field::is_image_field(header.metadata)) {
+  if (!field::field_kind(header.metadata).empty()) {
     out["field"] = Json::object();
     add_model(out["field"], header);
   }
@@ -155,7 +155,7 @@ Json describe_run(const std::string& path, const std::vector<std::string>& names
 }  // namespace
 
 std::string layers_in_words(const field::FieldOptions& options) {
-  std::string text = options.constant_input ? "3" : "2";
+  std::string text = fmt::format("{}", options.inputs());
   for (const std::int64_t width : options.widths) text += fmt::format("-{}", width);
   return text + fmt::format("-{}", options.channels);
 }
@@ -190,8 +190,8 @@ Json describe_table(const std::string& path, std::int64_t max_pixels) {
 
 Json describe_safetensors(const std::string& path, bool verify) {
   const io::SafeTensorsHeader header = io::read_safetensors_header(path);
-  const bool is_model = field::is_image_field(header.metadata);
-  Json out = begun(is_model ? "image_field" : "safetensors", path);
+  const bool is_model = !field::field_kind(header.metadata).empty();
+  Json out = begun(is_model ? field::field_kind(header.metadata) : "safetensors", path);
   if (is_model) {
     add_model(out, header);
   } else {

@@ -128,7 +128,7 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
   if (flags.preview.empty()) return events;
   const auto preview = [&flags, &fitter, &line](std::int64_t step) {
     try {
-      const field::ImageField& field = fitter.field();
+      const field::ImageField field(fitter.field());
       write_preview(flags, field.render(field.options().width, field.options().height), step);
     } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
       line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
@@ -199,7 +199,7 @@ int fit(FitFlags flags, Context& context) {
   line.finish();
   if (profile) write_stderr(profile->table());
   profile.reset();
-  const field::ImageField& field = fitter.field();
+  const field::ImageField field(fitter.field());
   field.save(flags.output);
   if (!run.checkpoint_error.empty())
     throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,

@@ -7,7 +7,8 @@
 
 namespace veldt::field {
 
-CoordinateMap::CoordinateMap(const FieldOptions& o) : constant_input_(o.constant_input) {
+CoordinateMap::CoordinateMap(const FieldOptions& o)
+    : inputs_(o.inputs()), has_x_(!o.is_sound()), constant_input_(o.constant_input) {
   const auto w = static_cast<double>(o.width), h = static_cast<double>(o.height);
   if (o.coordinates == Coordinates::corners) {
     // i / (N - 1) at the centre u = (i + 0.5) / N of pixel i
@@ -30,6 +31,7 @@ Tensor levels_from(const Tensor& output, Head head) {
     case Head::clamp: return clamp(affine(output, 0.5, 0.5), 0, 1);
     case Head::sigmoid: return sigmoid(output);
     case Head::ink: return 1 - sigmoid(output);
+    case Head::plain: return output;
   }
   return output;
 }
@@ -37,7 +39,8 @@ Tensor levels_from(const Tensor& output, Head head) {
 Tensor targets_from(const Tensor& levels, Head head) {
   switch (head) {
     case Head::clamp: return affine(levels, 2, -1);
-    case Head::sigmoid: return levels;
+    case Head::sigmoid:
+    case Head::plain: return levels;
     case Head::ink: return 1 - levels;
   }
   return levels;

@@ -6,25 +6,32 @@
 
 namespace veldt::field {
 
-// Turns a position in the picture (u from the left, v from the top, both 0..1) into the network's
-// coordinates.
+// Turns a position (u from the left of a picture, v from its top or from the start of a sound, both 0..1)
+// into the network's inputs.
 class CoordinateMap {
  public:
   explicit CoordinateMap(const FieldOptions& options);
   float x(double u) const { return static_cast<float>(x_scale_ * u + x_shift_); }
   float y(double v) const { return static_cast<float>(y_scale_ * v + y_shift_); }
-  int inputs() const { return constant_input_ ? 3 : 2; }
-  bool constant_input() const { return constant_input_; }
+  int inputs() const { return inputs_; }
+  // Writes the inputs of one point; returns where the next point's belong.
+  float* put(double u, double v, float* to) const {
+    if (has_x_) *to++ = x(u);
+    *to++ = y(v);
+    if (constant_input_) *to++ = 1;
+    return to;
+  }
 
  private:
   double x_scale_, x_shift_, y_scale_, y_shift_;
-  bool constant_input_;
+  int inputs_;
+  bool has_x_, constant_input_;
 };
 
-// The network's output [.., channels] as levels 0..1.
+// The network's output [.., channels] as levels: 0..1 of a picture.
 Tensor levels_from(const Tensor& output, Head head);
-// Levels as the output that stands for them: what a loss compares with. clamp -> -1..1, sigmoid -> as they
-// are, ink -> 1 - level.
+// Levels as the output that stands for them: what a loss compares with. clamp -> -1..1, sigmoid and plain ->
+// as they are, ink -> 1 - level.
 Tensor targets_from(const Tensor& levels, Head head);
 
 }  // namespace veldt::field

@@ -19,6 +19,8 @@
 namespace veldt::field {
 namespace {
 
+constexpr std::int64_t kRowsADigest = 64;
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, const nn::Module& model) {
   const NamedTensors parameters = model.named_parameters();
   switch (p.optimizer) {
@@ -54,21 +56,16 @@ Tensor clamp_with_way_back(const Tensor& x) {
   });
 }
 
-double psnr_of(double mean_squared_error) {
-  return -10 * std::log10(mean_squared_error);  // infinite at 0; NaN stays NaN: it meets no goal
-}
-
 }  // namespace
 
 class Fitter::Job : public train::Task {
  public:
-  Job(const Tensor& picture, const FitPlan& plan)
+  Job(const Signal& signal, const FitPlan& plan)
       : plan_(plan),
-        picture_(contiguous(picture)),
-        levels_(reshape(picture_, {picture.size(0) * picture.size(1), picture.size(2)})),
+        signal_(signal),
         field_(plan.field, plan.seed),
         optimizer_(make_optimizer(plan, field_.network())),
-        sampler_(levels_, plan) {}
+        sampler_(signal, plan) {}
 
   nn::Module& model() override { return field_.network(); }
   optim::Optimizer& optimizer() override { return *optimizer_; }
@@ -77,7 +74,7 @@ class Fitter::Job : public train::Task {
   void prepare(std::int64_t step) override {
     if (!batch_.levels.defined()) {
       batch_ = sampler_.batch(step);
-    } else if (!sampler_.whole_picture()) {
+    } else if (!sampler_.takes_all()) {
       const Batch next = sampler_.batch(step);
       batch_.coordinates.assign(next.coordinates);
       batch_.levels.assign(next.levels);
@@ -105,6 +102,7 @@ class Fitter::Job : public train::Task {
     const Tensor target = targets_from(batch_.levels, plan_.field.head);
     if (plan_.loss == Loss::hinge) return hinge_mse(output, target);
     if (plan_.loss == Loss::bce) return bce_with_logits(output, target);
+    if (plan_.field.head == Head::plain) return mse(output, target);
     if (plan_.field.head != Head::clamp) return mse(pixels_from(sigmoid(output)), target);
     // The samples of a pixel are cut to what can be seen before they are averaged, as a camera would.
     return mse(plan_.field.footprint > 1 ? pixels_from(clamp_with_way_back(output)) : output, target);
@@ -113,39 +111,41 @@ class Fitter::Job : public train::Task {
   double psnr() override {
     NoGrad off;
     const Tensor error = square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch_.levels);
-    if (batch_.flats == 0 || batch_.edges == 0) return psnr_of(mean(error).item());
+    if (batch_.flats == 0 || batch_.edges == 0) return decibels(signal_, mean(error).item());
     // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
     const double edges = mean(slice(error, 0, 0, batch_.edges)).item();
     const double flats = mean(slice(error, 0, batch_.edges, error.size(0))).item();
-    return psnr_of(edges * sampler_.edge_share() + flats * (1 - sampler_.edge_share()));
+    return decibels(signal_, edges * sampler_.edge_share() + flats * (1 - sampler_.edge_share()));
   }
 
   bool reached(std::int64_t steps_done) override {
     if (plan_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
-    // The batch, drawn before its step, is a cheap estimate; the whole picture decides.
+    // The batch, drawn before its step, is a cheap estimate; all of the signal decides.
     if (psnr() < plan_.target_psnr - 2) return false;
-    const Tensor drawn = field_.render(plan_.field.width, plan_.field.height);
-    return psnr_of(mse(drawn, picture_).item()) >= plan_.target_psnr;
+    return quality_of(field_, signal_) >= plan_.target_psnr;
   }
 
-  // What a resumed run has to agree on: the plan, and the picture itself.
+  // What a resumed run has to agree on: the plan, and the signal itself, by its levels as floats.
   std::string config() const {
     nlohmann::json config = nlohmann::json::parse(to_json(plan_));
-    const std::vector<float> pixels = picture_.values<float>();
-    config["picture"] = io::digest_of(pixels.data(), pixels.size() * sizeof(float));
+    io::Digest digest;
+    for (std::int64_t row = 0; row < signal_.rows(); row += kRowsADigest) {
+      const Tensor rows = signal_.read(row, std::min(kRowsADigest, signal_.rows() - row));
+      digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
+    }
+    config[signal_.is_sound() ? "sound" : "picture"] = digest.text();
     return config.dump();
   }
 
   const FitPlan plan_;
-  const Tensor picture_;  // [height, width, channels]
-  const Tensor levels_;   // [pixels, channels]
-  ImageField field_;
+  const Signal signal_;
+  Field field_;
 
  private:
-  // Steps between looks at the whole picture: so many that looking costs at most a third of the training. A
+  // Steps between looks at the whole signal: so many that looking costs at most a third of the training. A
   // look draws every sample once, a step walks a batch's forth and back, which is three times the work.
   std::int64_t goal_every() const {
-    const std::int64_t s = plan_.field.footprint, looked_at = levels_.size(0) * s * s;
+    const std::int64_t s = plan_.field.footprint, looked_at = signal_.points() * s * s;
     return (looked_at + plan_.batch - 1) / plan_.batch;
   }
 
@@ -160,16 +160,27 @@ class Fitter::Job : public train::Task {
   }
 
   std::unique_ptr<optim::Optimizer> optimizer_;
-  PixelSampler sampler_;
+  PointSampler sampler_;
   Batch batch_;
   Tensor last_output_;
 };
 
-Fitter::Fitter(const Tensor& picture, const FitPlan& plan) : job_(std::make_unique<Job>(picture, plan)) {}
+double quality_of(const Field& field, const Signal& signal) {
+  NoGrad off;
+  const FieldOptions& o = field.options();
+  double squared = 0;
+  field.render_bands(o.width, o.height, {}, [&](const Tensor& rows, std::int64_t first) {
+    squared += sum(square(rows - signal.read(first, rows.size(0)))).item();
+    return true;
+  });
+  return decibels(signal, squared / static_cast<double>(signal.points() * signal.channels()));
+}
+
+Fitter::Fitter(const Signal& signal, const FitPlan& plan) : job_(std::make_unique<Job>(signal, plan)) {}
 Fitter::~Fitter() = default;
 const FitPlan& Fitter::plan() const { return job_->plan_; }
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
-const ImageField& Fitter::field() const { return job_->field_; }
+const Field& Fitter::field() const { return job_->field_; }
 
 train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events) {
   train::RunOptions options;
@@ -193,7 +204,15 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
 ImageField fit(const Tensor& picture, const FitOptions& options, const train::Events& events) {
   Fitter fitter(picture, plan_for(picture, options));
   fitter.run({}, events);
-  return fitter.field();
+  return ImageField(fitter.field());
+}
+
+SoundField fit_sound(const Tensor& samples, std::int64_t rate, const FitOptions& options,
+                     const train::Events& events) {
+  const Signal sound = Signal::sound(samples, rate);
+  Fitter fitter(sound, plan_for(sound, options));
+  fitter.run({}, events);
+  return SoundField(fitter.field());
 }
 
 }  // namespace veldt::field

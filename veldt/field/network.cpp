@@ -39,7 +39,7 @@ Tensor activate(const FieldOptions& o, const Tensor& z, bool first) {
 }  // namespace
 
 Network::Network(const FieldOptions& options, Rng& rng) : options_(options) {
-  std::int64_t in = options.constant_input ? 3 : 2;
+  std::int64_t in = options.inputs();
   std::vector<std::int64_t> sizes = options.widths;
   sizes.push_back(options.channels);
   for (std::int64_t out : sizes) {

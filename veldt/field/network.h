@@ -15,7 +15,7 @@ class Network : public nn::Module {
   // Initialised as its activation wants it, from `rng`.
   Network(const FieldOptions& options, Rng& rng);
 
-  // [n, 2], or [n, 3] with a constant input -> [n, channels]
+  // [n, inputs] -> [n, channels]
   Tensor forward(const Tensor& coordinates) const override;
   void fields(nn::Fields& f) override;
 

@@ -16,14 +16,16 @@ namespace {
 using nlohmann::json;
 
 constexpr EnumNames<5> kActivations = {"siren", "finer", "tanh", "relu", "gauss"};
-constexpr EnumNames<3> kHeads = {"clamp", "sigmoid", "ink"};
+constexpr EnumNames<4> kHeads = {"clamp", "sigmoid", "ink", "plain"};
 constexpr EnumNames<2> kCoordinates = {"centres", "corners"};
 constexpr std::int64_t kMaxUnits = 65536;
 constexpr std::size_t kMaxLayers = 64;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxSoundChannels = 64;
+constexpr std::int64_t kMaxFrames = std::int64_t{1} << 23;  // 3 minutes at 44.1 kHz
 
 IoError bad_options(const std::string& why) {
-  return IoError(IoError::Kind::malformed, "cannot use the options of this image field", why,
+  return IoError(IoError::Kind::malformed, "cannot use the options of this field", why,
                  "the file is damaged, or was not written by Veldt");
 }
 
@@ -69,7 +71,7 @@ Activation activation_from(std::string_view name) {
 std::vector<std::string> activation_names() { return in_a_list(kActivations); }
 
 std::string to_json(const FieldOptions& o) {
-  return json{{"activation", name_of(o.activation)},
+  json out = {{"activation", name_of(o.activation)},
               {"widths", o.widths},
               {"channels", o.channels},
               {"first_omega", o.first_omega},
@@ -81,8 +83,9 @@ std::string to_json(const FieldOptions& o) {
               {"width", o.width},
               {"height", o.height},
               {"footprint", o.footprint},
-              {"two_tone", o.two_tone}}
-      .dump();
+              {"two_tone", o.two_tone}};
+  if (o.is_sound()) out.update({{"dimensions", o.dimensions}, {"rate", o.rate}, {"peak", o.peak}});
+  return out.dump();
 }
 
 FieldOptions field_options_from_json(std::string_view text) {
@@ -102,6 +105,11 @@ FieldOptions field_options_from_json(std::string_view text) {
   o.height = need<std::int64_t>(from, "height");
   o.footprint = need<int>(from, "footprint");
   o.two_tone = need<bool>(from, "two_tone");
+  if (from.contains("dimensions")) {  // files of pictures say nothing of it
+    o.dimensions = need<int>(from, "dimensions");
+    o.rate = need<std::int64_t>(from, "rate");
+    o.peak = need<double>(from, "peak");
+  }
   try {
     check(o);
   } catch (const ConfigError& e) {
@@ -109,6 +117,43 @@ FieldOptions field_options_from_json(std::string_view text) {
   }
   return o;
 }
+
+namespace {
+
+void check_picture(const FieldOptions& o) {
+  if (o.dimensions != 2)
+    throw ConfigError(str("a position cannot have ", o.dimensions, " dimensions"),
+                      "there is 1 in a sound and 2 in a picture", "use one of these");
+  if (o.channels < 1 || o.channels > 4)
+    throw ConfigError(str("a picture cannot have ", o.channels, " channels"), "there are 1 to 4",
+                      "use a grey or RGB picture, with or without alpha");
+  if (o.width < 1 || o.height < 1 || o.width > (1 << 30) || o.height > (1 << 30))
+    throw ConfigError(str("a picture cannot be ", o.width, "x", o.height), "both sides must be 1 or more",
+                      "give the size of the fitted picture");
+  if (o.head == Head::plain)
+    throw ConfigError("a picture cannot have the head plain", "its levels have bounds", "use the head clamp");
+}
+
+void check_sound(const FieldOptions& o) {
+  if (o.channels < 1 || o.channels > kMaxSoundChannels)
+    throw ConfigError(str("a sound cannot have ", o.channels, " channels"),
+                      str("there are 1 to ", kMaxSoundChannels), "fit its channels one by one");
+  if (o.width != 1 || o.height < 1 || o.height > kMaxFrames)
+    throw ConfigError(str("cannot fit a sound of ", o.height, " frames"),
+                      str("positions are 32-bit numbers, which tell ", kMaxFrames, " frames apart"),
+                      "cut the sound into parts, or bring it to a lower rate");
+  if (o.rate < 1 || o.rate > (1 << 30))
+    throw ConfigError(str("a sound cannot have ", o.rate, " frames a second"), "there is 1 or more",
+                      "give the rate that it was recorded with");
+  if (!std::isfinite(o.peak) || o.peak < 0)
+    throw ConfigError(str("a sound cannot have a peak of ", o.peak), "it is 0 or more",
+                      "give the largest sample");
+  if (o.head != Head::plain || o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone)
+    throw ConfigError("a sound has no head, coordinates, footprint or tones of a picture",
+                      str("its head is ", name_of(o.head)), "leave these options out");
+}
+
+}  // namespace
 
 void check(const FieldOptions& o) {
   if (o.widths.size() > kMaxLayers)
@@ -120,16 +165,14 @@ void check(const FieldOptions& o) {
     if (w < 1 || w > kMaxUnits)
       throw ConfigError(str("a hidden layer cannot have ", w, " units"),
                         str("sizes go from 1 to ", kMaxUnits), "use a --width such as 128");
-  if (o.channels < 1 || o.channels > 4)
-    throw ConfigError(str("a picture cannot have ", o.channels, " channels"), "there are 1 to 4",
-                      "use a grey or RGB picture, with or without alpha");
+  if (o.is_sound())
+    check_sound(o);
+  else
+    check_picture(o);
   for (double w : {o.first_omega, o.omega})
     if (!std::isfinite(w) || w <= 0 || w > 1e6)
       throw ConfigError(str("omega cannot be ", w), "it must be above 0 and at most 1000000",
                         "use 30 to 120");
-  if (o.width < 1 || o.height < 1 || o.width > (1 << 30) || o.height > (1 << 30))
-    throw ConfigError(str("a picture cannot be ", o.width, "x", o.height), "both sides must be 1 or more",
-                      "give the size of the fitted picture");
   if (o.footprint < 1 || o.footprint > 16)
     throw ConfigError(str("a pixel cannot be sampled ", o.footprint, " times a side"), "1 to 16 make sense",
                       "use 1, 2 or 3");
@@ -139,7 +182,7 @@ void check(const FieldOptions& o) {
 }
 
 std::int64_t parameter_count(const FieldOptions& o) {
-  std::int64_t in = o.constant_input ? 3 : 2, total = 0;
+  std::int64_t in = o.inputs(), total = 0;
   auto layer = [&](std::int64_t out) {
     total += in * out + (o.bias ? out : 0);
     in = out;

@@ -1,5 +1,4 @@
-// What a neural field of a picture is made of: everything a model file must say so that it can be drawn
-// again.
+// What a neural field is made of: everything a model file must say so that it can be drawn again.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,9 @@ namespace veldt::field {
 enum class Activation : std::uint8_t { siren, finer, tanh, relu, gauss };
 
 // What the last layer's numbers mean. clamp: level = (y + 1) / 2, cut to 0..1. sigmoid: level = 1 / (1 +
-// exp(-y)). ink: 1 less the sigmoid, so that 1 means black, as the original recipe had it.
-enum class Head : std::uint8_t { clamp, sigmoid, ink };
+// exp(-y)). ink: 1 less the sigmoid, so that 1 means black, as the original recipe had it. plain: y itself,
+// for sounds.
+enum class Head : std::uint8_t { clamp, sigmoid, ink, plain };
 
 // Where pixel i of N lies. centres: 2 (i + 0.5) / N - 1, the longer side spanning -1..1. corners: i / (N -
 // 1), as the original recipe had it.
@@ -23,14 +23,18 @@ enum class Coordinates : std::uint8_t { centres, corners };
 struct FieldOptions {
   Activation activation = Activation::finer;
   std::vector<std::int64_t> widths = {128, 128, 128, 128};  // units of each hidden layer
-  std::int64_t channels = 1;                                // 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
-  double first_omega = 60;  // of the first layer (siren, finer); gauss: its scale
-  double omega = 30;        // of the other hidden layers
+  int dimensions = 2;                                       // of a position: 2 in a picture, 1 in a sound
+  std::int64_t channels = 1;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; of a sound mono, stereo ..
+  double first_omega = 60;    // of the first layer (siren, finer); gauss: its scale
+  double omega = 30;          // of the other hidden layers
   bool bias = true;
-  bool constant_input = false;  // a third input that is always 1
+  bool constant_input = false;  // one more input, which is always 1
   Head head = Head::clamp;
   Coordinates coordinates = Coordinates::centres;
-  std::int64_t width = 0, height = 0;  // of the picture it was fitted to, in pixels
+  // Of the picture it was fitted to, in pixels. A sound is 1 wide and as high as it has frames.
+  std::int64_t width = 0, height = 0;
+  std::int64_t rate = 0;  // frames a second; 0 of a picture
+  double peak = 1;        // of a sound: the sample that an output of 1 stands for
   // Samples along each side of a fitted pixel whose mean was compared with it. Above 1 the field is the scene
   // before the camera's box filter, and drawing it at its own size averages as many.
   int footprint = 1;
@@ -38,6 +42,8 @@ struct FieldOptions {
   // steeper, since they are thinner than the pixels they were learned from.
   bool two_tone = false;
 
+  bool is_sound() const { return dimensions == 1; }
+  int inputs() const { return dimensions + (constant_input ? 1 : 0); }
   friend bool operator==(const FieldOptions&, const FieldOptions&) = default;
 };
 

@@ -20,14 +20,7 @@ void check_number(const char* what, double value, double low, double high) {
                       "choose a value within these bounds, or leave it out for a good one");
 }
 
-bool is_two_level(const Tensor& picture) {
-  if (picture.size(2) != 1) return false;
-  for (float v : picture.values<float>())
-    if (v != 0.0f && v != 1.0f) return false;
-  return true;
-}
-
-void check(const FitPlan& p, const Tensor& picture) {
+void check(const FitPlan& p, const Signal& signal) {
   check_number("number of steps", static_cast<double>(p.steps), 0, 1e12);
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);
@@ -40,6 +33,9 @@ void check(const FitPlan& p, const Tensor& picture) {
   if (p.batch < 1)
     throw ConfigError(str("the batch cannot be ", p.batch), "a step needs at least one pixel",
                       "give a batch of 1 or more, or 'full'");
+  if (signal.is_sound() && p.loss != Loss::mse)
+    throw ConfigError(str("the loss ", name_of(p.loss), " does not fit a sound"),
+                      "its samples have no bounds", "use the loss mse");
   if (p.loss == Loss::hinge && !(p.field.head == Head::clamp))
     throw ConfigError("the hinge loss does not fit this output", "it needs one between -1 and 1",
                       "use the loss mse or bce");
@@ -49,7 +45,7 @@ void check(const FitPlan& p, const Tensor& picture) {
   if (p.steps == 0 && p.warmup > 0)
     throw ConfigError("a warm-up needs a number of steps", "this run is limited by time alone",
                       "give the steps as well, or leave the warm-up out");
-  if (p.loss == Loss::hinge && !is_two_level(picture))
+  if (p.loss == Loss::hinge && !traits_of(signal).two_level)
     throw ConfigError("the hinge loss is for pictures of two levels", "this one has greys or colours",
                       "use the loss mse, or convert the picture to black and white");
   field::check(p.field);
@@ -71,16 +67,16 @@ std::vector<std::string> loss_names() { return in_a_list(kLosses); }
 std::vector<std::string> optimizer_names() { return in_a_list(kOptimizers); }
 std::vector<std::string> schedule_names() { return in_a_list(kSchedules); }
 
-FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
-  if (picture.rank() != 3 || picture.dtype() != DType::f32 || picture.numel() == 0)
-    throw ShapeError(str("cannot fit a tensor of ", picture.dtype(), ' ', picture.shape()),
-                     "a picture is f32 [height, width, channels] and not empty",
-                     "read one with io::read_image()");
-  FitPlan p = w.simba ? simba_plan() : recipe_for(picture, w);
-  p.field.height = picture.size(0);
-  p.field.width = picture.size(1);
-  p.field.channels = picture.size(2);
-  const std::int64_t pixels = picture.size(0) * picture.size(1);
+FitPlan plan_for(const Signal& signal, const FitOptions& w) {
+  if (w.simba && signal.is_sound())
+    throw ConfigError("the simba recipe does not fit a sound", "it is for pictures", "leave the preset out");
+  FitPlan p = w.simba ? simba_plan() : recipe_for(signal, w);
+  p.field.dimensions = signal.is_sound() ? 1 : 2;
+  p.field.height = signal.rows();
+  p.field.width = signal.columns();
+  p.field.channels = signal.channels();
+  p.field.rate = signal.rate();
+  p.field.peak = signal.peak();
   if (w.activation) p.field.activation = *w.activation;
   if (w.depth || w.width) {
     const auto depth = w.depth.value_or(static_cast<std::int64_t>(p.field.widths.size()));
@@ -102,11 +98,11 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
     throw ConfigError(str("the batch cannot be ", *w.batch), "a step needs at least one pixel",
                       "give a batch of 1 or more, or 'full'");
   if (w.batch) p.batch = *w.batch;
-  if (p.batch == 0) {  // the whole picture, each pixel once
+  if (p.batch == 0) {  // all of it, each point once
     p.edge_share = 0;
     if (!w.footprint) p.field.footprint = 1;
   }
-  if (p.batch == 0 || p.batch > pixels) p.batch = pixels;
+  if (p.batch == 0 || p.batch > signal.points()) p.batch = signal.points();
   if (w.optimizer) p.optimizer = *w.optimizer;
   if (w.lr) {
     p.lr_min *= *w.lr / p.lr;
@@ -119,7 +115,7 @@ FitPlan plan_for(const Tensor& picture, const FitOptions& w) {
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
   p.seed = w.seed;
-  check(p, picture);
+  check(p, signal);
   return p;
 }
 

@@ -1,4 +1,4 @@
-// How a picture is fitted. FitOptions are wishes; plan_for() looks at the picture and fills in the rest.
+// How a signal is fitted. FitOptions are wishes; plan_for() looks at the signal and fills in the rest.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "veldt/field/options.h"
-#include "veldt/tensor/tensor.h"
+#include "veldt/field/signal.h"
 
 namespace veldt::field {
 
@@ -28,18 +28,18 @@ std::vector<std::string> loss_names();
 std::vector<std::string> optimizer_names();
 std::vector<std::string> schedule_names();
 
-// What is left unset is chosen from the picture.
+// What is left unset is chosen from the signal.
 struct FitOptions {
   double seconds = 0;  // stop after this long; 0: after `steps`
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps = {};
-  double target_psnr = 0;  // stop when the whole picture is drawn this well, in dB; 0: never
+  double target_psnr = 0;  // stop when all of it is drawn this well, in dB (a sound: its SNR); 0: never
   std::optional<Activation> activation = {};
   std::optional<std::int64_t> width = {};  // units of a hidden layer
   std::optional<std::int64_t> depth = {};  // hidden layers
   std::optional<double> first_omega = {};  // of the first layer
   std::optional<double> omega = {};        // of the others
-  std::optional<std::int64_t> batch = {};  // pixels a step; 0: all of them
+  std::optional<std::int64_t> batch = {};  // pixels or frames a step; 0: all of them
   std::optional<OptimizerKind> optimizer = {};
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
@@ -50,7 +50,7 @@ struct FitOptions {
   bool simba = false;                 // the original recipe, see simba_plan(); the other wishes still count
 };
 
-// A fit with nothing left open: the same plan, picture, threads and machine give the same weights.
+// A fit with nothing left open: the same plan, signal, threads and machine give the same weights.
 struct FitPlan {
   FieldOptions field;
   std::int64_t steps = 0;  // 0: limited by seconds
@@ -67,9 +67,9 @@ struct FitPlan {
   std::uint64_t seed = 0;
 };
 
-// `picture`: [height, width, channels] in 0..1. Throws ShapeError for another shape, ConfigError for a wish
-// that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture with greys).
-FitPlan plan_for(const Tensor& picture, const FitOptions& wishes);
+// Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture
+// with greys), and for a sound of more frames than positions tell apart.
+FitPlan plan_for(const Signal& signal, const FitOptions& wishes);
 
 // One JSON object with every choice; equal plans give equal text.
 std::string to_json(const FitPlan& plan);

@@ -26,14 +26,18 @@ void adjust_to_activation(FitPlan& p) {
 
 }  // namespace
 
-PictureTraits traits_of(const Tensor& picture) {
+PictureTraits traits_of(const Signal& picture) {
   PictureTraits t;
-  t.pixels = picture.size(0) * picture.size(1);
-  if (picture.size(2) != 1) return t;
+  t.pixels = picture.points();
+  if (picture.channels() != 1) return t;
   std::int64_t pure = 0, grey = 0;
-  for (float v : picture.values<float>()) {
-    pure += v == 0.0f || v == 1.0f;
-    grey += v > 0.02f && v < 0.98f;
+  for (std::int64_t row = 0; row < picture.rows(); ++row) {
+    const Tensor levels = picture.read(row, 1);
+    const float* v = levels.data<float>();
+    for (std::int64_t i = 0; i < levels.numel(); ++i) {
+      pure += v[i] == 0.0f || v[i] == 1.0f;
+      grey += v[i] > 0.02f && v[i] < 0.98f;
+    }
   }
   t.two_level = pure == t.pixels;
   // Drawings have 5 to 15 % of greys, photographs more than 80 %.
@@ -41,9 +45,10 @@ PictureTraits traits_of(const Tensor& picture) {
   return t;
 }
 
-FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes) {
-  const PictureTraits traits = traits_of(picture);
-  const auto side = static_cast<double>(std::max(picture.size(0), picture.size(1)));
+FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
+  if (signal.is_sound()) return sound_recipe(signal, wishes);
+  const PictureTraits traits = traits_of(signal);
+  const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
   FitPlan p;
   p.field.activation = wishes.activation.value_or(Activation::siren);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);

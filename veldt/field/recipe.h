@@ -12,10 +12,11 @@ struct PictureTraits {
   bool two_level = false;  // every level is 0 or 1, one channel
   bool line_art = false;   // one channel, almost all of it near black or white, greys along the edges alone
 };
-PictureTraits traits_of(const Tensor& picture);
+PictureTraits traits_of(const Signal& picture);
 
 // Everything but sizes, wishes and seed.
-FitPlan recipe_for(const Tensor& picture, const FitOptions& wishes);
+FitPlan recipe_for(const Signal& signal, const FitOptions& wishes);
+FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes);  // sound_recipe.cpp
 
 // The recipe of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but
 // with a constant third input, tanh, sigmoid at the end, coordinates i / (N - 1), 1 for ink, all pixels in

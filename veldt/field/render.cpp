@@ -7,7 +7,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/field/coordinates.h"
-#include "veldt/field/image_field.h"
+#include "veldt/field/field.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
@@ -18,36 +18,33 @@ namespace {
 
 constexpr std::int64_t kChunkPoints = 1 << 14;  // 8 MB of activations at 128 units
 constexpr std::int64_t kChunkUnits = 1 << 21;   // of one layer, for wider networks
-constexpr std::int64_t kMaxSide = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxSide = std::int64_t{1} << 20, kMaxFrames = std::int64_t{1} << 40;
 
 // The output picture: where the samples of pixel (column, row) lie.
 struct Canvas {
   std::int64_t width, height;
   Region region;
-  int samples;  // along each side of a pixel
+  int across, down;  // samples along the sides of a pixel
   CoordinateMap map;
 
-  // Writes the coordinates of all samples of pixels first.. in row-major order: [count * samples^2, inputs].
+  // The inputs of all samples of pixels first.. in row-major order: [count * across * down, inputs].
   Tensor coordinates(std::int64_t first, std::int64_t count) const {
-    const int s = samples, inputs = map.inputs();
-    std::vector<float> at(static_cast<std::size_t>(count * s * s * inputs));
+    const std::int64_t samples = count * across * down;
+    const Tensor inputs = empty({samples, map.inputs()});
     parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
+      float* to = inputs.data<float>() + begin * across * down * map.inputs();
       for (std::int64_t p = begin; p < end; ++p) {
         const auto column = static_cast<double>((first + p) % width),
                    row = static_cast<double>((first + p) / width);
-        float* to = at.data() + p * s * s * inputs;
-        for (int i = 0; i < s; ++i) {
-          const double v = region.y + region.height * (row + (i + 0.5) / s) / static_cast<double>(height);
-          for (int j = 0; j < s; ++j, to += inputs) {
-            const double u = region.x + region.width * (column + (j + 0.5) / s) / static_cast<double>(width);
-            to[0] = map.x(u);
-            to[1] = map.y(v);
-            if (inputs == 3) to[2] = 1;
-          }
+        for (int i = 0; i < down; ++i) {
+          const double v = region.y + region.height * (row + (i + 0.5) / down) / static_cast<double>(height);
+          for (int j = 0; j < across; ++j)
+            to = map.put(region.x + region.width * (column + (j + 0.5) / across) / static_cast<double>(width),
+                         v, to);
         }
       }
     });
-    return Tensor::from<float>({count * s * s, inputs}, at);
+    return inputs;
   }
 };
 
@@ -58,7 +55,7 @@ double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t heigh
 }
 
 // Samples a side so that neighbouring samples are no further apart than those the field was fitted with.
-int samples_for(const FieldOptions& o, double enlarged, const RenderOptions& how) {
+int samples_at(const FieldOptions& o, double enlarged, const RenderOptions& how) {
   if (how.supersample > 0) return how.supersample;
   // A hair below the next whole number is rounding, not shrinking.
   return static_cast<int>(std::clamp(std::ceil(o.footprint / enlarged - 1e-6), 1.0, 64.0));
@@ -71,10 +68,13 @@ double gain_for(const FieldOptions& o, double s) {
   return o.two_tone && o.head == Head::clamp && s > 1 ? (1 + s) / 2 : 1;
 }
 
-void check(std::int64_t width, std::int64_t height, const RenderOptions& how) {
-  if (width < 1 || height < 1 || width > kMaxSide || height > kMaxSide)
-    throw ConfigError(str("cannot draw a picture of ", width, "x", height),
-                      str("sides go from 1 to ", kMaxSide), "choose another size");
+void check(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
+  const std::int64_t highest = o.is_sound() ? kMaxFrames : kMaxSide;
+  if (width < 1 || height < 1 || width > kMaxSide || height > highest)
+    throw ConfigError(o.is_sound() ? str("cannot draw a sound of ", height, " frames")
+                                   : str("cannot draw a picture of ", width, "x", height),
+                      str(o.is_sound() ? "there may be 1 to " : "sides go from 1 to ", highest),
+                      "choose another size");
   const Region& r = how.region;
   if (!(r.width > 0) || !(r.height > 0) || !std::isfinite(r.x) || !std::isfinite(r.y) ||
       !std::isfinite(r.width) || !std::isfinite(r.height))
@@ -87,17 +87,18 @@ void check(std::int64_t width, std::int64_t height, const RenderOptions& how) {
 
 }  // namespace
 
-void ImageField::render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
-                              const std::function<bool(const Tensor& rows, std::int64_t first)>& band) const {
-  check(width, height, how);
+void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
+                         const Band& band) const {
+  check(options_, width, height, how);
   NoGrad off;
   const double enlarged = enlargement(options_, width, height, how), gain = gain_for(options_, enlarged);
-  const int s = samples_for(options_, enlarged, how);
-  const Canvas canvas{width, height, how.region, s, CoordinateMap(options_)};
+  const int s = samples_at(options_, enlarged, how);
+  const Canvas canvas{width, height, how.region, options_.is_sound() ? 1 : s, s, CoordinateMap(options_)};
+  const std::int64_t samples = canvas.across * canvas.down;
   const std::int64_t rows_a_band = std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
   const std::int64_t widest = *std::max_element(options_.widths.begin(), options_.widths.end());
   const std::int64_t points = std::min(kChunkPoints, kChunkUnits / widest);
-  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, points / (s * s));
+  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, points / samples);
   for (std::int64_t row = 0; row < height; row += rows_a_band) {
     const std::int64_t rows = std::min(rows_a_band, height - row), pixels = rows * width;
     Tensor out = empty({pixels, options_.channels}, DType::f32);
@@ -106,26 +107,16 @@ void ImageField::render_bands(std::int64_t width, std::int64_t height, const Ren
       Tensor output = network_(canvas.coordinates(row * width + p, n));
       if (gain != 1) output = affine(output, gain, 0);
       Tensor levels = levels_from(output, options_.head);
-      if (s > 1) levels = mean(reshape(levels, {n, s * s, options_.channels}), {1});
+      if (samples > 1) levels = mean(reshape(levels, {n, samples, options_.channels}), {1});
       slice(out, 0, p, p + n).assign(levels);
     }
     if (!band(reshape(out, {rows, width, options_.channels}), row)) return;
   }
 }
 
-int ImageField::samples_a_side(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
-  check(width, height, how);
-  return samples_for(options_, enlargement(options_, width, height, how), how);
-}
-
-Tensor ImageField::render(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
-  check(width, height, how);
-  const Tensor picture = empty({height, width, options_.channels}, DType::f32);
-  render_bands(width, height, how, [&](const Tensor& rows, std::int64_t first) {
-    slice(picture, 0, first, first + rows.size(0)).assign(rows);
-    return true;
-  });
-  return picture;
+int Field::samples_for(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
+  check(options_, width, height, how);
+  return samples_at(options_, enlargement(options_, width, height, how), how);
 }
 
 }  // namespace veldt::field

@@ -1,6 +1,7 @@
 // Which points a training step looks at.
 //
-// Line art is nearly all paper, so uniform batches learn paper. Its pixels fall into two pools: those with a
+// Samples of a sound, and pixels of most pictures, are drawn evenly. Line art is nearly all paper, so even
+// batches learn paper. Its pixels fall into two pools: those with a
 // neighbour of another level (edges), and the rest (flat). Edges get the larger share of a batch and are
 // compared through the camera's box filter, footprint x footprint samples a pixel. A flat pixel has one level
 // all over, so its sample may lie anywhere within it: that keeps the field from rippling between pixel
@@ -9,11 +10,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "veldt/data/sampler.h"
 #include "veldt/field/coordinates.h"
+#include "veldt/field/mask.h"
 #include "veldt/field/plan.h"
+#include "veldt/field/signal.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::field {
@@ -24,34 +26,31 @@ struct Batch {
   std::int64_t edges = 0, flats = 0;  // pixels
 };
 
-class PixelSampler {
+class PointSampler {
  public:
-  // `levels`: [height * width, channels].
-  PixelSampler(const Tensor& levels, const FitPlan& plan);
+  PointSampler(const Signal& signal, const FitPlan& plan);
 
-  // A pure function of the step. When a batch holds the whole picture, every step gives the same one.
+  // A pure function of the step. When a batch holds all points, every step gives the same one.
   Batch batch(std::int64_t step) const;
-  bool whole_picture() const;
-  // The share of all pixels that are edges (1 when the picture is not split).
+  bool takes_all() const;
+  // The share of all pixels that are edges (1 when they are not told from flat ground).
   double edge_share() const { return edge_share_; }
 
  private:
-  struct Pool {
-    std::vector<std::int64_t> pixels;  // empty: all of them, in order
-    data::BatchSampler order;
-    Tensor indices(std::int64_t step) const;
-  };
+  // Indices of points that are edges (`edges`) or flat, or of any when there is no mask.
+  Tensor indices(const data::BatchSampler& order, bool edges, std::int64_t step) const;
 
   // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its
   // pixel.
   void place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step, float* to) const;
 
-  Tensor levels_;
+  Signal signal_;
   FieldOptions options_;
   std::uint64_t seed_;
   CoordinateMap map_;
   double edge_share_ = 1;
-  std::optional<Pool> edges_, flats_;
+  std::optional<Mask> mask_;  // of the edges
+  std::optional<data::BatchSampler> edges_, flats_;
 };
 
 }  // namespace veldt::field

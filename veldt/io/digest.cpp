@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -27,21 +26,30 @@ std::string hexadecimal(const XXH128_hash_t& hash) {
 
 std::string digest_of(const void* data, std::size_t bytes) { return hexadecimal(XXH3_128bits(data, bytes)); }
 
+struct Digest::State {
+  XXH3_state_t* xxh3 = XXH3_createState();
+  ~State() { XXH3_freeState(xxh3); }
+};
+
+Digest::Digest() : state_(std::make_unique<State>()) {
+  if (!state_->xxh3) throw OutOfMemory("cannot hash", "no memory for the state of XXH3", "free some memory");
+  XXH3_128bits_reset(state_->xxh3);
+}
+Digest::~Digest() = default;
+void Digest::update(const void* data, std::size_t bytes) { XXH3_128bits_update(state_->xxh3, data, bytes); }
+std::string Digest::text() const { return hexadecimal(XXH3_128bits_digest(state_->xxh3)); }
+
 FileDigest digest_file(const std::string& path) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
   InputFile file(path);
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              &XXH3_freeState);
-  if (!state) throw OutOfMemory("cannot hash " + path, "no memory for the state of XXH3", "free some memory");
-  XXH3_128bits_reset(state.get());
   std::vector<char> chunk(kChunk);
-  FileDigest digest;
+  Digest digest;
+  std::uint64_t bytes = 0;
   while (const std::size_t got = file.read(chunk.data(), chunk.size())) {
-    XXH3_128bits_update(state.get(), chunk.data(), got);
-    digest.bytes += got;
+    digest.update(chunk.data(), got);
+    bytes += got;
   }
-  digest.xxh3 = hexadecimal(XXH3_128bits_digest(state.get()));
-  return digest;
+  return {.bytes = bytes, .xxh3 = digest.text()};
 }
 
 }  // namespace veldt::io

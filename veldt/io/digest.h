@@ -3,12 +3,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace veldt::io {
 
 // 32 hexadecimal digits.
 std::string digest_of(const void* data, std::size_t bytes);
+
+// The same of bytes that come in parts.
+class Digest {
+ public:
+  Digest();  // throws OutOfMemory
+  ~Digest();
+  void update(const void* data, std::size_t bytes);
+  std::string text() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 struct FileDigest {
   std::uint64_t bytes = 0;

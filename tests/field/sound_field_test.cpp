@@ -1,0 +1,210 @@
+// A field of a sound: fitted like a picture, kept in the same kind of file, played at any rate.
+#include "veldt/field/sound_field.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/field/pictures.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/core/error.h"
+#include "veldt/field/fit.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::field {
+namespace {
+
+constexpr std::int64_t kRate = 8000;
+
+// [frames, channels]; channel c is a tone of 200 (c + 1) Hz.
+Tensor tones(std::int64_t frames, std::int64_t channels, double peak = 0.4) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < frames; ++i)
+    for (std::int64_t c = 0; c < channels; ++c)
+      values.push_back(
+          static_cast<float>(peak * std::sin(2 * std::numbers::pi * 200 * static_cast<double>(c + 1) *
+                                             static_cast<double>(i) / kRate)));
+  return Tensor::from<float>({frames, channels}, values);
+}
+
+FitOptions quick(std::int64_t steps = 300) {
+  FitOptions options;
+  options.width = 24;
+  options.depth = 2;
+  options.first_omega = 60;
+  options.omega = 10;
+  options.batch = 200;
+  options.lr = 5e-3;
+  options.steps = steps;
+  options.seed = 3;
+  return options;
+}
+
+double snr(const Tensor& drawn, const Tensor& sound) {
+  double squares = 0, errors = 0;
+  const std::vector<float> a = drawn.values<float>(), b = sound.values<float>();
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    squares += std::pow(static_cast<double>(b[i]), 2);
+    errors += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+  }
+  return 10 * std::log10(squares / errors);
+}
+
+FieldOptions small_sound(std::int64_t frames, std::int64_t channels = 1) {
+  FieldOptions o;
+  o.dimensions = 1;
+  o.widths = {16, 16};
+  o.channels = channels;
+  o.head = Head::plain;
+  o.width = 1;
+  o.height = frames;
+  o.rate = kRate;
+  o.peak = 0.5;
+  return o;
+}
+
+TEST(SoundFit, LearnsMonoAndStereo) {
+  for (const std::int64_t channels : {1, 2, 3}) {
+    const Tensor sound = tones(400, channels);
+    const SoundField field = fit_sound(sound, kRate, quick());
+    EXPECT_EQ(field.render().shape(), sound.shape());
+    EXPECT_GT(snr(field.render(), sound), 25) << channels;
+  }
+}
+
+TEST(SoundFit, IsAsLoudAsTheSound) {
+  for (const double peak : {1e-4, 30.0}) {
+    const Tensor sound = tones(400, 1, peak);
+    const Signal signal = Signal::sound(sound, kRate);
+    const SoundField field = fit_sound(sound, kRate, quick());
+    EXPECT_GT(snr(field.render(), sound), 25) << peak;
+    EXPECT_NEAR(quality_of(field, signal), snr(field.render(), sound), 0.05);
+  }
+}
+
+TEST(SoundFit, LearnsSoundsThatHaveNothingInThem) {
+  const Tensor silence = tones(50, 2, 0);
+  EXPECT_EQ(fit_sound(silence, kRate, quick(5)).render().values<float>(), silence.values<float>());
+  const Tensor plain = Tensor::from<float>({50, 1}, std::vector<float>(50, -0.3f));
+  EXPECT_GT(snr(fit_sound(plain, kRate, quick()).render(), plain), 30);
+  const Tensor one = Tensor::of({1, 1}, {0.25});
+  EXPECT_GT(snr(fit_sound(one, kRate, quick()).render(), one), 30);
+}
+
+TEST(SoundFit, StopsAtTheTarget) {
+  const Signal sound = Signal::sound(tones(400, 1), kRate);
+  FitOptions options = quick(100000);
+  options.target_psnr = 15;
+  Fitter fitter(sound, plan_for(sound, options));
+  EXPECT_EQ(fitter.run({}, {}).stop, train::Stop::goal_met);
+  EXPECT_GE(quality_of(fitter.field(), sound), 15);
+}
+
+TEST(SoundFit, RefusesWhatIsForPictures) {
+  const Signal sound = Signal::sound(tones(40, 1), kRate);
+  const auto refused = [&](auto change) {
+    FitOptions options = quick();
+    change(options);
+    EXPECT_THROW(plan_for(sound, options), ConfigError);
+  };
+  refused([](FitOptions& o) { o.simba = true; });
+  refused([](FitOptions& o) { o.loss = Loss::hinge; });
+  refused([](FitOptions& o) { o.loss = Loss::bce; });
+  refused([](FitOptions& o) { o.footprint = 2; });
+}
+
+TEST(SoundFit, RefusesMoreFramesThanPositionsTellApart) {
+  const Tensor endless = expand(Tensor::of({1, 1}, {0.5}), {(1 << 23) + 1, 1});
+  EXPECT_THROW(plan_for(Signal::sound(endless, kRate), quick()), ConfigError);
+}
+
+TEST(SoundField, ComesBackFromItsFile) {
+  const test::TempDir dir;
+  const SoundField field(small_sound(100, 2), 5);
+  field.save(dir / "s");
+  const SoundField loaded = SoundField::load(dir / "s");
+  EXPECT_EQ(loaded.options(), field.options());
+  EXPECT_EQ(loaded.render().values<float>(), field.render().values<float>());
+  EXPECT_EQ(field_kind(field.metadata()), "sound_field");
+  EXPECT_EQ(loaded.seconds(), 100.0 / kRate);
+}
+
+TEST(SoundField, IsNoPictureAndAPictureIsNoSound) {
+  const test::TempDir dir;
+  Field(small_sound(100), 5).save(dir / "sound");
+  Field(test::small_options(4, 4), 5).save(dir / "picture");
+  EXPECT_THROW(ImageField::load(dir / "sound"), IoError);
+  EXPECT_THROW(SoundField::load(dir / "picture"), IoError);
+  EXPECT_THROW(ImageField(Field(small_sound(9), 5)), ConfigError);
+  EXPECT_THROW(SoundField(Field(test::small_options(4, 4), 5)), ConfigError);
+  Field field(small_sound(9), 5);
+  auto metadata = field.metadata();
+  metadata["kind"] = "veldt.image_field";
+  EXPECT_THROW(Field::from_tensors(field.tensors(), metadata, "s"), IoError);
+}
+
+TEST(SoundField, RefusesOptionsThatAreNoSounds) {
+  const auto refused = [](auto change) {
+    FieldOptions o = small_sound(10);
+    change(o);
+    EXPECT_THROW(check(o), ConfigError);
+    EXPECT_THROW(field_options_from_json(to_json(o)), IoError);
+  };
+  refused([](FieldOptions& o) { o.rate = 0; });
+  refused([](FieldOptions& o) { o.width = 2; });
+  refused([](FieldOptions& o) { o.height = 0; });
+  refused([](FieldOptions& o) { o.channels = 0; });
+  refused([](FieldOptions& o) { o.channels = 1000; });
+  refused([](FieldOptions& o) { o.peak = -1; });
+  refused([](FieldOptions& o) { o.head = Head::clamp; });
+  refused([](FieldOptions& o) { o.footprint = 2; });
+  FieldOptions o = test::small_options(4, 4);
+  o.head = Head::plain;
+  EXPECT_THROW(check(o), ConfigError);
+}
+
+// Times are those of the frames, whatever the rate: every other frame of twice the rate is one of the sound.
+TEST(SoundField, PlaysTheSameMomentsAtAnyRate) {
+  const SoundField field(small_sound(100), 5);
+  const std::vector<float> own = field.render().values<float>();
+  const std::vector<float> twice = field.render({.rate = 2 * kRate}).values<float>();
+  ASSERT_EQ(twice.size(), 200u);
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(twice[2 * i], own[i], 1e-5) << i;
+}
+
+TEST(SoundField, PlaysAPartAsInTheWhole) {
+  const SoundField field(small_sound(100, 2), 5);
+  const std::vector<float> own = field.render().values<float>();
+  const Tensor part = field.render({.from = 20.0 / kRate, .to = 50.0 / kRate});
+  ASSERT_EQ(part.shape(), (Shape{30, 2}));
+  for (std::size_t i = 0; i < 60; ++i) EXPECT_NEAR(part.values<float>()[i], own[40 + i], 1e-5) << i;
+}
+
+// A tone above half the new rate would come back as another one; the mean over a frame takes most of it away.
+TEST(SoundField, AveragesAtALowerRate) {
+  const SoundField field(small_sound(400), 5);
+  const std::vector<float> fine = field.render({.rate = 4 * kRate}).values<float>();
+  const std::vector<float> coarse = field.render({.rate = kRate / 4}).values<float>();
+  ASSERT_EQ(coarse.size(), 100u);
+  for (std::size_t i = 1; i + 1 < coarse.size(); ++i) {
+    double mean = 0;  // of four samples, a frame of the sound apart, around the moment
+    for (const int k : {-6, -2, 2, 6})
+      mean += static_cast<double>(fine[static_cast<std::size_t>(static_cast<int>(i) * 16 + k)]) / 4;
+    EXPECT_NEAR(coarse[i], mean, 1e-4) << i;
+  }
+}
+
+TEST(SoundField, RefusesPartsThatAreNotThere) {
+  const SoundField field(small_sound(100), 5);
+  EXPECT_THROW(field.render({.from = -1}), ConfigError);
+  EXPECT_THROW(field.render({.from = 1}), ConfigError);
+  EXPECT_THROW(field.render({.to = 1}), ConfigError);
+  EXPECT_THROW(field.render({.from = 0.005, .to = 0.004}), ConfigError);
+  EXPECT_THROW(field.render({.from = NAN}), ConfigError);
+  EXPECT_THROW(field.render({.rate = -1}), ConfigError);
+  EXPECT_THROW(field.render({.to = 1e-6}), ConfigError);
+}
+
+}  // namespace
+}  // namespace veldt::field

@@ -1,0 +1,113 @@
+#include "veldt/field/field.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::field {
+namespace {
+
+constexpr const char* kKinds[] = {"veldt.image_field", "veldt.sound_field"};
+constexpr int kFormatVersion = 1;
+constexpr std::uint64_t kInitStream = 1;  // of the seed's random streams: the one that weights are drawn from
+
+Field fresh(const FieldOptions& options) { return Field(options, 0); }
+
+IoError malformed(const std::string& path, const std::string& why) {
+  return IoError(IoError::Kind::malformed, str(path, " is no field"), why,
+                 "give a file that veldt fit wrote");
+}
+
+void check_version(const std::string& path, const std::string& text) {
+  int version = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || version < 1)
+    throw malformed(path, str("its format version is '", text, "'"));
+  if (version > kFormatVersion)
+    throw IoError(
+        IoError::Kind::corrupt, str("cannot read ", path),
+        str("it has format version ", version, ", and this Veldt knows versions up to ", kFormatVersion),
+        "use a newer Veldt");
+}
+
+}  // namespace
+
+std::string field_kind(const std::map<std::string, std::string>& metadata) {
+  const auto found = metadata.find("kind");
+  for (const std::string kind : kKinds)
+    if (found != metadata.end() && found->second == kind) return kind.substr(kind.find('.') + 1);
+  return {};
+}
+
+Field::Field(const FieldOptions& options, std::uint64_t seed)
+    : options_(options), network_([&] {
+        check(options);
+        Rng rng(seed, kInitStream);
+        return Network(options, rng);
+      }()) {}
+
+std::int64_t Field::parameter_count() const { return field::parameter_count(options_); }
+
+NamedTensors Field::tensors() const {
+  NamedTensors out;
+  for (const auto& [name, tensor] : network_.named_parameters()) out.push_back({name, tensor.detach()});
+  return out;
+}
+
+std::map<std::string, std::string> Field::metadata() const {
+  std::map<std::string, std::string> out = {{"kind", kKinds[options_.is_sound() ? 1 : 0]},
+                                            {"format_version", str(kFormatVersion)},
+                                            {"options", to_json(options_)}};
+  if (!training_.empty()) out["training"] = training_;
+  return out;
+}
+
+Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata,
+                          const std::string& path) {
+  if (field_kind(metadata).empty()) throw malformed(path, "its metadata does not say so");
+  const auto version = metadata.find("format_version"), options = metadata.find("options");
+  if (version == metadata.end() || options == metadata.end())
+    throw malformed(path, "its metadata lacks the format version or the options");
+  check_version(path, version->second);
+  const FieldOptions parsed = field_options_from_json(options->second);
+  if (metadata.at("kind") != kKinds[parsed.is_sound() ? 1 : 0])
+    throw malformed(path, str("its kind is ", metadata.at("kind"), " and its options are not"));
+  // Sizes from a file are lies until checked: what the options ask for must be in the file before it is
+  // allocated.
+  std::int64_t stored = 0;
+  for (const NamedTensor& t : tensors) stored += t.tensor.numel();
+  if (stored != field::parameter_count(parsed))
+    throw malformed(
+        path, str("its options need ", field::parameter_count(parsed), " numbers, and it holds ", stored));
+  Field out = fresh(parsed);
+  for (auto& [name, parameter] : out.network_.named_parameters()) {
+    const Tensor* found = nullptr;
+    for (const NamedTensor& t : tensors)
+      if (t.name == name) found = &t.tensor;
+    if (!found) throw malformed(path, str("the tensor ", name, " is missing"));
+    if (found->shape() != parameter.shape() || found->dtype() != parameter.dtype())
+      throw malformed(path, str("the tensor ", name, " is ", found->dtype(), ' ', found->shape(), " where ",
+                                parameter.dtype(), ' ', parameter.shape(), " belongs"));
+    for (const float value : found->values<float>())
+      if (!std::isfinite(value))
+        throw IoError(IoError::Kind::corrupt, str(path, " is damaged"),
+                      str("the tensor ", name, " holds ", value), "fit it again, or take an older copy");
+    NoGrad off;
+    Tensor to = parameter;
+    to.assign(*found);
+  }
+  if (const auto training = metadata.find("training"); training != metadata.end())
+    out.training_ = training->second;
+  return out;
+}
+
+void Field::save(const std::string& path) const { io::write_safetensors(path, tensors(), metadata()); }
+
+Field Field::load(const std::string& path) {
+  const io::SafeTensors file = io::read_safetensors(path);
+  return from_tensors(file.tensors, file.metadata, path);
+}
+
+}  // namespace veldt::field

@@ -1,0 +1,76 @@
+// A signal as a function of position: a network and what must be known to draw it again, in one safetensors
+// file. image_field.h and sound_field.h draw it as what it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "veldt/field/network.h"
+#include "veldt/field/options.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::field {
+
+// A part of a picture in its own unit: the whole is x 0..1 from left to right, y 0..1 from top to bottom. Of
+// a sound y counts alone, from its start to its end.
+struct Region {
+  double x = 0, y = 0, width = 1, height = 1;
+};
+
+struct RenderOptions {
+  Region region;
+  // Samples along each side of an output pixel, averaged; 0 chooses: 1 when enlarging, more when shrinking,
+  // so that detail finer than a pixel does not alias.
+  int supersample = 0;
+};
+
+class Field {
+ public:
+  // Gets rows [rows, width, channels], f32, and the index of the first; returns false to stop.
+  using Band = std::function<bool(const Tensor& rows, std::int64_t first)>;
+
+  // Freshly initialised. Throws ConfigError through check(options).
+  Field(const FieldOptions& options, std::uint64_t seed);
+
+  // Throws IoError: missing, malformed, or corrupt for a newer format version.
+  static Field load(const std::string& path);
+  void save(const std::string& path) const;
+
+  const FieldOptions& options() const { return options_; }
+  Network& network() { return network_; }
+  const Network& network() const { return network_; }
+  std::int64_t parameter_count() const;
+
+  // The levels from top to bottom in bands of a few rows, in memory that does not depend on the height: 0..1
+  // of a picture, parts of its peak of a sound, whose rows are frames. Throws ConfigError for a size or a
+  // region that cannot be.
+  void render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
+                    const Band& band) const;
+
+  // How it was trained, as a JSON object for people and `veldt info`; kept in the file.
+  const std::string& training() const { return training_; }
+  void set_training(std::string json) { training_ = std::move(json); }
+
+  // What save() writes and load() reads; checkpoints keep their model this way too.
+  NamedTensors tensors() const;
+  std::map<std::string, std::string> metadata() const;
+  static Field from_tensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata,
+                            const std::string& path);
+
+ protected:
+  // Samples along each side of a pixel that drawing at this size takes. Throws as render_bands().
+  int samples_for(std::int64_t width, std::int64_t height, const RenderOptions& how) const;
+
+ private:
+  FieldOptions options_;
+  Network network_;
+  std::string training_;
+};
+
+// "image_field" or "sound_field" if the metadata of a safetensors file says that it holds one; else "".
+std::string field_kind(const std::map<std::string, std::string>& metadata);
+
+}  // namespace veldt::field

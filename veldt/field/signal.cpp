@@ -1,0 +1,98 @@
+#include "veldt/field/signal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::field {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;  // samples that are worth a thread
+
+// A byte as io::read_image() gives it; a sound's sample as a part of its peak.
+float level_of(std::uint8_t sample, float) { return static_cast<float>(sample) / 255.0f; }
+float level_of(float sample, float scale) { return sample * scale; }
+
+// Writes `count` lines of `length` samples; line i comes from line place(i) of `samples`.
+template <class T, class Place>
+void copy_lines(const Tensor& samples, std::int64_t length, std::int64_t count, float scale,
+                const Place& place, float* to) {
+  const T* from = samples.data<T>();
+  parallel_for(count, std::max<std::int64_t>(1, kGrain / length), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* line = from + place(i) * length;
+      for (std::int64_t j = 0; j < length; ++j) to[i * length + j] = level_of(line[j], scale);
+    }
+  });
+}
+
+template <class Place>
+Tensor lines(const Tensor& samples, const Shape& shape, std::int64_t length, double peak,
+             const Place& place) {
+  const Tensor out = empty(shape);
+  const std::int64_t count = shape[0];
+  if (samples.dtype() == DType::u8)
+    copy_lines<std::uint8_t>(samples, length, count, 1, place, out.data<float>());
+  else
+    copy_lines<float>(samples, length, count, peak > 0 ? static_cast<float>(1 / peak) : 1.0f, place,
+                      out.data<float>());
+  return out;
+}
+
+}  // namespace
+
+Signal::Signal(const Tensor& picture) {
+  if (picture.rank() != 3 || (picture.dtype() != DType::f32 && picture.dtype() != DType::u8) ||
+      picture.numel() == 0)
+    throw ShapeError(str("cannot fit a tensor of ", picture.dtype(), ' ', picture.shape()),
+                     "a picture is f32 or u8 [height, width, channels] and not empty",
+                     "read one with io::read_image()");
+  samples_ = contiguous(picture.detach());
+}
+
+Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
+  if (samples.rank() != 2 || samples.dtype() != DType::f32 || samples.numel() == 0)
+    throw ShapeError(str("cannot fit a tensor of ", samples.dtype(), ' ', samples.shape(), " as a sound"),
+                     "a sound is f32 [frames, channels] and not empty", "read one with io::read_sound()");
+  if (rate < 1)
+    throw ConfigError(str("a sound cannot have ", rate, " frames a second"), "there is 1 or more",
+                      "give the rate that it was recorded with");
+  Signal signal;
+  signal.samples_ = reshape(contiguous(samples.detach()), {samples.size(0), 1, samples.size(1)});
+  signal.rate_ = rate;
+  const float* at = signal.samples_.data<float>();
+  double peak = 0, squares = 0;
+  for (std::int64_t i = 0; i < samples.numel(); ++i) {
+    if (!std::isfinite(at[i]))
+      throw Error("cannot fit a sound with a sample that is no number",
+                  str("frame ", i / samples.size(1), " holds ", at[i]), "check what made the sound");
+    peak = std::max(peak, std::abs(static_cast<double>(at[i])));
+    squares += static_cast<double>(at[i]) * static_cast<double>(at[i]);
+  }
+  signal.peak_ = peak;
+  signal.power_ = peak > 0 ? squares / static_cast<double>(samples.numel()) / (peak * peak) : 0;
+  return signal;
+}
+
+Tensor Signal::read(std::int64_t first, std::int64_t count) const {
+  return lines(samples_, {count, columns(), channels()}, columns() * channels(), peak_,
+               [first](std::int64_t i) { return first + i; });
+}
+
+Tensor Signal::at(const Tensor& indices) const {
+  const auto* index = indices.data<std::int64_t>();
+  return lines(samples_, {indices.numel(), channels()}, channels(), peak_,
+               [index](std::int64_t i) { return index[i]; });
+}
+
+double decibels(const Signal& signal, double mean_squared_error) {
+  // Silence is drawn as silence, whatever the network says: its 1 stands for nothing.
+  if (signal.power() == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal.power() / mean_squared_error);
+}
+
+}  // namespace veldt::field

@@ -1,0 +1,37 @@
+// A sound as a function of time: played from any moment to any other, at any rate.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "veldt/field/field.h"
+
+namespace veldt::field {
+
+// The part of a sound that is asked for. Frame i is the sound at from + i / rate seconds; at a lower rate
+// than its own the mean around that moment, so that what is too high for the rate does not alias as much.
+struct SoundPart {
+  double from = 0;                // seconds
+  std::optional<double> to = {};  // seconds; none: the end
+  std::int64_t rate = 0;          // frames a second; 0: the sound's own
+};
+
+class SoundField : public Field {
+ public:
+  using Field::Field;
+  // The same field; both share its weights. Throws ConfigError if it is of a picture.
+  explicit SoundField(const Field& field);
+  // Throws as Field::load(), and IoError malformed for the field of a picture.
+  static SoundField load(const std::string& path);
+
+  std::int64_t rate() const { return options().rate; }
+  double seconds() const;
+  // How many frames a part has. Throws ConfigError for one that is not within the sound or holds no frame.
+  std::int64_t frames(const SoundPart& part = {}) const;
+  // [frames, channels], f32, as loud as the sound was.
+  Tensor render(const SoundPart& part = {}) const;
+  // The same in bands [frames, channels], in memory that does not depend on the length.
+  void render_bands(const SoundPart& part, const Band& band) const;
+};
+
+}  // namespace veldt::field
