@@ -63,6 +63,12 @@ veldt_find_package(ZLIB ZLIB::ZLIB zlib1g-dev)
 veldt_find_package(fmt fmt::fmt libfmt-dev)
 if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
   veldt_find_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev)
+  # Optional, and not linked: sounds are read through it, and it is opened when the first one is.
+  find_path(VELDT_sndfile_INCLUDE sndfile.h)
+  mark_as_advanced(VELDT_sndfile_INCLUDE)
+  if(NOT VELDT_sndfile_INCLUDE)
+    message(STATUS "libsndfile was not found: Veldt will not read sounds (apt-get install libsndfile1-dev)")
+  endif()
 endif()
 # The command's alone: an installed library is used without them.
 if(VELDT_BUILD_APP)

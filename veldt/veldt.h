@@ -42,6 +42,7 @@
 #include "veldt/io/npy.h"
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/io/sound.h"
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"
 #include "veldt/nn/activations.h"

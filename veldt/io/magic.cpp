@@ -12,6 +12,7 @@ struct Magic {
   std::size_t position;
   std::string_view name;
   std::optional<ImageFormat> picture = {};
+  bool sound = false;
 };
 
 using namespace std::string_view_literals;  // some hold a zero
@@ -21,7 +22,15 @@ constexpr Magic kMagics[] = {
     {"\x89PNG"sv, 0, "a PNG whose line ends were changed in transfer"},
     {"\xff\xd8\xff"sv, 0, "a JPEG", ImageFormat::jpeg},
     {"WEBP"sv, 8, "a WebP", ImageFormat::webp},
-    {"WAVE"sv, 8, "a WAV"},
+    {"WAVE"sv, 8, "a WAV", {}, true},
+    {"fLaC"sv, 0, "a FLAC", {}, true},
+    {"OggS"sv, 0, "an Ogg", {}, true},
+    {"AIFF"sv, 8, "an AIFF", {}, true},
+    {"AIFC"sv, 8, "an AIFF", {}, true},
+    {".snd"sv, 0, "an AU", {}, true},
+    {"caff"sv, 0, "a CAF", {}, true},
+    {"ID3"sv, 0, "an MP3", {}, true},
+    {"\xff\xfb"sv, 0, "an MP3", {}, true},
     {"RIFF"sv, 0, "a RIFF file"},
     {"GIF8"sv, 0, "a GIF"},
     {"BM"sv, 0, "a BMP"},
@@ -56,6 +65,11 @@ std::string_view known_content(std::string_view first_bytes) {
 std::optional<ImageFormat> picture_format(std::string_view first_bytes) {
   const Magic* magic = find_magic(first_bytes);
   return magic != nullptr ? magic->picture : std::nullopt;
+}
+
+bool is_sound(std::string_view first_bytes) {
+  const Magic* magic = find_magic(first_bytes);
+  return magic != nullptr && magic->sound;
 }
 
 std::string seems_to_be(std::string_view first_bytes) {

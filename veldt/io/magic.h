@@ -18,6 +18,9 @@ std::string_view known_content(std::string_view first_bytes);
 // The format of a picture that Veldt reads.
 std::optional<ImageFormat> picture_format(std::string_view first_bytes);
 
+// Whether they are those of a sound that libsndfile may read.
+bool is_sound(std::string_view first_bytes);
+
 // A clause for an error: "it seems to be a GIF", "the file is empty", "it seems to be text".
 std::string seems_to_be(std::string_view first_bytes);
 

@@ -1,0 +1,69 @@
+// Sounds: WAV, FLAC, Ogg and what else libsndfile reads; WAV out.
+//
+// libsndfile brings the libraries of seven codecs, which would double the time that every program with Veldt
+// takes to start. So it is not linked: it is opened when the first sound is read. A Veldt that was built
+// without its header reads none, and says so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::io {
+
+// The same for people: in help and in errors.
+inline constexpr const char* kSoundFormats = "WAV, FLAC or Ogg";
+
+struct Sound {
+  Tensor samples;         // f32 [frames, channels]; full scale is 1, floats are as they were stored
+  std::int64_t rate = 0;  // frames a second
+};
+
+struct SoundInfo {
+  std::string format;  // "WAV (Microsoft), Signed 16 bit PCM"
+  std::int64_t frames = 0, channels = 0, rate = 0;
+};
+
+// What the file says of itself; the samples are not read. Throws as read_sound().
+SoundInfo sound_info(const std::string& path);
+
+struct ReadSoundOptions {
+  std::int64_t max_samples = std::int64_t{1} << 28;  // refused before any memory is asked for
+};
+
+// Throws IoError missing, or malformed for anything but one whole sound of at least a frame and at most
+// max_samples, all of them finite; Error when this Veldt, or this machine, has no libsndfile.
+Sound read_sound(const std::string& path, const ReadSoundOptions& options = {});
+
+struct WriteSoundOptions {
+  int bits = 32;  // 32: floats, as they are. 16: clamped to -1..1, in steps of 1 / 32768, rounded half up
+};
+
+// Writes f32 [frames, channels] as a WAV, whole or not at all. Throws ShapeError for another shape or dtype,
+// ConfigError for other bits or a name that ends in anything but .wav, Error for a NaN, IoError unwritable.
+void write_sound(const std::string& path, const Tensor& samples, std::int64_t rate,
+                 const WriteSoundOptions& options = {});
+
+// Writes a WAV of any length in the memory of what is written at once.
+class SoundWriter {
+ public:
+  SoundWriter(const std::string& path, std::int64_t frames, std::int64_t channels, std::int64_t rate,
+              const WriteSoundOptions& options = {});
+  // Without finish() nothing is left behind.
+  ~SoundWriter();
+  SoundWriter(const SoundWriter&) = delete;
+  SoundWriter& operator=(const SoundWriter&) = delete;
+
+  // The next `count` frames: count * channels samples.
+  void write(const float* samples, std::int64_t count);
+  // Makes the file durable and gives it its name. Throws ShapeError if frames are missing.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace veldt::io
