@@ -2,6 +2,8 @@
 // exit code, and nothing half-written. A case is a row of a table; a new verb or a new fault is a new row.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -65,6 +67,26 @@ void make_tables(const std::string& in) {
   put_bytes(in + "/huge.csv", head + "0,0,1e400\n");
   put_bytes(in + "/headless.csv", "0,0,1\n");
   put_bytes(in + "/empty.csv", "");
+}
+
+// A WAV of `floats` samples whose header claims `bytes` of them.
+std::string wav(std::uint32_t bytes, const std::vector<float>& floats) {
+  const auto number = [](std::uint32_t value) { return little_endian(value).substr(0, 4); };
+  std::string samples;
+  for (const float v : floats) samples += number(std::bit_cast<std::uint32_t>(v));
+  const std::string format =
+      std::string("\3\0\1\0", 4) + number(8000) + number(32000) + std::string("\4\0\x20\0", 4);
+  return "RIFF" + number(36 + bytes) + "WAVEfmt " + number(16) + format + "data" + number(bytes) + samples;
+}
+
+void make_sounds(const std::string& in) {
+  put_bytes(in + "/good.wav", wav(8, {0.5, -0.5}));
+  put_bytes(in + "/empty.wav", "");
+  put_bytes(in + "/silent.wav", wav(0, {}));
+  put_bytes(in + "/absurd.wav", wav(0xfffffff0, {0.5, -0.5}));
+  put_bytes(in + "/cut.wav", wav(400, {0.5, -0.5}));
+  put_bytes(in + "/nan.wav", wav(8, {0.5, std::nanf("")}));
+  put_bytes(in + "/text.wav", "this is a shopping list: milk, bread\n");
 }
 
 void make_models(const std::string& in) {
@@ -175,6 +197,24 @@ std::vector<BadCase> picture_cases() {
   return cases;
 }
 
+std::vector<BadCase> sound_cases() {
+  std::vector<BadCase> cases;
+  const auto add = [&](const std::string& name, const std::string& file,
+                       const std::vector<std::string>& words) {
+    cases.push_back({"Fit" + name, {"fit", file, "-o", "OUT/m.safetensors", "--steps", "2"}, 4, words});
+    cases.push_back({"Info" + name, {"info", "--verify", file}, 4, words});
+    cases.push_back({"Compare" + name, {"compare", "IN/good.wav", file}, 4, words});
+  };
+  add("EmptySound", "IN/empty.wav", {"empty.wav", "the file is empty"});
+  add("SoundOfZeroLength", "IN/silent.wav", {"silent.wav", "no sample"});
+  add("AbsurdSound", "IN/absurd.wav", {"absurd.wav", "4294967280"});
+  add("CutSound", "IN/cut.wav", {"cut.wav", "400 bytes"});
+  add("NanSound", "IN/nan.wav", {"nan.wav", "frame 1"});
+  add("TextSound", "IN/text.wav", {"text.wav", "text"});
+  cases.push_back({"FitMissingSound", {"fit", "IN/none.wav", "-o", "OUT/m"}, 3, {"none.wav"}});
+  return cases;
+}
+
 std::vector<BadCase> model_cases() {
   std::vector<BadCase> cases;
   for (const std::string& name : kHostile) {
@@ -198,6 +238,7 @@ std::vector<BadCase> fit_cases() {
       {"FitNegativeRate", fit("--lr", "-1"), 2, {"--lr cannot be '-1'"}},
       {"FitNoBatch", fit("--batch", "0"), 2, {"--batch cannot be '0'"}},
       {"FitNoWidth", fit("--width", "0"), 2, {"--width cannot be '0'"}},
+      {"FitMillionWide", fit("--width", "1000000"), 2, {"--width cannot be '1000000'"}},
       {"FitNoSteps", fit("--steps", "0"), 2, {"--steps cannot be '0'"}},
       {"FitManyLayers", fit("--depth", "1000000000"), 2, {"--depth"}},
       {"FitUnknownModel", fit("--model", "sirne"), 2, {"did you mean 'siren'?"}},
@@ -237,6 +278,7 @@ class BadInput : public testing::TestWithParam<BadCase> {
     std::filesystem::create_directory(out_);
     make_pictures(in_);
     make_tables(in_);
+    make_sounds(in_);
     make_models(in_);
   }
 
@@ -268,6 +310,7 @@ TEST_P(BadInput, IsAnErrorOfThreeLinesAndLeavesNothing) {
 const auto kName = [](const testing::TestParamInfo<BadCase>& at) { return at.param.name; };
 INSTANTIATE_TEST_SUITE_P(Usage, BadInput, testing::ValuesIn(usage_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Pictures, BadInput, testing::ValuesIn(picture_cases()), kName);
+INSTANTIATE_TEST_SUITE_P(Sounds, BadInput, testing::ValuesIn(sound_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Models, BadInput, testing::ValuesIn(model_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Fit, BadInput, testing::ValuesIn(fit_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Outputs, BadInput, testing::ValuesIn(output_cases()), kName);

@@ -58,6 +58,33 @@ TEST(ReadPictures, AgreesWithPillowOnEveryKindOfFile) {
   }
 }
 
+// What is kept as bytes is the same picture in a quarter of the memory.
+TEST(ReadPictures, KeepsTheBytesOfEveryKindOfFile) {
+  const nlohmann::json pictures = golden();
+  const auto expect_kept = [](const std::string& path, bool has_bytes) {
+    const Tensor levels = read_image(path), kept = read_image(path, {.keep_bytes = true});
+    ASSERT_EQ(kept.dtype(), has_bytes ? DType::u8 : DType::f32) << path;
+    ASSERT_EQ(kept.shape(), levels.shape()) << path;
+    std::vector<float> values;
+    if (has_bytes)
+      for (const std::uint8_t v : kept.values<std::uint8_t>())
+        values.push_back(static_cast<float>(v) / 255.0f);
+    EXPECT_EQ(has_bytes ? values : kept.values<float>(), levels.values<float>()) << path;
+  };
+  for (const auto& [name, expected] : pictures.items())
+    expect_kept(kFolder + name, !name.starts_with("inks"));
+  const TempDir dir;
+  for (const int bits : {1, 8, 16}) {
+    write_image(dir / "p.png", read_image(kFolder + "grey.jpg"), {.bits = bits});
+    expect_kept(dir / "p.png", bits <= 8);
+  }
+  // An alpha that is opaque everywhere is dropped from bytes too.
+  const Tensor opaque = Tensor::of({1, 2, 2}, {0.2, 1, 0.4, 1});
+  write_image(dir / "opaque.png", opaque);
+  EXPECT_EQ(read_image(dir / "opaque.png", {.keep_bytes = true}).values<std::uint8_t>(),
+            (std::vector<std::uint8_t>{51, 102}));
+}
+
 TEST(ReadPictures, TellsTheSizeThatReadingGives) {
   const nlohmann::json pictures = golden();
   for (const auto& [name, expected] : pictures.items()) {

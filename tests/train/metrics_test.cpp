@@ -106,6 +106,36 @@ TEST(Metrics, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(one.mae, three.mae);
 }
 
+TEST(Metrics, RowsThatComeInPartsScoreTheSame) {
+  for (const std::int64_t height : {1, 9, 11, 40, 300}) {
+    const Tensor a = wave(height, 30, 3, 0), b = wave(height, 30, 3, 0.4);
+    const PictureScore whole = compare_pictures(a, b);
+    for (const std::int64_t part : {1, 3, 10, 64, 301}) {
+      PictureComparison comparison(height, 30, 3);
+      for (std::int64_t at = 0; at < height; at += part) {
+        const std::int64_t end = std::min(height, at + part);
+        comparison.add(slice(a, 0, at, end), slice(b, 0, at, end));
+      }
+      const PictureScore score = comparison.score();
+      EXPECT_EQ(score.psnr, whole.psnr);
+      EXPECT_EQ(score.ssim, whole.ssim) << height << ' ' << part;
+      EXPECT_EQ(score.mae, whole.mae);
+      EXPECT_EQ(score.max_abs, whole.max_abs);
+      EXPECT_EQ(score.wrong_pixels, whole.wrong_pixels);
+    }
+  }
+}
+
+TEST(Metrics, EachRowIsAskedForOnce) {
+  PictureComparison comparison(4, 5, 1);
+  EXPECT_THROW(comparison.score(), ShapeError);
+  EXPECT_THROW(comparison.add(wave(2, 4, 1, 0), wave(2, 4, 1, 0)), ShapeError);
+  EXPECT_THROW(comparison.add(wave(5, 5, 1, 0), wave(5, 5, 1, 0)), ShapeError);
+  comparison.add(wave(4, 5, 1, 0), wave(4, 5, 1, 0));
+  EXPECT_THROW(comparison.add(wave(1, 5, 1, 0), wave(1, 5, 1, 0)), ShapeError);
+  EXPECT_THROW(PictureComparison(0, 5, 1), ShapeError);
+}
+
 TEST(Metrics, ViewsAreReadByTheirStrides) {
   const Tensor a = transpose(wave(20, 14, 1, 0), 0, 1), b = transpose(wave(20, 14, 1, 1), 0, 1);
   EXPECT_EQ(ssim(a, b), ssim(contiguous(a), contiguous(b)));

@@ -1,4 +1,4 @@
-// veldt compare A B: how alike two pictures are, either of which may be a model.
+// veldt compare A B: how alike two pictures or two sounds are, either of which may be a model.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 
+#include "veldt/app/compare_sounds.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/image.h"
+#include "veldt/io/sound.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
@@ -26,10 +28,12 @@ constexpr const char* kExamples =
     "  veldt compare a.png b.png --min-psnr 40       exits with 8 if they are less alike\n"
     "  veldt compare a.png b.png --json              {\"psnr\":..,\"ssim\":..,\"mae\":..,\"max_abs\":..,"
     "\"wrong_pixels\":..}\n"
+    "  veldt compare bach.wav bach.safetensors\n"
     "\n"
     "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
     "8-bit levels. Wrong pixels lie on the other side of mid-grey. Identical pictures have an infinite\n"
-    "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity.\n";
+    "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity. Sounds are\n"
+    "compared by SNR: the power of A to that of B - A.\n";
 
 struct CompareFlags {
   std::string a, b, diff;
@@ -131,18 +135,26 @@ void print_score(const train::PictureScore& score, std::int64_t pixels, Context&
                     {"identical", identical}});
 }
 
+// Written so that a NaN fails.
+void require(const char* measure, double decibels, const std::optional<double>& least) {
+  if (least && !(decibels >= *least))
+    throw ThresholdError(fmt::format("{} {:.4f} dB is below {} dB", measure, decibels, *least),
+                         "--min-psnr asks for more",
+                         "fit for longer or with a larger network, or ask for less");
+}
+
 int compare(const CompareFlags& flags, Context& context) {
   if (!flags.diff.empty()) check_output(flags.diff, "--diff", {flags.a, flags.b}, context);
+  if (is_sound(flags.a) || is_sound(flags.b)) {
+    require("SNR", compare_sounds(flags.a, flags.b, flags.diff, context), flags.min_psnr);
+    return kOk;
+  }
   Side a = load_side(flags.a, flags.max_pixels), b = load_side(flags.b, flags.max_pixels);
   make_alike(a, b, flags.max_pixels, context);
   const train::PictureScore score = train::compare_pictures(a.picture, b.picture);
   if (!flags.diff.empty()) write_difference(flags.diff, a.picture, b.picture);
   print_score(score, a.picture.size(0) * a.picture.size(1), context);
-  // Written so that a NaN fails.
-  if (flags.min_psnr && !(score.psnr >= *flags.min_psnr))
-    throw ThresholdError(fmt::format("PSNR {:.4f} dB is below {} dB", score.psnr, *flags.min_psnr),
-                         "--min-psnr asks for more",
-                         "fit for longer or with a larger network, or ask for less");
+  require("PSNR", score.psnr, flags.min_psnr);
   return kOk;
 }
 
@@ -151,12 +163,16 @@ int compare(const CompareFlags& flags, Context& context) {
 Run add_compare(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<CompareFlags>();
   add_path(verb, "A", flags->a,
-           fmt::format("a picture ({}), pixel table (CSV) or model (safetensors)", io::kPictureFormats))
+           fmt::format("a picture ({}), pixel table (CSV), sound ({}) or model (safetensors)",
+                       io::kPictureFormats, io::kSoundFormats))
       .required();
-  add_path(verb, "B", flags->b, "another one; a model is drawn at the picture's size").required();
-  add_number(verb, "--min-psnr", flags->min_psnr, {}, "exit with 8 if the PSNR is below X dB");
+  add_path(verb, "B", flags->b,
+           "another one; a model is drawn at the picture's size, or played at the sound's rate")
+      .required();
+  add_number(verb, "--min-psnr", flags->min_psnr, {},
+             "exit with 8 if the PSNR (of sounds: the SNR) is below X dB");
   add_path(verb, "--diff", flags->diff,
-           "write |A - B| as a picture, stretched so that the largest difference is white");
+           "write |A - B| as a picture, stretched so that the largest difference is white; of sounds B - A");
   add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
   verb.app->footer(kExamples);

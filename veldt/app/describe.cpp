@@ -10,13 +10,14 @@
 
 #include "veldt/app/inputs.h"
 #include "veldt/core/error.h"
-#include "veldt/field/image_field.h"
+#include "veldt/field/field.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/io/json.h"
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/io/sound.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::app {
@@ -70,9 +71,15 @@ void add_model(Json& out, const io::SafeTensorsHeader& header) {
   out["model"] = name_of(options.activation);
   out["layers"] = layers_in_words(options);
   out["parameters"] = field::parameter_count(options);
-  out["fitted_to"] = {{"width", options.width},
-                      {"height", options.height},
-                      {"channels", channels_in_words(options.channels)}};
+  if (options.is_sound())
+    out["fitted_to"] = {{"seconds", static_cast<double>(options.height) / static_cast<double>(options.rate)},
+                        {"frames", options.height},
+                        {"rate", options.rate},
+                        {"channels", options.channels}};
+  else
+    out["fitted_to"] = {{"width", options.width},
+                        {"height", options.height},
+                        {"channels", channels_in_words(options.channels)}};
   out["options"] = parsed_or_text(text_of("options"));
   if (!metadata.contains("training")) return;
   Json training = parsed_or_text(text_of("training"));
@@ -172,6 +179,21 @@ Json describe_picture(const std::string& path, bool verify, std::int64_t max_pix
   out["interlaced"] = info.interlaced;
   if (verify) {
     io::read_image(path, {.max_pixels = max_pixels});
+    out["verified"] = true;
+  }
+  return out;
+}
+
+Json describe_sound(const std::string& path, bool verify) {
+  const io::SoundInfo info = io::sound_info(path);
+  Json out = begun("sound", path);
+  out["format"] = info.format;
+  out["seconds"] = static_cast<double>(info.frames) / static_cast<double>(info.rate);
+  out["frames"] = info.frames;
+  out["rate"] = info.rate;
+  out["channels"] = info.channels;
+  if (verify) {
+    io::read_sound(path);
     out["verified"] = true;
   }
   return out;

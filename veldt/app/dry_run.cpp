@@ -81,10 +81,10 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& conte
   const double steps = plan.steps > 0 ? static_cast<double>(plan.steps) : std::floor(plan.seconds * rate);
   const double by_steps = steps / rate,
                seconds = plan.seconds > 0 ? std::min(plan.seconds, by_steps) : by_steps;
-  // Tensors outside a step: the picture, the order in which pixels are drawn, the last drawing.
+  // Outside a step: the samples, as floats at most.
   const double pixels = static_cast<double>(o.width) * static_cast<double>(o.height);
   const double memory = static_cast<double>(facts.held_bytes + facts.planned_bytes) +
-                        pixels * (8 + 8 * static_cast<double>(o.channels));
+                        pixels * 4 * static_cast<double>(o.channels);
   const double state = plan.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments
   const double model_bytes = 4 * static_cast<double>(parameters) + kFileHeader;
   const double checkpoint_bytes = 4 * state * static_cast<double>(parameters) + 2 * kFileHeader;
@@ -113,41 +113,37 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& conte
   return kOk;
 }
 
-int dry_run_render(const field::ImageField& field, std::int64_t width, std::int64_t height,
-                   const field::RenderOptions& how, int bits, const std::string& output, Context& context) {
+int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context) {
   const auto start = Clock::now();
+  const auto height = static_cast<double>(drawing.height());
   std::int64_t done = 0;
-  field.render_bands(width, height, how, [&](const Tensor& rows, std::int64_t first) {
+  drawing.bands([&](const Tensor& rows, std::int64_t first) {
     done = first + rows.size(0);
     return since(start) < kMeasured;
   });
-  const double seconds = since(start) * static_cast<double>(height) / static_cast<double>(done);
+  const double seconds = since(start) * height / static_cast<double>(done);
   // The bands are alike, so the first ones show what all need.
   const auto memory = static_cast<double>(pool(Device{}).stats().peak_bytes);
-  const field::FieldOptions& o = field.options();
-  const double pixels = static_cast<double>(width) * static_cast<double>(height);
-  const int side = field.samples_a_side(width, height, how);
-  const double flops = 2 * static_cast<double>(field.parameter_count()) * pixels * side * side;
-  const double bytes = pixels * static_cast<double>(o.channels) * bits / 8;
-  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(o.activation),
-                                 layers_in_words(o), field.parameter_count());
-  text += fmt::format("picture       {} x {}, {} {} a pixel\n", width, height, side * side,
-                      side == 1 ? "sample" : "samples");
+  const field::Field& field = drawing.field();
+  const std::int64_t points = drawing.points_each();
+  const double flops = 2 * static_cast<double>(field.parameter_count()) *
+                       static_cast<double>(drawing.width()) * height * static_cast<double>(points);
+  const double bytes = drawing.values() * bits_for(drawing, bits) / 8;
+  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(field.options().activation),
+                                 layers_in_words(field.options()), field.parameter_count());
+  text += fmt::format("{}  {}, {} {} a {}\n", drawing.is_sound() ? "sound       " : "picture     ",
+                      drawing.in_words(), points, points == 1 ? "sample" : "samples",
+                      drawing.is_sound() ? "frame" : "pixel");
   text += fmt::format("work          {} in all\n", scaled(flops, "FLOP"));
   text += fmt::format("time          about {}\n", in_time(seconds));
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
   text += fmt::format("would write   {}, {} before compression\n", output, scaled(bytes, "B"));
-  print({{"dry_run", true},
-         {"output", output},
-         {"parameters", field.parameter_count()},
-         {"width", width},
-         {"height", height},
-         {"samples_a_pixel", side * side},
-         {"flops", flops},
-         {"memory_bytes", memory},
-         {"seconds", seconds},
-         {"uncompressed_bytes", bytes}},
-        text, context);
+  Json rows = {{"dry_run", true}, {"output", output}, {"parameters", field.parameter_count()}};
+  drawing.describe_in(rows);
+  rows[drawing.is_sound() ? "samples_a_frame" : "samples_a_pixel"] = points;
+  rows.update(
+      {{"flops", flops}, {"memory_bytes", memory}, {"seconds", seconds}, {"uncompressed_bytes", bytes}});
+  print(rows, text, context);
   return kOk;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "veldt/app/context.h"
+#include "veldt/app/drawing.h"
 #include "veldt/field/fit.h"
 
 namespace veldt::app {
@@ -18,7 +19,6 @@ struct FitOutputs {
 int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& context);
 
 // Draws for half a second to measure the rate and the memory, at least one band of rows.
-int dry_run_render(const field::ImageField& field, std::int64_t width, std::int64_t height,
-                   const field::RenderOptions& how, int bits, const std::string& output, Context& context);
+int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context);
 
 }  // namespace veldt::app

@@ -1,8 +1,7 @@
-// veldt fit: a picture in, a model file out.
+// veldt fit: a picture or a sound in, a model file out.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,21 +10,22 @@
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/score.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/field/fit.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/io/sound.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/profile.h"
-#include "veldt/train/metrics.h"
 
 namespace veldt::app {
 namespace {
 
 struct FitFlags {
-  std::string picture, output, device = "auto", preview;
+  std::string input, output, device = "auto", preview;
   std::optional<std::string> preset, model, optimizer, schedule, loss;
   field::FitOptions wishes;
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
@@ -45,7 +45,7 @@ std::int64_t batch_from(const Source& source, const std::string& text) {
   }
 }
 
-field::FitPlan plan_from(const FitFlags& flags, const Tensor& picture) {
+field::FitPlan plan_from(const FitFlags& flags, const field::Signal& signal) {
   field::FitOptions w = flags.wishes;
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.simba = flags.preset == "simba";
@@ -53,15 +53,26 @@ field::FitPlan plan_from(const FitFlags& flags, const Tensor& picture) {
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
   if (flags.schedule) w.schedule = field::schedule_from(*flags.schedule);
   if (flags.loss) w.loss = field::loss_from(*flags.loss);
-  return field::plan_for(picture, w);
+  return field::plan_for(signal, w);
 }
 
-// Writes the picture as the field draws it now; "{step}" in the name becomes the step.
-void write_preview(const FitFlags& flags, const Tensor& drawn, std::int64_t step) {
+// "{step}" in the name becomes the step.
+std::string preview_path(const FitFlags& flags, std::int64_t step) {
   std::string path = flags.preview;
   if (const auto at = path.find("{step}"); at != std::string::npos)
     path.replace(at, 6, fmt::format("{:06}", step));
-  io::write_image(path, drawn);
+  return path;
+}
+
+// Writes all that was fitted to as the field draws it now.
+void write_preview(const FitFlags& flags, const field::Field& field, std::int64_t step) {
+  const Drawing drawing(field);
+  DrawnFile file(preview_path(flags, step), drawing);
+  drawing.bands([&file](const Tensor& band, std::int64_t) {
+    file.write(band);
+    return true;
+  });
+  file.finish();
 }
 
 // The command that continues this run, also in a shell without the variables of this one.
@@ -92,27 +103,23 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-void report(const FitFlags& flags, Context& context, const field::ImageField& field,
-            const train::RunResult& run, const train::PictureScore& score) {
-  const bool identical = std::isinf(score.psnr);
+void report(const FitFlags& flags, Context& context, const field::Field& field, const train::RunResult& run,
+            const FitScore& score) {
+  const bool is_sound = field.options().is_sound();
   if (context.json) {
-    context.out.json({{"output", flags.output},
-                      {"parameters", field.parameter_count()},
-                      {"steps", run.steps},
-                      {"seconds", run.seconds},
-                      {"loss", run.loss},
-                      {"psnr", identical ? kInfiniteInJson : score.psnr},
-                      {"ssim", score.ssim},
-                      {"wrong_pixels", score.wrong_pixels},
-                      {"identical", identical},
-                      {"stopped_by", text_of(run.stop)}});
+    nlohmann::ordered_json out = {{"output", flags.output},
+                                  {"parameters", field.parameter_count()},
+                                  {"steps", run.steps},
+                                  {"seconds", run.seconds},
+                                  {"loss", run.loss}};
+    score.describe_in(out, is_sound);
+    out["stopped_by"] = text_of(run.stop);
+    context.out.json(out);
     return;
   }
   context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output,
                                field.parameter_count(), run.steps, run.seconds));
-  context.out.text(fmt::format("PSNR {}, SSIM {:.4f}, {} wrong pixels\n",
-                               identical ? "inf (identical)" : fmt::format("{:.2f} dB", score.psnr),
-                               score.ssim, score.wrong_pixels));
+  context.out.text(score.in_words(is_sound) + "\n");
 }
 
 train::Events events_for(const FitFlags& flags, const Context& context, const field::Fitter& fitter,
@@ -128,8 +135,7 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
   if (flags.preview.empty()) return events;
   const auto preview = [&flags, &fitter, &line](std::int64_t step) {
     try {
-      const field::ImageField field(fitter.field());
-      write_preview(flags, field.render(field.options().width, field.options().height), step);
+      write_preview(flags, fitter.field(), step);
     } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
       line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
     }
@@ -147,42 +153,49 @@ void check_flags(const FitFlags& flags, Context& context) {
   if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
     throw UsageError("--resume needs a checkpoint directory", "it says where the run is to be found",
                      "add --checkpoint DIR, the directory of the run to resume");
-  if (is_picture_name(flags.output))
-    throw UsageError(fmt::format("--output cannot be {}", flags.output), "fit writes a model, not a picture",
-                     "name it .safetensors, and draw it with veldt render");
-  check_output(flags.output, "--output", {flags.picture}, context);
-  if (!flags.preview.empty())
-    check_output(flags.preview, "--preview", {flags.picture, flags.output}, context);
+  if (is_picture_name(flags.output) || is_sound_name(flags.output))
+    throw UsageError(
+        fmt::format("--output cannot be {}", flags.output),
+        fmt::format("fit writes a model, not a {}", is_sound_name(flags.output) ? "sound" : "picture"),
+        "name it .safetensors, and draw it with veldt render");
+  check_output(flags.output, "--output", {flags.input}, context);
+  if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
 }
 
 // The last drawing, for the preview and the score. A signal that comes now ends it.
-int finish(const FitFlags& flags, Context& context, const field::ImageField& field, const Tensor& picture,
+int finish(const FitFlags& flags, Context& context, const field::Field& field, const field::Signal& truth,
            const train::RunResult& run, const StopOnSignal& signal) {
   const bool was_asked = run.stop == train::Stop::asked;
   const bool wants_preview = !flags.preview.empty() && run.steps % flags.preview_every != 0;
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
-  const Tensor drawn = draw_field(field, field.options().width, field.options().height, context,
-                                  [&] { return !was_asked && signal.requested(); });
-  if (!drawn.defined()) {
+  std::optional<DrawnFile> preview;
+  if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
+  const std::optional<FitScore> score = score_of(
+      field, truth, context, [&] { return !was_asked && signal.requested(); },
+      [&preview](const Tensor& band) {
+        if (preview) preview->write(band);
+      });
+  if (!score) {
     if (!context.quiet)
-      print_note(fmt::format("stopped before {} was compared with the picture", flags.output));
+      print_note(fmt::format("stopped before {} was compared with the {}", flags.output,
+                             truth.is_sound() ? "sound" : "picture"));
     return signal.exit_code();
   }
-  if (wants_preview) write_preview(flags, drawn, run.steps);
-  if (!was_asked || context.json) report(flags, context, field, run, train::compare_pictures(drawn, picture));
+  if (preview) preview->finish();
+  if (!was_asked || context.json) report(flags, context, field, run, *score);
   return signal.exit_code();
 }
 
 int fit(FitFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
   check_flags(flags, context);
-  const Tensor picture = load_picture(flags.picture, flags.max_pixels);
+  const field::Signal truth = load_signal(flags.input, flags.max_pixels);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
-  field::Fitter fitter(picture, plan_from(flags, picture));
+  field::Fitter fitter(truth, plan_from(flags, truth));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
-    print_note(fmt::format("{} {}x{} with {}, {} parameters, on {}", flags.dry_run ? "would fit" : "fitting",
-                           plan.field.width, plan.field.height, name_of(plan.field.activation),
+    print_note(fmt::format("{} {} with {}, {} parameters, on {}", flags.dry_run ? "would fit" : "fitting",
+                           Drawing(fitter.field()).in_words(), name_of(plan.field.activation),
                            fitter.field().parameter_count(), device.reason));
   }
   if (flags.dry_run)
@@ -199,13 +212,13 @@ int fit(FitFlags flags, Context& context) {
   line.finish();
   if (profile) write_stderr(profile->table());
   profile.reset();
-  const field::ImageField field(fitter.field());
+  const field::Field& field = fitter.field();
   field.save(flags.output);
   if (!run.checkpoint_error.empty())
     throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,
                   fmt::format("make room and run again; {} holds the field as it is", flags.output));
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
-  return finish(flags, context, field, picture, run, signal);
+  return finish(flags, context, field, truth, run, signal);
 }
 
 }  // namespace
@@ -213,14 +226,15 @@ int fit(FitFlags flags, Context& context) {
 Run add_fit(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<FitFlags>();
   field::FitOptions& w = flags->wishes;
-  add_path(verb, "PICTURE", flags->picture,
-           fmt::format("a picture ({}), or a pixel table (.csv)", io::kPictureFormats))
+  add_path(verb, "INPUT", flags->input,
+           fmt::format("a picture ({}), a sound ({}), or a pixel table (.csv)", io::kPictureFormats,
+                       io::kSoundFormats))
       .required();
   add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)").required();
   add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
   add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
   add_number(verb, "--target-psnr", w.target_psnr, {.above = 0},
-             "stop when the picture is drawn this well, in dB")
+             "stop when all of it is drawn this well, in dB (a sound: its SNR)")
       .option->default_str("");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
@@ -229,7 +243,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
   add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");
   add_number(verb, "--hidden-omega", w.omega, {.above = 0}, "frequency of the other layers");
-  add_text(verb, "--batch", "N|full", "pixels a step",
+  add_text(verb, "--batch", "N|full", "pixels or frames a step",
            [&w](auto& source, auto& text) { w.batch = batch_from(source, text); });
   add_choice(verb, "--optimizer", flags->optimizer, field::optimizer_names(), "how parameters are changed");
   add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
@@ -258,6 +272,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
+      "  veldt fit bach.wav -o bach.safetensors --time 60s\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
   return [flags, &context] { return fit(*flags, context); };
 }

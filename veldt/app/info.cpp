@@ -99,6 +99,7 @@ Json describe(const InfoFlags& flags) {
   if (io::is_directory(flags.path)) return describe_directory(flags.path, flags.verify);
   switch (kind_of_file(flags.path)) {
     case FileKind::picture: return describe_picture(flags.path, flags.verify, flags.max_pixels);
+    case FileKind::sound: return describe_sound(flags.path, flags.verify);
     case FileKind::pixel_csv: return describe_table(flags.path, flags.max_pixels);
     case FileKind::safetensors: return describe_safetensors(flags.path, flags.verify);
     case FileKind::unknown: break;
@@ -121,9 +122,9 @@ int info(const InfoFlags& flags, Context& context) {
 
 Run add_info(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<InfoFlags>();
-  add_path(
-      verb, "FILE", flags->path,
-      "a model, any safetensors file, a checkpoint, a directory of checkpoints, a picture or a pixel table")
+  add_path(verb, "FILE", flags->path,
+           "a model, any safetensors file, a checkpoint, a directory of checkpoints, a picture, a sound or a "
+           "pixel table")
       .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");

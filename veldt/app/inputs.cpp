@@ -14,6 +14,7 @@
 #include "veldt/io/image.h"
 #include "veldt/io/magic.h"
 #include "veldt/io/pixel_csv.h"
+#include "veldt/io/sound.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
@@ -46,13 +47,19 @@ bool is_picture_name(const std::string& path) {
   return ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp"});
 }
 
+bool is_sound_name(const std::string& path) {
+  return ends_with_any(path, {".wav", ".flac", ".ogg", ".oga", ".aiff", ".aif", ".mp3"});
+}
+
 FileKind kind_of_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
   if (io::picture_format(bytes)) return FileKind::picture;
+  if (io::is_sound(bytes)) return FileKind::sound;
   if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
   if (looks_like_table(bytes)) return FileKind::pixel_csv;
   if (!io::known_content(bytes).empty()) return FileKind::unknown;
   if (is_picture_name(path)) return FileKind::picture;
+  if (is_sound_name(path)) return FileKind::sound;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
   return FileKind::unknown;
@@ -63,20 +70,30 @@ void refuse_file(const std::string& path) {
   const bool known = !io::known_content(bytes).empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                 known ? fmt::format("convert it to {} first", io::kPictureFormats)
-                      : fmt::format("give a picture ({}), a pixel table (.csv) or a model (.safetensors)",
-                                    io::kPictureFormats));
+                      : fmt::format("give a picture ({}), a sound ({}), a pixel table (.csv) or a model "
+                                    "(.safetensors)",
+                                    io::kPictureFormats, io::kSoundFormats));
 }
 
-Tensor load_picture(const std::string& path, std::int64_t max_pixels) {
+Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_bytes) {
   switch (kind_of_file(path)) {
-    case FileKind::picture: return io::read_image(path, {.max_pixels = max_pixels});
+    case FileKind::picture: return io::read_image(path, {.max_pixels = max_pixels, .keep_bytes = keep_bytes});
     case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
+    case FileKind::sound:
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path), "it is a sound",
+                    fmt::format("give a picture ({})", io::kPictureFormats));
     case FileKind::safetensors:
       throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path),
                     "it is a safetensors file", "draw it first: veldt render");
     case FileKind::unknown: break;
   }
   refuse_file(path);
+}
+
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels) {
+  if (kind_of_file(path) != FileKind::sound) return load_picture(path, max_pixels, true);
+  const io::Sound sound = io::read_sound(path);
+  return field::Signal::sound(sound.samples, sound.rate);
 }
 
 Tensor over_white(const Tensor& picture) {
@@ -116,19 +133,17 @@ void check_output(const std::string& output, const std::string& flag, const std:
 }
 
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
-                  const Context& context, const std::function<bool()>& stop) {
+                  const Context& context) {
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   NoGrad off;
   Tensor picture = empty({height, width, field.options().channels});
-  bool stopped = false;
   field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
     slice(picture, 0, first, first + rows.size(0)).assign(rows);
     line.update_rows(first + rows.size(0), height);
-    stopped = stop && stop();
-    return !stopped;
+    return true;
   });
   line.finish();
-  return stopped ? Tensor() : picture;
+  return picture;
 }
 
 }  // namespace veldt::app

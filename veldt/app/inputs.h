@@ -1,22 +1,23 @@
-// What a path holds, found out from its first bytes and not from its name; and pictures from any of the files
-// that hold one.
+// What a path holds, found out from its first bytes and not from its name; and pictures and sounds from any
+// of the files that hold one.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "veldt/app/context.h"
 #include "veldt/field/image_field.h"
+#include "veldt/field/signal.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::app {
 
-enum class FileKind : std::uint8_t { picture, safetensors, pixel_csv, unknown };
+enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, unknown };
 
-// Whether a file of this name would be a picture.
+// Whether a file of this name would be a picture, or a sound.
 bool is_picture_name(const std::string& path);
+bool is_sound_name(const std::string& path);
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
 // reader. Throws IoError missing for what is no plain file.
 FileKind kind_of_file(const std::string& path);
@@ -27,8 +28,12 @@ FileKind kind_of_file(const std::string& path);
 // What a picture may have unless --max-pixels says otherwise.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 
-// A PNG, JPEG or WebP, or a pixel table, as f32 [height, width, channels] in 0..1. Throws IoError.
-Tensor load_picture(const std::string& path, std::int64_t max_pixels);
+// A PNG, JPEG or WebP, or a pixel table, as f32 [height, width, channels] in 0..1; a picture of bytes as u8
+// if they are to be kept. Throws IoError.
+Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_bytes = false);
+
+// A picture, a pixel table or a sound, its samples as they are stored. Throws IoError.
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
 Tensor over_white(const Tensor& picture);
@@ -43,9 +48,8 @@ std::string channels_in_words(std::int64_t channels);
 void check_output(const std::string& output, const std::string& flag, const std::vector<std::string>& inputs,
                   Context& context);
 
-// The whole field at a size, with a progress line if it takes longer than two seconds. `stop` is asked now
-// and then; once it says true, what is returned is not defined().
+// The whole field at a size, with a progress line if it takes longer than two seconds.
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
-                  const Context& context, const std::function<bool()>& stop = {});
+                  const Context& context);
 
 }  // namespace veldt::app

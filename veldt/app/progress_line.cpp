@@ -61,8 +61,8 @@ std::string describe(const train::Progress& progress) {
   return text;
 }
 
-std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left) {
-  std::string text = fmt::format("row {}/{}", done, total);
+std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left, const char* row) {
+  std::string text = fmt::format("{} {}/{}", row, done, total);
   if (seconds_left >= 0) text += fmt::format("  ETA {}", clock_time(seconds_left));
   return text;
 }
@@ -80,11 +80,11 @@ void ProgressLine::update(const train::Progress& progress) {
   update(fraction_of(progress), describe(progress));
 }
 
-void ProgressLine::update_rows(std::int64_t done, std::int64_t total) {
+void ProgressLine::update_rows(std::int64_t done, std::int64_t total, const char* row) {
   const double passed = options_.clock() - started_;
   const double left = done > 0 ? passed * static_cast<double>(total - done) / static_cast<double>(done) : -1;
   update(total > 0 ? static_cast<double>(done) / static_cast<double>(total) : -1,
-         describe_rows(done, total, left));
+         describe_rows(done, total, left, row));
 }
 
 void ProgressLine::update(double fraction, const std::string& text) {

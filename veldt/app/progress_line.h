@@ -14,7 +14,8 @@ namespace veldt::app {
 // "step 1200/5000  loss 0.00123  34.56 dB  812 it/s  ETA 0:04"
 std::string describe(const train::Progress& progress);
 // "row 512/1024  ETA 0:04"; seconds_left below 0 is unknown.
-std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left);
+std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left,
+                          const char* row = "row");
 // 7 -> "0:07", 3725 -> "1:02:05"; below 0 or beyond counting "?".
 std::string clock_time(double seconds);
 
@@ -38,8 +39,8 @@ class ProgressLine {
 
   // As often as one likes; drawn at most twenty times a second.
   void update(const train::Progress& progress);
-  // Rows drawn so far; the time left is worked out from those.
-  void update_rows(std::int64_t done, std::int64_t total);
+  // Rows (or frames) drawn so far; the time left is worked out from those.
+  void update_rows(std::int64_t done, std::int64_t total, const char* row = "row");
   // `fraction` 0..1, below 0 when unknown.
   void update(double fraction, const std::string& text);
 

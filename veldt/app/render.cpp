@@ -1,4 +1,4 @@
-// veldt render: a model file in, a picture of any size out.
+// veldt render: a model file in, a picture of any size out, or any part of a sound.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "veldt/app/drawing.h"
 #include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
@@ -16,9 +17,6 @@
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
-#include "veldt/field/image_field.h"
-#include "veldt/io/file.h"
-#include "veldt/io/image.h"
 #include "veldt/tensor/profile.h"
 
 namespace veldt::app {
@@ -29,13 +27,10 @@ struct RenderFlags {
   std::vector<std::int64_t> size;  // the longer side, or width and height
   std::vector<double> crop;        // left, top, width, height
   std::optional<double> scale;
-  std::int64_t supersample = 0, bits = 8;
+  std::optional<double> from, to;  // seconds
+  std::optional<std::int64_t> rate, bits;
+  std::int64_t supersample = 0;
   bool dry_run = false, profile = false;
-};
-
-struct Drawing {
-  std::int64_t width = 0, height = 0;
-  field::RenderOptions how;
 };
 
 // The numbers between the separators, or nothing if there is anything else.
@@ -82,55 +77,72 @@ field::Region region_from(const std::vector<double>& n, const field::FieldOption
 
 std::int64_t rounded(double size) { return std::max<std::int64_t>(1, std::llround(std::min(size, 1e15))); }
 
-Drawing drawing_from(const RenderFlags& flags, const field::FieldOptions& o) {
-  Drawing d;
-  d.how.region = region_from(flags.crop, o);
-  d.how.supersample = static_cast<int>(flags.supersample);
-  const double w = static_cast<double>(o.width) * d.how.region.width;
-  const double h = static_cast<double>(o.height) * d.how.region.height;
-  double scale = flags.scale.value_or(1);
-  if (!flags.size.empty()) {
-    if (flags.size.size() == 2) {
-      d.width = flags.size[0];
-      d.height = flags.size[1];
-      return d;
-    }
-    scale = static_cast<double>(flags.size[0]) / std::max(w, h);
+Drawing picture_from(const RenderFlags& flags, const field::ImageField& field) {
+  const field::FieldOptions& o = field.options();
+  field::RenderOptions how;
+  how.region = region_from(flags.crop, o);
+  how.supersample = static_cast<int>(flags.supersample);
+  if (flags.size.size() == 2) return {field, flags.size[0], flags.size[1], how};
+  const double w = static_cast<double>(o.width) * how.region.width;
+  const double h = static_cast<double>(o.height) * how.region.height;
+  const double scale =
+      flags.size.empty() ? flags.scale.value_or(1) : static_cast<double>(flags.size[0]) / std::max(w, h);
+  return {field, rounded(w * scale), rounded(h * scale), how};
+}
+
+// Flags that mean something for the other kind of model alone.
+void refuse(const std::string& flag, bool given, bool is_sound) {
+  if (!given) return;
+  throw UsageError(
+      fmt::format("{} does not fit this model", flag),
+      is_sound ? "it holds a sound, which has no pixels" : "it holds a picture, which has no time",
+      is_sound ? "use --rate, --from and --to" : "use --size, --scale and --crop");
+}
+
+Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
+  const bool is_sound = field.options().is_sound();
+  if (is_sound) {
+    refuse("--size", !flags.size.empty(), true);
+    refuse("--scale", flags.scale.has_value(), true);
+    refuse("--crop", !flags.crop.empty(), true);
+    refuse("--supersample", flags.supersample > 0, true);
+    return {field::SoundField(field),
+            {.from = flags.from.value_or(0), .to = flags.to, .rate = flags.rate.value_or(0)}};
   }
-  d.width = rounded(w * scale);
-  d.height = rounded(h * scale);
-  return d;
+  refuse("--rate", flags.rate.has_value(), false);
+  refuse("--from", flags.from.has_value(), false);
+  refuse("--to", flags.to.has_value(), false);
+  return picture_from(flags, field::ImageField(field));
 }
 
 int render(const RenderFlags& flags, Context& context) {
-  const field::ImageField field = field::ImageField::load(flags.model);
-  const Drawing d = drawing_from(flags, field.options());
+  const Drawing drawing = drawing_from(flags, field::Field::load(flags.model));
+  const int bits = static_cast<int>(flags.bits.value_or(0));
   check_output(flags.output, "--output", {flags.model}, context);
-  if (flags.dry_run)
-    return dry_run_render(field, d.width, d.height, d.how, static_cast<int>(flags.bits), flags.output,
-                          context);
+  if (flags.dry_run) return dry_run_render(drawing, bits, flags.output, context);
   StopOnSignal signal;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   shown.show_after = 2;
   ProgressLine line(shown);
-  io::ImageWriter writer(flags.output, d.width, d.height, static_cast<int>(field.options().channels),
-                         {.bits = static_cast<int>(flags.bits)});
+  DrawnFile file(flags.output, drawing, bits);
   std::optional<Profile> profile;
   if (flags.profile) profile.emplace();
-  field.render_bands(d.width, d.height, d.how, [&](const Tensor& rows, std::int64_t first) {
-    writer.write_rows(rows.data<float>(), rows.size(0));
-    line.update_rows(first + rows.size(0), d.height);
+  drawing.bands([&](const Tensor& band, std::int64_t first) {
+    file.write(band);
+    line.update_rows(first + band.size(0), drawing.height(), drawing.row_name());
     return !signal.requested();
   });
   line.finish();
   if (profile) write_stderr(profile->table());
   if (signal.requested()) return signal.exit_code();
-  writer.finish();
+  file.finish();
+  nlohmann::ordered_json out = {{"output", flags.output}};
+  drawing.describe_in(out);
   if (context.json)
-    context.out.json({{"output", flags.output}, {"width", d.width}, {"height", d.height}});
+    context.out.json(out);
   else
-    context.out.text(fmt::format("{}: {}x{}\n", flags.output, d.width, d.height));
+    context.out.text(fmt::format("{}: {}\n", flags.output, drawing.in_words()));
   return kOk;
 }
 
@@ -139,7 +151,8 @@ int render(const RenderFlags& flags, Context& context) {
 Run add_render(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<RenderFlags>();
   add_path(verb, "MODEL", flags->model, "a model file that veldt fit wrote").required();
-  add_path(verb, "-o,--output", flags->output, fmt::format("the picture to write ({})", io::kPictureFormats))
+  add_path(verb, "-o,--output", flags->output,
+           fmt::format("the picture ({}) or sound (WAV) to write", io::kPictureFormats))
       .required();
   Setting& size = add_text(verb, "--size", "N|WxH", "pixels along the longer side, or width and height",
                            [flags](auto& source, auto& text) { flags->size = size_from(source, text); });
@@ -150,7 +163,12 @@ Run add_render(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_count(verb, "--supersample", flags->supersample, {.least = 0, .most = 64},
             "samples along each side of a pixel; 0: as many as shrinking needs");
-  add_count(verb, "--bits", flags->bits, {.least = 1, .most = 16}, "bits a sample: 1 (grey alone), 8 or 16");
+  add_count(verb, "--rate", flags->rate, {.least = 1}, "frames a second of a sound; its own unless given");
+  add_number(verb, "--from", flags->from, {.least = 0}, "play a sound from here, in seconds")
+      .command_line_only();
+  add_number(verb, "--to", flags->to, {.above = 0}, "play a sound to here, in seconds").command_line_only();
+  add_count(verb, "--bits", flags->bits, {.least = 1, .most = 32},
+            "bits a sample: of a PNG 1 (grey alone), 8 or 16; of a WAV 16, or 32 for floats");
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
@@ -160,7 +178,8 @@ Run add_render(VerbOptions& verb, Context& context) {
       "  veldt render cub.safetensors -o cub.png\n"
       "  veldt render cub.safetensors -o cub_1024.png --size 1024\n"
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"
-      "  veldt render photo.safetensors -o thumbnail.png --size 160x120\n");
+      "  veldt render photo.safetensors -o thumbnail.png --size 160x120\n"
+      "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n");
   return [flags, &context] { return render(*flags, context); };
 }
 

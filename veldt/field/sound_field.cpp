@@ -50,16 +50,23 @@ std::int64_t SoundField::frames(const SoundPart& part) const {
   return frames;
 }
 
-void SoundField::render_bands(const SoundPart& part, const Band& band) const {
+RenderOptions SoundField::placed(const SoundPart& part) const {
   const auto own = static_cast<double>(rate()), length = static_cast<double>(options().height);
   const auto rate = static_cast<double>(part.rate > 0 ? part.rate : options().rate);
-  const std::int64_t count = frames(part);
   // Frame i of the sound is the middle of its i-th part of the lattice, and what is drawn is sampled at the
   // middles of parts own / rate as long: from half of one of those before the moment `from`.
   RenderOptions how;
   how.region.y = (part.from * own + 0.5 - 0.5 * own / rate) / length;
-  how.region.height = static_cast<double>(count) * own / rate / length;
-  Field::render_bands(1, count, how, [&](const Tensor& rows, std::int64_t first) {
+  how.region.height = static_cast<double>(frames(part)) * own / rate / length;
+  return how;
+}
+
+int SoundField::samples_a_frame(const SoundPart& part) const {
+  return samples_for(1, frames(part), placed(part));
+}
+
+void SoundField::render_bands(const SoundPart& part, const Band& band) const {
+  Field::render_bands(1, frames(part), placed(part), [&](const Tensor& rows, std::int64_t first) {
     NoGrad off;
     return band(affine(reshape(rows, {rows.size(0), rows.size(2)}), options().peak, 0), first);
   });

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "veldt/io/image_codec.h"
+
 namespace veldt::io {
 namespace {
 
@@ -58,16 +60,17 @@ Tensor oriented(const Tensor& image, int orientation) {
   const bool swapped = swaps_sides(orientation);
   const bool rows_flipped = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   const bool columns_flipped = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-  const Tensor seen = empty({swapped ? w : h, swapped ? h : w, channels});
-  const float* from = image.data<float>();
-  float* to = seen.data<float>();
-  for (std::int64_t y = 0; y < seen.size(0); ++y)
-    for (std::int64_t x = 0; x < seen.size(1); ++x) {
-      const std::int64_t row = swapped ? x : y, column = swapped ? y : x;
-      const std::int64_t at =
-          (rows_flipped ? h - 1 - row : row) * w + (columns_flipped ? w - 1 - column : column);
-      to = std::copy_n(from + at * channels, channels, to);
-    }
+  const Tensor seen = empty({swapped ? w : h, swapped ? h : w, channels}, image.dtype());
+  by_sample(image, [&]<class Sample>(const Sample* from, Sample) {
+    Sample* to = seen.data<Sample>();
+    for (std::int64_t y = 0; y < seen.size(0); ++y)
+      for (std::int64_t x = 0; x < seen.size(1); ++x) {
+        const std::int64_t row = swapped ? x : y, column = swapped ? y : x;
+        const std::int64_t at =
+            (rows_flipped ? h - 1 - row : row) * w + (columns_flipped ? w - 1 - column : column);
+        to = std::copy_n(from + at * channels, channels, to);
+      }
+  });
   return seen;
 }
 

@@ -35,6 +35,8 @@ ImageInfo image_info(const std::string& path);
 
 struct ReadOptions {
   std::int64_t max_pixels = std::int64_t{1} << 28;  // refused before any memory is asked for
+  // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same.
+  bool keep_bytes = false;
 };
 
 // The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. Its

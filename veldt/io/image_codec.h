@@ -15,7 +15,8 @@ class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
   virtual const ImageInfo& info() const = 0;
-  // The picture as image.h promises it. Called once, and not before the number of pixels was accepted.
+  // The picture as image.h promises it for bytes that are kept: u8 where it has 8 bits or fewer, else f32.
+  // Called once, and not before the number of pixels was accepted.
   virtual Tensor read() = 0;
 };
 
@@ -47,7 +48,10 @@ std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& l
 // The IoError of a picture that breaks its format.
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why);
 
-// Without the last channel, if that is 1 everywhere: [h, w, 2 or 4] -> [h, w, 1 or 3], or the same.
-Tensor drop_opaque_alpha(const Tensor& image);
+// Calls use(first sample, what stands for 1) by the dtype of a picture: u8 or f32.
+template <class Use> auto by_sample(const Tensor& image, const Use& use) {
+  if (image.dtype() == DType::u8) return use(image.data<std::uint8_t>(), std::uint8_t{255});
+  return use(image.data<float>(), 1.0f);
+}
 
 }  // namespace veldt::io

@@ -26,23 +26,34 @@ std::unique_ptr<ImageDecoder> decoder_for(InputFile& file) {
   return decode_png(file);
 }
 
+// Without the last channel, if that is opaque everywhere: [h, w, 2 or 4] -> [h, w, 1 or 3], or the same.
+Tensor drop_opaque_alpha(const Tensor& image) {
+  const std::int64_t channels = image.size(2), pixels = image.size(0) * image.size(1);
+  if (channels % 2 != 0) return image;
+  return by_sample(image, [&]<class Sample>(const Sample* from, Sample opaque) {
+    for (std::int64_t i = 0; i < pixels; ++i)
+      if (from[i * channels + channels - 1] != opaque) return image;
+    const Tensor colours = empty({image.size(0), image.size(1), channels - 1}, image.dtype());
+    Sample* to = colours.data<Sample>();
+    for (std::int64_t i = 0; i < pixels; ++i, from += channels) to = std::copy_n(from, channels - 1, to);
+    return colours;
+  });
+}
+
+Tensor as_levels(const Tensor& image) {
+  if (image.dtype() != DType::u8) return image;
+  const Tensor levels = empty(image.shape());
+  const std::uint8_t* from = image.data<std::uint8_t>();
+  float* to = levels.data<float>();
+  for (std::int64_t i = 0; i < image.numel(); ++i) to[i] = static_cast<float>(from[i]) / 255.0f;
+  return levels;
+}
+
 }  // namespace
 
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why) {
   return {IoError::Kind::malformed, "cannot decode " + path, why,
           str("the ", format, " is damaged; copy or make it again")};
-}
-
-Tensor drop_opaque_alpha(const Tensor& image) {
-  const std::int64_t channels = image.size(2), pixels = image.size(0) * image.size(1);
-  if (channels % 2 != 0) return image;
-  const float* from = image.data<float>();
-  for (std::int64_t i = 0; i < pixels; ++i)
-    if (from[i * channels + channels - 1] != 1.0f) return image;
-  const Tensor opaque = empty({image.size(0), image.size(1), channels - 1});
-  float* to = opaque.data<float>();
-  for (std::int64_t i = 0; i < pixels; ++i, from += channels) to = std::copy_n(from, channels - 1, to);
-  return opaque;
 }
 
 ImageInfo image_info(const std::string& path) {
@@ -59,7 +70,8 @@ Tensor read_image(const std::string& path, const ReadOptions& options) {
     throw IoError(IoError::Kind::malformed, str(path, " is too large: ", info.width, " x ", info.height),
                   str("it has ", pixels, " pixels and ", options.max_pixels, " are allowed"),
                   "raise max_pixels if the picture is meant to be this large");
-  return drop_opaque_alpha(decoder->read());
+  const Tensor image = drop_opaque_alpha(decoder->read());
+  return options.keep_bytes ? image : as_levels(image);
 }
 
 }  // namespace veldt::io

@@ -183,12 +183,8 @@ void JpegDecoder::check_capacity() const {
     fail("the file ends too early");
 }
 
-// Samples to floats. CMYK: r = (1 - c)(1 - k); Adobe's programs store 255 - ink, and say so by a marker.
-float* unpack(const JSAMPLE* row, std::int64_t width, int channels, bool inks, bool inverted, float* out) {
-  if (!inks) {
-    for (std::int64_t i = 0; i < width * channels; ++i) *out++ = static_cast<float>(row[i]) / 255.0f;
-    return out;
-  }
+// CMYK: r = (1 - c)(1 - k), which is no byte. Adobe's programs store 255 - ink, and say so by a marker.
+float* unpack_inks(const JSAMPLE* row, std::int64_t width, bool inverted, float* out) {
   const auto paper = [inverted](int sample) { return inverted ? sample : 255 - sample; };
   for (std::int64_t x = 0; x < width; ++x, row += 4)
     for (int c = 0; c < 3; ++c) *out++ = static_cast<float>(paper(row[c]) * paper(row[3])) / 65025.0f;
@@ -202,13 +198,13 @@ Tensor JpegDecoder::read() {
   const std::int64_t width = jpeg_.output_width, height = jpeg_.output_height;
   const bool inks = jpeg_.out_color_space == JCS_CMYK;
   const bool inverted = jpeg_.saw_Adobe_marker != FALSE;
-  std::vector<JSAMPLE> row(static_cast<std::size_t>(width * jpeg_.output_components));
-  const Tensor image = empty({height, width, info_.channels});
-  float* out = image.data<float>();
+  std::vector<JSAMPLE> row(inks ? static_cast<std::size_t>(width * jpeg_.output_components) : 0);
+  const Tensor image = empty({height, width, info_.channels}, inks ? DType::f32 : DType::u8);
+  float* out = inks ? image.data<float>() : nullptr;
   for (std::int64_t y = 0; y < height; ++y) {
-    JSAMPROW to = row.data();
+    JSAMPROW to = inks ? row.data() : image.data<std::uint8_t>() + y * width * info_.channels;
     call([jpeg, &to] { jpeg_read_scanlines(jpeg, &to, 1); });
-    out = unpack(row.data(), width, info_.channels, inks, inverted, out);
+    if (inks) out = unpack_inks(row.data(), width, inverted, out);
   }
   call([jpeg] { jpeg_finish_decompress(jpeg); });
   return oriented(image, orientation_);

@@ -1,4 +1,4 @@
-// Reads PNG: its rows become floats.
+// Reads PNG.
 #include "veldt/io/image_codec.h"
 
 #include <png.h>
@@ -70,7 +70,7 @@ class PngDecoder final : public ImageDecoder {
   void read_info();
   void set_transforms();
   bool palette_is_grey() const;
-  std::vector<float> palette_values() const;
+  std::vector<std::uint8_t> palette_levels() const;
   template <class Row> void for_each_row(const Row& use);
 
   InputFile& file_;
@@ -162,32 +162,28 @@ template <class Row> void PngDecoder::for_each_row(const Row& use) {
   }
 }
 
-template <class Sample> float* unpack(const unsigned char* bytes, std::int64_t samples, float* out) {
-  constexpr float kMax = sizeof(Sample) == 1 ? 255.0f : 65535.0f;
-  for (std::int64_t i = 0; i < samples; ++i, bytes += sizeof(Sample)) {
-    Sample sample;
-    std::memcpy(&sample, bytes, sizeof sample);
-    *out++ = static_cast<float>(sample) / kMax;
+void unpack_wide(const unsigned char* bytes, std::int64_t samples, float* out) {
+  for (std::int64_t i = 0; i < samples; ++i) {
+    std::uint16_t sample;
+    std::memcpy(&sample, bytes + 2 * i, sizeof sample);
+    out[i] = static_cast<float>(sample) / 65535.0f;
   }
-  return out;
 }
 
 // The colours of the palette, `channels` values each.
-std::vector<float> PngDecoder::palette_values() const {
+std::vector<std::uint8_t> PngDecoder::palette_levels() const {
   png_colorp colours = nullptr;
   png_bytep alphas = nullptr;
   int count = 0, alpha_count = 0;
   png_get_PLTE(png_, info_, &colours, &count);
   png_get_tRNS(png_, info_, &alphas, &alpha_count, nullptr);
-  std::vector<float> values;
+  std::vector<std::uint8_t> levels;
   for (int i = 0; i < count; ++i) {
     const png_byte rgb[3] = {colours[i].red, colours[i].green, colours[i].blue};
-    for (int c = 0; c < (image_.channels > 2 ? 3 : 1); ++c)
-      values.push_back(static_cast<float>(rgb[c]) / 255.0f);
-    if (image_.channels % 2 == 0)
-      values.push_back(i < alpha_count ? static_cast<float>(alphas[i]) / 255.0f : 1.0f);
+    levels.insert(levels.end(), rgb, rgb + (image_.channels > 2 ? 3 : 1));
+    if (image_.channels % 2 == 0) levels.push_back(i < alpha_count ? alphas[i] : 255);
   }
-  return values;
+  return levels;
 }
 
 Tensor PngDecoder::read() {
@@ -195,13 +191,15 @@ Tensor PngDecoder::read() {
   set_transforms();
   const bool wide = png_get_bit_depth(png_, info_) == 16;
   const std::int64_t channels = image_.channels;
-  const std::vector<float> palette = image_.palette ? palette_values() : std::vector<float>();
-  const Tensor image = empty({image_.height, image_.width, channels});
-  float* out = image.data<float>();
+  const std::vector<std::uint8_t> palette = image_.palette ? palette_levels() : std::vector<std::uint8_t>();
+  const Tensor image = empty({image_.height, image_.width, channels}, wide ? DType::f32 : DType::u8);
+  const std::int64_t samples = image_.width * channels;
+  std::int64_t y = 0;
   for_each_row([&](const unsigned char* row) {
+    if (wide) return unpack_wide(row, samples, image.data<float>() + samples * y++);
+    std::uint8_t* out = image.data<std::uint8_t>() + samples * y++;
     if (!image_.palette) {
-      const std::int64_t samples = image_.width * channels;
-      out = wide ? unpack<std::uint16_t>(row, samples, out) : unpack<std::uint8_t>(row, samples, out);
+      std::copy_n(row, samples, out);
       return;
     }
     for (std::int64_t x = 0; x < image_.width; ++x) {

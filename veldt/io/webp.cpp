@@ -70,20 +70,16 @@ void WebpDecoder::read_bytes(InputFile& file) {
 
 Tensor WebpDecoder::read() {
   const bool alpha = info_.channels == 4;
-  const auto samples = static_cast<std::size_t>(info_.width * info_.height * info_.channels);
   const int stride = static_cast<int>(info_.width) * info_.channels;
-  std::vector<unsigned char> levels(samples);
+  const Tensor image = empty({info_.height, info_.width, info_.channels}, DType::u8);
   WebPDecoderConfig config;
   WebPInitDecoderConfig(&config);
   config.output.colorspace = alpha ? MODE_RGBA : MODE_RGB;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA = {levels.data(), stride, levels.size()};
+  config.output.u.RGBA = {image.data<std::uint8_t>(), stride, static_cast<std::size_t>(image.numel())};
   const VP8StatusCode status = WebPDecode(bytes_.data(), bytes_.size(), &config);
   WebPFreeDecBuffer(&config.output);
   if (status != VP8_STATUS_OK) fail(status);
-  const Tensor image = empty({info_.height, info_.width, info_.channels});
-  float* out = image.data<float>();
-  for (std::size_t i = 0; i < samples; ++i) out[i] = static_cast<float>(levels[i]) / 255.0f;
   return image;
 }
 

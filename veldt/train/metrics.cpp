@@ -1,4 +1,4 @@
-// PSNR and errors in one pass over the rows, SSIM in another. Each row has its own partial sums, added in
+// Errors and SSIM by the row. Each row has its own partial sums, added in
 // order, so the result does not depend on the number of threads.
 #include "veldt/train/metrics.h"
 
@@ -52,23 +52,21 @@ RowSums sums_of_row(const float* a, const float* b, std::int64_t width, std::int
   return sums;
 }
 
-RowSums sums_of(const Tensor& a, const Tensor& b) {
-  const std::int64_t h = a.size(0), w = a.size(1), c = a.size(2);
-  const float* pa = a.data<float>();
-  const float* pb = b.data<float>();
-  std::vector<RowSums> rows(static_cast<std::size_t>(h));
-  parallel_for(h, grain_of(w * c), [&](std::int64_t begin, std::int64_t end) {
+// Adds those of `count` rows to the totals.
+void add_sums(const float* a, const float* b, std::int64_t count, std::int64_t width, std::int64_t channels,
+              RowSums& total) {
+  const std::int64_t row = width * channels;
+  std::vector<RowSums> rows(static_cast<std::size_t>(count));
+  parallel_for(count, grain_of(row), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t y = begin; y < end; ++y)
-      rows[static_cast<std::size_t>(y)] = sums_of_row(pa + y * w * c, pb + y * w * c, w, c);
+      rows[static_cast<std::size_t>(y)] = sums_of_row(a + y * row, b + y * row, width, channels);
   });
-  RowSums total;
-  for (const RowSums& row : rows) {
-    total.squared += row.squared;
-    total.absolute += row.absolute;
-    total.largest = larger(total.largest, row.largest);
-    total.wrong += row.wrong;
+  for (const RowSums& of_row : rows) {
+    total.squared += of_row.squared;
+    total.absolute += of_row.absolute;
+    total.largest = larger(total.largest, of_row.largest);
+    total.wrong += of_row.wrong;
   }
-  return total;
 }
 
 double psnr_of(double squared, std::int64_t count) {
@@ -162,46 +160,100 @@ class SsimRow {
   std::vector<double> s_, d_, ss_, dd_;
 };
 
-// Both contiguous and alike.
-double ssim_of(const Tensor& a, const Tensor& b) {
-  const std::int64_t h = a.size(0), w = a.size(1), c = a.size(2);
-  const std::vector<double> across = window_for(w), down = window_for(h);
-  const std::int64_t rows = h - static_cast<std::int64_t>(down.size()) + 1;
-  const std::int64_t columns = w - static_cast<std::int64_t>(across.size()) + 1;
-  std::vector<double> sums(static_cast<std::size_t>(rows));
-  const float* pa = a.data<float>();
-  const float* pb = b.data<float>();
-  parallel_for(rows, grain_of(w * c), [&](std::int64_t begin, std::int64_t end) {
-    SsimRow ssim_row(w, c, across, down);
-    for (std::int64_t y = begin; y < end; ++y)
-      sums[static_cast<std::size_t>(y)] = ssim_row(pa + y * w * c, pb + y * w * c);
-  });
-  double total = 0;
-  for (const double sum : sums) total += sum;
-  return total / static_cast<double>(rows * columns * c);
+}  // namespace
+
+struct PictureComparison::State {
+  State(std::int64_t h, std::int64_t w, std::int64_t c)
+      : height(h), width(w), channels(c), across(window_for(w)), down(window_for(h)) {}
+
+  // SSIM of the windows that begin in the first `count` rows at a and b, which have all rows of those
+  // windows.
+  void add_windows(const float* a, const float* b, std::int64_t count) {
+    const std::int64_t row = width * channels;
+    std::vector<double> sums(static_cast<std::size_t>(count));
+    parallel_for(count, grain_of(row), [&](std::int64_t begin, std::int64_t end) {
+      SsimRow ssim_row(width, channels, across, down);
+      for (std::int64_t y = begin; y < end; ++y)
+        sums[static_cast<std::size_t>(y)] = ssim_row(a + y * row, b + y * row);
+    });
+    for (const double sum : sums) ssim += sum;
+  }
+
+  // `count` more rows. Windows reach over the end of what came before, so their rows are kept.
+  void add(const float* a, const float* b, std::int64_t count) {
+    add_sums(a, b, count, width, channels, total);
+    done += count;
+    const std::int64_t row = width * channels, above = static_cast<std::int64_t>(down.size()) - 1;
+    kept_a.insert(kept_a.end(), a, a + count * row);
+    kept_b.insert(kept_b.end(), b, b + count * row);
+    const std::int64_t whole = static_cast<std::int64_t>(kept_a.size()) / row - above;
+    if (whole <= 0) return;
+    add_windows(kept_a.data(), kept_b.data(), whole);
+    kept_a.erase(kept_a.begin(), kept_a.begin() + whole * row);
+    kept_b.erase(kept_b.begin(), kept_b.begin() + whole * row);
+  }
+
+  const std::int64_t height, width, channels;
+  const std::vector<double> across, down;
+  std::int64_t done = 0;
+  RowSums total;
+  double ssim = 0;
+  std::vector<float> kept_a, kept_b;
+};
+
+PictureComparison::PictureComparison(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  if (height < 1 || width < 1 || channels < 1)
+    throw ShapeError(str("cannot compare pictures of ", width, " x ", height, " and ", channels, " channels"),
+                     "none of these may be 0", "give pictures with pixels in them");
+  state_ = std::make_unique<State>(height, width, channels);
+}
+PictureComparison::~PictureComparison() = default;
+
+void PictureComparison::add(const Tensor& a, const Tensor& b) {
+  require_alike(a, b);
+  State& s = *state_;
+  if (a.size(1) != s.width || a.size(2) != s.channels || a.size(0) > s.height - s.done)
+    throw ShapeError(
+        str("cannot compare rows of ", a.shape()),
+        str("the pictures are ", Shape{s.height, s.width, s.channels}, " and ", s.done, " rows are done"),
+        "give the rows of both pictures, each once");
+  const Tensor x = contiguous(a.detach()), y = contiguous(b.detach());
+  // A part at a time, because what windows need is copied.
+  const std::int64_t row = s.width * s.channels, part = std::max<std::int64_t>(64, (1 << 18) / row);
+  for (std::int64_t at = 0; at < x.size(0); at += part)
+    s.add(x.data<float>() + at * row, y.data<float>() + at * row, std::min(part, x.size(0) - at));
 }
 
-}  // namespace
+PictureScore PictureComparison::score() const {
+  const State& s = *state_;
+  if (s.done != s.height)
+    throw ShapeError("cannot compare half a picture", str(s.done, " of ", s.height, " rows are there"),
+                     "give the other rows first");
+  const std::int64_t count = s.height * s.width * s.channels;
+  const std::int64_t rows = s.height - static_cast<std::int64_t>(s.down.size()) + 1;
+  const std::int64_t columns = s.width - static_cast<std::int64_t>(s.across.size()) + 1;
+  return {.psnr = psnr_of(s.total.squared, count),
+          .ssim = s.ssim / static_cast<double>(rows * columns * s.channels),
+          .mae = 255 * s.total.absolute / static_cast<double>(count),
+          .max_abs = 255 * s.total.largest,
+          .wrong_pixels = s.total.wrong};
+}
 
 PictureScore compare_pictures(const Tensor& a, const Tensor& b) {
   require_alike(a, b);
-  const Tensor x = contiguous(a.detach()), y = contiguous(b.detach());
-  const RowSums sums = sums_of(x, y);
-  return {.psnr = psnr_of(sums.squared, a.numel()),
-          .ssim = ssim_of(x, y),
-          .mae = 255 * sums.absolute / static_cast<double>(a.numel()),
-          .max_abs = 255 * sums.largest,
-          .wrong_pixels = sums.wrong};
+  PictureComparison comparison(a.size(0), a.size(1), a.size(2));
+  comparison.add(a, b);
+  return comparison.score();
 }
 
 double psnr(const Tensor& a, const Tensor& b) {
   require_alike(a, b);
-  return psnr_of(sums_of(contiguous(a.detach()), contiguous(b.detach())).squared, a.numel());
+  const Tensor x = contiguous(a.detach()), y = contiguous(b.detach());
+  RowSums total;
+  add_sums(x.data<float>(), y.data<float>(), a.size(0), a.size(1), a.size(2), total);
+  return psnr_of(total.squared, a.numel());
 }
 
-double ssim(const Tensor& a, const Tensor& b) {
-  require_alike(a, b);
-  return ssim_of(contiguous(a.detach()), contiguous(b.detach()));
-}
+double ssim(const Tensor& a, const Tensor& b) { return compare_pictures(a, b).ssim; }
 
 }  // namespace veldt::train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "veldt/tensor/tensor.h"
 
@@ -13,6 +14,22 @@ struct PictureScore {
   double mae = 0;                 // mean absolute difference in 8-bit levels, 0..255
   double max_abs = 0;             // largest absolute difference in 8-bit levels
   std::int64_t wrong_pixels = 0;  // any channel on the other side of mid-grey; 0.5 and above is light
+};
+
+// The same for pictures that come row by row, from the top, in the memory of a few rows.
+class PictureComparison {
+ public:
+  // Throws ShapeError for a size of 0.
+  PictureComparison(std::int64_t height, std::int64_t width, std::int64_t channels);
+  ~PictureComparison();
+  // The next rows of both, f32 [rows, width, channels]. Throws ShapeError for others, and for too many.
+  void add(const Tensor& a, const Tensor& b);
+  // Throws ShapeError if rows are missing.
+  PictureScore score() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // Pictures are f32 [height, width, channels] in 0..1. Throws ShapeError naming both shapes when they differ,

@@ -1,0 +1,19 @@
+// The half of `veldt compare` that is for sounds.
+#pragma once
+
+#include <string>
+
+#include "veldt/app/context.h"
+
+namespace veldt::app {
+
+// True for the file of a sound, and for a model of one.
+bool is_sound(const std::string& path);
+
+// Prints how alike two sounds are, either of which may be a model, and returns the SNR in dB: the power of a
+// to that of b - a, infinite when they are the same. Writes b - a to `difference` unless that is empty.
+// Throws UsageError for sounds of other lengths, rates or channels, or what is none.
+double compare_sounds(const std::string& a, const std::string& b, const std::string& difference,
+                      Context& context);
+
+}  // namespace veldt::app

@@ -1,0 +1,89 @@
+#include "veldt/app/drawing.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace veldt::app {
+
+Drawing::Drawing(const field::Field& field)
+    : field_(field), width_(field.options().width), height_(field.options().height) {}
+
+Drawing::Drawing(const field::ImageField& field, std::int64_t width, std::int64_t height,
+                 const field::RenderOptions& how)
+    : field_(field), width_(width), height_(height), how_(how) {
+  points_each();
+}
+
+Drawing::Drawing(const field::SoundField& field, const field::SoundPart& part)
+    : field_(field), height_(field.frames(part)), part_(part) {}
+
+std::int64_t Drawing::rate() const { return part_.rate > 0 ? part_.rate : field_.options().rate; }
+
+std::int64_t Drawing::points_each() const {
+  if (is_sound()) return field::SoundField(field_).samples_a_frame(part_);
+  const std::int64_t side = field::ImageField(field_).samples_a_side(width_, height_, how_);
+  return side * side;
+}
+
+double Drawing::values() const {
+  return static_cast<double>(width_) * static_cast<double>(height_) *
+         static_cast<double>(field_.options().channels);
+}
+
+std::string Drawing::in_words() const {
+  if (!is_sound()) return fmt::format("{}x{}", width_, height_);
+  return fmt::format("{:.2f} s at {} Hz", static_cast<double>(height_) / static_cast<double>(rate()), rate());
+}
+
+void Drawing::describe_in(nlohmann::ordered_json& out) const {
+  if (is_sound())
+    out.update({{"frames", height_}, {"rate", rate()}, {"channels", field_.options().channels}});
+  else
+    out.update({{"width", width_}, {"height", height_}});
+}
+
+void Drawing::bands(const field::Field::Band& band) const {
+  if (is_sound())
+    field::SoundField(field_).render_bands(part_, band);
+  else
+    field_.render_bands(width_, height_, how_, band);
+}
+
+int bits_for(const Drawing& drawing, int wished) { return wished > 0 ? wished : drawing.is_sound() ? 32 : 8; }
+
+DrawnFile::DrawnFile(const std::string& path, const Drawing& drawing, int bits) {
+  const std::int64_t channels = drawing.field().options().channels;
+  bits = bits_for(drawing, bits);
+  if (drawing.is_sound())
+    sound_ = std::make_unique<io::SoundWriter>(path, drawing.height(), channels, drawing.rate(),
+                                               io::WriteSoundOptions{.bits = bits});
+  else
+    picture_ = std::make_unique<io::ImageWriter>(path, drawing.width(), drawing.height(), channels,
+                                                 io::WriteOptions{.bits = bits});
+}
+
+DrawnFile::~DrawnFile() {
+  if (encoding_.valid()) encoding_.wait();
+}
+
+void DrawnFile::write(const Tensor& band) {
+  if (encoding_.valid()) encoding_.get();
+  band_ = band;
+  encoding_ = std::async(std::launch::async, [this, from = band.data<float>(), rows = band.size(0)] {
+    if (picture_)
+      picture_->write_rows(from, rows);
+    else
+      sound_->write(from, rows);
+  });
+}
+
+void DrawnFile::finish() {
+  if (encoding_.valid()) encoding_.get();
+  if (picture_)
+    picture_->finish();
+  else
+    sound_->finish();
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,62 @@
+#include "veldt/app/score.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "veldt/app/progress_line.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/train/metrics.h"
+
+namespace veldt::app {
+
+std::string FitScore::in_words(bool is_sound) const {
+  const std::string quality =
+      fmt::format("{} {}", is_sound ? "SNR" : "PSNR",
+                  std::isinf(decibels) ? "inf (identical)" : fmt::format("{:.2f} dB", decibels));
+  return is_sound ? quality : fmt::format("{}, SSIM {:.4f}, {} wrong pixels", quality, ssim, wrong_pixels);
+}
+
+void FitScore::describe_in(nlohmann::ordered_json& out, bool is_sound) const {
+  out[is_sound ? "snr" : "psnr"] = std::isinf(decibels) ? kInfiniteInJson : decibels;
+  if (!is_sound) out.update({{"ssim", ssim}, {"wrong_pixels", wrong_pixels}});
+  out["identical"] = std::isinf(decibels);
+}
+
+std::optional<FitScore> score_of(const field::Field& field, const field::Signal& signal,
+                                 const Context& context, const std::function<bool()>& stop,
+                                 const std::function<void(const Tensor& band)>& also) {
+  NoGrad off;
+  ProgressLine line({.quiet = context.quiet, .show_after = 2});
+  const Drawing drawing(field);
+  std::optional<train::PictureComparison> pictures;
+  if (!signal.is_sound()) pictures.emplace(signal.rows(), signal.columns(), signal.channels());
+  double squared = 0;
+  bool stopped = false;
+  drawing.bands([&](const Tensor& band, std::int64_t first) {
+    const std::int64_t rows = band.size(0);
+    const Tensor truth = signal.read(first, rows);
+    if (also) also(band);
+    if (pictures)
+      pictures->add(band, truth);
+    else if (signal.peak() > 0)
+      squared += sum(square(affine(reshape(band, truth.shape()), 1 / signal.peak(), 0) - truth)).item();
+    line.update_rows(first + rows, drawing.height(), drawing.row_name());
+    stopped = stop && stop();
+    return !stopped;
+  });
+  line.finish();
+  if (stopped) return std::nullopt;
+  if (signal.is_sound())
+    return FitScore{.decibels = field::decibels(
+                        signal, squared / static_cast<double>(signal.points() * signal.channels()))};
+  const train::PictureScore score = pictures->score();
+  return FitScore{.decibels = score.psnr, .ssim = score.ssim, .wrong_pixels = score.wrong_pixels};
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,30 @@
+// How well a field draws what it was fitted to, for the last lines of `veldt fit`.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "veldt/app/context.h"
+#include "veldt/app/drawing.h"
+#include "veldt/field/signal.h"
+
+namespace veldt::app {
+
+struct FitScore {
+  double decibels = 0;            // PSNR of a picture, SNR of a sound; infinite when it is drawn exactly
+  double ssim = 0;                // of a picture
+  std::int64_t wrong_pixels = 0;  // of a picture
+
+  std::string in_words(bool is_sound) const;
+  void describe_in(nlohmann::ordered_json& out, bool is_sound) const;
+};
+
+// Draws all of the field, band by band, with a progress line if it takes longer than two seconds. `also` gets
+// each band. `stop` is asked now and then; once it says true there is no score.
+std::optional<FitScore> score_of(const field::Field& field, const field::Signal& signal,
+                                 const Context& context, const std::function<bool()>& stop,
+                                 const std::function<void(const Tensor& band)>& also = {});
+
+}  // namespace veldt::app
