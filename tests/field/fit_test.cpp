@@ -96,7 +96,8 @@ TEST_F(Fit, LearnsWithEveryModel) {
 }
 
 TEST_F(Fit, LearnsWithEveryOptimizerLossAndSchedule) {
-  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::muon}) {
     FitOptions options = quick();
     options.optimizer = kind;
     if (kind == OptimizerKind::sgd) options.lr = 0.02;

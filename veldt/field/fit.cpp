@@ -12,6 +12,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/optim/adam.h"
+#include "veldt/optim/muon.h"
 #include "veldt/optim/schedule.h"
 #include "veldt/optim/sgd.h"
 #include "veldt/tensor/graph.h"
@@ -30,6 +31,13 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, const nn::Mod
       return std::make_unique<optim::Adam>(parameters, optim::AdamOptions{.lr = p.lr, .beta2 = 0.99});
     case OptimizerKind::adamw:
       return std::make_unique<optim::AdamW>(parameters, optim::AdamWOptions{.lr = p.lr, .beta2 = 0.99});
+    // Steps as long as Adam's usual ones: so one rate suits its matrices, the other parameters and the
+    // recipe.
+    case OptimizerKind::muon:
+      return std::make_unique<optim::Muon>(
+          parameters,
+          optim::MuonOptions{.lr = p.lr, .weight_decay = 0, .scale = optim::MuonScale::match_rms_adamw},
+          optim::AdamOptions{.lr = p.lr, .beta2 = 0.99});
   }
   return nullptr;
 }

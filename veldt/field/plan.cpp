@@ -11,7 +11,7 @@ namespace veldt::field {
 namespace {
 
 constexpr EnumNames<3> kLosses = {"mse", "hinge", "bce"};
-constexpr EnumNames<3> kOptimizers = {"sgd", "adam", "adamw"};
+constexpr EnumNames<4> kOptimizers = {"sgd", "adam", "adamw", "muon"};
 constexpr EnumNames<2> kSchedules = {"constant", "cosine"};
 
 void check_number(const char* what, double value, double low, double high) {

@@ -14,7 +14,7 @@ namespace veldt::field {
 
 // hinge: squared error, none once the output is past a target of -1 or 1. bce: cross entropy of the logits.
 enum class Loss : std::uint8_t { mse, hinge, bce };
-enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
 enum class ScheduleKind : std::uint8_t { constant, cosine };
 
 std::string_view name_of(Loss);
