@@ -86,12 +86,11 @@ TEST_F(Fit, LearnsPicturesOfOnePixelRowOrColumn) {
 }
 
 TEST_F(Fit, LearnsWithEveryModel) {
-  for (const Activation a :
-       {Activation::siren, Activation::finer, Activation::tanh, Activation::relu, Activation::gauss}) {
+  for (const std::string& name : model_names()) {
     FitOptions options = quick(150);
-    options.activation = a;
-    if (a == Activation::gauss) options.first_omega = options.omega = 3;
-    EXPECT_GT(psnr_after(disc(), options), 12) << name_of(a);
+    options.model = model_from(name);
+    if (options.model == Model::gauss) options.first_omega = options.omega = 3;
+    EXPECT_GT(psnr_after(disc(), options), 12) << name;
   }
 }
 
@@ -168,7 +167,7 @@ TEST_F(Fit, NeverMeetsATargetWithNumbersThatAreNotFinite) {
 TEST_F(Fit, DivergesAtARateThatIsFarTooLarge) {
   FitOptions options = quick(2000);
   options.optimizer = OptimizerKind::sgd;
-  options.activation = Activation::relu;
+  options.model = Model::relu;
   options.lr = 1000;
   try {
     fit(disc(), options);

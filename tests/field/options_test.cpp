@@ -31,6 +31,16 @@ FieldOptions unusual() {
   return o;
 }
 
+FieldOptions encoded() {
+  FieldOptions o = small_options(12, 45, 3);
+  o.activation = Activation::wire;
+  o.scale = 1.0 / 3;
+  o.encodings = {
+      IdentityOptions{}, FrequencyOptions{7}, FourierOptions{5, 0.1},
+      GridOptions{.levels = 3, .features = 3, .log2_entries = 5, .coarsest = 2, .finest = 9, .smooth = true}};
+  return o;
+}
+
 IoError refusal(const std::string& text) {
   return test::io_error_of([&] { field_options_from_json(text); });
 }
@@ -43,7 +53,7 @@ std::string with(const std::string& key, const json& value) {
 }
 
 TEST(FieldOptions, ComeBackFromJson) {
-  for (const FieldOptions& o : {small_options(1, 1), small_options(640, 480, 3), unusual()}) {
+  for (const FieldOptions& o : {small_options(1, 1), small_options(640, 480, 3), unusual(), encoded()}) {
     EXPECT_EQ(field_options_from_json(to_json(o)), o) << to_json(o);
     EXPECT_EQ(to_json(o).find('\n'), std::string::npos);
   }
@@ -126,9 +136,13 @@ TEST(FieldOptions, CountTheParametersThatTheNetworkHas) {
   FieldOptions wide = small_options(8, 8, 3);
   wide.widths = {5};
   wide.bias = false;
-  for (const FieldOptions& o : {small_options(8, 8), unusual(), wide}) {
+  for (const FieldOptions& o : {small_options(8, 8), unusual(), wide, encoded()}) {
     Rng rng(1);
-    EXPECT_EQ(parameter_count(o), Network(o, rng).parameter_count()) << to_json(o);
+    const Network network(o, rng);
+    EXPECT_EQ(parameter_count(o), network.parameter_count()) << to_json(o);
+    std::int64_t stored = 0;
+    for (const NamedTensor& t : network.state()) stored += t.tensor.numel();
+    EXPECT_EQ(stored_count(o), stored) << to_json(o);
   }
 }
 
@@ -139,16 +153,77 @@ TEST(FieldOptions, GiveTheOriginalRecipe98752Parameters) {
   EXPECT_EQ(Network(o, rng).parameter_count(), 98752);
 }
 
-TEST(ActivationFrom, KnowsItsNamesAndListsThemOtherwise) {
-  for (const Activation a :
-       {Activation::siren, Activation::finer, Activation::tanh, Activation::relu, Activation::gauss})
-    EXPECT_EQ(activation_from(name_of(a)), a);
+TEST(FieldOptions, SayNothingOfEncodingsWhereThereAreNone) {
+  const json plain = json::parse(to_json(small_options(8, 8)));
+  EXPECT_FALSE(plain.contains("encodings"));
+  EXPECT_FALSE(plain.contains("scale"));
+  EXPECT_TRUE(field_options_from_json(plain.dump()).encodings.empty());
+}
+
+TEST(FieldOptions, RefuseEncodingsThatLie) {
+  const json good = json::parse(to_json(encoded()));
+  const auto refused = [&](std::size_t part, const char* key, const json& value) {
+    json bad = good;
+    bad["encodings"][part][key] = value;
+    EXPECT_EQ(refusal(bad.dump()).kind(), IoError::Kind::malformed) << part << ' ' << key << ' ' << value;
+  };
+  for (std::size_t part = 0; part < 4; ++part)
+    for (const auto& [key, value] : good["encodings"][part].items()) {
+      json bad = good;
+      bad["encodings"][part].erase(key);
+      EXPECT_TRUE(test::says(refusal(bad.dump()), "'" + key + "' is missing")) << key;
+      for (const json& wrong : {json(nullptr), json(json::object()), json(-1), json("8"), json(1e300)})
+        refused(part, key.c_str(), wrong);
+    }
+  refused(0, "kind", "spline");
+  refused(1, "octaves", 0);
+  refused(1, "octaves", 25);
+  refused(2, "frequencies", 65537);
+  refused(2, "sigma", 0);
+  refused(3, "levels", 33);
+  refused(3, "features", 9);
+  refused(3, "log2_entries", 31);
+  refused(3, "log2_entries", (std::int64_t{1} << 32) + 5);  // 5 as an int
+  refused(3, "coarsest", 10);                               // finer than the finest
+  refused(3, "finest", (1 << 24) + 1);
+  // Each within its bounds, but the table would take 256 GB.
+  refused(3, "smooth", 1);
+  json huge = good;
+  huge["encodings"] = {{{"kind", "grid"},
+                        {"levels", 32},
+                        {"features", 8},
+                        {"log2_entries", 30},
+                        {"coarsest", 1 << 24},
+                        {"finest", 1 << 24},
+                        {"smooth", false}}};
+  EXPECT_TRUE(test::says(refusal(huge.dump()), "numbers"));
+  for (const json& wrong : {json(7), json(json::object()), json({7}), json({json::array()}),
+                            json(std::vector<json>(9, {{"kind", "identity"}}))}) {
+    json bad = good;
+    bad["encodings"] = wrong;
+    EXPECT_EQ(refusal(bad.dump()).kind(), IoError::Kind::malformed) << wrong;
+  }
+  json constant = good;
+  constant["constant_input"] = true;
+  EXPECT_TRUE(test::says(refusal(constant.dump()), "constant input"));
+  json scale = good;
+  scale["scale"] = 0;
+  EXPECT_TRUE(test::says(refusal(scale.dump()), "scale"));
+}
+
+TEST(ModelFrom, KnowsItsNamesAndListsThemOtherwise) {
+  for (const std::string& name : model_names()) {
+    EXPECT_EQ(name_of(model_from(name)), name);
+    FieldOptions o = small_options(8, 8);
+    set_model(o, model_from(name));
+    EXPECT_EQ(name_of(model_of(o)), name);
+  }
   try {
-    activation_from("sirenn");
+    model_from("sirenn");
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_TRUE(test::says(error, "'sirenn'"));
-    EXPECT_TRUE(test::says(error, "siren, finer, tanh, relu and gauss"));
+    EXPECT_TRUE(test::says(error, "siren, finer, tanh, relu, gauss, wire, fourier and hashgrid"));
   }
 }
 

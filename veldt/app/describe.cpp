@@ -68,7 +68,7 @@ void add_model(Json& out, const io::SafeTensorsHeader& header) {
   };
   out["format_version"] = parsed_or_text(text_of("format_version"));
   const field::FieldOptions options = field::field_options_from_json(text_of("options"));
-  out["model"] = name_of(options.activation);
+  out["model"] = name_of(model_of(options));
   out["layers"] = layers_in_words(options);
   out["parameters"] = field::parameter_count(options);
   if (options.is_sound())

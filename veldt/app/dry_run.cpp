@@ -98,7 +98,7 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& conte
                {"memory_bytes", memory},
                {"steps_a_second", rate},
                {"seconds", seconds}};
-  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(o.activation),
+  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(o)),
                                  layers_in_words(o), parameters);
   text += fmt::format("training      {}{:.0f} steps of {} points, {} at {:g}, {}\n",
                       plan.steps > 0 ? "" : "about ", steps, plan.batch, name_of(plan.optimizer), plan.lr,
@@ -129,7 +129,7 @@ int dry_run_render(const Drawing& drawing, int bits, const std::string& output, 
   const double flops = 2 * static_cast<double>(field.parameter_count()) *
                        static_cast<double>(drawing.width()) * height * static_cast<double>(points);
   const double bytes = drawing.values() * bits_for(drawing, bits) / 8;
-  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(field.options().activation),
+  std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(field.options())),
                                  layers_in_words(field.options()), field.parameter_count());
   text += fmt::format("{}  {}, {} {} a {}\n", drawing.is_sound() ? "sound       " : "picture     ",
                       drawing.in_words(), points, points == 1 ? "sample" : "samples",

@@ -49,7 +49,7 @@ field::FitPlan plan_from(const FitFlags& flags, const field::Signal& signal) {
   field::FitOptions w = flags.wishes;
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.simba = flags.preset == "simba";
-  if (flags.model) w.activation = field::activation_from(*flags.model);
+  if (flags.model) w.model = field::model_from(*flags.model);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
   if (flags.schedule) w.schedule = field::schedule_from(*flags.schedule);
   if (flags.loss) w.loss = field::loss_from(*flags.loss);
@@ -195,7 +195,7 @@ int fit(FitFlags flags, Context& context) {
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
     print_note(fmt::format("{} {} with {}, {} parameters, on {}", flags.dry_run ? "would fit" : "fitting",
-                           Drawing(fitter.field()).in_words(), name_of(plan.field.activation),
+                           Drawing(fitter.field()).in_words(), name_of(model_of(plan.field)),
                            fitter.field().parameter_count(), device.reason));
   }
   if (flags.dry_run)
@@ -238,7 +238,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       .option->default_str("");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
-  add_choice(verb, "--model", flags->model, field::activation_names(), "activation of the network");
+  add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
   add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");

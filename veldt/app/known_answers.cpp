@@ -87,7 +87,7 @@ Finding small_fit() {
   options.steps = 150;
   options.width = 24;
   options.depth = 2;
-  options.activation = field::Activation::siren;
+  options.model = field::Model::siren;
   options.batch = 0;
   const field::ImageField field = field::fit(picture, options);
   const double psnr = train::psnr(field.render(side, side), picture);

@@ -1,10 +1,10 @@
 // The multiresolution grid: reading features at points, and adding gradients into the table.
 //
-// Both take points in blocks of 16. For a block and a level, `Corners` are worked out in SIMD: the entries of
-// the cell's vertices and their weights. Then each point's features are moved by scalar loads as wide as an
-// entry, which beat gathers. Reading goes through a level for many points before the next, so that a level of
-// the table is in cache as long as it fits. Adding gives each level to one thread, which takes the points in
-// order: no atomics, and the same bits for any number of threads.
+// Both take points in blocks of 16 and go through the levels for each, so that a block's rows stay in the
+// cache. For a block and a level, `Corners` are worked out in SIMD: the entries of the cells' vertices and
+// their weights. Then each point's features are moved by loads as wide as an entry, which beat gathers.
+// Points are spread over threads when reading, levels when adding: there each level is one thread's, which
+// takes the points in order, so there are no atomics, and the bits are the same for any number of threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/grid.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "veldt/core/error.h"
 #include "veldt/core/grid.h"
@@ -36,6 +37,13 @@ template <class T> struct GridCall {
   T* table;    // [entries, features], or its gradient
   T* out;      // [n, levels * features], or its gradient
   std::int64_t n;
+
+  T* table_of(int l) const { return table + grid.level[static_cast<std::size_t>(l)].first * grid.features; }
+};
+
+// Points begin .. end - 1.
+struct Span {
+  std::int64_t begin, end;
 };
 }  // namespace veldt::cpu
 #endif
@@ -45,13 +53,14 @@ namespace veldt::HWY_NAMESPACE {
 namespace {
 using cpu::GridCall;
 using cpu::kGridBlock;
+using cpu::Span;
 using Level = GridLayout::Level;
 
 // For each vertex of a block's cells (bit k of its number: the upper one along axis k) its entry in the
 // level, and what it counts.
-template <class T> struct Corners {
-  HWY_ALIGN std::uint32_t entry[16][kGridBlock];
-  HWY_ALIGN T weight[16][kGridBlock];
+template <class T, int D> struct Corners {
+  HWY_ALIGN std::uint32_t entry[1 << D][kGridBlock];
+  HWY_ALIGN T weight[1 << D][kGridBlock];
 };
 
 // What one step along axis k adds to a vertex's number, or multiplies into its hash.
@@ -71,7 +80,7 @@ template <int D, class V> HWY_INLINE void load_points(const float* x, V (&p)[D])
 }
 
 template <int D>
-HWY_INLINE void find_corners(const GridCall<float>& call, int l, const float* x, Corners<float>& corners) {
+HWY_INLINE void find_corners(const GridCall<float>& call, int l, const float* x, Corners<float, D>& corners) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> whole;
   const hn::RebindToUnsigned<decltype(d)> bits;
@@ -108,7 +117,8 @@ HWY_INLINE void find_corners(const GridCall<float>& call, int l, const float* x,
 
 // The same for the doubles of gradient checks, one at a time.
 template <int D>
-HWY_INLINE void find_corners(const GridCall<double>& call, int l, const double* x, Corners<double>& corners) {
+HWY_INLINE void find_corners(const GridCall<double>& call, int l, const double* x,
+                             Corners<double, D>& corners) {
   const Level& level = call.grid.level[static_cast<std::size_t>(l)];
   const auto mask = static_cast<std::uint32_t>(call.grid.entries_of(l)) - 1;
   for (int i = 0; i < kGridBlock; ++i) {
@@ -129,53 +139,72 @@ HWY_INLINE void find_corners(const GridCall<double>& call, int l, const double* 
   }
 }
 
-// Calls body(corners, block's first point, its points) for points begin .. end in one level.
+// What a block needs from memory, asked for while the one before is worked on: with many misses under way at
+// once the time is the memory's throughput, not its latency.
+template <class T, int D>
+HWY_INLINE void prefetch(const GridCall<T>& call, int l, const Corners<T, D>& corners, std::int64_t first) {
+  constexpr std::int64_t kNear = std::int64_t{1} << 15;  // bytes of a level that the nearest cache keeps
+  const std::int64_t features = call.grid.features, width = call.grid.levels * features;
+  for (int i = 0; i < kGridBlock; ++i) hwy::Prefetch(call.out + (first + i) * width + l * features);
+  if (call.grid.entries_of(l) * features * static_cast<std::int64_t>(sizeof(T)) <= kNear) return;
+  const T* const table = call.table_of(l);
+  for (int c = 0; c < 1 << D; ++c)
+    for (int i = 0; i < kGridBlock; ++i) hwy::Prefetch(table + corners.entry[c][i] * features);
+}
+
+// Calls body(corners, the block's first point, their number) for the blocks of points begin .. end - 1 in one
+// level.
 template <int D, class T, class Body>
-HWY_INLINE void each_block(const GridCall<T>& call, int l, std::int64_t begin, std::int64_t end, Body body) {
-  Corners<T> corners;
+HWY_INLINE void each_block(const GridCall<T>& call, int l, Span points, Body body) {
+  Corners<T, D> corners[2];
   T rest[kGridBlock * D] = {};
-  for (std::int64_t i = begin; i < end; i += kGridBlock) {
-    const int count = static_cast<int>(std::min<std::int64_t>(kGridBlock, end - i));
+  const auto look = [&](std::int64_t i) HWY_ATTR {
+    if (i >= points.end) return;
+    const std::int64_t count = std::min<std::int64_t>(kGridBlock, points.end - i);
     const T* x = call.x + i * D;
-    if (count < kGridBlock) {
-      std::copy(x, x + count * D, rest);
-      x = rest;
-    }
-    find_corners<D>(call, l, x, corners);
-    body(corners, i, count);
+    if (count < kGridBlock) x = (std::copy(x, x + count * D, rest), rest);
+    Corners<T, D>& to = corners[i / kGridBlock % 2];
+    find_corners<D>(call, l, x, to);
+    prefetch(call, l, to, i);
+  };
+  look(points.begin);
+  for (std::int64_t i = points.begin; i < points.end; i += kGridBlock) {
+    look(i + kGridBlock);
+    body(corners[i / kGridBlock % 2], i,
+         static_cast<int>(std::min<std::int64_t>(kGridBlock, points.end - i)));
   }
 }
 
 // An entry's features as one register where there are two floats of them; else an array.
-template <class T, int Corner, bool Pair> struct Move {
-  static HWY_INLINE void read(const Corners<T>& c, int i, const T* table, int features, T* out) {
+template <class T, int D, bool Pair> struct Move {
+  static HWY_INLINE void read(const Corners<T, D>& c, int i, const T* table, int features, T* out) {
     T sum[GridLayout::kMaxFeatures] = {};
-    for (int k = 0; k < Corner; ++k) {
+    for (int k = 0; k < 1 << D; ++k) {
       const T* from = table + static_cast<std::size_t>(c.entry[k][i]) * static_cast<std::size_t>(features);
       for (int f = 0; f < features; ++f) sum[f] += c.weight[k][i] * from[f];
     }
     std::copy(sum, sum + features, out);
   }
-  static HWY_INLINE void add(const Corners<T>& c, int i, const T* g, int features, T* table) {
-    for (int k = 0; k < Corner; ++k) {
+  static HWY_INLINE void add(const Corners<T, D>& c, int i, const T* g, int features, T* table) {
+    for (int k = 0; k < 1 << D; ++k) {
       T* to = table + static_cast<std::size_t>(c.entry[k][i]) * static_cast<std::size_t>(features);
       for (int f = 0; f < features; ++f) to[f] += c.weight[k][i] * g[f];
     }
   }
 };
 #if HWY_TARGET != HWY_SCALAR
-template <int Corner> struct Move<float, Corner, true> {
-  static HWY_INLINE void read(const Corners<float>& c, int i, const float* table, int, float* out) {
+template <int D> struct Move<float, D, true> {
+  static HWY_INLINE void read(const Corners<float, D>& c, int i, const float* table, int, float* out) {
     const hn::FixedTag<float, 2> d;
     auto sum = hn::Mul(hn::Set(d, c.weight[0][i]), hn::LoadU(d, table + 2 * std::size_t{c.entry[0][i]}));
-    for (int k = 1; k < Corner; ++k)
+    for (int k = 1; k < 1 << D; ++k)
       sum = hn::MulAdd(hn::Set(d, c.weight[k][i]), hn::LoadU(d, table + 2 * std::size_t{c.entry[k][i]}), sum);
     hn::StoreU(sum, d, out);
   }
-  static HWY_INLINE void add(const Corners<float>& c, int i, const float* g, int, float* table) {
+  static HWY_INLINE void add(const Corners<float, D>& c, int i, const float* g, int, float* table) {
     const hn::FixedTag<float, 2> d;
     const auto gradient = hn::LoadU(d, g);
-    for (int k = 0; k < Corner; ++k) {
+    for (int k = 0; k < 1 << D; ++k) {
       float* const to = table + 2 * std::size_t{c.entry[k][i]};
       hn::StoreU(hn::MulAdd(hn::Set(d, c.weight[k][i]), gradient, hn::LoadU(d, to)), d, to);
     }
@@ -183,30 +212,28 @@ template <int Corner> struct Move<float, Corner, true> {
 };
 #endif
 
-template <int D, bool Pair, class T>
-void read_points(const GridCall<T>& call, std::int64_t begin, std::int64_t end) {
+template <int D, bool Pair, class T> void read_points(const GridCall<T>& call, Span points) {
   const int features = call.grid.features;
   const std::int64_t width = static_cast<std::int64_t>(call.grid.levels) * features;
   for (int l = 0; l < call.grid.levels; ++l) {
-    const T* const table = call.table + call.grid.level[static_cast<std::size_t>(l)].first * features;
+    const T* const table = call.table_of(l);
     T* const out = call.out + l * features;
-    each_block<D>(call, l, begin, end,
-                  [&](const Corners<T>& corners, std::int64_t first, int count) HWY_ATTR {
-                    for (int i = 0; i < count; ++i)
-                      Move<T, 1 << D, Pair>::read(corners, i, table, features, out + (first + i) * width);
-                  });
+    each_block<D>(call, l, points, [&](const Corners<T, D>& corners, std::int64_t first, int count) HWY_ATTR {
+      for (int i = 0; i < count; ++i)
+        Move<T, D, Pair>::read(corners, i, table, features, out + (first + i) * width);
+    });
   }
 }
 
-template <int D, bool Pair, class T> void add_level(const GridCall<T>& call, int l) {
+template <int D, bool Pair, class T> void add_points(const GridCall<T>& call, int l, Span points) {
   const int features = call.grid.features;
   const std::int64_t width = static_cast<std::int64_t>(call.grid.levels) * features;
-  T* const table = call.table + call.grid.level[static_cast<std::size_t>(l)].first * features;
+  T* const table = call.table_of(l);
   const T* const g = call.out + l * features;
-  std::fill_n(table, call.grid.entries_of(l) * features, T(0));
-  each_block<D>(call, l, 0, call.n, [&](const Corners<T>& corners, std::int64_t first, int count) HWY_ATTR {
+  if (points.begin == 0) std::fill(table, call.table_of(l + 1), T(0));
+  each_block<D>(call, l, points, [&](const Corners<T, D>& corners, std::int64_t first, int count) HWY_ATTR {
     for (int i = 0; i < count; ++i)
-      Move<T, 1 << D, Pair>::add(corners, i, g + (first + i) * width, features, table);
+      Move<T, D, Pair>::add(corners, i, g + (first + i) * width, features, table);
   });
 }
 
@@ -226,26 +253,21 @@ template <class T, class Run> void specialised(const GridLayout& grid, Run run) 
   }
 }
 
-template <class T> void grid_read(const GridCall<T>& call, std::int64_t begin, std::int64_t end) {
+template <class T> void read(const GridCall<T>& call, Span points) {
   specialised<T>(call.grid, [&](auto dims, auto pair) {
-    read_points<decltype(dims)::value, decltype(pair)::value>(call, begin, end);
+    read_points<decltype(dims)::value, decltype(pair)::value>(call, points);
   });
 }
-template <class T> void grid_add(const GridCall<T>& call, int l) {
+template <class T> void add(const GridCall<T>& call, int l, Span points) {
   specialised<T>(call.grid, [&](auto dims, auto pair) {
-    add_level<decltype(dims)::value, decltype(pair)::value>(call, l);
+    add_points<decltype(dims)::value, decltype(pair)::value>(call, l, points);
   });
 }
-void grid_read_f32(const GridCall<float>& call, std::int64_t begin, std::int64_t end) {
-  grid_read(call, begin, end);
-}
-void grid_add_f32(const GridCall<float>& call, int l) { grid_add(call, l); }
-
+void grid_read_f32(const GridCall<float>& call, Span points) { read(call, points); }
+void grid_add_f32(const GridCall<float>& call, int l, Span points) { add(call, l, points); }
 #if HWY_ONCE
-void grid_read_f64(const GridCall<double>& call, std::int64_t begin, std::int64_t end) {
-  grid_read(call, begin, end);
-}
-void grid_add_f64(const GridCall<double>& call, int l) { grid_add(call, l); }
+void grid_read_f64(const GridCall<double>& call, Span points) { read(call, points); }
+void grid_add_f64(const GridCall<double>& call, int l, Span points) { add(call, l, points); }
 #endif
 
 }  // namespace
@@ -262,7 +284,7 @@ HWY_EXPORT(grid_add_f32);
 namespace cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 1024;  // points a task: their features lie in the L2 cache
+constexpr std::int64_t kGrain = 8192;  // points a task
 
 template <class T>
 GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, const View& x,
@@ -271,13 +293,16 @@ GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, co
 }
 
 template <class T, class Read> void read_all(const GridCall<T>& call, Read read) {
-  parallel_for(call.n, kGrain, [&](std::int64_t begin, std::int64_t end) { read(call, begin, end); });
+  parallel_for(call.n, kGrain, [&](std::int64_t begin, std::int64_t end) { read(call, Span{begin, end}); });
 }
 
-// Threads take the next level that is left, the largest ones first.
+// For so many points at a time threads take the next level that is left, the largest first.
 template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
-  std::atomic<int> left{call.grid.levels};
-  parallel_for(call.grid.levels, 1, [&](std::int64_t, std::int64_t) { add(call, --left); });
+  for (std::int64_t begin = 0; begin == 0 || begin < call.n; begin += kGrain) {
+    std::atomic<int> left{call.grid.levels};
+    const Span points{begin, std::min(call.n, begin + kGrain)};
+    parallel_for(call.grid.levels, 1, [&](std::int64_t, std::int64_t) { add(call, --left, points); });
+  }
 }
 
 [[noreturn]] void refuse(DType dtype) {

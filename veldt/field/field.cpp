@@ -52,7 +52,7 @@ std::int64_t Field::parameter_count() const { return field::parameter_count(opti
 
 NamedTensors Field::tensors() const {
   NamedTensors out;
-  for (const auto& [name, tensor] : network_.named_parameters()) out.push_back({name, tensor.detach()});
+  for (const auto& [name, tensor] : network_.state()) out.push_back({name, tensor.detach()});
   return out;
 }
 
@@ -78,11 +78,10 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
   // allocated.
   std::int64_t stored = 0;
   for (const NamedTensor& t : tensors) stored += t.tensor.numel();
-  if (stored != field::parameter_count(parsed))
-    throw malformed(
-        path, str("its options need ", field::parameter_count(parsed), " numbers, and it holds ", stored));
+  if (stored != stored_count(parsed))
+    throw malformed(path, str("its options need ", stored_count(parsed), " numbers, and it holds ", stored));
   Field out = fresh(parsed);
-  for (auto& [name, parameter] : out.network_.named_parameters()) {
+  for (auto& [name, parameter] : out.network_.state()) {
     const Tensor* found = nullptr;
     for (const NamedTensor& t : tensors)
       if (t.name == name) found = &t.tensor;

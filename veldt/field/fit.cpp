@@ -28,16 +28,18 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, const nn::Mod
     case OptimizerKind::sgd: return std::make_unique<optim::Sgd>(parameters, optim::SgdOptions{.lr = p.lr});
     // 0.99 rather than 0.999: a fit is short, and the second moment has to follow it.
     case OptimizerKind::adam:
-      return std::make_unique<optim::Adam>(parameters, optim::AdamOptions{.lr = p.lr, .beta2 = 0.99});
+      return std::make_unique<optim::Adam>(parameters,
+                                           optim::AdamOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
     case OptimizerKind::adamw:
-      return std::make_unique<optim::AdamW>(parameters, optim::AdamWOptions{.lr = p.lr, .beta2 = 0.99});
+      return std::make_unique<optim::AdamW>(parameters,
+                                            optim::AdamWOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
     // Steps as long as Adam's usual ones: so one rate suits its matrices, the other parameters and the
     // recipe.
     case OptimizerKind::muon:
       return std::make_unique<optim::Muon>(
           parameters,
           optim::MuonOptions{.lr = p.lr, .weight_decay = 0, .scale = optim::MuonScale::match_rms_adamw},
-          optim::AdamOptions{.lr = p.lr, .beta2 = 0.99});
+          optim::AdamOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
   }
   return nullptr;
 }

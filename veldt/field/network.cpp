@@ -20,7 +20,8 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
       break;
     case Activation::relu: nn::init::kaiming_uniform(layer.weight(), rng); break;
     case Activation::tanh: nn::init::xavier_normal(layer.weight(), rng); break;
-    case Activation::gauss: nn::init::xavier_uniform(layer.weight(), rng); break;
+    case Activation::gauss:
+    case Activation::wire: nn::init::xavier_uniform(layer.weight(), rng); break;
   }
 }
 
@@ -32,14 +33,16 @@ Tensor activate(const FieldOptions& o, const Tensor& z, bool first) {
     case Activation::tanh: return tanh(z);
     case Activation::relu: return relu(z);
     case Activation::gauss: return gauss(z, omega);
+    case Activation::wire: return wire(z, omega, o.scale);
   }
   return z;
 }
 
 }  // namespace
 
-Network::Network(const FieldOptions& options, Rng& rng) : options_(options) {
-  std::int64_t in = options.inputs();
+Network::Network(const FieldOptions& options, Rng& rng)
+    : options_(options), encoding_(options.inputs(), options.encodings, rng) {
+  std::int64_t in = encoding_.features();
   std::vector<std::int64_t> sizes = options.widths;
   sizes.push_back(options.channels);
   for (std::int64_t out : sizes) {
@@ -50,11 +53,11 @@ Network::Network(const FieldOptions& options, Rng& rng) : options_(options) {
 }
 
 Tensor Network::forward(const Tensor& coordinates) const {
-  Tensor h = coordinates;
+  Tensor h = encoding_(coordinates);
   for (std::size_t i = 0; i + 1 < layers_.size(); ++i) h = activate(options_, layers_[i](h), i == 0);
   return layers_.back()(h);
 }
 
-void Network::fields(nn::Fields& f) { f("layers", layers_); }
+void Network::fields(nn::Fields& f) { f("encoding", encoding_)("layers", layers_); }
 
 }  // namespace veldt::field

@@ -1,9 +1,10 @@
-// The network of a neural field: coordinates in, one number per channel out.
+// The network of a neural field: coordinates, their encoding, and layers; one number per channel out.
 #pragma once
 
 #include <vector>
 
 #include "veldt/core/rng.h"
+#include "veldt/field/encoding.h"
 #include "veldt/field/options.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/module.h"
@@ -21,6 +22,7 @@ class Network : public nn::Module {
 
  private:
   FieldOptions options_;
+  Encodings encoding_;
   std::vector<nn::Linear> layers_;
 };
 

@@ -15,11 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr EnumNames<5> kActivations = {"siren", "finer", "tanh", "relu", "gauss"};
+constexpr EnumNames<6> kActivations = {"siren", "finer", "tanh", "relu", "gauss", "wire"};
+constexpr EnumNames<8> kModels = {"siren", "finer", "tanh", "relu", "gauss", "wire", "fourier", "hashgrid"};
+constexpr EnumNames<4> kEncodings = {"identity", "frequency", "fourier", "grid"};  // as in EncodingOptions
 constexpr EnumNames<4> kHeads = {"clamp", "sigmoid", "ink", "plain"};
 constexpr EnumNames<2> kCoordinates = {"centres", "corners"};
 constexpr std::int64_t kMaxUnits = 65536;
-constexpr std::size_t kMaxLayers = 64;
+constexpr std::size_t kMaxLayers = 64, kMaxEncodings = 8;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxSoundChannels = 64;
 constexpr std::int64_t kMaxFrames = std::int64_t{1} << 23;  // 3 minutes at 44.1 kHz
@@ -59,16 +61,70 @@ Enum need_enum(const json& from, const char* key, const EnumNames<n>& names) {
   throw bad_options(str("'", name, "' is no known ", key));
 }
 
+json to_json(const EncodingOptions& encoding) {
+  json out{{"kind", kEncodings[encoding.index()]}};
+  if (const auto* frequency = std::get_if<FrequencyOptions>(&encoding)) {
+    out["octaves"] = frequency->octaves;
+  } else if (const auto* fourier = std::get_if<FourierOptions>(&encoding)) {
+    out["frequencies"] = fourier->frequencies;
+    out["sigma"] = fourier->sigma;
+  } else if (const auto* grid = std::get_if<GridOptions>(&encoding)) {
+    out["levels"] = grid->levels;
+    out["features"] = grid->features;
+    out["log2_entries"] = grid->log2_entries;
+    out["coarsest"] = grid->coarsest;
+    out["finest"] = grid->finest;
+    out["smooth"] = grid->smooth;
+  }
+  return out;
+}
+
+EncodingOptions encoding_from(const json& from, int dimensions) {
+  if (!from.is_object()) throw bad_options("an encoding is not a JSON object");
+  const auto kind = need<std::string>(from, "kind");
+  if (kind == kEncodings[0]) return IdentityOptions{};
+  if (kind == kEncodings[1]) return FrequencyOptions{need<int>(from, "octaves")};
+  if (kind == kEncodings[2])
+    return FourierOptions{need<std::int64_t>(from, "frequencies"), need<double>(from, "sigma")};
+  if (kind == kEncodings[3])
+    return GridOptions{.dims = dimensions,
+                       .levels = need<int>(from, "levels"),
+                       .features = need<int>(from, "features"),
+                       .log2_entries = need<int>(from, "log2_entries"),
+                       .coarsest = need<std::int64_t>(from, "coarsest"),
+                       .finest = need<std::int64_t>(from, "finest"),
+                       .smooth = need<bool>(from, "smooth")};
+  throw bad_options(str("'", kind, "' is no known encoding"));
+}
+
+// The keys that files of earlier versions do not have.
+void read_newer_keys(const json& from, FieldOptions& o) {
+  if (o.activation == Activation::wire) o.scale = need<double>(from, "scale");
+  const auto encodings = from.find("encodings");
+  if (encodings == from.end()) return;
+  if (!encodings->is_array() || encodings->size() > kMaxEncodings)
+    throw bad_options(str("the key 'encodings' must be a list of at most ", kMaxEncodings));
+  for (const json& encoding : *encodings) o.encodings.push_back(encoding_from(encoding, o.dimensions));
+}
+
 }  // namespace
 
 std::string_view name_of(Activation a) { return kActivations[static_cast<std::size_t>(a)]; }
 std::string_view name_of(Head h) { return kHeads[static_cast<std::size_t>(h)]; }
 std::string_view name_of(Coordinates c) { return kCoordinates[static_cast<std::size_t>(c)]; }
 
-Activation activation_from(std::string_view name) {
-  return enum_from<Activation>(kActivations, name, "model");
+std::string_view name_of(Model m) { return kModels[static_cast<std::size_t>(m)]; }
+
+Model model_from(std::string_view name) { return enum_from<Model>(kModels, name, "model"); }
+std::vector<std::string> model_names() { return in_a_list(kModels); }
+
+Model model_of(const FieldOptions& o) {
+  for (const EncodingOptions& encoding : o.encodings) {
+    if (std::holds_alternative<GridOptions>(encoding)) return Model::hashgrid;
+    if (std::holds_alternative<FourierOptions>(encoding)) return Model::fourier;
+  }
+  return static_cast<Model>(o.activation);  // the first models are the activations, in their order
 }
-std::vector<std::string> activation_names() { return in_a_list(kActivations); }
 
 std::string to_json(const FieldOptions& o) {
   json out = {{"activation", name_of(o.activation)},
@@ -85,6 +141,9 @@ std::string to_json(const FieldOptions& o) {
               {"footprint", o.footprint},
               {"two_tone", o.two_tone}};
   if (o.is_sound()) out.update({{"dimensions", o.dimensions}, {"rate", o.rate}, {"peak", o.peak}});
+  // Where they say nothing they are left out, as in files from before there were any.
+  if (o.activation == Activation::wire) out["scale"] = o.scale;
+  for (const EncodingOptions& encoding : o.encodings) out["encodings"].push_back(to_json(encoding));
   return out.dump();
 }
 
@@ -110,6 +169,7 @@ FieldOptions field_options_from_json(std::string_view text) {
     o.rate = need<std::int64_t>(from, "rate");
     o.peak = need<double>(from, "peak");
   }
+  read_newer_keys(from, o);
   try {
     check(o);
   } catch (const ConfigError& e) {
@@ -153,6 +213,16 @@ void check_sound(const FieldOptions& o) {
                       str("its head is ", name_of(o.head)), "leave these options out");
 }
 
+void check_encodings(const FieldOptions& o) {
+  if (o.encodings.size() > kMaxEncodings)
+    throw ConfigError(str("a field cannot have ", o.encodings.size(), " encodings"),
+                      str("at most ", kMaxEncodings, " make sense"), "use one or two");
+  if (!o.encodings.empty() && o.constant_input)
+    throw ConfigError("a constant input cannot be encoded", "encodings are of the coordinates",
+                      "use a model without encodings, or biases in place of the constant input");
+  for (const EncodingOptions& encoding : o.encodings) check(encoding, o.inputs());
+}
+
 }  // namespace
 
 void check(const FieldOptions& o) {
@@ -169,6 +239,10 @@ void check(const FieldOptions& o) {
     check_sound(o);
   else
     check_picture(o);
+  check_encodings(o);
+  if (!(o.scale > 0 && o.scale <= 1e6))
+    throw ConfigError(str("the scale cannot be ", o.scale), "it must be above 0 and at most 1000000",
+                      "use 1 to 30");
   for (double w : {o.first_omega, o.omega})
     if (!std::isfinite(w) || w <= 0 || w > 1e6)
       throw ConfigError(str("omega cannot be ", w), "it must be above 0 and at most 1000000",
@@ -182,13 +256,24 @@ void check(const FieldOptions& o) {
 }
 
 std::int64_t parameter_count(const FieldOptions& o) {
-  std::int64_t in = o.inputs(), total = 0;
+  std::int64_t in = o.encodings.empty() ? o.inputs() : 0, total = 0;
+  for (const EncodingOptions& encoding : o.encodings) {
+    in += features_of(encoding, o.inputs());
+    total += trained_by(encoding, o.inputs());
+  }
   auto layer = [&](std::int64_t out) {
     total += in * out + (o.bias ? out : 0);
     in = out;
   };
   for (std::int64_t w : o.widths) layer(w);
   layer(o.channels);
+  return total;
+}
+
+std::int64_t stored_count(const FieldOptions& o) {
+  std::int64_t total = parameter_count(o);
+  for (const EncodingOptions& encoding : o.encodings)
+    total += stored_by(encoding, o.inputs()) - trained_by(encoding, o.inputs());
   return total;
 }
 

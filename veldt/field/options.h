@@ -6,10 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "veldt/field/encoding.h"
+
 namespace veldt::field {
 
 // The activation of the hidden layers, with the initialisation that belongs to it (notes in docs/fields.md).
-enum class Activation : std::uint8_t { siren, finer, tanh, relu, gauss };
+enum class Activation : std::uint8_t { siren, finer, tanh, relu, gauss, wire };
+
+// What `veldt fit --model` offers: an activation on the coordinates themselves, or relu on features of them.
+enum class Model : std::uint8_t { siren, finer, tanh, relu, gauss, wire, fourier, hashgrid };
 
 // What the last layer's numbers mean. clamp: level = (y + 1) / 2, cut to 0..1. sigmoid: level = 1 / (1 +
 // exp(-y)). ink: 1 less the sigmoid, so that 1 means black, as the original recipe had it. plain: y itself,
@@ -27,6 +32,8 @@ struct FieldOptions {
   std::int64_t channels = 1;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; of a sound mono, stereo ..
   double first_omega = 60;    // of the first layer (siren, finer); gauss: its scale
   double omega = 30;          // of the other hidden layers
+  double scale = 3;           // wire: of the window of each hidden layer
+  std::vector<EncodingOptions> encodings = {};  // of the coordinates, side by side; none: as they are
   bool bias = true;
   bool constant_input = false;  // one more input, which is always 1
   Head head = Head::clamp;
@@ -48,11 +55,14 @@ struct FieldOptions {
 };
 
 std::string_view name_of(Activation);
+std::string_view name_of(Model);
 std::string_view name_of(Head);
 std::string_view name_of(Coordinates);
 // Throws ConfigError listing the names there are.
-Activation activation_from(std::string_view name);
-std::vector<std::string> activation_names();
+Model model_from(std::string_view name);
+std::vector<std::string> model_names();
+// The model that these options belong to: by the encoding, else by the activation.
+Model model_of(const FieldOptions&);
 
 // One line of JSON and back. Throws IoError(malformed) for what is not such a line: options come from files.
 std::string to_json(const FieldOptions&);
@@ -60,7 +70,8 @@ FieldOptions field_options_from_json(std::string_view json);
 
 // Throws ConfigError when a size is below 1 or beyond what could be meant (65,536 units, 64 layers).
 void check(const FieldOptions&);
-// The number of trained numbers.
+// The number of trained numbers, and of those that a file holds: Fourier's frequencies are not trained.
 std::int64_t parameter_count(const FieldOptions&);
+std::int64_t stored_count(const FieldOptions&);
 
 }  // namespace veldt::field

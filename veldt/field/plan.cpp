@@ -25,6 +25,7 @@ void check(const FitPlan& p, const Signal& signal) {
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);
   check_number("learning rate", p.lr, 1e-12, 1e3);
+  check_number("epsilon", p.eps, 0, 1);
   check_number("epoch offset", static_cast<double>(p.epoch_offset), 0, 1e12);
   check_number("number of warm-up steps", static_cast<double>(p.warmup), 0, 1e12);
   if (p.steps == 0 && p.seconds == 0)
@@ -71,13 +72,8 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.simba && signal.is_sound())
     throw ConfigError("the simba recipe does not fit a sound", "it is for pictures", "leave the preset out");
   FitPlan p = w.simba ? simba_plan() : recipe_for(signal, w);
-  p.field.dimensions = signal.is_sound() ? 1 : 2;
-  p.field.height = signal.rows();
-  p.field.width = signal.columns();
-  p.field.channels = signal.channels();
-  p.field.rate = signal.rate();
-  p.field.peak = signal.peak();
-  if (w.activation) p.field.activation = *w.activation;
+  describe(signal, p.field);
+  if (w.simba && w.model) set_model(p.field, *w.model);
   if (w.depth || w.width) {
     const auto depth = w.depth.value_or(static_cast<std::int64_t>(p.field.widths.size()));
     if (depth < 1 || depth > 64)
@@ -121,21 +117,23 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
 
 std::string to_json(const FitPlan& p) {
   using nlohmann::json;
-  return json{{"field", json::parse(to_json(p.field))},
-              {"steps", p.steps},
-              {"seconds", p.seconds},
-              {"target_psnr", p.target_psnr},
-              {"batch", p.batch},
-              {"edge_share", p.edge_share},
-              {"optimizer", name_of(p.optimizer)},
-              {"lr", p.lr},
-              {"lr_min", p.lr_min},
-              {"schedule", name_of(p.schedule)},
-              {"warmup", p.warmup},
-              {"epoch_offset", p.epoch_offset},
-              {"loss", name_of(p.loss)},
-              {"seed", p.seed}}
-      .dump();
+  json out{{"field", json::parse(to_json(p.field))},
+           {"steps", p.steps},
+           {"seconds", p.seconds},
+           {"target_psnr", p.target_psnr},
+           {"batch", p.batch},
+           {"edge_share", p.edge_share},
+           {"optimizer", name_of(p.optimizer)},
+           {"lr", p.lr},
+           {"lr_min", p.lr_min},
+           {"schedule", name_of(p.schedule)},
+           {"warmup", p.warmup},
+           {"epoch_offset", p.epoch_offset},
+           {"loss", name_of(p.loss)},
+           {"seed", p.seed}};
+  // Left out where it is what it always was, so that plans of earlier versions compare equal.
+  if (p.eps != FitPlan().eps) out["eps"] = p.eps;
+  return out.dump();
 }
 
 }  // namespace veldt::field

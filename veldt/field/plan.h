@@ -34,7 +34,7 @@ struct FitOptions {
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps = {};
   double target_psnr = 0;  // stop when all of it is drawn this well, in dB (a sound: its SNR); 0: never
-  std::optional<Activation> activation = {};
+  std::optional<Model> model = {};
   std::optional<std::int64_t> width = {};  // units of a hidden layer
   std::optional<std::int64_t> depth = {};  // hidden layers
   std::optional<double> first_omega = {};  // of the first layer
@@ -60,6 +60,7 @@ struct FitPlan {
   double edge_share = 0;   // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
   OptimizerKind optimizer = OptimizerKind::adam;
   double lr = 1e-3, lr_min = 0;
+  double eps = 1e-8;  // of adam and adamw
   ScheduleKind schedule = ScheduleKind::cosine;
   std::int64_t warmup = 0;
   std::int64_t epoch_offset = 0;

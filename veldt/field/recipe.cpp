@@ -1,26 +1,55 @@
 #include "veldt/field/recipe.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace veldt::field {
 
 namespace {
 
+// Levels sqrt(2) apart up to a cell for each pixel of the longer side, and about as many trained numbers as
+// there are colour values: a table of pixels / 4 to pixels / 8 entries a level.
+GridOptions grid_for(const FieldOptions& field) {
+  const std::int64_t side = std::max(field.width, field.height);
+  GridOptions grid;
+  grid.coarsest = std::clamp<std::int64_t>(side / 2, 1, 16);
+  grid.finest = std::clamp<std::int64_t>(side, grid.coarsest, 1 << 20);
+  const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
+  grid.levels = 1 + static_cast<int>(std::lround(2 * octaves));
+  const double pixels = static_cast<double>(field.width) * static_cast<double>(field.height);
+  grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 22);
+  return grid;
+}
+
 // The rates and frequencies above are for sines; the others want their own (docs/fields.md).
-void adjust_to_activation(FitPlan& p) {
-  switch (p.field.activation) {
-    case Activation::siren: return;
-    case Activation::finer:
+void adjust_to_model(FitPlan& p, Model model, double pixels) {
+  switch (model) {
+    case Model::siren: return;
+    case Model::finer:
       // sin(omega (|x| + 1) x) reaches higher frequencies by itself.
       p.lr /= 2;
       return;
-    case Activation::gauss:
+    case Model::gauss:
       p.field.first_omega = 20;
       p.field.omega = 10;
       p.lr = 2e-3;
       return;
-    case Activation::tanh:
-    case Activation::relu: p.lr = 2e-3; return;
+    case Model::wire:
+      p.field.first_omega = 20;
+      p.field.omega = 20;
+      p.field.scale = 10;
+      p.lr = 2e-3;
+      return;
+    case Model::tanh:
+    case Model::relu:
+    case Model::fourier: p.lr = 2e-3; return;
+    case Model::hashgrid:
+      // As Mueller et al. train it: an entry is rarely met, and its gradients are small.
+      p.field.widths = {64, 64};
+      p.batch = static_cast<std::int64_t>(std::min(16384.0, pixels));
+      p.lr = 1e-2;
+      p.eps = 1e-15;
+      return;
   }
 }
 
@@ -45,12 +74,34 @@ PictureTraits traits_of(const Signal& picture) {
   return t;
 }
 
+void describe(const Signal& signal, FieldOptions& field) {
+  field.dimensions = signal.is_sound() ? 1 : 2;
+  field.height = signal.rows();
+  field.width = signal.columns();
+  field.channels = signal.channels();
+  field.rate = signal.rate();
+  field.peak = signal.peak();
+}
+
+void set_model(FieldOptions& field, Model model) {
+  field.encodings.clear();
+  field.activation = Activation::relu;
+  if (model == Model::fourier)
+    field.encodings = {FourierOptions{}};
+  else if (model == Model::hashgrid)
+    field.encodings = {grid_for(field)};
+  else
+    field.activation = static_cast<Activation>(model);  // the first models are the activations, in order
+}
+
 FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   if (signal.is_sound()) return sound_recipe(signal, wishes);
   const PictureTraits traits = traits_of(signal);
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
   FitPlan p;
-  p.field.activation = wishes.activation.value_or(Activation::siren);
+  describe(signal, p.field);
+  const Model model = wishes.model.value_or(Model::siren);
+  set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
   if (traits.two_level || traits.line_art) {
     // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are
@@ -75,7 +126,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.lr = 1e-3;
     p.steps = 1200;
   }
-  adjust_to_activation(p);
+  adjust_to_model(p, model, static_cast<double>(traits.pixels));
   p.lr_min = p.lr * 1e-3;
   return p;
 }

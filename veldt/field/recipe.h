@@ -14,6 +14,12 @@ struct PictureTraits {
 };
 PictureTraits traits_of(const Signal& picture);
 
+// Sets what the field has to say of the signal itself: its size, its channels, its rate.
+void describe(const Signal& signal, FieldOptions& field);
+
+// Makes the field one of this model, with an encoding that suits its size.
+void set_model(FieldOptions& field, Model model);
+
 // Everything but sizes, wishes and seed.
 FitPlan recipe_for(const Signal& signal, const FitOptions& wishes);
 FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes);  // sound_recipe.cpp

@@ -7,7 +7,9 @@ namespace veldt::field {
 
 FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
   FitPlan p;
-  p.field.activation = wishes.activation.value_or(Activation::siren);
+  describe(sound, p.field);
+  const Model model = wishes.model.value_or(Model::siren);
+  set_model(p.field, model);
   p.field.widths = {256, 256, 256};
   p.field.head = Head::plain;
   // Positions span -1..1 whatever the length, and frequencies are heard by the second.
