@@ -12,7 +12,8 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0;  // L2: added to the gradient
   // An element whose gradient is exactly 0 keeps its value, m and v: for tables of which a step reads a small
-  // part, which it also makes faster. Decay skips them too; the bias correction counts all steps.
+  // part. Where whole cache lines of the gradient are 0 that is faster, too. Decay skips the elements as
+  // well; the bias correction counts all steps.
   bool lazy = false;
   Clip clip = {};
   void check(DType dtype) const;
