@@ -90,6 +90,7 @@ std::vector<Net> nets() {
           {{2, 64, 3}, MlpActivation::tanh},
           {{3, 32, 32, 32, 4}, MlpActivation::finer, 5},
           {{1, 8, 8, 1}, MlpActivation::gauss, 2},
+          {{2, 48, 48, 3}, MlpActivation::wire, 8},
           {{32, 64, 64, 3}, MlpActivation::relu, 1, false, 1000},
           {{9, 33, 70, 5}, MlpActivation::sigmoid, 1, true, 7},
           {{40, 256, 256, 10}, MlpActivation::sine, 10, true, 193},
@@ -247,8 +248,9 @@ TEST(MlpLoss, GivesTheSameBitsEachTimeAndInAPlan) {
 }
 
 TEST(MlpLoss, KeepsANotANumber) {
-  for (const MlpActivation f : {MlpActivation::relu, MlpActivation::tanh, MlpActivation::sine,
-                                MlpActivation::sigmoid, MlpActivation::gauss, MlpActivation::finer}) {
+  for (const MlpActivation f :
+       {MlpActivation::relu, MlpActivation::tanh, MlpActivation::sine, MlpActivation::sigmoid,
+        MlpActivation::gauss, MlpActivation::finer, MlpActivation::wire}) {
     Layers layers = make_layers({2, 32, 1}, f, 1);
     want_gradients(layers);
     Rng rng(5);

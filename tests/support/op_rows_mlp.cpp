@@ -19,6 +19,7 @@ double value_of(MlpActivation f, double omega, double z) {
     case MlpActivation::sine: return std::sin(omega * z);
     case MlpActivation::finer: return std::sin(omega * (std::fabs(z) + 1) * z);
     case MlpActivation::gauss: return std::exp(-omega * omega * z * z);
+    case MlpActivation::wire: return std::cos(omega * z) * std::exp(-z * z);
   }
   return 0;
 }
@@ -81,6 +82,7 @@ OpRow mlp_row() {
   add({0, 2}, 3, 1, MlpActivation::finer);
   add({33, 9}, 65, 5, MlpActivation::sine);
   add({5, 2}, 17, 3, MlpActivation::identity);
+  add({4, 2}, 5, 2, MlpActivation::wire);
   return row;
 }
 

@@ -9,14 +9,15 @@
 namespace veldt {
 
 // y = f(z), with the constants of its layer:
-//   sine sin(omega z), finer sin(omega (|z| + 1) z), gauss exp(-(omega z)^2)
-enum class MlpActivation : std::uint8_t { identity, relu, tanh, sigmoid, sine, finer, gauss };
+//   sine sin(omega z), finer sin(omega (|z| + 1) z), gauss exp(-(omega z)^2),
+//   wire cos(omega z) exp(-(scale z)^2)
+enum class MlpActivation : std::uint8_t { identity, relu, tanh, sigmoid, sine, finer, gauss, wire };
 
 // z = x W^T + b, W [out, in]
 struct MlpLayer {
   std::int64_t in = 0, out = 0;
   MlpActivation activation = MlpActivation::identity;
-  float omega = 1;
+  float omega = 1, scale = 1;
 };
 
 // How an output is compared with its target. bce takes logits; hinge is max(0, 1 - t p)^2.

@@ -137,6 +137,23 @@ template <bool Coarse> struct ActivateGauss {
   }
 };
 
+template <bool Coarse> struct ActivateWire {
+  Vec turns, omega, rate, twice;
+  HWY_INLINE ActivateWire(float w, float scale)
+      : turns(number(w * 0.31830989f)),
+        omega(number(-w)),
+        rate(number(-1.4426950f * scale * scale)),
+        twice(number(-2 * scale * scale)) {}
+  HWY_INLINE Vec operator()(Vec z, Vec& slope) const {
+    const Vec window = power_of_two<Coarse>(hn::Mul(hn::Mul(z, z), rate));
+    Vec s, c;
+    sine_and_cosine<Coarse>(hn::Mul(z, turns), s, c);
+    const Vec y = hn::Mul(c, window);
+    slope = hn::MulAdd(hn::Mul(omega, s), window, hn::Mul(hn::Mul(twice, z), y));
+    return y;
+  }
+};
+
 }  // namespace veldt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -115,6 +115,7 @@ HWY_INLINE void activate_in(const MlpLayer& layer, float* z, float* slope, std::
     case MlpActivation::sine: return with(ActivateSine<Coarse>(layer.omega));
     case MlpActivation::finer: return with(ActivateFiner<Coarse>(layer.omega));
     case MlpActivation::gauss: return with(ActivateGauss<Coarse>(layer.omega));
+    case MlpActivation::wire: return with(ActivateWire<Coarse>(layer.omega, layer.scale));
   }
 }
 

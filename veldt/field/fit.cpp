@@ -6,7 +6,6 @@
 #include "veldt/field/coordinates.h"
 #include "veldt/field/sampling.h"
 #include "veldt/io/digest.h"
-#include "veldt/nn/losses.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
@@ -56,14 +55,18 @@ optim::Schedule make_schedule(const FitPlan& p) {
   return optim::LinearWarmup{.steps = p.warmup, .then = base};
 }
 
-// Cut to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: a sample that
-// is past its bound on the wrong side must be able to return.
-Tensor clamp_with_way_back(const Tensor& x) {
-  const Tensor fixed = x.detach(), y = clamp(fixed, -1, 1);
-  return record("clamp_with_way_back", y, {x}, [beyond = fixed - y](const Tensor& g) -> Grads {
-    const Tensor zero = zeros_like(g);
-    return {where(less(beyond * g, zero), zero, g)};
-  });
+MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
+  MlpLossOptions o;
+  o.error = p.loss == Loss::hinge ? MlpError::hinge : p.loss == Loss::bce ? MlpError::bce : MlpError::squared;
+  o.group = static_cast<std::int64_t>(p.field.footprint) * p.field.footprint;
+  o.pooled = batch.edges * o.group;
+  if (p.loss != Loss::mse || p.field.head == Head::plain) return o;
+  // The samples of a pixel are cut to what can be seen before they are averaged, as a camera would.
+  if (p.field.head != Head::clamp)
+    o.squash = MlpSquash::sigmoid;
+  else if (p.field.footprint > 1)
+    o.squash = MlpSquash::clamp;
+  return o;
 }
 
 }  // namespace
@@ -75,7 +78,9 @@ class Fitter::Job : public train::Task {
         signal_(signal),
         field_(plan.field, plan.seed),
         optimizer_(make_optimizer(plan, field_.network())),
-        sampler_(signal, plan) {}
+        sampler_(signal, plan) {
+    field_.network().set_precision(plan.precision);
+  }
 
   nn::Module& model() override { return field_.network(); }
   optim::Optimizer& optimizer() override { return *optimizer_; }
@@ -107,15 +112,10 @@ class Fitter::Job : public train::Task {
   }
 
   Tensor loss() override {
-    const Tensor output = field_.network()(batch_.coordinates);
-    last_output_ = output.detach();
-    const Tensor target = targets_from(batch_.levels, plan_.field.head);
-    if (plan_.loss == Loss::hinge) return hinge_mse(output, target);
-    if (plan_.loss == Loss::bce) return bce_with_logits(output, target);
-    if (plan_.field.head == Head::plain) return mse(output, target);
-    if (plan_.field.head != Head::clamp) return mse(pixels_from(sigmoid(output)), target);
-    // The samples of a pixel are cut to what can be seen before they are averaged, as a camera would.
-    return mse(plan_.field.footprint > 1 ? pixels_from(clamp_with_way_back(output)) : output, target);
+    const MlpLossResult result = field_.network().loss(
+        batch_.coordinates, targets_from(batch_.levels, plan_.field.head), loss_options(plan_, batch_));
+    last_output_ = result.output;
+    return result.loss;
   }
 
   double psnr() override {
@@ -203,6 +203,7 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   options.resume = checkpoints.resume;
   options.config = job_->config();
   const train::RunResult result = train::run(*job_, options, events);
+  job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
   job_->field_.set_training(nlohmann::json{
       {"plan", nlohmann::json::parse(to_json(plan()))},
       {"steps", result.steps},

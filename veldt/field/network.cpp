@@ -3,8 +3,6 @@
 #include <cmath>
 
 #include "veldt/nn/init.h"
-#include "veldt/ops/unary.h"
-#include "veldt/tensor/graph.h"
 
 namespace veldt::field {
 namespace {
@@ -25,17 +23,16 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
   }
 }
 
-Tensor activate(const FieldOptions& o, const Tensor& z, bool first) {
-  const double omega = first ? o.first_omega : o.omega;
-  switch (o.activation) {
-    case Activation::siren: return sine(z, omega);
-    case Activation::finer: return finer(z, omega);
-    case Activation::tanh: return tanh(z);
-    case Activation::relu: return relu(z);
-    case Activation::gauss: return gauss(z, omega);
-    case Activation::wire: return wire(z, omega, o.scale);
+MlpActivation as_layer(Activation a) {
+  switch (a) {
+    case Activation::siren: return MlpActivation::sine;
+    case Activation::finer: return MlpActivation::finer;
+    case Activation::tanh: return MlpActivation::tanh;
+    case Activation::relu: return MlpActivation::relu;
+    case Activation::gauss: return MlpActivation::gauss;
+    case Activation::wire: return MlpActivation::wire;
   }
-  return z;
+  return MlpActivation::identity;
 }
 
 }  // namespace
@@ -52,10 +49,23 @@ Network::Network(const FieldOptions& options, Rng& rng)
   }
 }
 
+DenseLayers Network::dense() const {
+  DenseLayers out;
+  out.reserve(layers_.size());
+  for (const nn::Linear& layer : layers_)
+    out.push_back({layer.weight(), layer.bias(), as_layer(options_.activation),
+                   out.empty() ? options_.first_omega : options_.omega, options_.scale});
+  out.back().activation = MlpActivation::identity;
+  return out;
+}
+
 Tensor Network::forward(const Tensor& coordinates) const {
-  Tensor h = encoding_(coordinates);
-  for (std::size_t i = 0; i + 1 < layers_.size(); ++i) h = activate(options_, layers_[i](h), i == 0);
-  return layers_.back()(h);
+  return mlp(encoding_(coordinates), dense(), precision_);
+}
+
+MlpLossResult Network::loss(const Tensor& coordinates, const Tensor& target, MlpLossOptions options) const {
+  options.precision = precision_;
+  return mlp_loss(encoding_(coordinates), dense(), target, options);
 }
 
 void Network::fields(nn::Fields& f) { f("encoding", encoding_)("layers", layers_); }

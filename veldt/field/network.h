@@ -8,6 +8,7 @@
 #include "veldt/field/options.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/module.h"
+#include "veldt/ops/mlp.h"
 
 namespace veldt::field {
 
@@ -18,12 +19,20 @@ class Network : public nn::Module {
 
   // [n, inputs] -> [n, channels]
   Tensor forward(const Tensor& coordinates) const override;
+  // The loss of forward(), see ops/mlp.h, in this network's precision.
+  MlpLossResult loss(const Tensor& coordinates, const Tensor& target, MlpLossOptions options) const;
   void fields(nn::Fields& f) override;
 
+  // Of what is computed from now on; at first f32. The weights are f32 in any case.
+  void set_precision(Precision precision) { precision_ = precision; }
+
  private:
+  DenseLayers dense() const;
+
   FieldOptions options_;
   Encodings encoding_;
   std::vector<nn::Linear> layers_;
+  Precision precision_ = Precision::f32;
 };
 
 }  // namespace veldt::field

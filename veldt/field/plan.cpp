@@ -10,6 +10,7 @@
 namespace veldt::field {
 namespace {
 
+constexpr EnumNames<2> kPrecisions = {"f32", "bf16"};
 constexpr EnumNames<3> kLosses = {"mse", "hinge", "bce"};
 constexpr EnumNames<4> kOptimizers = {"sgd", "adam", "adamw", "muon"};
 constexpr EnumNames<2> kSchedules = {"constant", "cosine"};
@@ -21,6 +22,9 @@ void check_number(const char* what, double value, double low, double high) {
 }
 
 void check(const FitPlan& p, const Signal& signal) {
+  if (p.precision == Precision::bf16 && !has_fast_bf16({}))
+    throw DeviceError("cannot fit in bf16 on this machine", "the processor has neither AMX nor AVX512_BF16",
+                      "use f32, or leave the precision out");
   check_number("number of steps", static_cast<double>(p.steps), 0, 1e12);
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);
@@ -54,9 +58,13 @@ void check(const FitPlan& p, const Signal& signal) {
 
 }  // namespace
 
+std::string_view name_of(Precision p) { return kPrecisions[static_cast<std::size_t>(p)]; }
 std::string_view name_of(Loss l) { return kLosses[static_cast<std::size_t>(l)]; }
 std::string_view name_of(OptimizerKind o) { return kOptimizers[static_cast<std::size_t>(o)]; }
 std::string_view name_of(ScheduleKind s) { return kSchedules[static_cast<std::size_t>(s)]; }
+Precision precision_from(std::string_view name) {
+  return enum_from<Precision>(kPrecisions, name, "precision");
+}
 Loss loss_from(std::string_view name) { return enum_from<Loss>(kLosses, name, "loss"); }
 OptimizerKind optimizer_from(std::string_view name) {
   return enum_from<OptimizerKind>(kOptimizers, name, "optimizer");
@@ -64,6 +72,7 @@ OptimizerKind optimizer_from(std::string_view name) {
 ScheduleKind schedule_from(std::string_view name) {
   return enum_from<ScheduleKind>(kSchedules, name, "schedule");
 }
+std::vector<std::string> precision_names() { return in_a_list(kPrecisions); }
 std::vector<std::string> loss_names() { return in_a_list(kLosses); }
 std::vector<std::string> optimizer_names() { return in_a_list(kOptimizers); }
 std::vector<std::string> schedule_names() { return in_a_list(kSchedules); }
@@ -108,6 +117,7 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.warmup) p.warmup = *w.warmup;
   if (w.epoch_offset) p.epoch_offset = *w.epoch_offset;
   if (w.loss) p.loss = *w.loss;
+  p.precision = w.precision.value_or(!w.simba && has_fast_bf16({}) ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
   p.seed = w.seed;
@@ -133,6 +143,7 @@ std::string to_json(const FitPlan& p) {
            {"seed", p.seed}};
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
+  if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);
   return out.dump();
 }
 

@@ -9,6 +9,7 @@
 
 #include "veldt/field/options.h"
 #include "veldt/field/signal.h"
+#include "veldt/ops/mlp.h"
 
 namespace veldt::field {
 
@@ -18,13 +19,16 @@ enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
 enum class ScheduleKind : std::uint8_t { constant, cosine };
 
 std::string_view name_of(Loss);
+std::string_view name_of(Precision);
 std::string_view name_of(OptimizerKind);
 std::string_view name_of(ScheduleKind);
 // Each throws ConfigError listing the names there are.
 Loss loss_from(std::string_view name);
+Precision precision_from(std::string_view name);
 OptimizerKind optimizer_from(std::string_view name);
 ScheduleKind schedule_from(std::string_view name);
 std::vector<std::string> loss_names();
+std::vector<std::string> precision_names();
 std::vector<std::string> optimizer_names();
 std::vector<std::string> schedule_names();
 
@@ -46,8 +50,9 @@ struct FitOptions {
   std::optional<std::int64_t> warmup = {};        // steps over which the rate rises from 0
   std::optional<std::int64_t> epoch_offset = {};  // stretches the cosine: see optim::CosineAnnealing
   std::optional<Loss> loss = {};
-  std::optional<int> footprint = {};  // samples along each side of a pixel; see FieldOptions
-  bool simba = false;                 // the original recipe, see simba_plan(); the other wishes still count
+  std::optional<Precision> precision = {};  // unset: bf16 where it is faster
+  std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
+  bool simba = false;  // the original recipe, see simba_plan(); the other wishes still count
 };
 
 // A fit with nothing left open: the same plan, signal, threads and machine give the same weights.
@@ -65,6 +70,7 @@ struct FitPlan {
   std::int64_t warmup = 0;
   std::int64_t epoch_offset = 0;
   Loss loss = Loss::mse;
+  Precision precision = Precision::f32;
   std::uint64_t seed = 0;
 };
 

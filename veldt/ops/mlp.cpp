@@ -63,7 +63,7 @@ MlpStep step_of(MlpPass pass, std::span<const DenseLayer> layers, Precision prec
   step.depth = layers.size();
   for (std::size_t l = 0; l < layers.size(); ++l)
     step.layers[l] = {layers[l].weight.size(1), layers[l].weight.size(0), layers[l].activation,
-                      static_cast<float>(layers[l].omega)};
+                      static_cast<float>(layers[l].omega), static_cast<float>(layers[l].scale)};
   return step;
 }
 
@@ -122,23 +122,23 @@ TensorList inputs_of(const Tensor& x, std::span<const DenseLayer> layers) {
   return inputs;
 }
 
-Tensor activate(const Tensor& z, MlpActivation activation, double omega) {
-  switch (activation) {
+Tensor activate(const Tensor& z, const DenseLayer& layer) {
+  switch (layer.activation) {
     case MlpActivation::identity: return z;
     case MlpActivation::relu: return relu(z);
     case MlpActivation::tanh: return tanh(z);
     case MlpActivation::sigmoid: return sigmoid(z);
-    case MlpActivation::sine: return sine(z, omega);
-    case MlpActivation::finer: return finer(z, omega);
-    case MlpActivation::gauss: return gauss(z, omega);
+    case MlpActivation::sine: return sine(z, layer.omega);
+    case MlpActivation::finer: return finer(z, layer.omega);
+    case MlpActivation::gauss: return gauss(z, layer.omega);
+    case MlpActivation::wire: return wire(z, layer.omega, layer.scale);
   }
   return z;
 }
 
 Tensor by_layers(const Tensor& x, std::span<const DenseLayer> layers) {
   Tensor h = x;
-  for (const DenseLayer& layer : layers)
-    h = activate(linear(h, layer.weight, layer.bias), layer.activation, layer.omega);
+  for (const DenseLayer& layer : layers) h = activate(linear(h, layer.weight, layer.bias), layer);
   return h;
 }
 

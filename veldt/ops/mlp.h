@@ -13,11 +13,12 @@
 
 namespace veldt {
 
-// f(x W^T + b): weight [out, in], bias [out] or undefined. omega belongs to sine, finer and gauss.
+// f(x W^T + b): weight [out, in], bias [out] or undefined. omega belongs to sine, finer, gauss and wire,
+// scale to wire.
 struct DenseLayer {
   Tensor weight, bias;
   MlpActivation activation = MlpActivation::identity;
-  double omega = 1;
+  double omega = 1, scale = 1;
 };
 
 using DenseLayers = std::vector<DenseLayer, SmallAllocator<DenseLayer>>;
