@@ -1,10 +1,11 @@
 // The multiresolution grid: reading features at points, and adding gradients into the table.
 //
-// Both take points in blocks of 16 and go through the levels for each, so that a block's rows stay in the
-// cache. For a block and a level, `Corners` are worked out in SIMD: the entries of the cells' vertices and
-// their weights. Then each point's features are moved by loads as wide as an entry, which beat gathers.
-// Points are spread over threads when reading, levels when adding: there each level is one thread's, which
-// takes the points in order, so there are no atomics, and the bits are the same for any number of threads.
+// Both take some thousands of points through one level after the other: their rows stay in a core's cache,
+// and so does the level, or at least the addresses of its pages. Of 16 points at a time `Corners` are worked
+// out in SIMD: the entries of the cells' vertices and their weights. Then each point's features are moved by
+// loads as wide as an entry, which beat gathers. When reading, points are spread over threads. When adding,
+// levels are: one thread takes a level's points in order, so there are no atomics, and the bits are the same
+// for any number of threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/grid.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -143,7 +144,7 @@ HWY_INLINE void find_corners(const GridCall<double>& call, int l, const double* 
 // once the time is the memory's throughput, not its latency.
 template <class T, int D>
 HWY_INLINE void prefetch(const GridCall<T>& call, int l, const Corners<T, D>& corners, std::int64_t first) {
-  constexpr std::int64_t kNear = std::int64_t{1} << 15;  // bytes of a level that the nearest cache keeps
+  constexpr std::int64_t kNear = std::int64_t{1} << 19;  // bytes of a level that a core keeps to itself
   const std::int64_t features = call.grid.features, width = call.grid.levels * features;
   for (int i = 0; i < kGridBlock; ++i) hwy::Prefetch(call.out + (first + i) * width + l * features);
   if (call.grid.entries_of(l) * features * static_cast<std::int64_t>(sizeof(T)) <= kNear) return;
@@ -284,7 +285,7 @@ HWY_EXPORT(grid_add_f32);
 namespace cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;  // points a task
+constexpr std::int64_t kMostPoints = 8192;  // at a time: 1 MB of rows of 32 features
 
 template <class T>
 GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, const View& x,
@@ -293,14 +294,16 @@ GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, co
 }
 
 template <class T, class Read> void read_all(const GridCall<T>& call, Read read) {
-  parallel_for(call.n, kGrain, [&](std::int64_t begin, std::int64_t end) { read(call, Span{begin, end}); });
+  const std::int64_t share = (call.n + num_threads() - 1) / num_threads();
+  const std::int64_t grain = std::clamp<std::int64_t>(share, 16 * kGridBlock, kMostPoints);
+  parallel_for(call.n, grain, [&](std::int64_t begin, std::int64_t end) { read(call, Span{begin, end}); });
 }
 
 // For so many points at a time threads take the next level that is left, the largest first.
 template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
-  for (std::int64_t begin = 0; begin == 0 || begin < call.n; begin += kGrain) {
+  for (std::int64_t begin = 0; begin == 0 || begin < call.n; begin += kMostPoints) {
     std::atomic<int> left{call.grid.levels};
-    const Span points{begin, std::min(call.n, begin + kGrain)};
+    const Span points{begin, std::min(call.n, begin + kMostPoints)};
     parallel_for(call.grid.levels, 1, [&](std::int64_t, std::int64_t) { add(call, --left, points); });
   }
 }
