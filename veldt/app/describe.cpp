@@ -163,6 +163,10 @@ Json describe_run(const std::string& path, const std::vector<std::string>& names
 
 std::string layers_in_words(const field::FieldOptions& options) {
   std::string text = fmt::format("{}", options.inputs());
+  std::int64_t features = 0;
+  for (const field::EncodingOptions& encoding : options.encodings)
+    features += field::features_of(encoding, options.inputs());
+  if (features > 0) text += fmt::format("-{}", features);
   for (const std::int64_t width : options.widths) text += fmt::format("-{}", width);
   return text + fmt::format("-{}", options.channels);
 }

@@ -11,6 +11,7 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
   switch (o.activation) {
     case Activation::siren:
     case Activation::finer:
+    case Activation::wire:
       if (first)
         nn::init::siren_first(layer.weight(), rng);
       else
@@ -18,8 +19,7 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
       break;
     case Activation::relu: nn::init::kaiming_uniform(layer.weight(), rng); break;
     case Activation::tanh: nn::init::xavier_normal(layer.weight(), rng); break;
-    case Activation::gauss:
-    case Activation::wire: nn::init::xavier_uniform(layer.weight(), rng); break;
+    case Activation::gauss: nn::init::xavier_uniform(layer.weight(), rng); break;
   }
 }
 

@@ -7,18 +7,25 @@ namespace veldt::field {
 
 namespace {
 
-// Levels sqrt(2) apart up to a cell for each pixel of the longer side, and about as many trained numbers as
-// there are colour values: a table of pixels / 4 to pixels / 8 entries a level.
+// Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, of 2 in
+// a sound, with tables of an eighth to a quarter of the pixels.
 GridOptions grid_for(const FieldOptions& field) {
   const std::int64_t side = std::max(field.width, field.height);
-  GridOptions grid;
+  GridOptions grid{.dims = field.dimensions};
   grid.coarsest = std::clamp<std::int64_t>(side / 2, 1, 16);
   grid.finest = std::clamp<std::int64_t>(side, grid.coarsest, 1 << 20);
   const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
-  grid.levels = 1 + static_cast<int>(std::lround(2 * octaves));
+  const double levels = 1 + std::round(field.dimensions == 1 ? octaves : 2 * octaves);
+  grid.levels = std::min(static_cast<int>(levels), GridLayout::kMaxLevels);
   const double pixels = static_cast<double>(field.width) * static_cast<double>(field.height);
   grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 22);
   return grid;
+}
+
+// Waves per unit for a picture of this size; more fits noise between the pixels.
+FourierOptions waves_for(const FieldOptions& field) {
+  const auto side = static_cast<double>(std::max(field.width, field.height));
+  return {.sigma = std::clamp(0.008 * side, 1.0, 10.0)};
 }
 
 // The rates and frequencies above are for sines; the others want their own (docs/fields.md).
@@ -35,14 +42,14 @@ void adjust_to_model(FitPlan& p, Model model, double pixels) {
       p.lr = 2e-3;
       return;
     case Model::wire:
-      p.field.first_omega = 20;
+      // A wide window: the authors' 10 lets go of most points before training begins.
       p.field.omega = 20;
-      p.field.scale = 10;
+      p.field.scale = 3;
       p.lr = 2e-3;
       return;
+    case Model::fourier: p.lr = 3e-3; return;
     case Model::tanh:
-    case Model::relu:
-    case Model::fourier: p.lr = 2e-3; return;
+    case Model::relu: p.lr = 2e-3; return;
     case Model::hashgrid:
       // As Mueller et al. train it: an entry is rarely met, and its gradients are small.
       p.field.widths = {64, 64};
@@ -87,7 +94,7 @@ void set_model(FieldOptions& field, Model model) {
   field.encodings.clear();
   field.activation = Activation::relu;
   if (model == Model::fourier)
-    field.encodings = {FourierOptions{}};
+    field.encodings = {waves_for(field)};
   else if (model == Model::hashgrid)
     field.encodings = {grid_for(field)};
   else

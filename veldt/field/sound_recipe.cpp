@@ -20,6 +20,12 @@ FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
   p.lr = 1e-3;
   p.lr_min = p.lr * 1e-3;
   p.steps = 2000;
+  if (model == Model::hashgrid) {  // as for pictures
+    p.field.widths = {64, 64};
+    p.lr = 1e-2;
+    p.eps = 1e-15;
+    p.lr_min = p.lr * 1e-3;
+  }
   return p;
 }
 
