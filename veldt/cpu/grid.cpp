@@ -81,7 +81,8 @@ template <int D, class V> HWY_INLINE void load_points(const float* x, V (&p)[D])
 }
 
 template <int D>
-HWY_INLINE void find_corners(const GridCall<float>& call, int l, const float* x, Corners<float, D>& corners) {
+HWY_NOINLINE void find_corners(const GridCall<float>& call, int l, const float* x,
+                               Corners<float, D>& corners) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> whole;
   const hn::RebindToUnsigned<decltype(d)> bits;
@@ -118,8 +119,8 @@ HWY_INLINE void find_corners(const GridCall<float>& call, int l, const float* x,
 
 // The same for the doubles of gradient checks, one at a time.
 template <int D>
-HWY_INLINE void find_corners(const GridCall<double>& call, int l, const double* x,
-                             Corners<double, D>& corners) {
+HWY_NOINLINE void find_corners(const GridCall<double>& call, int l, const double* x,
+                               Corners<double, D>& corners) {
   const Level& level = call.grid.level[static_cast<std::size_t>(l)];
   const auto mask = static_cast<std::uint32_t>(call.grid.entries_of(l)) - 1;
   for (int i = 0; i < kGridBlock; ++i) {
@@ -168,9 +169,9 @@ HWY_INLINE void each_block(const GridCall<T>& call, int l, Span points, Body bod
     find_corners<D>(call, l, x, to);
     prefetch(call, l, to, i);
   };
-  look(points.begin);
-  for (std::int64_t i = points.begin; i < points.end; i += kGridBlock) {
+  for (std::int64_t i = points.begin - kGridBlock; i < points.end; i += kGridBlock) {
     look(i + kGridBlock);
+    if (i < points.begin) continue;
     body(corners[i / kGridBlock % 2], i,
          static_cast<int>(std::min<std::int64_t>(kGridBlock, points.end - i)));
   }
