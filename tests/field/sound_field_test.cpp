@@ -35,6 +35,7 @@ FitOptions quick(std::int64_t steps = 300) {
   options.first_omega = 60;
   options.omega = 10;
   options.batch = 200;
+  options.optimizer = OptimizerKind::adam;
   options.lr = 5e-3;
   options.steps = steps;
   options.seed = 3;
@@ -99,6 +100,20 @@ TEST(SoundFit, StopsAtTheTarget) {
   Fitter fitter(sound, plan_for(sound, options));
   EXPECT_EQ(fitter.run({}, {}).stop, train::Stop::goal_met);
   EXPECT_GE(quality_of(fitter.field(), sound), 15);
+}
+
+TEST(SoundFit, KeepsTheFrequenciesItDrew) {
+  const Signal sound = Signal::sound(tones(400, 1), kRate);
+  const FitPlan plan = plan_for(sound, quick(20));
+  Fitter fitter(sound, plan);
+  const NamedTensors before = Field(plan.field, plan.seed).tensors();
+  fitter.run({}, {});
+  const NamedTensors after = fitter.field().tensors();
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i)
+    EXPECT_EQ(after[i].tensor.values<float>() == before[i].tensor.values<float>(),
+              after[i].name.starts_with("layers.0."))
+        << after[i].name;
 }
 
 TEST(SoundFit, RefusesWhatIsForPictures) {

@@ -21,8 +21,10 @@ namespace {
 
 constexpr std::int64_t kRowsADigest = 64;
 
-std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, const nn::Module& model) {
-  const NamedTensors parameters = model.named_parameters();
+std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& model) {
+  if (p.fixed_frequencies) model.freeze("layers.0");
+  NamedTensors parameters = model.named_parameters();
+  std::erase_if(parameters, [](const NamedTensor& fixed) { return !fixed.tensor.requires_grad(); });
   switch (p.optimizer) {
     case OptimizerKind::sgd: return std::make_unique<optim::Sgd>(parameters, optim::SgdOptions{.lr = p.lr});
     // 0.99 rather than 0.999: a fit is short, and the second moment has to follow it.

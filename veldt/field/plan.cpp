@@ -117,7 +117,8 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.warmup) p.warmup = *w.warmup;
   if (w.epoch_offset) p.epoch_offset = *w.epoch_offset;
   if (w.loss) p.loss = *w.loss;
-  p.precision = w.precision.value_or(!w.simba && has_fast_bf16({}) ? Precision::bf16 : Precision::f32);
+  p.precision = w.precision.value_or(!w.simba && !signal.is_sound() && has_fast_bf16({}) ? Precision::bf16
+                                                                                         : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
   p.seed = w.seed;
@@ -144,6 +145,7 @@ std::string to_json(const FitPlan& p) {
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);
+  if (p.fixed_frequencies) out["fixed_frequencies"] = true;
   return out.dump();
 }
 

@@ -63,6 +63,8 @@ struct FitPlan {
   double target_psnr = 0;
   std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
   double edge_share = 0;   // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
+  // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
+  bool fixed_frequencies = false;
   OptimizerKind optimizer = OptimizerKind::adam;
   double lr = 1e-3, lr_min = 0;
   double eps = 1e-8;  // of adam and adamw
