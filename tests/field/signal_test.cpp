@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -42,6 +43,26 @@ TEST(Signal, OfASoundIsPartsOfItsPeak) {
   EXPECT_EQ(sound.read(0, 3).values<float>(), (std::vector<float>{0.25, -1, 0.5, 0, 0.125, -0.25}));
   EXPECT_NEAR(sound.power(), (0.25 * 0.25 + 1 + 0.25 + 0.125 * 0.125 + 0.25 * 0.25) / 6, 1e-12);
   EXPECT_NEAR(decibels(sound, sound.power() / 100), 20, 1e-12);
+}
+
+TEST(Signal, BetweenItsSamplesIsTheirCubicConvolution) {
+  // A parabola across and a line down, which cubic convolution reproduces away from the border.
+  Tensor picture = empty({6, 8, 1});
+  for (std::int64_t y = 0; y < 6; ++y)
+    for (std::int64_t x = 0; x < 8; ++x)
+      picture.data<float>()[y * 8 + x] =
+          static_cast<float>(0.01 * static_cast<double>(x * x) + 0.05 * static_cast<double>(y));
+  const Signal signal(picture);
+  const double places[] = {3.5, 2.5, 3.75, 2.5, 4.0, 3.1, 0.1, 0.2};
+  float levels[4];
+  signal.between(places, 4, levels);
+  EXPECT_EQ(levels[0], picture.data<float>()[2 * 8 + 3]);
+  EXPECT_NEAR(levels[1], 0.01 * 3.25 * 3.25 + 0.05 * 2, 1e-6);
+  EXPECT_NEAR(levels[2], 0.01 * 3.5 * 3.5 + 0.05 * 2.6, 1e-6);
+  EXPECT_NEAR(levels[3], 0, 0.01);  // beyond the border its sample goes on
+  const Signal bytes(Tensor::of({1, 2, 1}, {0, 255}, DType::u8));
+  bytes.between(std::array<double, 2>{1.0, 0.5}.data(), 1, levels);
+  EXPECT_NEAR(levels[0], 0.5, 1e-6);
 }
 
 TEST(Signal, OfSilenceIsAlwaysExact) {

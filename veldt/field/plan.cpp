@@ -144,6 +144,7 @@ std::string to_json(const FitPlan& p) {
            {"seed", p.seed}};
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
+  if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);
   if (p.fixed_frequencies) out["fixed_frequencies"] = true;
   return out.dump();

@@ -65,6 +65,7 @@ struct FitPlan {
   double edge_share = 0;   // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
   // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
   bool fixed_frequencies = false;
+  double between_share = 0;  // of a batch's points; they lie between the samples, see Signal::between()
   OptimizerKind optimizer = OptimizerKind::adam;
   double lr = 1e-3, lr_min = 0;
   double eps = 1e-8;  // of adam and adamw

@@ -7,8 +7,10 @@ namespace veldt::field {
 
 namespace {
 
+constexpr std::int64_t kGridPixels = 1 << 16;
+
 // Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, of 2 in
-// a sound, with tables of an eighth to a quarter of the pixels.
+// a sound, with tables of an eighth to a quarter of the pixels, but no more than 2^19 entries a level.
 GridOptions grid_for(const FieldOptions& field) {
   const std::int64_t side = std::max(field.width, field.height);
   GridOptions grid{.dims = field.dimensions};
@@ -18,7 +20,7 @@ GridOptions grid_for(const FieldOptions& field) {
   const double levels = 1 + std::round(field.dimensions == 1 ? octaves : 2 * octaves);
   grid.levels = std::min(static_cast<int>(levels), GridLayout::kMaxLevels);
   const double pixels = static_cast<double>(field.width) * static_cast<double>(field.height);
-  grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 22);
+  grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 19);
   return grid;
 }
 
@@ -56,6 +58,8 @@ void adjust_to_model(FitPlan& p, Model model, double pixels) {
       p.batch = static_cast<std::int64_t>(std::min(16384.0, pixels));
       p.lr = 1e-2;
       p.eps = 1e-15;
+      // A grid as fine as the picture can do between the pixels what it likes; told so much, it does not.
+      p.between_share = 0.25;
       return;
   }
 }
@@ -107,10 +111,14 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
   FitPlan p;
   describe(signal, p.field);
-  const Model model = wishes.model.value_or(Model::siren);
+  const bool drawing = traits.two_level || traits.line_art;
+  // What a small network cannot hold goes to a grid, which is far nearer to it in the same time; what it can
+  // hold it enlarges better.
+  const Model otherwise = !drawing && traits.pixels > kGridPixels ? Model::hashgrid : Model::siren;
+  const Model model = wishes.model.value_or(otherwise);
   set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
-  if (traits.two_level || traits.line_art) {
+  if (drawing) {
     // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are
     // enlarged.
     p.field.widths = {128, 128, 128, 128};

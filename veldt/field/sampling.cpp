@@ -57,7 +57,11 @@ Mask edges_of(const Signal& signal) {
 }  // namespace
 
 PointSampler::PointSampler(const Signal& signal, const FitPlan& plan)
-    : signal_(signal), options_(plan.field), seed_(plan.seed), map_(plan.field) {
+    : signal_(signal),
+      options_(plan.field),
+      seed_(plan.seed),
+      map_(plan.field),
+      between_share_(plan.between_share) {
   const std::int64_t samples = options_.footprint * options_.footprint;
   const std::uint64_t order = derived_seed(seed_, kEdgeOrder);
   if (plan.edge_share <= 0) {
@@ -77,7 +81,9 @@ PointSampler::PointSampler(const Signal& signal, const FitPlan& plan)
   flats_ = pool(false, points * (1 - plan.edge_share), derived_seed(seed_, kFlatOrder));
 }
 
-bool PointSampler::takes_all() const { return !mask_ && edges_->batch() == signal_.points(); }
+bool PointSampler::takes_all() const {
+  return !mask_ && edges_->batch() == signal_.points() && between_share_ == 0;
+}
 
 Tensor PointSampler::indices(const data::BatchSampler& order, bool edges, std::int64_t step) const {
   const Tensor picked = order.indices(step);
@@ -112,6 +118,27 @@ void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitte
   });
 }
 
+void PointSampler::move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const {
+  const std::int64_t n = indices.numel(), moved = std::llround(between_share_ * static_cast<double>(n));
+  const std::int64_t first = n - moved, width = options_.width, inputs = map_.inputs();
+  const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
+  const std::int64_t* index = indices.data<std::int64_t>() + first;
+  const Rng rng(seed_, kJitter);
+  const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(moved) * 2;
+  std::vector<double> places(static_cast<std::size_t>(2 * moved));
+  float* const to = batch.coordinates.data<float>() + first * inputs;
+  parallel_for(moved, 4096, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
+      double* const at = places.data() + 2 * p;
+      at[0] = static_cast<double>(index[p] % width) + static_cast<double>(Rng::to_unit(rng.at(draw)));
+      at[1] = static_cast<double>(index[p] / width) + static_cast<double>(Rng::to_unit(rng.at(draw + 1)));
+      map_.put(at[0] / w, at[1] / h, to + p * inputs);
+    }
+  });
+  signal_.between(places.data(), moved, batch.levels.data<float>() + first * signal_.channels());
+}
+
 Batch PointSampler::batch(std::int64_t step) const {
   Batch b;
   const std::int64_t s = options_.footprint, inputs = map_.inputs();
@@ -124,6 +151,7 @@ Batch PointSampler::batch(std::int64_t step) const {
   if (b.edges > 0) place(edges, s, false, step, to);
   if (b.flats > 0) place(flats, 1, true, step, to + b.edges * s * s * inputs);
   b.levels = signal_.at(b.flats == 0 ? edges : b.edges == 0 ? flats : concat({edges, flats}));
+  if (between_share_ > 0 && b.flats == 0 && s == 1) move_between(b, edges, step);
   return b;
 }
 

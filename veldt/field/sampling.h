@@ -40,6 +40,9 @@ class PointSampler {
   // Indices of points that are edges (`edges`) or flat, or of any when there is no mask.
   Tensor indices(const data::BatchSampler& order, bool edges, std::int64_t step) const;
 
+  // Moves the last of the batch's points to random places between the samples, and their levels with them.
+  void move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const;
+
   // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its
   // pixel.
   void place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step, float* to) const;
@@ -48,7 +51,7 @@ class PointSampler {
   FieldOptions options_;
   std::uint64_t seed_;
   CoordinateMap map_;
-  double edge_share_ = 1;
+  double edge_share_ = 1, between_share_ = 0;
   std::optional<Mask> mask_;  // of the edges
   std::optional<data::BatchSampler> edges_, flats_;
 };

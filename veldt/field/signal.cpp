@@ -1,6 +1,7 @@
 #include "veldt/field/signal.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -42,6 +43,25 @@ Tensor lines(const Tensor& samples, const Shape& shape, std::int64_t length, dou
                       out.data<float>());
   return out;
 }
+
+// The weights of the samples at -1, 0, 1 and 2 for the place t between the two in the middle.
+std::array<float, 4> cubic_weights(float t) {
+  const float u = 1 - t;
+  return {-0.5f * t * u * u, 1 - t * t * (2.5f - 1.5f * t), 1 - u * u * (2.5f - 1.5f * u), -0.5f * u * t * t};
+}
+
+// The four nearest samples along an axis of n, and their weights.
+struct Taps {
+  Taps(double position, std::int64_t n) {
+    const double first = std::floor(position - 0.5);
+    weight = cubic_weights(static_cast<float>(position - 0.5 - first));
+    for (std::size_t i = 0; i < 4; ++i)
+      at[i] = std::clamp<std::int64_t>(static_cast<std::int64_t>(first) - 1 + static_cast<std::int64_t>(i), 0,
+                                       n - 1);
+  }
+  std::array<std::int64_t, 4> at;
+  std::array<float, 4> weight;
+};
 
 }  // namespace
 
@@ -87,6 +107,29 @@ Tensor Signal::at(const Tensor& indices) const {
   const auto* index = indices.data<std::int64_t>();
   return lines(samples_, {indices.numel(), channels()}, channels(), peak_,
                [index](std::int64_t i) { return index[i]; });
+}
+
+void Signal::between(const double* positions, std::int64_t n, float* to) const {
+  const std::int64_t count = channels();
+  const auto read = [&](const auto* samples, float scale) {
+    parallel_for(n, kGrain / 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t p = begin; p < end; ++p) {
+        const Taps across(positions[2 * p], columns()), down(positions[2 * p + 1], rows());
+        float* const out = to + p * count;
+        std::fill_n(out, count, 0.0f);
+        for (std::size_t i = 0; i < 4; ++i)
+          for (std::size_t j = 0; j < 4; ++j) {
+            const auto* pixel = samples + (down.at[i] * columns() + across.at[j]) * count;
+            const float weight = down.weight[i] * across.weight[j];
+            for (std::int64_t c = 0; c < count; ++c) out[c] += weight * level_of(pixel[c], scale);
+          }
+      }
+    });
+  };
+  if (samples_.dtype() == DType::u8)
+    read(samples_.data<std::uint8_t>(), 1);
+  else
+    read(samples_.data<float>(), peak_ > 0 ? static_cast<float>(1 / peak_) : 1.0f);
 }
 
 double decibels(const Signal& signal, double mean_squared_error) {

@@ -37,6 +37,10 @@ class Signal {
   Tensor read(std::int64_t first, std::int64_t count) const;
   // Points by their row-major indices, i64 [n]: f32 [n, channels].
   Tensor at(const Tensor& indices) const;
+  // The levels between samples, by cubic convolution (Keys 1981, a = -1/2), which at a sample's centre gives
+  // the sample; positions f64 [n, 2] of (column, row), whose centres lie at whole numbers and a half. Beyond
+  // the border its sample goes on. Writes [n, channels] to `to`.
+  void between(const double* positions, std::int64_t n, float* to) const;
   // [rows, columns, channels] as they are kept: u8 or f32.
   const Tensor& samples() const { return samples_; }
 
