@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
@@ -225,6 +225,60 @@ TEST(MlpLoss, IsTwiceDifferentiable) {
               g64 = second(mlp_loss(to(x, DType::f64), exact, to(target, DType::f64)).loss,
                            parameters_of(exact));
   for (std::size_t i = 0; i < g.size(); ++i) EXPECT_LT(distance(g[i], g64[i]), 1e-4) << i;
+}
+
+// A gradient that can be differentiated again is the same gradient, whatever the inputs have to do with each
+// other.
+TEST(Mlp, CountsAnInputOnceHoweverItIsUsed) {
+  Rng rng(9);
+  Tensor w = rand({8, 8}, rng, -0.5, 0.5);
+  w.set_requires_grad(true);
+  const Tensor x = rand({20, 8}, rng, -1, 1), target = rand({20, 8}, rng);
+  const Layers tied = {{w, {}, MlpActivation::tanh}, {w, {}}}, once = {{w, {}, MlpActivation::tanh}};
+  const std::pair<const char*, std::function<Tensor()>> cases[] = {
+      {"two layers share a weight", [&] { return sum(mlp(x, tied)); }},
+      {"one after the other", [&] { return sum(mlp(mlp(x, once), once)); }},
+      {"a loss after a net", [&] { return mlp_loss(mlp(x, once), once, target).loss; }},
+      {"the input is made of the weight", [&] { return sum(mlp(w * 2, once)); }}};
+  for (const auto& [label, value] : cases)
+    EXPECT_LT(distance(grad(value(), {w}, true)[0], grad(value(), {w})[0]), 1e-5) << label;
+}
+
+TEST(MlpLoss, CanBeTakenWhileAnotherGradientIsComputed) {
+  Layers layers = make_layers({2, 16, 1}, MlpActivation::tanh, 1);
+  want_gradients(layers);
+  Rng rng(9);
+  Tensor x = rand({20, 2}, rng);
+  x.set_requires_grad(true);
+  const Tensor target = rand({20, 1}, rng);
+  // An op that computes again, in its backward pass, what it differentiates.
+  const Tensor y = record("again", sum(x).detach(), {x}, [&](const Tensor&) -> Grads {
+    const EnableGrad on;
+    Tensor inner = x.detach();
+    inner.set_requires_grad(true);
+    return {grad(mlp_loss(inner, layers, target).loss, {inner})[0]};
+  });
+  EXPECT_EQ(grad(y, {x})[0].shape(), x.shape());
+}
+
+TEST(MlpLoss, PoolsGroupsThatNoTileHolds) {
+  Layers layers = make_layers({2, 16, 1}, MlpActivation::tanh, 1);
+  want_gradients(layers);
+  Rng rng(9);
+  const Tensor x = rand({243, 2}, rng), target = rand({3, 1}, rng);
+  const MlpLossResult r = mlp_loss(x, layers, target, {.group = 81, .pooled = 243});
+  EXPECT_NEAR(r.loss.item(), mean(square(mean(reshape(mlp(x, layers), {3, 81, 1}), {1}) - target)).item(),
+              1e-6);
+}
+
+TEST(Mlp, RefusesBf16ForWhatItRunsLayerByLayer) {
+  if (!has_fast_bf16({})) GTEST_SKIP() << "this processor has no bf16 products";
+  Rng rng(5);
+  const Layers wide = make_layers({2, 300, 1}, MlpActivation::tanh, 1);
+  EXPECT_THAT(test::error_of<ConfigError>([&] {
+                mlp(rand({4, 2}, rng), wide, Precision::bf16);
+              }),
+              HasSubstr("no bf16 products for these layers"));
 }
 
 TEST(MlpLoss, GivesTheSameBitsEachTimeAndInAPlan) {

@@ -18,14 +18,14 @@ namespace veldt::app {
 std::string FitScore::in_words(bool is_sound) const {
   const std::string quality =
       fmt::format("{} {}", is_sound ? "SNR" : "PSNR",
-                  std::isinf(decibels) ? "inf (identical)" : fmt::format("{:.2f} dB", decibels));
+                  decibels == INFINITY ? "inf (identical)" : fmt::format("{:.2f} dB", decibels));
   return is_sound ? quality : fmt::format("{}, SSIM {:.4f}, {} wrong pixels", quality, ssim, wrong_pixels);
 }
 
 void FitScore::describe_in(nlohmann::ordered_json& out, bool is_sound) const {
-  out[is_sound ? "snr" : "psnr"] = std::isinf(decibels) ? kInfiniteInJson : decibels;
+  out[is_sound ? "snr" : "psnr"] = decibels == INFINITY ? kInfiniteInJson : decibels;
   if (!is_sound) out.update({{"ssim", ssim}, {"wrong_pixels", wrong_pixels}});
-  out["identical"] = std::isinf(decibels);
+  out["identical"] = decibels == INFINITY;
 }
 
 std::optional<FitScore> score_of(const field::Field& field, const field::Signal& signal,

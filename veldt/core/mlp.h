@@ -43,8 +43,8 @@ struct MlpStep {
   static constexpr std::size_t kMaxLayers = 32;
 
   MlpPass pass = MlpPass::forward;
-  // Products of bf16 numbers, summed in f32; else of f32 ones. A layer of at most kThinInput inputs, and a
-  // last one of at most kThinOutput outputs, are always f32.
+  // Products of bf16 numbers, summed in f32; else of f32 ones. A first layer of a few inputs (coordinates)
+  // and a last one of a few outputs are f32 in any case.
   bool bf16 = false;
   // Into how many sums of their own the gradients are added up; the bits depend on it.
   int threads = 1;

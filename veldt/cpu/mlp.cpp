@@ -1,6 +1,10 @@
 // A fused stack of layers: a tile of rows walks through all of them and back while what it leaves behind is
 // still in the cache. Each thread adds the weights' gradients up on its own; one pass over them ends the
 // call.
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 #include <algorithm>
 #include <memory>
 
@@ -70,45 +74,56 @@ class Walk {
   // The rows of a chunk that begins at r.
   std::int64_t chunk_rows(std::int64_t r) const { return std::min(chunk_, padded_ - r); }
 
-  // z = rows r.. of a matrix times a panel of weights, in f32 or bf16; see MlpKernels and Bf16Kernels.
+  // Neighbouring columns of a panel that one walk over the rows computes: few enough for their weights to
+  // stay in the first-level cache.
+  struct Strip {
+    std::int64_t panel, first, columns;
+    std::int64_t block() const { return (panel * kPanel + first) / kBlock; }
+  };
+  template <class Fn> void each_strip(std::int64_t columns, Fn fn) const {
+    const std::int64_t width = shape_.bf16 ? kBlock : kPanel;
+    for (std::int64_t p = 0; p < MlpShape::panels(columns); ++p)
+      for (std::int64_t c = 0; c < columns_in(p, columns); c += width)
+        fn(Strip{p, c, std::min(width, columns_in(p, columns) - c)});
+  }
+  // Where the strip's first column of row r lies in f32 panels, and in bf16 blocks.
+  std::int64_t place(const Strip& s, std::int64_t r) const {
+    return (s.panel * rows_ + r) * kPanel + s.first;
+  }
+  std::int64_t place16(const Strip& s, std::int64_t r) const { return (s.block() * rows_ + r) * kBlock; }
+
+  // z = rows r.. of a matrix times a strip of weights, in f32 or bf16; see MlpKernels and Bf16Kernels.
   void product(bool half, const float* a, const Bf16* a16, std::int64_t steps, const float* w,
-               const Bf16* w16, std::int64_t panel, const float* bias, std::int64_t r, std::int64_t columns,
-               float* z) const {
-    if (!half) {
-      kernels_.product(a + r * kPanel, rows_ * kPanel, steps, w + panel * steps * kPanel, bias, z,
-                       round_up(chunk_rows(r), MlpKernels::kRows), columns);
-      return;
-    }
+               const Bf16* w16, const Strip& s, const float* bias, std::int64_t r, float* z) const {
     const std::int64_t blocks = MlpShape::blocks(steps);
-    for (std::int64_t c = 0; c < columns; c += kBlock)
-      half_->product(a16 + r * kBlock, rows_ * kBlock, blocks,
-                     w16 + (panel * kPanel + c) / kBlock * blocks * kBlock * kBlock, bias + c, z + c, kPanel);
+    if (half)
+      half_->product(a16 + r * kBlock, rows_ * kBlock, blocks, w16 + s.block() * blocks * kBlock * kBlock,
+                     bias, z, kPanel);
+    else
+      kernels_.product(a + r * kPanel, rows_ * kPanel, steps, w + s.panel * steps * kPanel + s.first, bias, z,
+                       round_up(chunk_rows(r), MlpKernels::kRows), s.columns);
   }
 
   void layer_forward(std::size_t l) {
+    each_strip(shape_.layer(l).out, [&](const Strip& s) {
+      for (std::int64_t r = 0; r < padded_; r += chunk_) strip_forward(l, s, r);
+    });
+  }
+
+  void strip_forward(std::size_t l, const Strip& s, std::int64_t r) {
     const MlpLayer& layer = shape_.layer(l);
     const PackedLayer& w = weights_.layer[l];
     const HalfMatrix& kept = area_.act16[l];
-    for (std::int64_t p = 0; p < MlpShape::panels(layer.out); ++p) {
-      const std::int64_t columns = columns_in(p, layer.out);
-      for (std::int64_t r = 0; r < padded_; r += chunk_) {
-        const std::int64_t rows = chunk_rows(r), at = (p * rows_ + r) * kPanel;
-        float* const z = area_.act[l] ? area_.act[l] + at : area_.z;
-        product(shape_.half(l), f32_input(l), half_input(l).rows, layer.in, w.w, w.w16, p,
-                w.bias + p * kPanel, r, columns, z);
-        if (!has_slope(l) && !kept.rows) continue;
-        float* const slope = !shape_.gradients || !has_slope(l) ? nullptr
-                             : shape_.bf16                      ? area_.slope_block
-                                                                : area_.slope[l] + at;
-        kernels_.activate(layer, kept.rows != nullptr, z, slope, rows, columns);
-        for (std::int64_t c = 0; shape_.bf16 && c < columns; c += kBlock) {
-          const std::int64_t to = ((p * kPanel + c) / kBlock * rows_ + r) * kBlock;
-          if (kept.rows)
-            half_->pack(z + c, kPanel, kept.rows + to, kept.pairs ? kept.pairs + to : nullptr, nullptr, 0);
-          if (slope) half_->pack(slope + c, kPanel, area_.slope16[l] + to, nullptr, nullptr, 0);
-        }
-      }
-    }
+    const std::int64_t rows = chunk_rows(r), to = place16(s, r);
+    float* const z = area_.act[l] ? area_.act[l] + place(s, r) : area_.z;
+    product(shape_.half(l), f32_input(l), half_input(l).rows, layer.in, w.w, w.w16, s,
+            w.bias + s.panel * kPanel + s.first, r, z);
+    float* slope = nullptr;
+    if (shape_.gradients && has_slope(l))
+      slope = shape_.bf16 ? area_.slope_block : area_.slope[l] + place(s, r);
+    if (has_slope(l)) kernels_.activate(layer, kept.rows != nullptr, z, slope, rows, s.columns);
+    if (kept.rows) half_->pack(z, kPanel, kept.rows + to, kept.pairs ? kept.pairs + to : nullptr, nullptr, 0);
+    if (shape_.bf16 && slope) half_->pack(slope, kPanel, area_.slope16[l] + to, nullptr, nullptr, 0);
   }
 
   void thin_forward(std::size_t l, std::int64_t rows) {
@@ -128,23 +143,18 @@ class Walk {
         area_.out[r * out + j] = from[(j / kPanel * rows_ + r) * kPanel + j % kPanel];
   }
 
-  // Rows r.. of panel p of d loss / d f(z) of layer l become its d loss / d z, ready for the next products.
-  void finish_delta(std::size_t l, std::int64_t p, std::int64_t r, std::int64_t rows, float* d) {
-    const std::int64_t columns = columns_in(p, shape_.layer(l).out);
-    float* const db = area_.db[l] + p * kPanel;
-    if (!shape_.bf16 || !has_slope(l)) {
-      const float* const slope = has_slope(l) ? area_.slope[l] + (p * rows_ + r) * kPanel : nullptr;
-      kernels_.scale_and_sum(d, slope, rows, columns, db);
-    }
-    if (!shape_.bf16) return;
+  // Rows r.. of a strip of d loss / d f(z) of layer l become its d loss / d z, ready for the next products.
+  void finish_delta(std::size_t l, const Strip& s, std::int64_t r, float* d) {
+    const std::int64_t rows = chunk_rows(r), at = place16(s, r);
+    float* const db = area_.db[l] + s.panel * kPanel + s.first;
+    if (shape_.bf16 && has_slope(l))
+      kernels_.scale_and_sum16(d, area_.slope16[l] + at, rows, s.columns, db);
+    else
+      kernels_.scale_and_sum(d, has_slope(l) ? area_.slope[l] + place(s, r) : nullptr, rows, s.columns, db);
+    if (!shape_.half(l)) return;
     const HalfMatrix& to = area_.delta16[now_];
-    for (std::int64_t c = 0; c < columns; c += kBlock) {
-      const std::int64_t block = (p * kPanel + c) / kBlock, at = (block * rows_ + r) * kBlock;
-      if (has_slope(l)) kernels_.scale_and_sum16(d + c, area_.slope16[l] + at, rows, kBlock, db + c);
-      if (shape_.half(l))
-        half_->pack(d + c, kPanel, to.rows + at, to.pairs ? to.pairs + at : nullptr,
-                    to.columns ? to.columns + block * rows_ * kBlock + r : nullptr, rows_);
-    }
+    half_->pack(d, kPanel, to.rows + at, to.pairs ? to.pairs + at : nullptr,
+                to.columns ? to.columns + s.block() * rows_ * kBlock + r : nullptr, rows_);
   }
 
   float* f32_delta() const { return area_.delta[shape_.bf16 ? 0 : now_]; }
@@ -159,29 +169,31 @@ class Walk {
       const std::int64_t columns = columns_in(p, in);
       const float* const a = area_.act[l - 1] + p * rows_ * kPanel;
       kernels_.outer_thin(dy, out, a, rows, out, columns, area_.dw[l] + p * MlpKernels::kThinOutput * kPanel);
-      for (std::int64_t r = 0; r < padded_; r += chunk_) {
-        float* const d = f32_delta() + (p * rows_ + r) * kPanel;
-        kernels_.thin_backward(dy + r * out, chunk_rows(r), columns, weights_.layer[l].w + p * out * kPanel,
-                               out, d);
-        finish_delta(l - 1, p, r, chunk_rows(r), d);
-      }
     }
+    each_strip(in, [&](const Strip& s) {
+      const float* const w = weights_.layer[l].w + s.panel * out * kPanel + s.first;
+      for (std::int64_t r = 0; r < padded_; r += chunk_) {
+        float* const d = f32_delta() + place(s, r);
+        kernels_.thin_backward(dy + r * out, chunk_rows(r), s.columns, w, out, d);
+        finish_delta(l - 1, s, r, d);
+      }
+    });
   }
 
   void give_output_gradient(std::size_t l, std::int64_t rows) {
     const std::int64_t out = shape_.layer(l).out;
-    for (std::int64_t p = 0; p < MlpShape::panels(out); ++p) {
-      const std::int64_t columns = columns_in(p, out), there = std::min(columns, out - p * kPanel);
+    each_strip(out, [&](const Strip& s) {
+      const std::int64_t first = s.panel * kPanel + s.first, there = std::min(s.columns, out - first);
       for (std::int64_t r = 0; r < padded_; r += chunk_) {
-        float* const d = f32_delta() + (p * rows_ + r) * kPanel;
+        float* const d = f32_delta() + place(s, r);
         for (std::int64_t i = 0; i < chunk_rows(r); ++i) {
           const std::int64_t n = r + i < rows ? there : 0;
-          std::copy_n(area_.dy + (r + i) * out + p * kPanel, n, d + i * kPanel);
-          std::fill(d + i * kPanel + n, d + i * kPanel + columns, 0.0f);
+          std::copy_n(area_.dy + (r + i) * out + first, n, d + i * kPanel);
+          std::fill(d + i * kPanel + n, d + i * kPanel + s.columns, 0.0f);
         }
-        finish_delta(l, p, r, chunk_rows(r), d);
+        finish_delta(l, s, r, d);
       }
-    }
+    });
   }
 
   void weight_gradient(std::size_t l) {
@@ -216,22 +228,19 @@ class Walk {
     now_ = 1 - now_;
     // A bf16 delta passes through a block; others are written where they stay.
     const bool in_place = dx == nullptr && !(shape_.bf16 && shape_.half(l - 1));
-    for (std::int64_t p = 0; p < MlpShape::panels(in); ++p) {
-      const std::int64_t columns = columns_in(p, in);
+    each_strip(in, [&](const Strip& s) {
+      const std::int64_t first = s.panel * kPanel + s.first, there = std::min(s.columns, in - first);
       for (std::int64_t r = 0; r < padded_; r += chunk_) {
-        float* const z = in_place      ? f32_delta() + (p * rows_ + r) * kPanel
-                         : shape_.bf16 ? area_.z
-                                       : area_.delta[now_];
-        product(shape_.half(l), delta, delta16, out, w.wt, w.wt16, p, weights_.zeros, r, columns, z);
+        float* const z = in_place ? f32_delta() + place(s, r) : shape_.bf16 ? area_.z : area_.delta[now_];
+        product(shape_.half(l), delta, delta16, out, w.wt, w.wt16, s, weights_.zeros, r, z);
         if (!dx) {
-          finish_delta(l - 1, p, r, chunk_rows(r), z);
+          finish_delta(l - 1, s, r, z);
           continue;
         }
-        const std::int64_t there = std::min(columns, in - p * kPanel);
         for (std::int64_t i = 0; i < std::min(chunk_rows(r), dx_rows - r); ++i)
-          std::copy_n(z + i * kPanel, there, dx + (r + i) * in + p * kPanel);
+          std::copy_n(z + i * kPanel, there, dx + (r + i) * in + first);
       }
-    }
+    });
     now_ = 1 - now_;
   }
 
@@ -243,6 +252,28 @@ class Walk {
   const std::int64_t chunk_, rows_;
   std::int64_t padded_ = 0;  // rows of the tile that are computed
   int now_ = 0;              // which of the two deltas is the current one
+};
+
+// Slopes and gradients fade below the smallest normal number, where a processor is a hundred times slower; so
+// small, they count as 0 while one of these lives.
+class FlushToZero {
+ public:
+#if defined(__SSE2__)
+  FlushToZero() : before_(_mm_getcsr()) {
+    _mm_setcsr(before_ | 0x8040);
+  }  // flush to zero, denormals are zero
+  ~FlushToZero() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+
+ public:
+#else
+  FlushToZero() {}
+  ~FlushToZero() {}
+#endif
+  FlushToZero(const FlushToZero&) = delete;
+  FlushToZero& operator=(const FlushToZero&) = delete;
 };
 
 // The rows of a call, cut into tiles that do not cut a group.
@@ -320,6 +351,7 @@ void mlp(const MlpStep& step, const View* arrays, int, Stream) {
   for (std::int64_t p = 0; p < shape.parts; ++p) std::construct_at(areas + p, shape, carver);
   pack_weights(shape, arrays, weights);
   parallel_for(shape.parts, 1, [&](std::int64_t part, std::int64_t) {
+    const FlushToZero flush;
     if (shape.bf16) bf16_kernels()->begin();
     run_part(shape, weights, areas[part], arrays, part);
     if (shape.bf16) bf16_kernels()->end();

@@ -1,5 +1,6 @@
 #include "veldt/field/fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -23,8 +24,11 @@ constexpr std::int64_t kRowsADigest = 64;
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& model) {
   if (p.fixed_frequencies) model.freeze("layers.0");
+  const auto is_fixed = [](const NamedTensor& t) { return !t.tensor.requires_grad(); };
   NamedTensors parameters = model.named_parameters();
-  std::erase_if(parameters, [](const NamedTensor& fixed) { return !fixed.tensor.requires_grad(); });
+  // Of all, for one that is fixed is still the first layer.
+  NamedTensors matrices = optim::hidden_matrices(parameters);
+  std::erase_if(parameters, is_fixed);
   switch (p.optimizer) {
     case OptimizerKind::sgd: return std::make_unique<optim::Sgd>(parameters, optim::SgdOptions{.lr = p.lr});
     // 0.99 rather than 0.999: a fit is short, and the second moment has to follow it.
@@ -36,11 +40,23 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& m
                                             optim::AdamWOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
     // Steps as long as Adam's usual ones: so one rate suits its matrices, the other parameters and the
     // recipe.
-    case OptimizerKind::muon:
-      return std::make_unique<optim::Muon>(
-          parameters,
-          optim::MuonOptions{.lr = p.lr, .weight_decay = 0, .scale = optim::MuonScale::match_rms_adamw},
-          optim::AdamOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
+    case OptimizerKind::muon: {
+      const auto is_matrix = [&](const NamedTensor& t) {
+        return std::any_of(matrices.begin(), matrices.end(),
+                           [&](const NamedTensor& m) { return m.name == t.name; });
+      };
+      std::erase_if(parameters, is_matrix);
+      std::erase_if(matrices, is_fixed);
+      if (matrices.empty())
+        throw ConfigError("there is no hidden matrix for muon to turn",
+                          "it works on the layers between the first and the last",
+                          "use a greater depth, or adam");
+      const optim::MuonOptions turned{
+          .lr = p.lr, .weight_decay = 0, .scale = optim::MuonScale::match_rms_adamw};
+      const optim::AdamOptions rest{.lr = p.lr, .beta2 = 0.99, .eps = p.eps};
+      return std::make_unique<optim::Muon>(std::vector<optim::Group<optim::MuonOptions>>{{matrices, turned}},
+                                           std::vector<optim::Group<optim::AdamOptions>>{{parameters, rest}});
+    }
   }
   return nullptr;
 }

@@ -255,18 +255,20 @@ void check(const FieldOptions& o) {
                       str("at most ", kMaxParameters, " fit"), "use a smaller --width or --depth");
 }
 
+std::vector<std::int64_t> layer_sizes(const FieldOptions& o) {
+  std::int64_t in = o.encodings.empty() ? o.inputs() : 0;
+  for (const EncodingOptions& encoding : o.encodings) in += features_of(encoding, o.inputs());
+  std::vector<std::int64_t> sizes = {in};
+  sizes.insert(sizes.end(), o.widths.begin(), o.widths.end());
+  sizes.push_back(o.channels);
+  return sizes;
+}
+
 std::int64_t parameter_count(const FieldOptions& o) {
-  std::int64_t in = o.encodings.empty() ? o.inputs() : 0, total = 0;
-  for (const EncodingOptions& encoding : o.encodings) {
-    in += features_of(encoding, o.inputs());
-    total += trained_by(encoding, o.inputs());
-  }
-  auto layer = [&](std::int64_t out) {
-    total += in * out + (o.bias ? out : 0);
-    in = out;
-  };
-  for (std::int64_t w : o.widths) layer(w);
-  layer(o.channels);
+  std::int64_t total = 0;
+  for (const EncodingOptions& encoding : o.encodings) total += trained_by(encoding, o.inputs());
+  const std::vector<std::int64_t> sizes = layer_sizes(o);
+  for (std::size_t i = 1; i < sizes.size(); ++i) total += sizes[i] * (sizes[i - 1] + (o.bias ? 1 : 0));
   return total;
 }
 

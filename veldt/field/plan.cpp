@@ -25,6 +25,10 @@ void check(const FitPlan& p, const Signal& signal) {
   if (p.precision == Precision::bf16 && !has_fast_bf16({}))
     throw DeviceError("cannot fit in bf16 on this machine", "the processor has neither AMX nor AVX512_BF16",
                       "use f32, or leave the precision out");
+  if (p.precision == Precision::bf16 && !is_fused_mlp(layer_sizes(p.field)))
+    throw ConfigError("cannot fit this network in bf16",
+                      "bf16 takes layers of at most 256 units, 32 of them, and 512 features",
+                      "use f32, or a narrower network");
   check_number("number of steps", static_cast<double>(p.steps), 0, 1e12);
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);
@@ -117,8 +121,9 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.warmup) p.warmup = *w.warmup;
   if (w.epoch_offset) p.epoch_offset = *w.epoch_offset;
   if (w.loss) p.loss = *w.loss;
-  p.precision = w.precision.value_or(!w.simba && !signal.is_sound() && has_fast_bf16({}) ? Precision::bf16
-                                                                                         : Precision::f32);
+  const bool goes_in_bf16 =
+      !w.simba && !signal.is_sound() && has_fast_bf16({}) && is_fused_mlp(layer_sizes(p.field));
+  p.precision = w.precision.value_or(goes_in_bf16 ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
   p.seed = w.seed;

@@ -30,7 +30,6 @@ constexpr Magic kMagics[] = {
     {".snd"sv, 0, "an AU", {}, true},
     {"caff"sv, 0, "a CAF", {}, true},
     {"ID3"sv, 0, "an MP3", {}, true},
-    {"\xff\xfb"sv, 0, "an MP3", {}, true},
     {"RIFF"sv, 0, "a RIFF file"},
     {"GIF8"sv, 0, "a GIF"},
     {"BM"sv, 0, "a BMP"},

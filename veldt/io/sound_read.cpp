@@ -112,7 +112,10 @@ void check_wav(InputFile& file) {
   };
   if (file.read(head.data(), 12) == 12 && is(0, "RIFF") && is(8, "WAVE")) {
     std::uint64_t at = 12;
-    while (at + 8 <= file.size()) {
+    constexpr int kMaxParts = 4096;  // before the samples; programs write a dozen
+    for (int part = 0; at + 8 <= file.size(); ++part) {
+      if (part == kMaxParts)
+        throw damaged(file.path(), str("it has more than ", kMaxParts, " parts before its samples"));
       file.seek(at);
       if (file.read(head.data(), 8) < 8) break;
       const std::uint64_t size = size_at(4);

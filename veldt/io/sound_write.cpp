@@ -67,9 +67,14 @@ void check(const std::string& path, std::int64_t frames, std::int64_t channels, 
   if (rate < 1 || rate > 0x7fffffff)
     throw ConfigError(str("a sound cannot have ", rate, " frames a second"), "there are 1 to 2^31 - 1",
                       "choose a rate such as 44100");
-  if (frames < 1 || channels < 1 || channels > 0xffff)
+  constexpr std::int64_t kMaxChannels = 1024;  // as many as libsndfile reads
+  if (frames < 1 || channels < 1 || channels > kMaxChannels)
     throw ShapeError(str("cannot write a sound of ", frames, " frames and ", channels, " channels"),
-                     "there is 1 frame or more, and 1 to 65535 channels", "give a sound with samples in it");
+                     str("there is 1 frame or more, and 1 to ", kMaxChannels, " channels"),
+                     "give a sound with samples in it");
+  if (rate > 0xffffffff / (channels * bits / 8))
+    throw ConfigError(str("cannot write a WAV of ", channels, " channels at ", rate, " frames a second"),
+                      "its bytes a second have 32 bits", "choose a lower rate");
   if (frames > kMaxBytes / (channels * bits / 8))
     throw ShapeError(str("cannot write a WAV of ", frames, " frames and ", channels, " channels"),
                      str("it holds at most ", kMaxBytes, " bytes"), "write it in parts");
@@ -107,9 +112,9 @@ void SoundWriter::write(const float* samples, std::int64_t count) {
   s.bytes.clear();
   for (std::int64_t i = 0; i < count * s.channels; ++i) {
     const float v = samples[i];
-    if (std::isnan(v))
-      throw Error("cannot write a sound with a NaN in it",
-                  str("the sample of frame ", s.done + i / s.channels, " is not a number"),
+    if (!std::isfinite(v))
+      throw Error("cannot write a sound with a sample that is no number",
+                  str("the sample of frame ", s.done + i / s.channels, " is ", v),
                   "check what made the sound; its training may have diverged");
     if (s.bits == 32)
       put(s.bytes, std::bit_cast<std::uint32_t>(v), 4);

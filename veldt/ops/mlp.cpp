@@ -18,6 +18,14 @@ namespace veldt {
 namespace {
 
 constexpr std::int64_t kMaxInput = 512, kMaxWidth = 256;
+constexpr std::int64_t kMaxGroup = 64;  // rows that share a target: a tile of rows has to hold them
+
+bool is_fused(const Tensor& x, std::span<const DenseLayer> layers) {
+  if (x.dtype() != DType::f32) return false;
+  std::vector<std::int64_t, SmallAllocator<std::int64_t>> sizes = {x.size(-1)};
+  for (const DenseLayer& layer : layers) sizes.push_back(layer.weight.size(0));
+  return is_fused_mlp(sizes);
+}
 
 void check(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
   if (layers.empty())
@@ -45,14 +53,12 @@ void check(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
   if (precision == Precision::bf16 && !has_fast_bf16(x.device()))
     throw DeviceError(str("there are no bf16 products on ", x.device()),
                       "the processor has neither AMX nor AVX512_BF16", "use Precision::f32");
-}
-
-bool is_fused(const Tensor& x, std::span<const DenseLayer> layers) {
-  return x.dtype() == DType::f32 && x.size(-1) >= 1 && x.size(-1) <= kMaxInput &&
-         layers.size() <= MlpStep::kMaxLayers &&
-         std::all_of(layers.begin(), layers.end(), [](const DenseLayer& l) {
-           return l.weight.size(0) >= 1 && l.weight.size(0) <= kMaxWidth;
-         });
+  if (precision == Precision::bf16 && !is_fused(x, layers))
+    throw ConfigError("mlp has no bf16 products for these layers",
+                      str("they go one by one: ", x.dtype(), ", ", x.size(-1), " inputs, ", layers.size(),
+                          " layers; bf16 takes f32, at most ", kMaxInput, " inputs, ", kMaxWidth,
+                          " outputs a layer and ", MlpStep::kMaxLayers, " layers"),
+                      "use Precision::f32, or a narrower stack");
 }
 
 MlpStep step_of(MlpPass pass, std::span<const DenseLayer> layers, Precision precision) {
@@ -86,12 +92,12 @@ class Call {
     views_[array] = t.view();
     return t;
   }
-  // The gradients that are wanted, in the order of inputs_of().
-  Grads take_gradients(const TensorList& inputs) {
+  // The gradients of the inputs, in the order of inputs_of(), that `wanted` holds for.
+  template <class Wanted> Grads take_gradients(const TensorList& inputs, Wanted wanted) {
     Grads grads(inputs.size());
-    if (needs_grad(inputs[0])) grads[0] = take(MlpStep::dx, x_.shape());
+    if (wanted(inputs[0])) grads[0] = take(MlpStep::dx, x_.shape());
     for (std::size_t i = 1; i < inputs.size(); ++i)
-      if (inputs[i].defined() && needs_grad(inputs[i]))
+      if (inputs[i].defined() && wanted(inputs[i]))
         grads[i] = take(MlpStep::layer_array((i - 1) / 2, i % 2 == 1 ? MlpStep::dw : MlpStep::db),
                         inputs[i].shape());
     return grads;
@@ -142,11 +148,34 @@ Tensor by_layers(const Tensor& x, std::span<const DenseLayer> layers) {
   return h;
 }
 
-// The gradients of `composed`, made of single ops, which can be differentiated again.
-Grads differentiable(const Tensor& composed, const TensorList& inputs, const Tensor& seed) {
+// The same inputs under names of their own: a gradient by them ends there, even where one of the originals
+// is used twice or depends on another.
+struct Aliases {
+  Tensor x;
+  DenseLayers layers;
+};
+Tensor alias_of(const Tensor& t) {
+  if (!t.defined() || !t.requires_grad()) return t;
+  return record(
+      "alias", t.detach(), {t}, [](const Tensor& g) -> Grads { return {g}; }, false);
+}
+Aliases aliases_of(const Tensor& x, const DenseLayers& layers) {
+  Aliases out{alias_of(x), layers};
+  for (DenseLayer& layer : out.layers) {
+    layer.weight = alias_of(layer.weight);
+    layer.bias = alias_of(layer.bias);
+  }
+  return out;
+}
+
+// The gradients of `composed`, which single ops made of the aliases, so that they can be differentiated
+// again. Those that the running backward() does not want are left out.
+Grads differentiable(const Tensor& composed, const TensorList& inputs, const Aliases& aliases,
+                     const Tensor& seed) {
+  const TensorList stand_ins = inputs_of(aliases.x, aliases.layers);
   std::vector<Tensor> wanted;
-  for (const Tensor& t : inputs)
-    if (t.defined() && needs_grad(t)) wanted.push_back(t);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].defined() && needs_grad(inputs[i])) wanted.push_back(stand_ins[i]);
   const Grads found = grad(composed, wanted, true, seed);
   Grads grads(inputs.size());
   std::size_t next = 0;
@@ -157,11 +186,14 @@ Grads differentiable(const Tensor& composed, const TensorList& inputs, const Ten
 
 Grads mlp_backward(const Tensor& x, const DenseLayers& layers, Precision precision, const Tensor& g) {
   const TensorList inputs = inputs_of(x, layers);
-  if (grad_enabled()) return differentiable(by_layers(x, layers), inputs, g);
+  if (grad_enabled()) {
+    const Aliases aliases = aliases_of(x, layers);
+    return differentiable(by_layers(aliases.x, aliases.layers), inputs, aliases, g);
+  }
   const MlpStep step = step_of(MlpPass::backward, layers, precision);
   Call call(step, x, layers);
   call.give(MlpStep::given, g);
-  Grads grads = call.take_gradients(inputs);
+  Grads grads = call.take_gradients(inputs, [](const Tensor& t) { return needs_grad(t); });
   call.run();
   return grads;
 }
@@ -207,9 +239,9 @@ void check_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tenso
   if (x.rank() != 2)
     throw ShapeError(str("mlp_loss cannot take rows of shape ", x.shape()), "it wants [n, in]",
                      "reshape the input");
-  if (o.group < 1 || o.group > 64 || o.pooled < 0 || o.pooled > x.size(0) || o.pooled % o.group != 0)
+  if (o.group < 1 || o.pooled < 0 || o.pooled > x.size(0) || o.pooled % o.group != 0)
     throw ConfigError(str("mlp_loss cannot pool ", o.pooled, " of ", x.size(0), " rows by ", o.group),
-                      "groups have 1 to 64 rows and are whole", "give a multiple of the group");
+                      "groups have 1 row or more and are whole", "give a multiple of the group");
   const Shape wanted{o.pooled / o.group + x.size(0) - o.pooled, layers.back().weight.size(0)};
   if (target.shape() != wanted || target.dtype() != x.dtype())
     throw ShapeError(str("mlp_loss cannot compare with targets ", target.dtype(), ' ', target.shape()),
@@ -218,9 +250,16 @@ void check_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tenso
     throw ShapeError(str("mlp_loss cannot weigh by ", o.weight.dtype(), ' ', o.weight.shape()),
                      str("there are ", wanted[0], " targets"), "give one number for each");
   check_same_device("mlp_loss", x, target);
+  if (o.weight.defined()) check_same_device("mlp_loss", x, o.weight);
 }
 
 }  // namespace
+
+bool is_fused_mlp(std::span<const std::int64_t> sizes) {
+  return sizes.size() >= 2 && sizes.size() <= MlpStep::kMaxLayers + 1 && sizes[0] >= 1 &&
+         sizes[0] <= kMaxInput &&
+         std::all_of(sizes.begin() + 1, sizes.end(), [](std::int64_t n) { return n >= 1 && n <= kMaxWidth; });
+}
 
 bool has_fast_bf16(Device device) {
   MlpStep step;
@@ -259,7 +298,7 @@ MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, cons
                       });
   const bool compared_is_constant =
       !target.requires_grad() && !(options.weight.defined() && options.weight.requires_grad());
-  if (!wanted || !is_fused(x, layers) || !compared_is_constant) {
+  if (!wanted || !is_fused(x, layers) || !compared_is_constant || options.group > kMaxGroup) {
     const Tensor output = mlp(x, layers, options.precision);
     return {loss_of(output, target, options), output.detach()};
   }
@@ -270,13 +309,17 @@ MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, cons
   if (options.weight.defined()) call.give(MlpStep::weight, options.weight);
   const Tensor output = call.take(MlpStep::out, {x.size(0), target.size(1)});
   const Tensor loss = call.take(MlpStep::value, {});
-  const Grads grads = call.take_gradients(inputs);
+  // Not needs_grad(): that is for a backward() that may be running, and of a graph of its own.
+  const Grads grads = call.take_gradients(inputs, [](const Tensor& t) { return t.requires_grad(); });
   call.run();
   const Tensor recorded =
       record("mlp_loss", loss, inputs,
              [x, kept = DenseLayers(layers.begin(), layers.end()), target, options, grads](const Tensor& g) {
-               if (grad_enabled())
-                 return differentiable(loss_of(by_layers(x, kept), target, options), inputs_of(x, kept), g);
+               if (grad_enabled()) {
+                 const Aliases aliases = aliases_of(x, kept);
+                 return differentiable(loss_of(by_layers(aliases.x, aliases.layers), target, options),
+                                       inputs_of(x, kept), aliases, g);
+               }
                Grads scaled(grads.size());
                for (std::size_t i = 0; i < grads.size(); ++i)
                  if (grads[i].defined()) scaled[i] = grads[i] * g;

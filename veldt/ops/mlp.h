@@ -30,10 +30,13 @@ enum class Precision : std::uint8_t { f32, bf16 };
 // Whether this device multiplies bf16 faster than f32.
 bool has_fast_bf16(Device device);
 
-// x [.., in] -> [.., out]. Stacks that the kernel does not take (a dtype other than f32, an input of more
-// than 512 numbers, a layer of more than 256 outputs, more than 32 layers) go layer by layer, in f32, with
-// the same result; so does a gradient that is to be differentiated again. Throws ShapeError for sizes that do
-// not fit, DeviceError for bf16 where has_fast_bf16() is false.
+// Whether the kernel takes f32 layers of these sizes, the input's first: an input of at most 512 numbers, at
+// most 32 layers of at most 256 outputs.
+bool is_fused_mlp(std::span<const std::int64_t> sizes);
+
+// x [.., in] -> [.., out]. Stacks that the kernel does not take go layer by layer, with the same result; so
+// does a gradient that is to be differentiated again. Throws ShapeError for sizes that do not fit; for bf16
+// DeviceError where has_fast_bf16() is false, and ConfigError where is_fused_mlp() is.
 Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision = Precision::f32);
 
 struct MlpLossOptions {
@@ -51,6 +54,7 @@ struct MlpLossResult {
 };
 // The loss of mlp(x), with x [n, in], against target [targets, out], targets = pooled / group + n - pooled.
 // With a gradient wanted it is computed in the same pass, tile by tile, so that nothing is computed twice.
+// What a clamp lets through is decided as for a loss that is to become less, whatever it is multiplied by.
 // Throws as mlp() does, and ShapeError or ConfigError for targets and groups that do not fit.
 MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
                        const MlpLossOptions& options = {});
