@@ -1,7 +1,8 @@
 // What Veldt throws: an Error says what happened, why, and how to mend it, with the numbers in it.
 #pragma once
 
-#include <sstream>
+#include <initializer_list>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -9,15 +10,33 @@
 
 namespace veldt {
 
+// One argument of str(): where it is, and how it is written. A stream in every str() would be a tenth of the
+// library.
+class StrPart {
+ public:
+  explicit StrPart(const char* text) : value_(text), write_(write_text) {}
+  template <class T> explicit StrPart(const T& value) : value_(&value), write_(write<T>) {}
+
+  void write_to(std::ostream& out) const { write_(out, value_); }
+
+ private:
+  static void write_text(std::ostream& out, const void* text);
+  template <class T> static void write(std::ostream& out, const void* value) {
+    out << *static_cast<const T*>(value);
+  }
+
+  const void* value_;
+  void (*write_)(std::ostream&, const void*);
+};
+
+std::string join_parts(std::initializer_list<StrPart> parts);
+
 // Joins its arguments into one string through operator<<: str("got ", 3, " rows").
-template <class... Parts> std::string str(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
+template <class... Parts> std::string str(const Parts&... parts) { return join_parts({StrPart(parts)...}); }
 
 // The base of everything the library throws. Three short sentences without a final stop;
-// what() joins them with newlines.
+// what() joins them with newlines. The destructors are in error.cpp, so that the tables of each class are
+// there alone.
 class Error : public std::runtime_error {
  public:
   // The module that was running: its path from the outermost one that was called, its title, and that
@@ -27,14 +46,8 @@ class Error : public std::runtime_error {
     const void* outermost = nullptr;
   };
 
-  Error(std::string what, std::string why, std::string fix)
-      : std::runtime_error(what),
-        summary_(std::move(what)),
-        why_(std::move(why)),
-        fix_(std::move(fix)),
-        first_line_(summary_) {
-    join();
-  }
+  Error(std::string_view what, std::string_view why, std::string_view fix);
+  ~Error() override;
 
   const char* what() const noexcept override { return text_.c_str(); }
   // The first sentence; with a place it ends in ", in body.2 (Linear(64, 10))".
@@ -43,15 +56,10 @@ class Error : public std::runtime_error {
   const std::string& fix() const { return fix_; }
 
   const Place& place() const { return place_; }
-  void set_place(Place place) {
-    place_ = std::move(place);
-    summary_ = first_line_ + ", in " +
-               (place_.path.empty() ? place_.title : place_.path + " (" + place_.title + ")");
-    join();
-  }
+  void set_place(Place place);
 
  private:
-  void join() { text_ = summary_ + "\n  why: " + why_ + "\n  fix: " + fix_; }
+  void join();
 
   std::string summary_, why_, fix_, first_line_, text_;
   Place place_;
@@ -59,27 +67,37 @@ class Error : public std::runtime_error {
 
 // Sizes, ranks or dtypes that do not fit together.
 class ShapeError : public Error {
+ public:
   using Error::Error;
+  ~ShapeError() override;
 };
 
 // A device that is missing, or an op that a device cannot do.
 class DeviceError : public Error {
+ public:
   using Error::Error;
+  ~DeviceError() override;
 };
 
 // Memory that could not be had; the text names the bytes asked for.
 class OutOfMemory : public Error {
+ public:
   using Error::Error;
+  ~OutOfMemory() override;
 };
 
 // An option or configuration value that makes no sense (rate below zero, unknown name).
 class ConfigError : public Error {
+ public:
   using Error::Error;
+  ~ConfigError() override;
 };
 
 // Training produced a number that is not finite; the text names the first bad parameter.
 class DivergedError : public Error {
+ public:
   using Error::Error;
+  ~DivergedError() override;
 };
 
 // A file that could not be read or written. The kind tells a caller how to react.
@@ -91,8 +109,8 @@ class IoError : public Error {
     unwritable,  // the output cannot be written: no space, no permission, a device error
     corrupt,     // a checkpoint or model that fails its own hashes, or is of an unknown version
   };
-  IoError(Kind kind, std::string what, std::string why, std::string fix)
-      : Error(std::move(what), std::move(why), std::move(fix)), kind_(kind) {}
+  IoError(Kind kind, std::string_view what, std::string_view why, std::string_view fix);
+  ~IoError() override;
   Kind kind() const { return kind_; }
 
  private:

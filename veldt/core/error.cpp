@@ -1,0 +1,42 @@
+// What the parts of error.h have in common, once: every file of Veldt throws.
+#include "veldt/core/error.h"
+
+#include <sstream>
+
+namespace veldt {
+
+void StrPart::write_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
+
+std::string join_parts(std::initializer_list<StrPart> parts) {
+  std::ostringstream out;
+  for (const StrPart& part : parts) part.write_to(out);
+  return out.str();
+}
+
+Error::Error(std::string_view what, std::string_view why, std::string_view fix)
+    : std::runtime_error(std::string(what)), summary_(what), why_(why), fix_(fix), first_line_(what) {
+  join();
+}
+
+Error::~Error() = default;
+
+void Error::set_place(Place place) {
+  place_ = std::move(place);
+  summary_ =
+      first_line_ + ", in " + (place_.path.empty() ? place_.title : place_.path + " (" + place_.title + ")");
+  join();
+}
+
+void Error::join() { text_ = summary_ + "\n  why: " + why_ + "\n  fix: " + fix_; }
+
+IoError::IoError(Kind kind, std::string_view what, std::string_view why, std::string_view fix)
+    : Error(what, why, fix), kind_(kind) {}
+
+ShapeError::~ShapeError() = default;
+DeviceError::~DeviceError() = default;
+OutOfMemory::~OutOfMemory() = default;
+ConfigError::~ConfigError() = default;
+DivergedError::~DivergedError() = default;
+IoError::~IoError() = default;
+
+}  // namespace veldt
