@@ -7,6 +7,7 @@
 #include "veldt/field/coordinates.h"
 #include "veldt/field/sampling.h"
 #include "veldt/io/digest.h"
+#include "veldt/io/json.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
@@ -155,14 +156,14 @@ class Fitter::Job : public train::Task {
 
   // What a resumed run has to agree on: the plan, and the signal itself, by its levels as floats.
   std::string config() const {
-    nlohmann::json config = nlohmann::json::parse(to_json(plan_));
+    nlohmann::json config = io::parse_json<nlohmann::json>(to_json(plan_));
     io::Digest digest;
     for (std::int64_t row = 0; row < signal_.rows(); row += kRowsADigest) {
       const Tensor rows = signal_.read(row, std::min(kRowsADigest, signal_.rows() - row));
       digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
     }
     config[signal_.is_sound() ? "sound" : "picture"] = digest.text();
-    return config.dump();
+    return io::dump_json(config);
   }
 
   const FitPlan plan_;
@@ -222,11 +223,11 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   options.config = job_->config();
   const train::RunResult result = train::run(*job_, options, events);
   job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
-  job_->field_.set_training(nlohmann::json{
-      {"plan", nlohmann::json::parse(to_json(plan()))},
-      {"steps", result.steps},
-      {"seconds", result.seconds},
-      {"loss", result.loss}}.dump());
+  job_->field_.set_training(
+      io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(plan()))},
+                                   {"steps", result.steps},
+                                   {"seconds", result.seconds},
+                                   {"loss", result.loss}}));
   return result;
 }
 

@@ -144,7 +144,7 @@ std::string to_json(const FieldOptions& o) {
   // Where they say nothing they are left out, as in files from before there were any.
   if (o.activation == Activation::wire) out["scale"] = o.scale;
   for (const EncodingOptions& encoding : o.encodings) out["encodings"].push_back(to_json(encoding));
-  return out.dump();
+  return io::dump_json(out);
 }
 
 FieldOptions field_options_from_json(std::string_view text) {

@@ -6,6 +6,7 @@
 #include "veldt/core/error.h"
 #include "veldt/field/enum_names.h"
 #include "veldt/field/recipe.h"
+#include "veldt/io/json.h"
 
 namespace veldt::field {
 namespace {
@@ -133,7 +134,7 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
 
 std::string to_json(const FitPlan& p) {
   using nlohmann::json;
-  json out{{"field", json::parse(to_json(p.field))},
+  json out{{"field", io::parse_json<json>(to_json(p.field))},
            {"steps", p.steps},
            {"seconds", p.seconds},
            {"target_psnr", p.target_psnr},
@@ -152,7 +153,7 @@ std::string to_json(const FitPlan& p) {
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);
   if (p.fixed_frequencies) out["fixed_frequencies"] = true;
-  return out.dump();
+  return io::dump_json(out);
 }
 
 }  // namespace veldt::field

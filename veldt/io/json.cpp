@@ -1,5 +1,9 @@
 #include "veldt/io/json.h"
 
+#include <nlohmann/json.hpp>
+
+#include "veldt/core/error.h"
+
 namespace veldt::io {
 namespace {
 
@@ -28,14 +32,27 @@ bool nests_deeper(std::string_view text, int max_depth) {
   return false;
 }
 
-}  // namespace
-
-void check_json_limits(std::string_view text, int max_depth, std::size_t max_bytes) {
+// Whether it is JSON otherwise is left to the parser.
+void check_limits(std::string_view text, int max_depth, std::size_t max_bytes) {
   if (text.size() > max_bytes)
     throw malformed(str("it has ", text.size(), " bytes, and ", max_bytes, " are allowed"));
   if (nests_deeper(text, max_depth)) throw malformed(str("it nests more than ", max_depth, " levels deep"));
 }
 
-IoError not_json() { return malformed("it is not JSON in UTF-8"); }
+}  // namespace
+
+template <class Json> Json parse_json(std::string_view text, int max_depth, std::size_t max_bytes) {
+  check_limits(text, max_depth, max_bytes);
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) throw malformed("it is not JSON in UTF-8");
+  return value;
+}
+
+template <class Json> std::string dump_json(const Json& value, int indent) { return value.dump(indent); }
+
+template nlohmann::json parse_json(std::string_view, int, std::size_t);
+template nlohmann::ordered_json parse_json(std::string_view, int, std::size_t);
+template std::string dump_json(const nlohmann::json&, int);
+template std::string dump_json(const nlohmann::ordered_json&, int);
 
 }  // namespace veldt::io

@@ -99,7 +99,7 @@ std::string header_digest(const SafeTensorsHeader& header) {
   for (const TensorInfo& tensor : header.tensors)
     tensors[tensor.name] = nlohmann::json{{"dtype", tensor.dtype}, {"shape", tensor.shape}};
   if (!tensors.empty()) canonical["tensors"] = std::move(tensors);
-  const std::string text = canonical.dump();
+  const std::string text = dump_json(canonical);
   return digest_of(text.data(), text.size());
 }
 
@@ -229,12 +229,12 @@ SafeTensorsHeader lay_out(const std::vector<const NamedTensor*>& order,
 std::string header_text(SafeTensorsHeader& header) {
   header.digests[""] = header_digest(header);
   std::map<std::string, std::string> metadata = header.metadata;
-  metadata[kDigestKey] = nlohmann::json(header.digests).dump();
+  metadata[kDigestKey] = dump_json(nlohmann::json(header.digests));
   nlohmann::ordered_json json = {{"__metadata__", metadata}};
   for (const TensorInfo& tensor : header.tensors)
     json[tensor.name] = {
         {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
-  std::string text = json.dump();
+  std::string text = dump_json(json);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
   return text;
 }

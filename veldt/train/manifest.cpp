@@ -26,7 +26,7 @@ IoError corrupt(const std::string& file, const std::string& why) {
 // manifest can be told from a damaged one.
 std::string self_digest(json manifest) {
   manifest.erase("xxh3");
-  const std::string text = manifest.dump();
+  const std::string text = io::dump_json(manifest);
   return io::digest_of(text.data(), text.size());
 }
 
@@ -105,7 +105,7 @@ void write_manifest(const std::string& directory, std::int64_t step) {
   }
   manifest["files"] = std::move(files);
   manifest["xxh3"] = self_digest(manifest);
-  io::write_file(str(directory, "/", kManifestFile), manifest.dump(2) + "\n");
+  io::write_file(str(directory, "/", kManifestFile), io::dump_json(manifest, 2) + "\n");
 }
 
 CheckpointInfo verify_checkpoint(const std::string& path) {

@@ -42,7 +42,7 @@ std::string differences(const json& before, const json& now) {
   keys.insert(is.begin(), is.end());
   const auto shown = [](const std::map<std::string, json>& values, const std::string& key) {
     const auto at = values.find(key);
-    return at == values.end() ? std::string("not set") : at->second.dump();
+    return at == values.end() ? std::string("not set") : io::dump_json(at->second);
   };
   std::string out;
   for (const auto& [key, value] : keys) {
@@ -172,12 +172,11 @@ class Run {
     data.model = task_.model().state();
     data.optim = task_.optimizer().state();
     data.model_metadata = task_.metadata();
-    data.state_json = json{{"step", step_},
-                           {"seconds", elapsed()},
-                           {"loss", loss_},
-                           {"threads", num_threads()},
-                           {"config", json::parse(options_.config)}}
-                          .dump();
+    data.state_json = io::dump_json(json{{"step", step_},
+                                         {"seconds", elapsed()},
+                                         {"loss", loss_},
+                                         {"threads", num_threads()},
+                                         {"config", io::parse_json<json>(options_.config)}});
     try {
       checkpoints_->save(data);
       saved_step_ = step_;
@@ -212,13 +211,13 @@ class Run {
   }
 
   void apply(const CheckpointData& found) {
-    const json state = io::parse_json<json>(found.state_json), config = json::parse(options_.config);
+    const json state = io::parse_json<json>(found.state_json), config = io::parse_json<json>(options_.config);
     if (state.at("config") != config)
       throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
                         differences(state.at("config"), config),
                         "give the same picture and options as before, or name another directory");
     if (state.at("threads").get<int>() != num_threads() && events_.on_warning)
-      events_.on_warning(str("the run was started with ", state.at("threads").dump(),
+      events_.on_warning(str("the run was started with ", io::dump_json(state.at("threads")),
                              " threads and goes on with ", num_threads(),
                              ": the last bits may differ from an uninterrupted run"));
     task_.model().load_state(found.model);
