@@ -196,9 +196,10 @@ int fit(FitFlags flags, Context& context) {
   field::Fitter fitter(truth, plan_from(flags, truth));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
-    print_note(fmt::format("{} {} with {}, {} parameters, on {}", flags.dry_run ? "would fit" : "fitting",
-                           Drawing(fitter.field()).in_words(), name_of(model_of(plan.field)),
-                           fitter.field().parameter_count(), device.reason));
+    print_note(fmt::format("{} {} with {}, {} parameters, in {}, on {}",
+                           flags.dry_run ? "would fit" : "fitting", Drawing(fitter.field()).in_words(),
+                           name_of(model_of(plan.field)), fitter.field().parameter_count(),
+                           field::name_of(plan.precision), device.reason));
   }
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "veldt/core/error.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/sampling.h"
 #include "veldt/io/digest.h"
