@@ -57,6 +57,32 @@ std::vector<float> weights_after(const Tensor& picture, const FitOptions& option
   return all;
 }
 
+TEST_F(Fit, RefusesMuonWithoutAMatrixToTurn) {
+  FitOptions options = quick(1);
+  options.optimizer = OptimizerKind::muon;
+  options.depth = 1;
+  EXPECT_THROW(fit(disc(), options), ConfigError);
+  options.depth = 2;
+  EXPECT_NO_THROW(fit(disc(), options));
+}
+
+TEST_F(Fit, TakesBf16OnlyWhereItComputesInBf16) {
+  if (!has_fast_bf16({})) GTEST_SKIP() << "this processor has no bf16 products";
+  FitOptions options = quick(1);
+  EXPECT_EQ(plan_for(disc(), options).precision, Precision::bf16);
+  options.width = 257;
+  EXPECT_EQ(plan_for(disc(), options).precision, Precision::f32);
+  options.precision = Precision::bf16;
+  EXPECT_THROW(plan_for(disc(), options), ConfigError);
+}
+
+TEST_F(Fit, LearnsThroughALargeFootprint) {
+  FitOptions options = quick(2);
+  options.loss = Loss::mse;
+  options.footprint = 9;
+  EXPECT_NO_THROW(fit(disc(), options));
+}
+
 TEST_F(Fit, LearnsGreyAndColours) {
   for (const std::int64_t channels : {1, 2, 3, 4})
     EXPECT_GT(psnr_after(disc(channels), quick()), 24) << channels << " channels";
