@@ -1,72 +1,255 @@
-// One training step of a neural field: forward, backward, Adam. bench/peers/field.py runs the same in
-// PyTorch.
-#include <benchmark/benchmark.h>
+// A training step of neural fields, forward, loss, backward and Adam, recorded in a Plan; and drawing.
+//   bench_field           measures every case once, for people
+//   bench_field --json    the same as one JSON object
+//   bench_field --serve   answers requests, a line each, with one JSON object a line, so that a driver can
+//   run
+//                         it in turn with other programs: "about", "probe", "run CASE PRECISION SECONDS"
+// bench/peers/field.py is such a driver and has the same cases in PyTorch. The status is 1 if a steady step
+// took memory or page faults.
+#include <sys/resource.h>
 
-#include <vector>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
 
-#include "veldt/veldt.h"
-
-namespace {
+#include "peak.h"
 
 using namespace veldt;
 
-// 2 -> widths -> channels, sine layers.
-field::FieldOptions siren(std::vector<std::int64_t> widths, std::int64_t channels) {
-  field::FieldOptions o;
-  o.activation = field::Activation::siren;
-  o.widths = std::move(widths);
-  o.channels = channels;
-  o.first_omega = o.omega = 30;
-  o.width = o.height = 200;
-  return o;
+namespace {
+
+enum class Task { train, train_grid, draw };
+
+struct Case {
+  const char* name;
+  Task task;
+  std::vector<std::int64_t> sizes;
+  MlpActivation activation;
+  double omega;
+  std::int64_t batch;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"seed_net", Task::train, {2, 128, 128, 256, 128, 64, 64, 64, 1}, MlpActivation::tanh, 1, 40000},
+      {"siren_16k", Task::train, {2, 256, 256, 256, 256, 3}, MlpActivation::sine, 30, 16384},
+      {"siren_64k", Task::train, {2, 256, 256, 256, 256, 3}, MlpActivation::sine, 30, 65536},
+      {"cub", Task::train, {2, 128, 128, 128, 128, 1}, MlpActivation::sine, 30, 4096},
+      {"hash_grid", Task::train_grid, {32, 64, 64, 3}, MlpActivation::relu, 1, 65536},
+      {"render_1024", Task::draw, {2, 256, 256, 256, 256, 3}, MlpActivation::sine, 30, 1 << 20},
+  };
+  return all;
 }
 
-// Multiply-adds of a step, forward and both gradients; the first layer's input needs none.
-double flops(const field::FieldOptions& o, std::int64_t batch) {
-  double total = 0;
-  std::int64_t in = 2;
-  std::vector<std::int64_t> sizes = o.widths;
-  sizes.push_back(o.channels);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    total += static_cast<double>((i == 0 ? 4 : 6) * in * sizes[i]) * static_cast<double>(batch);
-    in = sizes[i];
+// Of the matrix products: a multiply and an add for each weight and point, forward and for both gradients;
+// the coordinates need none.
+double gflop(const Case& c) {
+  double per_point = 0;
+  for (std::size_t i = 0; i + 1 < c.sizes.size(); ++i) {
+    const int passes = c.task == Task::draw ? 1 : c.task == Task::train && i == 0 ? 2 : 3;
+    per_point += 2.0 * passes * static_cast<double>(c.sizes[i] * c.sizes[i + 1]);
   }
-  return total;
+  return per_point * static_cast<double>(c.batch) * 1e-9;
 }
 
-void train_step(benchmark::State& state, const field::FieldOptions& options, std::int64_t batch) {
-  field::ImageField field(options, 1);
-  optim::Adam adam(field.network().named_parameters(), {.lr = 1e-4});
-  Rng rng(1);
-  const Tensor x = rand({batch, 2}, rng, -1, 1), y = rand({batch, options.channels}, rng, -1, 1);
-  for (auto _ : state) {
-    const Tensor loss = mse(field.network()(x), y);
-    adam.zero_grad();
-    loss.backward();
-    adam.step();
-    benchmark::DoNotOptimize(loss.item());
+// A case, ready to be stepped: waves as a picture to learn, at random points.
+class Work {
+ public:
+  Work(const Case& c, Precision precision)
+      : rng_(1),
+        x_(rand({c.batch, 2}, rng_, c.task == Task::train_grid ? 0 : -1, 1)),
+        y_(sin(matmul(x_, rand({2, c.sizes.back()}, rng_, -8, 8)))),
+        net_(c.sizes, {c.activation, c.omega, c.omega, true, precision}, rng_) {
+    if (c.task == Task::draw) {
+      const NoGrad off;
+      plan_.emplace([&] { return net_(x_); });
+      return;
+    }
+    std::vector<Tensor> parameters = net_.parameters();
+    if (c.task == Task::train_grid) {
+      table_ = rand({grid_.entries(), grid_.features}, rng_, -1e-4, 1e-4).set_requires_grad();
+      parameters.push_back(table_);
+    }
+    adam_.emplace(parameters, optim::AdamOptions{.lr = c.task == Task::train_grid ? 1e-2 : 1e-4});
+    plan_.emplace([&] {
+      const Tensor loss = net_.loss(table_.defined() ? grid_encoding(x_, table_, grid_) : x_, y_).loss;
+      adam_->zero_grad();
+      loss.backward();
+      adam_->step();
+      return loss;
+    });
   }
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(flops(options, batch) * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+
+  // The loss, or 0 of drawing.
+  double step() {
+    plan_->replay();
+    return adam_ ? plan_->output().item() : 0;
+  }
+
+ private:
+  Rng rng_;
+  GridLayout grid_ = grid_layout({});
+  Tensor x_, y_, table_;
+  nn::Mlp net_;
+  std::optional<optim::Adam> adam_;
+  std::optional<Plan> plan_;
+};
+
+struct Sample {
+  std::vector<double> ms;
+  double first_loss = 0, loss = 0;
+  std::int64_t allocations = 0, page_faults = 0;
+  bool steady() const { return allocations == 0 && page_faults == 0; }
+  double median() const {
+    std::vector<double> sorted = ms;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+std::int64_t page_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
 }
 
-// The network of the story that Veldt starts from, layer by layer: tanh, full batch of a 200x200 picture.
-void seed_net(benchmark::State& state) {
-  field::FieldOptions o = siren({128, 128, 256, 128, 64, 64, 64}, 1);
-  o.activation = field::Activation::tanh;
-  train_step(state, o, 40000);
+// One step unmeasured, then at least two, and as many as start within `seconds`.
+Sample sample(Work& work, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t kLeast = 2, kMost = 1000;
+  std::vector<double> times(kMost, 1.0);
+  Sample s;
+  s.first_loss = work.step();
+  const std::int64_t allocations = pool(Device{}).stats().system_allocations, faults = page_faults();
+  const Clock::time_point start = Clock::now();
+  Clock::time_point before = start;
+  std::size_t steps = 0;
+  while (steps < kMost &&
+         (steps < kLeast || std::chrono::duration<double>(before - start).count() < seconds)) {
+    s.loss = work.step();
+    const Clock::time_point now = Clock::now();
+    times[steps++] = std::chrono::duration<double, std::milli>(now - before).count();
+    before = now;
+  }
+  s.page_faults = page_faults() - faults;
+  s.allocations = pool(Device{}).stats().system_allocations - allocations;
+  s.ms.assign(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(steps));
+  return s;
 }
-BENCHMARK(seed_net)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-void cub(benchmark::State& state) { train_step(state, siren({128, 128, 128, 128}, 1), 4096); }
-void siren_256(benchmark::State& state) { train_step(state, siren({256, 256, 256, 256}, 3), 16384); }
-BENCHMARK(cub)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(siren_256)->Unit(benchmark::kMillisecond)->UseRealTime();
-
-void render_1024(benchmark::State& state) {
-  const field::ImageField field(siren({128, 128, 128, 128}, 1), 1);
-  for (auto _ : state) benchmark::DoNotOptimize(field.render(1024, 1024).numel());
+// Warmed up: the first steps make Adam's state and touch the plan's memory.
+Work& work_for(const Case& c, Precision precision) {
+  static std::map<std::pair<std::string, Precision>, std::unique_ptr<Work>> made;
+  std::unique_ptr<Work>& work = made[{c.name, precision}];
+  if (!work) {
+    work = std::make_unique<Work>(c, precision);
+    for (int i = 0; i < 3; ++i) work->step();
+  }
+  return *work;
 }
-BENCHMARK(render_1024)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+const char* name_of(Precision precision) { return precision == Precision::f32 ? "f32" : "bf16"; }
+
+std::string json(const Case& c, Precision precision, const Sample& s) {
+  char text[256];
+  std::snprintf(text, sizeof text, R"({"case": "%s", "precision": "%s", "gflop": %.4f, "ms": [)", c.name,
+                name_of(precision), gflop(c));
+  std::string out = text;
+  for (std::size_t i = 0; i < s.ms.size(); ++i) {
+    std::snprintf(text, sizeof text, "%s%.4f", i ? ", " : "", s.ms[i]);
+    out += text;
+  }
+  std::snprintf(text, sizeof text,
+                R"(], "loss": [%.6g, %.6g], "system_allocations": %lld, "page_faults": %lld, "steady": %s})",
+                s.first_loss, s.loss, static_cast<long long>(s.allocations),
+                static_cast<long long>(s.page_faults), s.steady() ? "true" : "false");
+  return out + text;
+}
+
+struct Peaks {
+  bench::Peak f32, bf16;
+};
+Peaks probe() {
+  return {bench::measure(bench::f32_burst(), 0.004), bench::measure(bench::bf16_burst(), 0.004)};
+}
+
+std::string json(const Peaks& p) {
+  char text[256];
+  std::snprintf(text, sizeof text,
+                R"({"f32": {"unit": "%s", "gflops": %.1f}, "bf16": {"unit": "%s", "gflops": %.1f}})",
+                p.f32.unit, p.f32.gflops, p.bf16.unit, p.bf16.gflops);
+  return text;
+}
+
+std::string about() {
+  return str(R"({"program": "Veldt", "threads": )", num_threads(), R"(, "fast_bf16": )",
+             has_fast_bf16(Device{}) ? "true}" : "false}");
+}
+
+std::string answer(const std::string& request) {
+  std::istringstream words(request);
+  std::string verb, name, precision;
+  double seconds = 0;
+  words >> verb;
+  if (verb == "about") return about();
+  if (verb == "probe") return json(probe());
+  words >> name >> precision >> seconds;
+  const auto found =
+      std::find_if(cases().begin(), cases().end(), [&](const Case& c) { return c.name == name; });
+  if (verb != "run" || !words || found == cases().end() || (precision != "f32" && precision != "bf16"))
+    return R"({"error": "a request is: about, probe, or run CASE f32|bf16 SECONDS"})";
+  const Precision p = precision == "f32" ? Precision::f32 : Precision::bf16;
+  return json(*found, p, sample(work_for(*found, p), seconds));
+}
+
+int serve() {
+  for (std::string line; std::getline(std::cin, line);) std::cout << answer(line) << std::endl;
+  return 0;
+}
+
+int run_all(bool as_json) {
+  Peaks best = probe();
+  for (int i = 0; i < 4; ++i) {
+    const Peaks p = probe();
+    if (p.f32.gflops > best.f32.gflops) best.f32 = p.f32;
+    if (p.bf16.gflops > best.bf16.gflops) best.bf16 = p.bf16;
+  }
+  bool steady = true;
+  std::string samples;
+  if (!as_json)
+    std::printf("%s: %.0f GFLOP/s; bf16 %s: %.0f\n", best.f32.unit, best.f32.gflops, best.bf16.unit,
+                best.bf16.gflops);
+  for (const Case& c : cases())
+    for (const Precision p : {Precision::f32, Precision::bf16}) {
+      if (p == Precision::bf16 && !has_fast_bf16(Device{})) continue;
+      const Sample s = sample(work_for(c, p), 1);
+      steady = steady && s.steady();
+      samples += (samples.empty() ? "" : ", ") + json(c, p, s);
+      const double rate = gflop(c) / s.median() * 1e3;
+      if (!as_json)
+        std::printf("%-12s %-4s %9.3f ms %8.1f GFLOP/s %4.0f %%  loss %.4g to %.4g%s\n", c.name, name_of(p),
+                    s.median(), rate, 100 * rate / (p == Precision::f32 ? best.f32 : best.bf16).gflops,
+                    s.first_loss, s.loss, s.steady() ? "" : "  NOT steady: it took memory or page faults");
+    }
+  if (as_json)
+    std::printf("{\"about\": %s, \"peak\": %s, \"steady\": %s, \"cases\": [%s]}\n", about().c_str(),
+                json(best).c_str(), steady ? "true" : "false", samples.c_str());
+  return steady ? 0 : 1;
+}
 
 }  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "--serve") return serve();
+  if (mode.empty() || mode == "--json") return run_all(mode == "--json");
+  std::fprintf(stderr, "usage: bench_field [--json | --serve]\n");
+  return 2;
+}

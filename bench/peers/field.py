@@ -1,50 +1,230 @@
 #!/usr/bin/env python3
-"""The steps of bench/field.cpp in PyTorch, eager, on as many threads as there are cores.
+"""Training steps of neural fields in Veldt, PyTorch and JAX, in turn on the same machine.
 
-usage: field.py      (needs torch)
+usage: field.py BENCH_FIELD [--rounds N] [--cases a,b] [--write]
+
+BENCH_FIELD is the path of bench_field. PyTorch, and JAX where it is installed, are those of the interpreter that
+runs this. Every program stays alive and warm. Each sample stands between two probes of what the processor can do
+at that moment, and is dropped when either is below 90 % of the best one of the run: other jobs were running.
+--write puts the table into bench/RESULTS.md.
 """
+import argparse
+import dataclasses
+import importlib.util
+import json
 import os
+import re
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 
-import torch
+from field_worker import CASES
 
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "RESULTS.md"
+BEGIN, END = "<!-- field: written by bench/peers/field.py -->\n", "<!-- field: end -->\n"
+SECONDS = 0.4  # of a sample, at least
+SETTLE = 0.03  # until the threads of the last sample no longer spin
+QUIET, TRIES = 0.9, 8  # of the best probe; how often to look for a quiet moment before a sample
+PRECISIONS = ("f32", "bf16")
 
-class Field(torch.nn.Module):
-    def __init__(self, sizes, activation):
-        super().__init__()
-        self.layers = torch.nn.ModuleList(torch.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
-        self.activation = activation
-
-    def forward(self, x):
-        for layer in self.layers[:-1]:
-            x = self.activation(layer(x))
-        return self.layers[-1](x)
-
-
-def sine(x):
-    return torch.sin(30.0 * x)
-
-
-def train_step(name, sizes, batch, activation=sine, seconds=5.0):
-    torch.manual_seed(1)
-    net = Field(sizes, activation)
-    adam = torch.optim.Adam(net.parameters(), lr=1e-4)
-    x, y = torch.rand(batch, sizes[0]) * 2 - 1, torch.rand(batch, sizes[-1]) * 2 - 1
-    times, end = [], time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
-        start = time.perf_counter()
-        loss = torch.nn.functional.mse_loss(net(x), y)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        loss.item()
-        times.append(time.perf_counter() - start)
-    print(f"{name:12} {1e3 * statistics.median(times):8.2f} ms  (median of {len(times)})")
+# For the peers: memory that a step frees is kept for the next one, in huge pages, instead of faulting anew.
+TUNED = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+    "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
+}
 
 
-torch.set_num_threads(os.cpu_count())
-print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
-train_step("seed_net", [2, 128, 128, 256, 128, 64, 64, 64, 1], 40000, torch.tanh)
-train_step("cub", [2, 128, 128, 128, 128, 1], 4096)
-train_step("siren_256", [2, 256, 256, 256, 256, 3], 16384)
+class Program:
+    def __init__(self, name, command, environment, precisions):
+        self.name, self.precisions = name, precisions
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env={**os.environ, **environment}
+        )
+        self.about = self.ask("about")
+
+    def ask(self, request):
+        self.process.stdin.write(request + "\n")
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"field.py: error: {self.name} ended at the request \"{request}\"\n  fix: read its message above")
+        return json.loads(line)
+
+
+@dataclasses.dataclass
+class Sample:
+    ms: float  # the median of its steps
+    before: float  # GFLOP/s of the probes around it
+    after: float
+    answer: dict
+
+
+class Run:
+    def __init__(self, veldt, peers):
+        self.veldt, self.programs = veldt, [veldt, *peers]
+        self.best = {"f32": 0.0, "bf16": 0.0}
+        self.units = {}
+        self.samples = {}  # (case, precision, program) -> [Sample]
+        self.failed = {}
+
+    def probe(self):
+        time.sleep(SETTLE)
+        found = self.veldt.ask("probe")
+        for precision, peak in found.items():
+            self.best[precision] = max(self.best[precision], peak["gflops"])
+            self.units[precision] = peak["unit"]
+        return found["f32"]["gflops"]
+
+    def quiet_probe(self):
+        for _ in range(TRIES):
+            if (rate := self.probe()) >= QUIET * self.best["f32"]:
+                break
+        return rate
+
+    def take(self, case, precision, program, seconds=SECONDS):
+        key = (case, precision, program.name)
+        if precision not in program.precisions or key in self.failed:
+            return
+        before = self.quiet_probe() if seconds > 0 else 0.0
+        answer = program.ask(f"run {case} {precision} {seconds}")
+        if "error" in answer:
+            self.failed[key] = answer["error"]
+            print(f"{program.name}, {case} {precision}: {answer['error']}", file=sys.stderr)
+        elif seconds > 0:  # else it was to warm up
+            sample = Sample(statistics.median(answer["ms"]), before, self.probe(), answer)
+            self.samples.setdefault(key, []).append(sample)
+
+    def round(self, cases, seconds=SECONDS):
+        for case in cases:
+            for precision in PRECISIONS:
+                for program in self.programs:
+                    self.take(case, precision, program, seconds)
+
+    def kept(self, case, precision, name):
+        """The samples of quiet moments, in ms."""
+        least = QUIET * self.best["f32"]
+        found = self.samples.get((case, precision, name), [])
+        return [s.ms for s in found if min(s.before, s.after) >= least]
+
+    def dropped(self):
+        kept = sum(len(self.kept(*key)) for key in self.samples)
+        return sum(len(found) for found in self.samples.values()) - kept
+
+    def steadiness(self):
+        """What Veldt's steps took of the system, in words."""
+        answers = [s.answer for (_, _, name), found in self.samples.items() if name == self.veldt.name for s in found]
+        faults, allocations = (sum(a[k] for a in answers) for k in ("page_faults", "system_allocations"))
+        steps = sum(len(a["ms"]) for a in answers)
+        if faults == allocations == 0:
+            return f"None of Veldt's {steps} steps took memory from the system or a page fault."
+        return f"Veldt's {steps} steps took {allocations} times memory from the system, and {faults} page faults."
+
+
+def shown(ms):
+    """The median, and the range."""
+    if not ms:
+        return "-"
+    digits = 2 if statistics.median(ms) < 10 else 1 if statistics.median(ms) < 100 else 0
+    low, middle, high = (f"{v:.{digits}f}" for v in (min(ms), statistics.median(ms), max(ms)))
+    return f"{middle} ({low} to {high})" if len(ms) > 1 else middle
+
+
+def rows(run, cases):
+    names = [p.name for p in run.programs]
+    yield ["case", "", *names, "PyTorch : Veldt", "Veldt, GFLOP/s", "of the peak"]
+    for case in cases:
+        for precision in PRECISIONS:
+            ms = {name: run.kept(case, precision, name) for name in names}
+            if precision not in run.veldt.precisions or not any(ms.values()):
+                continue
+            own = ms[run.veldt.name]
+            peers = [statistics.median(v) for name, v in ms.items() if name.startswith("PyTorch") and v]
+            ratio = rate = share = "-"
+            if own:
+                gflop = run.samples[case, precision, run.veldt.name][0].answer["gflop"]
+                gflops = gflop / statistics.median(own) * 1e3
+                rate, share = f"{gflops:,.0f}", f"{100 * gflops / run.best[precision]:.0f} %"
+                ratio = f"{min(peers) / statistics.median(own):.2f}" if peers else "-"
+            yield [case, precision, *(shown(ms[name]) for name in names), ratio, rate, share]
+
+
+def table(run, cases):
+    cells = list(rows(run, cases))
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    cells.insert(1, ["-" * max(3, width) for width in widths])
+    return "\n".join("| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |" for row in cells)
+
+
+def processor():
+    return re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()).group(1)
+
+
+def report(run, cases, options):
+    versions = sorted({p.about["program"] for p in run.programs[1:]})
+    threads = run.veldt.about["threads"]
+    command = "bench/peers/field.py " + " ".join(
+        [os.path.relpath(options.program, HERE.parent.parent), f"--rounds {options.rounds}"]
+        + ([f"--cases {options.cases}"] if options.cases else [])
+    )
+    peak = f"{run.best['f32']:,.0f} GFLOP/s in f32 ({run.units['f32']})"
+    if run.best["bf16"]:
+        peak += f" and {run.best['bf16']:,.0f} in bf16 ({run.units['bf16']})"
+    total = sum(map(len, run.samples.values()))
+    return f"""\
+`{command}` on {processor()}, {threads} threads; {', '.join(versions)}.
+Milliseconds a step: medians of {options.rounds} rounds in turn, and the range; {run.dropped()} of {total} samples were dropped,
+because a probe beside them was below 90 % of the best. The ratio is to the faster PyTorch of the same precision.
+The peak is the best probe: {peak}.
+{run.steadiness()}
+
+{table(run, cases)}
+"""
+
+
+def write(text):
+    before, _, rest = RESULTS.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"field.py: error: {RESULTS} has no place for the table\n  fix: add the lines\n{BEGIN}{END}")
+    RESULTS.write_text(before + BEGIN + text + END + after)
+
+
+def started(options):
+    veldt = Program("Veldt", [options.program, "--serve"], {}, PRECISIONS)
+    if not veldt.about["fast_bf16"]:
+        veldt.precisions = ("f32",)
+    torch = [sys.executable, str(HERE / "field_torch.py")]
+    peers = [Program(f"PyTorch {kind}", [*torch, kind], TUNED, veldt.precisions) for kind in ("eager", "compiled")]
+    if importlib.util.find_spec("jax"):
+        peers.append(Program("JAX", [sys.executable, str(HERE / "field_jax.py")], TUNED, ("f32",)))
+    return Run(veldt, peers)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", metavar="BENCH_FIELD")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cases", help=f"some of {','.join(CASES)}")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    cases = options.cases.split(",") if options.cases else list(CASES)
+    if unknown := [case for case in cases if case not in CASES]:
+        parser.error(f"there is no case {', '.join(unknown)}; there are {', '.join(CASES)}")
+    run = started(options)
+    print("warming up, and compiling", file=sys.stderr)
+    run.round(cases, 0)
+    for i in range(options.rounds):
+        print(f"round {i + 1} of {options.rounds}", file=sys.stderr)
+        run.round(cases)
+    text = report(run, cases, options)
+    print(text, end="")
+    if options.write:
+        write(text)
+
+
+main()
