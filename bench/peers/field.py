@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Training steps of neural fields in Veldt, PyTorch and JAX, in turn on the same machine.
 
-usage: field.py BENCH_FIELD [--rounds N] [--cases a,b] [--write]
+usage: field.py BENCH_FIELD [--rounds N] [--cases a,b] [--minutes M] [--write]
 
 BENCH_FIELD is the path of bench_field. PyTorch, and JAX where it is installed, are those of the interpreter that
 runs this. Every program stays alive and warm. Each sample stands between two probes of what the processor can do
-at that moment, and is dropped when either is below 90 % of the best one of the run: other jobs were running.
---write puts the table into bench/RESULTS.md.
+at that moment, and is dropped when either is below 90 % of the best one of the run, or when other processes took more
+than 10 % of the processors meanwhile. Each case has an equal part of the time, and stops when it is over. --write
+puts the table into bench/RESULTS.md.
 """
 import argparse
 import dataclasses
@@ -27,7 +28,8 @@ RESULTS = HERE.parent / "RESULTS.md"
 BEGIN, END = "<!-- field: written by bench/peers/field.py -->\n", "<!-- field: end -->\n"
 SECONDS = 0.4  # of a sample, at least
 SETTLE = 0.03  # until the threads of the last sample no longer spin
-QUIET, TRIES = 0.9, 8  # of the best probe; how often to look for a quiet moment before a sample
+QUIET, PATIENCE = 0.9, 2.0  # of the best probe; seconds to wait for a quiet moment before a sample
+MOST_OTHERS = 0.1  # of the processors' time during a sample
 PRECISIONS = ("f32", "bf16")
 
 # For the peers: memory that a step frees is kept for the next one, in huge pages, instead of faulting anew.
@@ -38,6 +40,15 @@ TUNED = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
 }
+
+
+def ticks(pid=None):
+    """Processor time used by now, in clock ticks: of all processes (with what other machines stole), or of one."""
+    if pid is None:
+        user, nice, system, _, _, *rest = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+        return user + nice + system + sum(rest)
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 class Program:
@@ -61,6 +72,7 @@ class Sample:
     ms: float  # the median of its steps
     before: float  # GFLOP/s of the probes around it
     after: float
+    others: float  # the part of the processors' time that other processes took
     answer: dict
 
 
@@ -70,7 +82,8 @@ class Run:
         self.best = {"f32": 0.0, "bf16": 0.0}
         self.units = {}
         self.samples = {}  # (case, precision, program) -> [Sample]
-        self.failed = {}
+        self.skipped = 0  # samples for which no quiet moment came
+        self.failed = set()
 
     def probe(self):
         time.sleep(SETTLE)
@@ -81,39 +94,54 @@ class Run:
         return found["f32"]["gflops"]
 
     def quiet_probe(self):
-        for _ in range(TRIES):
-            if (rate := self.probe()) >= QUIET * self.best["f32"]:
-                break
+        end = time.monotonic() + PATIENCE
+        while (rate := self.probe()) < QUIET * self.best["f32"]:
+            if time.monotonic() > end:
+                return None
         return rate
 
-    def take(self, case, precision, program, seconds=SECONDS):
-        key = (case, precision, program.name)
-        if precision not in program.precisions or key in self.failed:
-            return
-        before = self.quiet_probe() if seconds > 0 else 0.0
+    def ask(self, case, precision, program, seconds):
         answer = program.ask(f"run {case} {precision} {seconds}")
         if "error" in answer:
-            self.failed[key] = answer["error"]
+            self.failed.add((case, precision, program.name))
             print(f"{program.name}, {case} {precision}: {answer['error']}", file=sys.stderr)
-        elif seconds > 0:  # else it was to warm up
-            sample = Sample(statistics.median(answer["ms"]), before, self.probe(), answer)
-            self.samples.setdefault(key, []).append(sample)
+            return None
+        return answer
 
-    def round(self, cases, seconds=SECONDS):
-        for case in cases:
-            for precision in PRECISIONS:
-                for program in self.programs:
-                    self.take(case, precision, program, seconds)
+    def take(self, case, precision, program):
+        if (before := self.quiet_probe()) is None:
+            self.skipped += 1
+            return
+        pid = program.process.pid
+        start, used = time.monotonic(), ticks() - ticks(pid)
+        if answer := self.ask(case, precision, program, SECONDS):
+            used = ticks() - ticks(pid) - used
+            others = used / os.sysconf("SC_CLK_TCK") / (time.monotonic() - start) / os.cpu_count()
+            sample = Sample(statistics.median(answer["ms"]), before, self.probe(), others, answer)
+            self.samples.setdefault((case, precision, program.name), []).append(sample)
+
+    def measure(self, case, rounds, end):
+        """Everything once to warm up and compile, then in turn."""
+        turn = [(p, program) for p in PRECISIONS for program in self.programs if p in program.precisions]
+        for precision, program in turn:
+            if time.monotonic() < end:
+                self.ask(case, precision, program, 0)
+        for _ in range(rounds):
+            for precision, program in turn:
+                if time.monotonic() < end and (case, precision, program.name) not in self.failed:
+                    self.take(case, precision, program)
 
     def kept(self, case, precision, name):
         """The samples of quiet moments, in ms."""
         least = QUIET * self.best["f32"]
         found = self.samples.get((case, precision, name), [])
-        return [s.ms for s in found if min(s.before, s.after) >= least]
+        return [s.ms for s in found if min(s.before, s.after) >= least and s.others <= MOST_OTHERS]
 
     def dropped(self):
-        kept = sum(len(self.kept(*key)) for key in self.samples)
-        return sum(len(found) for found in self.samples.values()) - kept
+        return self.taken() - sum(len(self.kept(*key)) for key in self.samples)
+
+    def taken(self):
+        return self.skipped + sum(map(len, self.samples.values()))
 
     def steadiness(self):
         """What Veldt's steps took of the system, in words."""
@@ -174,11 +202,10 @@ def report(run, cases, options):
     peak = f"{run.best['f32']:,.0f} GFLOP/s in f32 ({run.units['f32']})"
     if run.best["bf16"]:
         peak += f" and {run.best['bf16']:,.0f} in bf16 ({run.units['bf16']})"
-    total = sum(map(len, run.samples.values()))
     return f"""\
 `{command}` on {processor()}, {threads} threads; {', '.join(versions)}.
-Milliseconds a step: medians of {options.rounds} rounds in turn, and the range; {run.dropped()} of {total} samples were dropped,
-because a probe beside them was below 90 % of the best. The ratio is to the faster PyTorch of the same precision.
+Milliseconds a step: medians of {options.rounds} rounds in turn, and the range; {run.dropped()} of {run.taken()} samples were dropped,
+because a probe beside them was below 90 % of the best or others took above 10 % of the processors. The ratio is to the faster PyTorch of the same precision.
 The peak is the best probe: {peak}.
 {run.steadiness()}
 
@@ -210,17 +237,19 @@ def main():
     parser.add_argument("program", metavar="BENCH_FIELD")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cases", help=f"some of {','.join(CASES)}")
+    parser.add_argument("--minutes", type=float, default=15, help="to stop after; 15 by default")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     cases = options.cases.split(",") if options.cases else list(CASES)
     if unknown := [case for case in cases if case not in CASES]:
         parser.error(f"there is no case {', '.join(unknown)}; there are {', '.join(CASES)}")
     run = started(options)
-    print("warming up, and compiling", file=sys.stderr)
-    run.round(cases, 0)
-    for i in range(options.rounds):
-        print(f"round {i + 1} of {options.rounds}", file=sys.stderr)
-        run.round(cases)
+    run.probe()
+    end = time.monotonic() + 60 * options.minutes
+    for i, case in enumerate(cases):
+        part = (end - time.monotonic()) / (len(cases) - i)
+        print(f"{case}, at most {part:.0f} s", file=sys.stderr)
+        run.measure(case, options.rounds, time.monotonic() + part)
     text = report(run, cases, options)
     print(text, end="")
     if options.write:

@@ -55,7 +55,7 @@ def sample(step, seconds):
 
 def serve(about, make):
     """make(case, precision) gives a step: a function that takes it and returns its loss."""
-    steps = {}
+    steps = {}  # of one case, for the memory that they hold
     for line in sys.stdin:
         try:
             words = line.split()
@@ -63,6 +63,8 @@ def serve(about, make):
                 answer = about
             else:
                 key = (words[1], words[2])
+                if any(case != words[1] for case, _ in steps):
+                    steps.clear()
                 if key not in steps:
                     steps[key] = make(*key)
                     steps[key]()
