@@ -196,7 +196,7 @@ def report(run, cases, options):
     versions = sorted({p.about["program"] for p in run.programs[1:]})
     threads = run.veldt.about["threads"]
     command = "bench/peers/field.py " + " ".join(
-        [os.path.relpath(options.program, HERE.parent.parent), f"--rounds {options.rounds}"]
+        [os.path.relpath(options.program, HERE.parent.parent), f"--rounds {options.rounds}", f"--minutes {options.minutes:g}"]
         + ([f"--cases {options.cases}"] if options.cases else [])
     )
     peak = f"{run.best['f32']:,.0f} GFLOP/s in f32 ({run.units['f32']})"
