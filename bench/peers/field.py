@@ -252,6 +252,8 @@ def main():
         run.measure(case, options.rounds, time.monotonic() + part)
     text = report(run, cases, options)
     print(text, end="")
+    if options.write and not any(run.kept(*key) for key in run.samples):
+        sys.exit("field.py: error: nothing to write: no sample was undisturbed\n  fix: run it on a quiet machine")
     if options.write:
         write(text)
 
