@@ -28,6 +28,7 @@ struct FitFlags {
   std::string input, output, device = "auto", preview;
   std::optional<std::string> preset, model, optimizer, schedule, loss;
   std::string precision = "auto";
+  std::optional<std::int64_t> footprint;
   field::FitOptions wishes;
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
@@ -53,6 +54,7 @@ field::FitPlan plan_from(const FitFlags& flags, const field::Signal& signal) {
   if (flags.model) w.model = field::model_from(*flags.model);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
   if (flags.schedule) w.schedule = field::schedule_from(*flags.schedule);
+  if (flags.footprint) w.footprint = static_cast<int>(*flags.footprint);
   if (flags.loss) w.loss = field::loss_from(*flags.loss);
   if (flags.precision != "auto") w.precision = field::precision_from(flags.precision);
   return field::plan_for(signal, w);
@@ -254,6 +256,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
   add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretches the cosine by so many steps");
   add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
+  add_count(verb, "--footprint", flags->footprint, {.least = 1, .most = 16},
+            "fit through the pixel's area: so many samples along each of its sides, averaged");
   add_choice(verb, "--precision", flags->precision, {"auto", "f32", "bf16"},
              "numbers of the products; auto: bf16 where the processor is fast at it");
   add_device(verb, flags->device);
