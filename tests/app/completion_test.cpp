@@ -84,7 +84,7 @@ TEST_F(BashCompletion, OffersVerbs) {
 }
 
 TEST_F(BashCompletion, OffersTheFlagsOfTheVerb) {
-  EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--preset", "--preview", "--preview-every"}));
+  EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--precision", "--preset", "--preview", "--preview-every"}));
   EXPECT_EQ(offered("veldt csv encode --th"), Offers{"--threshold"});
   EXPECT_EQ(offered("veldt csv decode --th"), Offers{""});
   EXPECT_EQ(offered("veldt fit cub.png -o m --ste"), Offers{"--steps"});
@@ -120,7 +120,7 @@ TEST_F(Completion, FishOffersTheSame) {
   EXPECT_EQ(offered("veldt re"), Offers{"render"});
   EXPECT_EQ(offered("veldt csv "), (Offers{"decode", "encode"}));
   EXPECT_EQ(offered("veldt help re"), Offers{"render"});
-  EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--preset", "--preview", "--preview-every"}));
+  EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--precision", "--preset", "--preview", "--preview-every"}));
   EXPECT_EQ(offered("veldt fit --model si"), Offers{"siren"});
   EXPECT_EQ(offered("veldt csv decode --th"), Offers{});
 }

@@ -101,8 +101,9 @@ TEST_F(PlainPictures, OfBytesAreFittedInLittleMoreThanTheirBytes) {
   samples = {};
   put_bytes(dir_ / "small.png", rings_png());
   const auto peak = [&](const std::string& picture) {
-    Process process({"fit", picture, "-o", model_, "--steps", "3", "--width", "4", "--depth", "1", "--batch",
-                     "256", "--threads", "1", "--quiet"},
+    // A network whose size is not that of the picture.
+    Process process({"fit", picture, "-o", model_, "--model", "siren", "--steps", "3", "--width", "4",
+                     "--depth", "1", "--batch", "256", "--threads", "1", "--quiet"},
                     log);
     EXPECT_EQ(process.wait(), 0) << process.err();
     return process.peak_megabytes();
