@@ -10,6 +10,7 @@
 
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
+#include "veldt/cpu/mlp_bf16_finish.h"
 #include "veldt/cpu/mlp_layout.h"
 #include "veldt/cpu/mlp_loss.h"
 #include "veldt/cpu/mlp_pack.h"
@@ -31,6 +32,7 @@ class Walk {
         area_(area),
         kernels_(mlp_kernels()),
         half_(shape.bf16 ? bf16_kernels() : nullptr),
+        finish_(shape.bf16 ? bf16_finish() : nullptr),
         chunk_(shape.bf16 ? kBlock : kF32Chunk),
         rows_(shape.tile_rows) {}
 
@@ -118,11 +120,15 @@ class Walk {
     float* const z = area_.act[l] ? area_.act[l] + place(s, r) : area_.z;
     product(shape_.half(l), f32_input(l), half_input(l).rows, layer.in, w.w, w.w16, s,
             w.bias + s.panel * kPanel + s.first, r, z);
-    float* slope = nullptr;
-    if (shape_.gradients && has_slope(l))
-      slope = shape_.bf16 ? area_.slope_block : area_.slope[l] + place(s, r);
-    if (has_slope(l)) kernels_.activate(layer, kept.rows != nullptr, z, slope, rows, s.columns);
-    if (kept.rows) half_->pack(z, kPanel, kept.rows + to, kept.pairs ? kept.pairs + to : nullptr, nullptr, 0);
+    const bool wants_slope = shape_.gradients && has_slope(l);
+    if (kept.rows)
+      return finish_->activate(layer, z, kPanel, kept.rows + to, kept.pairs ? kept.pairs + to : nullptr,
+                               wants_slope ? area_.slope16[l] + to : nullptr);
+    if (!has_slope(l)) return;
+    float* const slope = !wants_slope  ? nullptr
+                         : shape_.bf16 ? area_.slope_block
+                                       : area_.slope[l] + place(s, r);
+    kernels_.activate(layer, z, slope, rows, s.columns);
     if (shape_.bf16 && slope) half_->pack(slope, kPanel, area_.slope16[l] + to, nullptr, nullptr, 0);
   }
 
@@ -147,14 +153,18 @@ class Walk {
   void finish_delta(std::size_t l, const Strip& s, std::int64_t r, float* d) {
     const std::int64_t rows = chunk_rows(r), at = place16(s, r);
     float* const db = area_.db[l] + s.panel * kPanel + s.first;
-    if (shape_.bf16 && has_slope(l))
-      kernels_.scale_and_sum16(d, area_.slope16[l] + at, rows, s.columns, db);
-    else
-      kernels_.scale_and_sum(d, has_slope(l) ? area_.slope[l] + place(s, r) : nullptr, rows, s.columns, db);
-    if (!shape_.half(l)) return;
+    if (!shape_.half(l)) {
+      if (shape_.bf16 && has_slope(l))
+        kernels_.scale_and_sum16(d, area_.slope16[l] + at, rows, s.columns, db);
+      else
+        kernels_.scale_and_sum(d, has_slope(l) ? area_.slope[l] + place(s, r) : nullptr, rows, s.columns, db);
+      return;
+    }
     const HalfMatrix& to = area_.delta16[now_];
-    half_->pack(d, kPanel, to.rows + at, to.pairs ? to.pairs + at : nullptr,
-                to.columns ? to.columns + s.block() * rows_ * kBlock + r : nullptr, rows_);
+    finish_->scale(d, kPanel, has_slope(l) ? area_.slope16[l] + at : nullptr, db, to.rows + at,
+                   to.pairs ? to.pairs + at : nullptr);
+    if (to.columns)
+      half_->pack(d, kPanel, nullptr, nullptr, to.columns + s.block() * rows_ * kBlock + r, rows_);
   }
 
   float* f32_delta() const { return area_.delta[shape_.bf16 ? 0 : now_]; }
@@ -249,6 +259,7 @@ class Walk {
   const MlpArea& area_;
   const MlpKernels& kernels_;
   const Bf16Kernels* const half_;
+  const Bf16Finish* const finish_;
   const std::int64_t chunk_, rows_;
   std::int64_t padded_ = 0;  // rows of the tile that are computed
   int now_ = 0;              // which of the two deltas is the current one

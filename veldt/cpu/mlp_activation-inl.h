@@ -8,6 +8,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "veldt/core/mlp.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
@@ -153,6 +154,20 @@ template <bool Coarse> struct ActivateWire {
     return y;
   }
 };
+
+// fn(activation of the layer)
+template <bool Coarse, class Fn> HWY_INLINE void with_activation(const MlpLayer& layer, const Fn& fn) {
+  switch (layer.activation) {
+    case MlpActivation::identity: return fn(ActivateIdentity<Coarse>(layer.omega));
+    case MlpActivation::relu: return fn(ActivateRelu<Coarse>(layer.omega));
+    case MlpActivation::tanh: return fn(ActivateTanh<Coarse>(layer.omega));
+    case MlpActivation::sigmoid: return fn(ActivateSigmoid<Coarse>(layer.omega));
+    case MlpActivation::sine: return fn(ActivateSine<Coarse>(layer.omega));
+    case MlpActivation::finer: return fn(ActivateFiner<Coarse>(layer.omega));
+    case MlpActivation::gauss: return fn(ActivateGauss<Coarse>(layer.omega));
+    case MlpActivation::wire: return fn(ActivateWire<Coarse>(layer.omega, layer.scale));
+  }
+}
 
 }  // namespace veldt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

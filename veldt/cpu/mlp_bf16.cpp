@@ -1,5 +1,7 @@
 #include "veldt/cpu/mlp_bf16.h"
 
+#include "veldt/cpu/mlp_bf16_finish.h"
+
 #if defined(__x86_64__) && defined(__linux__)
 // g++ 12 holds the intrinsics' undefined registers for a mistake (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -221,7 +223,8 @@ constexpr Bf16Kernels kAmx = {true, begin_amx, end_amx, product_amx, outer_amx, 
 const Bf16Kernels* bf16_kernels() {
   static const Bf16Kernels* const kernels = []() -> const Bf16Kernels* {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512bw")) return nullptr;
+    if (!__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512bw") || !bf16_finish())
+      return nullptr;
     return has_amx_bf16() && tiles_are_lent() ? &kAmx : &kDot;
   }();
   return kernels;

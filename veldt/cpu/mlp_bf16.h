@@ -1,5 +1,5 @@
-// Matrix products of bf16 numbers summed in f32, by AMX tiles or by AVX-512's VDPBF16PS. The one place of
-// intrinsics: Highway 1.0.3 knows neither.
+// Matrix products of bf16 numbers summed in f32, by AMX tiles or by AVX-512's VDPBF16PS. Intrinsics,
+// because Highway 1.0.3 knows neither; what stands between the products is in mlp_bf16_finish.h.
 //
 // A matrix [rows][columns] lies in panels of kBlock columns, in one of these orders:
 //   rows     [panel][row][kBlock]: the left side of a product

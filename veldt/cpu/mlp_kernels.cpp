@@ -103,28 +103,8 @@ HWY_INLINE void activate_with(const Act act, float* z, float* slope, std::int64_
   }
 }
 
-template <bool Coarse>
-HWY_INLINE void activate_in(const MlpLayer& layer, float* z, float* slope, std::int64_t rows,
-                            std::int64_t columns) {
-  const auto with = [&](const auto& act) { activate_with(act, z, slope, rows, columns); };
-  switch (layer.activation) {
-    case MlpActivation::identity: return with(ActivateIdentity<Coarse>(layer.omega));
-    case MlpActivation::relu: return with(ActivateRelu<Coarse>(layer.omega));
-    case MlpActivation::tanh: return with(ActivateTanh<Coarse>(layer.omega));
-    case MlpActivation::sigmoid: return with(ActivateSigmoid<Coarse>(layer.omega));
-    case MlpActivation::sine: return with(ActivateSine<Coarse>(layer.omega));
-    case MlpActivation::finer: return with(ActivateFiner<Coarse>(layer.omega));
-    case MlpActivation::gauss: return with(ActivateGauss<Coarse>(layer.omega));
-    case MlpActivation::wire: return with(ActivateWire<Coarse>(layer.omega, layer.scale));
-  }
-}
-
-void activate(const MlpLayer& layer, bool coarse, float* z, float* slope, std::int64_t rows,
-              std::int64_t columns) {
-  if (coarse)
-    activate_in<true>(layer, z, slope, rows, columns);
-  else
-    activate_in<false>(layer, z, slope, rows, columns);
+void activate(const MlpLayer& layer, float* z, float* slope, std::int64_t rows, std::int64_t columns) {
+  with_activation<false>(layer, [&](const auto& act) { activate_with(act, z, slope, rows, columns); });
 }
 
 // `slope_of(row, column)` gives a register of slopes.

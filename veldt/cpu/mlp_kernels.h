@@ -26,10 +26,8 @@ struct MlpKernels {
   // The same for few n: out[n][k] with d [r][d_stride].
   void (*outer_thin)(const float* d, std::int64_t d_stride, const float* a, std::int64_t rows, std::int64_t n,
                      std::int64_t k, float* out);
-  // z -> f(z) in place and f'(z) to slope, unless that is null. `coarse`: to 7e-5 rather than to 1e-7, for
-  // what is rounded to bf16.
-  void (*activate)(const MlpLayer&, bool coarse, float* z, float* slope, std::int64_t rows,
-                   std::int64_t columns);
+  // z -> f(z) in place, to 1e-7, and f'(z) to slope, unless that is null.
+  void (*activate)(const MlpLayer&, float* z, float* slope, std::int64_t rows, std::int64_t columns);
   // d[r][k] *= slope[r][k], [rows][kPanel]; sums[k] += d[r][k]. Without a slope it is 1. scale_and_sum16: of
   // slopes in bf16, [rows][columns].
   void (*scale_and_sum)(float* d, const float* slope, std::int64_t rows, std::int64_t columns, float* sums);
