@@ -47,7 +47,7 @@ double steps_a_second(field::Fitter& fitter, double step_flops) {
   train::Events events;
   double first = 0, last = 0;
   events.on_step = [&](std::int64_t step, double) { (step == 1 ? first : last) = since(start); };
-  events.should_stop = [&] { return since(start) >= kMeasured; };
+  events.should_stop = [&] { return last > 0 && since(start) - first >= kMeasured; };
   const std::int64_t steps = fitter.run({}, events).steps;
   return steps > 1 ? static_cast<double>(steps - 1) / std::max(last - first, 1e-9)
                    : 1 / std::max(first, 1e-9);
