@@ -110,6 +110,8 @@ TEST_F(SoundCommand, ComparesAndWritesTheDifference) {
   EXPECT_NEAR(snr_of(dir_ / "half.wav"), 20 * std::log10(2), 1e-3);
   EXPECT_EQ(json_of({"compare", sound_, sound_}).at("identical"), true);
   EXPECT_EQ(json_of({"compare", sound_, sound_}).at("snr"), 999);
+  io::write_sound(dir_ / "silence.wav", tones(2, 0), 8000);
+  EXPECT_EQ(json_of({"compare", dir_ / "silence.wav", sound_}).at("snr"), -999);
   json_of({"compare", sound_, dir_ / "half.wav", "--diff", out_});
   EXPECT_NEAR(json_of({"compare", dir_ / "half.wav", out_}).at("snr").get<double>(), -20 * std::log10(2),
               1e-3);

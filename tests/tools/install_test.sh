@@ -17,6 +17,11 @@ run() {  # WHAT COMMAND...: its output is shown if it fails
 run 'the install fails' cmake --install "$build" --prefix "$root/first"
 mv "$root/first" "$root/prefix"
 libdir=$(dirname "$(find "$root/prefix" -name 'libveldt.*' -print -quit)")
+archive=$libdir/libveldt.a
+if [[ $build_type == Release && -z $flags && -f $archive ]] && (($(stat -c %s "$archive") > 10000000)); then
+  printf 'FAIL: libveldt.a has %d bytes, and 10 MB is what it may have\n' "$(stat -c %s "$archive")"
+  exit 1
+fi
 
 consume() {  # NAME WAY [CMAKE OPTION...]: builds the user's project in $root/NAME and runs it
   local name=$1 way=$2 into=$root/$1

@@ -127,7 +127,7 @@ std::string score_in_words(const train::PictureScore& score, std::int64_t pixels
 void print_score(const train::PictureScore& score, std::int64_t pixels, Context& context) {
   if (!context.json) return context.out.text(score_in_words(score, pixels));
   const bool identical = std::isinf(score.psnr);
-  context.out.json({{"psnr", identical ? kInfiniteInJson : score.psnr},
+  context.out.json({{"psnr", decibels_in_json(score.psnr)},
                     {"ssim", score.ssim},
                     {"mae", score.mae},
                     {"max_abs", score.max_abs},

@@ -67,8 +67,7 @@ double compare_sounds(const std::string& a, const std::string& b, const std::str
   const double snr = identical ? INFINITY : 10 * std::log10(mean_square(x.samples) / squared);
   if (!difference.empty()) io::write_sound(difference, error, x.rate);
   if (context.json)
-    context.out.json(
-        {{"snr", identical ? kInfiniteInJson : snr}, {"max_abs", largest}, {"identical", identical}});
+    context.out.json({{"snr", decibels_in_json(snr)}, {"max_abs", largest}, {"identical", identical}});
   else
     context.out.text(fmt::format("SNR            {}\nlargest error  {:.6f} of full scale\n",
                                  identical ? "inf (identical)" : fmt::format("{:.2f} dB", snr), largest));

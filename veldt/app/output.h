@@ -1,13 +1,15 @@
 // stdout, for results. News goes to stderr: app/terminal.h.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 namespace veldt::app {
 
-// What stands for an infinite PSNR in JSON, which has no infinity; "identical": true goes with it.
-inline constexpr double kInfiniteInJson = 999;
+// A PSNR or SNR for JSON, which has no infinity: 999 stands for that of identical signals, -999 for that of
+// anything held against silence.
+inline double decibels_in_json(double decibels) { return std::clamp(decibels, -999.0, 999.0); }
 
 // Writes at once. A reader that went away (`veldt info x | head -1`) is no error, and the rest is dropped.
 class Output {

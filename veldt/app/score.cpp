@@ -23,7 +23,7 @@ std::string FitScore::in_words(bool is_sound) const {
 }
 
 void FitScore::describe_in(nlohmann::ordered_json& out, bool is_sound) const {
-  out[is_sound ? "snr" : "psnr"] = decibels == INFINITY ? kInfiniteInJson : decibels;
+  out[is_sound ? "snr" : "psnr"] = decibels_in_json(decibels);
   if (!is_sound) out.update({{"ssim", ssim}, {"wrong_pixels", wrong_pixels}});
   out["identical"] = decibels == INFINITY;
 }
