@@ -8,6 +8,16 @@ namespace {
 
 constexpr std::int64_t kBlock = 8;  // words: a count for each costs an eighth of the bits
 
+// In each byte, how many bits are set in it and those below. Without an instruction for it, which not every
+// processor has, counting bits is a call; this is a dozen operations.
+std::uint64_t counts_up_to(std::uint64_t bits) {
+  constexpr std::uint64_t kBytes = 0x0101010101010101;
+  bits -= bits >> 1 & 0x55 * kBytes;
+  bits = (bits & 0x33 * kBytes) + (bits >> 2 & 0x33 * kBytes);
+  bits = (bits + (bits >> 4)) & 0x0f * kBytes;
+  return bits * kBytes;
+}
+
 }  // namespace
 
 Mask::Mask(std::vector<std::uint64_t> words, std::int64_t size) : words_(std::move(words)), size_(size) {
@@ -32,13 +42,17 @@ std::int64_t Mask::find(bool in, std::int64_t k) const {
   for (std::int64_t word = low * kBlock;; ++word) {
     std::uint64_t bits = words_[static_cast<std::size_t>(word)];
     if (!in) bits = ~bits;
-    const int here = std::popcount(bits);
+    const std::uint64_t counts = counts_up_to(bits);
+    const auto here = static_cast<std::int64_t>(counts >> 56);
     if (k >= here) {
       k -= here;
       continue;
     }
-    std::int64_t at = word * 64;
-    for (int byte; k >= (byte = std::popcount(bits & 0xff)); bits >>= 8, at += 8) k -= byte;
+    int shift = 0;  // to the byte that holds it
+    while (k >= static_cast<std::int64_t>(counts >> shift & 0xff)) shift += 8;
+    if (shift > 0) k -= static_cast<std::int64_t>(counts >> (shift - 8) & 0xff);
+    bits >>= shift;
+    const std::int64_t at = word * 64 + shift;
     for (; k > 0; --k) bits &= bits - 1;  // drops the lowest
     return at + std::countr_zero(bits);
   }
