@@ -136,9 +136,9 @@ class Walk {
     const std::int64_t in = shape_.layer(l).in, out = shape_.layer(l).out;
     const PackedLayer& w = weights_.layer[l];
     for (std::int64_t r = 0; r < rows; ++r) std::copy_n(w.bias, out, area_.out + r * out);
-    for (std::int64_t p = 0; p < MlpShape::panels(in); ++p)
-      kernels_.thin_forward(area_.act[l - 1] + p * rows_ * kPanel, rows, columns_in(p, in),
-                            w.w + p * out * kPanel, out, area_.out);
+    const std::int64_t last = MlpShape::panels(in) - 1;
+    kernels_.thin_forward(area_.act[l - 1], rows_ * kPanel, rows, last * kPanel + columns_in(last, in), w.w,
+                          out, area_.out);
   }
 
   void take_output(std::int64_t rows) {

@@ -145,28 +145,30 @@ void scale_and_sum16(float* d, const std::uint16_t* slope, std::int64_t rows, st
 }
 
 template <int N>
-HWY_INLINE void thin_forward_of(const float* a, std::int64_t rows, std::int64_t columns, const float* w,
-                                float* out) {
+HWY_INLINE void thin_forward_of(const float* a, std::int64_t panel_stride, std::int64_t rows,
+                                std::int64_t columns, const float* w, float* out) {
   const Tag d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t r = 0; r < rows; ++r) {
     Vec s[N];
     for (int j = 0; j < N; ++j) s[j] = hn::Zero(d);
-    for (std::int64_t c = 0; c < columns; c += lanes) {
-      const Vec x = hn::LoadU(d, a + r * kPanel + c);
-      for (int j = 0; j < N; ++j) s[j] = hn::MulAdd(x, hn::LoadU(d, w + j * kPanel + c), s[j]);
-    }
+    const float *at = a + r * kPanel, *ws = w;
+    for (std::int64_t left = columns; left > 0; left -= kPanel, at += panel_stride, ws += N * kPanel)
+      for (std::int64_t c = 0; c < std::min(left, kPanel); c += lanes) {
+        const Vec x = hn::LoadU(d, at + c);
+        for (int j = 0; j < N; ++j) s[j] = hn::MulAdd(x, hn::LoadU(d, ws + j * kPanel + c), s[j]);
+      }
     for (int j = 0; j < N; ++j) out[r * N + j] += hn::GetLane(hn::SumOfLanes(d, s[j]));
   }
 }
 
-void thin_forward(const float* a, std::int64_t rows, std::int64_t columns, const float* w, std::int64_t n,
-                  float* out) {
+void thin_forward(const float* a, std::int64_t panel_stride, std::int64_t rows, std::int64_t columns,
+                  const float* w, std::int64_t n, float* out) {
   switch (n) {
-    case 1: return thin_forward_of<1>(a, rows, columns, w, out);
-    case 2: return thin_forward_of<2>(a, rows, columns, w, out);
-    case 3: return thin_forward_of<3>(a, rows, columns, w, out);
-    default: return thin_forward_of<4>(a, rows, columns, w, out);
+    case 1: return thin_forward_of<1>(a, panel_stride, rows, columns, w, out);
+    case 2: return thin_forward_of<2>(a, panel_stride, rows, columns, w, out);
+    case 3: return thin_forward_of<3>(a, panel_stride, rows, columns, w, out);
+    default: return thin_forward_of<4>(a, panel_stride, rows, columns, w, out);
   }
 }
 

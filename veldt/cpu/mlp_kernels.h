@@ -33,9 +33,9 @@ struct MlpKernels {
   void (*scale_and_sum)(float* d, const float* slope, std::int64_t rows, std::int64_t columns, float* sums);
   void (*scale_and_sum16)(float* d, const std::uint16_t* slope, std::int64_t rows, std::int64_t columns,
                           float* sums);
-  // out[r][j] += the dot products of a panel's rows with w [n][kPanel], n <= kThinOutput.
-  void (*thin_forward)(const float* a, std::int64_t rows, std::int64_t columns, const float* w,
-                       std::int64_t n, float* out);
+  // out[r][j] += the dot products of all panels' rows with w [panel][n][kPanel], n <= kThinOutput.
+  void (*thin_forward)(const float* a, std::int64_t panel_stride, std::int64_t rows, std::int64_t columns,
+                       const float* w, std::int64_t n, float* out);
   // d[r][k] = the sum over j of dy[r][j] w[j][k], n <= kThinOutput.
   void (*thin_backward)(const float* dy, std::int64_t rows, std::int64_t columns, const float* w,
                         std::int64_t n, float* d);
