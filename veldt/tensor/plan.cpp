@@ -278,11 +278,11 @@ bool overlap(const View& a, const View& b) {
   return x.begin < y.end && y.begin < x.end;
 }
 
-// Whether the kernel writes all of its output and never reads it.
+// Whether the kernel writes all of its output and never reads what was there before.
 bool fills_its_output(const KernelCall& call) {
   const std::string_view entry = call.entry();
   return entry == "matmul" || entry == "reduce" || entry == "unary" || entry == "unary_slope" ||
-         entry == "binary";
+         entry == "binary" || entry == "grid_scatter";
 }
 
 }  // namespace
