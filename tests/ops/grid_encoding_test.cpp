@@ -13,6 +13,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
@@ -117,7 +118,7 @@ TEST(GridEncoding, LetsANanBeSeenAndReadsNoForeignMemory) {
 
 TEST(GridEncoding, GivesTheSameBitsForAnyNumberOfThreads) {
   const Restore restore;
-  const GridLayout grid = grid_layout({.levels = 5, .log2_entries = 8, .coarsest = 4, .finest = 64});
+  const GridLayout grid = grid_layout({.levels = 5, .log2_entries = 17, .coarsest = 128, .finest = 1024});
   const Tensor x = random({5000, 2}, 0, 1, 5), g = random({5000, 10}, -1, 1, 6);
   Tensor table = random({grid.entries(), 2}, -1, 1, 7).set_requires_grad();
   std::vector<float> values, gradient;
@@ -131,6 +132,36 @@ TEST(GridEncoding, GivesTheSameBitsForAnyNumberOfThreads) {
     }
     EXPECT_EQ(y.values<float>(), values) << threads;
     EXPECT_EQ(slope.values<float>(), gradient) << threads;
+  }
+}
+
+// All points of a level are taken together, up to a number that is less the more levels there are: here some
+// 210,000, and a million of one level alone.
+TEST(GridEncoding, AddsEachLevelAsIfItWereAlone) {
+  const GridLayout grid = grid_layout({.levels = 5, .log2_entries = 17, .coarsest = 8, .finest = 1024});
+  for (const std::int64_t n : {0, 1, 1000, 250000}) {
+    const Tensor x = random({n, 2}, 0, 1, 10), g = random({n, 10}, -1, 1, 11);
+    Tensor table = random({grid.entries(), 2}, -1, 1, 12).set_requires_grad();
+    const std::vector<float> values = grid_encoding(x, table, grid).values<float>();
+    const std::vector<float> all = grad(grid_encoding(x, table, grid), {table}, false, g)[0].values<float>();
+    for (int l = 0; l < grid.levels; ++l) {
+      GridLayout one{.dims = 2, .features = 2, .levels = 1};
+      const std::int64_t first = grid.level[static_cast<std::size_t>(l)].first, own = grid.entries_of(l);
+      one.level[0] = grid.level[static_cast<std::size_t>(l)];
+      one.level[0].first = 0;
+      one.level[1].first = own;
+      Tensor part = contiguous(slice(table.detach(), 0, first, first + own)).set_requires_grad();
+      const Tensor y = grid_encoding(x, part, one);
+      const std::vector<float> alone = y.values<float>();
+      for (std::int64_t i = 0; i < 2 * n; ++i)
+        ASSERT_EQ(alone[static_cast<std::size_t>(i)],
+                  values[static_cast<std::size_t>(i / 2 * 10 + 2 * l + i % 2)])
+            << n << " points, level " << l;
+      const Tensor rows = contiguous(slice(g, 1, 2 * l, 2 * l + 2));
+      const std::vector<float> slope = grad(y, {part}, false, rows)[0].values<float>();
+      ASSERT_TRUE(std::equal(slope.begin(), slope.end(), all.begin() + 2 * first))
+          << n << " points, level " << l;
+    }
   }
 }
 
@@ -150,6 +181,8 @@ TEST(GridEncoding, IsSeenByAForecastAndReplayedByAPlan) {
   for (const char* name : {"grid_encode", "grid_scatter"}) {
     const auto& names = plan.facts().names;
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+    EXPECT_EQ(std::count(names.begin(), names.end(), "copy"), 0)
+        << "the gradient is written where it belongs";
   }
   plan.replay();
   EXPECT_EQ(plan.output().item(), loss);

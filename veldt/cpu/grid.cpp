@@ -1,19 +1,22 @@
 // The multiresolution grid: reading features at points, and adding gradients into the table.
 //
-// Both take some thousands of points through one level after the other: their rows stay in a core's cache,
-// and so does the level, or at least the addresses of its pages. Of 16 points at a time `Corners` are worked
-// out in SIMD: the entries of the cells' vertices and their weights. Then each point's features are moved by
-// loads as wide as an entry, which beat gathers. When reading, points are spread over threads. When adding,
-// levels are: one thread takes a level's points in order, so there are no atomics, and the bits are the same
-// for any number of threads.
+// Both take many points through one level after the other, so that a core's cache holds what a level needs,
+// or fetches it once. A row of all levels is several cache lines, to be fetched for each level anew; so each
+// level has its features of all points in a panel, and rows are made of panels or taken apart in a pass of
+// their own. Of 16 points at a time `Corners` are worked out in SIMD: the entries of the cells' vertices and
+// their weights. Then each point's features are moved by loads as wide as an entry, which beat gathers. When
+// reading, points are spread over threads. When adding, levels are: one thread takes a level's points in
+// order, so there are no atomics, and the bits are the same for any number of threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/grid.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -40,11 +43,21 @@ template <class T> struct GridCall {
   std::int64_t n;
 
   T* table_of(int l) const { return table + grid.level[static_cast<std::size_t>(l)].first * grid.features; }
+  std::int64_t width() const { return static_cast<std::int64_t>(grid.levels) * grid.features; }
 };
 
 // Points begin .. end - 1.
 struct Span {
   std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+};
+// The features of some points, level by level: [level][point][features].
+template <class T> struct Panels {
+  Span points;
+  std::int64_t
+      stride;  // elements of a level: no power of two, or all levels would compete for the same lines
+  T* data;
+  T* of(int l) const { return data + l * stride; }
 };
 }  // namespace veldt::cpu
 #endif
@@ -54,6 +67,7 @@ namespace veldt::HWY_NAMESPACE {
 namespace {
 using cpu::GridCall;
 using cpu::kGridBlock;
+using cpu::Panels;
 using cpu::Span;
 using Level = GridLayout::Level;
 
@@ -144,17 +158,16 @@ HWY_NOINLINE void find_corners(const GridCall<double>& call, int l, const double
 // What a block needs from memory, asked for while the one before is worked on: with many misses under way at
 // once the time is the memory's throughput, not its latency.
 template <class T, int D>
-HWY_INLINE void prefetch(const GridCall<T>& call, int l, const Corners<T, D>& corners, std::int64_t first) {
+HWY_INLINE void prefetch(const GridCall<T>& call, int l, const Corners<T, D>& corners) {
   constexpr std::int64_t kNear = std::int64_t{1} << 19;  // bytes of a level that a core keeps to itself
-  const std::int64_t features = call.grid.features, width = call.grid.levels * features;
-  for (int i = 0; i < kGridBlock; ++i) hwy::Prefetch(call.out + (first + i) * width + l * features);
+  const std::int64_t features = call.grid.features;
   if (call.grid.entries_of(l) * features * static_cast<std::int64_t>(sizeof(T)) <= kNear) return;
   const T* const table = call.table_of(l);
   for (int c = 0; c < 1 << D; ++c)
     for (int i = 0; i < kGridBlock; ++i) hwy::Prefetch(table + corners.entry[c][i] * features);
 }
 
-// Calls body(corners, the block's first point, their number) for the blocks of points begin .. end - 1 in one
+// Calls body(corners, the number of points) for the blocks of points begin .. end - 1 in one
 // level.
 template <int D, class T, class Body>
 HWY_INLINE void each_block(const GridCall<T>& call, int l, Span points, Body body) {
@@ -167,13 +180,12 @@ HWY_INLINE void each_block(const GridCall<T>& call, int l, Span points, Body bod
     if (count < kGridBlock) x = (std::copy(x, x + count * D, rest), rest);
     Corners<T, D>& to = corners[i / kGridBlock % 2];
     find_corners<D>(call, l, x, to);
-    prefetch(call, l, to, i);
+    prefetch(call, l, to);
   };
   for (std::int64_t i = points.begin - kGridBlock; i < points.end; i += kGridBlock) {
     look(i + kGridBlock);
     if (i < points.begin) continue;
-    body(corners[i / kGridBlock % 2], i,
-         static_cast<int>(std::min<std::int64_t>(kGridBlock, points.end - i)));
+    body(corners[i / kGridBlock % 2], static_cast<int>(std::min<std::int64_t>(kGridBlock, points.end - i)));
   }
 }
 
@@ -199,6 +211,7 @@ template <int D> struct Move<float, D, true> {
   static HWY_INLINE void read(const Corners<float, D>& c, int i, const float* table, int, float* out) {
     const hn::FixedTag<float, 2> d;
     auto sum = hn::Mul(hn::Set(d, c.weight[0][i]), hn::LoadU(d, table + 2 * std::size_t{c.entry[0][i]}));
+#pragma GCC unroll 16
     for (int k = 1; k < 1 << D; ++k)
       sum = hn::MulAdd(hn::Set(d, c.weight[k][i]), hn::LoadU(d, table + 2 * std::size_t{c.entry[k][i]}), sum);
     hn::StoreU(sum, d, out);
@@ -206,6 +219,7 @@ template <int D> struct Move<float, D, true> {
   static HWY_INLINE void add(const Corners<float, D>& c, int i, const float* g, int, float* table) {
     const hn::FixedTag<float, 2> d;
     const auto gradient = hn::LoadU(d, g);
+#pragma GCC unroll 16
     for (int k = 0; k < 1 << D; ++k) {
       float* const to = table + 2 * std::size_t{c.entry[k][i]};
       hn::StoreU(hn::MulAdd(hn::Set(d, c.weight[k][i]), gradient, hn::LoadU(d, to)), d, to);
@@ -214,28 +228,23 @@ template <int D> struct Move<float, D, true> {
 };
 #endif
 
-template <int D, bool Pair, class T> void read_points(const GridCall<T>& call, Span points) {
+template <int D, bool Pair, class T>
+void read_level(const GridCall<T>& call, int l, const Panels<T>& panels) {
   const int features = call.grid.features;
-  const std::int64_t width = static_cast<std::int64_t>(call.grid.levels) * features;
-  for (int l = 0; l < call.grid.levels; ++l) {
-    const T* const table = call.table_of(l);
-    T* const out = call.out + l * features;
-    each_block<D>(call, l, points, [&](const Corners<T, D>& corners, std::int64_t first, int count) HWY_ATTR {
-      for (int i = 0; i < count; ++i)
-        Move<T, D, Pair>::read(corners, i, table, features, out + (first + i) * width);
-    });
-  }
+  const T* const table = call.table_of(l);
+  T* out = panels.of(l);
+  each_block<D>(call, l, panels.points, [&](const Corners<T, D>& corners, int count) HWY_ATTR {
+    for (int i = 0; i < count; ++i, out += features) Move<T, D, Pair>::read(corners, i, table, features, out);
+  });
 }
 
-template <int D, bool Pair, class T> void add_points(const GridCall<T>& call, int l, Span points) {
+template <int D, bool Pair, class T> void add_level(const GridCall<T>& call, int l, const Panels<T>& panels) {
   const int features = call.grid.features;
-  const std::int64_t width = static_cast<std::int64_t>(call.grid.levels) * features;
   T* const table = call.table_of(l);
-  const T* const g = call.out + l * features;
-  if (points.begin == 0) std::fill(table, call.table_of(l + 1), T(0));
-  each_block<D>(call, l, points, [&](const Corners<T, D>& corners, std::int64_t first, int count) HWY_ATTR {
-    for (int i = 0; i < count; ++i)
-      Move<T, D, Pair>::add(corners, i, g + (first + i) * width, features, table);
+  const T* g = panels.of(l);
+  if (panels.points.begin == 0) std::fill(table, call.table_of(l + 1), T(0));
+  each_block<D>(call, l, panels.points, [&](const Corners<T, D>& corners, int count) HWY_ATTR {
+    for (int i = 0; i < count; ++i, g += features) Move<T, D, Pair>::add(corners, i, g, features, table);
   });
 }
 
@@ -255,21 +264,21 @@ template <class T, class Run> void specialised(const GridLayout& grid, Run run) 
   }
 }
 
-template <class T> void read(const GridCall<T>& call, Span points) {
+template <class T> void read(const GridCall<T>& call, int l, const Panels<T>& panels) {
   specialised<T>(call.grid, [&](auto dims, auto pair) {
-    read_points<decltype(dims)::value, decltype(pair)::value>(call, points);
+    read_level<decltype(dims)::value, decltype(pair)::value>(call, l, panels);
   });
 }
-template <class T> void add(const GridCall<T>& call, int l, Span points) {
+template <class T> void add(const GridCall<T>& call, int l, const Panels<T>& panels) {
   specialised<T>(call.grid, [&](auto dims, auto pair) {
-    add_points<decltype(dims)::value, decltype(pair)::value>(call, l, points);
+    add_level<decltype(dims)::value, decltype(pair)::value>(call, l, panels);
   });
 }
-void grid_read_f32(const GridCall<float>& call, Span points) { read(call, points); }
-void grid_add_f32(const GridCall<float>& call, int l, Span points) { add(call, l, points); }
+void grid_read_f32(const GridCall<float>& call, int l, const Panels<float>& out) { read(call, l, out); }
+void grid_add_f32(const GridCall<float>& call, int l, const Panels<float>& g) { add(call, l, g); }
 #if HWY_ONCE
-void grid_read_f64(const GridCall<double>& call, Span points) { read(call, points); }
-void grid_add_f64(const GridCall<double>& call, int l, Span points) { add(call, l, points); }
+void grid_read_f64(const GridCall<double>& call, int l, const Panels<double>& out) { read(call, l, out); }
+void grid_add_f64(const GridCall<double>& call, int l, const Panels<double>& g) { add(call, l, g); }
 #endif
 
 }  // namespace
@@ -286,7 +295,9 @@ HWY_EXPORT(grid_add_f32);
 namespace cpu {
 namespace {
 
-constexpr std::int64_t kMostPoints = 8192;  // at a time: 1 MB of rows of 32 features
+// Of the panels for the points taken at a time: so much that even the largest levels are fetched but few
+// times.
+constexpr std::int64_t kPanelBytes = std::int64_t{8} << 20;
 
 template <class T>
 GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, const View& x,
@@ -294,18 +305,69 @@ GridCall<T> call_of(const GridLayout& grid, const GridDerivative& derivative, co
   return {grid, derivative, x.as<const T>(), table.as<T>(), out.as<T>(), x.shape[0]};
 }
 
-template <class T, class Read> void read_all(const GridCall<T>& call, Read read) {
-  const std::int64_t share = (call.n + num_threads() - 1) / num_threads();
-  const std::int64_t grain = std::clamp<std::int64_t>(share, 16 * kGridBlock, kMostPoints);
-  parallel_for(call.n, grain, [&](std::int64_t begin, std::int64_t end) { read(call, Span{begin, end}); });
+struct Deallocate {
+  void operator()(void* p) const { deallocate(p, 0); }
+};
+
+// Panels for the points, in room that a thread keeps and that only grows, because a step asks for the same
+// sizes again and again.
+template <class T> Panels<T> panels_for(const GridCall<T>& call, Span points) {
+  thread_local std::unique_ptr<void, Deallocate> held;
+  thread_local std::size_t size = 0;
+  const std::int64_t stride = points.size() * call.grid.features + static_cast<std::int64_t>(64 / sizeof(T));
+  const std::size_t wanted = static_cast<std::size_t>(stride * call.grid.levels) * sizeof(T);
+  if (size < wanted) {
+    size = 0;
+    held.reset();
+    held.reset(allocate(wanted));
+    size = wanted;
+  }
+  return {points, stride, static_cast<T*>(held.get())};
 }
 
-// For so many points at a time threads take the next level that is left, the largest first.
+// Calls move(a part of a panel, its place in the row) for all levels of points begin .. end - 1.
+template <class T, class Move>
+void each_part(const GridCall<T>& call, const Panels<T>& panels, Span points, Move move) {
+  const std::int64_t features = call.grid.features;
+  T* row = call.out + points.begin * call.width();
+  for (std::int64_t i = points.begin - panels.points.begin; i < points.end - panels.points.begin; ++i)
+    for (int l = 0; l < call.grid.levels; ++l, row += features) move(panels.of(l) + i * features, row);
+}
+
+template <class T> void copy_part(const T* from, T* to, int features) {
+  if (features == 2) return static_cast<void>(std::memcpy(to, from, 2 * sizeof(T)));  // one register
+  std::copy(from, from + features, to);
+}
+
+template <class T> std::int64_t most_points(const GridCall<T>& call) {
+  return std::max<std::int64_t>(256, kPanelBytes / (call.width() * static_cast<std::int64_t>(sizeof(T))));
+}
+
+template <class T, class Read> void read_all(const GridCall<T>& call, Read read) {
+  constexpr std::int64_t kLeast = 16 * kGridBlock;
+  const std::int64_t share = (call.n + num_threads() - 1) / num_threads();
+  const std::int64_t grain = std::clamp<std::int64_t>(share, kLeast, most_points(call));
+  parallel_for(call.n, grain, [&](std::int64_t begin, std::int64_t end) {
+    const Panels<T> panels = panels_for(call, {begin, end});
+    for (int l = 0; l < call.grid.levels; ++l) read(call, l, panels);
+    each_part(call, panels, panels.points,
+              [&](const T* part, T* row) { copy_part(part, row, call.grid.features); });
+  });
+}
+
+// Threads take the next level that is left, the largest first.
 template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
-  for (std::int64_t begin = 0; begin == 0 || begin < call.n; begin += kMostPoints) {
+  const std::int64_t most = most_points(call);
+  for (std::int64_t first = 0; first == 0 || first < call.n; first += most) {
+    const Panels<T> panels = panels_for(call, {first, std::min(call.n, first + most)});
+    parallel_for(panels.points.size(), 1024, [&](std::int64_t begin, std::int64_t end) {
+      each_part(call, panels, {first + begin, first + end},
+                [&](T* part, const T* row) { copy_part(row, part, call.grid.features); });
+    });
     std::atomic<int> left{call.grid.levels};
-    const Span points{begin, std::min(call.n, begin + kMostPoints)};
-    parallel_for(call.grid.levels, 1, [&](std::int64_t, std::int64_t) { add(call, --left, points); });
+    parallel_for(num_threads(), 1, [&](std::int64_t, std::int64_t) {
+      for (int l = --left; l >= 0; l = --left) add(call, l, panels);
+    });
   }
 }
 
