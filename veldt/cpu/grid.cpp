@@ -107,6 +107,7 @@ HWY_NOINLINE void find_corners(const GridCall<float>& call, int l, const float* 
     hn::Vec<decltype(d)> p[D], weight[D][2];
     hn::Vec<decltype(bits)> place[D][2];
     load_points<D>(x + i * D, p);
+#pragma GCC unroll 4
     for (int k = 0; k < D; ++k) {
       const auto axis = grid_axis(Lanes<float>(p[k]), level.cells, call.grid.smooth,
                                   call.derivative.order[static_cast<std::size_t>(k)]);
@@ -116,9 +117,11 @@ HWY_NOINLINE void find_corners(const GridCall<float>& call, int l, const float* 
       place[k][0] = hn::Mul(hn::BitCast(bits, hn::ConvertTo(whole, axis.cell.v)), step);
       place[k][1] = hn::Add(place[k][0], step);
     }
+#pragma GCC unroll 16
     for (int c = 0; c < 1 << D; ++c) {
       auto w = weight[0][c & 1];
       auto entry = place[0][c & 1];
+#pragma GCC unroll 4
       for (int k = 1; k < D; ++k) {
         const int end = c >> k & 1;
         w = hn::Mul(w, weight[k][end]);
