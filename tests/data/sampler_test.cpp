@@ -119,6 +119,54 @@ TEST(BatchSampler, HoldsAllDataInOrderWhenTheBatchIsAsLargeOrLarger) {
   EXPECT_EQ(batch_of(BatchSampler(1, 1, 1), 3), Indices{0});
 }
 
+TEST(BatchSampler, StratifiedDrawsOneOfEachRunOfNeighbours) {
+  for (const std::int64_t size : {10, 101, 1000})
+    for (const std::int64_t batch : {1, 3, 9})
+      for (std::int64_t step = 0; step < 50; ++step) {
+        const Indices drawn = batch_of(BatchSampler(size, batch, 5, Order::stratified), step);
+        ASSERT_EQ(drawn.size(), static_cast<std::size_t>(batch));
+        const std::int64_t longest = (size + batch - 1) / batch;
+        std::int64_t around = 0;
+        for (std::size_t i = 0; i < drawn.size(); ++i) {
+          ASSERT_GE(drawn[i], 0);
+          ASSERT_LT(drawn[i], size);
+          const std::int64_t gap = (drawn[(i + 1) % drawn.size()] - drawn[i] + size - 1) % size + 1;
+          EXPECT_LT(gap, batch > 1 ? 2 * longest : size + 1) << size << " by " << batch;
+          around += gap;
+        }
+        EXPECT_EQ(around, size) << "in order, but for one place";
+      }
+}
+
+TEST(BatchSampler, StratifiedShowsEverySampleOncePerEpoch) {
+  const BatchSampler sampler(100, 10, 3, Order::stratified);
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    Indices drawn;
+    for (std::int64_t step = epoch * 10; step < epoch * 10 + 10; ++step)
+      for (const std::int64_t index : batch_of(sampler, step)) drawn.push_back(index);
+    EXPECT_TRUE(is_permutation_of(drawn, 100)) << epoch;
+  }
+}
+
+TEST(BatchSampler, StratifiedIsFairWhereRunsDifferInLength) {
+  // Runs of 1, 2 and 2: with cuts that stay, one sample would be drawn twice as often as the rest.
+  const BatchSampler sampler(5, 3, 8, Order::stratified);
+  std::vector<int> times(5);
+  for (std::int64_t step = 0; step < 4000; ++step)
+    for (const std::int64_t index : batch_of(sampler, step)) ++times[static_cast<std::size_t>(index)];
+  for (const int n : times) EXPECT_NEAR(n, 2400, 240);
+}
+
+TEST(BatchSampler, StratifiedIsAPureFunctionOfTheStepAndDiffersBetweenSeeds) {
+  const BatchSampler one(1000, 64, 9, Order::stratified), other(1000, 64, 9, Order::stratified);
+  std::set<Indices> batches;
+  for (std::int64_t step = 40; step >= 0; --step) batches.insert(batch_of(one, step));
+  EXPECT_EQ(batches.size(), 41u);
+  for (std::int64_t step = 0; step <= 40; ++step) EXPECT_EQ(batches.count(batch_of(other, step)), 1u);
+  EXPECT_NE(batch_of(one, 0), batch_of(BatchSampler(1000, 64, 10, Order::stratified), 0));
+  EXPECT_EQ(batch_of(BatchSampler(5, 9, 1, Order::stratified), 2), (Indices{0, 1, 2, 3, 4}));
+}
+
 TEST(BatchSampler, CountsEpochs) {
   const BatchSampler sampler(100, 25, 1);
   EXPECT_EQ(sampler.epoch_of(0), 0);

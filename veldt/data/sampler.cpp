@@ -1,10 +1,11 @@
 #include "veldt/data/sampler.h"
 
 #include <bit>
-#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
+#include "veldt/core/threads.h"
+#include "veldt/ops/create.h"
 
 namespace veldt::data {
 namespace {
@@ -43,8 +44,8 @@ std::int64_t Shuffle::operator()(std::int64_t position) const {
   return static_cast<std::int64_t>(v);
 }
 
-BatchSampler::BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed)
-    : size_(size), batch_(batch < size ? batch : size), seed_(seed) {
+BatchSampler::BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed, Order order)
+    : size_(size), batch_(batch < size ? batch : size), seed_(seed), order_(order) {
   if (size < 1)
     throw ConfigError("cannot draw batches from no data", "the data set is empty",
                       "give at least one sample");
@@ -58,20 +59,45 @@ double BatchSampler::epoch_of(std::int64_t step) const {
 }
 
 Tensor BatchSampler::indices(std::int64_t step) const {
-  std::vector<std::int64_t> picked(static_cast<std::size_t>(batch_));
-  if (batch_ == size_) {
-    for (std::int64_t i = 0; i < batch_; ++i) picked[static_cast<std::size_t>(i)] = i;
-    return Tensor::from<std::int64_t>({batch_}, picked);
-  }
+  const Tensor picked = empty({batch_}, DType::i64);
+  auto* const at = picked.data<std::int64_t>();
+  if (batch_ == size_)
+    for (std::int64_t i = 0; i < batch_; ++i) at[i] = i;
+  else if (order_ == Order::shuffled)
+    shuffled(step, at);
+  else
+    stratified(step, at);
+  return picked;
+}
+
+void BatchSampler::shuffled(std::int64_t step, std::int64_t* picked) const {
   const std::int64_t first = step * batch_, epoch = first / size_;
   // A batch spans at most two epochs.
   const Shuffle order(size_, seed_, static_cast<std::uint64_t>(epoch));
   const Shuffle next(size_, seed_, static_cast<std::uint64_t>(epoch + 1));
   for (std::int64_t i = 0; i < batch_; ++i) {
     const std::int64_t at = first + i - epoch * size_;
-    picked[static_cast<std::size_t>(i)] = at < size_ ? order(at) : next(at - size_);
+    picked[i] = at < size_ ? order(at) : next(at - size_);
   }
-  return Tensor::from<std::int64_t>({batch_}, picked);
+}
+
+void BatchSampler::stratified(std::int64_t step, std::int64_t* picked) const {
+  const std::int64_t longest = (size_ + batch_ - 1) / batch_, epoch = step / longest;
+  Rng rng(seed_, static_cast<std::uint64_t>(epoch));
+  // Turned by a random number, no sample is forever in one of the shorter runs, which are drawn more often.
+  const auto turn = static_cast<std::int64_t>(rng.next_below(static_cast<std::uint64_t>(size_)));
+  const std::uint64_t first_draw = rng.position();
+  // All runs go through the same order, each from a place of its own.
+  const std::int64_t k = Shuffle(longest, seed_, static_cast<std::uint64_t>(epoch))(step % longest);
+  parallel_for(batch_, 4096, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t begin = i * size_ / batch_, length = (i + 1) * size_ / batch_ - begin;
+      const std::uint64_t draw = rng.at(first_draw + static_cast<std::uint64_t>(i));
+      const auto start = static_cast<std::int64_t>(draw * static_cast<std::uint64_t>(length) >> 32);
+      const std::int64_t at = begin + (start + k) % length + turn;
+      picked[i] = at < size_ ? at : at - size_;
+    }
+  });
 }
 
 }  // namespace veldt::data

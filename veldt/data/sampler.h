@@ -23,12 +23,19 @@ class Shuffle {
   Philox::Block keys_;  // one a round
 };
 
-// Batches drawn without replacement within an epoch. The last batch of an epoch runs on into the next one, so
-// every batch is full.
+// How a batch is drawn. shuffled: in the order of a Shuffle. stratified: the data, as it lies, is cut into as
+// many runs of neighbours as a batch has samples, and one of each run is drawn. So a batch covers the data
+// evenly, and its indices come in order but for one place where they start over. Where the cuts lie changes
+// from epoch to epoch.
+enum class Order : std::uint8_t { shuffled, stratified };
+
+// Batches drawn without replacement within an epoch. Shuffled, the last batch of an epoch runs on into the
+// next one, so every batch is full. Stratified, an epoch has a step for each sample of the longest run, in
+// which runs that are one shorter show one sample twice.
 class BatchSampler {
  public:
   // Throws ConfigError unless 1 <= batch. A batch larger than the data holds all of it.
-  BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed);
+  BatchSampler(std::int64_t size, std::int64_t batch, std::uint64_t seed, Order order = Order::shuffled);
   std::int64_t batch() const { return batch_; }
   double epoch_of(std::int64_t step) const;
   // The indices of batch `step` (counted from 0): i64 [batch]. When the batch holds all data: 0..size-1 in
@@ -36,8 +43,12 @@ class BatchSampler {
   Tensor indices(std::int64_t step) const;
 
  private:
+  void shuffled(std::int64_t step, std::int64_t* picked) const;
+  void stratified(std::int64_t step, std::int64_t* picked) const;
+
   std::int64_t size_, batch_;
   std::uint64_t seed_;
+  Order order_;
 };
 
 }  // namespace veldt::data
