@@ -39,14 +39,16 @@ class SmallTask : public train::Task {
   }
   Tensor loss() override { return mse(layer_(index_select(x_, 0, picked_)), index_select(y_, 0, picked_)); }
   bool repeats() const override { return planned; }
+  void stepped() override { learned_.data<float>()[0] += layer_.weight().data<float>()[0]; }
+  NamedTensors own_state() const override { return {{"learned", learned_}}; }
   double psnr() override { return 12.5; }
   bool reached(std::int64_t steps_done) override { return steps_done == goal; }
   std::map<std::string, std::string> metadata() const override { return {{"kind", "test"}}; }
 
-  // All that a run changes: parameters and the optimizer's state, bit for bit.
+  // All that a run changes: parameters, the optimizer's state and the task's own, bit for bit.
   std::vector<double> state() {
     std::vector<double> all;
-    for (const NamedTensors& tensors : {layer_.state(), adam_.state()})
+    for (const NamedTensors& tensors : {layer_.state(), adam_.state(), own_state()})
       for (const auto& [name, tensor] : tensors) append(all, tensor);
     return all;
   }
@@ -69,6 +71,7 @@ class SmallTask : public train::Task {
   nn::Linear layer_;
   optim::Adam adam_;
   data::BatchSampler sampler_;
+  Tensor learned_ = zeros({1});  // of the steps so far: lost if a checkpoint leaves it out
   Tensor x_, y_, picked_ = empty({8}, DType::i64);
 };
 

@@ -19,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 constexpr double kNewsEvery = 0.1;  // seconds
+constexpr const char* kOwnPrefix = "task.";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -114,6 +115,7 @@ class Run {
     loss_ = (plan_ ? plan_->output() : with_gradients()).item();
     if (!std::isfinite(loss_)) diverged();
     optimizer.step();
+    task_.stepped();
     ++step_;
   }
 
@@ -171,6 +173,7 @@ class Run {
     data.step = step_;
     data.model = task_.model().state();
     data.optim = task_.optimizer().state();
+    for (const auto& [name, tensor] : task_.own_state()) data.optim.push_back({kOwnPrefix + name, tensor});
     data.model_metadata = task_.metadata();
     data.state_json = io::dump_json(json{{"step", step_},
                                          {"seconds", elapsed()},
@@ -221,10 +224,24 @@ class Run {
                              " threads and goes on with ", num_threads(),
                              ": the last bits may differ from an uninterrupted run"));
     task_.model().load_state(found.model);
-    task_.optimizer().load_state(found.optim);
+    NamedTensors optim, own;
+    for (const auto& [name, tensor] : found.optim)
+      if (name.starts_with(kOwnPrefix))
+        own.push_back({name.substr(std::char_traits<char>::length(kOwnPrefix)), tensor});
+      else
+        optim.push_back({name, tensor});
+    task_.optimizer().load_state(optim);
+    restore_own(own);
     step_ = saved_step_ = state.at("step").get<std::int64_t>();
     seconds_before_ = state.at("seconds").get<double>();
     loss_ = state.at("loss").get<double>();
+  }
+
+  // Writes what a checkpoint has of own_state() into its tensors.
+  void restore_own(const NamedTensors& saved) {
+    NamedTensors own = task_.own_state();
+    const std::map<std::string, Tensor> given = optim::matched("task", own, saved);
+    for (auto& [name, tensor] : own) tensor.assign(given.at(name));
   }
 
   Task& task_;

@@ -14,8 +14,8 @@
 namespace veldt::train {
 
 // A model, its optimizer and its data. Step numbers count from 0 over all resumptions. What prepare(step) and
-// loss() give must be a pure function of the parameters and the step: then a resumed run continues bit for
-// bit.
+// loss() give must be a pure function of the parameters, own_state() and the step: then a resumed run
+// continues bit for bit.
 class Task {
  public:
   virtual ~Task() = default;
@@ -28,6 +28,11 @@ class Task {
   // True if prepare() writes into the same tensors each time and loss() takes the same way through them: then
   // it is recorded once, as a Plan, and replayed.
   virtual bool repeats() const { return false; }
+  // Called after each step, to learn from it what own_state() keeps.
+  virtual void stepped() {}
+  // Tensors that the task changes beside those of model and optimizer. A checkpoint has them too, and
+  // resuming writes into them; prepare() and loss() may depend on them.
+  virtual NamedTensors own_state() const { return {}; }
   // Quality of the last batch, in dB; asked for when news are due.
   virtual double psnr() = 0;
   // Asked after every step: true when the goal has been met.
