@@ -210,31 +210,47 @@ TEST_F(Fit, RefusesPicturesThatAreNumbersNoMore) {
 }
 
 TEST_F(Fit, IsResumedToTheSameBitsAndOnlyWithTheSamePictureAndPlan) {
-  FitOptions options = quick(60);
-  options.batch = 100;
-  const std::vector<float> whole = weights_after(disc(), options);
-  const test::TempDir dir;
-  CheckpointOptions checkpoints;
-  checkpoints.directory = dir.path();
-  Fitter first(disc(), plan_for(disc(), options));
-  train::Events events;
-  int steps = 0;
-  events.should_stop = [&steps] { return ++steps == 25; };
-  EXPECT_EQ(first.run(checkpoints, events).steps, 25);
-  checkpoints.resume = true;
-  const auto resume_with = [&](const Tensor& picture, const FitOptions& wishes) {
-    Fitter fitter(picture, plan_for(picture, wishes));
-    EXPECT_EQ(fitter.run(checkpoints, {}).steps, 60);
-    std::vector<float> all;
-    for (const NamedTensor& t : fitter.field().tensors())
-      for (const float v : t.tensor.values<float>()) all.push_back(v);
-    return all;
-  };
-  FitOptions other = options;
-  other.batch = 99;
-  EXPECT_THROW(resume_with(disc(), other), ConfigError);
-  EXPECT_THROW(resume_with(draw(24, 24, 1, [](double, double, int) { return 0.5; }), options), ConfigError);
-  EXPECT_EQ(resume_with(disc(), options), whole);
+  for (const Sampling sampling : {Sampling::uniform, Sampling::stratified, Sampling::error}) {
+    SCOPED_TRACE(name_of(sampling));
+    FitOptions options = quick(60);
+    options.batch = 100;
+    options.sampling = sampling;
+    const std::vector<float> whole = weights_after(disc(), options);
+    const test::TempDir dir;
+    CheckpointOptions checkpoints;
+    checkpoints.directory = dir.path();
+    Fitter first(disc(), plan_for(disc(), options));
+    train::Events events;
+    int steps = 0;
+    events.should_stop = [&steps] { return ++steps == 25; };
+    EXPECT_EQ(first.run(checkpoints, events).steps, 25);
+    checkpoints.resume = true;
+    const auto resume_with = [&](const Tensor& picture, const FitOptions& wishes) {
+      Fitter fitter(picture, plan_for(picture, wishes));
+      EXPECT_EQ(fitter.run(checkpoints, {}).steps, 60);
+      std::vector<float> all;
+      for (const NamedTensor& t : fitter.field().tensors())
+        for (const float v : t.tensor.values<float>()) all.push_back(v);
+      return all;
+    };
+    FitOptions other = options;
+    other.batch = 99;
+    EXPECT_THROW(resume_with(disc(), other), ConfigError);
+    other = options;
+    other.sampling = sampling == Sampling::uniform ? Sampling::error : Sampling::uniform;
+    EXPECT_THROW(resume_with(disc(), other), ConfigError);
+    EXPECT_THROW(resume_with(draw(24, 24, 1, [](double, double, int) { return 0.5; }), options), ConfigError);
+    EXPECT_EQ(resume_with(disc(), options), whole);
+  }
+}
+
+TEST_F(Fit, LearnsFromEverySampling) {
+  for (const Sampling sampling : {Sampling::uniform, Sampling::stratified, Sampling::error}) {
+    FitOptions options = quick();
+    options.sampling = sampling;
+    options.batch = 200;
+    EXPECT_GT(psnr_after(disc(3), options), 25) << name_of(sampling);
+  }
 }
 
 TEST_F(Fit, TellsHowItWasTrained) {

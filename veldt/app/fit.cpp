@@ -26,7 +26,7 @@ namespace {
 
 struct FitFlags {
   std::string input, output, device = "auto", preview;
-  std::optional<std::string> preset, model, optimizer, schedule, loss;
+  std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
   field::FitOptions wishes;
@@ -52,6 +52,7 @@ field::FitPlan plan_from(const FitFlags& flags, const field::Signal& signal) {
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.simba = flags.preset == "simba";
   if (flags.model) w.model = field::model_from(*flags.model);
+  if (flags.sampling) w.sampling = field::sampling_from(*flags.sampling);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
   if (flags.schedule) w.schedule = field::schedule_from(*flags.schedule);
   if (flags.footprint) w.footprint = static_cast<int>(*flags.footprint);
@@ -250,6 +251,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_number(verb, "--hidden-omega", w.omega, {.above = 0}, "frequency of the other layers");
   add_text(verb, "--batch", "N|full", "pixels or frames a step",
            [&w](auto& source, auto& text) { w.batch = batch_from(source, text); });
+  add_choice(verb, "--sampling", flags->sampling, field::sampling_names(),
+             "what a step sees: any points, one of each block, or more where the error is");
   add_choice(verb, "--optimizer", flags->optimizer, field::optimizer_names(), "how parameters are changed");
   add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
   add_choice(verb, "--schedule", flags->schedule, field::schedule_names(), "how the rate falls");

@@ -80,6 +80,7 @@ MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
   o.error = p.loss == Loss::hinge ? MlpError::hinge : p.loss == Loss::bce ? MlpError::bce : MlpError::squared;
   o.group = static_cast<std::int64_t>(p.field.footprint) * p.field.footprint;
   o.pooled = batch.edges * o.group;
+  o.weight = batch.weights;
   if (p.loss != Loss::mse || p.field.head == Head::plain) return o;
   // The samples of a pixel are cut to what can be seen before they are averaged, as a camera would.
   if (p.field.head != Head::clamp)
@@ -113,7 +114,18 @@ class Fitter::Job : public train::Task {
       const Batch next = sampler_.batch(step);
       batch_.coordinates.assign(next.coordinates);
       batch_.levels.assign(next.levels);
+      if (next.weights.defined()) batch_.weights.assign(next.weights);
+      batch_.ranks = next.ranks;
     }
+  }
+
+  void stepped() override {
+    if (const ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, errors());
+  }
+
+  NamedTensors own_state() const override {
+    const ErrorMap* const map = sampler_.error_map();
+    return map ? NamedTensors{{"errors", map->errors()}} : NamedTensors();
   }
 
   // Every batch has the same sizes, so every step is the same.
@@ -140,7 +152,8 @@ class Fitter::Job : public train::Task {
 
   double psnr() override {
     NoGrad off;
-    const Tensor error = square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch_.levels);
+    if (batch_.weights.defined()) return decibels(signal_, mean(errors() * batch_.weights).item());
+    const Tensor error = squared_errors();
     if (batch_.flats == 0 || batch_.edges == 0) return decibels(signal_, mean(error).item());
     // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
     const double edges = mean(slice(error, 0, 0, batch_.edges)).item();
@@ -177,6 +190,14 @@ class Fitter::Job : public train::Task {
   std::int64_t goal_every() const {
     const std::int64_t s = plan_.field.footprint, looked_at = signal_.points() * s * s;
     return (looked_at + plan_.batch - 1) / plan_.batch;
+  }
+
+  Tensor squared_errors() const {  // [edges + flats, channels]
+    return square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch_.levels);
+  }
+  Tensor errors() const {  // of each pixel: [edges + flats]
+    NoGrad off;
+    return mean(squared_errors(), {1});
   }
 
   // The mean of each edge pixel's samples, then the flat pixels as they are: [edges + flats, channels].

@@ -15,6 +15,7 @@ constexpr EnumNames<2> kPrecisions = {"f32", "bf16"};
 constexpr EnumNames<3> kLosses = {"mse", "hinge", "bce"};
 constexpr EnumNames<4> kOptimizers = {"sgd", "adam", "adamw", "muon"};
 constexpr EnumNames<2> kSchedules = {"constant", "cosine"};
+constexpr EnumNames<3> kSamplings = {"uniform", "stratified", "error"};
 
 void check_number(const char* what, double value, double low, double high) {
   if (!std::isfinite(value) || value < low || value > high)
@@ -67,6 +68,7 @@ std::string_view name_of(Precision p) { return kPrecisions[static_cast<std::size
 std::string_view name_of(Loss l) { return kLosses[static_cast<std::size_t>(l)]; }
 std::string_view name_of(OptimizerKind o) { return kOptimizers[static_cast<std::size_t>(o)]; }
 std::string_view name_of(ScheduleKind s) { return kSchedules[static_cast<std::size_t>(s)]; }
+std::string_view name_of(Sampling s) { return kSamplings[static_cast<std::size_t>(s)]; }
 Precision precision_from(std::string_view name) {
   return enum_from<Precision>(kPrecisions, name, "precision");
 }
@@ -77,10 +79,12 @@ OptimizerKind optimizer_from(std::string_view name) {
 ScheduleKind schedule_from(std::string_view name) {
   return enum_from<ScheduleKind>(kSchedules, name, "schedule");
 }
+Sampling sampling_from(std::string_view name) { return enum_from<Sampling>(kSamplings, name, "sampling"); }
 std::vector<std::string> precision_names() { return in_a_list(kPrecisions); }
 std::vector<std::string> loss_names() { return in_a_list(kLosses); }
 std::vector<std::string> optimizer_names() { return in_a_list(kOptimizers); }
 std::vector<std::string> schedule_names() { return in_a_list(kSchedules); }
+std::vector<std::string> sampling_names() { return in_a_list(kSamplings); }
 
 FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.simba && signal.is_sound())
@@ -113,6 +117,8 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
     if (!w.footprint) p.field.footprint = 1;
   }
   if (p.batch == 0 || p.batch > signal.points()) p.batch = signal.points();
+  if (w.sampling) p.sampling = *w.sampling;
+  if (p.sampling == Sampling::error) p.edge_share = 0;  // it finds the edges by itself
   if (w.optimizer) p.optimizer = *w.optimizer;
   if (w.lr) {
     p.lr_min *= *w.lr / p.lr;
@@ -152,6 +158,7 @@ std::string to_json(const FitPlan& p) {
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);
+  if (p.sampling != FitPlan().sampling) out["sampling"] = name_of(p.sampling);
   if (p.fixed_frequencies) out["fixed_frequencies"] = true;
   return io::dump_json(out);
 }

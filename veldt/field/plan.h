@@ -17,20 +17,26 @@ namespace veldt::field {
 enum class Loss : std::uint8_t { mse, hinge, bce };
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
 enum class ScheduleKind : std::uint8_t { constant, cosine };
+// How a batch's points are drawn. uniform: any, in any order. stratified: one from each of as many blocks of
+// neighbours. error: more where the error is larger, by ErrorMap.
+enum class Sampling : std::uint8_t { uniform, stratified, error };
 
 std::string_view name_of(Loss);
 std::string_view name_of(Precision);
 std::string_view name_of(OptimizerKind);
 std::string_view name_of(ScheduleKind);
+std::string_view name_of(Sampling);
 // Each throws ConfigError listing the names there are.
 Loss loss_from(std::string_view name);
 Precision precision_from(std::string_view name);
 OptimizerKind optimizer_from(std::string_view name);
 ScheduleKind schedule_from(std::string_view name);
+Sampling sampling_from(std::string_view name);
 std::vector<std::string> loss_names();
 std::vector<std::string> precision_names();
 std::vector<std::string> optimizer_names();
 std::vector<std::string> schedule_names();
+std::vector<std::string> sampling_names();
 
 // What is left unset is chosen from the signal.
 struct FitOptions {
@@ -44,6 +50,7 @@ struct FitOptions {
   std::optional<double> first_omega = {};  // of the first layer
   std::optional<double> omega = {};        // of the others
   std::optional<std::int64_t> batch = {};  // pixels or frames a step; 0: all of them
+  std::optional<Sampling> sampling = {};
   std::optional<OptimizerKind> optimizer = {};
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
@@ -62,7 +69,8 @@ struct FitPlan {
   double seconds = 0;
   double target_psnr = 0;
   std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
-  double edge_share = 0;   // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
+  Sampling sampling = Sampling::uniform;
+  double edge_share = 0;  // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
   // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
   bool fixed_frequencies = false;
   double between_share = 0;  // of a batch's points; they lie between the samples, see Signal::between()

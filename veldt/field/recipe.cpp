@@ -118,6 +118,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   const Model model = wishes.model.value_or(otherwise);
   set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
+  p.sampling = Sampling::stratified;
   if (drawing) {
     // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are
     // enlarged.

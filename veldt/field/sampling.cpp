@@ -12,7 +12,7 @@ namespace veldt::field {
 namespace {
 
 // The seed's random streams that a fit draws from, besides the one for the weights.
-constexpr std::uint64_t kEdgeOrder = 2, kFlatOrder = 3, kJitter = 4;
+constexpr std::uint64_t kEdgeOrder = 2, kFlatOrder = 3, kJitter = 4, kBetween = 5;
 constexpr float kSameLevel = 1.0f / 64;  // neighbours closer than this are alike
 
 std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t stream) {
@@ -22,7 +22,9 @@ std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t stream) {
 }
 
 // Pixels that differ from one of their eight neighbours, a bit each.
-template <class T> std::vector<std::uint64_t> edge_bits(const T* samples, const Signal& signal, double same) {
+template <class T>
+std::vector<std::uint64_t> edge_bits(const T* samples, const Signal& signal, const BandOrder& order,
+                                     double same) {
   const std::int64_t height = signal.rows(), width = signal.columns(), channels = signal.channels();
   const auto differs = [&](std::int64_t a, std::int64_t b) {
     for (std::int64_t c = 0; c < channels; ++c)
@@ -42,55 +44,84 @@ template <class T> std::vector<std::uint64_t> edge_bits(const T* samples, const 
   parallel_for(static_cast<std::int64_t>(words.size()), 64, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t word = begin; word < end; ++word)
       for (std::int64_t i = word * 64; i < std::min(points, word * 64 + 64); ++i)
-        words[static_cast<std::size_t>(word)] |= std::uint64_t{is_edge(i)} << (i % 64);
+        words[static_cast<std::size_t>(word)] |= std::uint64_t{is_edge(order.pixel(i))} << (i % 64);
   });
   return words;
 }
 
-Mask edges_of(const Signal& signal) {
+Mask edges_of(const Signal& signal, const BandOrder& order) {
   const Tensor& s = signal.samples();
-  return Mask(s.dtype() == DType::u8 ? edge_bits(s.data<std::uint8_t>(), signal, 255 * kSameLevel)
-                                     : edge_bits(s.data<float>(), signal, kSameLevel),
+  return Mask(s.dtype() == DType::u8 ? edge_bits(s.data<std::uint8_t>(), signal, order, 255 * kSameLevel)
+                                     : edge_bits(s.data<float>(), signal, order, kSameLevel),
               signal.points());
 }
 
+// Shuffled batches go by rows, stratified ones by runs of as many points as fall to each of a batch's, and an
+// error map by its tiles.
+BandOrder order_for(const Signal& signal, const FitPlan& plan) {
+  const auto points = static_cast<double>(signal.points());
+  const double run = plan.sampling == Sampling::uniform      ? 1
+                     : plan.sampling == Sampling::stratified ? points / static_cast<double>(plan.batch)
+                                                             : ErrorMap::kTile;
+  return {signal.columns(), signal.rows(), run};
+}
+
 }  // namespace
+
+BandOrder::BandOrder(std::int64_t width, std::int64_t height, double run)
+    : width_(width),
+      height_(height),
+      rows_(std::clamp<std::int64_t>(std::llround(std::sqrt(run)), 1, height)) {}
 
 PointSampler::PointSampler(const Signal& signal, const FitPlan& plan)
     : signal_(signal),
       options_(plan.field),
       seed_(plan.seed),
       map_(plan.field),
-      between_share_(plan.between_share) {
+      between_share_(plan.between_share),
+      order_(order_for(signal, plan)) {
   const std::int64_t samples = options_.footprint * options_.footprint;
-  const std::uint64_t order = derived_seed(seed_, kEdgeOrder);
+  const auto order = plan.sampling == Sampling::uniform ? data::Order::shuffled : data::Order::stratified;
+  const std::uint64_t seed = derived_seed(seed_, kEdgeOrder);
   if (plan.edge_share <= 0) {
-    edges_.emplace(signal.points(), std::max<std::int64_t>(1, plan.batch / samples), order);
+    const std::int64_t size = std::max<std::int64_t>(1, plan.batch / samples);
+    if (plan.sampling == Sampling::error)
+      errors_.emplace(signal.points(), size, seed);
+    else
+      edges_.emplace(signal.points(), size, seed, order);
     return;
   }
-  mask_ = edges_of(signal);
+  mask_ = edges_of(signal, order_);
   edge_share_ = static_cast<double>(mask_->count(true)) / static_cast<double>(signal.points());
-  const auto pool = [&](bool edges, double size, std::uint64_t seed) {
+  const auto pool = [&](bool edges, double size, std::uint64_t pool_seed) {
     std::optional<data::BatchSampler> batches;
     if (mask_->count(edges) > 0)
-      batches.emplace(mask_->count(edges), std::max<std::int64_t>(1, std::llround(size)), seed);
+      batches.emplace(mask_->count(edges), std::max<std::int64_t>(1, std::llround(size)), pool_seed, order);
     return batches;
   };
   const auto points = static_cast<double>(plan.batch);
-  edges_ = pool(true, points * plan.edge_share / static_cast<double>(samples), order);
+  edges_ = pool(true, points * plan.edge_share / static_cast<double>(samples), seed);
   flats_ = pool(false, points * (1 - plan.edge_share), derived_seed(seed_, kFlatOrder));
 }
 
 bool PointSampler::takes_all() const {
-  return !mask_ && edges_->batch() == signal_.points() && between_share_ == 0;
+  return !mask_ && !errors_ && edges_->batch() == signal_.points() && between_share_ == 0;
+}
+
+Tensor PointSampler::pixels(const Tensor& ranks) const {
+  const Tensor out = empty(ranks.shape(), ranks);
+  const auto* const rank = ranks.data<std::int64_t>();
+  auto* const pixel = out.data<std::int64_t>();
+  for (std::int64_t i = 0; i < ranks.numel(); ++i) pixel[i] = order_.pixel(rank[i]);
+  return out;
 }
 
 Tensor PointSampler::indices(const data::BatchSampler& order, bool edges, std::int64_t step) const {
   const Tensor picked = order.indices(step);
-  if (!mask_) return picked;
-  std::int64_t* at = picked.data<std::int64_t>();
+  if (!mask_) return pixels(picked);
+  auto* const at = picked.data<std::int64_t>();
   for (std::int64_t i = 0; i < picked.numel(); ++i) at[i] = mask_->find(edges, at[i]);
-  return picked;
+  return pixels(picked);
 }
 
 void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitter, std::int64_t step,
@@ -119,30 +150,54 @@ void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitte
 }
 
 void PointSampler::move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const {
-  const std::int64_t n = indices.numel(), moved = std::llround(between_share_ * static_cast<double>(n));
-  const std::int64_t first = n - moved, width = options_.width, inputs = map_.inputs();
-  const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
-  const std::int64_t* index = indices.data<std::int64_t>() + first;
+  const std::int64_t n = indices.numel(), width = options_.width, inputs = map_.inputs();
+  const std::int64_t channels = signal_.channels();
+  // As evenly as the share lets them, from a start of the step's own: a batch may be in order, and one of all
+  // pixels is the same each time.
   const Rng rng(seed_, kJitter);
-  const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(moved) * 2;
-  std::vector<double> places(static_cast<std::size_t>(2 * moved));
-  float* const to = batch.coordinates.data<float>() + first * inputs;
-  parallel_for(moved, 4096, [&](std::int64_t begin, std::int64_t end) {
+  const double start = Rng::to_unit(rng.at(static_cast<std::uint64_t>(step)));
+  std::vector<std::int64_t> moved;
+  for (std::int64_t i = 0; i < n; ++i)
+    if (std::floor(start + between_share_ * static_cast<double>(i + 1)) >
+        std::floor(start + between_share_ * static_cast<double>(i)))
+      moved.push_back(i);
+  const auto count = static_cast<std::int64_t>(moved.size());
+  const auto w = static_cast<double>(width), h = static_cast<double>(options_.height);
+  const std::int64_t* index = indices.data<std::int64_t>();
+  const Rng places_rng(seed_, kBetween);
+  const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
+  std::vector<double> places(static_cast<std::size_t>(2 * count));
+  std::vector<float> levels(static_cast<std::size_t>(count * channels));
+  auto* const to = batch.coordinates.data<float>();
+  parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
+      const std::int64_t i = moved[static_cast<std::size_t>(p)];
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
       double* const at = places.data() + 2 * p;
-      at[0] = static_cast<double>(index[p] % width) + static_cast<double>(Rng::to_unit(rng.at(draw)));
-      at[1] = static_cast<double>(index[p] / width) + static_cast<double>(Rng::to_unit(rng.at(draw + 1)));
-      map_.put(at[0] / w, at[1] / h, to + p * inputs);
+      at[0] = static_cast<double>(index[i] % width) + static_cast<double>(Rng::to_unit(places_rng.at(draw)));
+      at[1] =
+          static_cast<double>(index[i] / width) + static_cast<double>(Rng::to_unit(places_rng.at(draw + 1)));
+      map_.put(at[0] / w, at[1] / h, to + i * inputs);
     }
   });
-  signal_.between(places.data(), moved, batch.levels.data<float>() + first * signal_.channels());
+  signal_.between(places.data(), count, levels.data());
+  auto* const level = batch.levels.data<float>();
+  for (std::int64_t p = 0; p < count; ++p)
+    std::copy_n(levels.data() + p * channels, channels,
+                level + moved[static_cast<std::size_t>(p)] * channels);
 }
 
 Batch PointSampler::batch(std::int64_t step) const {
   Batch b;
   const std::int64_t s = options_.footprint, inputs = map_.inputs();
-  const Tensor edges = edges_ ? indices(*edges_, true, step) : Tensor(),
+  if (errors_) {
+    const ErrorMap::Draw drawn = errors_->draw(step);
+    b.ranks = drawn.points;
+    b.weights = drawn.weights;
+  }
+  const Tensor edges = errors_  ? pixels(b.ranks)
+                       : edges_ ? indices(*edges_, true, step)
+                                : Tensor(),
                flats = flats_ ? indices(*flats_, false, step) : Tensor();
   b.edges = edges.defined() ? edges.numel() : 0;
   b.flats = flats.defined() ? flats.numel() : 0;

@@ -8,11 +8,13 @@
 // centres.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "veldt/data/sampler.h"
 #include "veldt/field/coordinates.h"
+#include "veldt/field/error_map.h"
 #include "veldt/field/mask.h"
 #include "veldt/field/plan.h"
 #include "veldt/field/signal.h"
@@ -24,23 +26,46 @@ struct Batch {
   Tensor coordinates;                 // [edges * footprint^2 + flats, inputs], the edges' samples first
   Tensor levels;                      // [edges + flats, channels]
   std::int64_t edges = 0, flats = 0;  // pixels
+  Tensor ranks, weights;              // of Sampling::error alone, see ErrorMap::Draw
+};
+
+// The pixels in bands from the top, each band column after column: runs of neighbours in this order are
+// blocks about as wide as high. A batch in this order keeps what it reads of a grid in the cache.
+class BandOrder {
+ public:
+  // Bands so high that runs of `run` pixels are square.
+  BandOrder(std::int64_t width, std::int64_t height, double run);
+  // The row-major index of the pixel at this place of the order.
+  std::int64_t pixel(std::int64_t rank) const {
+    const std::int64_t row = rank / (rows_ * width_) * rows_, high = std::min(rows_, height_ - row);
+    const std::int64_t within = rank - row * width_;
+    return (row + within % high) * width_ + within / high;
+  }
+
+ private:
+  std::int64_t width_, height_, rows_;
 };
 
 class PointSampler {
  public:
   PointSampler(const Signal& signal, const FitPlan& plan);
 
-  // A pure function of the step. When a batch holds all points, every step gives the same one.
+  // A pure function of the step, and of the error map if there is one. When a batch holds all points, every
+  // step gives the same one.
   Batch batch(std::int64_t step) const;
   bool takes_all() const;
+  // What Sampling::error goes by; null for the others.
+  const ErrorMap* error_map() const { return errors_ ? &*errors_ : nullptr; }
   // The share of all pixels that are edges (1 when they are not told from flat ground).
   double edge_share() const { return edge_share_; }
 
  private:
   // Indices of points that are edges (`edges`) or flat, or of any when there is no mask.
   Tensor indices(const data::BatchSampler& order, bool edges, std::int64_t step) const;
+  // The pixels at these places of the order.
+  Tensor pixels(const Tensor& ranks) const;
 
-  // Moves the last of the batch's points to random places between the samples, and their levels with them.
+  // Moves some of the batch's points to random places between the samples, and their levels with them.
   void move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const;
 
   // Writes the coordinates of the pixels' samples to `to`; `jitter` moves each sample at random within its
@@ -52,8 +77,10 @@ class PointSampler {
   std::uint64_t seed_;
   CoordinateMap map_;
   double edge_share_ = 1, between_share_ = 0;
-  std::optional<Mask> mask_;  // of the edges
+  BandOrder order_;
+  std::optional<Mask> mask_;  // of the edges, in that order
   std::optional<data::BatchSampler> edges_, flats_;
+  std::optional<ErrorMap> errors_;  // instead of both
 };
 
 }  // namespace veldt::field

@@ -1,0 +1,147 @@
+// Which points a step sees: each pixel as often as it should be, near ones beside each other.
+#include "veldt/field/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "tests/field/pictures.h"
+#include "veldt/ops/create.h"
+
+namespace veldt::field {
+namespace {
+
+using Pixels = std::vector<std::int64_t>;
+
+TEST(BandOrder, HasEveryPixelOnce) {
+  for (const std::int64_t width : {1, 2, 7, 24})
+    for (const std::int64_t height : {1, 3, 10, 25})
+      for (const double run : {1.0, 4.0, 30.0, 1e6}) {
+        const BandOrder order(width, height, run);
+        Pixels pixels, all(static_cast<std::size_t>(width * height));
+        for (std::int64_t i = 0; i < width * height; ++i) pixels.push_back(order.pixel(i));
+        EXPECT_TRUE(run > 1 || std::is_sorted(pixels.begin(), pixels.end()));
+        std::sort(pixels.begin(), pixels.end());
+        std::iota(all.begin(), all.end(), 0);
+        EXPECT_EQ(pixels, all) << width << 'x' << height << " by " << run;
+      }
+}
+
+TEST(BandOrder, MakesSquaresOfRuns) {
+  const BandOrder order(40, 32, 16);
+  for (std::int64_t first = 0; first < 40 * 32; first += 16) {
+    std::set<std::int64_t> rows, columns;
+    for (std::int64_t i = first; i < first + 16; ++i) {
+      rows.insert(order.pixel(i) / 40);
+      columns.insert(order.pixel(i) % 40);
+    }
+    EXPECT_EQ(rows.size(), 4u);
+    EXPECT_EQ(columns.size(), 4u);
+  }
+}
+
+FitPlan plan_of(Sampling sampling, std::int64_t batch) {
+  FitOptions options;
+  options.steps = 1;
+  options.sampling = sampling;
+  options.batch = batch;
+  return plan_for(test::disc(), options);
+}
+
+// The pixels whose centres a batch's points are.
+Pixels pixels_of(const Batch& batch, std::int64_t side) {
+  Pixels pixels;
+  const std::vector<float> at = batch.coordinates.values<float>();
+  const auto place = [&](float x) {
+    return (static_cast<double>(x) + 1) / 2 * static_cast<double>(side) - 0.5;
+  };
+  for (std::size_t i = 0; i < at.size(); i += 2) {
+    const double column = place(at[i]), row = place(at[i + 1]);
+    EXPECT_NEAR(column, std::round(column), 1e-4);
+    EXPECT_NEAR(row, std::round(row), 1e-4);
+    pixels.push_back(std::llround(row) * side + std::llround(column));
+  }
+  return pixels;
+}
+
+TEST(PointSampler, StratifiedShowsEachPixelOnceAndAPartOfEachBlockInEveryStep) {
+  const PointSampler sampler(test::disc(), plan_of(Sampling::stratified, 64));  // runs of 9
+  Pixels seen;
+  for (std::int64_t step = 0; step < 9; ++step) {
+    const Pixels pixels = pixels_of(sampler.batch(step), 24);
+    std::vector<int> blocks(9);  // of 8x8 pixels, so 7.1 of the batch in each
+    for (const std::int64_t p : pixels) ++blocks[static_cast<std::size_t>(p / 24 / 8 * 3 + p % 24 / 8)];
+    for (const int n : blocks) EXPECT_NEAR(n, 7, 4);
+    seen.insert(seen.end(), pixels.begin(), pixels.end());
+  }
+  std::sort(seen.begin(), seen.end());
+  Pixels all(576);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(seen, all);
+}
+
+TEST(PointSampler, MovesOtherPointsBetweenThePixelsInEachStep) {
+  FitPlan plan = plan_of(Sampling::stratified, 576);  // all of the picture
+  plan.between_share = 0.25;
+  const PointSampler sampler(test::disc(), plan);
+  const std::vector<float> centres =
+      PointSampler(test::disc(), plan_of(Sampling::uniform, 576)).batch(0).coordinates.values<float>();
+  std::vector<int> moved(576);
+  for (std::int64_t step = 0; step < 40; ++step) {
+    const std::vector<float> at = sampler.batch(step).coordinates.values<float>();
+    int now = 0;
+    for (std::size_t i = 0; i < 576; ++i)
+      if (at[2 * i] != centres[2 * i]) ++moved[i], ++now;
+    EXPECT_NEAR(now, 144, 2);
+  }
+  for (const int times : moved) EXPECT_NEAR(times, 10, 9);  // never none of them, never all
+}
+
+TEST(ErrorMap, DrawsMoreWhereTheErrorIsAndWeighsItLess) {
+  const ErrorMap map(1000, 100, 3);
+  Pixels points(1000);
+  std::iota(points.begin(), points.end(), 0);
+  std::vector<float> errors(1000, 0.0f);
+  std::fill(errors.begin(), errors.begin() + 128, 1.0f);  // two tiles
+  for (int i = 0; i < 20; ++i)
+    map.note(Tensor::from<std::int64_t>({1000}, points), Tensor::from<float>({1000}, errors));
+  double wrong = 0, count = 0, weights = 0;
+  for (std::int64_t step = 0; step < 400; ++step) {
+    const ErrorMap::Draw drawn = map.draw(step);
+    const Pixels at = drawn.points.values<std::int64_t>();
+    const std::vector<float> weight = drawn.weights.values<float>();
+    EXPECT_TRUE(std::is_sorted(at.begin(), at.end()));
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      ASSERT_GE(at[i], 0);
+      ASSERT_LT(at[i], 1000);
+      count += at[i] < 128;
+      wrong += at[i] < 128 ? static_cast<double>(weight[i]) : 0;
+      weights += static_cast<double>(weight[i]);
+    }
+  }
+  // 12.8 % of the points, half of what is drawn by error, and as much of the other half as of the points.
+  EXPECT_NEAR(count / 40000, 0.5 + 0.5 * 0.128, 0.01);
+  // So that means stay what they are over all points.
+  EXPECT_NEAR(wrong / 40000, 0.128, 0.005);
+  EXPECT_NEAR(weights / 40000, 1, 0.005);
+}
+
+TEST(ErrorMap, DrawsEvenlyAtFirstAndWhenNothingIsWrong) {
+  const ErrorMap map(130, 130, 1);
+  const auto is_even = [&](const ErrorMap::Draw& drawn) {
+    const Pixels at = drawn.points.values<std::int64_t>();
+    for (std::size_t i = 0; i < at.size(); ++i)
+      if (at[i] != static_cast<std::int64_t>(i)) return false;
+    return true;
+  };
+  EXPECT_TRUE(is_even(map.draw(0)));
+  for (int i = 0; i < 5000; ++i) map.note(map.draw(0).points, zeros({130}));
+  EXPECT_TRUE(is_even(map.draw(1)));
+}
+
+}  // namespace
+}  // namespace veldt::field

@@ -1,0 +1,45 @@
+// Where a field is wrong, learned from the batches that it is trained on, and batches drawn by it: more
+// points where the error is larger (importance sampling; Katharopoulos & Fleuret 2018, "Not all samples are
+// created equal", arXiv:1803.00942). The signal is cut into tiles of neighbours, and each keeps a running
+// mean of the squared errors of its points.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::field {
+
+class ErrorMap {
+ public:
+  static constexpr std::int64_t kTile = 64;  // points
+
+  // Of `points` points, in an order in which neighbours are near each other. At first all are as wrong.
+  ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed);
+
+  struct Draw {
+    Tensor points;   // i64 [batch], in order
+    Tensor weights;  // f32 [batch]: 1 / (probability of the point times points); the mean of errors times
+                     // weights is, on average, the mean over all points
+  };
+  // One point from each of `batch` runs of equal probability. A function of the step and of what was noted.
+  Draw draw(std::int64_t step) const;
+  // The squared errors, f32 [batch], that were seen at points, i64 [batch].
+  void note(const Tensor& points, const Tensor& errors) const;
+
+  std::int64_t batch() const { return batch_; }
+  // The means, f32 [tiles]: all that a map learns. Copies of a map share them.
+  const Tensor& errors() const { return errors_; }
+
+ private:
+  std::int64_t size_of(std::int64_t tile) const { return std::min(kTile, points_ - tile * kTile); }
+  std::vector<double> densities() const;
+
+  std::int64_t points_, batch_;
+  std::uint64_t seed_;
+  Tensor errors_;
+};
+
+}  // namespace veldt::field
