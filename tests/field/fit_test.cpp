@@ -261,6 +261,25 @@ TEST_F(Fit, TellsHowItWasTrained) {
   EXPECT_GT(training.at("loss").get<double>(), 0);
 }
 
+TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
+  const auto sampling = [](const Tensor& picture, const FitOptions& wishes) {
+    return plan_for(picture, wishes).sampling;
+  };
+  const Tensor photograph = draw(80, 80, 3, [](double x, double y, int) { return (x + y) / 200; });
+  EXPECT_EQ(sampling(photograph, {.model = Model::siren}), Sampling::error);
+  EXPECT_EQ(sampling(photograph, {.model = Model::hashgrid}), Sampling::stratified);
+  EXPECT_EQ(sampling(photograph, {.batch = 0}), Sampling::stratified);
+  EXPECT_EQ(sampling(photograph, {.simba = true}), Sampling::uniform);
+  EXPECT_EQ(sampling(photograph, {.batch = 0, .sampling = Sampling::error}), Sampling::error);
+  EXPECT_EQ(sampling(ink(), {}), Sampling::stratified);
+  EXPECT_EQ(sampling(ink(), {.sampling = Sampling::uniform}), Sampling::uniform);
+  const auto text = [&](Sampling s) { return to_json(plan_for(ink(), {.sampling = s})); };
+  EXPECT_EQ(text(Sampling::uniform).find("sampling"), std::string::npos);  // as in files from before
+  EXPECT_NE(text(Sampling::error).find("\"sampling\":\"error\""), std::string::npos);
+  EXPECT_EQ(sampling_from("stratified"), Sampling::stratified);
+  EXPECT_THROW(sampling_from("strata"), ConfigError);
+}
+
 TEST(PlanFor, RefusesWishesThatMakeNoSense) {
   const auto refused = [](auto change, const Tensor& picture = disc()) {
     FitOptions options = quick();

@@ -117,6 +117,9 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
     if (!w.footprint) p.field.footprint = 1;
   }
   if (p.batch == 0 || p.batch > signal.points()) p.batch = signal.points();
+  // Each point once.
+  if (p.batch == signal.points() && p.sampling == Sampling::error && !w.sampling)
+    p.sampling = Sampling::stratified;
   if (w.sampling) p.sampling = *w.sampling;
   if (p.sampling == Sampling::error) p.edge_share = 0;  // it finds the edges by itself
   if (w.optimizer) p.optimizer = *w.optimizer;

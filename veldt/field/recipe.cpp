@@ -141,6 +141,9 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.field.omega = 30;
     p.lr = 1e-3;
     p.steps = 1200;
+    // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
+    // grid serves one place and wants to see each of its pixels.
+    if (model != Model::hashgrid) p.sampling = Sampling::error;
   }
   adjust_to_model(p, model, static_cast<double>(traits.pixels));
   p.lr_min = p.lr * 1e-3;
