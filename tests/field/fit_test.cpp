@@ -271,8 +271,8 @@ TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
   EXPECT_EQ(sampling(photograph, {.batch = 0}), Sampling::stratified);
   EXPECT_EQ(sampling(photograph, {.simba = true}), Sampling::uniform);
   EXPECT_EQ(sampling(photograph, {.batch = 0, .sampling = Sampling::error}), Sampling::error);
-  EXPECT_EQ(sampling(ink(), {}), Sampling::stratified);
-  EXPECT_EQ(sampling(ink(), {.sampling = Sampling::uniform}), Sampling::uniform);
+  EXPECT_EQ(sampling(ink(), {}), Sampling::uniform);
+  EXPECT_EQ(sampling(ink(), {.sampling = Sampling::stratified}), Sampling::stratified);
   const auto text = [&](Sampling s) { return to_json(plan_for(ink(), {.sampling = s})); };
   EXPECT_EQ(text(Sampling::uniform).find("sampling"), std::string::npos);  // as in files from before
   EXPECT_NE(text(Sampling::error).find("\"sampling\":\"error\""), std::string::npos);

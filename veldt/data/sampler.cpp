@@ -10,6 +10,8 @@
 namespace veldt::data {
 namespace {
 
+constexpr std::int64_t kGrain = 512;  // samples: ten microseconds of drawing
+
 // The finaliser of MurmurHash3 (Appleby, public domain): every input bit moves every output bit.
 std::uint32_t mix(std::uint32_t x) {
   x ^= x >> 16;
@@ -75,10 +77,12 @@ void BatchSampler::shuffled(std::int64_t step, std::int64_t* picked) const {
   // A batch spans at most two epochs.
   const Shuffle order(size_, seed_, static_cast<std::uint64_t>(epoch));
   const Shuffle next(size_, seed_, static_cast<std::uint64_t>(epoch + 1));
-  for (std::int64_t i = 0; i < batch_; ++i) {
-    const std::int64_t at = first + i - epoch * size_;
-    picked[i] = at < size_ ? order(at) : next(at - size_);
-  }
+  parallel_for(batch_, kGrain, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t at = first + i - epoch * size_;
+      picked[i] = at < size_ ? order(at) : next(at - size_);
+    }
+  });
 }
 
 void BatchSampler::stratified(std::int64_t step, std::int64_t* picked) const {
@@ -89,7 +93,7 @@ void BatchSampler::stratified(std::int64_t step, std::int64_t* picked) const {
   const std::uint64_t first_draw = rng.position();
   // All runs go through the same order, each from a place of its own.
   const std::int64_t k = Shuffle(longest, seed_, static_cast<std::uint64_t>(epoch))(step % longest);
-  parallel_for(batch_, 4096, [&](std::int64_t from, std::int64_t to) {
+  parallel_for(batch_, kGrain, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t begin = i * size_ / batch_, length = (i + 1) * size_ / batch_ - begin;
       const std::uint64_t draw = rng.at(first_draw + static_cast<std::uint64_t>(i));

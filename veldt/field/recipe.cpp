@@ -118,7 +118,11 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   const Model model = wishes.model.value_or(otherwise);
   set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
-  p.sampling = Sampling::stratified;
+  // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
+  // grid serves one place and wants to see each of its pixels.
+  p.sampling = model == Model::hashgrid ? Sampling::stratified
+               : drawing                ? Sampling::uniform
+                                        : Sampling::error;
   if (drawing) {
     // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are
     // enlarged.
@@ -141,9 +145,6 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.field.omega = 30;
     p.lr = 1e-3;
     p.steps = 1200;
-    // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
-    // grid serves one place and wants to see each of its pixels.
-    if (model != Model::hashgrid) p.sampling = Sampling::error;
   }
   adjust_to_model(p, model, static_cast<double>(traits.pixels));
   p.lr_min = p.lr * 1e-3;

@@ -13,6 +13,7 @@ namespace {
 
 // The seed's random streams that a fit draws from, besides the one for the weights.
 constexpr std::uint64_t kEdgeOrder = 2, kFlatOrder = 3, kJitter = 4, kBetween = 5;
+constexpr std::int64_t kGrain = 512;     // points: ten microseconds of placing
 constexpr float kSameLevel = 1.0f / 64;  // neighbours closer than this are alike
 
 std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t stream) {
@@ -112,7 +113,9 @@ Tensor PointSampler::pixels(const Tensor& ranks) const {
   const Tensor out = empty(ranks.shape(), ranks);
   const auto* const rank = ranks.data<std::int64_t>();
   auto* const pixel = out.data<std::int64_t>();
-  for (std::int64_t i = 0; i < ranks.numel(); ++i) pixel[i] = order_.pixel(rank[i]);
+  parallel_for(ranks.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) pixel[i] = order_.pixel(rank[i]);
+  });
   return out;
 }
 
@@ -120,7 +123,9 @@ Tensor PointSampler::indices(const data::BatchSampler& order, bool edges, std::i
   const Tensor picked = order.indices(step);
   if (!mask_) return pixels(picked);
   auto* const at = picked.data<std::int64_t>();
-  for (std::int64_t i = 0; i < picked.numel(); ++i) at[i] = mask_->find(edges, at[i]);
+  parallel_for(picked.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) at[i] = mask_->find(edges, at[i]);
+  });
   return pixels(picked);
 }
 
@@ -131,7 +136,7 @@ void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitte
   const std::int64_t* index = indices.data<std::int64_t>();
   const Rng rng(seed_, kJitter);
   const auto first_draw = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(n) * 2;
-  parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       const auto column = static_cast<double>(index[p] % width), row = static_cast<double>(index[p] / width);
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
@@ -169,7 +174,7 @@ void PointSampler::move_between(const Batch& batch, const Tensor& indices, std::
   std::vector<double> places(static_cast<std::size_t>(2 * count));
   std::vector<float> levels(static_cast<std::size_t>(count * channels));
   auto* const to = batch.coordinates.data<float>();
-  parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t i = moved[static_cast<std::size_t>(p)];
       const std::uint64_t draw = first_draw + 2 * static_cast<std::uint64_t>(p);
