@@ -116,6 +116,55 @@ TEST(SoundFit, KeepsTheFrequenciesItDrew) {
         << after[i].name;
 }
 
+// Longer than a network of sines could hold: a sum of tones up to `highest` Hz, louder the lower.
+Tensor chord(double highest, std::int64_t channels = 1) {
+  const std::int64_t frames = 20000;
+  std::vector<float> values(static_cast<std::size_t>(frames * channels));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto frame = static_cast<double>(i / static_cast<std::size_t>(channels));
+    const double shift = static_cast<double>(i % static_cast<std::size_t>(channels));
+    for (double hz = 50; hz <= highest; hz *= 1.7)
+      values[i] += static_cast<float>(10 / hz * std::sin(2 * std::numbers::pi * hz * frame / kRate + shift));
+  }
+  return Tensor::from<float>({frames, channels}, values);
+}
+
+TEST(SoundFit, HoldsALongSoundInFewerNumbersThanFrames) {
+  for (const std::int64_t channels : {1, 2}) {
+    const Tensor sound = chord(1000, channels);
+    const SoundField field = fit_sound(sound, kRate, {});
+    EXPECT_GT(snr(field.render(), sound), 42) << channels;
+    EXPECT_LT(parameter_count(field.options()), sound.numel() / 2) << channels;
+  }
+}
+
+TEST(SoundFit, IsTrueBetweenTheFramesOfALongSound) {
+  const Tensor sound = chord(1000);
+  std::vector<float> half;
+  for (std::size_t i = 0; i < 10000; ++i) half.push_back(sound.values<float>()[2 * i]);
+  const SoundField field =
+      fit_sound(Tensor::from<float>({10000, 1}, half), kRate / 2, {.model = Model::hashgrid});
+  const Tensor played = field.render({.rate = kRate});
+  EXPECT_GT(snr(slice(played, 0, 0, 19990), slice(sound, 0, 0, 19990)), 35);
+}
+
+TEST(SoundFit, GivesMoreNumbersToHigherSounds) {
+  const auto numbers = [](const Tensor& sound) {
+    return parameter_count(plan_for(Signal::sound(sound, kRate), {}).field);
+  };
+  EXPECT_GT(numbers(chord(2000)), numbers(chord(500)) * 5 / 4);
+  EXPECT_LT(numbers(chord(3900)), 20000);
+  EXPECT_LT(numbers(Tensor::from<float>({20000, 1}, std::vector<float>(20000, 0.5f))), 10);
+  EXPECT_LT(numbers(Tensor::from<float>({20000, 1}, std::vector<float>(20000))), 10);
+}
+
+TEST(SoundFit, PutsLayersBehindTheGridOnlyWhenAsked) {
+  const Signal sound = Signal::sound(chord(500), kRate);
+  EXPECT_TRUE(plan_for(sound, {}).field.widths.empty());
+  EXPECT_EQ(plan_for(sound, {.width = 32}).field.widths, (std::vector<std::int64_t>{32, 32}));
+  EXPECT_EQ(plan_for(sound, {.depth = 3}).field.widths, (std::vector<std::int64_t>{64, 64, 64}));
+}
+
 TEST(SoundFit, RefusesWhatIsForPictures) {
   const Signal sound = Signal::sound(tones(40, 1), kRate);
   const auto refused = [&](auto change) {

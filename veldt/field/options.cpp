@@ -229,8 +229,9 @@ void check(const FieldOptions& o) {
   if (o.widths.size() > kMaxLayers)
     throw ConfigError(str("a field cannot have ", o.widths.size(), " hidden layers"),
                       str("at most ", kMaxLayers, " make sense"), "use a smaller --depth");
-  if (o.widths.empty())
-    throw ConfigError("a field needs a hidden layer", "none was given", "use a --depth of 1 or more");
+  if (o.widths.empty() && o.encodings.empty())
+    throw ConfigError("a field needs a hidden layer", "none was given, and no encoding either",
+                      "use a --depth of 1 or more");
   for (std::int64_t w : o.widths)
     if (w < 1 || w > kMaxUnits)
       throw ConfigError(str("a hidden layer cannot have ", w, " units"),

@@ -96,7 +96,8 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
   const Canvas canvas{width, height, how.region, options_.is_sound() ? 1 : s, s, CoordinateMap(options_)};
   const std::int64_t samples = canvas.across * canvas.down;
   const std::int64_t rows_a_band = std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
-  const std::int64_t widest = *std::max_element(options_.widths.begin(), options_.widths.end());
+  const std::vector<std::int64_t> sizes = layer_sizes(options_);
+  const std::int64_t widest = *std::max_element(sizes.begin(), sizes.end());
   const std::int64_t points = std::min(kChunkPoints, kChunkUnits / widest);
   const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, points / samples);
   for (std::int64_t row = 0; row < height; row += rows_a_band) {
