@@ -135,6 +135,7 @@ TEST(SoundFit, HoldsALongSoundInFewerNumbersThanFrames) {
     const SoundField field = fit_sound(sound, kRate, {});
     EXPECT_GT(snr(field.render(), sound), 42) << channels;
     EXPECT_LT(parameter_count(field.options()), sound.numel() / 2) << channels;
+    EXPECT_EQ(field_options_from_json(to_json(field.options())), field.options());
   }
 }
 

@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::int64_t kGridPixels = 1 << 16;
 
-// Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, of 2 in
-// a sound, with tables of an eighth to a quarter of the pixels, but no more than 2^19 entries a level.
+// Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth
+// to a quarter of the pixels, but no more than 2^19 entries a level.
 GridOptions grid_for(const FieldOptions& field) {
   const std::int64_t side = std::max(field.width, field.height);
   GridOptions grid{.dims = field.dimensions};
   grid.coarsest = std::clamp<std::int64_t>(side / 2, 1, 16);
   grid.finest = std::clamp<std::int64_t>(side, grid.coarsest, 1 << 20);
   const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
-  const double levels = 1 + std::round(field.dimensions == 1 ? octaves : 2 * octaves);
+  const double levels = 1 + std::round(2 * octaves);
   grid.levels = std::min(static_cast<int>(levels), GridLayout::kMaxLevels);
   const double pixels = static_cast<double>(field.width) * static_cast<double>(field.height);
   grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 19);
