@@ -1,0 +1,130 @@
+#include "veldt/field/spectrum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+namespace veldt::field {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr std::int64_t kPictureSegment = 256, kSoundSegment = 2048;  // samples
+constexpr std::int64_t kLines = 64, kSegments = 512;                 // looked at, at most
+constexpr double kShare = 0.95;
+
+// The sum of the power of windowed segments, by frequency: bin k of `n` samples is k / n cycles a sample.
+class Periodogram {
+ public:
+  explicit Periodogram(std::size_t n) : power_(n / 2 + 1), window_(n), turns_(n / 2), z_(n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n);
+      window_[i] = 0.5 - 0.5 * std::cos(angle);
+      if (i < n / 2) turns_[i] = {std::cos(angle), -std::sin(angle)};
+    }
+  }
+
+  // Two real segments in one complex transform: |A|^2 + |B|^2 at k is (|Z|^2 at k + |Z|^2 at -k) / 2, and
+  // the frequency -k counts as k.
+  void add(const double* a, const double* b) {
+    const std::size_t n = z_.size();
+    for (std::size_t i = 0; i < n; ++i) z_[i] = window_[i] * Complex(a[i], b[i]);
+    transform();
+    power_[0] += std::norm(z_[0]);
+    power_[n / 2] += std::norm(z_[n / 2]);
+    for (std::size_t k = 1; k < n / 2; ++k) power_[k] += std::norm(z_[k]) + std::norm(z_[n - k]);
+  }
+
+  Spectrum spectrum() const {
+    const auto n = static_cast<double>(z_.size());
+    double energy = 0, amplitude = 0, weighted = 0;
+    for (std::size_t k = 0; k < power_.size(); ++k) {
+      energy += power_[k];
+      amplitude += std::sqrt(power_[k]);
+      weighted += std::sqrt(power_[k]) * static_cast<double>(k) / n;
+    }
+    if (!(energy > 0) || !std::isfinite(energy)) return {};
+    double below = 0;
+    std::size_t k = 0;
+    while (k + 1 < power_.size() && below + power_[k] < kShare * energy) below += power_[k++];
+    // A bin's energy is spread evenly from half a bin below it to half a bin above.
+    const double part = (kShare * energy - below) / power_[k];
+    return {.bandwidth = std::clamp((static_cast<double>(k) - 0.5 + part) / n, 0.0, 0.5),
+            .centroid = weighted / amplitude};
+  }
+
+ private:
+  // Cooley and Tukey 1965, by powers of two, in place.
+  void transform() {
+    const std::size_t n = z_.size();
+    for (std::size_t i = 1, j = 0; i < n; ++i) {
+      std::size_t bit = n / 2;
+      for (; (j & bit) != 0; bit /= 2) j ^= bit;
+      j |= bit;
+      if (i < j) std::swap(z_[i], z_[j]);
+    }
+    for (std::size_t half = 1; half < n; half *= 2)
+      for (std::size_t first = 0; first < n; first += 2 * half)
+        for (std::size_t i = 0; i < half; ++i) {
+          const Complex even = z_[first + i], odd = turns_[i * (n / 2 / half)] * z_[first + i + half];
+          z_[first + i] = even + odd;
+          z_[first + i + half] = even - odd;
+        }
+  }
+
+  std::vector<double> power_, window_;
+  std::vector<Complex> turns_, z_;
+};
+
+// The lines of one axis: `count` of them, each of `length` samples `step` apart.
+struct Lines {
+  std::int64_t count, length, step, apart;  // apart: from a line to the next
+};
+
+Lines lines_of(const Signal& s, Axis axis) {
+  if (axis == Axis::across) return {s.rows(), s.columns(), s.channels(), s.columns() * s.channels()};
+  return {s.columns(), s.rows(), s.columns() * s.channels(), s.channels()};
+}
+
+template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, Axis axis) {
+  const Lines all = lines_of(signal, axis);
+  const auto longest =
+      static_cast<std::uint64_t>(std::min(all.length, signal.is_sound() ? kSoundSegment : kPictureSegment));
+  const auto length = static_cast<std::int64_t>(std::bit_floor(longest));
+  if (length < 2) return {};
+  const std::int64_t lines = std::min(all.count, kLines);
+  const std::int64_t overlapping = (2 * (all.length - length) + length - 1) / length + 1;
+  const std::int64_t segments = std::min(overlapping, kSegments / lines);
+  Periodogram sum(static_cast<std::size_t>(length));
+  // One more segment stays 0, to go with the last one of an odd number.
+  std::vector<double> line(static_cast<std::size_t>((segments + 1) * length));
+  for (std::int64_t i = 0; i < lines; ++i)
+    for (std::int64_t c = 0; c < signal.channels(); ++c) {
+      const T* const first = samples + (2 * i + 1) * all.count / (2 * lines) * all.apart + c;
+      double mean = 0;  // of the differences from the first sample, so that a constant leaves nothing at all
+      for (std::int64_t j = 0; j < segments * length; ++j) {
+        const std::int64_t start = segments > 1 ? j / length * (all.length - length) / (segments - 1) : 0;
+        const double value = static_cast<double>(first[(start + j % length) * all.step]) - first[0];
+        line[static_cast<std::size_t>(j)] = value;
+        mean += value / static_cast<double>(segments * length);
+      }
+      for (std::int64_t j = 0; j < segments * length; ++j) line[static_cast<std::size_t>(j)] -= mean;
+      for (std::int64_t s = 0; s < segments; s += 2)
+        sum.add(line.data() + s * length, line.data() + (s + 1) * length);
+    }
+  return sum.spectrum();
+}
+
+}  // namespace
+
+Spectrum spectrum_of(const Signal& signal, Axis axis) {
+  const Tensor& s = signal.samples();
+  return s.dtype() == DType::u8 ? spectrum_of(s.data<std::uint8_t>(), signal, axis)
+                                : spectrum_of(s.data<float>(), signal, axis);
+}
+
+}  // namespace veldt::field

@@ -1,0 +1,23 @@
+// How a signal's energy is spread over frequencies: what can be known of its detail before it is fitted.
+#pragma once
+
+#include "veldt/field/signal.h"
+
+namespace veldt::field {
+
+// Frequencies are in cycles a sample, from 0 to 0.5 (Nyquist). All are 0 where nothing varies, as along an
+// axis of one sample.
+struct Spectrum {
+  double bandwidth = 0;  // 95 % of the energy lies below it; the mean of a line is no energy
+  double centroid = 0;   // the mean of the frequencies, each weighted by its amplitude
+};
+
+enum class Axis : std::uint8_t { down, across };  // a picture's; a sound has down alone, in time
+
+// By Welch's method (1967): the mean power of the discrete Fourier transforms of segments that overlap by
+// half, under a Hann window, of all channels alike. Segments are of 256 samples (2048 of a sound) or the
+// largest power of two that fits; of a large signal 64 lines with 512 segments, spread evenly, stand for all,
+// so the cost is bounded.
+Spectrum spectrum_of(const Signal& signal, Axis axis);
+
+}  // namespace veldt::field
