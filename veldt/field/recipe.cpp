@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "veldt/field/spectrum.h"
+
 namespace veldt::field {
 
 namespace {
@@ -28,6 +30,17 @@ GridOptions grid_for(const FieldOptions& field) {
 FourierOptions waves_for(const FieldOptions& field) {
   const auto side = static_cast<double>(std::max(field.width, field.height));
   return {.sigma = std::clamp(0.008 * side, 1.0, 10.0)};
+}
+
+// The first layer starts with frequencies up to 0.4 of the spectrum's centroid along each axis: the other
+// layers' overtones reach the rest. finer reaches further by itself. Measured in docs/fields.md; lower blurs,
+// higher ripples between the pixels.
+double omega_for(const Signal& picture, Model model) {
+  const auto side = static_cast<double>(std::max(picture.rows(), picture.columns()));
+  if (model != Model::siren && model != Model::finer) return std::clamp(0.12 * side, 30.0, 90.0);
+  const double centroid =
+      std::max(spectrum_of(picture, Axis::across).centroid, spectrum_of(picture, Axis::down).centroid);
+  return std::round(std::clamp((model == Model::siren ? 2.5 : 2.0) * side * centroid, 15.0, 90.0));
 }
 
 // The rates and frequencies above are for sines; the others want their own (docs/fields.md).
@@ -82,6 +95,7 @@ PictureTraits traits_of(const Signal& picture) {
   t.two_level = pure == t.pixels;
   // Drawings have 5 to 15 % of greys, photographs more than 80 %.
   t.line_art = !t.two_level && grey < t.pixels / 4;
+  t.greys = static_cast<double>(grey) / static_cast<double>(t.pixels);
   return t;
 }
 
@@ -141,7 +155,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     }
   } else {
     p.field.widths = {160, 160, 160, 160};
-    p.field.first_omega = std::clamp(0.12 * side, 30.0, 90.0);
+    p.field.first_omega = omega_for(signal, model);
     p.field.omega = 30;
     p.lr = 1e-3;
     p.steps = 1200;

@@ -11,6 +11,7 @@ struct PictureTraits {
   std::int64_t pixels = 0;
   bool two_level = false;  // every level is 0 or 1, one channel
   bool line_art = false;   // one channel, almost all of it near black or white, greys along the edges alone
+  double greys = 1;        // the share of the pixels that are neither near black nor near white
 };
 PictureTraits traits_of(const Signal& picture);
 

@@ -1,0 +1,133 @@
+// What explain() says of a plan is what the plan holds.
+#include "veldt/field/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/field/pictures.h"
+
+namespace veldt::field {
+namespace {
+
+using test::disc;
+using test::draw;
+using test::ink;
+
+std::vector<Reason> explained(const Signal& signal, const FitOptions& wishes) {
+  return explain(signal, wishes, plan_for(signal, wishes));
+}
+
+// The reason for a choice; one without a name if there is none.
+Reason reason_for(const std::vector<Reason>& reasons, const std::string& choice) {
+  for (const Reason& r : reasons)
+    if (r.choice == choice) return r;
+  return {};
+}
+
+bool says(const Reason& reason, const std::string& text) {
+  return reason.why.find(text) != std::string::npos;
+}
+
+TEST(Explain, GivesEachChoiceOnceWithItsValueAndAReason) {
+  for (const Tensor& picture : {disc(), disc(3), ink()})
+    for (const Model model :
+         {Model::siren, Model::finer, Model::gauss, Model::relu, Model::hashgrid, Model::fourier}) {
+      const FitOptions wishes{.model = model};
+      std::set<std::string> seen;
+      for (const Reason& r : explained(picture, wishes)) {
+        EXPECT_TRUE(seen.insert(r.choice).second) << r.choice;
+        EXPECT_FALSE(r.value.empty()) << r.choice;
+        EXPECT_FALSE(r.why.empty()) << r.choice;
+      }
+      EXPECT_EQ(seen.count("omega"), model == Model::siren || model == Model::finer || model == Model::gauss);
+      EXPECT_EQ(seen.count("grid"), model == Model::hashgrid);
+      EXPECT_EQ(seen.count("sigma"), model == Model::fourier);
+    }
+}
+
+TEST(Explain, ShowsThePlansOwnValues) {
+  const FitPlan plan = plan_for(disc(3), {});
+  const std::vector<Reason> reasons = explain(disc(3), {}, plan);
+  EXPECT_EQ(reason_for(reasons, "kind").value, "photograph");
+  EXPECT_EQ(reason_for(reasons, "model").value, "siren");
+  EXPECT_EQ(reason_for(reasons, "batch").value, std::to_string(plan.batch));
+  EXPECT_EQ(std::stod(reason_for(reasons, "omega").value), plan.field.first_omega);
+  EXPECT_EQ(std::stod(reason_for(reasons, "hidden-omega").value), plan.field.omega);
+  EXPECT_EQ(std::stod(reason_for(reasons, "lr").value), plan.lr);
+  EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(plan.field.widths.size()));
+}
+
+TEST(Explain, SaysWhatKindOfPictureItSaw) {
+  const std::vector<Reason> of_ink = explained(ink(), {});
+  EXPECT_EQ(reason_for(of_ink, "kind").value, "two levels");
+  EXPECT_EQ(of_ink.front().why.find("0 % of the pixels are between"), 0u) << of_ink.front().why;
+  EXPECT_TRUE(says(reason_for(of_ink, "loss"), "black or white"));
+  EXPECT_EQ(reason_for(of_ink, "edges").value, "0.75");
+  EXPECT_EQ(reason_for(explained(disc(3), {}), "edges").choice, "");
+}
+
+TEST(Explain, TellsTheFrequencyThatItMeasured) {
+  const Tensor waves =
+      draw(128, 128, 3, [](double x, double, int) { return 0.5 + 0.5 * std::sin(x * M_PI / 4); });
+  const Reason kind = reason_for(explained(waves, {}), "kind");
+  EXPECT_TRUE(says(kind, "below 0.13 cycles a pixel across, 0 down")) << kind.why;
+}
+
+TEST(Recipe, SetsOmegaByTheSpectrumOfPhotographsAlone) {
+  const auto omega = [](const Tensor& picture, std::optional<Model> model = {}) {
+    return plan_for(picture, {.model = model}).field.first_omega;
+  };
+  const auto waves = [](double cycles, int channels = 3) {
+    return draw(128, 128, channels,
+                [=](double x, double, int) { return 0.5 + 0.4 * std::sin(x * 2 * M_PI * cycles); });
+  };
+  EXPECT_EQ(omega(waves(0.125)), 40) << "2.5 x 128 pixels x 0.125";
+  EXPECT_EQ(omega(waves(0.1875)), 60);
+  EXPECT_EQ(omega(waves(0.125), Model::finer), 32);
+  EXPECT_EQ(omega(waves(0.4)), 90) << "the most";
+  EXPECT_EQ(omega(draw(128, 128, 3, [](double, double, int) { return 0.5; })), 15) << "the least";
+  EXPECT_EQ(omega(waves(0.125), Model::wire), omega(waves(0.4), Model::wire));
+  EXPECT_EQ(omega(ink()), 30) << "a drawing's by its length";
+}
+
+TEST(Explain, NamesWishesAndThePreset) {
+  const FitOptions wishes{.width = 32, .first_omega = 25, .batch = 64, .lr = 0.002};
+  const std::vector<Reason> reasons = explained(disc(), wishes);
+  for (const char* choice : {"width", "omega", "batch", "lr"})
+    EXPECT_EQ(reason_for(reasons, choice).why, "asked for") << choice;
+  for (const char* choice : {"model", "depth", "hidden-omega", "loss"})
+    EXPECT_NE(reason_for(reasons, choice).why, "asked for") << choice;
+  EXPECT_EQ(reason_for(reasons, "omega").value, "25");
+  const std::vector<Reason> simba = explained(disc(), {.batch = 32, .simba = true});
+  EXPECT_TRUE(says(reason_for(simba, "model"), "simba preset"));
+  EXPECT_EQ(reason_for(simba, "batch").why, "asked for");
+}
+
+TEST(Explain, KnowsSounds) {
+  std::vector<float> samples(9000);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] = static_cast<float>(std::sin(static_cast<double>(i) * 2 * M_PI * 500 / 8000));
+  const Signal tone = Signal::sound(Tensor::from<float>({9000, 1}, samples), 8000);
+  const std::vector<Reason> reasons = explained(tone, {.model = Model::siren});
+  EXPECT_EQ(reason_for(reasons, "kind").value, "sound");
+  EXPECT_TRUE(says(reason_for(reasons, "kind"), "9000 frames at 8000 a second; 95 % of the energy below 50"))
+      << reasons.front().why;
+  // From -455 to 455 Hz, see sound_recipe.cpp.
+  EXPECT_TRUE(says(reason_for(reasons, "omega"), "below 455 Hz")) << reason_for(reasons, "omega").why;
+  EXPECT_EQ(reason_for(reasons, "footprint").choice, "");
+}
+
+TEST(Explain, HoldsForOnePixelAndOneLevel) {
+  for (const Tensor& picture : {draw(1, 1, 1, [](double, double, int) { return 0.5; }),
+                                draw(1, 1, 4, [](double, double, int) { return 1; }),
+                                draw(9, 5, 3, [](double, double, int) { return 0.25; })})
+    for (const Reason& r : explained(picture, {})) {
+      EXPECT_EQ(r.why.find("nan"), std::string::npos) << r.choice << ": " << r.why;
+      EXPECT_EQ(r.why.find("inf"), std::string::npos) << r.choice << ": " << r.why;
+    }
+}
+
+}  // namespace
+}  // namespace veldt::field

@@ -1,0 +1,202 @@
+#include "veldt/field/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "veldt/field/field.h"
+#include "veldt/field/recipe.h"
+#include "veldt/field/spectrum.h"
+
+namespace veldt::field {
+namespace {
+
+class Explanation {
+ public:
+  Explanation(const Signal& signal, const FitOptions& wishes, const FitPlan& plan)
+      : signal_(signal), wishes_(wishes), plan_(plan), field_(plan.field) {}
+
+  std::vector<Reason> all() {
+    signal();
+    network();
+    if (!field_.encodings.empty())
+      encoding(field_.encodings.front());
+    else if (uses_omega())
+      omegas();
+    batch();
+    training();
+    return std::move(reasons_);
+  }
+
+ private:
+  void add(const char* choice, std::string value, std::string why, bool is_wish = false) {
+    if (is_wish)
+      why = "asked for";
+    else if (wishes_.simba && std::string_view(choice) != "kind")
+      why = "the simba preset, to the letter";
+    reasons_.push_back({choice, std::move(value), std::move(why)});
+  }
+
+  bool uses_omega() const {
+    const Activation a = field_.activation;
+    return a == Activation::siren || a == Activation::finer || a == Activation::wire ||
+           a == Activation::gauss;
+  }
+  bool is_drawing() const { return traits_.two_level || traits_.line_art; }
+  double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
+  const char* point() const { return field_.is_sound() ? "frame" : "pixel"; }
+
+  std::string widths() const {
+    const auto& w = field_.widths;
+    const bool is_one = std::all_of(w.begin(), w.end(), [&](std::int64_t units) { return units == w[0]; });
+    return is_one ? fmt::format("{}", w[0]) : fmt::format("{}", fmt::join(w, ","));
+  }
+
+  std::string centroid() const {
+    if (field_.is_sound() || is_drawing()) return {};
+    return fmt::format(" along each axis, the spectrum's centroid is at {:.2g}", centroid_);
+  }
+
+  // A frequency in cycles a sample.
+  std::string frequency(double cycles) const {
+    return field_.is_sound() ? fmt::format("{:.0f} Hz", cycles * static_cast<double>(field_.rate))
+                             : fmt::format("{:.2g} cycles a pixel", cycles);
+  }
+
+  void signal() {
+    const Spectrum down = spectrum_of(signal_, Axis::down);
+    if (field_.is_sound()) {
+      add("kind", "sound",
+          fmt::format("{} frames at {} a second; 95 % of the energy below {}", field_.height, field_.rate,
+                      frequency(down.bandwidth)));
+      return;
+    }
+    traits_ = traits_of(signal_);
+    const Spectrum across = spectrum_of(signal_, Axis::across);
+    centroid_ = std::max(across.centroid, down.centroid);
+    const char* const kind = traits_.two_level ? "two levels" : traits_.line_art ? "line art" : "photograph";
+    const std::string levels =
+        signal_.channels() > 1
+            ? fmt::format("{} channels", signal_.channels())
+            : fmt::format("{:.3g} % of the pixels are between black and white", 100 * traits_.greys);
+    add("kind", kind,
+        fmt::format("{}; 95 % of the energy below {:.2g} cycles a pixel across, {:.2g} down", levels,
+                    across.bandwidth, down.bandwidth));
+  }
+
+  void network() {
+    const Model model = model_of(field_);
+    const bool is_small = model != Model::hashgrid;
+    std::string why =
+        fmt::format("{} {}s are {}", signal_.points(), point(),
+                    is_small ? "few enough for a small network, which is smooth between them"
+                             : "more than a small network holds, and a grid learns them sooner");
+    if (is_small && field_.is_sound()) why = "a sound is made of waves";
+    if (is_drawing()) why = "a drawing, which a small network of sines holds, and enlarges well";
+    add("model", std::string(name_of(model)), why, wishes_.model.has_value());
+    if (field_.widths.empty()) return;
+    const auto numbers = static_cast<double>(parameter_count(field_));
+    const auto levels = static_cast<double>(signal_.points() * signal_.channels());
+    add("width", widths(),
+        fmt::format("{:.0f} numbers to learn {:.0f} levels, {:.2g} of them each", numbers, levels,
+                    numbers / levels),
+        wishes_.width.has_value());
+    add("depth", fmt::format("{}", field_.widths.size()),
+        is_small ? "hidden layers multiply the frequencies of the first" : "the grid has done most of it",
+        wishes_.depth.has_value());
+  }
+
+  void encoding(const EncodingOptions& encoding) {
+    if (const auto* grid = std::get_if<GridOptions>(&encoding)) {
+      const double entries = std::exp2(grid->log2_entries);
+      add("grid", fmt::format("{} x {}", grid->levels, grid->features),
+          fmt::format("levels from {} to {} cells, {:.2g} for each {} of the longer side; up to 2^{} "
+                      "vertices a level, {:.2g} of the {}s",
+                      grid->coarsest, grid->finest, static_cast<double>(grid->finest) / side(), point(),
+                      grid->log2_entries, entries / static_cast<double>(signal_.points()), point()));
+    } else if (const auto* waves = std::get_if<FourierOptions>(&encoding)) {
+      add("sigma", fmt::format("{:.4g}", waves->sigma),
+          fmt::format("{} waves, two in three below {}", waves->frequencies,
+                      frequency(2 * waves->sigma / side())));
+    }
+  }
+
+  // A first layer's weights are drawn from U(-1/n, 1/n), and a unit of a coordinate is half the longer side.
+  void omegas() {
+    const bool is_sine = field_.activation == Activation::siren || field_.activation == Activation::finer;
+    const double highest = field_.first_omega / field_.inputs() / (std::numbers::pi * side());
+    add("omega", fmt::format("{:.4g}", field_.first_omega),
+        is_sine ? fmt::format("the first layer starts below {}{}, and the others make overtones",
+                              frequency(highest), centroid())
+                : fmt::format("suits {} whatever is fitted", name_of(field_.activation)),
+        wishes_.first_omega.has_value());
+    add("hidden-omega", fmt::format("{:.4g}", field_.omega),
+        is_drawing() ? "low: lines stay smooth when they are enlarged"
+                     : "high: each step moves the hidden layers far",
+        wishes_.omega.has_value());
+  }
+
+  void batch() {
+    const auto points = static_cast<double>(signal_.points());
+    add("batch", fmt::format("{}", plan_.batch),
+        plan_.batch >= signal_.points()
+            ? fmt::format("every {}, in every step", point())
+            : fmt::format("{:.2g} of the {:.0f} {}s", static_cast<double>(plan_.batch) / points, points,
+                          point()),
+        wishes_.batch.has_value());
+    if (plan_.edge_share > 0)
+      add("edges", fmt::format("{:g}", plan_.edge_share),
+          "of each batch: most of a drawing is paper, and even batches would learn paper");
+    if (plan_.between_share > 0)
+      add("between", fmt::format("{:g}", plan_.between_share),
+          "of each batch lies between pixels, so that the picture can be enlarged");
+    if (!field_.is_sound())
+      add("footprint", fmt::format("{}", field_.footprint),
+          field_.footprint > 1 ? "greys of line art are edges that a pixel has averaged"
+                               : "pixels are compared at their centres",
+          wishes_.footprint.has_value());
+  }
+
+  void training() {
+    const std::string_view optimizer = name_of(plan_.optimizer);
+    add("optimizer", std::string(optimizer),
+        "muon is ahead of it only where the network can hold all of the signal",
+        wishes_.optimizer.has_value());
+    add("lr", fmt::format("{:.4g}", plan_.lr),
+        fmt::format("suits {} with {}", name_of(model_of(field_)), optimizer), wishes_.lr.has_value());
+    add("loss", std::string(name_of(plan_.loss)),
+        plan_.loss == Loss::hinge ? "every level is black or white: beyond them there is no error"
+                                  : "levels have any value, and the quality is measured by it",
+        wishes_.loss.has_value());
+    add("precision", std::string(name_of(plan_.precision)),
+        plan_.precision == Precision::bf16 ? "this processor multiplies bf16 fast, and sums it in f32"
+        : has_fast_bf16({})                ? "bf16 has too few digits for it, or layers beyond its kernels"
+                                           : "this processor is not fast at bf16",
+        wishes_.precision.has_value());
+    if (plan_.steps > 0)
+      add("steps", fmt::format("{}", plan_.steps),
+          fmt::format("each {} is seen {:.3g} times", point(),
+                      static_cast<double>(plan_.steps) * static_cast<double>(plan_.batch) /
+                          static_cast<double>(signal_.points())),
+          wishes_.steps.has_value());
+  }
+
+  const Signal& signal_;
+  const FitOptions& wishes_;
+  const FitPlan& plan_;
+  const FieldOptions& field_;
+  PictureTraits traits_;
+  double centroid_ = 0;
+  std::vector<Reason> reasons_;
+};
+
+}  // namespace
+
+std::vector<Reason> explain(const Signal& signal, const FitOptions& wishes, const FitPlan& plan) {
+  return Explanation(signal, wishes, plan).all();
+}
+
+}  // namespace veldt::field
