@@ -253,6 +253,37 @@ TEST_F(FitCommand, ADryRunSaysItInWordsAndStillRefusesBadOutputs) {
   EXPECT_EQ(run_veldt(small(50) + Words{"--dry-run", "-o", dir_ / "no/such/m"}).exit_code, 6);
 }
 
+TEST_F(FitCommand, ExplainsItsChoicesAndFits) {
+  const Ran ran = run_veldt(small() + Words{"--explain"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* line : {"kind          photograph", "model         siren", "cycles a pixel across",
+                           "width         16          asked for", "337 parameters, 30 steps"})
+    EXPECT_NE(ran.out.find(line), std::string::npos) << line << "\n" << ran.out;
+  EXPECT_EQ(count_entries(dir_.path()), 2u) << "a model beside the picture";
+}
+
+TEST_F(FitCommand, ExplainsInJson) {
+  for (const Words& more : {Words{}, Words{"--dry-run"}}) {
+    const Ran ran = run_veldt(small() + Words{"--explain", "--json", "--quiet"} + more);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const auto rows = nlohmann::json::parse(ran.out).at("explain");
+    ASSERT_GT(rows.size(), 8u);
+    for (const auto& row : rows)
+      for (const char* key : {"choice", "value", "why"}) EXPECT_NE(row.at(key).get<std::string>(), "");
+    EXPECT_EQ(rows.at(0).at("choice"), "kind");
+    EXPECT_EQ(rows.at(2).at("why"), "asked for");
+  }
+  EXPECT_FALSE(
+      nlohmann::json::parse(run_veldt(small() + Words{"--json", "--quiet"}).out).contains("explain"));
+}
+
+TEST_F(FitCommand, ExplainsADryRunAndWritesNothing) {
+  const Ran ran = run_veldt(small() + Words{"--explain", "--dry-run"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_LT(ran.out.find("model         siren"), ran.out.find("would write")) << ran.out;
+  EXPECT_EQ(count_entries(dir_.path()), 1u);
+}
+
 TEST_F(FitCommand, TrainsOnWhenADiskIsFullAndSaysSo) {
   const SmallDisk disk(dir_ / "disk", "64k");
   if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";

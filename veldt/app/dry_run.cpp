@@ -9,6 +9,7 @@
 
 #include "veldt/app/describe.h"
 #include "veldt/app/exit.h"
+#include "veldt/app/explain.h"
 #include "veldt/app/known_answers.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/tensor/backends.h"
@@ -72,7 +73,8 @@ std::string written_in_words(const FitOutputs& outputs, double model_bytes, doub
 
 }  // namespace
 
-int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& context) {
+int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vector<field::Reason>& reasons,
+                Context& context) {
   const field::FitPlan& plan = fitter.plan();
   const field::FieldOptions& o = plan.field;
   const std::int64_t parameters = fitter.field().parameter_count();
@@ -109,6 +111,7 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& conte
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
   text += written_in_words(outputs, model_bytes, checkpoint_bytes);
   if (!outputs.checkpoints.directory.empty()) rows["checkpoint_bytes"] = checkpoint_bytes;
+  if (!reasons.empty()) rows["explain"] = in_json(reasons);
   print(rows, text, context);
   return kOk;
 }

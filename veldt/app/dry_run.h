@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "veldt/app/context.h"
 #include "veldt/app/drawing.h"
+#include "veldt/field/explain.h"
 #include "veldt/field/fit.h"
 
 namespace veldt::app {
@@ -15,8 +17,10 @@ struct FitOutputs {
   field::CheckpointOptions checkpoints;
 };
 
-// Trains for half a second to measure the rate, unless a step alone would take longer.
-int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, Context& context);
+// Trains for half a second to measure the rate, unless a step alone would take longer. `reasons` go into the
+// JSON, if there are any.
+int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vector<field::Reason>& reasons,
+                Context& context);
 
 // Draws for half a second to measure the rate and the memory, at least one band of rows.
 int dry_run_render(const Drawing& drawing, int bits, const std::string& output, Context& context);

@@ -7,6 +7,7 @@
 
 #include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
+#include "veldt/app/explain.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
@@ -33,7 +34,7 @@ struct FitFlags {
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
   field::CheckpointOptions checkpoints;
-  bool dry_run = false, profile = false;
+  bool explain = false, dry_run = false, profile = false;
 };
 
 // "full" or a number of pixels; 0 stands for full in FitOptions, so it cannot be typed.
@@ -47,7 +48,7 @@ std::int64_t batch_from(const Source& source, const std::string& text) {
   }
 }
 
-field::FitPlan plan_from(const FitFlags& flags, const field::Signal& signal) {
+field::FitOptions wishes_from(const FitFlags& flags) {
   field::FitOptions w = flags.wishes;
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.simba = flags.preset == "simba";
@@ -58,7 +59,7 @@ field::FitPlan plan_from(const FitFlags& flags, const field::Signal& signal) {
   if (flags.footprint) w.footprint = static_cast<int>(*flags.footprint);
   if (flags.loss) w.loss = field::loss_from(*flags.loss);
   if (flags.precision != "auto") w.precision = field::precision_from(flags.precision);
-  return field::plan_for(signal, w);
+  return w;
 }
 
 // "{step}" in the name becomes the step.
@@ -108,8 +109,15 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-void report(const FitFlags& flags, Context& context, const field::Field& field, const train::RunResult& run,
-            const FitScore& score) {
+std::vector<field::Reason> reasons_for(const FitFlags& flags, const field::Signal& truth,
+                                       const field::Fitter& fitter) {
+  return flags.explain ? field::explain(truth, wishes_from(flags), fitter.plan())
+                       : std::vector<field::Reason>();
+}
+
+void report(const FitFlags& flags, Context& context, const field::Fitter& fitter, const field::Signal& truth,
+            const train::RunResult& run, const FitScore& score) {
+  const field::Field& field = fitter.field();
   const bool is_sound = field.options().is_sound();
   if (context.json) {
     nlohmann::ordered_json out = {{"output", flags.output},
@@ -119,6 +127,7 @@ void report(const FitFlags& flags, Context& context, const field::Field& field, 
                                   {"loss", run.loss}};
     score.describe_in(out, is_sound);
     out["stopped_by"] = text_of(run.stop);
+    if (flags.explain) out["explain"] = in_json(reasons_for(flags, truth, fitter));
     context.out.json(out);
     return;
   }
@@ -168,8 +177,9 @@ void check_flags(const FitFlags& flags, Context& context) {
 }
 
 // The last drawing, for the preview and the score. A signal that comes now ends it.
-int finish(const FitFlags& flags, Context& context, const field::Field& field, const field::Signal& truth,
+int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter, const field::Signal& truth,
            const train::RunResult& run, const StopOnSignal& signal) {
+  const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
   const bool wants_preview = !flags.preview.empty() && run.steps % flags.preview_every != 0;
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
@@ -187,7 +197,7 @@ int finish(const FitFlags& flags, Context& context, const field::Field& field, c
     return signal.exit_code();
   }
   if (preview) preview->finish();
-  if (!was_asked || context.json) report(flags, context, field, run, *score);
+  if (!was_asked || context.json) report(flags, context, fitter, truth, run, *score);
   return signal.exit_code();
 }
 
@@ -196,7 +206,7 @@ int fit(FitFlags flags, Context& context) {
   check_flags(flags, context);
   const field::Signal truth = load_signal(flags.input, flags.max_pixels);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
-  field::Fitter fitter(truth, plan_from(flags, truth));
+  field::Fitter fitter(truth, field::plan_for(truth, wishes_from(flags)));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
     print_note(fmt::format("{} {} with {}, {} parameters, in {}, on {}",
@@ -204,8 +214,10 @@ int fit(FitFlags flags, Context& context) {
                            name_of(model_of(plan.field)), fitter.field().parameter_count(),
                            field::name_of(plan.precision), device.reason));
   }
+  const std::vector<field::Reason> reasons = reasons_for(flags, truth, fitter);
+  if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
-    return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints},
+    return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
                        context);
   StopOnSignal signal;
   ProgressLine::Options shown;
@@ -218,13 +230,12 @@ int fit(FitFlags flags, Context& context) {
   line.finish();
   if (profile) write_stderr(profile->table());
   profile.reset();
-  const field::Field& field = fitter.field();
-  field.save(flags.output);
+  fitter.field().save(flags.output);
   if (!run.checkpoint_error.empty())
     throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,
                   fmt::format("make room and run again; {} holds the field as it is", flags.output));
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
-  return finish(flags, context, field, truth, run, signal);
+  return finish(flags, context, fitter, truth, run, signal);
 }
 
 }  // namespace
@@ -273,6 +284,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
   add_max_pixels(verb, flags->max_pixels);
+  add_switch(verb, "--explain", flags->explain, "say why each choice was made").command_line_only();
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
@@ -284,6 +296,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
+      "  veldt fit photo.png -o photo.safetensors --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors --time 60s\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
   return [flags, &context] { return fit(*flags, context); };
