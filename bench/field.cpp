@@ -120,26 +120,35 @@ std::int64_t page_faults() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-// One step unmeasured, then at least two, and as many as start within `seconds`.
+// One step unmeasured, then at least two, and as many as start within `seconds`. The first goes through the
+// same code as the others, which the program has to be given pages for when it is first run.
 Sample sample(Work& work, double seconds) {
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t kLeast = 2, kMost = 1000;
   std::vector<double> times(kMost, 1.0);
   Sample s;
-  s.first_loss = work.step();
-  const std::int64_t allocations = pool(Device{}).stats().system_allocations, faults = page_faults();
+  const auto timed_step = [&](Clock::time_point before, std::size_t i) {
+    s.loss = work.step();
+    const Clock::time_point now = Clock::now();
+    times[i] = std::chrono::duration<double, std::milli>(now - before).count();
+    return now;
+  };
+  const auto count = [&](std::int64_t sign) {
+    s.allocations += sign * pool(Device{}).stats().system_allocations;
+    s.page_faults += sign * page_faults();
+  };
+  count(1);
+  count(-1);
+  timed_step(Clock::now(), 0);
+  s.first_loss = s.loss;
+  s.allocations = s.page_faults = 0;
+  count(-1);
   const Clock::time_point start = Clock::now();
   Clock::time_point before = start;
   std::size_t steps = 0;
-  while (steps < kMost &&
-         (steps < kLeast || std::chrono::duration<double>(before - start).count() < seconds)) {
-    s.loss = work.step();
-    const Clock::time_point now = Clock::now();
-    times[steps++] = std::chrono::duration<double, std::milli>(now - before).count();
-    before = now;
-  }
-  s.page_faults = page_faults() - faults;
-  s.allocations = pool(Device{}).stats().system_allocations - allocations;
+  while (steps < kMost && (steps < kLeast || std::chrono::duration<double>(before - start).count() < seconds))
+    before = timed_step(before, steps++);
+  count(1);
   s.ms.assign(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(steps));
   return s;
 }
