@@ -56,6 +56,7 @@ TEST(Explain, ShowsThePlansOwnValues) {
   EXPECT_EQ(std::stod(reason_for(reasons, "omega").value), plan.field.first_omega);
   EXPECT_EQ(std::stod(reason_for(reasons, "hidden-omega").value), plan.field.omega);
   EXPECT_EQ(std::stod(reason_for(reasons, "lr").value), plan.lr);
+  EXPECT_EQ(reason_for(reasons, "sampling").value, name_of(plan.sampling));
   EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(plan.field.widths.size()));
 }
 
@@ -117,6 +118,11 @@ TEST(Explain, KnowsSounds) {
   // From -455 to 455 Hz, see sound_recipe.cpp.
   EXPECT_TRUE(says(reason_for(reasons, "omega"), "below 455 Hz")) << reason_for(reasons, "omega").why;
   EXPECT_EQ(reason_for(reasons, "footprint").choice, "");
+  const FitPlan plan = plan_for(tone, {.model = Model::hashgrid});
+  const Reason grid = reason_for(explain(tone, {.model = Model::hashgrid}, plan), "grid");
+  const auto cells = std::get<GridOptions>(plan.field.encodings.front()).finest;
+  EXPECT_EQ(grid.value, "1 x 1");
+  EXPECT_TRUE(says(grid, std::to_string(cells) + " cells, 0.")) << grid.why;
 }
 
 TEST(Explain, HoldsForOnePixelAndOneLevel) {

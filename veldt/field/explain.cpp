@@ -111,12 +111,15 @@ class Explanation {
 
   void encoding(const EncodingOptions& encoding) {
     if (const auto* grid = std::get_if<GridOptions>(&encoding)) {
-      const double entries = std::exp2(grid->log2_entries);
+      const double cells = static_cast<double>(grid->finest) / side(),
+                   entries = std::exp2(grid->log2_entries) / static_cast<double>(signal_.points());
       add("grid", fmt::format("{} x {}", grid->levels, grid->features),
-          fmt::format("levels from {} to {} cells, {:.2g} for each {} of the longer side; up to 2^{} "
-                      "vertices a level, {:.2g} of the {}s",
-                      grid->coarsest, grid->finest, static_cast<double>(grid->finest) / side(), point(),
-                      grid->log2_entries, entries / static_cast<double>(signal_.points()), point()));
+          grid->levels == 1
+              ? fmt::format("{} cells, {:.2g} for each {}", grid->finest, cells, point())
+              : fmt::format("levels from {} to {} cells, {:.2g} for each {} of the longer side; up to 2^{} "
+                            "vertices a level, {:.2g} for each {}",
+                            grid->coarsest, grid->finest, cells, point(), grid->log2_entries, entries,
+                            point()));
     } else if (const auto* waves = std::get_if<FourierOptions>(&encoding)) {
       add("sigma", fmt::format("{:.4g}", waves->sigma),
           fmt::format("{} waves, two in three below {}", waves->frequencies,
@@ -147,6 +150,11 @@ class Explanation {
             : fmt::format("{:.2g} of the {:.0f} {}s", static_cast<double>(plan_.batch) / points, points,
                           point()),
         wishes_.batch.has_value());
+    add("sampling", std::string(name_of(plan_.sampling)),
+        plan_.sampling == Sampling::error ? "its weights serve all places, so it learns where its errors are"
+        : plan_.sampling == Sampling::stratified ? "all places are met equally often"
+                                                 : "in any order",
+        wishes_.sampling.has_value());
     if (plan_.edge_share > 0)
       add("edges", fmt::format("{:g}", plan_.edge_share),
           "of each batch: most of a drawing is paper, and even batches would learn paper");
