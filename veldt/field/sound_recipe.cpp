@@ -7,7 +7,7 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kShort = 1 << 14;  // frames; a network of sines holds so many
+constexpr std::int64_t kShort = 1 << 14;  // frames; up to here sines are as good, and better between frames
 constexpr double kAim = 4e4;              // power of a sound to that of the error of its grid: 46 dB
 constexpr double kMostCells = 0.9;        // for each frame
 
@@ -29,8 +29,8 @@ double curvature_of(const Signal& sound) {
 
 // One level with a vertex for each value that a broken line through the sound needs. With vertices h frames
 // apart the best one misses the power (h w)^4 / 720 of a wave of w radians a frame (Blu and Unser 1999,
-// "Quantitative Fourier analysis of approximation techniques"); twice that is what sounds leave, whose high
-// parts are beyond the first term. Near a vertex for each frame those between two frames are free, and what
+// "Quantitative Fourier analysis of approximation techniques"); twice that is what was left of music
+// (docs/fields.md). Near a vertex for each frame those between two frames are free, and what
 // is played between frames gets worse.
 GridOptions broken_line(const Signal& sound) {
   const auto frames = static_cast<double>(sound.rows());
