@@ -10,6 +10,8 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/field/recipe.h"
+#include "veldt/io/image.h"
 #include "veldt/train/metrics.h"
 
 namespace veldt::field {
@@ -311,6 +313,27 @@ TEST(PlanFor, RefusesWishesThatMakeNoSense) {
   });
   EXPECT_THROW(plan_for(Tensor::of({2, 2}, {0, 1, 1, 0}), {}), ShapeError);
   EXPECT_THROW(plan_for(Tensor::from<float>({0, 2, 1}, {}), {}), ShapeError);
+}
+
+TEST(PlanFor, GivesADrawingTheOriginalNetworkIfItIsToBeTanh) {
+  const FitPlan p = plan_for(ink(), {.model = Model::tanh});
+  EXPECT_EQ(layer_sizes(p.field), layer_sizes(simba_plan().field));
+  EXPECT_EQ(parameter_count(p.field), 98752);
+  EXPECT_EQ(p.optimizer, OptimizerKind::muon);
+  EXPECT_EQ(plan_for(ink(), {.model = Model::tanh, .width = 32}).field.widths,
+            std::vector<std::int64_t>(7, 32));
+  // With one hidden layer there is no matrix for Muon; what else a recipe chose stays.
+  EXPECT_EQ(plan_for(ink(), {.model = Model::tanh, .depth = 1}).optimizer, OptimizerKind::adam);
+  EXPECT_EQ(plan_for(ink(), {.depth = 1, .simba = true}).optimizer, OptimizerKind::sgd);
+}
+
+// Started around 0, as Glorot and Bengio have it, it is at 15 dB by then.
+TEST(SlowFit, DrawsThinLinesWithTheOriginalNetwork) {
+  const Tensor cub = io::read_image(VELDT_SOURCE "/assets/cub.png");
+  const FitPlan plan = plan_for(cub, {.steps = 300, .model = Model::tanh, .batch = 2048});
+  Fitter fitter(cub, plan);
+  fitter.run({}, {});
+  EXPECT_GT(quality_of(fitter.field(), cub), 20);
 }
 
 TEST(PlanFor, KeepsABatchWithinThePicture) {

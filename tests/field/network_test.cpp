@@ -67,8 +67,55 @@ TEST(Network, StartsWithinTheBoundsOfSiren) {
 TEST(Network, StartsAsTheOtherActivationsWantIt) {
   expect_uniform(parameters_of(wide(Activation::relu))[2].tensor, std::sqrt(6.0 / 256));
   expect_uniform(parameters_of(wide(Activation::gauss))[2].tensor, std::sqrt(6.0 / 512));
-  EXPECT_NEAR(spread_of(parameters_of(wide(Activation::tanh))[2].tensor).deviation, std::sqrt(2.0 / 512),
-              1e-3);
+  EXPECT_NEAR(spread_of(parameters_of(wide(Activation::tanh))[2].tensor).deviation, 25 * std::sqrt(2.0 / 512),
+              0.025);
+}
+
+// The first layer's slopes [units, 2] and shifts, wherever the latter are kept.
+void expect_ridges(const FieldOptions& o) {
+  const auto p = parameters_of(o);
+  const std::vector<float> w = p[0].tensor.values<float>();
+  const std::vector<float> b = o.constant_input ? std::vector<float>() : p[1].tensor.values<float>();
+  const auto inputs = static_cast<std::size_t>(o.inputs());
+  const auto side = static_cast<double>(std::max(o.width, o.height));
+  double steepest = 0, gentlest = o.first_omega;
+  int rising = 0, outside_half = 0;
+  for (std::size_t unit = 0; unit < 256; ++unit) {
+    const double x = static_cast<double>(w[unit * inputs]), y = static_cast<double>(w[unit * inputs + 1]);
+    const double shift = static_cast<double>(o.constant_input ? w[unit * inputs + 2] : b[unit]);
+    // The largest and smallest w . x + b over the picture: its line crosses the picture.
+    const double reach = std::abs(x) * static_cast<double>(o.width) / side +
+                         std::abs(y) * static_cast<double>(o.height) / side;
+    EXPECT_LE(std::abs(shift), reach * (1 + 1e-5)) << unit;
+    outside_half += std::abs(shift) > reach / 2;
+    rising += x > 0;
+    steepest = std::max(steepest, std::hypot(x, y));
+    gentlest = std::min(gentlest, std::hypot(x, y));
+  }
+  EXPECT_LE(steepest, o.first_omega * (1 + 1e-6));
+  EXPECT_GT(steepest, o.first_omega * 0.98);
+  EXPECT_LT(gentlest, o.first_omega * 0.25);
+  EXPECT_NEAR(rising, 128, 40);
+  EXPECT_GT(outside_half, 25);  // all over the picture, not through its middle alone
+}
+
+TEST(Network, StartsATanhAsRidgesAcrossThePicture) {
+  FieldOptions o = wide(Activation::tanh);
+  o.first_omega = 20;
+  expect_ridges(o);
+  o.height = 16;
+  expect_ridges(o);
+  o.bias = false;
+  o.constant_input = true;
+  expect_ridges(o);
+}
+
+TEST(Network, StartsTheOriginalRecipeAsGlorotAndBengio) {
+  FieldOptions o = wide(Activation::tanh);
+  o.coordinates = Coordinates::corners;
+  const auto p = parameters_of(o);
+  EXPECT_NEAR(spread_of(p[0].tensor).deviation, std::sqrt(2.0 / 258), 0.01);
+  EXPECT_NEAR(spread_of(p[2].tensor).deviation, std::sqrt(2.0 / 512), 1e-3);
 }
 
 TEST(Network, IsTheSameForTheSameSeedAlone) {

@@ -1,11 +1,44 @@
 #include "veldt/field/network.h"
 
 #include <cmath>
+#include <numbers>
 
+#include "veldt/field/coordinates.h"
 #include "veldt/nn/init.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::field {
 namespace {
+
+// Each unit a ridge tanh(w . (x - c)), a step as steep as |w| across a line through a random place c of the
+// signal: w of any direction, |w| below first_omega with a density that rises to there. -w . c belongs to the
+// constant input or to the bias. Drawn as usual, around 0, units are straight over the whole of a picture,
+// and descent takes very long to fold them into lines.
+void start_as_ridges(const FieldOptions& o, const nn::Linear& layer, Rng& rng) {
+  const CoordinateMap map(o);
+  const auto inputs = static_cast<std::size_t>(o.inputs()),
+             dimensions = static_cast<std::size_t>(o.dimensions);
+  std::vector<float> weights, shifts;
+  for (std::int64_t unit = 0; unit < layer.weight().size(0); ++unit) {
+    const double turn = 2 * std::numbers::pi * rng.next_uniform();
+    const double steepness = o.first_omega * std::sqrt(rng.next_uniform());
+    double w[2] = {steepness * std::cos(turn), steepness * std::sin(turn)};
+    if (dimensions == 1) w[0] = std::copysign(steepness, w[0]);
+    float place[3];
+    const double u = rng.next_uniform(), v = rng.next_uniform();
+    map.put(u, v, place);
+    double shift = 0;
+    for (std::size_t i = 0; i < dimensions; ++i) {
+      weights.push_back(static_cast<float>(w[i]));
+      shift -= w[i] * static_cast<double>(place[i]);
+    }
+    (inputs > dimensions ? weights : shifts).push_back(static_cast<float>(shift));
+  }
+  NoGrad off;
+  Tensor weight = layer.weight(), bias = layer.bias();
+  weight.assign(Tensor::from<float>(weight.shape(), weights));
+  if (bias.defined() && !shifts.empty()) bias.assign(Tensor::from<float>(bias.shape(), shifts));
+}
 
 void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng& rng) {
   switch (o.activation) {
@@ -18,7 +51,15 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
         nn::init::siren_hidden(layer.weight(), o.omega, rng);
       break;
     case Activation::relu: nn::init::kaiming_uniform(layer.weight(), rng); break;
-    case Activation::tanh: nn::init::xavier_normal(layer.weight(), rng); break;
+    case Activation::tanh:
+      // The original recipe is told by its coordinates, and starts as networks did then.
+      if (o.coordinates == Coordinates::corners)
+        nn::init::xavier_normal(layer.weight(), rng);
+      else if (first && o.encodings.empty())
+        start_as_ridges(o, layer, rng);
+      else
+        nn::init::xavier_normal(layer.weight(), rng, o.omega);
+      break;
     case Activation::gauss: nn::init::xavier_uniform(layer.weight(), rng); break;
   }
 }

@@ -30,9 +30,9 @@ struct FieldOptions {
   std::vector<std::int64_t> widths = {128, 128, 128, 128};  // units of each hidden layer
   int dimensions = 2;                                       // of a position: 2 in a picture, 1 in a sound
   std::int64_t channels = 1;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; of a sound mono, stereo ..
-  double first_omega = 60;    // of the first layer (siren, finer); gauss: its scale
-  double omega = 30;          // of the other hidden layers
-  double scale = 3;           // wire: of the window of each hidden layer
+  double first_omega = 60;  // of the first layer (siren, finer); gauss: its scale; tanh: of its first weights
+  double omega = 30;        // of the other hidden layers; tanh: of their first weights
+  double scale = 3;         // wire: of the window of each hidden layer
   std::vector<EncodingOptions> encodings = {};  // of the coordinates, side by side; none: as they are
   bool bias = true;
   bool constant_input = false;  // one more input, which is always 1

@@ -123,7 +123,10 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
     p.sampling = Sampling::stratified;
   if (w.sampling) p.sampling = *w.sampling;
   if (p.sampling == Sampling::error) p.edge_share = 0;  // it finds the edges by itself
-  if (w.optimizer) p.optimizer = *w.optimizer;
+  if (w.optimizer)
+    p.optimizer = *w.optimizer;
+  else if (p.optimizer == OptimizerKind::muon && p.field.widths.size() < 2)
+    p.optimizer = OptimizerKind::adam;  // a recipe's muon would find no matrix to turn
   if (w.lr) {
     p.lr_min *= *w.lr / p.lr;
     p.lr = *w.lr;

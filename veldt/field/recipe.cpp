@@ -10,6 +10,7 @@ namespace veldt::field {
 namespace {
 
 constexpr std::int64_t kGridPixels = 1 << 16;
+const std::vector<std::int64_t> kOriginalWidths = {128, 128, 256, 128, 64, 64, 64};
 
 // Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth
 // to a quarter of the pixels, but no more than 2^19 entries a level.
@@ -64,6 +65,20 @@ void adjust_to_model(FitPlan& p, Model model, double pixels) {
       return;
     case Model::fourier: p.lr = 3e-3; return;
     case Model::tanh:
+      // Steep ridges, and layers that fold them: see start_as_ridges() in network.cpp.
+      p.field.first_omega = 10;
+      p.field.omega = 1.5;
+      p.lr = 2e-3;
+      if (p.edge_share == 0) return;
+      // Lines want more of both. A drawing is given the network of the original recipe.
+      p.field.first_omega = 20;
+      p.field.omega = 3.5;
+      p.optimizer = OptimizerKind::muon;
+      p.lr = 5e-3;
+      p.field.widths = kOriginalWidths;
+      p.field.bias = false;
+      p.field.constant_input = true;
+      return;
     case Model::relu: p.lr = 2e-3; return;
     case Model::hashgrid:
       // As Mueller et al. train it: an entry is rarely met, and its gradients are small.
@@ -168,7 +183,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
 FitPlan simba_plan() {
   FitPlan p;
   p.field.activation = Activation::tanh;
-  p.field.widths = {128, 128, 256, 128, 64, 64, 64};
+  p.field.widths = kOriginalWidths;
   p.field.bias = false;
   p.field.constant_input = true;
   p.field.head = Head::ink;

@@ -68,7 +68,7 @@ FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
     const double seconds = static_cast<double>(sound.rows()) / static_cast<double>(sound.rate());
     const bool sines = p.field.activation == Activation::siren || p.field.activation == Activation::finer;
     p.field.first_omega = sines ? std::clamp(1430 * seconds, 30.0, 1e6) : 20;
-    p.field.omega = sines ? 30 : 10;
+    p.field.omega = sines ? 30 : model == Model::tanh ? 1.5 : 10;
     p.fixed_frequencies = sines;
     p.batch = std::min<std::int64_t>(4096, sound.rows());
     p.lr = 1e-3;
