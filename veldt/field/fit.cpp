@@ -63,6 +63,10 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& m
   return nullptr;
 }
 
+// The hinge's error ends where the output is 1 / 0.9: what a pixel is short of that in the end does not show,
+// because outputs are cut at 1.
+constexpr double kHingeTarget = 0.9;
+
 optim::Schedule make_schedule(const FitPlan& p) {
   const std::int64_t positions = p.steps > 0 ? p.steps : train::kTimePositions;
   optim::Schedule base = p.lr;
@@ -144,8 +148,10 @@ class Fitter::Job : public train::Task {
   }
 
   Tensor loss() override {
-    const MlpLossResult result = field_.network().loss(
-        batch_.coordinates, targets_from(batch_.levels, plan_.field.head), loss_options(plan_, batch_));
+    Tensor targets = targets_from(batch_.levels, plan_.field.head);
+    if (plan_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
+    const MlpLossResult result =
+        field_.network().loss(batch_.coordinates, targets, loss_options(plan_, batch_));
     last_output_ = result.output;
     return result.loss;
   }
