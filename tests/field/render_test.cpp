@@ -6,6 +6,7 @@
 #include "tests/support/sanitizers.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/data/resample.h"
 #include "veldt/field/image_field.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -81,10 +82,10 @@ TEST(Render, DrawsAPartAsItIsInTheWhole) {
       kRounding);
 }
 
-// [h s, w s, c] -> [h, w, c]
-Tensor averaged(const Tensor& large, std::int64_t s) {
-  const std::int64_t h = large.size(0) / s, w = large.size(1) / s, c = large.size(2);
-  return mean(reshape(large, {h, s, w, s, c}), {1, 3});
+// [h down, w across, c] -> [h, w, c]
+Tensor averaged(const Tensor& large, std::int64_t across, std::int64_t down) {
+  const std::int64_t h = large.size(0) / down, w = large.size(1) / across, c = large.size(2);
+  return mean(reshape(large, {h, down, w, across, c}), {1, 3});
 }
 
 TEST(Render, SupersamplesByAveragingALargerPicture) {
@@ -93,8 +94,9 @@ TEST(Render, SupersamplesByAveragingALargerPicture) {
     RenderOptions by, plain;
     by.supersample = s;
     plain.supersample = 1;
-    EXPECT_LT(largest_difference(field.render(21, 16, by), averaged(field.render(21 * s, 16 * s, plain), s)),
-              kRounding);
+    EXPECT_LT(
+        largest_difference(field.render(21, 16, by), averaged(field.render(21 * s, 16 * s, plain), s, s)),
+        kRounding);
   }
 }
 
@@ -107,15 +109,79 @@ TEST(Render, TakesAsManySamplesAsShrinkingNeeds) {
   };
   EXPECT_EQ(largest_difference(with(40, 30, 0), with(40, 30, 1)), 0);
   EXPECT_EQ(largest_difference(with(80, 60, 0), with(80, 60, 1)), 0);
-  EXPECT_EQ(largest_difference(with(20, 15, 0), with(20, 15, 2)), 0);
-  EXPECT_EQ(largest_difference(with(39, 30, 0), with(39, 30, 2)), 0);
-  EXPECT_EQ(largest_difference(with(40, 10, 0), with(40, 10, 3)), 0);
+  EXPECT_EQ(largest_difference(with(40, 300, 0), with(40, 300, 1)), 0);
+  EXPECT_LT(largest_difference(with(20, 15, 0), with(20, 15, 2)), kRounding);
+  EXPECT_LT(largest_difference(with(10, 3, 0), averaged(with(40, 30, 1), 4, 10)), kRounding);
   FieldOptions scene = small_options(40, 30);
   scene.footprint = 3;
   const ImageField filtered(scene, 5);
   RenderOptions three;
   three.supersample = 3;
   EXPECT_EQ(largest_difference(filtered.render(40, 30), filtered.render(40, 30, three)), 0);
+}
+
+// Made smaller by any factor, a drawing is the exact area average of the one at the fitted size.
+TEST(Render, ShrinksToTheAreaAverageOfItsOwnSize) {
+  const ImageField field(small_options(40, 30, 3), 7);
+  const Tensor own = field.render(40, 30);
+  for (const auto& [w, h] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {39, 29}, {31, 17}, {20, 15}, {13, 7}, {3, 2}, {1, 1}, {40, 7}, {1, 30}})
+    EXPECT_LT(largest_difference(field.render(w, h), data::resample(own, h, w, data::Filter::area)),
+              kRounding)
+        << w << 'x' << h;
+}
+
+TEST(Render, ShrinksASceneByEvenSamples) {
+  FieldOptions scene = small_options(40, 30);
+  scene.footprint = 3;
+  const ImageField field(scene, 7);
+  RenderOptions eight;
+  eight.supersample = 8;
+  EXPECT_EQ(largest_difference(field.render(30, 12), field.render(30, 12, eight)), 0);
+}
+
+TEST(Render, ShrinksAcrossAndEnlargesDown) {
+  const ImageField field(small_options(40, 30), 7);
+  EXPECT_LT(largest_difference(field.render(11, 70),
+                               data::resample(field.render(40, 70), 70, 11, data::Filter::area)),
+            kRounding);
+}
+
+TEST(Render, ShrinksAPartAsItIsInTheWhole) {
+  const ImageField field(small_options(40, 30, 2), 7);
+  const Tensor whole = field.render(16, 12);
+  RenderOptions part;
+  part.region = {.x = 3 / 16.0, .y = 5 / 12.0, .width = 10 / 16.0, .height = 4 / 12.0};
+  EXPECT_LT(largest_difference(field.render(10, 4, part), contiguous(slice(slice(whole, 0, 5, 9), 1, 3, 13))),
+            kRounding);
+}
+
+TEST(Render, ShrinksTheSameWholeAndInBands) {
+  const ImageField field(small_options(600, 500), 2);
+  const Tensor whole = field.render(401, 333);
+  std::int64_t next = 0, bands = 0;
+  field.render_bands(401, 333, {}, [&](const Tensor& rows, std::int64_t first) {
+    EXPECT_EQ(first, next);
+    EXPECT_EQ(largest_difference(rows, contiguous(slice(whole, 0, first, first + rows.size(0)))), 0);
+    next += rows.size(0);
+    ++bands;
+    return true;
+  });
+  EXPECT_EQ(next, 333);
+  EXPECT_GT(bands, 1);
+  bands = 0;
+  field.render_bands(401, 333, {}, [&](const Tensor&, std::int64_t) { return ++bands < 2; });
+  EXPECT_EQ(bands, 2);
+}
+
+TEST(Render, SaysHowManySamplesAPixelTakes) {
+  const ImageField field(small_options(40, 30), 1);
+  RenderOptions three;
+  three.supersample = 3;
+  EXPECT_EQ(field.samples_a_pixel(10, 7, three), 9);
+  EXPECT_EQ(field.samples_a_pixel(400, 7 * 30), 1);
+  EXPECT_DOUBLE_EQ(field.samples_a_pixel(32, 20), 40 * 30 / (32.0 * 20));
+  EXPECT_DOUBLE_EQ(field.samples_a_pixel(10, 60), 4);
 }
 
 TEST(Render, TakesTheMostSamplesWhenShrinkingBeyondMeasure) {

@@ -20,10 +20,9 @@ Drawing::Drawing(const field::SoundField& field, const field::SoundPart& part)
 
 std::int64_t Drawing::rate() const { return part_.rate > 0 ? part_.rate : field_.options().rate; }
 
-std::int64_t Drawing::points_each() const {
+double Drawing::points_each() const {
   if (is_sound()) return field::SoundField(field_).samples_a_frame(part_);
-  const std::int64_t side = field::ImageField(field_).samples_a_side(width_, height_, how_);
-  return side * side;
+  return field_.samples_a_pixel(width_, height_, how_);
 }
 
 double Drawing::values() const {

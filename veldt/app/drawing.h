@@ -30,8 +30,8 @@ class Drawing {
   std::int64_t height() const { return height_; }  // of a sound its frames
   std::int64_t rate() const;                       // frames a second; 0 of a picture
   const char* row_name() const { return is_sound() ? "frame" : "row"; }
-  // Points of the network that each pixel or frame takes.
-  std::int64_t points_each() const;
+  // Points of the network that each pixel or frame takes, on average.
+  double points_each() const;
   // Numbers that are written.
   double values() const;
   std::string in_words() const;  // "1024x768", "3.00 s at 44100 Hz"

@@ -128,13 +128,13 @@ int dry_run_render(const Drawing& drawing, int bits, const std::string& output, 
   // The bands are alike, so the first ones show what all need.
   const auto memory = static_cast<double>(pool(Device{}).stats().peak_bytes);
   const field::Field& field = drawing.field();
-  const std::int64_t points = drawing.points_each();
+  const double points = drawing.points_each();
   const double flops = 2 * static_cast<double>(field.parameter_count()) *
-                       static_cast<double>(drawing.width()) * height * static_cast<double>(points);
+                       static_cast<double>(drawing.width()) * height * points;
   const double bytes = drawing.values() * bits_for(drawing, bits) / 8;
   std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(field.options())),
                                  layers_in_words(field.options()), field.parameter_count());
-  text += fmt::format("{}  {}, {} {} a {}\n", drawing.is_sound() ? "sound       " : "picture     ",
+  text += fmt::format("{}  {}, {:.3g} {} a {}\n", drawing.is_sound() ? "sound       " : "picture     ",
                       drawing.in_words(), points, points == 1 ? "sample" : "samples",
                       drawing.is_sound() ? "frame" : "pixel");
   text += fmt::format("work          {} in all\n", scaled(flops, "FLOP"));

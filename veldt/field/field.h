@@ -22,8 +22,8 @@ struct Region {
 
 struct RenderOptions {
   Region region;
-  // Samples along each side of an output pixel, averaged; 0 chooses: 1 when enlarging, more when shrinking,
-  // so that detail finer than a pixel does not alias.
+  // Samples along each side of an output pixel, averaged; 0 chooses: 1 when enlarging. When shrinking, each
+  // pixel is the mean over its area of the picture drawn at the size it was fitted at.
   int supersample = 0;
 };
 
@@ -50,6 +50,9 @@ class Field {
   void render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
                     const Band& band) const;
 
+  // How many points of the network a pixel of such a drawing takes, on average. Throws as render_bands().
+  double samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
+
   // How it was trained, as a JSON object for people and `veldt info`; kept in the file.
   const std::string& training() const { return training_; }
   void set_training(std::string json) { training_ = std::move(json); }
@@ -59,10 +62,6 @@ class Field {
   std::map<std::string, std::string> metadata() const;
   static Field from_tensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata,
                             const std::string& path);
-
- protected:
-  // Samples along each side of a pixel that drawing at this size takes. Throws as render_bands().
-  int samples_for(std::int64_t width, std::int64_t height, const RenderOptions& how) const;
 
  private:
   FieldOptions options_;

@@ -17,11 +17,6 @@ class ImageField : public Field {
 
   // [height, width, channels] in 0..1, f32. render_bands() does the same in little memory.
   Tensor render(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
-
-  // Samples along each side of a pixel that drawing at this size takes.
-  int samples_a_side(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const {
-    return samples_for(width, height, how);
-  }
 };
 
 }  // namespace veldt::field

@@ -2,12 +2,14 @@
 // memory.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
+#include "veldt/field/shrink.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
@@ -20,7 +22,7 @@ constexpr std::int64_t kChunkPoints = 1 << 14;  // 8 MB of activations at 128 un
 constexpr std::int64_t kChunkUnits = 1 << 21;   // of one layer, for wider networks
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 20, kMaxFrames = std::int64_t{1} << 40;
 
-// The output picture: where the samples of pixel (column, row) lie.
+// Where the samples of pixel (column, row) lie.
 struct Canvas {
   std::int64_t width, height;
   Region region;
@@ -48,17 +50,57 @@ struct Canvas {
   }
 };
 
+constexpr int kMostSamples = 64;  // along a side of a pixel, unless it is told to take more
+
 // Output pixels to a fitted one, across or down, whichever is fewer.
 double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
   return std::min(static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width),
                   static_cast<double>(height) / (static_cast<double>(o.height) * how.region.height));
 }
 
-// Samples a side so that neighbouring samples are no further apart than those the field was fitted with.
-int samples_at(const FieldOptions& o, double enlarged, const RenderOptions& how) {
-  if (how.supersample > 0) return how.supersample;
-  // A hair below the next whole number is rounding, not shrinking.
-  return static_cast<int>(std::clamp(std::ceil(o.footprint / enlarged - 1e-6), 1.0, 64.0));
+// The fewest samples a side that are no further apart than those of the fit, of which a pixel covers
+// `covered`. A hair above a whole number is rounding, not shrinking.
+int samples_over(double covered) {
+  return static_cast<int>(std::clamp(std::ceil(covered - 1e-6), 1.0, double{kMostSamples}));
+}
+
+// Which samples each pixel is the mean of.
+struct Sampling {
+  int across = 1, down = 1;  // in every pixel, evenly
+  // Instead, when shrinking what was fitted at points: those points, since elsewhere it may be anything.
+  std::optional<ShrunkSide> shrunk_across = {}, shrunk_down = {};
+  Region region;  // that the samples fill
+
+  double samples_a_pixel(double width, double height) const {
+    if (!shrunk_across) return double{across} * down;
+    return static_cast<double>(shrunk_across->count) / width * static_cast<double>(shrunk_down->count) /
+           height;
+  }
+};
+
+// One side: `pixels` of them over a part of the `fitted` ones. Widens the part to the samples' bounds.
+ShrunkSide shrunk_side(std::int64_t pixels, std::int64_t fitted, double& from, double& size) {
+  const auto samples = static_cast<double>(fitted);
+  const double covered = samples * size / static_cast<double>(pixels);
+  if (covered <= 1) return ShrunkSide::even(pixels, 1);
+  const ShrunkSide side = ShrunkSide::on_lattice(pixels, from * samples, covered);
+  from = static_cast<double>(side.first) / samples;
+  size = static_cast<double>(side.count) / samples;
+  return side;
+}
+
+Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t height,
+                      const RenderOptions& how) {
+  const double enlarged = enlargement(o, width, height, how);
+  Sampling s{.region = how.region};
+  s.down = how.supersample > 0 ? how.supersample : samples_over(o.footprint / enlarged);
+  s.across = o.is_sound() ? 1 : s.down;
+  // A field with a footprint is the scene itself, between the samples of the fit as well.
+  if (how.supersample > 0 || o.is_sound() || o.footprint > 1 || s.down == 1 || s.down == kMostSamples)
+    return s;
+  s.shrunk_across = shrunk_side(width, o.width, s.region.x, s.region.width);
+  s.shrunk_down = shrunk_side(height, o.height, s.region.y, s.region.height);
+  return s;
 }
 
 // What the output is multiplied by before it is cut to its bounds. A two-tone field learned edges about as
@@ -85,39 +127,83 @@ void check(const FieldOptions& o, std::int64_t width, std::int64_t height, const
                       "0 (automatic) to 64 make sense", "use 2 to 4");
 }
 
+// Draws samples a chunk at a time: pixels first.. of a canvas into levels [samples, channels].
+struct Pen {
+  const Network& network;
+  const FieldOptions& options;
+  double gain;
+
+  Tensor levels(const Canvas& canvas, std::int64_t first, std::int64_t count) const {
+    Tensor output = network(canvas.coordinates(first, count));
+    if (gain != 1) output = affine(output, gain, 0);
+    return levels_from(output, options.head);
+  }
+  std::int64_t points_a_chunk() const {
+    const std::vector<std::int64_t> sizes = layer_sizes(options);
+    return std::min(kChunkPoints, kChunkUnits / *std::max_element(sizes.begin(), sizes.end()));
+  }
+};
+
+std::int64_t rows_a_band(std::int64_t width, std::int64_t height) {
+  return std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
+}
+
+// Every pixel has samples of its own.
+void draw_evenly(const Pen& pen, const Canvas& canvas, const Field::Band& band) {
+  const std::int64_t samples = canvas.across * canvas.down, channels = pen.options.channels;
+  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, pen.points_a_chunk() / samples);
+  const std::int64_t most_rows = rows_a_band(canvas.width, canvas.height);
+  for (std::int64_t row = 0; row < canvas.height; row += most_rows) {
+    const std::int64_t rows = std::min(most_rows, canvas.height - row), pixels = rows * canvas.width;
+    Tensor out = empty({pixels, channels}, DType::f32);
+    for (std::int64_t p = 0; p < pixels; p += pixels_a_chunk) {
+      const std::int64_t n = std::min(pixels_a_chunk, pixels - p);
+      Tensor levels = pen.levels(canvas, row * canvas.width + p, n);
+      if (samples > 1) levels = mean(reshape(levels, {n, samples, channels}), {1});
+      slice(out, 0, p, p + n).assign(levels);
+    }
+    if (!band(reshape(out, {rows, canvas.width, channels}), row)) return;
+  }
+}
+
+// Neighbouring pixels share the samples at their border.
+void draw_shrunk(const Pen& pen, const Canvas& samples, const ShrunkSide& across, const ShrunkSide& down,
+                 const Field::Band& band) {
+  AreaMean mean(across, down, pen.options.channels);
+  const std::int64_t all = samples.width * samples.height,
+                     most_points = std::max<std::int64_t>(1, pen.points_a_chunk());
+  const std::int64_t most_rows = rows_a_band(across.pixels, down.pixels);
+  std::int64_t row = 0;
+  for (std::int64_t p = 0; p < all; p += most_points) {
+    const std::int64_t n = std::min(most_points, all - p);
+    mean.add(pen.levels(samples, p, n));
+    const std::int64_t ready = mean.rows_ready();
+    if (ready == 0 || (ready < most_rows && p + n < all)) continue;
+    if (!band(mean.take(), row)) return;
+    row += ready;
+  }
+}
+
 }  // namespace
 
 void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
                          const Band& band) const {
   check(options_, width, height, how);
   NoGrad off;
-  const double enlarged = enlargement(options_, width, height, how), gain = gain_for(options_, enlarged);
-  const int s = samples_at(options_, enlarged, how);
-  const Canvas canvas{width, height, how.region, options_.is_sound() ? 1 : s, s, CoordinateMap(options_)};
-  const std::int64_t samples = canvas.across * canvas.down;
-  const std::int64_t rows_a_band = std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
-  const std::vector<std::int64_t> sizes = layer_sizes(options_);
-  const std::int64_t widest = *std::max_element(sizes.begin(), sizes.end());
-  const std::int64_t points = std::min(kChunkPoints, kChunkUnits / widest);
-  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, points / samples);
-  for (std::int64_t row = 0; row < height; row += rows_a_band) {
-    const std::int64_t rows = std::min(rows_a_band, height - row), pixels = rows * width;
-    Tensor out = empty({pixels, options_.channels}, DType::f32);
-    for (std::int64_t p = 0; p < pixels; p += pixels_a_chunk) {
-      const std::int64_t n = std::min(pixels_a_chunk, pixels - p);
-      Tensor output = network_(canvas.coordinates(row * width + p, n));
-      if (gain != 1) output = affine(output, gain, 0);
-      Tensor levels = levels_from(output, options_.head);
-      if (samples > 1) levels = mean(reshape(levels, {n, samples, options_.channels}), {1});
-      slice(out, 0, p, p + n).assign(levels);
-    }
-    if (!band(reshape(out, {rows, width, options_.channels}), row)) return;
-  }
+  const Sampling s = sampling_for(options_, width, height, how);
+  const Pen pen{network_, options_, gain_for(options_, enlargement(options_, width, height, how))};
+  const CoordinateMap map(options_);
+  if (s.shrunk_across)
+    draw_shrunk(pen, {s.shrunk_across->count, s.shrunk_down->count, s.region, 1, 1, map}, *s.shrunk_across,
+                *s.shrunk_down, band);
+  else
+    draw_evenly(pen, {width, height, s.region, s.across, s.down, map}, band);
 }
 
-int Field::samples_for(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
+double Field::samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
   check(options_, width, height, how);
-  return samples_at(options_, enlargement(options_, width, height, how), how);
+  return sampling_for(options_, width, height, how)
+      .samples_a_pixel(static_cast<double>(width), static_cast<double>(height));
 }
 
 }  // namespace veldt::field

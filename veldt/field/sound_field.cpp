@@ -61,8 +61,8 @@ RenderOptions SoundField::placed(const SoundPart& part) const {
   return how;
 }
 
-int SoundField::samples_a_frame(const SoundPart& part) const {
-  return samples_for(1, frames(part), placed(part));
+double SoundField::samples_a_frame(const SoundPart& part) const {
+  return samples_a_pixel(1, frames(part), placed(part));
 }
 
 void SoundField::render_bands(const SoundPart& part, const Band& band) const {

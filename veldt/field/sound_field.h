@@ -29,7 +29,7 @@ class SoundField : public Field {
   // How many frames a part has. Throws ConfigError for one that is not within the sound or holds no frame.
   std::int64_t frames(const SoundPart& part = {}) const;
   // Samples of the field that each frame of a part is the mean of.
-  int samples_a_frame(const SoundPart& part = {}) const;
+  double samples_a_frame(const SoundPart& part = {}) const;
   // [frames, channels], f32, as loud as the sound was.
   Tensor render(const SoundPart& part = {}) const;
   // The same in bands [frames, channels], in memory that does not depend on the length.
