@@ -76,7 +76,7 @@ Finding formulas() {
 // A grey disc of 24 x 24 pixels through all layers of the library: gradients, Adam, drawing.
 Finding small_fit() {
   constexpr std::int64_t side = 24;
-  constexpr double kKnown = 41.2, kWithin = 3;  // dB; rounding differs between instruction sets
+  constexpr double kKnown = 46.2, kWithin = 3;  // dB; rounding differs between instruction sets
   const Tensor picture = empty({side, side, 1}, DType::f32);
   for (std::int64_t i = 0; i < side * side; ++i) {
     const double dx = static_cast<double>(i % side) - 11.5, dy = static_cast<double>(i / side) - 11.5;
