@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tests/field/pictures.h"
-#include "veldt/ops/create.h"
 
 namespace veldt::field {
 namespace {
@@ -99,48 +98,6 @@ TEST(PointSampler, MovesOtherPointsBetweenThePixelsInEachStep) {
     EXPECT_NEAR(now, 144, 2);
   }
   for (const int times : moved) EXPECT_NEAR(times, 10, 9);  // never none of them, never all
-}
-
-TEST(ErrorMap, DrawsMoreWhereTheErrorIsAndWeighsItLess) {
-  const ErrorMap map(1000, 100, 3);
-  Pixels points(1000);
-  std::iota(points.begin(), points.end(), 0);
-  std::vector<float> errors(1000, 0.0f);
-  std::fill(errors.begin(), errors.begin() + 128, 1.0f);  // two tiles
-  for (int i = 0; i < 20; ++i)
-    map.note(Tensor::from<std::int64_t>({1000}, points), Tensor::from<float>({1000}, errors));
-  double wrong = 0, count = 0, weights = 0;
-  for (std::int64_t step = 0; step < 400; ++step) {
-    const ErrorMap::Draw drawn = map.draw(step);
-    const Pixels at = drawn.points.values<std::int64_t>();
-    const std::vector<float> weight = drawn.weights.values<float>();
-    EXPECT_TRUE(std::is_sorted(at.begin(), at.end()));
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      ASSERT_GE(at[i], 0);
-      ASSERT_LT(at[i], 1000);
-      count += at[i] < 128;
-      wrong += at[i] < 128 ? static_cast<double>(weight[i]) : 0;
-      weights += static_cast<double>(weight[i]);
-    }
-  }
-  // 12.8 % of the points, half of what is drawn by error, and as much of the other half as of the points.
-  EXPECT_NEAR(count / 40000, 0.5 + 0.5 * 0.128, 0.01);
-  // So that means stay what they are over all points.
-  EXPECT_NEAR(wrong / 40000, 0.128, 0.005);
-  EXPECT_NEAR(weights / 40000, 1, 0.005);
-}
-
-TEST(ErrorMap, DrawsEvenlyAtFirstAndWhenNothingIsWrong) {
-  const ErrorMap map(130, 130, 1);
-  const auto is_even = [&](const ErrorMap::Draw& drawn) {
-    const Pixels at = drawn.points.values<std::int64_t>();
-    for (std::size_t i = 0; i < at.size(); ++i)
-      if (at[i] != static_cast<std::int64_t>(i)) return false;
-    return true;
-  };
-  EXPECT_TRUE(is_even(map.draw(0)));
-  for (int i = 0; i < 5000; ++i) map.note(map.draw(0).points, zeros({130}));
-  EXPECT_TRUE(is_even(map.draw(1)));
 }
 
 }  // namespace

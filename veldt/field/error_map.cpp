@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <numeric>
 
 #include "veldt/core/rng.h"
+#include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
 
 namespace veldt::field {
 namespace {
 
-constexpr double kEven = 0.5;    // of a batch is drawn evenly: no weight is above 1 / kEven
-constexpr float kNewest = 0.1f;  // of a tile's mean is the error seen last
+constexpr double kEven = 0.5;         // of a batch is drawn evenly: no weight is above 1 / kEven
+constexpr float kNewest = 0.1f;       // of a tile's mean is the error seen last
+constexpr std::int64_t kBlock = 512;  // tiles, and points: ten microseconds of work
 
 }  // namespace
 
@@ -22,42 +24,68 @@ ErrorMap::ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed)
       errors_(ones({(points + kTile - 1) / kTile})) {}
 
 // How often a point of each tile is drawn, as a multiple of even drawing: the variance of a weighted mean is
-// least where that follows the root of the squared error.
-std::vector<double> ErrorMap::densities() const {
-  const float* const error = errors_.data<float>();
-  std::vector<double> out(static_cast<std::size_t>(errors_.numel()));
-  double sum = 0;
-  for (std::size_t t = 0; t < out.size(); ++t) {
-    out[t] = std::sqrt(static_cast<double>(error[t]));
-    sum += out[t] * static_cast<double>(size_of(static_cast<std::int64_t>(t)));
+// least where that follows the root of the squared error. f64 [tiles].
+Tensor ErrorMap::densities() const {
+  const std::int64_t tiles = errors_.numel();
+  const Tensor out = empty({tiles}, DType::f64), sums = empty({(tiles + kBlock - 1) / kBlock}, DType::f64);
+  const auto* const error = errors_.data<float>();
+  auto *const density = out.data<double>(), *const sum = sums.data<double>();
+  parallel_for(tiles, kBlock, [&](std::int64_t begin, std::int64_t end) {
+    double of_block = 0;
+    for (std::int64_t t = begin; t < end; ++t) {
+      density[t] = std::sqrt(static_cast<double>(error[t]));
+      of_block += density[t] * static_cast<double>(size_of(t));
+    }
+    sum[begin / kBlock] = of_block;
+  });
+  const double mean = std::accumulate(sum, sum + sums.numel(), 0.0) / static_cast<double>(points_);
+  parallel_for(tiles, kBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t)
+      density[t] = kEven + (1 - kEven) * (mean > 0 ? density[t] / mean : 1);
+  });
+  return out;
+}
+
+// Where each tile ends when each point is as long as its density: f64 [tiles], up to about the points.
+Tensor ErrorMap::ends(const Tensor& densities) const {
+  const std::int64_t tiles = errors_.numel();
+  const Tensor out = empty({tiles}, DType::f64);
+  const auto* const density = densities.data<double>();
+  auto* const end_of = out.data<double>();
+  parallel_for(tiles, kBlock, [&](std::int64_t begin, std::int64_t end) {
+    double within = 0;
+    for (std::int64_t t = begin; t < end; ++t)
+      end_of[t] = within += density[t] * static_cast<double>(size_of(t));
+  });
+  double before = 0;
+  for (std::int64_t begin = 0; begin < tiles; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, tiles);
+    for (std::int64_t t = begin; t < end; ++t) end_of[t] += before;
+    before = end_of[end - 1];
   }
-  const double mean = sum / static_cast<double>(points_);
-  for (double& d : out) d = kEven + (1 - kEven) * (mean > 0 ? d / mean : 1);
   return out;
 }
 
 ErrorMap::Draw ErrorMap::draw(std::int64_t step) const {
-  const std::vector<double> density = densities();
-  Draw out{empty({batch_}, DType::i64), empty({batch_})};
+  const Tensor densities = this->densities(), ends = this->ends(densities);
+  const Draw out{empty({batch_}, DType::i64), empty({batch_})};
+  const auto *const density = densities.data<double>(), *const end_of = ends.data<double>();
   auto* const point = out.points.data<std::int64_t>();
   auto* const weight = out.weights.data<float>();
   const Rng rng(seed_, static_cast<std::uint64_t>(step));
   const double run = static_cast<double>(points_) / static_cast<double>(batch_);
-  std::size_t t = 0;
-  double before = 0, mass = density[0] * static_cast<double>(size_of(0));  // of earlier tiles, of this one
-  for (std::int64_t i = 0; i < batch_; ++i) {
-    const auto within_run = static_cast<double>(Rng::to_unit(rng.at(static_cast<std::uint64_t>(i))));
-    const double at = (static_cast<double>(i) + within_run) * run;
-    for (; t + 1 < density.size() && before + mass <= at;
-         mass = density[t] * static_cast<double>(size_of(static_cast<std::int64_t>(t)))) {
-      before += mass;
-      ++t;
+  const std::int64_t last = errors_.numel() - 1;
+  parallel_for(batch_, kBlock, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t t = std::upper_bound(end_of, end_of + last, static_cast<double>(begin) * run) - end_of;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto within_run = static_cast<double>(Rng::to_unit(rng.at(static_cast<std::uint64_t>(i))));
+      const double at = (static_cast<double>(i) + within_run) * run;
+      while (t < last && end_of[t] <= at) ++t;
+      const auto within = static_cast<std::int64_t>((at - (t > 0 ? end_of[t - 1] : 0)) / density[t]);
+      point[i] = t * kTile + std::clamp<std::int64_t>(within, 0, size_of(t) - 1);
+      weight[i] = static_cast<float>(1 / density[t]);
     }
-    const auto tile = static_cast<std::int64_t>(t);
-    const auto within = static_cast<std::int64_t>((at - before) / density[t]);
-    point[i] = tile * kTile + std::clamp<std::int64_t>(within, 0, size_of(tile) - 1);
-    weight[i] = static_cast<float>(1 / density[t]);
-  }
+  });
   return out;
 }
 

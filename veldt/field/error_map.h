@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "veldt/tensor/tensor.h"
 
@@ -24,7 +23,8 @@ class ErrorMap {
     Tensor weights;  // f32 [batch]: 1 / (probability of the point times points); the mean of errors times
                      // weights is, on average, the mean over all points
   };
-  // One point from each of `batch` runs of equal probability. A function of the step and of what was noted.
+  // One point from each of `batch` runs of equal probability. A function of the step and of what was noted:
+  // nothing is kept beside errors(), so a resumed run draws the same bits.
   Draw draw(std::int64_t step) const;
   // The squared errors, f32 [batch], that were seen at points, i64 [batch].
   void note(const Tensor& points, const Tensor& errors) const;
@@ -35,7 +35,8 @@ class ErrorMap {
 
  private:
   std::int64_t size_of(std::int64_t tile) const { return std::min(kTile, points_ - tile * kTile); }
-  std::vector<double> densities() const;
+  Tensor densities() const;
+  Tensor ends(const Tensor& densities) const;
 
   std::int64_t points_, batch_;
   std::uint64_t seed_;
