@@ -109,14 +109,8 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-std::vector<field::Reason> reasons_for(const FitFlags& flags, const field::Signal& truth,
-                                       const field::Fitter& fitter) {
-  return flags.explain ? field::explain(truth, wishes_from(flags), fitter.plan())
-                       : std::vector<field::Reason>();
-}
-
-void report(const FitFlags& flags, Context& context, const field::Fitter& fitter, const field::Signal& truth,
-            const train::RunResult& run, const FitScore& score) {
+void report(const FitFlags& flags, Context& context, const field::Fitter& fitter,
+            const std::vector<field::Reason>& reasons, const train::RunResult& run, const FitScore& score) {
   const field::Field& field = fitter.field();
   const bool is_sound = field.options().is_sound();
   if (context.json) {
@@ -127,7 +121,7 @@ void report(const FitFlags& flags, Context& context, const field::Fitter& fitter
                                   {"loss", run.loss}};
     score.describe_in(out, is_sound);
     out["stopped_by"] = text_of(run.stop);
-    if (flags.explain) out["explain"] = in_json(reasons_for(flags, truth, fitter));
+    if (flags.explain) out["explain"] = in_json(reasons);
     context.out.json(out);
     return;
   }
@@ -178,7 +172,8 @@ void check_flags(const FitFlags& flags, Context& context) {
 
 // The last drawing, for the preview and the score. A signal that comes now ends it.
 int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter, const field::Signal& truth,
-           const train::RunResult& run, const StopOnSignal& signal) {
+           const std::vector<field::Reason>& reasons, const train::RunResult& run,
+           const StopOnSignal& signal) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
   const bool wants_preview = !flags.preview.empty() && run.steps % flags.preview_every != 0;
@@ -197,7 +192,7 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
     return signal.exit_code();
   }
   if (preview) preview->finish();
-  if (!was_asked || context.json) report(flags, context, fitter, truth, run, *score);
+  if (!was_asked || context.json) report(flags, context, fitter, reasons, run, *score);
   return signal.exit_code();
 }
 
@@ -206,7 +201,8 @@ int fit(FitFlags flags, Context& context) {
   check_flags(flags, context);
   const field::Signal truth = load_signal(flags.input, flags.max_pixels);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
-  field::Fitter fitter(truth, field::plan_for(truth, wishes_from(flags)));
+  const field::FitOptions wishes = wishes_from(flags);
+  field::Fitter fitter(truth, field::plan_for(truth, wishes));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
     print_note(fmt::format("{} {} with {}, {} parameters, in {}, on {}",
@@ -214,7 +210,8 @@ int fit(FitFlags flags, Context& context) {
                            name_of(model_of(plan.field)), fitter.field().parameter_count(),
                            field::name_of(plan.precision), device.reason));
   }
-  const std::vector<field::Reason> reasons = reasons_for(flags, truth, fitter);
+  std::vector<field::Reason> reasons;
+  if (flags.explain) reasons = field::explain(truth, wishes, fitter.plan());
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
@@ -235,7 +232,7 @@ int fit(FitFlags flags, Context& context) {
     throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,
                   fmt::format("make room and run again; {} holds the field as it is", flags.output));
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
-  return finish(flags, context, fitter, truth, run, signal);
+  return finish(flags, context, fitter, truth, reasons, run, signal);
 }
 
 }  // namespace
