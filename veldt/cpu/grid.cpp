@@ -12,7 +12,6 @@
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>

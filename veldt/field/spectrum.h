@@ -1,6 +1,8 @@
 // How a signal's energy is spread over frequencies: what can be known of its detail before it is fitted.
 #pragma once
 
+#include <cstdint>
+
 #include "veldt/field/signal.h"
 
 namespace veldt::field {
