@@ -11,7 +11,7 @@ namespace veldt::field {
 
 struct Reason {
   std::string choice;  // the flag's name without dashes ("hidden-omega"), else a word: "kind", "grid"
-  std::string value;   // as the flag takes it
+  std::string value;   // as the flag takes it where one value says it; layers of several widths are listed
   std::string why;     // one clause; "asked for" if it was wished
 };
 
