@@ -262,6 +262,17 @@ TEST_F(FitCommand, ExplainsItsChoicesAndFits) {
   EXPECT_EQ(count_entries(dir_.path()), 2u) << "a model beside the picture";
 }
 
+// The map of errors that sampling by them keeps is part of a checkpoint.
+TEST_F(FitCommand, ForetellsCheckpointsWithAllThatTheyHold) {
+  const auto bytes = [&](const std::string& sampling) {
+    const Ran ran = run_veldt(small() + Words{"--checkpoint", checkpoints_, "--sampling", sampling,
+                                              "--dry-run", "--json", "--quiet"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out).at("checkpoint_bytes").get<double>();
+  };
+  EXPECT_GE(bytes("error"), bytes("uniform") + 4);
+}
+
 TEST_F(FitCommand, ExplainsInJson) {
   for (const Words& more : {Words{}, Words{"--dry-run"}}) {
     const Ran ran = run_veldt(small() + Words{"--explain", "--json", "--quiet"} + more);

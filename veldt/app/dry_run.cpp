@@ -89,7 +89,8 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
                         pixels * 4 * static_cast<double>(o.channels);
   const double state = plan.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments
   const double model_bytes = 4 * static_cast<double>(parameters) + kFileHeader;
-  const double checkpoint_bytes = 4 * state * static_cast<double>(parameters) + 2 * kFileHeader;
+  const double checkpoint_bytes = 4 * state * static_cast<double>(parameters) +
+                                  static_cast<double>(fitter.own_state_bytes()) + 2 * kFileHeader;
   Json rows = {{"dry_run", true},
                {"output", outputs.output},
                {"parameters", parameters},

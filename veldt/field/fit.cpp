@@ -238,6 +238,12 @@ Fitter::~Fitter() = default;
 const FitPlan& Fitter::plan() const { return job_->plan_; }
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
 const Field& Fitter::field() const { return job_->field_; }
+std::int64_t Fitter::own_state_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [name, tensor] : job_->own_state())
+    bytes += tensor.numel() * static_cast<std::int64_t>(size_of(tensor.dtype()));
+  return bytes;
+}
 
 train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events) {
   train::RunOptions options;

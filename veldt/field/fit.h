@@ -32,6 +32,8 @@ class Fitter {
   const Field& field() const;
   // The work and the memory of one step, without taking it.
   StepFacts step_facts();
+  // What checkpoints hold beside the parameters and the optimizer's state, in bytes.
+  std::int64_t own_state_bytes() const;
   // Trains to the end of the plan. Throws as train::run does.
   train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events);
 
