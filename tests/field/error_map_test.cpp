@@ -107,6 +107,14 @@ TEST(ErrorMap, CountsEachPointOnceOnAverage) {
   EXPECT_GT(times[2 * 64], times[0] * 3 / 2);
 }
 
+TEST(ErrorMap, ReachesEveryPointOfALongRun) {
+  const ErrorMap map(std::int64_t{1} << 26, 1, 4);  // one run: 24 bits reach each fourth point alone
+  std::vector<int> times(4);
+  for (std::int64_t step = 0; step < 100; ++step)
+    ++times[static_cast<std::size_t>(map.draw(step).points.values<std::int64_t>()[0] % 4)];
+  for (const int n : times) EXPECT_GT(n, 8);
+}
+
 TEST(ErrorMap, DrawsTheSameByAnyNumberOfThreads) {
   const std::int64_t points = 200000;  // several pieces of both tiles and points
   const ErrorMap map(points, 5000, 2);

@@ -78,7 +78,8 @@ ErrorMap::Draw ErrorMap::draw(std::int64_t step) const {
   parallel_for(batch_, kBlock, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t t = std::upper_bound(end_of, end_of + last, static_cast<double>(begin) * run) - end_of;
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto within_run = static_cast<double>(Rng::to_unit(rng.at(static_cast<std::uint64_t>(i))));
+      // All 32 bits: the 24 of to_unit() would leave out points of a long run.
+      const double within_run = static_cast<double>(rng.at(static_cast<std::uint64_t>(i))) * 0x1p-32;
       const double at = (static_cast<double>(i) + within_run) * run;
       while (t < last && end_of[t] <= at) ++t;
       const auto within = static_cast<std::int64_t>((at - (t > 0 ? end_of[t - 1] : 0)) / density[t]);
