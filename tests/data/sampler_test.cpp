@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -136,6 +137,25 @@ TEST(BatchSampler, StratifiedDrawsOneOfEachRunOfNeighbours) {
         }
         EXPECT_EQ(around, size) << "in order, but for one place";
       }
+}
+
+TEST(BatchSampler, StratifiedStaysInItsRunsOfHugeSizesAndFillsThem) {
+  const std::int64_t size = (std::int64_t{1} << 60) + 7, batch = 100, run = size / batch;
+  std::int64_t least = size, most = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Indices drawn = batch_of(BatchSampler(size, batch, seed, Order::stratified), 1);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      ASSERT_GE(drawn[i], 0);
+      ASSERT_LT(drawn[i], size);
+      const std::int64_t gap = (drawn[(i + 1) % drawn.size()] - drawn[i] + size) % size;
+      ASSERT_LE(gap, 2 * run + 2);
+      least = std::min(least, gap);
+      most = std::max(most, gap);
+    }
+  }
+  // Points anywhere in two neighbouring runs are anything from next to each other to two runs apart.
+  EXPECT_LT(least, run / 4);
+  EXPECT_GT(most, run / 4 * 7);
 }
 
 TEST(BatchSampler, StratifiedShowsEverySampleOncePerEpoch) {

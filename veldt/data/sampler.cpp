@@ -93,10 +93,13 @@ void BatchSampler::stratified(std::int64_t step, std::int64_t* picked) const {
   const std::uint64_t first_draw = rng.position();
   // All runs go through the same order, each from a place of its own.
   const std::int64_t k = Shuffle(longest, seed_, static_cast<std::uint64_t>(epoch))(step % longest);
+  // Run i starts at i size / batch, which overflows if it is computed so.
+  const std::int64_t whole = size_ / batch_, rest = size_ % batch_;
+  const auto start_of = [&](std::int64_t i) { return i * whole + i * rest / batch_; };
   parallel_for(batch_, kGrain, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = from; i < to; ++i) {
-      const std::int64_t begin = i * size_ / batch_, length = (i + 1) * size_ / batch_ - begin;
-      const std::uint64_t draw = rng.at(first_draw + static_cast<std::uint64_t>(i));
+      const std::int64_t begin = start_of(i), length = start_of(i + 1) - begin;
+      const unsigned __int128 draw = rng.at(first_draw + static_cast<std::uint64_t>(i));
       const auto start = static_cast<std::int64_t>(draw * static_cast<std::uint64_t>(length) >> 32);
       const std::int64_t at = begin + (start + k) % length + turn;
       picked[i] = at < size_ ? at : at - size_;
