@@ -24,11 +24,10 @@ void note_all(const ErrorMap& map, const std::vector<float>& errors) {
   map.note(Tensor::from<std::int64_t>({n}, points), Tensor::from<float>({n}, errors));
 }
 
-// Errors from 0 to 1 that differ from tile to tile.
+// Errors from 0 to 1 that differ from tile to tile of 64.
 std::vector<float> uneven(std::int64_t points) {
   std::vector<float> errors;
-  for (std::int64_t p = 0; p < points; ++p)
-    errors.push_back(static_cast<float>(p / ErrorMap::kTile * 37 % 101) / 100);
+  for (std::int64_t p = 0; p < points; ++p) errors.push_back(static_cast<float>(p / 64 * 37 % 101) / 100);
   return errors;
 }
 
@@ -80,6 +79,47 @@ TEST(ErrorMap, DrawsEvenlyAtFirstAndWhenNothingIsWrong) {
   expect_even();
   for (int i = 0; i < 2000; ++i) note_all(map, std::vector<float>(points, 0.0f));
   expect_even();
+}
+
+TEST(ErrorMap, TakesTheFirstErrorOfATileAsItIs) {
+  const ErrorMap map(256, 32, 1);
+  const auto note = [&](std::int64_t point, float error) {
+    map.note(Tensor::from<std::int64_t>({1}, {point}), Tensor::from<float>({1}, {error}));
+  };
+  EXPECT_EQ(map.errors().values<float>(), (std::vector<float>{-1, -1, -1, -1}));
+  note(70, 0.25f);
+  EXPECT_EQ(map.errors().values<float>(), (std::vector<float>{-1, 0.25f, -1, -1}));
+  note(127, 0.5f);
+  EXPECT_FLOAT_EQ(map.errors().values<float>()[1], 0.275f);
+}
+
+TEST(ErrorMap, TakesWhatItHasNotSeenForTheMeanOfTheRest) {
+  const ErrorMap map(256, 256, 1);
+  for (const auto& [tile, error] : {std::pair{0, 0.0004f}, {1, 0.0036f}}) {
+    Points points(64);
+    std::iota(points.begin(), points.end(), tile * 64);
+    map.note(Tensor::from<std::int64_t>({64}, points), full({64}, static_cast<double>(error)));
+  }
+  std::vector<double> times(4);
+  for (std::int64_t step = 0; step < 200; ++step)
+    for (const std::int64_t p : map.draw(step).points.values<std::int64_t>())
+      ++times[static_cast<std::size_t>(p / 64)];
+  // Roots of 0.02, 0.06 and the mean, 0.04, of which one half of the drawing makes 0.5, 1.5 and 1.
+  EXPECT_NEAR(times[0] / (200 * 64), 0.75, 0.01);
+  EXPECT_NEAR(times[1] / (200 * 64), 1.25, 0.01);
+  EXPECT_NEAR(times[2] / (200 * 64), 1, 0.01);
+  EXPECT_NEAR(times[3] / (200 * 64), 1, 0.01);
+}
+
+TEST(ErrorMap, SeesALargePictureSoonEnough) {
+  const std::int64_t points = 40'000'000, batch = 1000;
+  const ErrorMap map(points, batch, 1);
+  for (std::int64_t step = 0; step < 24; ++step) map.note(map.draw(step).points, ones({batch}));
+  const std::vector<float> errors = map.errors().values<float>();
+  const auto unseen = std::count(errors.begin(), errors.end(), -1.0f);
+  EXPECT_LT(static_cast<double>(unseen) / static_cast<double>(errors.size()), 0.1);  // exp(-3) is 0.05
+  EXPECT_GT(errors.size(), 7000u);
+  EXPECT_EQ(ErrorMap::tile_for(1000, 100), 64);
 }
 
 // Of a mean over all points, each has its share: it comes as often as its weight says that it does.

@@ -11,37 +11,50 @@
 namespace veldt::field {
 namespace {
 
-constexpr double kEven = 0.5;         // of a batch is drawn evenly: no weight is above 1 / kEven
-constexpr float kNewest = 0.1f;       // of a tile's mean is the error seen last
-constexpr std::int64_t kBlock = 512;  // tiles, and points: ten microseconds of work
+constexpr double kEven = 0.5;    // of a batch is drawn evenly: no weight is above 1 / kEven
+constexpr float kNewest = 0.1f;  // of a tile's mean is the error seen last
+constexpr float kUnseen = -1;
+constexpr std::int64_t kLeastTile = 64;  // points
+constexpr std::int64_t kSteps = 8;       // in which a tile is drawn from about once
+constexpr std::int64_t kBlock = 512;     // tiles, and points: ten microseconds of work
 
 }  // namespace
+
+std::int64_t ErrorMap::tile_for(std::int64_t points, std::int64_t batch) {
+  return std::max(kLeastTile, points / kSteps / batch);
+}
 
 ErrorMap::ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed)
     : points_(points),
       batch_(std::min(batch, points)),
+      tile_(tile_for(points, batch_)),
       seed_(seed),
-      errors_(ones({(points + kTile - 1) / kTile})) {}
+      errors_(full({(points + tile_ - 1) / tile_}, kUnseen)) {}
 
 // How often a point of each tile is drawn, as a multiple of even drawing: the variance of a weighted mean is
 // least where that follows the root of the squared error. f64 [tiles].
 Tensor ErrorMap::densities() const {
-  const std::int64_t tiles = errors_.numel();
-  const Tensor out = empty({tiles}, DType::f64), sums = empty({(tiles + kBlock - 1) / kBlock}, DType::f64);
+  const std::int64_t tiles = errors_.numel(), blocks = (tiles + kBlock - 1) / kBlock;
+  const Tensor out = empty({tiles}, DType::f64), sums = empty({2, blocks}, DType::f64);
   const auto* const error = errors_.data<float>();
-  auto *const density = out.data<double>(), *const sum = sums.data<double>();
+  auto* const density = out.data<double>();
+  auto *const roots = sums.data<double>(), *const seen = roots + blocks;  // of each block's seen points
   parallel_for(tiles, kBlock, [&](std::int64_t begin, std::int64_t end) {
-    double of_block = 0;
+    double root_sum = 0, points = 0;
     for (std::int64_t t = begin; t < end; ++t) {
+      if (error[t] < 0) continue;
       density[t] = std::sqrt(static_cast<double>(error[t]));
-      of_block += density[t] * static_cast<double>(size_of(t));
+      root_sum += density[t] * static_cast<double>(size_of(t));
+      points += static_cast<double>(size_of(t));
     }
-    sum[begin / kBlock] = of_block;
+    roots[begin / kBlock] = root_sum;
+    seen[begin / kBlock] = points;
   });
-  const double mean = std::accumulate(sum, sum + sums.numel(), 0.0) / static_cast<double>(points_);
+  const double sum = std::accumulate(roots, roots + blocks, 0.0);
+  const double mean = sum > 0 ? sum / std::accumulate(seen, seen + blocks, 0.0) : 0;
   parallel_for(tiles, kBlock, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t)
-      density[t] = kEven + (1 - kEven) * (mean > 0 ? density[t] / mean : 1);
+      density[t] = kEven + (1 - kEven) * (mean > 0 && error[t] >= 0 ? density[t] / mean : 1);
   });
   return out;
 }
@@ -83,7 +96,7 @@ ErrorMap::Draw ErrorMap::draw(std::int64_t step) const {
       const double at = (static_cast<double>(i) + within_run) * run;
       while (t < last && end_of[t] <= at) ++t;
       const auto within = static_cast<std::int64_t>((at - (t > 0 ? end_of[t - 1] : 0)) / density[t]);
-      point[i] = t * kTile + std::clamp<std::int64_t>(within, 0, size_of(t) - 1);
+      point[i] = t * tile_ + std::clamp<std::int64_t>(within, 0, size_of(t) - 1);
       weight[i] = static_cast<float>(1 / density[t]);
     }
   });
@@ -95,8 +108,8 @@ void ErrorMap::note(const Tensor& points, const Tensor& errors) const {
   const auto* const seen = errors.data<float>();
   auto* const kept = errors_.data<float>();
   for (std::int64_t i = 0; i < points.numel(); ++i) {
-    float& mean = kept[at[i] / kTile];
-    mean += kNewest * (seen[i] - mean);
+    float& mean = kept[at[i] / tile_];
+    mean = mean < 0 ? seen[i] : mean + kNewest * (seen[i] - mean);
   }
 }
 

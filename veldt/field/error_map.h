@@ -1,7 +1,7 @@
 // Where a field is wrong, learned from the batches that it is trained on, and batches drawn by it: more
 // points where the error is larger (importance sampling; Katharopoulos & Fleuret 2018, "Not all samples are
 // created equal", arXiv:1803.00942). The signal is cut into tiles of neighbours, and each keeps a running
-// mean of the squared errors of its points.
+// mean of the squared errors of its points. One that no batch has seen yet counts as the mean of the others.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,10 @@ namespace veldt::field {
 
 class ErrorMap {
  public:
-  static constexpr std::int64_t kTile = 64;  // points
+  // The points of a tile: so many that a tile is seen about once in eight steps, and 64 or more.
+  static std::int64_t tile_for(std::int64_t points, std::int64_t batch);
 
-  // Of `points` points, in an order in which neighbours are near each other. At first all are as wrong.
+  // Of `points` points, in an order in which neighbours are near each other.
   ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed);
 
   struct Draw {
@@ -30,15 +31,15 @@ class ErrorMap {
   void note(const Tensor& points, const Tensor& errors) const;
 
   std::int64_t batch() const { return batch_; }
-  // The means, f32 [tiles]: all that a map learns. Copies of a map share them.
+  // The means, f32 [tiles], -1 for what is not seen yet: all that a map learns. Copies of a map share them.
   const Tensor& errors() const { return errors_; }
 
  private:
-  std::int64_t size_of(std::int64_t tile) const { return std::min(kTile, points_ - tile * kTile); }
+  std::int64_t size_of(std::int64_t tile) const { return std::min(tile_, points_ - tile * tile_); }
   Tensor densities() const;
   Tensor ends(const Tensor& densities) const;
 
-  std::int64_t points_, batch_;
+  std::int64_t points_, batch_, tile_;
   std::uint64_t seed_;
   Tensor errors_;
 };

@@ -61,9 +61,10 @@ Mask edges_of(const Signal& signal, const BandOrder& order) {
 // error map by its tiles.
 BandOrder order_for(const Signal& signal, const FitPlan& plan) {
   const auto points = static_cast<double>(signal.points());
-  const double run = plan.sampling == Sampling::uniform      ? 1
-                     : plan.sampling == Sampling::stratified ? points / static_cast<double>(plan.batch)
-                                                             : ErrorMap::kTile;
+  const double run = plan.sampling == Sampling::uniform ? 1
+                     : plan.sampling == Sampling::stratified
+                         ? points / static_cast<double>(plan.batch)
+                         : static_cast<double>(ErrorMap::tile_for(signal.points(), plan.batch));
   return {signal.columns(), signal.rows(), run};
 }
 
