@@ -83,6 +83,26 @@ TEST(PointSampler, StratifiedShowsEachPixelOnceAndAPartOfEachBlockInEveryStep) {
   EXPECT_EQ(seen, all);
 }
 
+// A pixel of 2 x 2 samples leaves a batch of 64 points 16 pixels, one of each 6 x 6: bands of 6 rows, which
+// have 4 of them each. Bands of the 3 rows of 9 pixels would have 2.
+TEST(PointSampler, StratifiedGoesByBlocksOfAFootprintsPixels) {
+  FitPlan plan = plan_of(Sampling::stratified, 64);
+  plan.field.footprint = 2;
+  plan.edge_share = 0;
+  const PointSampler sampler(test::disc(), plan);
+  for (std::int64_t step = 0; step < 360; ++step) {
+    const std::vector<float> at = sampler.batch(step).coordinates.values<float>();
+    ASSERT_EQ(at.size(), 64u * 2);
+    std::vector<int> blocks(16);
+    for (std::size_t i = 0; i < at.size(); i += 8) {
+      const auto place = [](float x) { return static_cast<std::size_t>((x + 1) / 2 * 24); };
+      ++blocks[place(at[i + 1]) / 6 * 4 + place(at[i]) / 6];
+    }
+    // Runs that start within a block, at the epoch's turn, reach into the next one.
+    for (const int n : blocks) EXPECT_LE(n, 2);
+  }
+}
+
 TEST(PointSampler, MovesOtherPointsBetweenThePixelsInEachStep) {
   FitPlan plan = plan_of(Sampling::stratified, 576);  // all of the picture
   plan.between_share = 0.25;

@@ -57,14 +57,22 @@ Mask edges_of(const Signal& signal, const BandOrder& order) {
               signal.points());
 }
 
-// Shuffled batches go by rows, stratified ones by runs of as many points as fall to each of a batch's, and an
+// The pixels of a step: an edge, or any if edges are not told from flat ground, takes footprint^2 points.
+double pixels_a_step(const FitPlan& plan) {
+  const double edges = plan.edge_share > 0 ? plan.edge_share : 1;
+  const auto samples = static_cast<double>(plan.field.footprint * plan.field.footprint);
+  return std::max(1.0, static_cast<double>(plan.batch) * (edges / samples + (1 - edges)));
+}
+
+// Shuffled batches go by rows, stratified ones by runs of as many pixels as fall to each of a batch's, and an
 // error map by its tiles.
 BandOrder order_for(const Signal& signal, const FitPlan& plan) {
-  const auto points = static_cast<double>(signal.points());
-  const double run = plan.sampling == Sampling::uniform ? 1
-                     : plan.sampling == Sampling::stratified
-                         ? points / static_cast<double>(plan.batch)
-                         : static_cast<double>(ErrorMap::tile_for(signal.points(), plan.batch));
+  const std::int64_t points = signal.points();
+  const double batch = pixels_a_step(plan);
+  double run = 1;
+  if (plan.sampling == Sampling::stratified) run = static_cast<double>(points) / batch;
+  if (plan.sampling == Sampling::error)
+    run = static_cast<double>(ErrorMap::tile_for(points, static_cast<std::int64_t>(batch)));
   return {signal.columns(), signal.rows(), run};
 }
 
