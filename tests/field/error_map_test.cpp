@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
 
@@ -17,7 +19,7 @@ namespace {
 using Points = std::vector<std::int64_t>;
 
 // Tells the map of an error for each point, all at once.
-void note_all(const ErrorMap& map, const std::vector<float>& errors) {
+void note_all(ErrorMap& map, const std::vector<float>& errors) {
   const auto n = static_cast<std::int64_t>(errors.size());
   Points points(errors.size());
   std::iota(points.begin(), points.end(), 0);
@@ -32,7 +34,7 @@ std::vector<float> uneven(std::int64_t points) {
 }
 
 TEST(ErrorMap, DrawsMoreWhereTheErrorIsAndWeighsItLess) {
-  const ErrorMap map(1000, 100, 3);
+  ErrorMap map(1000, 100, 3);
   Points points(1000);
   std::iota(points.begin(), points.end(), 0);
   std::vector<float> errors(1000, 0.0f);
@@ -62,7 +64,7 @@ TEST(ErrorMap, DrawsMoreWhereTheErrorIsAndWeighsItLess) {
 
 TEST(ErrorMap, DrawsEvenlyAtFirstAndWhenNothingIsWrong) {
   const std::int64_t points = 1000, batch = 10;
-  const ErrorMap map(points, batch, 1);
+  ErrorMap map(points, batch, 1);
   const auto expect_even = [&] {
     std::vector<int> times(10);
     for (std::int64_t step = 0; step < 1000; ++step) {
@@ -82,7 +84,7 @@ TEST(ErrorMap, DrawsEvenlyAtFirstAndWhenNothingIsWrong) {
 }
 
 TEST(ErrorMap, TakesTheFirstErrorOfATileAsItIs) {
-  const ErrorMap map(256, 32, 1);
+  ErrorMap map(256, 32, 1);
   const auto note = [&](std::int64_t point, float error) {
     map.note(Tensor::from<std::int64_t>({1}, {point}), Tensor::from<float>({1}, {error}));
   };
@@ -94,7 +96,7 @@ TEST(ErrorMap, TakesTheFirstErrorOfATileAsItIs) {
 }
 
 TEST(ErrorMap, TakesWhatItHasNotSeenForTheMeanOfTheRest) {
-  const ErrorMap map(256, 256, 1);
+  ErrorMap map(256, 256, 1);
   for (const auto& [tile, error] : {std::pair{0, 0.0004f}, {1, 0.0036f}}) {
     Points points(64);
     std::iota(points.begin(), points.end(), tile * 64);
@@ -113,7 +115,7 @@ TEST(ErrorMap, TakesWhatItHasNotSeenForTheMeanOfTheRest) {
 
 TEST(ErrorMap, SeesALargePictureSoonEnough) {
   const std::int64_t points = 40'000'000, batch = 1000;
-  const ErrorMap map(points, batch, 1);
+  ErrorMap map(points, batch, 1);
   for (std::int64_t step = 0; step < 24; ++step) map.note(map.draw(step).points, ones({batch}));
   const std::vector<float> errors = map.errors().values<float>();
   const auto unseen = std::count(errors.begin(), errors.end(), -1.0f);
@@ -125,7 +127,7 @@ TEST(ErrorMap, SeesALargePictureSoonEnough) {
 // Of a mean over all points, each has its share: it comes as often as its weight says that it does.
 TEST(ErrorMap, CountsEachPointOnceOnAverage) {
   const std::int64_t points = 330, batch = 40, steps = 20000;
-  const ErrorMap map(points, batch, 5);
+  ErrorMap map(points, batch, 5);
   note_all(map, uneven(points));
   std::vector<double> counted(points);
   std::vector<int> times(points);
@@ -147,6 +149,28 @@ TEST(ErrorMap, CountsEachPointOnceOnAverage) {
   EXPECT_GT(times[2 * 64], times[0] * 3 / 2);
 }
 
+TEST(ErrorMap, GoesOnWhereAnotherWasAndRefusesErrorsThatCannotBe) {
+  ErrorMap one(1000, 100, 3), other(1000, 100, 3);
+  note_all(one, uneven(1000));
+  one.load(one.errors());
+  other.load(one.errors());
+  EXPECT_EQ(other.draw(5).points.values<std::int64_t>(), one.draw(5).points.values<std::int64_t>());
+  EXPECT_EQ(other.draw(5).weights.values<float>(), one.draw(5).weights.values<float>());
+  const std::vector<float> before = other.errors().values<float>();
+  for (const float bad : {NAN, INFINITY, -INFINITY, -0.5f, -2.0f}) {
+    std::vector<float> errors(16, 0.5f);
+    errors[15] = bad;
+    try {
+      other.load(Tensor::from<float>({16}, errors));
+      ADD_FAILURE() << bad;
+    } catch (const IoError& error) {
+      EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
+      EXPECT_NE(std::string(error.why()).find("tile 15"), std::string::npos) << error.why();
+    }
+    EXPECT_EQ(other.errors().values<float>(), before) << bad;
+  }
+}
+
 TEST(ErrorMap, ReachesEveryPointOfALongRun) {
   const ErrorMap map(std::int64_t{1} << 26, 1, 4);  // one run: 24 bits reach each fourth point alone
   std::vector<int> times(4);
@@ -157,7 +181,7 @@ TEST(ErrorMap, ReachesEveryPointOfALongRun) {
 
 TEST(ErrorMap, DrawsTheSameByAnyNumberOfThreads) {
   const std::int64_t points = 200000;  // several pieces of both tiles and points
-  const ErrorMap map(points, 5000, 2);
+  ErrorMap map(points, 5000, 2);
   note_all(map, uneven(points));
   const int threads = num_threads();
   const auto drawn_by = [&](int n) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/field/recipe.h"
 #include "veldt/io/image.h"
+#include "veldt/train/checkpoint.h"
 #include "veldt/train/metrics.h"
 
 namespace veldt::field {
@@ -243,6 +245,39 @@ TEST_F(Fit, IsResumedToTheSameBitsAndOnlyWithTheSamePictureAndPlan) {
     EXPECT_THROW(resume_with(disc(), other), ConfigError);
     EXPECT_THROW(resume_with(draw(24, 24, 1, [](double, double, int) { return 0.5; }), options), ConfigError);
     EXPECT_EQ(resume_with(disc(), options), whole);
+  }
+}
+
+TEST_F(Fit, KeepsTheErrorsItSawInACheckpointAndRefusesSomeThatCannotBe) {
+  FitOptions options = quick(20);
+  options.batch = 100;
+  options.sampling = Sampling::error;
+  const test::TempDir dir;
+  CheckpointOptions checkpoints;
+  checkpoints.directory = dir.path();
+  Fitter(disc(), plan_for(disc(), options)).run(checkpoints, {});
+  {
+    train::CheckpointDir written(dir.path(), 3);
+    train::CheckpointData data = written.load_newest().value();
+    const auto errors = std::find_if(data.optim.begin(), data.optim.end(),
+                                     [](const NamedTensor& t) { return t.name == "task.errors"; });
+    ASSERT_NE(errors, data.optim.end());
+    ASSERT_EQ(errors->tensor.numel(), 9);
+    for (const float e : errors->tensor.values<float>()) {
+      EXPECT_GT(e, 0);  // all were seen
+      EXPECT_LT(e, 0.5f);
+    }
+    errors->tensor.data<float>()[4] = NAN;
+    ++data.step;
+    written.save(data);
+  }
+  checkpoints.resume = true;
+  try {
+    Fitter(disc(), plan_for(disc(), options)).run(checkpoints, {});
+    ADD_FAILURE() << "a map with a NaN was taken";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
+    EXPECT_NE(std::string(error.why()).find("tile 4"), std::string::npos) << error.why();
   }
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
+#include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
@@ -103,7 +105,7 @@ ErrorMap::Draw ErrorMap::draw(std::int64_t step) const {
   return out;
 }
 
-void ErrorMap::note(const Tensor& points, const Tensor& errors) const {
+void ErrorMap::note(const Tensor& points, const Tensor& errors) {
   const auto* const at = points.data<std::int64_t>();
   const auto* const seen = errors.data<float>();
   auto* const kept = errors_.data<float>();
@@ -111,6 +113,15 @@ void ErrorMap::note(const Tensor& points, const Tensor& errors) const {
     float& mean = kept[at[i] / tile_];
     mean = mean < 0 ? seen[i] : mean + kNewest * (seen[i] - mean);
   }
+}
+
+void ErrorMap::load(const Tensor& errors) {
+  const std::vector<float> given = to(errors, DType::f32).values<float>();
+  for (std::size_t t = 0; t < given.size(); ++t)
+    if (given[t] != kUnseen && !(std::isfinite(given[t]) && given[t] >= 0))
+      throw IoError(IoError::Kind::corrupt, "the map of errors cannot be taken up again",
+                    str("its tile ", t, " has a squared error of ", given[t]), "start the run afresh");
+  errors_.assign(errors);
 }
 
 }  // namespace veldt::field

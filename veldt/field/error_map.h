@@ -28,11 +28,14 @@ class ErrorMap {
   // nothing is kept beside errors(), so a resumed run draws the same bits.
   Draw draw(std::int64_t step) const;
   // The squared errors, f32 [batch], that were seen at points, i64 [batch].
-  void note(const Tensor& points, const Tensor& errors) const;
+  void note(const Tensor& points, const Tensor& errors);
 
   std::int64_t batch() const { return batch_; }
-  // The means, f32 [tiles], -1 for what is not seen yet: all that a map learns. Copies of a map share them.
-  const Tensor& errors() const { return errors_; }
+  // The means, f32 [tiles], -1 for what is not seen yet: all that a map learns. Not a copy.
+  Tensor errors() { return errors_; }
+  // Goes on from errors() of another map of the same sizes. Throws IoError (corrupt) where one is neither -1
+  // nor a finite number of 0 or more.
+  void load(const Tensor& errors);
 
  private:
   std::int64_t size_of(std::int64_t tile) const { return std::min(tile_, points_ - tile * tile_); }

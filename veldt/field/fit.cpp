@@ -124,12 +124,15 @@ class Fitter::Job : public train::Task {
   }
 
   void stepped() override {
-    if (const ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, errors());
+    if (ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, errors());
   }
 
-  NamedTensors own_state() const override {
-    const ErrorMap* const map = sampler_.error_map();
+  NamedTensors own_state() override {
+    ErrorMap* const map = sampler_.error_map();
     return map ? NamedTensors{{"errors", map->errors()}} : NamedTensors();
+  }
+  void load_own_state(const std::map<std::string, Tensor>& saved) override {
+    if (ErrorMap* const map = sampler_.error_map()) map->load(saved.at("errors"));
   }
 
   // Every batch has the same sizes, so every step is the same.

@@ -55,7 +55,7 @@ class PointSampler {
   Batch batch(std::int64_t step) const;
   bool takes_all() const;
   // What Sampling::error goes by; null for the others.
-  const ErrorMap* error_map() const { return errors_ ? &*errors_ : nullptr; }
+  ErrorMap* error_map() { return errors_ ? &*errors_ : nullptr; }
   // The share of all pixels that are edges (1 when they are not told from flat ground).
   double edge_share() const { return edge_share_; }
 

@@ -231,17 +231,10 @@ class Run {
       else
         optim.push_back({name, tensor});
     task_.optimizer().load_state(optim);
-    restore_own(own);
+    task_.load_own_state(optim::matched("task", task_.own_state(), own));
     step_ = saved_step_ = state.at("step").get<std::int64_t>();
     seconds_before_ = state.at("seconds").get<double>();
     loss_ = state.at("loss").get<double>();
-  }
-
-  // Writes what a checkpoint has of own_state() into its tensors.
-  void restore_own(const NamedTensors& saved) {
-    NamedTensors own = task_.own_state();
-    const std::map<std::string, Tensor> given = optim::matched("task", own, saved);
-    for (auto& [name, tensor] : own) tensor.assign(given.at(name));
   }
 
   Task& task_;
@@ -256,6 +249,10 @@ class Run {
 };
 
 }  // namespace
+
+void Task::load_own_state(const std::map<std::string, Tensor>& saved) {
+  for (auto& [name, tensor] : own_state()) tensor.assign(saved.at(name));
+}
 
 RunResult run(Task& task, const RunOptions& options, const Events& events) {
   return Run(task, options, events).go();

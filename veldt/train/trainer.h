@@ -30,9 +30,12 @@ class Task {
   virtual bool repeats() const { return false; }
   // Called after each step, to learn from it what own_state() keeps.
   virtual void stepped() {}
-  // Tensors that the task changes beside those of model and optimizer. A checkpoint has them too, and
-  // resuming writes into them; prepare() and loss() may depend on them.
-  virtual NamedTensors own_state() const { return {}; }
+  // Tensors that the task changes beside those of model and optimizer; prepare() and loss() may depend on
+  // them. A checkpoint has them too.
+  virtual NamedTensors own_state() { return {}; }
+  // Resuming hands them back, each of its shape, and they are written into own_state() unless a task
+  // overrides this: numbers from a file, so one that cannot be has to be refused by an IoError.
+  virtual void load_own_state(const std::map<std::string, Tensor>& saved);
   // Quality of the last batch, in dB; asked for when news are due.
   virtual double psnr() = 0;
   // Asked after every step: true when the goal has been met.
