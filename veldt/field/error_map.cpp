@@ -9,6 +9,7 @@
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::field {
 namespace {
