@@ -86,7 +86,7 @@ TEST(ErrorMap, DrawsEvenlyAtFirstAndWhenNothingIsWrong) {
 TEST(ErrorMap, TakesTheFirstErrorOfATileAsItIs) {
   ErrorMap map(256, 32, 1);
   const auto note = [&](std::int64_t point, float error) {
-    map.note(Tensor::from<std::int64_t>({1}, {point}), Tensor::from<float>({1}, {error}));
+    map.note(Tensor::from<std::int64_t>({1}, Points{point}), full({1}, error));
   };
   EXPECT_EQ(map.errors().values<float>(), (std::vector<float>{-1, -1, -1, -1}));
   note(70, 0.25f);
