@@ -114,7 +114,7 @@ class Explanation {
       const double cells = static_cast<double>(grid->finest) / side(),
                    entries = std::exp2(grid->log2_entries) / static_cast<double>(signal_.points());
       add("grid", fmt::format("{} x {}", grid->levels, grid->features),
-          grid->levels == 1
+          grid->coarsest == grid->finest
               ? fmt::format("{} cells, {:.2g} for each {}", grid->finest, cells, point())
               : fmt::format("levels from {} to {} cells, {:.2g} for each {} of the longer side; up to 2^{} "
                             "vertices a level, {:.2g} for each {}",

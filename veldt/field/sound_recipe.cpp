@@ -35,8 +35,11 @@ double curvature_of(const Signal& sound) {
 GridOptions broken_line(const Signal& sound) {
   const auto frames = static_cast<double>(sound.rows());
   const double cells_a_frame = std::min(std::pow(kAim * curvature_of(sound) / 360, 0.25), kMostCells);
-  GridOptions grid{.dims = 1, .levels = 1, .log2_entries = 30};
-  grid.features = static_cast<int>(std::min<std::int64_t>(sound.channels(), GridLayout::kMaxFeatures));
+  GridOptions grid{.dims = 1, .log2_entries = 30};
+  // A feature for each channel, whatever the linear layer makes of them: more than a level has take several.
+  const std::int64_t channels = sound.channels();
+  grid.levels = static_cast<int>((channels + GridLayout::kMaxFeatures - 1) / GridLayout::kMaxFeatures);
+  grid.features = static_cast<int>((channels + grid.levels - 1) / grid.levels);
   grid.coarsest = std::max<std::int64_t>(1, std::llround(frames * cells_a_frame));
   grid.finest = grid.coarsest;
   return grid;
