@@ -159,11 +159,36 @@ TEST(SoundFit, GivesMoreNumbersToHigherSounds) {
   EXPECT_LT(numbers(Tensor::from<float>({20000, 1}, std::vector<float>(20000))), 10);
 }
 
-TEST(SoundFit, PutsLayersBehindTheGridOnlyWhenAsked) {
+// Layers are a network's, or read the levels of a grid: never the one feature of a broken line.
+TEST(SoundFit, GivesLongSoundsANetworkWhereLayersAreAskedFor) {
+  using Widths = std::vector<std::int64_t>;
   const Signal sound = Signal::sound(chord(500), kRate);
   EXPECT_TRUE(plan_for(sound, {}).field.widths.empty());
-  EXPECT_EQ(plan_for(sound, {.width = 32}).field.widths, (std::vector<std::int64_t>{32, 32}));
-  EXPECT_EQ(plan_for(sound, {.depth = 3}).field.widths, (std::vector<std::int64_t>{64, 64, 64}));
+  EXPECT_EQ(plan_for(sound, {.width = 32}).field.widths, (Widths{32, 32, 32}));
+  for (const FitOptions& wishes :
+       {FitOptions{.width = 32}, FitOptions{.depth = 2}, FitOptions{.optimizer = OptimizerKind::muon}}) {
+    const FitPlan plan = plan_for(sound, wishes);
+    EXPECT_EQ(model_of(plan.field), Model::siren);
+    EXPECT_EQ(plan.lr, 1e-3);
+  }
+  EXPECT_EQ(model_of(plan_for(sound, {.optimizer = OptimizerKind::adamw}).field), Model::hashgrid);
+  for (FitOptions wishes :
+       {FitOptions{.width = 32}, FitOptions{.depth = 3}, FitOptions{.optimizer = OptimizerKind::muon}}) {
+    wishes.model = Model::hashgrid;
+    const FitPlan plan = plan_for(sound, wishes);
+    EXPECT_GT(std::get<GridOptions>(plan.field.encodings.front()).levels, 8);
+    EXPECT_EQ(plan.field.widths,
+              Widths(static_cast<std::size_t>(wishes.depth.value_or(2)), wishes.width.value_or(64)));
+    EXPECT_EQ(plan.lr, 1e-2);
+  }
+}
+
+TEST(SoundFit, TurnsTheMatricesOfALongSoundByMuon) {
+  const Signal sound = Signal::sound(chord(500), kRate);
+  for (const std::optional<Model> model : {std::optional<Model>(), std::optional(Model::hashgrid)}) {
+    const FitOptions wishes{.steps = 3, .model = model, .optimizer = OptimizerKind::muon};
+    EXPECT_EQ(Fitter(sound, plan_for(sound, wishes)).run({}, {}).steps, 3);
+  }
 }
 
 TEST(SoundFit, RefusesWhatIsForPictures) {

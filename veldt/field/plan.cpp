@@ -93,7 +93,6 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   describe(signal, p.field);
   if (w.simba && w.model) set_model(p.field, *w.model);
   if (w.depth || w.width) {
-    if (p.field.widths.empty()) p.field.widths = {64, 64};  // as of grids for pictures
     const auto depth = w.depth.value_or(static_cast<std::int64_t>(p.field.widths.size()));
     if (depth < 1 || depth > 64)
       throw ConfigError(str("the depth cannot be ", depth), "there are 1 to 64 hidden layers", "use 3 or 4");

@@ -45,38 +45,55 @@ GridOptions broken_line(const Signal& sound) {
   return grid;
 }
 
+void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
+  p.eps = 1e-15;
+  if (wants_layers) {  // they read the levels of set_model(), as those of pictures do
+    p.field.widths = {64, 64};
+    p.batch = std::min<std::int64_t>(4096, sound.rows());
+    p.lr = 1e-2;
+    p.steps = 2000;
+    return;
+  }
+  // A layer that mixes the channels, and none before it: they cost time and gain nothing (docs/fields.md).
+  p.field.encodings = {broken_line(sound)};
+  p.field.widths = {};
+  // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
+  p.batch = std::max<std::int64_t>(sound.rows() / 16, std::min<std::int64_t>(1024, sound.rows()));
+  p.lr = 3e-2;
+  p.steps = 480;
+}
+
+// Positions span -1..1 whatever the length, and a sound has its pitch by the second: the first layer draws
+// from -450 to 450 Hz, and the others make its overtones. Sitzmann et al. 2020 do the same by stretching
+// positions to -100..100. A weight of it that moves by the rate turns the phase of a sound's ends by radians,
+// so it does not learn: with Adam at 1e-3 nothing is learned otherwise.
+void take_network(FitPlan& p, const Signal& sound, Model model) {
+  const double seconds = static_cast<double>(sound.rows()) / static_cast<double>(sound.rate());
+  const bool sines = p.field.activation == Activation::siren || p.field.activation == Activation::finer;
+  p.field.widths = {256, 256, 256};
+  p.field.first_omega = sines ? std::clamp(1430 * seconds, 30.0, 1e6) : 20;
+  p.field.omega = sines ? 30 : model == Model::tanh ? 1.5 : 10;
+  p.fixed_frequencies = sines;
+  p.batch = std::min<std::int64_t>(4096, sound.rows());
+  p.lr = 1e-3;
+  p.steps = 2000;
+}
+
 }  // namespace
 
 FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
   FitPlan p;
   describe(sound, p.field);
-  const Model model = wishes.model.value_or(sound.rows() > kShort ? Model::hashgrid : Model::siren);
+  // Wishes that a grid alone cannot grant: it has no hidden layers.
+  const bool wants_layers = wishes.width || wishes.depth || wishes.optimizer == OptimizerKind::muon;
+  const Model model =
+      wishes.model.value_or(sound.rows() > kShort && !wants_layers ? Model::hashgrid : Model::siren);
   set_model(p.field, model);
   p.field.head = Head::plain;
-  if (model == Model::hashgrid) {
-    // A layer that mixes the channels, and none before it: they cost time and gain nothing (docs/fields.md).
-    p.field.encodings = {broken_line(sound)};
-    p.field.widths = {};
-    // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
-    p.batch = std::max<std::int64_t>(sound.rows() / 16, std::min<std::int64_t>(1024, sound.rows()));
-    p.steps = 480;
-    p.lr = 3e-2;
-    p.eps = 1e-15;
-  } else {
-    p.field.widths = {256, 256, 256};
-    // Positions span -1..1 whatever the length, and a sound has its pitch by the second: the first layer
-    // draws from -450 to 450 Hz, and the others make its overtones. Sitzmann et al. 2020 do the same by
-    // stretching positions to -100..100. A weight of it that moves by the rate turns the phase of a sound's
-    // ends by radians, so it does not learn: with Adam at 1e-3 nothing is learned otherwise.
-    const double seconds = static_cast<double>(sound.rows()) / static_cast<double>(sound.rate());
-    const bool sines = p.field.activation == Activation::siren || p.field.activation == Activation::finer;
-    p.field.first_omega = sines ? std::clamp(1430 * seconds, 30.0, 1e6) : 20;
-    p.field.omega = sines ? 30 : model == Model::tanh ? 1.5 : 10;
-    p.fixed_frequencies = sines;
-    p.batch = std::min<std::int64_t>(4096, sound.rows());
-    p.lr = 1e-3;
-    p.steps = 2000;
-  }
+  if (model == Model::hashgrid)
+    take_grid(p, sound, wants_layers);
+  else
+    take_network(p, sound, model);
   p.lr_min = p.lr * 1e-3;
   return p;
 }
