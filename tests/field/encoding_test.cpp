@@ -10,6 +10,7 @@
 #include "veldt/core/error.h"
 #include "veldt/field/image_field.h"
 #include "veldt/ops/random.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::field {
 namespace {
@@ -51,6 +52,25 @@ TEST(Encoding, OfFrequenciesIsSinesAndThenCosinesOfEachOctave) {
         EXPECT_NEAR(y[12 * i + 2 * k + j], std::sin(z), 1e-5);
         EXPECT_NEAR(y[12 * i + 6 + 2 * k + j], std::cos(z), 1e-5);
       }
+}
+
+// In f32 there would be eight places or so within a cell near the end.
+TEST(Encoding, OfALongLineInterpolatesAtThePlaceItIsGiven) {
+  const std::int64_t cells = 900'001;
+  const Encoding grid = make(
+      GridOptions{.levels = 1, .features = 1, .log2_entries = 30, .coarsest = cells, .finest = cells}, 1);
+  Tensor table = grid.named_parameters()[0].tensor;
+  std::vector<float> values(static_cast<std::size_t>(cells + 1));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 ? 1.0f : -1.0f;
+  NoGrad off;
+  table.assign(Tensor::from<float>(table.shape(), values));
+  const Tensor x = points(1000, 1);
+  const auto at = x.values<float>(), y = grid(x).values<float>();
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double place = (0.5 * static_cast<double>(at[i]) + 0.5) * static_cast<double>(cells);
+    const double t = place - std::floor(place), way = std::fmod(std::floor(place), 2) > 0 ? -1 : 1;
+    EXPECT_NEAR(y[i], way * (2 * t - 1), 1e-5) << at[i];
+  }
 }
 
 TEST(Encoding, OfFourierTakesItsWavesFromANormalDistribution) {

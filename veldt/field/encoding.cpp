@@ -15,6 +15,9 @@ namespace {
 constexpr std::int64_t kMaxFrequencies = 65536;
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 30;  // numbers: 4 GB
 constexpr double kMaxSigma = 1e6;
+// A line's grid of more cells is read in f64. In f32 each rounding of a place moves it by up to a part in
+// 2^25 of the line; of three such steps only that of the coordinate itself, half as large, is left.
+constexpr std::int32_t kWideCells = 1 << 16;
 constexpr double kTableStart = 1e-4;  // as the paper of the grid has it
 
 GridLayout layout_of(GridOptions options, std::int64_t inputs) {
@@ -37,6 +40,14 @@ Tensor octaves_of(const Tensor& x, int octaves) {
   std::vector<Tensor> z;
   for (int k = 0; k < octaves; ++k) z.push_back(affine(x, std::numbers::pi * std::exp2(k), 0));
   return waves(concat(z, 1));
+}
+
+// x [n, dims] of -1..1 -> [n, levels * features]
+Tensor read_grid(const Tensor& x, const Tensor& table, const GridLayout& grid) {
+  if (grid.dims > 1 || grid.level[0].cells <= kWideCells)
+    return grid_encoding(affine(x, 0.5, 0.5), table, grid);
+  const Tensor places = affine(to(x, DType::f64), 0.5, 0.5);
+  return to(grid_encoding(places, to(table, DType::f64), grid), x.dtype());
 }
 
 }  // namespace
@@ -97,14 +108,13 @@ Encoding::Encoding(std::int64_t inputs, const EncodingOptions& options, Rng& rng
 }
 
 Tensor Encoding::forward(const Tensor& x) const {
-  return std::visit(
-      ByKind{[&](const IdentityOptions&) { return x; },
-             [&](const FrequencyOptions& o) { return octaves_of(x, o.octaves); },
-             [&](const FourierOptions&) {
-               return waves(affine(linear(x, frequencies_), 2 * std::numbers::pi, 0));
-             },
-             [&](const GridOptions&) { return grid_encoding(affine(x, 0.5, 0.5), table_, grid_); }},
-      options_);
+  return std::visit(ByKind{[&](const IdentityOptions&) { return x; },
+                           [&](const FrequencyOptions& o) { return octaves_of(x, o.octaves); },
+                           [&](const FourierOptions&) {
+                             return waves(affine(linear(x, frequencies_), 2 * std::numbers::pi, 0));
+                           },
+                           [&](const GridOptions&) { return read_grid(x, table_, grid_); }},
+                    options_);
 }
 
 std::string Encoding::title() const {
