@@ -294,7 +294,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit photo.png -o photo.safetensors --explain --dry-run\n"
-      "  veldt fit bach.wav -o bach.safetensors --time 60s\n"
+      "  veldt fit bach.wav -o bach.safetensors\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
   return [flags, &context] { return fit(*flags, context); };
 }

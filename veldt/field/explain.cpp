@@ -43,7 +43,7 @@ class Explanation {
   bool uses_omega() const {
     const Activation a = field_.activation;
     return a == Activation::siren || a == Activation::finer || a == Activation::wire ||
-           a == Activation::gauss;
+           a == Activation::gauss || a == Activation::tanh;
   }
   bool is_drawing() const { return traits_.two_level || traits_.line_art; }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
@@ -105,7 +105,10 @@ class Explanation {
                     numbers / levels),
         wishes_.width.has_value());
     add("depth", fmt::format("{}", field_.widths.size()),
-        is_small ? "hidden layers multiply the frequencies of the first" : "the grid has done most of it",
+        !is_small ? "the grid has done most of it"
+        : field_.activation == Activation::siren || field_.activation == Activation::finer
+            ? "hidden layers multiply the frequencies of the first"
+            : "hidden layers combine what the first one draws",
         wishes_.depth.has_value());
   }
 
@@ -129,6 +132,13 @@ class Explanation {
 
   // A first layer's weights are drawn from U(-1/n, 1/n), and a unit of a coordinate is half the longer side.
   void omegas() {
+    if (field_.activation == Activation::tanh) {
+      add("omega", fmt::format("{:.4g}", field_.first_omega), "how steep the first layer's ridges may be",
+          wishes_.first_omega.has_value());
+      add("hidden-omega", fmt::format("{:.4g}", field_.omega), "the gain of the other layers' first weights",
+          wishes_.omega.has_value());
+      return;
+    }
     const bool is_sine = field_.activation == Activation::siren || field_.activation == Activation::finer;
     const double highest = field_.first_omega / field_.inputs() / (std::numbers::pi * side());
     add("omega", fmt::format("{:.4g}", field_.first_omega),
@@ -171,7 +181,9 @@ class Explanation {
   void training() {
     const std::string_view optimizer = name_of(plan_.optimizer);
     add("optimizer", std::string(optimizer),
-        "muon is ahead of it only where the network can hold all of the signal",
+        plan_.optimizer == OptimizerKind::muon
+            ? "it turns whole matrices, which this network learns from sooner"
+            : "steady over a wide range of rates; muon can be ahead, at a rate that has to be found",
         wishes_.optimizer.has_value());
     add("lr", fmt::format("{:.4g}", plan_.lr),
         fmt::format("suits {} with {}", name_of(model_of(field_)), optimizer), wishes_.lr.has_value());
