@@ -72,7 +72,7 @@ struct Sampling {
   Region region;  // that the samples fill
 
   double samples_a_pixel(double width, double height) const {
-    if (!shrunk_across) return double{across} * down;
+    if (!shrunk_across) return static_cast<double>(across) * down;
     return static_cast<double>(shrunk_across->count) / width * static_cast<double>(shrunk_down->count) /
            height;
   }
