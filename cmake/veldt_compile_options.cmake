@@ -9,8 +9,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
 function(veldt_compile_options target)
   # The same source must give the same bits whichever compiler and level builds it, so the compiler
   # may not fuse a*b+c on its own; kernels that want FMA say so through Highway.
-  target_compile_options(${target} PRIVATE -ffp-contract=off
-    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off;-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual>")
   # What kernels are compiled for, and what their test expects. SSSE3 alone is on no processor since 2008,
   # and costs a tenth of the library; no machine that builds the sanitizers picks SSE4 either, and each
   # instruction set more is dear to instrument.
@@ -25,9 +24,9 @@ function(veldt_compile_options target)
   endif()
   # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(${target} PRIVATE -Wno-restrict)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
   endif()
   if(VELDT_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
   endif()
 endfunction()

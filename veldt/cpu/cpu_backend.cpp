@@ -3,6 +3,7 @@
 #include <hwy/targets.h>
 
 #include "veldt/cpu/kernels.h"
+#include "veldt/kernels/formula_name.h"
 
 namespace veldt::cpu {
 

@@ -5,9 +5,6 @@
 
 namespace veldt::cpu {
 
-// formula_name.cpp
-const char* formula_name(const char* entry, int op);
-
 // memory.cpp
 void* allocate(std::size_t bytes);
 void deallocate(void* p, std::size_t bytes);

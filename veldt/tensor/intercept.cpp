@@ -111,7 +111,8 @@ template <class... Args, void (*Backend::*Entry)(Args...)> class Call<Entry> fin
   std::tuple<Kept<Args>...> kept_;
 };
 
-const Backend* g_real = nullptr;
+// What the wrapped calls of a kind of device go to in the end.
+template <DeviceKind kKind> const Backend* g_real = nullptr;
 
 const char* list_entry(const OptimizerStep&) { return "optimize"; }
 bool list_writes(const OptimizerStep&, std::size_t i, std::size_t count) {
@@ -126,33 +127,34 @@ double list_flops(const MlpStep& step, std::span<const View> views) {
   return step.flops(views[MlpStep::x].shape[0], views[MlpStep::dx].data != nullptr);
 }
 
-template <auto Entry> struct Wrapped;
-template <class... Args, void (*Backend::*Entry)(Args...)> struct Wrapped<Entry> {
+template <DeviceKind kKind, auto Entry> struct Wrapped;
+template <DeviceKind kKind, class... Args, void (*Backend::*Entry)(Args...)> struct Wrapped<kKind, Entry> {
   static void call(Args... args) {
     Interceptor* const interceptor = t_interceptor;
     InterceptorScope real(nullptr);  // what the interceptor runs goes to the backend
-    interceptor->on_call(Call<Entry>(args...), *g_real);
+    interceptor->on_call(Call<Entry>(args...), *g_real<kKind>);
   }
 };
 
+template <DeviceKind kKind>
 void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream stream) {
   t_interceptor->on_transfer("index_range()");
-  g_real->index_range(index, low, high, stream);
+  g_real<kKind>->index_range(index, low, high, stream);
 }
 
-void upload(void* to, const void* from, std::size_t bytes, Stream stream) {
+template <DeviceKind kKind> void upload(void* to, const void* from, std::size_t bytes, Stream stream) {
   t_interceptor->on_transfer("copying values from the host");
-  g_real->upload(to, from, bytes, stream);
+  g_real<kKind>->upload(to, from, bytes, stream);
 }
 
-void download(void* to, const void* from, std::size_t bytes, Stream stream) {
+template <DeviceKind kKind> void download(void* to, const void* from, std::size_t bytes, Stream stream) {
   t_interceptor->on_transfer("reading values back");
-  g_real->download(to, from, bytes, stream);
+  g_real<kKind>->download(to, from, bytes, stream);
 }
 
 // An entry whose views are counted at run time: an optimizer's step, which a Plan records whole, as a host
 // function, so that this is for those who watch; and a stack of layers.
-template <class Step, auto Entry> class ListCall final : public KernelCall {
+template <DeviceKind kKind, class Step, auto Entry> class ListCall final : public KernelCall {
  public:
   ListCall(const Step& step, const View* arrays, int count) : step_(step), views_(arrays, arrays + count) {}
   void run(const Backend& backend) const override {
@@ -168,7 +170,7 @@ template <class Step, auto Entry> class ListCall final : public KernelCall {
   static void call(const Step& step, const View* arrays, int count, Stream) {
     Interceptor* const interceptor = t_interceptor;
     InterceptorScope real(nullptr);
-    interceptor->on_call(ListCall(step, arrays, count), *g_real);
+    interceptor->on_call(ListCall(step, arrays, count), *g_real<kKind>);
   }
 
  private:
@@ -176,39 +178,45 @@ template <class Step, auto Entry> class ListCall final : public KernelCall {
   std::vector<View> views_;
 };
 
-double dot(const View& a, const View& b, Stream stream) {
+template <DeviceKind kKind> double dot(const View& a, const View& b, Stream stream) {
   t_interceptor->on_transfer("dot()");
-  return g_real->dot(a, b, stream);
+  return g_real<kKind>->dot(a, b, stream);
 }
 
-template <auto... Entries> void wrap(Backend& table) {
-  ((table.*Entries = &Wrapped<Entries>::call), ...);
+template <DeviceKind kKind, auto... Entries> void wrap(Backend& table) {
+  ((table.*Entries = &Wrapped<kKind, Entries>::call), ...);
   // allocate, deallocate, synchronize, formula_name and mlp_workspace pass as they are; six have functions of
   // their own.
   static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 11) * sizeof(void*),
                 "a new entry of Backend has to be wrapped too");
 }
 
+template <DeviceKind kKind> Backend wrapped(const Backend& real) {
+  g_real<kKind> = &real;
+  Backend b = real;
+  b.upload = &upload<kKind>;
+  b.download = &download<kKind>;
+  b.index_range = &index_range<kKind>;
+  b.optimize = &ListCall<kKind, OptimizerStep, &Backend::optimize>::call;
+  b.mlp = &ListCall<kKind, MlpStep, &Backend::mlp>::call;
+  b.dot = &dot<kKind>;
+  wrap<kKind, &Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
+       &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
+       &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
+       &Backend::ramp, &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
+       &Backend::grid_scatter, &Backend::random>(b);
+  return b;
+}
+
 }  // namespace
 
 const Backend& intercepting_backend(const Backend& real) {
-  static const Backend table = [&real] {
-    g_real = &real;
-    Backend b = real;
-    b.upload = &upload;
-    b.download = &download;
-    b.index_range = &index_range;
-    b.optimize = &ListCall<OptimizerStep, &Backend::optimize>::call;
-    b.mlp = &ListCall<MlpStep, &Backend::mlp>::call;
-    b.dot = &dot;
-    wrap<&Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
-         &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
-         &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
-         &Backend::ramp, &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
-         &Backend::grid_scatter, &Backend::random>(b);
-    return b;
-  }();
-  return table;
+  if (real.device.kind == DeviceKind::cuda) {
+    static const Backend cuda = wrapped<DeviceKind::cuda>(real);
+    return cuda;
+  }
+  static const Backend cpu = wrapped<DeviceKind::cpu>(real);
+  return cpu;
 }
 
 }  // namespace veldt

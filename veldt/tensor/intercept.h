@@ -45,7 +45,9 @@ class Interceptor {
   // Work that is no kernel; only a recorder is given any.
   virtual void on_host_call(std::unique_ptr<KernelCall>) {}
   // Where new tensors get their memory while a step is recorded; null: from the pool.
-  virtual Memory* memory() { return nullptr; }
+  virtual Memory* memory(Device) { return nullptr; }
+  // Whether this one writes a step down instead of computing it.
+  virtual bool records() const { return false; }
   // Values are about to travel between the host and a tensor. `what` names the function that was called.
   virtual void on_transfer(const char* /*what*/) {}
 

@@ -60,12 +60,6 @@ struct Plan::Recording {
 
 class Plan::Recorder final : public Interceptor, public Memory {
  public:
-  explicit Recorder(Device device) {
-    const InterceptorScope off(nullptr);  // a Profile may be watching
-    real_ = &backend(device);
-    pool_ = &pool(device);
-  }
-
   // --- while the step runs
 
   void* take(std::size_t bytes, Storage& owner) override {
@@ -85,13 +79,20 @@ class Plan::Recorder final : public Interceptor, public Memory {
     block.owner = nullptr;
     alive_ -= block.size;
   }
-  Memory* memory() override { return this; }
+  Memory* memory(Device device) override {
+    settle_on(device);
+    return this;
+  }
+  bool records() const override { return true; }
 
   void on_view(const std::shared_ptr<Storage>& storage) override {
     if (!is_nowhere(storage->data()) && seen_.insert(storage.get()).second) held_.push_back(storage);
   }
   void on_host_call(std::unique_ptr<KernelCall> call) override { add(std::move(call)); }
-  void on_call(const KernelCall& call, const Backend&) override { add(call.copy()); }
+  void on_call(const KernelCall& call, const Backend& backend) override {
+    settle_on(backend.device);
+    add(call.copy());
+  }
   void on_zero_grad(const Tensor& leaf) override {
     remember(leaf);
     forgotten_.insert(leaf.impl());
@@ -130,6 +131,17 @@ class Plan::Recorder final : public Interceptor, public Memory {
 
   // --- afterwards
 
+  // The device of the step is that of its first tensor.
+  void settle_on(Device device) {
+    if (real_ && real_->device == device) return;
+    if (real_)
+      throw Error(str("a plan cannot record a step on ", real_->device, " and on ", device),
+                  "a replay runs on one device", "move all tensors of the step to one device before");
+    const InterceptorScope off(nullptr);  // a Profile may be watching
+    real_ = &backend(device);
+    pool_ = &pool(device);
+  }
+
   // Gives what is still alive memory of its own, full of zeros. Also after a step that threw.
   void settle() {
     for (Block& block : blocks_) {
@@ -154,6 +166,7 @@ class Plan::Recorder final : public Interceptor, public Memory {
   }
 
   std::unique_ptr<Recording> finish(TensorList outputs, bool runs) {
+    if (!real_) settle_on(Device{});  // nothing but host functions
     auto r = std::make_unique<Recording>();
     for (const auto& storage : held_) r->facts.held_bytes += Pool::size_class(storage->bytes());
     write_straight_into_copies();
@@ -337,7 +350,7 @@ Plan::Plan(const ListStep& step, bool runs) {
                 "build the inner plan before");
   TensorList fresh;  // of both passes
   for (int pass = 1; !recording_; ++pass) {
-    auto recorder = std::make_unique<Recorder>(Device{});
+    auto recorder = std::make_unique<Recorder>();
     try {
       TensorList outputs;
       try {
@@ -404,7 +417,7 @@ const Tensor& Plan::output(std::size_t i) const {
 
 const StepFacts& Plan::facts() const { return recording_->facts; }
 
-bool recording() { return t_interceptor != nullptr && t_interceptor->memory() != nullptr; }
+bool recording() { return t_interceptor != nullptr && t_interceptor->records(); }
 
 void record_host(const char* name, std::vector<View> views,
                  std::function<void(std::span<const View>)> function) {

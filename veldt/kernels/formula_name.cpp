@@ -1,15 +1,15 @@
-// The names of the elementwise formulas, for those who look at a table's calls (tensor/intercept.h). Not
-// compiled for SIMD targets: kernels/*-inl.h are included as plain C++.
+// Not compiled for SIMD targets: kernels/*-inl.h are included as plain C++.
+#include "veldt/kernels/formula_name.h"
+
 #include <cstring>
 
-#include "veldt/cpu/kernels.h"
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
 #include "veldt/kernels/unary_libm-inl.h"
 
-namespace veldt::cpu {
+namespace veldt {
 namespace {
 
 template <class... Op, class... Libm> const char* name_in(TypeList<Op...>, TypeList<Libm...>, int op) {
@@ -25,4 +25,4 @@ const char* formula_name(const char* entry, int op) {
   return name_in(scalar::UnaryOps(), scalar::UnaryLibmOps(), op);
 }
 
-}  // namespace veldt::cpu
+}  // namespace veldt

@@ -1,0 +1,477 @@
+#include "tests/support/gpu_emulation.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace veldt::gpu::emulation {
+namespace {
+
+// --- memory: a range of addresses that is closed unless the device works
+
+constexpr std::size_t kRange = std::size_t{512} << 20;
+
+struct DeviceMemory {
+  std::recursive_mutex mutex;  // the device does one thing at a time
+  char* base = nullptr;
+  std::size_t limit = kRange;
+  std::map<std::size_t, std::size_t> blocks;  // offset, bytes
+  std::size_t used = 0;
+  int open = 0;
+  bool driver = true, lost = false;
+  Order order = Order::forward;
+  std::string fault;
+  Counts counts;
+  cudaError_t last = cudaSuccess;
+
+  DeviceMemory() {
+    void* p = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    base = p == MAP_FAILED ? nullptr : static_cast<char*>(p);
+  }
+  bool owns(const void* p) const { return p >= base && p < base + kRange; }
+};
+
+DeviceMemory& device() {
+  static DeviceMemory& d = *new DeviceMemory;  // tensors in static objects may outlive everything else
+  return d;
+}
+
+// While one lives, device memory can be read and written.
+class Opened {
+ public:
+  Opened() {
+    if (device().open++ == 0) mprotect(device().base, kRange, PROT_READ | PROT_WRITE);
+  }
+  ~Opened() {
+    if (--device().open == 0) mprotect(device().base, kRange, PROT_NONE);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+};
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+cudaError_t remember(cudaError_t e) {
+  if (e != cudaSuccess) device().last = e;
+  return e;
+}
+
+// --- a block of threads
+
+constexpr std::size_t kStack = 128 * 1024;
+
+enum class State { fresh, ready, at_block_barrier, at_warp_barrier, done };
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack{new char[kStack]};
+};
+
+struct Thread {
+  dim3 index;
+  State state = State::fresh;
+  Fiber* fiber = nullptr;
+};
+
+struct Block {
+  std::function<void()> body;
+  dim3 index, size, grid;
+  std::vector<Thread> threads;
+  std::vector<Slot> slots;
+  std::vector<unsigned> order;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Fiber*> idle;
+  std::map<const void*, std::vector<Slot>> arrays;
+  std::vector<Slot> dynamic;
+  ucontext_t scheduler;
+  unsigned running = 0;   // the thread
+  std::size_t place = 0;  // of that thread in the order
+  std::string fault;
+};
+
+thread_local Block* t_block = nullptr;
+
+// Runs threads that have not begun, one after the other, until one has to wait; a kernel without barriers
+// never leaves its first fiber.
+void fiber_main() {
+  for (;;) {
+    Block& b = *t_block;
+    b.body();
+    b.threads[b.running].state = State::done;
+    if (b.place + 1 < b.order.size() && b.threads[b.order[b.place + 1]].state == State::fresh) {
+      Fiber* const own = b.threads[b.running].fiber;
+      b.running = b.order[++b.place];
+      b.threads[b.running].fiber = own;
+      continue;
+    }
+    Fiber* const own = b.threads[b.running].fiber;
+    b.idle.push_back(own);
+    swapcontext(&own->context, &b.scheduler);
+  }
+}
+
+void wait(State at) {
+  Block& b = *t_block;
+  Thread& self = b.threads[b.running];
+  self.state = at;
+  swapcontext(&self.fiber->context, &b.scheduler);
+}
+
+void prepare(Fiber* f) {
+  getcontext(&f->context);
+  f->context.uc_stack.ss_sp = f->stack.get();
+  f->context.uc_stack.ss_size = kStack;
+  f->context.uc_link = nullptr;
+  makecontext(&f->context, fiber_main, 0);
+}
+
+void resume(Block& b) {
+  Thread& t = b.threads[b.running];
+  if (t.state == State::fresh) {
+    if (b.idle.empty()) {
+      b.fibers.push_back(std::make_unique<Fiber>());
+      prepare(b.fibers.back().get());
+      b.idle.push_back(b.fibers.back().get());
+    }
+    t.fiber = b.idle.back();
+    b.idle.pop_back();
+  }
+  t.state = State::ready;
+  swapcontext(&b.scheduler, &t.fiber->context);
+}
+
+// Lets the warps go on whose threads have all arrived. Returns whether any did.
+bool release_warps(Block& b) {
+  bool any = false;
+  for (std::size_t begin = 0; begin < b.threads.size(); begin += 32) {
+    const std::size_t end = std::min(begin + 32, b.threads.size());
+    const auto all = [&](State s) {
+      return std::all_of(b.threads.begin() + static_cast<std::ptrdiff_t>(begin),
+                         b.threads.begin() + static_cast<std::ptrdiff_t>(end),
+                         [s](const Thread& t) { return t.state == s; });
+    };
+    if (!all(State::at_warp_barrier)) continue;
+    for (std::size_t i = begin; i < end; ++i) b.threads[i].state = State::ready;
+    any = true;
+  }
+  return any;
+}
+
+void run_block(Block& b, std::uint64_t seed) {
+  const std::size_t n = b.threads.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const unsigned linear = static_cast<unsigned>(i);
+    b.threads[i] = {dim3(linear % b.size.x, linear / b.size.x % b.size.y, linear / b.size.x / b.size.y),
+                    State::fresh, nullptr};
+    b.order[i] = device().order == Order::reverse ? static_cast<unsigned>(n - 1 - i) : linear;
+  }
+  b.arrays.clear();
+  for (Slot& s : b.dynamic) std::memset(s.bytes, 0xCD, sizeof s.bytes);
+  for (;;) {
+    if (device().order == Order::shuffled)
+      for (std::size_t i = n; i > 1; --i) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        std::swap(b.order[i - 1], b.order[(seed >> 33) % i]);
+      }
+    for (b.place = 0; b.place < n; ++b.place) {
+      b.running = b.order[b.place];
+      const State s = b.threads[b.running].state;
+      if (s == State::fresh || s == State::ready) resume(b);
+    }
+    if (release_warps(b)) continue;
+    const auto count = [&](State s) {
+      return std::count_if(b.threads.begin(), b.threads.end(), [s](const Thread& t) { return t.state == s; });
+    };
+    const auto done = count(State::done), waiting = count(State::at_block_barrier);
+    if (done == static_cast<std::ptrdiff_t>(n)) return;
+    if (waiting == static_cast<std::ptrdiff_t>(n)) {
+      for (Thread& t : b.threads) t.state = State::ready;
+      continue;
+    }
+    b.fault = waiting + done == static_cast<std::ptrdiff_t>(n)
+                  ? "some threads of a block have left, and others wait for them at __syncthreads()"
+                  : "threads of a block wait for each other at different barriers";
+    b.idle.clear();
+    b.fibers.clear();  // those that wait never go on
+    return;
+  }
+}
+
+void run_grid(const std::function<void()>& body, dim3 blocks, dim3 size, std::size_t shared) {
+  Block b;
+  b.body = body;
+  b.size = size;
+  b.grid = blocks;
+  const std::size_t n = std::size_t{size.x} * size.y * size.z;
+  b.threads.resize(n);
+  b.order.resize(n);
+  b.slots.resize((n + 31) / 32 * 32);
+  b.dynamic.resize((shared + sizeof(Slot) - 1) / sizeof(Slot));
+  Block* const outer = t_block;
+  t_block = &b;
+  for (unsigned z = 0; z < blocks.z; ++z)
+    for (unsigned y = 0; y < blocks.y; ++y)
+      for (unsigned x = 0; x < blocks.x; ++x) {
+        b.index = dim3(x, y, z);
+        run_block(b, (std::uint64_t{z} * blocks.y + y) * blocks.x + x + 1);
+        if (!b.fault.empty() && device().fault.empty()) device().fault = b.fault;
+      }
+  t_block = outer;
+}
+
+// --- streams and graphs: work that waits to be asked for
+
+using Work = std::vector<std::function<void()>>;
+
+struct Queue {
+  Work waiting;
+  bool capturing = false;
+  Work captured;
+};
+
+cudaError_t put(void* stream, std::function<void()> work) {
+  if (device().lost) return remember(cudaErrorDevicesUnavailable);
+  if (stream == nullptr) return remember(cudaErrorInvalidValue);  // stream 0 orders what has no order: banned
+  Queue& q = *static_cast<Queue*>(stream);
+  (q.capturing ? q.captured : q.waiting).push_back(std::move(work));
+  return cudaSuccess;
+}
+
+cudaError_t drain(Queue& q) {
+  if (q.capturing) return remember(cudaErrorStreamCaptureUnsupported);
+  const Opened opened;
+  Work work;
+  work.swap(q.waiting);
+  for (const auto& w : work) w();
+  if (device().lost) return remember(cudaErrorDevicesUnavailable);
+  return device().fault.empty() ? cudaSuccess : remember(cudaErrorLaunchFailure);
+}
+
+std::vector<Queue*>& queues() {
+  static std::vector<Queue*>& all = *new std::vector<Queue*>;
+  return all;
+}
+
+}  // namespace
+
+void set_order(Order order) { device().order = order; }
+std::string take_fault() {
+  std::string fault;
+  fault.swap(device().fault);
+  device().last = cudaSuccess;
+  return fault;
+}
+Counts counts() { return device().counts; }
+void reset_counts() { device().counts = {}; }
+void set_memory(std::size_t bytes) { device().limit = bytes == 0 ? kRange : std::min(bytes, kRange); }
+void set_driver(bool present) { device().driver = present; }
+void lose_device(bool lost) { device().lost = lost; }
+bool owns(const void* p) { return device().owns(p); }
+
+const dim3& thread_index() { return t_block->threads[t_block->running].index; }
+const dim3& block_index() { return t_block->index; }
+const dim3& block_size() { return t_block->size; }
+const dim3& grid_size() { return t_block->grid; }
+unsigned lane() { return t_block->running % 32; }
+Slot& slot_of_lane(unsigned lane) { return t_block->slots[t_block->running / 32 * 32 + lane]; }
+void wait_for_block() { wait(State::at_block_barrier); }
+void wait_for_warp() { wait(State::at_warp_barrier); }
+
+void* shared_array(const void* key, std::size_t bytes) {
+  auto& array = t_block->arrays[key];
+  if (array.empty()) {
+    array.resize((bytes + sizeof(Slot) - 1) / sizeof(Slot));
+    for (Slot& s : array) std::memset(s.bytes, 0xCD, sizeof s.bytes);
+  }
+  return array.data();
+}
+void* dynamic_shared() { return t_block->dynamic.data(); }
+
+int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream) {
+  const Lock lock(device().mutex);
+  const std::size_t n = std::size_t{threads.x} * threads.y * threads.z;
+  const bool possible = n > 0 && n <= 1024 && threads.z <= 64 && blocks.x > 0 && blocks.y > 0 &&
+                        blocks.z > 0 && blocks.y <= 65535 && blocks.z <= 65535 && shared <= 227 * 1024;
+  if (!possible) return remember(cudaErrorInvalidValue);
+  ++device().counts.launches;
+  return put(stream, [thread = std::move(thread), blocks, threads, shared] {
+    run_grid(thread, blocks, threads, shared);
+  });
+}
+
+}  // namespace veldt::gpu::emulation
+
+using namespace veldt::gpu::emulation;  // NOLINT: the functions below are this file's other half
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    default: return "invalid argument";
+  }
+}
+cudaError_t cudaPeekAtLastError() { return device().last; }
+cudaError_t cudaGetLastError() { return std::exchange(device().last, cudaSuccess); }
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = device().driver ? 1 : 0;
+  return device().driver ? cudaSuccess : cudaErrorInsufficientDriver;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
+  if (index != 0) return cudaErrorInvalidDevice;
+  *properties = {};
+  properties->totalGlobalMem = device().limit;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = device().driver ? 13000 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = device().limit;
+  *free = device().limit - std::min(device().limit, device().used);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  const Lock lock(device().mutex);
+  auto* const q = new Queue;
+  queues().push_back(q);
+  *stream = q;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  auto* const q = static_cast<Queue*>(stream);
+  std::erase(queues(), q);
+  delete q;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  return stream == nullptr ? remember(cudaErrorInvalidValue) : drain(*static_cast<Queue*>(stream));
+}
+cudaError_t cudaDeviceSynchronize() {
+  const Lock lock(device().mutex);
+  cudaError_t worst = cudaSuccess;
+  for (Queue* q : queues())
+    if (const cudaError_t e = drain(*q)) worst = e;
+  return worst;
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+  *pool = &device();
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
+cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+  const Lock lock(device().mutex);
+  DeviceMemory& d = device();
+  if (d.lost) return remember(cudaErrorDevicesUnavailable);
+  ++d.counts.allocations;
+  // First fit.
+  const std::size_t size = (std::max<std::size_t>(bytes, 1) + 511) / 512 * 512;
+  std::size_t at = 0;
+  for (const auto& [offset, length] : d.blocks) {
+    if (offset - at >= size) break;
+    at = offset + length;
+  }
+  if (d.used + size > d.limit || at + size > kRange) return remember(cudaErrorMemoryAllocation);
+  d.blocks[at] = size;
+  d.used += size;
+  *p = d.base + at;
+  const Opened opened;
+  std::memset(*p, 0xCD, size);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  // In the order of the stream: what is still to run may use it.
+  return put(stream, [p] {
+    DeviceMemory& d = device();
+    const auto found = d.blocks.find(static_cast<std::size_t>(static_cast<char*>(p) - d.base));
+    if (found == d.blocks.end()) {
+      d.fault = "memory was freed that nobody had";
+      return;
+    }
+    std::memset(p, 0xDD, found->second);
+    d.used -= found->second;
+    d.blocks.erase(found);
+  });
+}
+cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+  *p = ::operator new (bytes, std::align_val_t{64});
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* p) {
+  ::operator delete (p, std::align_val_t{64});
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
+  if (owns(to) != to_device || owns(from) != from_device) return remember(cudaErrorInvalidValue);
+  if (kind == cudaMemcpyHostToDevice) ++device().counts.copies_to_device;
+  if (kind == cudaMemcpyDeviceToHost) ++device().counts.copies_to_host;
+  return put(stream, [=] { std::memcpy(to, from, bytes); });
+}
+cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  if (!owns(p)) return remember(cudaErrorInvalidValue);
+  return put(stream, [=] { std::memset(p, value, bytes); });
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
+  const Lock lock(device().mutex);
+  auto& q = *static_cast<Queue*>(stream);
+  if (q.capturing) return remember(cudaErrorInvalidValue);
+  q.capturing = true;
+  q.captured.clear();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const Lock lock(device().mutex);
+  auto& q = *static_cast<Queue*>(stream);
+  if (!q.capturing) return remember(cudaErrorInvalidValue);
+  q.capturing = false;
+  *graph = new Work(std::move(q.captured));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new Work(*static_cast<Work*>(graph));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  ++device().counts.graph_launches;
+  auto work = std::make_shared<Work>(*static_cast<Work*>(exec));
+  return put(stream, [work] {
+    for (const auto& w : *work) w();
+  });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete static_cast<Work*>(graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete static_cast<Work*>(exec);
+  return cudaSuccess;
+}

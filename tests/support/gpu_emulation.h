@@ -1,0 +1,243 @@
+// CUDA on the CPU, for tests: kernels run one block at a time, one fiber a thread, and the part of the CUDA
+// runtime that veldt/cuda uses works on a range of memory that nothing but a kernel or a copy may touch.
+// veldt/cuda/gpu.h includes this file instead of CUDA's headers when VELDT_GPU_EMULATION names it.
+//
+// It is stricter than a device. Streams do nothing until somebody waits for them. Memory comes filled with
+// 0xCD, shared memory too. The order in which threads run between barriers can be changed (Order). Threads
+// that wait at different barriers, or that leave before one, are reported. What it cannot show: races between
+// blocks, the memory order of the device, and speed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <tuple>
+
+// --- the language
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+#define __align__(n) alignas(n)
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}  // NOLINT
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+
+namespace veldt::gpu::emulation {
+
+// The order in which the threads of a block run from one barrier to the next.
+enum class Order { forward, reverse, shuffled };
+void set_order(Order order);
+
+// What went wrong in a kernel since the last call: "" if nothing did.
+std::string take_fault();
+
+// Counters since the last reset: what a steady training step must keep at 0 or 1.
+struct Counts {
+  std::int64_t launches = 0, copies_to_device = 0, copies_to_host = 0, allocations = 0, graph_launches = 0;
+};
+Counts counts();
+void reset_counts();
+
+// Faults to plant. Bytes of memory that the device has (0: 512 MiB); whether there is a driver; whether the
+// device stops answering.
+void set_memory(std::size_t bytes);
+void set_driver(bool present);
+void lose_device(bool lost);
+// Whether a pointer lies in the device's memory.
+bool owns(const void* p);
+
+// --- what the macros below stand for
+
+struct Slot {
+  alignas(16) unsigned char bytes[64];
+};
+const dim3& thread_index();
+const dim3& block_index();
+const dim3& block_size();
+const dim3& grid_size();
+unsigned lane();
+Slot& slot_of_lane(unsigned lane);  // in the warp of the running thread
+void wait_for_block();
+void wait_for_warp();
+void* shared_array(const void* key, std::size_t bytes);
+void* dynamic_shared();
+int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream);
+
+template <class T, class From> T exchange(T value, From from) {
+  static_assert(sizeof(T) <= sizeof(Slot::bytes));
+  std::memcpy(slot_of_lane(lane()).bytes, &value, sizeof value);
+  wait_for_warp();
+  T got;
+  std::memcpy(&got, slot_of_lane(from(lane())).bytes, sizeof got);
+  wait_for_warp();
+  return got;
+}
+
+}  // namespace veldt::gpu::emulation
+
+#define threadIdx (::veldt::gpu::emulation::thread_index())
+#define blockIdx (::veldt::gpu::emulation::block_index())
+#define blockDim (::veldt::gpu::emulation::block_size())
+#define gridDim (::veldt::gpu::emulation::grid_size())
+
+#define GPU_SHARED(T, name, count)                                                                \
+  static const char name##_key = 0; /* one for each kernel: where the array is, block by block */ \
+  T* const name = static_cast<T*>(::veldt::gpu::emulation::shared_array(&name##_key, sizeof(T) * (count)))
+#define GPU_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::veldt::gpu::emulation::dynamic_shared())
+
+inline void __syncthreads() { veldt::gpu::emulation::wait_for_block(); }
+inline void __syncwarp(unsigned = 0xFFFFFFFFu) { veldt::gpu::emulation::wait_for_warp(); }
+inline void __threadfence() {}
+
+template <class T> T __shfl_sync(unsigned, T value, unsigned source) {
+  return veldt::gpu::emulation::exchange(value, [=](unsigned) { return source % 32; });
+}
+template <class T> T __shfl_down_sync(unsigned, T value, unsigned distance) {
+  return veldt::gpu::emulation::exchange(value,
+                                         [=](unsigned l) { return l + distance < 32 ? l + distance : l; });
+}
+template <class T> T __shfl_up_sync(unsigned, T value, unsigned distance) {
+  return veldt::gpu::emulation::exchange(value, [=](unsigned l) { return l >= distance ? l - distance : l; });
+}
+template <class T> T __shfl_xor_sync(unsigned, T value, unsigned mask) {
+  return veldt::gpu::emulation::exchange(value, [=](unsigned l) { return (l ^ mask) % 32; });
+}
+inline unsigned __ballot_sync(unsigned, bool holds) {
+  unsigned bits = 0;
+  for (unsigned l = 0; l < 32; ++l)
+    bits |= static_cast<unsigned>(veldt::gpu::emulation::exchange(holds, [=](unsigned) { return l; })) << l;
+  return bits;
+}
+inline bool __any_sync(unsigned mask, bool holds) { return __ballot_sync(mask, holds) != 0; }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
+}
+
+// One fiber runs at a time, so these are plain.
+template <class T> T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at = static_cast<T>(before + value);
+  return before;
+}
+template <class T> T atomicMax(T* at, T value) {
+  const T before = *at;
+  if (value > before) *at = value;
+  return before;
+}
+template <class T> T atomicMin(T* at, T value) {
+  const T before = *at;
+  if (value < before) *at = value;
+  return before;
+}
+template <class T> T atomicCAS(T* at, T expected, T value) {
+  const T before = *at;
+  if (before == expected) *at = value;
+  return before;
+}
+
+// --- the runtime: the functions of CUDA that veldt/cuda calls, with their names and error codes
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorDevicesUnavailable = 46,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchFailure = 719,
+  cudaErrorStreamCaptureUnsupported = 900,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+using cudaStream_t = void*;
+using cudaMemPool_t = void*;
+using cudaGraph_t = void*;
+using cudaGraphExec_t = void*;
+enum { cudaStreamNonBlocking = 1, cudaStreamCaptureModeThreadLocal = 1 };
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+enum { cudaMemAllocationTypePinned = 1, cudaMemLocationTypeDevice = 1 };
+struct cudaMemPoolProps {
+  int allocType = 0;
+  struct {
+    int type = 0, id = 0;
+  } location;
+};
+
+struct cudaDeviceProp {
+  char name[256] = "emulated device";
+  std::size_t totalGlobalMem = 0, sharedMemPerBlockOptin = 227 * 1024;
+  int major = 9, minor = 0, multiProcessorCount = 4, l2CacheSize = 1 << 20;
+};
+
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
+cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void* p, cudaStream_t stream);
+cudaError_t cudaMallocHost(void** p, std::size_t bytes);
+cudaError_t cudaFreeHost(void* p);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t stream);
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+namespace veldt::gpu {
+
+inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+
+// Arguments are kept by value, as a real launch does.
+template <class... Parameters, class... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
+                   cudaStream_t stream, const Arguments&... arguments) {
+  std::tuple<Parameters...> kept{Parameters(arguments)...};
+  return static_cast<cudaError_t>(
+      emulation::start([kernel, kept] { std::apply(kernel, kept); }, blocks, threads, shared, stream));
+}
+
+}  // namespace veldt::gpu

@@ -1,0 +1,34 @@
+// A backend in a library of its own that is loaded at run time, so that the program starts on a machine
+// without its driver. The library exports one function, veldt_device_plugin.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "veldt/core/backend.h"
+
+namespace veldt {
+
+// What `veldt doctor` prints of a device.
+struct DeviceFacts {
+  std::string name, architecture;  // "NVIDIA H200", "sm_90"
+  int multiprocessors = 0;
+  std::size_t memory_bytes = 0, free_bytes = 0;  // free: 0 unless the device is in use
+  int driver_version = 0, runtime_version = 0;   // 1000 major + 10 minor
+};
+
+// Plug-in and program have to be of one build: they share the layout of Backend.
+struct DevicePlugin {
+  const char* version;        // Veldt's
+  std::size_t backend_bytes;  // sizeof(Backend)
+  // All throw DeviceError. open: the backend of device `index`, which is then the one of this process.
+  int (*device_count)();
+  DeviceFacts (*facts)(int index);
+  const Backend& (*open)(int index);
+};
+
+inline constexpr const char* kDevicePluginEntry = "veldt_device_plugin";
+using DevicePluginEntry = const DevicePlugin& (*)();
+
+}  // namespace veldt

@@ -1,0 +1,23 @@
+// Opening a device and its memory, as the backend's table needs it.
+#pragma once
+
+#include <cstddef>
+
+#include "veldt/core/backend.h"
+#include "veldt/core/device_plugin.h"
+
+namespace veldt::cuda {
+
+// How many devices the driver shows. Throws DeviceError that says why there is none.
+int device_count();
+// Makes `index` the device of this process. Throws DeviceError if it cannot be used, or another already is.
+void open_device(int index);
+DeviceFacts device_facts(int index);
+
+void* allocate(std::size_t bytes);
+void deallocate(void* p, std::size_t bytes);
+void upload(void* to_device, const void* from_host, std::size_t bytes, Stream);
+void download(void* to_host, const void* from_device, std::size_t bytes, Stream);
+void synchronize(Stream);
+
+}  // namespace veldt::cuda

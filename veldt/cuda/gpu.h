@@ -1,0 +1,49 @@
+// What every kernel file includes instead of CUDA's headers. Compiled for a device it is a thin cover of the
+// CUDA runtime. With VELDT_GPU_EMULATION (the path of tests/support/gpu_emulation.h) the same kernels run on
+// the CPU, one fiber a thread, so that they are tested where there is no GPU.
+//
+// Rules that make both lives possible: kernels are started by gpu::launch, shared memory comes from
+// GPU_SHARED or GPU_DYNAMIC_SHARED, shuffles and votes are of whole warps, and inline PTX lives in wrappers
+// here or beside it, each with a twin in the emulation.
+#pragma once
+
+#ifdef VELDT_GPU_EMULATION
+#include VELDT_GPU_EMULATION
+#else
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#ifdef __CUDACC__
+// `name`: an array of `count` (a constant) elements, shared by the block; not initialised.
+#define GPU_SHARED(T, name, count) __shared__ T name[count]
+// `name`: a pointer to the bytes that the launch asked for, aligned to 16.
+#define GPU_DYNAMIC_SHARED(T, name)                                     \
+  extern __shared__ __align__(16) unsigned char veldt_dynamic_shared[]; \
+  T* const name = reinterpret_cast<T*>(veldt_dynamic_shared)
+
+namespace veldt::gpu {
+
+inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+
+// Puts a grid of `blocks` times `threads` into the stream, with `shared` bytes of dynamic shared memory.
+template <class... Parameters, class... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
+                   cudaStream_t stream, const Arguments&... arguments) {
+  // Above 48 KB a kernel has to be told beforehand.
+  if (shared > 48 * 1024)
+    if (const cudaError_t refused =
+            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)))
+      return refused;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+}  // namespace veldt::gpu
+#endif
+#endif

@@ -1,0 +1,66 @@
+// CUDA's side of core/backend.h, one function per entry of the table, grouped by the file that holds them.
+#pragma once
+
+#include "veldt/core/backend.h"
+
+namespace veldt::cuda {
+
+// copy.cu
+void fill(const View& out, double value, Stream);
+void copy(const View& from, const View& to, Stream);
+
+// unary.cu
+void unary(int op, Scalars, const View& x, const View& y, Stream);
+void unary_slope(int op, Scalars, const View& x, const View& y, const View& g, const View& out, Stream);
+
+// binary.cu
+void binary(int op, const View& a, const View& b, const View& out, Stream);
+void compare(int op, const View& a, const View& b, const View& out, Stream);
+void accumulate(const View& from, const View& into, Stream);
+void where(const View& condition, const View& a, const View& b, const View& out, Stream);
+
+// reduce.cu
+void reduce(ReduceOp, const View& x, const View& out, Stream);
+void arg_reduce(ReduceOp, const View& x, int dim, const View& out, Stream);
+
+// softmax.cu
+void softmax(bool log, const View& x, int dim, const View& out, Stream);
+
+// scan.cu
+void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
+
+// sort.cu
+void argsort(const View& x, int dim, bool descending, const View& out, Stream);
+
+// ramp.cu
+void ramp(const Ramp&, const View& out, Stream);
+void positions(const View& mask, const View& out, Stream);
+
+// matmul.cu
+void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
+
+// gather.cu
+void gather(const View& x, int dim, const View& index, const View& out, Stream);
+void scatter_add(const View& g, int dim, const View& index, const View& out, Stream);
+void scatter(const View& source, int dim, const View& index, const View& out, Stream);
+void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
+
+// grid.cu
+void grid_encode(const GridLayout&, const GridDerivative&, const View& x, const View& table, const View& out,
+                 Stream);
+void grid_scatter(const GridLayout&, const GridDerivative&, const View& x, const View& g, const View& table,
+                  Stream);
+
+// random.cu
+void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
+            Stream);
+
+// mlp.cu
+void mlp(const MlpStep&, const View* arrays, int count, Stream);
+std::size_t mlp_workspace(const MlpStep&, std::int64_t n, bool wants_dx);
+
+// optimizer.cu
+void optimize(const OptimizerStep&, const View* arrays, int count, Stream);
+double dot(const View& a, const View& b, Stream);
+
+}  // namespace veldt::cuda

@@ -1,0 +1,125 @@
+#include "veldt/cuda/runtime.h"
+
+#include "veldt/core/error.h"
+#include "veldt/cuda/device.h"
+
+namespace veldt::cuda {
+namespace {
+
+struct OpenDevice {
+  int index = -1;
+  int multiprocessors = 0;
+  cudaStream_t stream = nullptr;
+  cudaMemPool_t pool = nullptr;
+};
+OpenDevice g_device;
+
+const char* hint(cudaError_t result) {
+  switch (result) {
+    case cudaErrorInsufficientDriver: return "install or update the NVIDIA driver, or use --device cpu";
+    case cudaErrorNoDevice: return "use --device cpu, or check that the GPU is visible (nvidia-smi)";
+    default: return "start again, or use --device cpu; nvidia-smi tells whether the GPU still answers";
+  }
+}
+
+}  // namespace
+
+cudaStream_t compute_stream() { return g_device.stream; }
+int multiprocessors() { return g_device.multiprocessors; }
+
+void check(cudaError_t result, const char* doing) {
+  if (result == cudaSuccess) return;
+  const auto code = static_cast<int>(result);
+  const char* said = cudaGetErrorString(result);
+  static_cast<void>(cudaGetLastError());  // what has been told is not told again
+  if (result == cudaErrorMemoryAllocation)
+    throw OutOfMemory(str("cannot ", doing, " on the GPU"), str("CUDA error ", code, ": ", said),
+                      "use a smaller batch or a smaller network");
+  throw DeviceError(str("cannot ", doing, " on the GPU"), str("CUDA error ", code, ": ", said), hint(result));
+}
+
+int device_count() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "use CUDA");
+  return count;
+}
+
+void open_device(int index) {
+  if (g_device.index == index) return;
+  if (g_device.index >= 0)
+    throw DeviceError(str("cannot use the device cuda:", index),
+                      str("this process already computes on cuda:", g_device.index), "use one GPU a process");
+  check(cudaSetDevice(index), "choose the device");
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, index), "read the device's properties");
+  if (properties.major < 8)
+    throw DeviceError(str("cannot use the device cuda:", index),
+                      str(properties.name, " has compute capability ", properties.major, '.',
+                          properties.minor, ", and Veldt's kernels need 8.0"),
+                      "use --device cpu, or a GPU of the Ampere generation or later");
+  check(cudaStreamCreateWithFlags(&g_device.stream, cudaStreamNonBlocking), "make a stream");
+  cudaMemPoolProps pool{};
+  pool.allocType = cudaMemAllocationTypePinned;
+  pool.location.type = cudaMemLocationTypeDevice;
+  pool.location.id = index;
+  check(cudaMemPoolCreate(&g_device.pool, &pool), "make a memory pool");
+  // Kept until somebody trims: the pool of core/pool.h above it decides what is given back.
+  std::uint64_t everything = ~std::uint64_t{0};
+  check(cudaMemPoolSetAttribute(g_device.pool, cudaMemPoolAttrReleaseThreshold, &everything),
+        "set up the memory pool");
+  g_device.multiprocessors = properties.multiProcessorCount;
+  g_device.index = index;
+}
+
+DeviceFacts device_facts(int index) {
+  cudaDeviceProp p;
+  check(cudaGetDeviceProperties(&p, index), "read the device's properties");
+  DeviceFacts facts;
+  facts.name = p.name;
+  facts.architecture = str("sm_", p.major, p.minor);
+  facts.multiprocessors = p.multiProcessorCount;
+  facts.memory_bytes = p.totalGlobalMem;
+  check(cudaDriverGetVersion(&facts.driver_version), "read the driver's version");
+  check(cudaRuntimeGetVersion(&facts.runtime_version), "read the runtime's version");
+  if (index == g_device.index) {
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&facts.free_bytes, &total), "read how much memory is free");
+  }
+  return facts;
+}
+
+void* allocate(std::size_t bytes) {
+  void* p = nullptr;
+  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
+  if (result == cudaErrorMemoryAllocation) {
+    // What was freed is there for another size only after it has gone back to the device.
+    static_cast<void>(cudaGetLastError());
+    check(cudaStreamSynchronize(g_device.stream), "wait for the GPU");
+    check(cudaMemPoolTrimTo(g_device.pool, 0), "trim the memory pool");
+    result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
+  }
+  check(result, "allocate memory");
+  return p;
+}
+
+void deallocate(void* p, std::size_t) {
+  // Also at the end of the process and after the device was lost, where nothing is left to do about it.
+  if (p != nullptr && cudaFreeAsync(p, g_device.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
+void upload(void* to, const void* from, std::size_t bytes, Stream) {
+  if (bytes == 0) return;
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, g_device.stream), "copy to the GPU");
+  // The caller may change `from` as soon as this returns.
+  check(cudaStreamSynchronize(g_device.stream), "copy to the GPU");
+}
+
+void download(void* to, const void* from, std::size_t bytes, Stream) {
+  if (bytes == 0) return;
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g_device.stream), "copy from the GPU");
+  check(cudaStreamSynchronize(g_device.stream), "compute");
+}
+
+void synchronize(Stream) { check(cudaStreamSynchronize(g_device.stream), "compute"); }
+
+}  // namespace veldt::cuda

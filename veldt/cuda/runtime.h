@@ -1,0 +1,43 @@
+// The device that this process computes on: its stream, its errors, and how kernels are started.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "veldt/core/view.h"
+#include "veldt/cuda/gpu.h"
+
+namespace veldt::cuda {
+
+// The stream that kernels and copies are put into, in order. Stream 0 is never used: it waits for all others.
+cudaStream_t compute_stream();
+// Multiprocessors of the device.
+int multiprocessors();
+
+// Throws OutOfMemory or DeviceError that says what was being done ("start a kernel") and what CUDA said.
+void check(cudaError_t result, const char* doing);
+
+inline constexpr unsigned kThreads = 256;  // a block, where a kernel has no reason for another number
+
+// Blocks of kThreads for n elements, at most as many as keep the device busy: kernels step through the rest.
+inline dim3 blocks_for(std::int64_t n) {
+  const std::int64_t wanted = (n + kThreads - 1) / kThreads;
+  return dim3(
+      static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::int64_t{16} * multiprocessors())));
+}
+
+#if defined(__CUDACC__) || defined(VELDT_GPU_EMULATION)
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
+            const Arguments&... arguments) {
+  check(gpu::launch(kernel, blocks, threads, shared, compute_stream(), arguments...), "start a kernel");
+}
+
+// The element this thread begins with, and how far it steps.
+__device__ inline std::int64_t first_element() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline std::int64_t element_step() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+#endif
+
+}  // namespace veldt::cuda
