@@ -244,6 +244,18 @@ std::vector<BadCase> fit_cases() {
       {"FitUnknownModel", fit("--model", "sirne"), 2, {"did you mean 'siren'?"}},
       {"FitUnknownDevice", fit("--device", "tpu"), 2, {"'tpu'"}},
       {"FitNoTime", fit("--time", "0s"), 2, {"--time cannot be '0s'"}},
+      {"FitOmegaOfAGrid",
+       {"fit", "IN/good.png", "-o", "OUT/m", "--model", "hashgrid", "--omega", "30"},
+       2,
+       {"hashgrid takes no omega", "siren, finer, wire and gauss", "leave --omega"}},
+      {"FitOmegaOfThePreset",
+       {"fit", "IN/good.png", "-o", "OUT/m", "--preset", "simba", "--hidden-omega", "30"},
+       2,
+       {"tanh of the simba preset takes no omega"}},
+      {"FitMuonOfOneLayer",
+       {"fit", "IN/good.png", "-o", "OUT/m", "--depth", "1", "--optimizer", "muon"},
+       2,
+       {"muon has nothing to train", "--depth of 2"}},
       {"FitMistypedFlag", fit("--stpes", "5"), 2, {"did you mean '--steps'?"}},
   };
 }

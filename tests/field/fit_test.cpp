@@ -317,6 +317,28 @@ TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
   EXPECT_THROW(sampling_from("strata"), ConfigError);
 }
 
+// first_omega and omega count in a field if others make another field of the same seed.
+TEST(PlanFor, RefusesAnOmegaThatWouldChangeNothing) {
+  const auto check_one = [](const FitOptions& wishes) {
+    FieldOptions o = plan_for(disc(), wishes).field;
+    const std::vector<float> drawn = ImageField(o, 1).render(8, 8).values<float>();
+    o.first_omega *= 2;
+    o.omega *= 2;
+    const bool counts = ImageField(o, 1).render(8, 8).values<float>() != drawn;
+    EXPECT_EQ(takes_omega(o), counts) << name_of(model_of(o));
+    for (const auto wish : {&FitOptions::first_omega, &FitOptions::omega}) {
+      FitOptions wished = wishes;
+      wished.*wish = 20;
+      if (counts)
+        EXPECT_NO_THROW(plan_for(disc(), wished)) << name_of(model_of(o));
+      else
+        EXPECT_THROW(plan_for(disc(), wished), ConfigError) << name_of(model_of(o));
+    }
+  };
+  for (const std::string& name : model_names()) check_one({.model = model_from(name)});
+  check_one({.simba = true});
+}
+
 TEST(PlanFor, RefusesWishesThatMakeNoSense) {
   const auto refused = [](auto change, const Tensor& picture = disc()) {
     FitOptions options = quick();

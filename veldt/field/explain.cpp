@@ -24,7 +24,7 @@ class Explanation {
     network();
     if (!field_.encodings.empty())
       encoding(field_.encodings.front());
-    else if (uses_omega())
+    else if (takes_omega(field_))
       omegas();
     batch();
     training();
@@ -40,11 +40,6 @@ class Explanation {
     reasons_.push_back({choice, std::move(value), std::move(why)});
   }
 
-  bool uses_omega() const {
-    const Activation a = field_.activation;
-    return a == Activation::siren || a == Activation::finer || a == Activation::wire ||
-           a == Activation::gauss || a == Activation::tanh;
-  }
   bool is_drawing() const { return traits_.two_level || traits_.line_art; }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
   const char* point() const { return field_.is_sound() ? "frame" : "pixel"; }

@@ -50,9 +50,9 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& m
       std::erase_if(parameters, is_matrix);
       std::erase_if(matrices, is_fixed);
       if (matrices.empty())
-        throw ConfigError("there is no hidden matrix for muon to turn",
-                          "it works on the layers between the first and the last",
-                          "use a greater depth, or adam");
+        throw ConfigError("muon has nothing to train in this network",
+                          "it trains the layers between the first and the last, and there are none",
+                          "use a --depth of 2 or more, or --optimizer adam");
       const optim::MuonOptions turned{
           .lr = p.lr, .weight_decay = 0, .scale = optim::MuonScale::match_rms_adamw};
       const optim::AdamOptions rest{.lr = p.lr, .beta2 = 0.99, .eps = p.eps};

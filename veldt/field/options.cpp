@@ -126,6 +126,11 @@ Model model_of(const FieldOptions& o) {
   return static_cast<Model>(o.activation);  // the first models are the activations, in their order
 }
 
+bool takes_omega(const FieldOptions& o) {
+  if (o.activation == Activation::tanh) return o.coordinates != Coordinates::corners;
+  return o.activation != Activation::relu;
+}
+
 std::string to_json(const FieldOptions& o) {
   json out = {{"activation", name_of(o.activation)},
               {"widths", o.widths},

@@ -63,6 +63,9 @@ Model model_from(std::string_view name);
 std::vector<std::string> model_names();
 // The model that these options belong to: by the encoding, else by the activation.
 Model model_of(const FieldOptions&);
+// Whether first_omega and omega mean anything in this field: not to relu, so to no model with an encoding,
+// nor to the original recipe's tanh.
+bool takes_omega(const FieldOptions&);
 
 // One line of JSON and back. Throws IoError(malformed) for what is not such a line: options come from files.
 std::string to_json(const FieldOptions&);

@@ -98,6 +98,11 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
       throw ConfigError(str("the depth cannot be ", depth), "there are 1 to 64 hidden layers", "use 3 or 4");
     p.field.widths.assign(static_cast<std::size_t>(depth), w.width.value_or(p.field.widths.front()));
   }
+  if ((w.first_omega || w.omega) && !takes_omega(p.field))
+    throw ConfigError(str("the model ", name_of(model_of(p.field)), w.simba ? " of the simba preset" : "",
+                          " takes no omega"),
+                      "siren, finer, wire and gauss do, and tanh but for that of the simba preset",
+                      "leave --omega and --hidden-omega out, or give one of these with --model");
   if (w.first_omega) p.field.first_omega = *w.first_omega;
   if (w.omega) p.field.omega = *w.omega;
   if (w.footprint) p.field.footprint = *w.footprint;

@@ -86,7 +86,7 @@ struct FitPlan {
 };
 
 // Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture
-// with greys), and for a sound of more frames than positions tell apart.
+// with greys, an omega for a model that has none), and for a sound of more frames than positions tell apart.
 FitPlan plan_for(const Signal& signal, const FitOptions& wishes);
 
 // One JSON object with every choice; equal plans give equal text.
