@@ -339,6 +339,17 @@ TEST(PlanFor, RefusesAnOmegaThatWouldChangeNothing) {
   check_one({.simba = true});
 }
 
+// Checkpoints from before batches went by blocks say nothing of sampling, and had other points between the
+// samples.
+TEST(PlanFor, NamesTheSamplingOfPointsBetween) {
+  const auto named = [](const FitOptions& wishes) {
+    return nlohmann::json::parse(to_json(plan_for(disc(3), wishes))).contains("sampling");
+  };
+  EXPECT_TRUE(named({.model = Model::hashgrid, .sampling = Sampling::uniform}));
+  EXPECT_TRUE(named({.model = Model::hashgrid}));
+  EXPECT_FALSE(named({.model = Model::siren, .sampling = Sampling::uniform})) << "as earlier plans have it";
+}
+
 TEST(PlanFor, RefusesWishesThatMakeNoSense) {
   const auto refused = [](auto change, const Tensor& picture = disc()) {
     FitOptions options = quick();

@@ -169,7 +169,8 @@ std::string to_json(const FitPlan& p) {
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);
-  if (p.sampling != FitPlan().sampling) out["sampling"] = name_of(p.sampling);
+  // Points between the samples were once drawn in another way, by plans that say nothing of their sampling.
+  if (p.sampling != FitPlan().sampling || p.between_share != 0) out["sampling"] = name_of(p.sampling);
   if (p.fixed_frequencies) out["fixed_frequencies"] = true;
   return io::dump_json(out);
 }
