@@ -60,6 +60,19 @@ TEST(Explain, ShowsThePlansOwnValues) {
   EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(plan.field.widths.size()));
 }
 
+TEST(Explain, SaysHowTheRateFallsAndHowPointsAreDrawn) {
+  const std::vector<Reason> reasons = explained(disc(3), {.sampling = Sampling::uniform, .lr = 0.002});
+  EXPECT_EQ(reason_for(reasons, "schedule").value, "cosine");
+  EXPECT_TRUE(says(reason_for(reasons, "schedule"), "to 2e-06,")) << reason_for(reasons, "schedule").why;
+  const std::vector<Reason> wished = explained(disc(3), {.schedule = ScheduleKind::constant});
+  EXPECT_EQ(reason_for(wished, "schedule").value, "constant");
+  EXPECT_EQ(reason_for(wished, "schedule").why, "asked for");
+  const Reason of_ink = reason_for(explained(ink(), {.batch = 16}), "sampling");
+  EXPECT_EQ(of_ink.value, "uniform");
+  EXPECT_TRUE(says(of_ink, "shuffled order, edges and flat ground apart")) << of_ink.why;
+  EXPECT_EQ(reason_for(explained(ink(), {.batch = 0}), "sampling").why, "each once a step");
+}
+
 TEST(Explain, SaysWhatKindOfPictureItSaw) {
   const std::vector<Reason> of_ink = explained(ink(), {});
   EXPECT_EQ(reason_for(of_ink, "kind").value, "two levels");

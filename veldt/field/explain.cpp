@@ -158,7 +158,9 @@ class Explanation {
     add("sampling", std::string(name_of(plan_.sampling)),
         plan_.sampling == Sampling::error ? "its weights serve all places, so it learns where its errors are"
         : plan_.sampling == Sampling::stratified ? "all places are met equally often"
-                                                 : "in any order",
+        : plan_.batch >= signal_.points()        ? "each once a step"
+        : plan_.edge_share > 0                   ? "in shuffled order, edges and flat ground apart"
+                                                 : "in shuffled order, all before any comes again",
         wishes_.sampling.has_value());
     if (plan_.edge_share > 0)
       add("edges", fmt::format("{:g}", plan_.edge_share),
@@ -182,6 +184,10 @@ class Explanation {
         wishes_.optimizer.has_value());
     add("lr", fmt::format("{:.4g}", plan_.lr),
         fmt::format("suits {} with {}", name_of(model_of(field_)), optimizer), wishes_.lr.has_value());
+    add("schedule", std::string(name_of(plan_.schedule)),
+        fmt::format("the rate falls along half a cosine to {:.4g}, so that the last steps are small",
+                    plan_.lr_min),
+        wishes_.schedule.has_value());
     add("loss", std::string(name_of(plan_.loss)),
         plan_.loss == Loss::hinge ? "every level is black or white: beyond them there is no error"
                                   : "levels have any value, and the quality is measured by it",

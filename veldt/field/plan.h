@@ -17,8 +17,8 @@ namespace veldt::field {
 enum class Loss : std::uint8_t { mse, hinge, bce };
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
 enum class ScheduleKind : std::uint8_t { constant, cosine };
-// How a batch's points are drawn. uniform: any, in any order. stratified: one from each of as many blocks of
-// neighbours. error: more where the error is larger, by ErrorMap.
+// How a batch's points are drawn. uniform: in shuffled order, all before any comes again. stratified: one
+// from each of as many blocks of neighbours. error: more where the error is larger, by ErrorMap.
 enum class Sampling : std::uint8_t { uniform, stratified, error };
 
 std::string_view name_of(Loss);
