@@ -6,25 +6,48 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/field/image_field.h"
+#include "veldt/field/sound_field.h"
 
 namespace veldt::field {
 namespace {
 
+using Numbers = std::vector<double>;
+
+std::string path_of(const std::string& name) {
+  return std::string(VELDT_SOURCE "/tests/golden/fields/") + name + ".safetensors";
+}
+
+void expect_near(const std::vector<float>& drawn, const Numbers& golden, const std::string& name) {
+  ASSERT_EQ(drawn.size(), golden.size()) << name;
+  for (std::size_t i = 0; i < golden.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(drawn[i]), golden[i], 1e-5) << name << ", number " << i;
+}
+
 TEST(GoldenFields, DrawWhatTheReferenceDraws) {
   std::ifstream file(VELDT_SOURCE "/tests/golden/fields.json");
   ASSERT_TRUE(file) << "tests/golden/fields.json is missing; tests/golden/fields.py makes it";
-  const auto golden = nlohmann::json::parse(file).get<std::map<std::string, std::vector<double>>>();
+  const auto golden = nlohmann::json::parse(file).get<std::map<std::string, Numbers>>();
   EXPECT_EQ(golden.size(), model_names().size() + 1);
   for (const auto& [name, levels] : golden) {
-    const ImageField field =
-        ImageField::load(std::string(VELDT_SOURCE "/tests/golden/fields/") + name + ".safetensors");
+    const ImageField field = ImageField::load(path_of(name));
     if (name != "side_by_side") {
       EXPECT_EQ(name_of(model_of(field.options())), name);
     }
-    const std::vector<float> drawn = field.render(6, 4).values<float>();
-    ASSERT_EQ(drawn.size(), levels.size()) << name;
-    for (std::size_t i = 0; i < levels.size(); ++i)
-      EXPECT_NEAR(static_cast<double>(drawn[i]), levels[i], 1e-5) << name << ", number " << i;
+    expect_near(field.render(6, 4).values<float>(), levels, name);
+  }
+}
+
+TEST(GoldenFields, PlayWhatTheReferencePlays) {
+  std::ifstream file(VELDT_SOURCE "/tests/golden/sound_fields.json");
+  ASSERT_TRUE(file) << "tests/golden/sound_fields.json is missing; tests/golden/fields.py makes it";
+  const auto golden =
+      nlohmann::json::parse(file).get<std::map<std::string, std::map<std::string, Numbers>>>();
+  EXPECT_EQ(golden.size(), 3u);
+  for (const auto& [name, by_rate] : golden) {
+    EXPECT_EQ(by_rate.size(), 3u) << name;
+    for (const auto& [rate, samples] : by_rate)
+      expect_near(SoundField::load(path_of(name)).render({.rate = std::stoll(rate)}).values<float>(), samples,
+                  name + " at " + rate);
   }
 }
 
