@@ -68,6 +68,10 @@ void write_image(const std::string& path, const Tensor& image, const WriteOption
 // 16383 x 16383) within four bytes a pixel.
 class ImageWriter {
  public:
+  // Throws as the constructor does, but touches no file.
+  static void check(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
+                    const WriteOptions& options = {});
+
   ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
               const WriteOptions& options = {});
   // Without finish() nothing is left behind.

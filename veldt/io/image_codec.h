@@ -41,6 +41,11 @@ struct ImageLayout {
 };
 
 // Each throws ShapeError or ConfigError for what its format cannot hold.
+void check_png(const ImageLayout& layout, const WriteOptions& o);
+void check_jpeg(const ImageLayout& layout, const WriteOptions& o);
+void check_webp(const ImageLayout& layout, const WriteOptions& o);
+
+// Of what has been checked.
 std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_jpeg(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);

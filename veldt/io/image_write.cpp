@@ -16,22 +16,23 @@ namespace {
 constexpr std::int64_t kMaxSide = 0x7fffffff;  // PNG's limit; those of the others are lower
 
 void check_options(ImageFormat format, const ImageLayout& layout, const WriteOptions& options) {
-  const bool png = format == ImageFormat::png;
   if (layout.width < 1 || layout.height < 1 || layout.width > kMaxSide || layout.height > kMaxSide)
     throw ShapeError(str("cannot write a ", format, " of ", layout.width, " x ", layout.height),
                      "each side must be 1 to 2^31 - 1", "give a picture with pixels in it");
   if (layout.channels < 1 || layout.channels > 4)
     throw ShapeError(str("cannot write a ", format, " of ", layout.channels, " channels"),
                      "there may be 1 to 4", "give grey, grey and alpha, rgb, or rgb and alpha");
-  if (!png && options.bits != 8)
+  if (format != ImageFormat::png && options.bits != 8)
     throw ConfigError(str("cannot write a ", format, " of ", options.bits, " bits"), "it has 8 bits a sample",
                       "write a PNG, or leave out bits");
-  if (png && options.quality != 0)
-    throw ConfigError("cannot write a PNG with a quality", "a PNG loses nothing",
-                      "leave out quality, or write a JPEG or WebP");
   if (options.quality < 0 || options.quality > 100)
     throw ConfigError(str("cannot write a ", format, " of quality ", options.quality),
                       "quality is 1 to 100, and 0 lets Veldt choose", "choose one of these");
+  switch (format) {
+    case ImageFormat::png: return check_png(layout, options);
+    case ImageFormat::jpeg: return check_jpeg(layout, options);
+    case ImageFormat::webp: return check_webp(layout, options);
+  }
 }
 
 // Packs a row of `count` samples. Returns the index of the first NaN, or -1.
@@ -89,6 +90,11 @@ struct ImageWriter::State {
   int bits = 0;
   std::vector<unsigned char> bytes;  // of one row
 };
+
+void ImageWriter::check(const std::string& path, std::int64_t width, std::int64_t height,
+                        std::int64_t channels, const WriteOptions& options) {
+  check_options(format_for_name(path), {.width = width, .height = height, .channels = channels}, options);
+}
 
 ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64_t height,
                          std::int64_t channels, const WriteOptions& options) {

@@ -84,13 +84,19 @@ void PngEncoder::begin(AtomicFile& file, const ImageLayout& layout, const WriteO
 
 }  // namespace
 
-std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o) {
+void check_png(const ImageLayout& layout, const WriteOptions& o) {
   if (o.bits != 8 && o.bits != 16 && !(o.bits == 1 && layout.channels == 1))
     throw ConfigError(str("cannot write a PNG of ", o.bits, " bits and ", layout.channels, " channels"),
                       "bits may be 8 or 16, or 1 for a single channel", "choose one of these");
   if (o.compression < -1 || o.compression > 9)
     throw ConfigError(str("cannot compress at level ", o.compression),
                       "zlib has levels 0 to 9, and -1 lets Veldt choose", "choose one of these");
+  if (o.quality != 0)
+    throw ConfigError("cannot write a PNG with a quality", "a PNG loses nothing",
+                      "leave out quality, or write a JPEG or WebP");
+}
+
+std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o) {
   return std::make_unique<PngEncoder>(file, layout, o);
 }
 

@@ -49,6 +49,10 @@ void write_sound(const std::string& path, const Tensor& samples, std::int64_t ra
 // Writes a WAV of any length in the memory of what is written at once.
 class SoundWriter {
  public:
+  // Throws as the constructor does, but touches no file.
+  static void check(const std::string& path, std::int64_t frames, std::int64_t channels, std::int64_t rate,
+                    const WriteSoundOptions& options = {});
+
   SoundWriter(const std::string& path, std::int64_t frames, std::int64_t channels, std::int64_t rate,
               const WriteSoundOptions& options = {});
   // Without finish() nothing is left behind.

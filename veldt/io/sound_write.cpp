@@ -52,7 +52,20 @@ std::string header(std::int64_t frames, std::int64_t channels, std::int64_t rate
   return all + "WAVE" + bytes;
 }
 
-void check(const std::string& path, std::int64_t frames, std::int64_t channels, std::int64_t rate, int bits) {
+}  // namespace
+
+struct SoundWriter::State {
+  explicit State(const std::string& path) : file(path) {}
+
+  AtomicFile file;
+  std::int64_t frames = 0, channels = 0, done = 0;
+  int bits = 0;
+  std::string bytes;
+};
+
+void SoundWriter::check(const std::string& path, std::int64_t frames, std::int64_t channels,
+                        std::int64_t rate, const WriteSoundOptions& options) {
+  const int bits = options.bits;
   const std::string name = path.substr(path.find_last_of('/') + 1);
   const std::size_t dot = name.find_last_of('.');
   std::string ending = dot == std::string::npos || dot == 0 ? "" : name.substr(dot);
@@ -80,20 +93,9 @@ void check(const std::string& path, std::int64_t frames, std::int64_t channels, 
                      str("it holds at most ", kMaxBytes, " bytes"), "write it in parts");
 }
 
-}  // namespace
-
-struct SoundWriter::State {
-  explicit State(const std::string& path) : file(path) {}
-
-  AtomicFile file;
-  std::int64_t frames = 0, channels = 0, done = 0;
-  int bits = 0;
-  std::string bytes;
-};
-
 SoundWriter::SoundWriter(const std::string& path, std::int64_t frames, std::int64_t channels,
                          std::int64_t rate, const WriteSoundOptions& options) {
-  check(path, frames, channels, rate, options.bits);
+  check(path, frames, channels, rate, options);
   state_ = std::make_unique<State>(path);
   state_->frames = frames;
   state_->channels = channels;

@@ -161,11 +161,14 @@ void WebpEncoder::finish() {
 
 std::unique_ptr<ImageDecoder> decode_webp(InputFile& file) { return std::make_unique<WebpDecoder>(file); }
 
-std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout,
-                                          const WriteOptions& o) {
+void check_webp(const ImageLayout& layout, const WriteOptions&) {
   if (layout.width > WEBP_MAX_DIMENSION || layout.height > WEBP_MAX_DIMENSION)
     throw ShapeError(str("cannot write a WebP of ", layout.width, " x ", layout.height),
                      str("each side may have ", WEBP_MAX_DIMENSION, " pixels"), "write a PNG");
+}
+
+std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout,
+                                          const WriteOptions& o) {
   return std::make_unique<WebpEncoder>(file, layout, o.quality);
 }
 
