@@ -53,6 +53,23 @@ TEST_F(RenderCommand, DrawsEverySizeAskedFor) {
   expect_size({"--size", "1"}, 1, 1);
 }
 
+TEST_F(RenderCommand, SaysWhenItStretches) {
+  const auto says = [&](const Words& more) {
+    const Ran ran = run_veldt(render(more));
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.err.find("veldt: note: ") != std::string::npos &&
+           ran.err.find(" stretches what is drawn") != std::string::npos;
+  };
+  EXPECT_TRUE(says({"--size", "30x30"}));
+  EXPECT_TRUE(says({"--size", "80x42"}));
+  EXPECT_TRUE(says({"--size", "80x40", "--crop", "10,5,10,10"}));
+  EXPECT_FALSE(says({"--size", "30x30", "--quiet"}));
+  for (const Words& more :
+       {Words{}, Words{"--size", "31"}, Words{"--size", "80x40"}, Words{"--size", "31x15"},
+        Words{"--size", "31x16"}, Words{"--size", "1x1"}, Words{"--size", "80x80", "--crop", "10,5,10,10"}})
+    EXPECT_FALSE(says(more)) << (more.empty() ? "" : more[1]);
+}
+
 TEST_F(RenderCommand, SaysWhatAFileIsThatIsNoModel) {
   const std::string picture = dir_ / "in.png";
   io::write_image(picture, zeros({8, 8, 1}));
@@ -107,6 +124,19 @@ TEST_F(RenderCommand, RefusesDamagedModelsAndThoseOfANewerVeldt) {
   put_bytes(out_, "older");
   const auto expect_refused = [&](const std::string& bytes, const std::vector<int>& codes) {
     put_bytes(model_, bytes);
+TEST_F(RenderCommand, ADryRunRefusesWhatARunWould) {
+  for (const Words& more :
+       {Words{"--bits", "5"}, Words{"--bits", "1"}, Words{"-o", dir_ / "p.gif"},
+        Words{"-o", dir_ / "p.jpg", "--bits", "16"}, Words{"-o", dir_ / "p.jpg", "--size", "70000"},
+        Words{"-o", dir_ / "p.webp", "--size", "20000"}}) {
+    const Ran dry = run_veldt(render(more + Words{"--dry-run", "--quiet"})),
+              wet = run_veldt(render(more + Words{"--quiet"}));
+    EXPECT_EQ(dry.exit_code, 2) << more[1];
+    EXPECT_EQ(dry.err, wet.err) << more[1];
+    EXPECT_EQ(count_entries(dir_.path()), 1u);
+  }
+}
+
     const Ran ran = run_veldt(render({}));
     EXPECT_TRUE(std::find(codes.begin(), codes.end(), ran.exit_code) != codes.end())
         << ran.exit_code << ran.err;

@@ -165,6 +165,8 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused({"render", model_, "-o", out_, "--crop", "0,0,1,1"}, 2, "--crop");
   refused({"render", model_, "-o", dir_ / "o.png"}, 2, ".wav");
   refused({"render", model_, "-o", out_, "--bits", "8"}, 2, "8 bits");
+  refused({"render", model_, "-o", out_, "--bits", "8", "--dry-run"}, 2, "8 bits");
+  refused(fit({"--preview", dir_ / "p.png", "--dry-run"}), 2, ".wav");
   refused({"render", model_, "-o", out_, "--from", "1"}, 2, "0.05 seconds");
   refused({"render", model_, "-o", out_, "--rate", "2000000000"}, 2, "2000000000");
   refused(fit({"--preset", "simba"}), 2, "simba");
@@ -178,6 +180,33 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused({"compare", sound_, dir_ / "picture"}, 2, "is no sound");
   io::write_sound(dir_ / "mono.wav", tones(1), 8000);
   refused({"compare", sound_, dir_ / "mono.wav"}, 2, "1 channels");
+}
+
+// 400 frames of 2 channels.
+TEST_F(SoundCommand, RefusesMoreSamplesThanMaxPixels) {
+  for (const Words& words :
+       {fit({"--dry-run"}), Words{"info", sound_, "--verify"}, Words{"compare", sound_, sound_}}) {
+    const Ran ran = run_veldt(words + Words{"--max-pixels", "799"});
+    EXPECT_EQ(ran.exit_code, 4) << words[0];
+    EXPECT_NE(ran.err.find("799 samples are allowed"), std::string::npos) << ran.err;
+    EXPECT_EQ(run_veldt(words + Words{"--max-pixels", "800"}).exit_code, 0) << words[0];
+  }
+}
+
+TEST_F(SoundCommand, SaysAtWhichRateTwoModelsAreCompared) {
+  fitted({"--steps", "1"});
+  const Tensor tone = tones(2);
+  io::write_sound(dir_ / "fast.wav", tone, 16000);
+  io::write_sound(dir_ / "slow.wav", tone, 8000);
+  Words words = fit({"--steps", "1"});
+  words[1] = dir_ / "fast.wav";
+  words[3] = dir_ / "fast";
+  ASSERT_EQ(run_veldt(words).exit_code, 0);
+  // Half as long, so they cannot be compared, but the note comes first.
+  EXPECT_NE(run_veldt({"compare", model_, dir_ / "fast"})
+                .err.find("fast is played at 8000 Hz, and was fitted at 16000"),
+            std::string::npos);
+  EXPECT_EQ(run_veldt({"compare", model_, dir_ / "slow.wav"}).err, "");
 }
 
 TEST_F(SoundCommand, ADryRunForetellsAndWritesNothing) {

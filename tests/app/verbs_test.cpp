@@ -32,12 +32,12 @@ json json_of(std::vector<std::string> words) {
   return json::parse(ran.out, nullptr, false);
 }
 
-field::ImageField small_field(std::int64_t channels = 1) {
+field::ImageField small_field(std::int64_t channels = 1, std::int64_t width = 24, std::int64_t height = 16) {
   field::FieldOptions options;
   options.widths = {8, 8};
   options.channels = channels;
-  options.width = 24;
-  options.height = 16;
+  options.width = width;
+  options.height = height;
   return {options, 3};
 }
 
@@ -106,6 +106,27 @@ TEST(Compare, AModelIsDrawnAtThePicturesSize) {
   const json score = json_of({"compare", dir / "drawn.png", dir / "m.safetensors"});
   EXPECT_GT(score.at("psnr").get<double>(), 90);  // what rounding to 16 bits leaves
   EXPECT_EQ(json_of({"compare", dir / "m.safetensors", dir / "m.safetensors"}).at("identical"), true);
+}
+
+TEST(Compare, SaysAtWhichSizeTwoModelsAreDrawnAndWhatThatStretches) {
+  const TempDir dir;
+  small_field().save(dir / "m");
+  small_field(1, 48, 32).save(dir / "larger");
+  small_field(1, 10, 10).save(dir / "square");
+  io::write_image(dir / "p.png", ones({16, 24, 1}));
+  const auto notes = [&](const std::string& a, const std::string& b) {
+    const Ran ran = run_veldt({"compare", dir / a, dir / b});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(run_veldt({"compare", dir / a, dir / b, "--quiet"}).err, "");
+    return ran.err;
+  };
+  EXPECT_EQ(notes("m", "larger"),
+            "veldt: note: both are drawn at 48x32, the size of " + (dir / "larger") + "\n");
+  EXPECT_EQ(notes("m", "m"), "");
+  EXPECT_EQ(notes("p.png", "larger"), "");
+  EXPECT_EQ(notes("p.png", "square"),
+            "veldt: note: " + (dir / "square") + " is stretched: it was fitted to 10x10\n");
+  EXPECT_NE(notes("square", "m").find("both are drawn at 24x16"), std::string::npos);
 }
 
 TEST(Compare, PixelTablesArePicturesToo) {
@@ -201,6 +222,43 @@ TEST(Info, DescribesAModel) {
   EXPECT_EQ(info.at("hashes"), "match");
   const std::string text = run_veldt({"info", dir / "m"}).out;
   EXPECT_NE(text.find("2-8-8-3"), std::string::npos) << text;
+}
+
+TEST(Info, NamesOptionsAsTheFlagsDoAndShowsWhatCounts) {
+  const TempDir dir;
+  field::ImageField field = small_field();
+  field.set_training(R"({"plan":{"steps":0,"seconds":2.5,"target_psnr":0,"warmup":0,"lr_min":0},"steps":0})");
+  field.save(dir / "m");
+  const std::string text = run_veldt({"info", dir / "m"}).out;
+  EXPECT_NE(text.find("\n  omega  "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  hidden-omega  "), std::string::npos) << text;
+  for (const char* gone : {"first omega", "target psnr", "warmup"})
+    EXPECT_EQ(text.find(gone), std::string::npos) << text;
+  for (const char* kept : {"    seconds  2.5\n", "    lr min   0\n", "  steps  0\n"})
+    EXPECT_NE(text.find(kept), std::string::npos) << kept << text;
+  // JSON keeps the names of the file.
+  EXPECT_EQ(json_of({"info", dir / "m"}).at("options").at("first_omega"), 60);
+  EXPECT_TRUE(json_of({"info", dir / "m"}).at("training").at("plan").contains("warmup"));
+}
+
+TEST(Info, NamesWhatTablesHoldAndLeavesOutAnOmegaThatDoesNothing) {
+  const TempDir dir;
+  field::FieldOptions options;
+  options.activation = field::Activation::relu;
+  options.widths = {8};
+  options.width = options.height = 4;
+  options.encodings = {field::FrequencyOptions{3}, field::FourierOptions{5, 0.5}};
+  field::ImageField(options, 1).save(dir / "m");
+  const std::string text = run_veldt({"info", dir / "m"}).out;
+  EXPECT_EQ(text.find("omega"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n    kind frequency  octaves 3\n    frequencies 5  kind fourier  sigma 0.5\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find(
+          "\n  name                          dtype  shape\n  encoding.parts.1.frequencies  F32    [5, 2]\n"),
+      std::string::npos)
+      << text;
 }
 
 TEST(Info, PrintsNoControlCharacters) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "veldt/app/compare_sounds.h"
+#include "veldt/app/drawing.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
 #include "veldt/app/terminal.h"
@@ -74,6 +75,23 @@ Size common_size(const Side& a, const Side& b) {
   return first ? Size{x.width, x.height} : Size{y.width, y.height};
 }
 
+// Of two models the command line does not tell the size, and no other picture the form.
+void note_size(const Side& a, const Side& b, Size size) {
+  const auto is_fitted_to = [&](const Side& side) {
+    return side.model->options().width == size.width && side.model->options().height == size.height;
+  };
+  if (a.model && b.model && !(is_fitted_to(a) && is_fitted_to(b)))
+    print_note(fmt::format("both are drawn at {}x{}, the size of {}", size.width, size.height,
+                           is_fitted_to(a) ? a.path : b.path));
+  for (const Side* side : {&a, &b})
+    if (side->model) {
+      const auto w = static_cast<double>(side->model->options().width),
+                 h = static_cast<double>(side->model->options().height);
+      if (is_stretched(w, h, size.width, size.height))
+        print_note(fmt::format("{} is stretched: it was fitted to {:g}x{:g}", side->path, w, h));
+    }
+}
+
 void draw(Side& side, Size size, std::int64_t max_pixels, const Context& context) {
   if (!side.model) return;
   if (size.width > max_pixels / size.height)
@@ -93,6 +111,7 @@ void drop_alpha(Side& side, const Context& context) {
 
 void make_alike(Side& a, Side& b, std::int64_t max_pixels, const Context& context) {
   const Size size = common_size(a, b);
+  if (!context.quiet) note_size(a, b, size);
   draw(a, size, max_pixels, context);
   draw(b, size, max_pixels, context);
   if (a.picture.size(0) != b.picture.size(0) || a.picture.size(1) != b.picture.size(1))
@@ -146,7 +165,7 @@ void require(const char* measure, double decibels, const std::optional<double>& 
 int compare(const CompareFlags& flags, Context& context) {
   if (!flags.diff.empty()) check_output(flags.diff, "--diff", {flags.a, flags.b}, context);
   if (is_sound(flags.a) || is_sound(flags.b)) {
-    require("SNR", compare_sounds(flags.a, flags.b, flags.diff, context), flags.min_psnr);
+    require("SNR", compare_sounds(flags.a, flags.b, flags.diff, flags.max_pixels, context), flags.min_psnr);
     return kOk;
   }
   Side a = load_side(flags.a, flags.max_pixels), b = load_side(flags.b, flags.max_pixels);

@@ -8,6 +8,7 @@
 
 #include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/terminal.h"
 #include "veldt/field/sound_field.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/sound.h"
@@ -19,14 +20,17 @@
 namespace veldt::app {
 namespace {
 
+bool is_model(const std::string& path) { return kind_of_file(path) == FileKind::safetensors; }
+
 // A model is played as long as the sound it was fitted to, at the rate of the other side if that is a file.
-io::Sound load(const std::string& path, std::optional<std::int64_t> rate) {
-  if (kind_of_file(path) != FileKind::safetensors) return io::read_sound(path);
+io::Sound load(const std::string& path, std::optional<std::int64_t> rate, std::int64_t max_samples,
+               const Context& context) {
+  if (!is_model(path)) return io::read_sound(path, {.max_samples = max_samples});
   const field::SoundField field = field::SoundField::load(path);
+  if (rate && *rate != field.rate() && !context.quiet)
+    print_note(fmt::format("{} is played at {} Hz, and was fitted at {} Hz", path, *rate, field.rate()));
   return {.samples = field.render({.rate = rate.value_or(0)}), .rate = rate.value_or(field.rate())};
 }
-
-bool is_model(const std::string& path) { return kind_of_file(path) == FileKind::safetensors; }
 
 void require_alike(const io::Sound& a, const io::Sound& b) {
   if (a.rate == b.rate && a.samples.shape() == b.samples.shape()) return;
@@ -51,15 +55,15 @@ bool is_sound(const std::string& path) {
 }
 
 double compare_sounds(const std::string& a, const std::string& b, const std::string& difference,
-                      Context& context) {
+                      std::int64_t max_samples, Context& context) {
   for (const std::string& path : {a, b})
     if (!is_sound(path))
       throw UsageError(fmt::format("cannot compare {} with {}", a, b), fmt::format("{} is no sound", path),
                        "give two sounds, or two pictures");
   std::optional<io::Sound> y;
-  if (is_model(a) && !is_model(b)) y = load(b, {});
-  const io::Sound x = load(a, y ? std::optional(y->rate) : std::nullopt);
-  if (!y) y = load(b, x.rate);
+  if (is_model(a) && !is_model(b)) y = load(b, {}, max_samples, context);
+  const io::Sound x = load(a, y ? std::optional(y->rate) : std::nullopt, max_samples, context);
+  if (!y) y = load(b, x.rate, max_samples, context);
   require_alike(x, *y);
   const Tensor error = y->samples - x.samples;
   const double squared = mean_square(error), largest = max(abs(error)).item();

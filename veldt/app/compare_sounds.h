@@ -1,6 +1,7 @@
 // The half of `veldt compare` that is for sounds.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "veldt/app/context.h"
@@ -12,8 +13,9 @@ bool is_sound(const std::string& path);
 
 // Prints how alike two sounds are, either of which may be a model, and returns the SNR in dB: the power of a
 // to that of b - a, infinite when they are the same. Writes b - a to `difference` unless that is empty.
-// Throws UsageError for sounds of other lengths, rates or channels, or what is none.
+// Throws UsageError for sounds of other lengths, rates or channels, or what is none; IoError as
+// io::read_sound().
 double compare_sounds(const std::string& a, const std::string& b, const std::string& difference,
-                      Context& context);
+                      std::int64_t max_samples, Context& context);
 
 }  // namespace veldt::app

@@ -188,7 +188,7 @@ Json describe_picture(const std::string& path, bool verify, std::int64_t max_pix
   return out;
 }
 
-Json describe_sound(const std::string& path, bool verify) {
+Json describe_sound(const std::string& path, bool verify, std::int64_t max_pixels) {
   const io::SoundInfo info = io::sound_info(path);
   Json out = begun("sound", path);
   out["format"] = info.format;
@@ -197,7 +197,7 @@ Json describe_sound(const std::string& path, bool verify) {
   out["rate"] = info.rate;
   out["channels"] = info.channels;
   if (verify) {
-    io::read_sound(path);
+    io::read_sound(path, {.max_samples = max_pixels});
     out["verified"] = true;
   }
   return out;

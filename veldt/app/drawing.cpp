@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace veldt::app {
@@ -49,7 +50,22 @@ void Drawing::bands(const field::Field::Band& band) const {
     field_.render_bands(width_, height_, how_, band);
 }
 
+bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height) {
+  const auto w = static_cast<double>(width), h = static_cast<double>(height);
+  // One side is what the other asks for.
+  return std::abs(w - h * part_width / part_height) >= 1 && std::abs(h - w * part_height / part_width) >= 1;
+}
+
 int bits_for(const Drawing& drawing, int wished) { return wished > 0 ? wished : drawing.is_sound() ? 32 : 8; }
+
+void DrawnFile::check(const std::string& path, const Drawing& drawing, int bits) {
+  const std::int64_t channels = drawing.field().options().channels;
+  bits = bits_for(drawing, bits);
+  if (drawing.is_sound())
+    io::SoundWriter::check(path, drawing.height(), channels, drawing.rate(), {.bits = bits});
+  else
+    io::ImageWriter::check(path, drawing.width(), drawing.height(), channels, {.bits = bits});
+}
 
 DrawnFile::DrawnFile(const std::string& path, const Drawing& drawing, int bits) {
   const std::int64_t channels = drawing.field().options().channels;

@@ -52,6 +52,8 @@ class Drawing {
 class DrawnFile {
  public:
   // `bits` a sample; 0: 8 of a picture, 32 of a sound.
+  // Throws ConfigError or ShapeError for what a file of this name cannot hold, and touches none.
+  static void check(const std::string& path, const Drawing& drawing, int bits = 0);
   DrawnFile(const std::string& path, const Drawing& drawing, int bits = 0);
   // Without finish() nothing is left behind.
   ~DrawnFile();
@@ -67,6 +69,9 @@ class DrawnFile {
   Tensor band_;  // that is being encoded
   std::future<void> encoding_;
 };
+
+// Whether width x height has another form than a part of a picture of these sides, beyond rounding to pixels.
+bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height);
 
 // Bits a sample that a file has when nobody asks for others.
 int bits_for(const Drawing& drawing, int wished);

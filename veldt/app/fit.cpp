@@ -203,6 +203,7 @@ int fit(FitFlags flags, Context& context) {
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   const field::FitOptions wishes = wishes_from(flags);
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
+  if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
     print_note(fmt::format("{} {} with {}, {} parameters, in {}, on {}",

@@ -92,7 +92,7 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_
 
 field::Signal load_signal(const std::string& path, std::int64_t max_pixels) {
   if (kind_of_file(path) != FileKind::sound) return load_picture(path, max_pixels, true);
-  const io::Sound sound = io::read_sound(path);
+  const io::Sound sound = io::read_sound(path, {.max_samples = max_pixels});
   return field::Signal::sound(sound.samples, sound.rate);
 }
 

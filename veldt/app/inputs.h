@@ -32,7 +32,8 @@ inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 // if they are to be kept. Throws IoError.
 Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_bytes = false);
 
-// A picture, a pixel table or a sound, its samples as they are stored. Throws IoError.
+// A picture, a pixel table or a sound, its samples as they are stored; of a sound as many samples are allowed
+// as of a picture pixels. Throws IoError.
 field::Signal load_signal(const std::string& path, std::int64_t max_pixels);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.

@@ -201,7 +201,8 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
 }
 
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
-  return add_count(verb, "--max-pixels", into, {.least = 1}, "refuse larger pictures");
+  return add_count(verb, "--max-pixels", into, {.least = 1},
+                   "refuse larger pictures, and sounds of more samples");
 }
 
 void add_threads(VerbOptions& verb, Context& context) {

@@ -115,10 +115,23 @@ Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
   return picture_from(flags, field::ImageField(field));
 }
 
+// A width and a height may ask for another form than that of what is drawn.
+void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Context& context) {
+  if (flags.size.size() != 2 || context.quiet) return;
+  const field::FieldOptions& o = drawing.field().options();
+  const field::Region part = region_from(flags.crop, o);
+  const double w = static_cast<double>(o.width) * part.width, h = static_cast<double>(o.height) * part.height;
+  if (is_stretched(w, h, drawing.width(), drawing.height()))
+    print_note(fmt::format("{} stretches what is drawn, which is {:g}x{:g}; --size {} would not",
+                           drawing.in_words(), w, h, std::max(drawing.width(), drawing.height())));
+}
+
 int render(const RenderFlags& flags, Context& context) {
   const Drawing drawing = drawing_from(flags, field::Field::load(flags.model));
   const int bits = static_cast<int>(flags.bits.value_or(0));
   check_output(flags.output, "--output", {flags.model}, context);
+  DrawnFile::check(flags.output, drawing, bits);
+  note_stretch(flags, drawing, context);
   if (flags.dry_run) return dry_run_render(drawing, bits, flags.output, context);
   StopOnSignal signal;
   ProgressLine::Options shown;
@@ -178,7 +191,7 @@ Run add_render(VerbOptions& verb, Context& context) {
       "  veldt render cub.safetensors -o cub.png\n"
       "  veldt render cub.safetensors -o cub_1024.png --size 1024\n"
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"
-      "  veldt render photo.safetensors -o thumbnail.png --size 160x120\n"
+      "  veldt render photo.safetensors -o thumbnail.png --size 160\n"
       "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n");
   return [flags, &context] { return render(*flags, context); };
 }
