@@ -239,9 +239,28 @@ TEST_F(FitCommand, ADryRunForetellsAndWritesNothing) {
   EXPECT_LT(json.at("flops_a_step").get<double>(), 3 * products);
   EXPECT_GT(json.at("memory_bytes").get<double>(), 4 * 337);
   EXPECT_GT(json.at("seconds").get<double>(), 0);
+  for (const char* key :
+       {"parameters", "model_bytes", "steps", "flops_a_step", "flops", "memory_bytes", "checkpoint_bytes"})
+    EXPECT_TRUE(json.at(key).is_number_integer()) << key << " " << json.at(key);
   ASSERT_EQ(run_veldt(small(400) + Words{"--quiet"}).exit_code, 0);
   const double bytes = static_cast<double>(std::filesystem::file_size(model_));
   EXPECT_NEAR(json.at("model_bytes").get<double>(), bytes, 0.5 * bytes);
+}
+
+TEST_F(FitCommand, ADryRunNeedsNoNameForAModel) {
+  Words words = small(50);
+  words.erase(words.begin() + 2, words.begin() + 4);  // -o MODEL
+  const Ran ran = run_veldt(words + Words{"--explain", "--dry-run"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("model         about "), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("would write"), std::string::npos) << ran.out;
+  const Ran in_json = run_veldt(words + Words{"--dry-run", "--json", "--quiet"});
+  EXPECT_FALSE(nlohmann::json::parse(in_json.out).contains("output")) << in_json.out;
+  for (const Words& more : {Words{}, Words{"--explain"}, Words{"--dry-run=false"}}) {
+    const Ran refused = run_veldt(words + more);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find("needs --output PATH"), std::string::npos) << refused.err;
+  }
 }
 
 TEST_F(FitCommand, ADryRunSaysItInWordsAndStillRefusesBadOutputs) {

@@ -100,9 +100,24 @@ TEST_F(RenderCommand, ADryRunForetellsAndWritesNothing) {
   EXPECT_EQ(json.at("samples_a_pixel"), 4);
   const double parameters = 2 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3;
   EXPECT_EQ(json.at("flops"), 2 * parameters * 80 * 40 * 4);
+  for (const char* key : {"parameters", "flops", "memory_bytes", "uncompressed_bytes"})
+    EXPECT_TRUE(json.at(key).is_number_integer()) << key << " " << json.at(key);
   EXPECT_GT(json.at("memory_bytes").get<double>(), 80 * 40 * 3 * 4);
   EXPECT_NE(run_veldt(render({"--dry-run"})).out.find("would write"), std::string::npos);
   EXPECT_EQ(count_entries(dir_.path()), 1u);
+}
+
+TEST_F(RenderCommand, ADryRunRefusesWhatARunWould) {
+  for (const Words& more :
+       {Words{"--bits", "5"}, Words{"--bits", "1"}, Words{"-o", dir_ / "p.gif"},
+        Words{"-o", dir_ / "p.jpg", "--bits", "16"}, Words{"-o", dir_ / "p.jpg", "--size", "70000"},
+        Words{"-o", dir_ / "p.webp", "--size", "20000"}}) {
+    const Ran dry = run_veldt(render(more + Words{"--dry-run", "--quiet"})),
+              wet = run_veldt(render(more + Words{"--quiet"}));
+    EXPECT_EQ(dry.exit_code, 2) << more[1];
+    EXPECT_EQ(dry.err, wet.err) << more[1];
+    EXPECT_EQ(count_entries(dir_.path()), 1u);
+  }
 }
 
 TEST_F(RenderCommand, RefusesSizesThatMakeNoSense) {
@@ -124,19 +139,6 @@ TEST_F(RenderCommand, RefusesDamagedModelsAndThoseOfANewerVeldt) {
   put_bytes(out_, "older");
   const auto expect_refused = [&](const std::string& bytes, const std::vector<int>& codes) {
     put_bytes(model_, bytes);
-TEST_F(RenderCommand, ADryRunRefusesWhatARunWould) {
-  for (const Words& more :
-       {Words{"--bits", "5"}, Words{"--bits", "1"}, Words{"-o", dir_ / "p.gif"},
-        Words{"-o", dir_ / "p.jpg", "--bits", "16"}, Words{"-o", dir_ / "p.jpg", "--size", "70000"},
-        Words{"-o", dir_ / "p.webp", "--size", "20000"}}) {
-    const Ran dry = run_veldt(render(more + Words{"--dry-run", "--quiet"})),
-              wet = run_veldt(render(more + Words{"--quiet"}));
-    EXPECT_EQ(dry.exit_code, 2) << more[1];
-    EXPECT_EQ(dry.err, wet.err) << more[1];
-    EXPECT_EQ(count_entries(dir_.path()), 1u);
-  }
-}
-
     const Ran ran = run_veldt(render({}));
     EXPECT_TRUE(std::find(codes.begin(), codes.end(), ran.exit_code) != codes.end())
         << ran.exit_code << ran.err;

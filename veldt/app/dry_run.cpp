@@ -25,6 +25,12 @@ constexpr double kFileHeader = 2048;  // bytes of a model file beside its number
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// A count that was worked out in doubles, which have room for any: a whole number unless it is beyond them.
+Json count(double value) {
+  if (value >= 0x1p63) return value;
+  return std::llround(value);
+}
+
 // 1.2 k, 34 M ..: three digits and a prefix.
 std::string scaled(double value, const char* unit) {
   constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
@@ -62,7 +68,10 @@ void print(const Json& rows, const std::string& text, Context& context) {
 }
 
 std::string written_in_words(const FitOutputs& outputs, double model_bytes, double checkpoint_bytes) {
-  std::string text = fmt::format("would write   {}, about {}\n", outputs.output, scaled(model_bytes, "B"));
+  std::string text =
+      outputs.output.empty()
+          ? fmt::format("model         about {}\n", scaled(model_bytes, "B"))
+          : fmt::format("would write   {}, about {}\n", outputs.output, scaled(model_bytes, "B"));
   if (!outputs.preview.empty())
     text += fmt::format("              {}, every {} steps\n", outputs.preview, outputs.preview_every);
   if (!outputs.checkpoints.directory.empty())
@@ -94,11 +103,11 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
   Json rows = {{"dry_run", true},
                {"output", outputs.output},
                {"parameters", parameters},
-               {"model_bytes", model_bytes},
-               {"steps", static_cast<std::int64_t>(steps)},
-               {"flops_a_step", facts.flops},
-               {"flops", facts.flops * steps},
-               {"memory_bytes", memory},
+               {"model_bytes", count(model_bytes)},
+               {"steps", count(steps)},
+               {"flops_a_step", count(facts.flops)},
+               {"flops", count(facts.flops * steps)},
+               {"memory_bytes", count(memory)},
                {"steps_a_second", rate},
                {"seconds", seconds}};
   std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(o)),
@@ -111,7 +120,8 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
   text += fmt::format("time          about {}, at {:.3g} steps a second\n", in_time(seconds), rate);
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
   text += written_in_words(outputs, model_bytes, checkpoint_bytes);
-  if (!outputs.checkpoints.directory.empty()) rows["checkpoint_bytes"] = checkpoint_bytes;
+  if (!outputs.checkpoints.directory.empty()) rows["checkpoint_bytes"] = count(checkpoint_bytes);
+  if (outputs.output.empty()) rows.erase("output");
   if (!reasons.empty()) rows["explain"] = in_json(reasons);
   print(rows, text, context);
   return kOk;
@@ -145,8 +155,10 @@ int dry_run_render(const Drawing& drawing, int bits, const std::string& output, 
   Json rows = {{"dry_run", true}, {"output", output}, {"parameters", field.parameter_count()}};
   drawing.describe_in(rows);
   rows[drawing.is_sound() ? "samples_a_frame" : "samples_a_pixel"] = points;
-  rows.update(
-      {{"flops", flops}, {"memory_bytes", memory}, {"seconds", seconds}, {"uncompressed_bytes", bytes}});
+  rows.update({{"flops", count(flops)},
+               {"memory_bytes", count(memory)},
+               {"seconds", seconds},
+               {"uncompressed_bytes", count(bytes)}});
   print(rows, text, context);
   return kOk;
 }

@@ -12,7 +12,7 @@
 namespace veldt::app {
 
 struct FitOutputs {
-  std::string output, preview;  // preview: empty for none
+  std::string output, preview;  // empty for none
   std::int64_t preview_every = 100;
   field::CheckpointOptions checkpoints;
 };

@@ -166,7 +166,7 @@ void check_flags(const FitFlags& flags, Context& context) {
         fmt::format("--output cannot be {}", flags.output),
         fmt::format("fit writes a model, not a {}", is_sound_name(flags.output) ? "sound" : "picture"),
         "name it .safetensors, and draw it with veldt render");
-  check_output(flags.output, "--output", {flags.input}, context);
+  if (!flags.output.empty()) check_output(flags.output, "--output", {flags.input}, context);
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
 }
 
@@ -245,7 +245,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
            fmt::format("a picture ({}), a sound ({}), or a pixel table (.csv)", io::kPictureFormats,
                        io::kSoundFormats))
       .required();
-  add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)").required();
+  Setting& output = add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)");
+  output.required();
   add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
   add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
   add_number(verb, "--target-psnr", w.target_psnr, {.above = 0},
@@ -284,6 +285,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_max_pixels(verb, flags->max_pixels);
   add_switch(verb, "--explain", flags->explain, "say why each choice was made").command_line_only();
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+      .waives(output)
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
       .command_line_only();
@@ -294,7 +296,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
-      "  veldt fit photo.png -o photo.safetensors --explain --dry-run\n"
+      "  veldt fit photo.png --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
   return [flags, &context] { return fit(*flags, context); };

@@ -107,6 +107,14 @@ Setting& Setting::excludes(const Setting& other) {
   return *this;
 }
 
+Setting& Setting::waives(const Setting& other) {
+  set = [set = std::move(set), option = other.option](const Source& source, const std::string& text) {
+    set(source, text);
+    if (switch_from(source, text)) option->required(false);
+  };
+  return *this;
+}
+
 Setting& Setting::command_line_only() {
   configurable = false;
   return *this;

@@ -37,6 +37,7 @@ struct Setting {
 
   Setting& required();                      // by the command line
   Setting& excludes(const Setting& other);  // not both
+  Setting& waives(const Setting& other);    // the other one is not required where this switch is on
   Setting& command_line_only();
 };
 
