@@ -15,6 +15,7 @@
 #include "veldt/app/options.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/field/options.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 
@@ -52,29 +53,43 @@ bool is_nested(const Json& value) {
   return value.is_object() || (value.is_array() && !value.empty() && value.front().is_object());
 }
 
-std::string in_words(const Json& object, int depth);
-
-// Objects of a list, one on each line, the first value padded into a column.
-std::string rows_in_words(const Json& rows, int depth) {
-  std::size_t widest = 0;
-  for (const Json& row : rows)
-    if (!row.empty()) widest = std::max(widest, value_in_words(row.front()).size());
-  std::string text;
-  for (const Json& row : rows) {
-    std::string line;
-    for (const auto& [key, value] : row.items())
-      line +=
-          line.empty() ? fmt::format("{:<{}}", value_in_words(value), widest) : "  " + value_in_words(value);
-    text += std::string(static_cast<std::size_t>(2 * depth), ' ') + line + "\n";
-  }
-  return text;
-}
-
 std::string key_in_words(const std::string& key) {
   std::string name = on_one_line(key);
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key_in_words(key));
+  return keys;
+}
+
+// Objects of a list, a line each: below a head if they have the same keys, else with each value's key before
+// it.
+std::string rows_in_words(const Json& rows, int depth) {
+  const std::vector<std::string> head = keys_of(rows.front());
+  const bool is_table =
+      std::all_of(rows.begin(), rows.end(), [&](auto& row) { return keys_of(row) == head; });
+  std::vector<std::vector<std::string>> lines;
+  if (is_table) lines.push_back(head);
+  for (const Json& row : rows) {
+    std::vector<std::string>& line = lines.emplace_back();
+    for (const auto& [key, value] : row.items())
+      line.push_back((is_table ? "" : key_in_words(key) + " ") + value_in_words(value));
+  }
+  std::vector<std::size_t> widths(is_table ? head.size() : 0);
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::string text;
+  for (auto& line : lines) {
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i) line[i].resize(widths[i], ' ');
+    text += fmt::format("{:{}}{}\n", "", 2 * depth, fmt::join(line, "  "));
+  }
+  return text;
+}
+
+std::string in_words(const Json& object, int depth);
 
 // "key  value" lines; objects within are indented.
 std::string in_words(const Json& object, int depth) {
@@ -95,6 +110,35 @@ std::string in_words(const Json& object, int depth) {
   return text;
 }
 
+// A field's options as the flags of veldt fit call them, and without what says nothing of this field.
+Json options_for_people(const Json& options) {
+  const bool takes_omega = field::takes_omega(field::field_options_from_json(options.dump()));
+  Json out = Json::object();
+  for (const auto& [key, value] : options.items()) {
+    const bool is_first = key == "first_omega", is_omega = is_first || key == "omega";
+    if (!is_omega)
+      out[key] = value;
+    else if (takes_omega)
+      out[is_first ? "omega" : "hidden-omega"] = value;
+  }
+  return out;
+}
+
+// What text shows of a description. JSON has all of it, under the names that files use.
+Json for_people(Json description) {
+  for (Json* part : {&description, description.contains("field") ? &description["field"] : nullptr}) {
+    if (part == nullptr || !part->contains("layers")) continue;
+    (*part)["options"] = options_for_people(part->at("options"));
+    Json* const training = part->contains("training") ? &part->at("training") : nullptr;
+    if (training == nullptr || !training->is_object() || !training->contains("plan")) continue;
+    Json& plan = training->at("plan");
+    // 0 stands for what was not asked for.
+    for (const char* key : {"steps", "seconds", "target_psnr", "edge_share", "warmup", "epoch_offset"})
+      if (plan.is_object() && plan.contains(key) && plan.at(key) == 0) plan.erase(key);
+  }
+  return description;
+}
+
 Json describe(const InfoFlags& flags) {
   if (io::is_directory(flags.path)) return describe_directory(flags.path, flags.verify);
   switch (kind_of_file(flags.path)) {
@@ -112,7 +156,7 @@ int info(const InfoFlags& flags, Context& context) {
   if (context.json) {
     context.out.json(description);
   } else {
-    context.out.text(in_words(description, 0));
+    context.out.text(in_words(for_people(description), 0));
   }
   if (flags.verify) require_whole(description);
   return kOk;
