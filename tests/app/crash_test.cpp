@@ -26,12 +26,17 @@ void expect_nothing_half_written(const std::string& directory) {
 }
 
 TEST(CrashFit, KilledFortyTimesItEndsWithTheSameBits) {
-  constexpr int kKills = 40, kSteps = 1500;
+  constexpr int kKills = 40;
   const TempDir dir, log;
   put_bytes(dir / "p.png", rings_png());
-  auto start = Clock::now();
-  ASSERT_EQ(run_veldt(small_fit(dir / "p.png", dir / "whole.safetensors", kSteps)).exit_code, 0);
-  const double whole_run = std::chrono::duration<double>(Clock::now() - start).count();
+  const auto seconds_of = [&dir](int steps) {
+    const auto start = Clock::now();
+    EXPECT_EQ(run_veldt(small_fit(dir / "p.png", dir / "whole.safetensors", steps)).exit_code, 0);
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  // Long enough for several checkpoints in each run, however fast the machine.
+  const int steps = static_cast<int>(1500 * std::clamp(1.2 / seconds_of(1500), 1.0, 10.0));
+  const double whole_run = seconds_of(steps);
   // Short beside a run, so that it takes several kills, and long enough for a checkpoint now and then.
   const double longest_life = std::clamp(whole_run / 3, 0.2, 0.8);
   const auto expected = tensors_of(dir / "whole.safetensors");
@@ -41,7 +46,7 @@ TEST(CrashFit, KilledFortyTimesItEndsWithTheSameBits) {
   for (; kills < kKills; ++runs) {
     ASSERT_LT(runs, 2 * kKills);
     const std::string checkpoints = dir / ("run" + std::to_string(runs)), model = dir / "killed.safetensors";
-    const auto command = small_fit(dir / "p.png", model, kSteps) +
+    const auto command = small_fit(dir / "p.png", model, steps) +
                          std::vector<std::string>{"--checkpoint", checkpoints, "--every", "50ms", "--quiet"};
     for (bool done = false; !done;) {
       const bool resume = has_checkpoint(checkpoints);
