@@ -201,7 +201,8 @@ int fit(FitFlags flags, Context& context) {
   check_flags(flags, context);
   const field::Signal truth = load_signal(flags.input, flags.max_pixels);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
-  const field::FitOptions wishes = wishes_from(flags);
+  field::FitOptions wishes = wishes_from(flags);
+  wishes.device = device.device;
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {

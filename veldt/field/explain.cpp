@@ -194,7 +194,7 @@ class Explanation {
         wishes_.loss.has_value());
     add("precision", std::string(name_of(plan_.precision)),
         plan_.precision == Precision::bf16 ? "this processor multiplies bf16 fast, and sums it in f32"
-        : has_fast_bf16({})                ? "bf16 has too few digits for it, or layers beyond its kernels"
+        : has_fast_bf16(plan_.device)                ? "bf16 has too few digits for it, or layers beyond its kernels"
                                            : "this processor is not fast at bf16",
         wishes_.precision.has_value());
     if (plan_.steps > 0)

@@ -48,6 +48,9 @@ Field::Field(const FieldOptions& options, std::uint64_t seed)
         return Network(options, rng);
       }()) {}
 
+Device Field::device() const { return network_.named_parameters().front().tensor.device(); }
+void Field::to(Device device) { network_.to(device); }
+
 std::int64_t Field::parameter_count() const { return field::parameter_count(options_); }
 
 NamedTensors Field::tensors() const {

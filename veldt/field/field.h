@@ -44,6 +44,10 @@ class Field {
   const Network& network() const { return network_; }
   std::int64_t parameter_count() const;
 
+  // Where it computes; what it draws is in host memory all the same.
+  Device device() const;
+  void to(Device device);
+
   // The levels from top to bottom in bands of a few rows, in memory that does not depend on the height: 0..1
   // of a picture, parts of its peak of a sound, whose rows are frames. Throws ConfigError for a size or a
   // region that cannot be.

@@ -79,6 +79,19 @@ optim::Schedule make_schedule(const FitPlan& p) {
   return optim::LinearWarmup{.steps = p.warmup, .then = base};
 }
 
+Field on_device(Field field, Device device) {
+  field.to(device);
+  return field;
+}
+
+// Drawn on the host.
+Batch on_device(Batch batch, Device device) {
+  batch.coordinates = to(batch.coordinates, device);
+  batch.levels = to(batch.levels, device);
+  if (batch.weights.defined()) batch.weights = to(batch.weights, device);
+  return batch;
+}
+
 MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
   MlpLossOptions o;
   o.error = p.loss == Loss::hinge ? MlpError::hinge : p.loss == Loss::bce ? MlpError::bce : MlpError::squared;
@@ -101,7 +114,7 @@ class Fitter::Job : public train::Task {
   Job(const Signal& signal, const FitPlan& plan)
       : plan_(plan),
         signal_(signal),
-        field_(plan.field, plan.seed),
+        field_(on_device(Field(plan.field, plan.seed), plan.device)),
         optimizer_(make_optimizer(plan, field_.network())),
         sampler_(signal, plan) {
     field_.network().set_precision(plan.precision);
@@ -113,7 +126,7 @@ class Fitter::Job : public train::Task {
 
   void prepare(std::int64_t step) override {
     if (!batch_.levels.defined()) {
-      batch_ = sampler_.batch(step);
+      batch_ = on_device(sampler_.batch(step), plan_.device);
     } else if (!sampler_.takes_all()) {
       const Batch next = sampler_.batch(step);
       batch_.coordinates.assign(next.coordinates);
@@ -124,7 +137,7 @@ class Fitter::Job : public train::Task {
   }
 
   void stepped() override {
-    if (ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, errors());
+    if (ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, to(errors(), Device{}));
   }
 
   NamedTensors own_state() override {

@@ -24,8 +24,10 @@ void check_number(const char* what, double value, double low, double high) {
 }
 
 void check(const FitPlan& p, const Signal& signal) {
-  if (p.precision == Precision::bf16 && !has_fast_bf16({}))
-    throw DeviceError("cannot fit in bf16 on this machine", "the processor has neither AMX nor AVX512_BF16",
+  if (p.precision == Precision::bf16 && !has_fast_bf16(p.device))
+    throw DeviceError(str("cannot fit in bf16 on ", p.device),
+                      p.device.kind == DeviceKind::cpu ? "the processor has neither AMX nor AVX512_BF16"
+                                                       : "it has no fused layers yet",
                       "use f32, or leave the precision out");
   if (p.precision == Precision::bf16 && !is_fused_mlp(layer_sizes(p.field)))
     throw ConfigError("cannot fit this network in bf16",
@@ -140,11 +142,12 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.epoch_offset) p.epoch_offset = *w.epoch_offset;
   if (w.loss) p.loss = *w.loss;
   const bool goes_in_bf16 =
-      !w.simba && !signal.is_sound() && has_fast_bf16({}) && is_fused_mlp(layer_sizes(p.field));
+      !w.simba && !signal.is_sound() && has_fast_bf16(w.device) && is_fused_mlp(layer_sizes(p.field));
   p.precision = w.precision.value_or(goes_in_bf16 ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
   p.seed = w.seed;
+  p.device = w.device;
   check(p, signal);
   return p;
 }

@@ -59,6 +59,7 @@ struct FitOptions {
   std::optional<Loss> loss = {};
   std::optional<Precision> precision = {};  // unset: bf16 where it is faster
   std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
+  Device device = {};
   bool simba = false;  // the original recipe, see simba_plan(); the other wishes still count
 };
 
@@ -83,6 +84,7 @@ struct FitPlan {
   Loss loss = Loss::mse;
   Precision precision = Precision::f32;
   std::uint64_t seed = 0;
+  Device device = {};  // no part of the JSON: a run may go on elsewhere
 };
 
 // Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture

@@ -132,9 +132,10 @@ struct Pen {
   const Network& network;
   const FieldOptions& options;
   double gain;
+  Device device;
 
   Tensor levels(const Canvas& canvas, std::int64_t first, std::int64_t count) const {
-    Tensor output = network(canvas.coordinates(first, count));
+    Tensor output = network(to(canvas.coordinates(first, count), device));
     if (gain != 1) output = affine(output, gain, 0);
     return levels_from(output, options.head);
   }
@@ -176,7 +177,7 @@ void draw_shrunk(const Pen& pen, const Canvas& samples, const ShrunkSide& across
   std::int64_t row = 0;
   for (std::int64_t p = 0; p < all; p += most_points) {
     const std::int64_t n = std::min(most_points, all - p);
-    mean.add(pen.levels(samples, p, n));
+    mean.add(to(pen.levels(samples, p, n), Device{}));
     const std::int64_t ready = mean.rows_ready();
     if (ready == 0 || (ready < most_rows && p + n < all)) continue;
     if (!band(mean.take(), row)) return;
@@ -191,7 +192,7 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
   check(options_, width, height, how);
   NoGrad off;
   const Sampling s = sampling_for(options_, width, height, how);
-  const Pen pen{network_, options_, gain_for(options_, enlargement(options_, width, height, how))};
+  const Pen pen{network_, options_, gain_for(options_, enlargement(options_, width, height, how)), device()};
   const CoordinateMap map(options_);
   if (s.shrunk_across)
     draw_shrunk(pen, {s.shrunk_across->count, s.shrunk_down->count, s.region, 1, 1, map}, *s.shrunk_across,

@@ -13,6 +13,7 @@ void check_index(const char* op, const Tensor& x, int dim, const Tensor& index) 
   if (index.dtype() != DType::i64)
     throw ShapeError(str(op, " needs an index of i64, not ", index.dtype()), "an index is a whole number",
                      "convert it with to(index, DType::i64)");
+  check_same_device(op, x, index);
   bool fits = index.rank() == x.rank();
   for (int d = 0; fits && d < x.rank(); ++d) fits = d == dim || index.size(d) <= x.size(d);
   if (!fits)

@@ -104,6 +104,8 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot add a bias of ", bias.shape()),
                      str("the layer has ", w.size(0), " outputs"),
                      str("give a bias of shape [", w.size(0), "]"));
+  check_same_device("linear", x, w);
+  if (bias.defined()) check_same_device("linear", x, bias);
   if (x.dtype() != w.dtype() || (bias.defined() && bias.dtype() != w.dtype()))
     throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
                      "all of input, weight and bias need one dtype",

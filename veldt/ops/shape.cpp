@@ -4,6 +4,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/tensor/graph.h"
 
@@ -226,11 +227,8 @@ Tensor to(const Tensor& x, DType dtype) {
 
 Tensor to(const Tensor& x, Device device) {
   if (x.device() == device) return x;
-  const Tensor packed = contiguous(x), out = empty(x.shape(), x.dtype(), device);
-  const std::size_t bytes = static_cast<std::size_t>(x.numel()) * size_of(x.dtype());
-  std::vector<unsigned char> host(bytes);
-  kernels(x).download(host.data(), packed.view().data, bytes, nullptr);
-  kernels(out).upload(out.view().data, host.data(), bytes, nullptr);
+  Tensor out = empty(x.shape(), x.dtype(), device);
+  out.assign(x.detach());
   return record(
       "to", out, {x}, [from = x.device()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
 }
@@ -239,7 +237,10 @@ Tensor concat(const std::vector<Tensor>& given, int dim) {
   if (given.empty())
     throw ShapeError("concat was given nothing to join", "the list is empty", "give at least one tensor");
   DType dtype = given[0].dtype();
-  for (const Tensor& p : given) dtype = promote(dtype, p.dtype());
+  for (const Tensor& p : given) {
+    check_same_device("concat", given[0], p);
+    dtype = promote(dtype, p.dtype());
+  }
   std::vector<Tensor> parts;
   for (const Tensor& p : given) parts.push_back(to(p, dtype));
   const int d = wrap_dim(dim, parts[0].rank(), "concat");

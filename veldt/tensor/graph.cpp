@@ -359,6 +359,9 @@ void mark_leading(const Order& order, Wanted& wanted) {
 
 void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, const Tensor& seed) {
   check_root(output, "grad()", seed.defined());
+  if (seed.defined() && seed.device() != output.device())
+    throw DeviceError(str("grad() was seeded on ", seed.device(), " for an output on ", output.device()),
+                      "both must be on one device", "move the seed with to()");
   if (seed.defined() && (seed.shape() != output.shape() || seed.dtype() != output.dtype()))
     throw ShapeError(str("grad() was seeded with ", seed.dtype(), ' ', seed.shape()),
                      str("the output is ", output.dtype(), ' ', output.shape()),

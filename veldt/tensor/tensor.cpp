@@ -17,6 +17,33 @@ TensorImpl& need(const Tensor& t, const char* what) {
 
 bool can_hold_gradient(DType t) { return is_float(t); }
 
+// x itself if it is contiguous, else a copy that is.
+Tensor packed(const Tensor& x) {
+  if (x.is_contiguous()) return x;
+  const Tensor copy = empty(x.shape(), x);
+  kernels(x).copy(x.view(), copy.view(), nullptr);
+  return copy;
+}
+
+// Of one shape, through the host; dtypes and strides are seen to on either side.
+void copy_between_devices(const Tensor& source, const Tensor& target) {
+  const Tensor from = packed(source);
+  const bool direct = from.dtype() == target.dtype() && target.is_contiguous();
+  const Tensor landing = direct ? target : empty(target.shape(), from.dtype(), target.device());
+  const std::size_t bytes = static_cast<std::size_t>(from.numel()) * size_of(from.dtype());
+  const auto on_host = [](const Tensor& t) { return t.device().kind == DeviceKind::cpu; };
+  if (on_host(from)) {
+    kernels(landing).upload(landing.view().data, from.view().data, bytes, nullptr);
+  } else if (on_host(landing)) {
+    kernels(from).download(landing.view().data, from.view().data, bytes, nullptr);
+  } else {
+    const std::unique_ptr<unsigned char[]> host(new unsigned char[bytes]);
+    kernels(from).download(host.get(), from.view().data, bytes, nullptr);
+    kernels(landing).upload(landing.view().data, host.get(), bytes, nullptr);
+  }
+  if (!direct) kernels(target).copy(landing.view(), target.view(), nullptr);
+}
+
 }  // namespace
 
 const Shape& Tensor::shape() const { return need(*this, "shape").shape; }
@@ -120,7 +147,11 @@ void Tensor::assign(const Tensor& source) {
     from = empty(t.shape, source);
     kernels(*this).copy(source.view(), from.view(), nullptr);
   }
-  kernels(*this).copy(from.view(), view(), nullptr);
+  if (source.device() != t.device) {
+    copy_between_devices(source, *this);
+  } else {
+    kernels(*this).copy(from.view(), view(), nullptr);
+  }
   t.storage->bump_version();
 }
 
