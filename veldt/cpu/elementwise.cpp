@@ -5,7 +5,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
-#include "veldt/cpu/convert.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cpu {
 namespace {
@@ -70,8 +70,8 @@ template <class Half> void widen(const char* from, std::int64_t stride, char* to
   float* __restrict t = reinterpret_cast<float*>(to);
   std::int64_t i = 0;
   for (; stride == 1 && i + 8 <= n; i += 8)
-    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = load(f[i + l]);
-  for (; i < n; ++i) t[i] = load(f[i * stride]);
+    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = scalar::load(f[i + l]);
+  for (; i < n; ++i) t[i] = scalar::load(f[i * stride]);
 }
 
 template <class Half> void narrow(const char* from, char* to, std::int64_t stride, std::int64_t n) {
@@ -79,14 +79,14 @@ template <class Half> void narrow(const char* from, char* to, std::int64_t strid
   Half* __restrict t = reinterpret_cast<Half*>(to);
   std::int64_t i = 0;
   for (; stride == 1 && i + 8 <= n; i += 8)
-    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = store<Half>(f[i + l]);
-  for (; i < n; ++i) t[i * stride] = store<Half>(f[i]);
+    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = scalar::store<Half>(f[i + l]);
+  for (; i < n; ++i) t[i * stride] = scalar::store<Half>(f[i]);
 }
 
 void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType half, char* to,
               std::int64_t n) {
-  if (half == DType::bf16) return widen<BFloat16>(from, stride, to, n);
-  if (half == DType::f16) return widen<Float16>(from, stride, to, n);
+  if (half == DType::bf16) return widen<scalar::BFloat16>(from, stride, to, n);
+  if (half == DType::f16) return widen<scalar::Float16>(from, stride, to, n);
   switch (bytes) {
     case 1: return gather_strided<std::uint8_t>(from, stride, to, n);
     case 2: return gather_strided<std::uint16_t>(from, stride, to, n);
@@ -97,8 +97,8 @@ void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType h
 
 void stage_out(const char* from, char* to, std::int64_t stride, std::int64_t bytes, DType half,
                std::int64_t n) {
-  if (half == DType::bf16) return narrow<BFloat16>(from, to, stride, n);
-  if (half == DType::f16) return narrow<Float16>(from, to, stride, n);
+  if (half == DType::bf16) return narrow<scalar::BFloat16>(from, to, stride, n);
+  if (half == DType::f16) return narrow<scalar::Float16>(from, to, stride, n);
   switch (bytes) {
     case 1: return scatter_strided<std::uint8_t>(from, to, stride, n);
     case 2: return scatter_strided<std::uint16_t>(from, to, stride, n);

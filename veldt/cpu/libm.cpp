@@ -14,7 +14,7 @@ template <class Op, class T> void binary_row(const void* a_row, const void* b_ro
 }
 
 template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t n) {
-  const Op op = formula<Op>(s);
+  const Op op = formula<Op>(s.a, s.b);
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
   for (std::int64_t i = 0; i < n; ++i) y[i] = op.forward(x[i]);
@@ -22,7 +22,7 @@ template <class Op, class T> void forward_row(Scalars s, const void* from, void*
 
 template <class Op, class T>
 void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to, std::int64_t n) {
-  const Op op = formula<Op>(s);
+  const Op op = formula<Op>(s.a, s.b);
   const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
           *g = static_cast<const T*>(g_row);
   T* out = static_cast<T*>(to);

@@ -2,8 +2,8 @@
 #include <cstdint>
 
 #include "veldt/core/threads.h"
-#include "veldt/cpu/convert.h"
 #include "veldt/cpu/kernels.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cpu {
 namespace {
@@ -12,17 +12,17 @@ constexpr std::int64_t kGrain = 1 << 14;  // elements a task
 
 template <class T> T value_at(const Ramp& r, std::int64_t i) {
   if constexpr (std::is_integral_v<T>)  // unsigned, because it may wrap
-    return store<T>(
+    return scalar::store<T>(
         static_cast<std::int64_t>(static_cast<std::uint64_t>(r.whole_first) +
                                   static_cast<std::uint64_t>(r.whole_step) * static_cast<std::uint64_t>(i)));
   else
-    return store<T>(r.first + r.span * static_cast<double>(i) / r.parts);
+    return scalar::store<T>(r.first + r.span * static_cast<double>(i) / r.parts);
 }
 
 }  // namespace
 
 void ramp(const Ramp& r, const View& out, Stream) {
-  with_type(out.dtype, [&](auto type) {
+  scalar::with_type(out.dtype, [&](auto type) {
     using T = decltype(type);
     const std::int64_t stride = out.strides[0];
     T* to = out.as<T>();

@@ -2,21 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "veldt/core/backend.h"
+#include "veldt/kernels/type_list.h"
 
 namespace veldt::cpu {
-
-// The formula with its constants.
-template <class Op> Op formula(Scalars s) {
-  if constexpr (std::is_empty_v<Op>)
-    return Op{};
-  else if constexpr (requires { Op{s.a, s.b}; })
-    return Op{s.a, s.b};
-  else
-    return Op{s.a};
-}
 
 using UnaryForward = void (*)(Scalars, const void* x, void* y, std::int64_t n);
 using UnarySlope = void (*)(Scalars, const void* x, const void* y, const void* g, void* out, std::int64_t n);

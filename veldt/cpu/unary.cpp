@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
-  const Op op = cpu::formula<Op>(s);
+  const Op op = formula<Op>(s.a, s.b);
   const hn::ScalableTag<T> d;
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
@@ -30,7 +30,7 @@ template <class Op, class T> void forward_row(Scalars s, const void* from, void*
 template <class Op, class T>
 void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to,
                std::int64_t count) {
-  const Op op = cpu::formula<Op>(s);
+  const Op op = formula<Op>(s.a, s.b);
   const hn::ScalableTag<T> d;
   const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
           *g = static_cast<const T*>(g_row);

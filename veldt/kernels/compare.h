@@ -1,4 +1,5 @@
-// Comparisons of two numbers of any dtype, as IEEE 754 has them: with a NaN only not_equal holds.
+// Comparisons of two numbers of any dtype, as IEEE 754 has them: with a NaN only not_equal holds. Constexpr,
+// so that CUDA kernels may call them.
 #pragma once
 
 #include "veldt/kernels/type_list.h"
@@ -7,27 +8,27 @@ namespace veldt {
 
 struct Equal {
   static constexpr const char* name = "equal";
-  template <class T> static bool holds(T a, T b) { return a == b; }
+  template <class T> static constexpr bool holds(T a, T b) { return a == b; }
 };
 struct NotEqual {
   static constexpr const char* name = "not_equal";
-  template <class T> static bool holds(T a, T b) { return a != b; }
+  template <class T> static constexpr bool holds(T a, T b) { return a != b; }
 };
 struct Less {
   static constexpr const char* name = "less";
-  template <class T> static bool holds(T a, T b) { return a < b; }
+  template <class T> static constexpr bool holds(T a, T b) { return a < b; }
 };
 struct LessEqual {
   static constexpr const char* name = "less_equal";
-  template <class T> static bool holds(T a, T b) { return a <= b; }
+  template <class T> static constexpr bool holds(T a, T b) { return a <= b; }
 };
 struct Greater {
   static constexpr const char* name = "greater";
-  template <class T> static bool holds(T a, T b) { return a > b; }
+  template <class T> static constexpr bool holds(T a, T b) { return a > b; }
 };
 struct GreaterEqual {
   static constexpr const char* name = "greater_equal";
-  template <class T> static bool holds(T a, T b) { return a >= b; }
+  template <class T> static constexpr bool holds(T a, T b) { return a >= b; }
 };
 
 using CompareOps = TypeList<Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual>;

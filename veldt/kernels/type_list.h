@@ -1,4 +1,5 @@
 // A list of formula types, and the position of one in it: the whole registration of an elementwise op.
+// Constexpr, so that CUDA kernels may call what is here.
 #pragma once
 
 #include <type_traits>
@@ -17,5 +18,30 @@ template <class T, class... Ts> struct IndexOf<T, TypeList<Ts...>> {
   static constexpr int value = find();
   static_assert(value >= 0, "this formula is not in the list");
 };
+
+template <class First, class Second> struct Joined;
+template <class... First, class... Second> struct Joined<TypeList<First...>, TypeList<Second...>> {
+  using type = TypeList<First..., Second...>;
+};
+// The formulas of one list, then those of another.
+template <class First, class Second> using Join = typename Joined<First, Second>::type;
+
+template <int kIndex, class List> struct Found;
+template <int kIndex, class T, class... Ts> struct Found<kIndex, TypeList<T, Ts...>> {
+  using type = typename Found<kIndex - 1, TypeList<Ts...>>::type;
+};
+template <class T, class... Ts> struct Found<0, TypeList<T, Ts...>> { using type = T; };
+// The formula at an index of a list.
+template <int kIndex, class List> using TypeAt = typename Found<kIndex, List>::type;
+
+// The formula with as many of the constants as it has.
+template <class Op> constexpr Op formula(double a, double b) {
+  if constexpr (std::is_empty_v<Op>)
+    return Op{};
+  else if constexpr (requires { Op{a, b}; })
+    return Op{a, b};
+  else
+    return Op{a};
+}
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-#include "veldt/cpu/convert.h"
+#include "veldt/kernels/convert.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "veldt/core/rng.h"
 
-namespace veldt::cpu {
+namespace veldt::scalar {
 namespace {
 
 TEST(Float16, HasTheValuesOfIeee754) {
@@ -64,4 +64,4 @@ TEST(Float16, AgreesWithTheOneOfTheCompiler) {
 #endif
 
 }  // namespace
-}  // namespace veldt::cpu
+}  // namespace veldt::scalar

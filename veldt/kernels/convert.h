@@ -1,15 +1,15 @@
-// Every stored number type as one to compute with, and back: what copies and staged half floats share.
+// Every stored number type as one to compute with, and back: what copies and staged half floats share. All is
+// constexpr, which is also what lets CUDA kernels call it.
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 #include "veldt/core/dtype.h"
 
-namespace veldt::cpu {
+namespace veldt::scalar {
 
 struct BFloat16 {
   std::uint16_t bits;
@@ -21,9 +21,9 @@ struct Float16 {
   std::uint16_t bits;
 };
 
-template <class T> T load(T x) { return x; }
-inline float load(BFloat16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
-inline float load(Float16 x) {
+template <class T> constexpr T load(T x) { return x; }
+constexpr float load(BFloat16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+constexpr float load(Float16 x) {
   const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7fff) << 13;
   // The exponents' biases differ by 112; the product is exact, and makes small numbers normal.
   const std::uint32_t finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
@@ -33,7 +33,7 @@ inline float load(Float16 x) {
 }
 
 // Rounded to nearest even.
-inline Float16 half_of(float x) {
+constexpr Float16 half_of(float x) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
   // Above 2^-14: 13 digits go. Below, all halves are multiples of 2^-24, which is what 0.5 can tell apart.
   const std::uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
@@ -47,7 +47,7 @@ inline Float16 half_of(float x) {
 
 // x as a float on the way to a narrower one: rounded to odd, so that rounding the result to nearest even is
 // the same as rounding x itself once (Boldo & Melquiond 2005).
-template <class From> float narrowed(From x) {
+template <class From> constexpr float narrowed(From x) {
   if constexpr (std::is_same_v<From, std::int64_t>) {
     constexpr std::int64_t kExact = std::int64_t{1} << 53;  // up to here a double holds every whole number
     if (-kExact < x && x < kExact) return narrowed(static_cast<double>(x));
@@ -58,7 +58,8 @@ template <class From> float narrowed(From x) {
     const float near = static_cast<float>(exact);
     if (static_cast<double>(near) == exact || !(exact == exact)) return near;
     auto bits = std::bit_cast<std::uint32_t>(near);
-    if (std::fabs(static_cast<double>(near)) > std::fabs(exact)) --bits;
+    const double away = static_cast<double>(near) - exact;
+    if (exact < 0 ? away < 0 : away > 0) --bits;  // it was rounded away from 0
     return std::bit_cast<float>(bits | 1u);
   } else {
     return static_cast<float>(x);
@@ -67,7 +68,7 @@ template <class From> float narrowed(From x) {
 
 // x as a To, rounded once to nearest even. Of a float that a whole number cannot hold the nearest that it
 // can, of NaN 0 (a plain cast would be undefined); whole numbers wrap.
-template <class To, class From> To store(From x) {
+template <class To, class From> constexpr To store(From x) {
   if constexpr (std::is_same_v<To, BFloat16>) {
     const auto u = std::bit_cast<std::uint32_t>(narrowed(x));
     const std::uint32_t near = (u + 0x7fffu + (u >> 16 & 1u)) >> 16, quiet_nan = u >> 16 | 0x40u;
@@ -103,4 +104,4 @@ template <class Fn> void with_type(DType t, Fn fn) {
   }
 }
 
-}  // namespace veldt::cpu
+}  // namespace veldt::scalar
