@@ -108,6 +108,8 @@ template <class T, class From> T exchange(T value, From from) {
   T* const name = static_cast<T*>(::veldt::gpu::emulation::shared_array(&name##_key, sizeof(T) * (count)))
 #define GPU_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::veldt::gpu::emulation::dynamic_shared())
 
+#define GPU_ROLLED
+
 inline void __syncthreads() { veldt::gpu::emulation::wait_for_block(); }
 inline void __syncwarp(unsigned = 0xFFFFFFFFu) { veldt::gpu::emulation::wait_for_warp(); }
 inline void __threadfence() {}

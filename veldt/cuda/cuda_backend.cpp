@@ -20,11 +20,10 @@ std::size_t no_workspace(const MlpStep&, std::int64_t, bool) { return 0; }
 
 Backend make_table(int index) {
   Backend b{};
-  refuse<&Backend::fill, &Backend::copy, &Backend::unary_slope, &Backend::binary, &Backend::compare,
-         &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce, &Backend::softmax,
-         &Backend::recurrence, &Backend::argsort, &Backend::matmul, &Backend::gather, &Backend::scatter_add,
-         &Backend::scatter, &Backend::positions, &Backend::ramp, &Backend::index_range, &Backend::grid_encode,
-         &Backend::grid_scatter, &Backend::random, &Backend::mlp, &Backend::optimize, &Backend::dot>(b);
+  refuse<&Backend::reduce, &Backend::arg_reduce, &Backend::softmax, &Backend::recurrence, &Backend::argsort,
+         &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::scatter, &Backend::positions,
+         &Backend::ramp, &Backend::index_range, &Backend::grid_encode, &Backend::grid_scatter,
+         &Backend::random, &Backend::mlp, &Backend::optimize, &Backend::dot>(b);
   b.device = Device{DeviceKind::cuda, index};
   b.formula_name = formula_name;
   b.allocate = allocate;
@@ -32,7 +31,14 @@ Backend make_table(int index) {
   b.upload = upload;
   b.download = download;
   b.synchronize = synchronize;
+  b.fill = fill;
+  b.copy = copy;
   b.unary = unary;
+  b.unary_slope = unary_slope;
+  b.binary = binary;
+  b.compare = compare;
+  b.accumulate = accumulate;
+  b.where = where;
   b.mlp_workspace = no_workspace;
   return b;
 }

@@ -2,9 +2,38 @@
 
 #include <algorithm>
 
-namespace veldt::cuda {
+#include "veldt/core/error.h"
 
-Walk walk_of(const View* const* views, int count) {
+namespace veldt::cuda {
+namespace {
+
+// Whether view k's elements come in fours, each read by one access, or are one and the same.
+bool comes_in_fours(const Walk& w, int k, const View& v, bool written) {
+  const int inner = w.rank - 1;
+  if (!written && w.strides[k][inner] == 0) return true;
+  const std::size_t bytes = std::min<std::size_t>(4 * size_of(v.dtype), 16);
+  if (w.strides[k][inner] != 1 || reinterpret_cast<std::uintptr_t>(v.data) % bytes != 0) return false;
+  return std::all_of(w.strides[k], w.strides[k] + inner, [](std::int64_t s) { return s % 4 == 0; });
+}
+
+}  // namespace
+
+Divider divider_of(std::int64_t divisor) {
+  std::uint32_t shift = 0;
+  while (std::int64_t{1} << shift < divisor) ++shift;
+  const std::uint64_t d = static_cast<std::uint64_t>(divisor), power = std::uint64_t{1} << shift;
+  return {static_cast<std::uint32_t>(((power - d) << 32) / d + 1), shift};
+}
+
+void check_elementwise(DType t) {
+  if (!is_float(t))
+    throw DeviceError(str("cuda cannot compute this elementwise op on ", t), "it has kernels for floats",
+                      "convert the tensor: to(x, DType::f32)");
+}
+
+Walk walk_of(std::initializer_list<const View*> list) {
+  const View* const* const views = list.begin();
+  const int count = static_cast<int>(list.size());
   Walk w;
   const Shape& shape = views[0]->shape;
   w.count = numel(shape);
@@ -17,10 +46,17 @@ Walk walk_of(const View* const* views, int count) {
     w.sizes[to] = (merges ? w.sizes[to] : 1) * shape[d];
     for (int k = 0; k < count; ++k) w.strides[k][to] = views[k]->strides[d];
   }
-  w.contiguous = w.rank == 0;
-  if (w.rank == 1)
-    w.contiguous = std::all_of(w.strides, w.strides + count, [](const auto& of) { return of[0] == 1; });
-  if (w.rank == 0) w.sizes[w.rank++] = 1;
+  if (w.rank == 0) {  // one element, wherever it is
+    w.sizes[w.rank++] = 1;
+    for (int k = 0; k < count; ++k) w.strides[k][0] = 1;
+  }
+  w.contiguous =
+      w.rank == 1 && std::all_of(w.strides, w.strides + count, [](const auto& of) { return of[0] == 1; });
+  w.small = w.count < std::int64_t{1} << 31;
+  for (int d = 0; w.small && w.count > 0 && d < w.rank; ++d) w.dividers[d] = divider_of(w.sizes[d]);
+  bool fours = w.rank == 1 || w.sizes[w.rank - 1] % 4 == 0;
+  for (int k = 0; fours && k < count; ++k) fours = comes_in_fours(w, k, *views[k], k == count - 1);
+  if (fours) w.fours = w.count / 4;
   return w;
 }
 

@@ -22,6 +22,9 @@
   extern __shared__ __align__(16) unsigned char veldt_dynamic_shared[]; \
   T* const name = reinterpret_cast<T*>(veldt_dynamic_shared)
 
+// Before a loop: its body is compiled once.
+#define GPU_ROLLED _Pragma("unroll 1")
+
 namespace veldt::gpu {
 
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;

@@ -11,6 +11,8 @@ void copy(const View& from, const View& to, Stream);
 
 // unary.cu
 void unary(int op, Scalars, const View& x, const View& y, Stream);
+
+// unary_slope.cu
 void unary_slope(int op, Scalars, const View& x, const View& y, const View& g, const View& out, Stream);
 
 // binary.cu
