@@ -19,6 +19,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/device_library.h"
 
 namespace veldt::app {
 namespace {
@@ -113,6 +114,31 @@ void report_libraries(Report& report) {
   report.add("libraries", true, text, {{"versions", numbers}});
 }
 
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+// No GPU is no failure: all is done on the cpu then.
+void report_cuda(Report& report) {
+  const CudaReport cuda = look_for_cuda();
+  Json devices = Json::array();
+  std::string text;
+  for (const DeviceFacts& d : cuda.devices) {
+    text += fmt::format("{}{}, {}, {} multiprocessors, {}", text.empty() ? "" : "; ", d.name, d.architecture,
+                        d.multiprocessors, bytes_text(d.memory_bytes));
+    devices.push_back({{"name", d.name},
+                       {"architecture", d.architecture},
+                       {"multiprocessors", d.multiprocessors},
+                       {"memory_bytes", d.memory_bytes},
+                       {"driver", version_text(d.driver_version)},
+                       {"runtime", version_text(d.runtime_version)}});
+  }
+  if (cuda.usable)
+    text += fmt::format("; driver {}, runtime {}, {}", version_text(cuda.devices[0].driver_version),
+                        version_text(cuda.devices[0].runtime_version), cuda.path);
+  else
+    text = "none: " + cuda.reason + (cuda.path.empty() ? "" : " (" + cuda.path + ")");
+  report.add("cuda", true, text, {{"usable", cuda.usable}, {"library", cuda.path}, {"devices", devices}});
+}
+
 // Of the settings those of threads count here too. A wrong one is a finding, and not the end.
 void report_settings(Report& report, VerbOptions& verb, Context& context) {
   report.try_one("settings", [&]() -> Finding {
@@ -181,6 +207,7 @@ int doctor(const DoctorFlags& flags, VerbOptions& verb, Context& context) {
              fmt::format("{}, {}", machine.processor.empty() ? "unknown" : machine.processor,
                          cpu::instruction_set()),
              {{"instruction_set", cpu::instruction_set()}});
+  report_cuda(report);
   report_threads(report, machine);
   report_memory(report, machine);
   report_libraries(report);

@@ -17,13 +17,14 @@
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/profile.h"
 
 namespace veldt::app {
 namespace {
 
 struct RenderFlags {
-  std::string model, output;
+  std::string model, output, device = "auto";
   std::vector<std::int64_t> size;  // the longer side, or width and height
   std::vector<double> crop;        // left, top, width, height
   std::optional<double> scale;
@@ -127,7 +128,10 @@ void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Contex
 }
 
 int render(const RenderFlags& flags, Context& context) {
-  const Drawing drawing = drawing_from(flags, field::Field::load(flags.model));
+  const Device device = choose_device(flags.device).device;
+  field::Field field = field::Field::load(flags.model);
+  field.to(device);
+  const Drawing drawing = drawing_from(flags, std::move(field));
   const int bits = static_cast<int>(flags.bits.value_or(0));
   check_output(flags.output, "--output", {flags.model}, context);
   DrawnFile::check(flags.output, drawing, bits);
@@ -186,6 +190,7 @@ Run add_render(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
       .command_line_only();
+  add_device(verb, flags->device);
   add_threads(verb, context);
   verb.app->footer(
       "  veldt render cub.safetensors -o cub.png\n"

@@ -14,11 +14,20 @@ struct OpenDevice {
 };
 OpenDevice g_device;
 
-const char* hint(cudaError_t result) {
+struct Advice {
+  std::string why;
+  const char* fix;
+};
+Advice advice_for(cudaError_t result) {
   switch (result) {
-    case cudaErrorInsufficientDriver: return "install or update the NVIDIA driver, or use --device cpu";
-    case cudaErrorNoDevice: return "use --device cpu, or check that the GPU is visible (nvidia-smi)";
-    default: return "start again, or use --device cpu; nvidia-smi tells whether the GPU still answers";
+    case cudaErrorInsufficientDriver:
+      return {"there is no NVIDIA driver, or one too old (CUDA error 35)",
+              "install or update the driver, or use --device cpu"};
+    case cudaErrorNoDevice:
+      return {"the driver shows no GPU (CUDA error 100)", "check nvidia-smi, or use --device cpu"};
+    default:
+      return {str("CUDA error ", static_cast<int>(result), ": ", cudaGetErrorString(result)),
+              "start again, or use --device cpu; nvidia-smi tells whether the GPU still answers"};
   }
 }
 
@@ -29,13 +38,11 @@ int multiprocessors() { return g_device.multiprocessors; }
 
 void check(cudaError_t result, const char* doing) {
   if (result == cudaSuccess) return;
-  const auto code = static_cast<int>(result);
-  const char* said = cudaGetErrorString(result);
+  const auto [why, fix] = advice_for(result);
   static_cast<void>(cudaGetLastError());  // what has been told is not told again
   if (result == cudaErrorMemoryAllocation)
-    throw OutOfMemory(str("cannot ", doing, " on the GPU"), str("CUDA error ", code, ": ", said),
-                      "use a smaller batch or a smaller network");
-  throw DeviceError(str("cannot ", doing, " on the GPU"), str("CUDA error ", code, ": ", said), hint(result));
+    throw OutOfMemory(str("cannot ", doing), why, "use a smaller batch or a smaller network");
+  throw DeviceError(str("cannot ", doing), why, fix);
 }
 
 int device_count() {
@@ -49,31 +56,31 @@ void open_device(int index) {
   if (g_device.index >= 0)
     throw DeviceError(str("cannot use the device cuda:", index),
                       str("this process already computes on cuda:", g_device.index), "use one GPU a process");
-  check(cudaSetDevice(index), "choose the device");
+  check(cudaSetDevice(index), "use the GPU");
   cudaDeviceProp properties;
-  check(cudaGetDeviceProperties(&properties, index), "read the device's properties");
+  check(cudaGetDeviceProperties(&properties, index), "read the GPU's properties");
   if (properties.major < 8)
     throw DeviceError(str("cannot use the device cuda:", index),
                       str(properties.name, " has compute capability ", properties.major, '.',
                           properties.minor, ", and Veldt's kernels need 8.0"),
                       "use --device cpu, or a GPU of the Ampere generation or later");
-  check(cudaStreamCreateWithFlags(&g_device.stream, cudaStreamNonBlocking), "make a stream");
+  check(cudaStreamCreateWithFlags(&g_device.stream, cudaStreamNonBlocking), "make a stream on the GPU");
   cudaMemPoolProps pool{};
   pool.allocType = cudaMemAllocationTypePinned;
   pool.location.type = cudaMemLocationTypeDevice;
   pool.location.id = index;
-  check(cudaMemPoolCreate(&g_device.pool, &pool), "make a memory pool");
+  check(cudaMemPoolCreate(&g_device.pool, &pool), "make a memory pool on the GPU");
   // Kept until somebody trims: the pool of core/pool.h above it decides what is given back.
   std::uint64_t everything = ~std::uint64_t{0};
   check(cudaMemPoolSetAttribute(g_device.pool, cudaMemPoolAttrReleaseThreshold, &everything),
-        "set up the memory pool");
+        "set up the GPU's memory pool");
   g_device.multiprocessors = properties.multiProcessorCount;
   g_device.index = index;
 }
 
 DeviceFacts device_facts(int index) {
   cudaDeviceProp p;
-  check(cudaGetDeviceProperties(&p, index), "read the device's properties");
+  check(cudaGetDeviceProperties(&p, index), "read the GPU's properties");
   DeviceFacts facts;
   facts.name = p.name;
   facts.architecture = str("sm_", p.major, p.minor);
@@ -83,7 +90,7 @@ DeviceFacts device_facts(int index) {
   check(cudaRuntimeGetVersion(&facts.runtime_version), "read the runtime's version");
   if (index == g_device.index) {
     std::size_t total = 0;
-    check(cudaMemGetInfo(&facts.free_bytes, &total), "read how much memory is free");
+    check(cudaMemGetInfo(&facts.free_bytes, &total), "read how much memory the GPU has free");
   }
   return facts;
 }
@@ -95,10 +102,10 @@ void* allocate(std::size_t bytes) {
     // What was freed is there for another size only after it has gone back to the device.
     static_cast<void>(cudaGetLastError());
     check(cudaStreamSynchronize(g_device.stream), "wait for the GPU");
-    check(cudaMemPoolTrimTo(g_device.pool, 0), "trim the memory pool");
+    check(cudaMemPoolTrimTo(g_device.pool, 0), "trim the GPU's memory pool");
     result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
   }
-  check(result, "allocate memory");
+  check(result, "allocate memory on the GPU");
   return p;
 }
 
@@ -117,9 +124,9 @@ void upload(void* to, const void* from, std::size_t bytes, Stream) {
 void download(void* to, const void* from, std::size_t bytes, Stream) {
   if (bytes == 0) return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g_device.stream), "copy from the GPU");
-  check(cudaStreamSynchronize(g_device.stream), "compute");
+  check(cudaStreamSynchronize(g_device.stream), "compute on the GPU");
 }
 
-void synchronize(Stream) { check(cudaStreamSynchronize(g_device.stream), "compute"); }
+void synchronize(Stream) { check(cudaStreamSynchronize(g_device.stream), "compute on the GPU"); }
 
 }  // namespace veldt::cuda

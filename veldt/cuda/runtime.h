@@ -14,7 +14,8 @@ cudaStream_t compute_stream();
 // Multiprocessors of the device.
 int multiprocessors();
 
-// Throws OutOfMemory or DeviceError that says what was being done ("start a kernel") and what CUDA said.
+// Throws OutOfMemory or DeviceError that says what was being done ("start a kernel on the GPU") and what CUDA
+// said.
 void check(cudaError_t result, const char* doing);
 
 inline constexpr unsigned kThreads = 256;  // a block, where a kernel has no reason for another number
@@ -30,7 +31,8 @@ inline dim3 blocks_for(std::int64_t n) {
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
             const Arguments&... arguments) {
-  check(gpu::launch(kernel, blocks, threads, shared, compute_stream(), arguments...), "start a kernel");
+  check(gpu::launch(kernel, blocks, threads, shared, compute_stream(), arguments...),
+        "start a kernel on the GPU");
 }
 
 // The element this thread begins with, and how far it steps.
