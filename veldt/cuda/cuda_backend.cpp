@@ -22,8 +22,8 @@ Backend make_table(int index) {
   Backend b{};
   refuse<&Backend::reduce, &Backend::arg_reduce, &Backend::softmax, &Backend::recurrence, &Backend::argsort,
          &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::scatter, &Backend::positions,
-         &Backend::ramp, &Backend::index_range, &Backend::grid_encode, &Backend::grid_scatter,
-         &Backend::random, &Backend::mlp, &Backend::optimize, &Backend::dot>(b);
+         &Backend::index_range, &Backend::grid_encode, &Backend::grid_scatter, &Backend::mlp,
+         &Backend::optimize, &Backend::dot>(b);
   b.device = Device{DeviceKind::cuda, index};
   b.formula_name = formula_name;
   b.allocate = allocate;
@@ -39,6 +39,8 @@ Backend make_table(int index) {
   b.compare = compare;
   b.accumulate = accumulate;
   b.where = where;
+  b.ramp = ramp;
+  b.random = random;
   b.mlp_workspace = no_workspace;
   return b;
 }

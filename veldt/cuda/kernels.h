@@ -36,6 +36,8 @@ void argsort(const View& x, int dim, bool descending, const View& out, Stream);
 
 // ramp.cu
 void ramp(const Ramp&, const View& out, Stream);
+
+// positions.cu
 void positions(const View& mask, const View& out, Stream);
 
 // matmul.cu

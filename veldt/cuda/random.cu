@@ -1,0 +1,91 @@
+// Random numbers by position: the draws of core/rng.h, each a pure function of (seed, stream, position).
+#include <cmath>
+#include <numbers>
+
+#include "veldt/core/error.h"
+#include "veldt/core/rng.h"
+#include "veldt/cuda/kernels.h"
+#include "veldt/cuda/runtime.h"
+
+namespace veldt::cuda {
+namespace {
+
+// Draw `position` and those behind it, of a seed and a stream.
+struct Draws {
+  std::uint64_t seed = 0, stream = 0, position = 0;
+
+  __device__ Philox::Block block(std::uint64_t index) const {
+    const auto word = [](std::uint64_t v, int shift) { return static_cast<std::uint32_t>(v >> shift); };
+    return Philox::block({word(index, 0), word(index, 32), word(stream, 0), word(stream, 32)}, word(seed, 0),
+                         word(seed, 32));
+  }
+};
+
+// Uniform numbers, or the draws themselves as whole numbers. A thread takes a block of four draws, of which
+// the first and the last thread may need a part.
+template <class T> __global__ void __launch_bounds__(kThreads) draw_kernel(Draws d, std::int64_t n, T* out) {
+  const std::uint64_t first = d.position / 4;
+  const auto skip = static_cast<std::int64_t>(d.position % 4), blocks = (skip + n + 3) / 4;
+  for (std::int64_t b = first_element(); b < blocks; b += element_step()) {
+    const Philox::Block block = d.block(first + static_cast<std::uint64_t>(b));
+    for (int lane = 0; lane < 4; ++lane) {
+      const std::int64_t i = 4 * b + lane - skip;
+      if (i < 0 || i >= n) continue;
+      if constexpr (std::is_integral_v<T>)
+        out[i] = static_cast<T>(block[lane]);
+      else
+        out[i] = static_cast<T>(Rng::to_unit(block[lane]));
+    }
+  }
+}
+
+// Four draws from `first` on. They lie in two blocks unless the first begins one.
+__device__ inline Philox::Block four_draws(const Draws& d, std::uint64_t first) {
+  Philox::Block draws = d.block(first / 4), next = draws;
+  const auto skip = static_cast<int>(first % 4);
+  if (skip > 0) next = d.block(first / 4 + 1);
+  for (int turn = 0; turn < 3; ++turn)  // an array with a changing index would lie in memory
+    if (turn < skip) {
+      draws = {draws[1], draws[2], draws[3], next[0]};
+      next = {next[1], next[2], next[3], 0};
+    }
+  return draws;
+}
+
+// Box & Muller 1958, as cpu/random.cpp has it: in double, for the numbers must not depend on the processor. A
+// thread takes the draws of two numbers.
+template <class T>
+__global__ void __launch_bounds__(kThreads) normal_kernel(Draws d, std::int64_t n, T* out) {
+  const auto number = [](std::uint32_t u1, std::uint32_t u2) {
+    const double radius = sqrt(-2.0 * log(1.0 - static_cast<double>(Rng::to_unit(u1))));
+    return static_cast<T>(radius * cos(2.0 * std::numbers::pi * static_cast<double>(Rng::to_unit(u2))));
+  };
+  for (std::int64_t i = 2 * first_element(); i < n; i += 2 * element_step()) {
+    const Philox::Block u = four_draws(d, d.position + 2 * static_cast<std::uint64_t>(i));
+    out[i] = number(u[0], u[1]);
+    if (i + 1 < n) out[i + 1] = number(u[2], u[3]);
+  }
+}
+
+template <class T> void draw(RandomKind kind, const Draws& d, const View& out) {
+  const std::int64_t n = numel(out.shape);
+  if (n == 0) return;
+  if constexpr (!std::is_integral_v<T>)
+    if (kind == RandomKind::normal)
+      return launch(normal_kernel<T>, blocks_for(n / 2 + 1), kThreads, 0, d, n, out.as<T>());
+  launch(draw_kernel<T>, blocks_for(n / 4 + 2), kThreads, 0, d, n, out.as<T>());
+}
+
+}  // namespace
+
+void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
+            const View& out, Stream) {
+  const Draws draws = {seed, rng_stream, position};
+  if (out.dtype == DType::f32) return draw<float>(kind, draws, out);
+  if (out.dtype == DType::i64 && kind == RandomKind::word) return draw<std::int64_t>(kind, draws, out);
+  if (out.dtype == DType::f64) return draw<double>(kind, draws, out);
+  throw DeviceError(str("cuda cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
+                    "draw f32 and convert");
+}
+
+}  // namespace veldt::cuda
