@@ -223,6 +223,26 @@ TEST(CudaUnary, RefusesWholeNumbers) {
   EXPECT_THROW(backend(kEmulated).unary_slope(0, {}, v, v, v, v, nullptr), DeviceError);
 }
 
+// A device faults where the memory of an access is not aligned to its size; a CPU does not.
+TEST(CudaWalk, TakesFoursWhereTheyAreAligned) {
+  alignas(16) static float memory[64];
+  const auto fours = [](const float* from, std::int64_t stride, std::int64_t inner, const Shape& shape) {
+    const View out{memory, DType::f32, shape, contiguous_strides(shape)};
+    const View v{const_cast<float*>(from), DType::f32, shape, {stride, inner}};
+    return cuda::walk_of({&v, &out}).fours;
+  };
+  EXPECT_EQ(fours(memory, 8, 1, {3, 8}), 6);
+  EXPECT_EQ(fours(memory, 12, 1, {3, 8}), 6);
+  EXPECT_EQ(fours(memory, 13, 1, {3, 8}), 0) << "the second row is not aligned";
+  EXPECT_EQ(fours(memory + 1, 8, 1, {3, 8}), 0) << "the first is not";
+  EXPECT_EQ(fours(memory + 1, 1, 0, {3, 8}), 6) << "one element for a row";
+  EXPECT_EQ(fours(memory, 12, 1, {3, 7}), 0) << "fours would reach into the next row";
+  EXPECT_EQ(fours(memory, 7, 1, {3, 7}), 5) << "contiguous";
+  EXPECT_EQ(fours(memory, 1, 3, {3, 8}), 0);
+  const View repeated{memory, DType::f32, {3, 8}, {1, 0}};
+  EXPECT_EQ(cuda::walk_of({&repeated}).fours, 0) << "written";
+}
+
 // The walk of views that no memory here would hold.
 TEST(CudaWalk, FindsElementsOfSmallAndLargeViews) {
   const Shape shapes[] = {

@@ -53,6 +53,7 @@ template <int kOperands>
 __device__ inline void offsets_of(const Walk& w, std::int64_t i, std::int64_t (&at)[kOperands]) {
   for (int k = 0; k < kOperands; ++k) at[k] = w.contiguous ? i : 0;
   if (w.contiguous) return;
+  GPU_ROLLED
   for (int d = w.rank - 1; d > 0; --d) {
     std::int64_t rest;
     if (w.small) {
