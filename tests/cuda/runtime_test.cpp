@@ -4,26 +4,98 @@
 #include "tests/support/emulated_device.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gpu_emulation.h"
-#include "tests/support/values.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/device_library.h"
 
 namespace veldt::test {
 namespace {
 
+namespace emulation = gpu::emulation;
+
 class Cuda : public testing::Test {
  protected:
   static void SetUpTestSuite() { use_emulated_device(); }
+  void TearDown() override {
+    emulation::lose_device(false);
+    emulation::set_driver(true);
+    emulation::set_memory(0);
+    EXPECT_EQ(emulation::take_fault(), "");
+  }
 };
 
-TEST_F(Cuda, ComputesWhatTheCpuDoes) {
+TEST_F(Cuda, HoldsItsTensorsInTheMemoryOfTheDevice) {
   const std::vector<float> numbers = {-2, -0.5f, 0, 1, 3};
   const Tensor x = Tensor::from<float>({5}, numbers, kEmulated);
-  EXPECT_TRUE(gpu::emulation::owns(x.view().data));
-  const std::vector<float> y = abs(x).values<float>();
-  EXPECT_EQ(y, (std::vector<float>{2, 0.5f, 0, 1, 3}));
-  EXPECT_EQ(gpu::emulation::take_fault(), "");
+  EXPECT_TRUE(emulation::owns(x.view().data));
+  EXPECT_EQ(abs(x).device(), kEmulated);
+  EXPECT_EQ(abs(x).values<float>(), (std::vector<float>{2, 0.5f, 0, 1, 3}));
+  EXPECT_THROW(x.data<float>(), DeviceError);
+}
+
+TEST_F(Cuda, AssignsBetweenDevicesWithAnyStridesAndDtypes) {
+  const Tensor here = Tensor::of({2, 3}, {1, 2, 3, 4, 5, 6});
+  Tensor there = to(Tensor::of({3, 2}, {0, 0, 0, 0, 0, 0}, DType::f64), kEmulated);
+  Tensor turned = transpose(there);
+  turned.assign(here);
+  EXPECT_EQ(there.values<double>(), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+  Tensor back = Tensor::of({2, 3}, {0, 0, 0, 0, 0, 0});
+  back.assign(turned);
+  EXPECT_EQ(back.values<float>(), here.values<float>());
+}
+
+TEST_F(Cuda, RefusesToCombineDevices) {
+  const Tensor here = Tensor::of({2}, {1, 2}), there = to(here, kEmulated);
+  EXPECT_THROW(here + there, DeviceError);
+  EXPECT_THROW(concat({here, there}), DeviceError);
+}
+
+TEST_F(Cuda, TakesMemoryOnceAndKeepsIt) {
+  const Tensor x = to(Tensor::of({3}, {1, 2, 3}), kEmulated);
+  { const Tensor warm = (x + x) * x; }
+  emulation::reset_counts();
+  for (int i = 0; i < 10; ++i) const Tensor again = (x + x) * x;
+  EXPECT_EQ(emulation::counts().allocations, 0);
+  EXPECT_GT(pool(kEmulated).stats().bytes_in_use, 0u);
+}
+
+TEST_F(Cuda, SaysWhatIsHeldWhereMemoryIsFull) {
+  emulation::set_memory(std::size_t{8} << 20);
+  const std::string said = error_of<OutOfMemory>([] { empty({64, 1024, 1024}, DType::f32, kEmulated); });
+  EXPECT_NE(said.find("256 MiB"), std::string::npos) << said;
+  EXPECT_NO_THROW(empty({1024}, DType::f32, kEmulated));  // goes on
+}
+
+TEST_F(Cuda, TellsThatTheDeviceWasLost) {
+  const Tensor x = to(Tensor::of({3}, {1, 2, 3}), kEmulated);
+  emulation::lose_device(true);
+  EXPECT_THROW(x.values<float>(), DeviceError);
+  emulation::lose_device(false);
+}
+
+TEST_F(Cuda, TellsWhatTheDeviceIs) {
+  const CudaReport report = look_for_cuda();
+  ASSERT_TRUE(report.usable) << report.reason;
+  EXPECT_EQ(report.devices.at(0).name, "emulated device");
+  EXPECT_EQ(report.devices.at(0).architecture, "sm_90");
+  EXPECT_EQ(choose_device("cuda").device, kEmulated);
+  EXPECT_EQ(choose_device("auto").device, Device{});
+}
+
+TEST_F(Cuda, TellsWhyThereIsNone) {
+  emulation::set_driver(false);
+  const CudaReport report = look_for_cuda();
+  EXPECT_FALSE(report.usable);
+  EXPECT_NE(report.reason.find("no NVIDIA driver"), std::string::npos) << report.reason;
+}
+
+TEST_F(Cuda, HasOneDeviceAProcess) {
+  EXPECT_THROW(choose_device("cuda:1"), DeviceError);
+  EXPECT_THROW(choose_device("cuda:"), ConfigError);
+  EXPECT_THROW(choose_device("cuda:one"), ConfigError);
 }
 
 }  // namespace

@@ -229,17 +229,22 @@ void run_grid(const std::function<void()>& body, dim3 blocks, dim3 size, std::si
 
 using Work = std::vector<std::function<void()>>;
 
+struct Graph {
+  Work work;
+  std::vector<void*> memory;  // taken and given back within it: its own as long as it lives
+};
+
 struct Queue {
   Work waiting;
   bool capturing = false;
-  Work captured;
+  Graph captured;
 };
 
 cudaError_t put(void* stream, std::function<void()> work) {
   if (device().lost) return remember(cudaErrorDevicesUnavailable);
   if (stream == nullptr) return remember(cudaErrorInvalidValue);  // stream 0 orders what has no order: banned
   Queue& q = *static_cast<Queue*>(stream);
-  (q.capturing ? q.captured : q.waiting).push_back(std::move(work));
+  (q.capturing ? q.captured.work : q.waiting).push_back(std::move(work));
   return cudaSuccess;
 }
 
@@ -251,6 +256,18 @@ cudaError_t drain(Queue& q) {
   for (const auto& w : work) w();
   if (device().lost) return remember(cudaErrorDevicesUnavailable);
   return device().fault.empty() ? cudaSuccess : remember(cudaErrorLaunchFailure);
+}
+
+void free_now(void* p) {
+  DeviceMemory& d = device();
+  const auto found = d.blocks.find(static_cast<std::size_t>(static_cast<char*>(p) - d.base));
+  if (found == d.blocks.end()) {
+    d.fault = "memory was freed that nobody had";
+    return;
+  }
+  std::memset(p, 0xDD, found->second);
+  d.used -= found->second;
+  d.blocks.erase(found);
 }
 
 std::vector<Queue*>& queues() {
@@ -402,18 +419,11 @@ cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, 
 }
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   const Lock lock(device().mutex);
-  // In the order of the stream: what is still to run may use it.
-  return put(stream, [p] {
-    DeviceMemory& d = device();
-    const auto found = d.blocks.find(static_cast<std::size_t>(static_cast<char*>(p) - d.base));
-    if (found == d.blocks.end()) {
-      d.fault = "memory was freed that nobody had";
-      return;
-    }
-    std::memset(p, 0xDD, found->second);
-    d.used -= found->second;
-    d.blocks.erase(found);
-  });
+  if (stream != nullptr && static_cast<Queue*>(stream)->capturing) {
+    static_cast<Queue*>(stream)->captured.memory.push_back(p);
+    return cudaSuccess;
+  }
+  return put(stream, [p] { free_now(p); });  // in the order of the stream: what is still to run may use it
 }
 cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
   *p = ::operator new (bytes, std::align_val_t{64});
@@ -444,7 +454,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
   auto& q = *static_cast<Queue*>(stream);
   if (q.capturing) return remember(cudaErrorInvalidValue);
   q.capturing = true;
-  q.captured.clear();
+  q.captured = {};
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
@@ -452,26 +462,28 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   auto& q = *static_cast<Queue*>(stream);
   if (!q.capturing) return remember(cudaErrorInvalidValue);
   q.capturing = false;
-  *graph = new Work(std::move(q.captured));
+  *graph = new Graph(std::move(q.captured));
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
-  *exec = new Work(*static_cast<Work*>(graph));
+  *exec = new Graph(*static_cast<Graph*>(graph));
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const Lock lock(device().mutex);
   ++device().counts.graph_launches;
-  auto work = std::make_shared<Work>(*static_cast<Work*>(exec));
-  return put(stream, [work] {
-    for (const auto& w : *work) w();
+  return put(stream, [exec] {
+    for (const auto& w : static_cast<Graph*>(exec)->work) w();
   });
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete static_cast<Work*>(graph);
+  delete static_cast<Graph*>(graph);
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  delete static_cast<Work*>(exec);
+  const Lock lock(device().mutex);
+  const Opened opened;
+  for (void* p : static_cast<Graph*>(exec)->memory) free_now(p);
+  delete static_cast<Graph*>(exec);
   return cudaSuccess;
 }

@@ -18,6 +18,15 @@ struct DeviceFacts {
   int driver_version = 0, runtime_version = 0;   // 1000 major + 10 minor
 };
 
+// Work that is kept on the device: what is put into the stream between begin() and end() is not done, but is
+// done by each launch(). All but destroy throw DeviceError.
+struct DeviceGraphs {
+  void (*begin)();
+  void* (*end)();
+  void (*launch)(void* graph);
+  void (*destroy)(void* graph);
+};
+
 // Plug-in and program have to be of one build: they share the layout of Backend.
 struct DevicePlugin {
   const char* version;        // Veldt's
@@ -26,6 +35,7 @@ struct DevicePlugin {
   int (*device_count)();
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(int index);
+  DeviceGraphs graphs;
 };
 
 inline constexpr const char* kDevicePluginEntry = "veldt_device_plugin";

@@ -55,7 +55,12 @@ const Backend& open(int index) {
 }  // namespace veldt::cuda
 
 extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& veldt_device_plugin() {
-  static const veldt::DevicePlugin plugin = {VELDT_VERSION, sizeof(veldt::Backend), veldt::cuda::device_count,
-                                             veldt::cuda::device_facts, veldt::cuda::open};
+  static const veldt::DevicePlugin plugin = {VELDT_VERSION,
+                                             sizeof(veldt::Backend),
+                                             veldt::cuda::device_count,
+                                             veldt::cuda::device_facts,
+                                             veldt::cuda::open,
+                                             {veldt::cuda::begin_graph, veldt::cuda::end_graph,
+                                              veldt::cuda::launch_graph, veldt::cuda::destroy_graph}};
   return plugin;
 }

@@ -14,6 +14,11 @@ int device_count();
 void open_device(int index);
 DeviceFacts device_facts(int index);
 
+void begin_graph();
+void* end_graph();
+void launch_graph(void* graph);
+void destroy_graph(void* graph);
+
 void* allocate(std::size_t bytes);
 void deallocate(void* p, std::size_t bytes);
 void upload(void* to_device, const void* from_host, std::size_t bytes, Stream);

@@ -9,6 +9,8 @@
 #include "veldt/core/error.h"
 #include "veldt/tensor/arena.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/captured.h"
+#include "veldt/tensor/device_library.h"
 #include "veldt/tensor/impl.h"
 #include "veldt/tensor/intercept.h"
 
@@ -56,6 +58,17 @@ struct Plan::Recording {
   TensorList outputs;
   const Backend* backend = nullptr;
   StepFacts facts;
+  // On a device that keeps work, once the calls have run: they are launched as a whole from then on.
+  bool ran = false;
+  std::unique_ptr<CapturedCalls> captured = {};
+
+  void run() {
+    if (backend->device.kind == DeviceKind::cuda && ran && !captured)
+      captured = std::make_unique<CapturedCalls>(calls, *backend, cuda_library().graphs);
+    ran = true;
+    if (captured) return captured->replay();
+    for (const auto& call : calls) call->run(*backend);
+  }
 };
 
 class Plan::Recorder final : public Interceptor, public Memory {
@@ -405,7 +418,7 @@ void Plan::replay() {
   if (watching)
     for (const auto& call : r.calls) watching->on_call(*call, *r.backend);
   else
-    for (const auto& call : r.calls) call->run(*r.backend);
+    r.run();
 }
 
 const Tensor& Plan::output(std::size_t i) const {
