@@ -1,5 +1,6 @@
 # What `cmake --install` puts where, so that find_package(Veldt) and pkg-config work in a user's project wherever
-# the tree is moved to; and what `cpack -G DEB` makes of it: veldt (the command) and libveldt-dev.
+# the tree is moved to; and what `cpack -G DEB` makes of it: veldt (the command), libveldt-dev, and veldt-cuda where
+# the CUDA backend is built.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Veldt)
@@ -11,11 +12,14 @@ install(TARGETS veldt EXPORT veldt_targets
 if(TARGET veldt_app)
   install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
-# Public is a header that knows neither how the CPU computes nor the formulas, which need Highway.
+if(TARGET veldt_cuda)
+  install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
+endif()
+# Public is a header that knows neither how a device computes nor the formulas, which need Highway.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h)
-list(FILTER headers EXCLUDE REGEX "^veldt/(app|cpu|kernels)/")
+list(FILTER headers EXCLUDE REGEX "^veldt/(app|cpu|cuda|kernels)/")
 foreach(header ${headers})
-  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^#include \"veldt/(cpu|kernels)/")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^#include \"veldt/(cpu|cuda|kernels)/")
   get_filename_component(folder ${header} DIRECTORY)
   if(NOT internal)
     install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder}
@@ -50,7 +54,13 @@ install(FILES ${PROJECT_BINARY_DIR}/veldt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 
 # ---- packages ----
 
-foreach(package veldt:runtime libveldt-dev:development)
+set(packages veldt:runtime libveldt-dev:development)
+set(CPACK_COMPONENTS_ALL runtime development)
+if(TARGET veldt_cuda)
+  list(APPEND packages veldt-cuda:cuda)
+  list(APPEND CPACK_COMPONENTS_ALL cuda)
+endif()
+foreach(package ${packages})
   string(REPLACE ":" ";" package ${package})
   list(GET package 0 name)
   list(GET package 1 component)
@@ -65,12 +75,13 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL runtime development)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME veldt)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libsndfile1")  # opened when the first sound is read
+set(CPACK_DEBIAN_CUDA_PACKAGE_NAME veldt-cuda)
+set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libveldt-dev)
 if(veldt_type STREQUAL "STATIC_LIBRARY")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libhwy-dev, libpng-dev, libjpeg-dev, libwebp-dev, \
