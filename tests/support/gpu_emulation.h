@@ -140,6 +140,9 @@ inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<u
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
 }
+inline std::uint64_t __umul64hi(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
+}
 
 // One fiber runs at a time, so these are plain.
 template <class T> T atomicAdd(T* at, T value) {

@@ -20,10 +20,8 @@ std::size_t no_workspace(const MlpStep&, std::int64_t, bool) { return 0; }
 
 Backend make_table(int index) {
   Backend b{};
-  refuse<&Backend::reduce, &Backend::arg_reduce, &Backend::softmax, &Backend::recurrence, &Backend::argsort,
-         &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::scatter, &Backend::positions,
-         &Backend::index_range, &Backend::grid_encode, &Backend::grid_scatter, &Backend::mlp,
-         &Backend::optimize, &Backend::dot>(b);
+  refuse<&Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::scatter, &Backend::grid_encode,
+         &Backend::grid_scatter, &Backend::mlp, &Backend::optimize>(b);
   b.device = Device{DeviceKind::cuda, index};
   b.formula_name = formula_name;
   b.allocate = allocate;
@@ -39,8 +37,16 @@ Backend make_table(int index) {
   b.compare = compare;
   b.accumulate = accumulate;
   b.where = where;
+  b.reduce = reduce;
+  b.arg_reduce = arg_reduce;
+  b.softmax = softmax;
+  b.recurrence = recurrence;
+  b.argsort = argsort;
+  b.positions = positions;
   b.ramp = ramp;
+  b.index_range = index_range;
   b.random = random;
+  b.dot = dot;
   b.mlp_workspace = no_workspace;
   return b;
 }

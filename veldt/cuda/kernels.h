@@ -23,6 +23,9 @@ void where(const View& condition, const View& a, const View& b, const View& out,
 
 // reduce.cu
 void reduce(ReduceOp, const View& x, const View& out, Stream);
+void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
+
+// arg_reduce.cu
 void arg_reduce(ReduceOp, const View& x, int dim, const View& out, Stream);
 
 // softmax.cu
@@ -47,7 +50,6 @@ void matmul(const View& a, const View& b, const View* bias, const View& out, Str
 void gather(const View& x, int dim, const View& index, const View& out, Stream);
 void scatter_add(const View& g, int dim, const View& index, const View& out, Stream);
 void scatter(const View& source, int dim, const View& index, const View& out, Stream);
-void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream);
 
 // grid.cu
 void grid_encode(const GridLayout&, const GridDerivative&, const View& x, const View& table, const View& out,
@@ -65,6 +67,8 @@ std::size_t mlp_workspace(const MlpStep&, std::int64_t n, bool wants_dx);
 
 // optimizer.cu
 void optimize(const OptimizerStep&, const View* arrays, int count, Stream);
+
+// dot.cu
 double dot(const View& a, const View& b, Stream);
 
 }  // namespace veldt::cuda

@@ -1,0 +1,77 @@
+// One call on the cpu and on the emulated device, and whether they agree.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/support/allclose.h"
+#include "tests/support/emulated_device.h"
+#include "tests/support/gpu_emulation.h"
+#include "tests/support/layouts.h"
+#include "tests/support/values.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/impl.h"
+
+namespace veldt::test {
+
+// The same numbers in the same layout.
+struct Both {
+  Tensor here, there;
+  explicit Both(Tensor t) : here(std::move(t)), there(onto_device(here)) {}
+  Both(const Values& values, DType dtype, Layout layout = Layout::contiguous)
+      : Both(lay_out(values, dtype, layout)) {}
+};
+
+// A result that nothing has been written to.
+inline Both unwritten(const Shape& shape, DType dtype, Layout layout = Layout::contiguous) {
+  return {build(shape, [](const Shape&) { return 77; }), dtype, layout};
+}
+
+// Numbers of a dtype: whole ones of both signs where it has them, halves of whole ones where it has those.
+inline Values numbers(const Shape& shape, DType dtype, std::uint64_t seed) {
+  Rng rng(seed);
+  Values v = uniform(shape, rng,
+                     dtype == DType::u8        ? 0
+                     : dtype == DType::boolean ? 0
+                                               : -40,
+                     dtype == DType::boolean ? 2 : 40);
+  for (double& x : v.v) x = is_float(dtype) ? x / 16 : std::floor(x);
+  return v;
+}
+
+// What a tensor on the device holds, in its layout.
+inline Tensor from_device(const Tensor& t) {
+  const TensorImpl& impl = *t.impl();
+  const auto n = static_cast<std::int64_t>(impl.storage->bytes() / size_of(impl.dtype));
+  return to(t.alias({n}, {1}, -impl.offset), Device{}).alias(impl.shape, impl.strides, impl.offset);
+}
+
+// Whole numbers are equal; floats differ by at most ulps * epsilon * max(|value|, magnitude).
+inline void expect_same(const Both& results, double ulps, double magnitude = 0) {
+  const Tensor got = from_device(results.there);
+  ASSERT_EQ(gpu::emulation::take_fault(), "");
+  const Values expected = read(results.here);
+  const Comparison c = compare(got, expected, is_float(got.dtype()) ? ulps : 0,
+                               std::vector<double>(expected.v.size(), magnitude));
+  EXPECT_TRUE(c.ok) << c.message;
+}
+
+constexpr gpu::emulation::Order kOrders[] = {gpu::emulation::Order::forward, gpu::emulation::Order::reverse,
+                                             gpu::emulation::Order::shuffled};
+
+// While one lives, the threads of a block run in that order.
+class InOrder {
+ public:
+  explicit InOrder(gpu::emulation::Order order) { gpu::emulation::set_order(order); }
+  ~InOrder() {
+    backend(kEmulated).synchronize(nullptr);
+    gpu::emulation::set_order(gpu::emulation::Order::forward);
+  }
+  InOrder(const InOrder&) = delete;
+  InOrder& operator=(const InOrder&) = delete;
+};
+
+}  // namespace veldt::test

@@ -1,0 +1,28 @@
+// Memory that one call of an entry needs on the device beside its arguments.
+#pragma once
+
+#include <cstddef>
+
+#include "veldt/cuda/device.h"
+
+namespace veldt::cuda {
+
+// Given back in the order of the stream, so it may end while the kernels that use it still wait.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) : data_(allocate(bytes)), bytes_(bytes) {}
+  ~Scratch() { deallocate(data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // The bytes from `offset` on.
+  template <class T> T* as(std::size_t offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(data_) + offset);
+  }
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+};
+
+}  // namespace veldt::cuda
