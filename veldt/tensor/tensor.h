@@ -49,8 +49,8 @@ class Tensor {
   template <class T> T* data() const;
   View view() const;
 
-  // Copies `source` (same shape, any dtype, any device) into this tensor's memory. For leaves and data, never for a
-  // tensor that a gradient flows through: throws Error there.
+  // Copies `source` (same shape, any dtype, any device) into this tensor's memory. For leaves and data, never
+  // for a tensor that a gradient flows through: throws Error there.
   void assign(const Tensor& source);
 
   // Gradients. A leaf that requires one is given it by backward().
