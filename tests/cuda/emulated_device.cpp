@@ -8,6 +8,17 @@
 #include "veldt/tensor/impl.h"
 
 namespace veldt::test {
+namespace {
+
+// All of the memory that t is a view of is moved as it lies, so no kernel of the device runs.
+Tensor moved(const Tensor& t, Device device) {
+  const TensorImpl& impl = *t.impl();
+  const auto n = static_cast<std::int64_t>(impl.storage->bytes() / size_of(impl.dtype));
+  const Tensor whole = to(t.alias({n}, {1}, -impl.offset), device);
+  return whole.alias(impl.shape, impl.strides, impl.offset);
+}
+
+}  // namespace
 
 void use_emulated_device() {
   static const bool chosen = (set_cuda_library(VELDT_CUDA_LIBRARY), true);
@@ -16,11 +27,10 @@ void use_emulated_device() {
 
 Tensor onto_device(const Tensor& t) {
   use_emulated_device();
-  const TensorImpl& impl = *t.impl();
-  const auto n = static_cast<std::int64_t>(impl.storage->bytes() / size_of(impl.dtype));
-  const Tensor whole = to(t.alias({n}, {1}, -impl.offset), kEmulated);
-  return whole.alias(impl.shape, impl.strides, impl.offset);
+  return moved(t, kEmulated);
 }
+
+Tensor from_device(const Tensor& t) { return moved(t, Device{}); }
 
 void DeviceWatch::on_call(const KernelCall& call, const Backend& backend) {
   for (const View& v : call.views()) {

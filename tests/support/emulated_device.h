@@ -15,6 +15,8 @@ void use_emulated_device();
 
 // A tensor on the device that lies in its memory as `t` does: same strides, same offset, same gaps.
 Tensor onto_device(const Tensor& t);
+// And back.
+Tensor from_device(const Tensor& t);
 
 // While one lives, every call of a backend is checked: all views of a call on the device lie in its memory.
 class DeviceWatch final : public Interceptor {

@@ -96,6 +96,21 @@ template <class T, class From> T exchange(T value, From from) {
   return got;
 }
 
+// The lanes of which holds(the value they gave) is true.
+template <class T, class Holds> unsigned lanes_where(T value, Holds holds) {
+  static_assert(sizeof(T) <= sizeof(Slot::bytes));
+  std::memcpy(slot_of_lane(lane()).bytes, &value, sizeof value);
+  wait_for_warp();
+  unsigned bits = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    T given;
+    std::memcpy(&given, slot_of_lane(l).bytes, sizeof given);
+    bits |= static_cast<unsigned>(holds(given)) << l;
+  }
+  wait_for_warp();
+  return bits;
+}
+
 }  // namespace veldt::gpu::emulation
 
 #define threadIdx (::veldt::gpu::emulation::thread_index())
@@ -109,6 +124,7 @@ template <class T, class From> T exchange(T value, From from) {
 #define GPU_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::veldt::gpu::emulation::dynamic_shared())
 
 #define GPU_ROLLED
+#define GPU_UNROLLED
 
 inline void __syncthreads() { veldt::gpu::emulation::wait_for_block(); }
 inline void __syncwarp(unsigned = 0xFFFFFFFFu) { veldt::gpu::emulation::wait_for_warp(); }
@@ -128,10 +144,10 @@ template <class T> T __shfl_xor_sync(unsigned, T value, unsigned mask) {
   return veldt::gpu::emulation::exchange(value, [=](unsigned l) { return (l ^ mask) % 32; });
 }
 inline unsigned __ballot_sync(unsigned, bool holds) {
-  unsigned bits = 0;
-  for (unsigned l = 0; l < 32; ++l)
-    bits |= static_cast<unsigned>(veldt::gpu::emulation::exchange(holds, [=](unsigned) { return l; })) << l;
-  return bits;
+  return veldt::gpu::emulation::lanes_where(holds, [](bool given) { return given; });
+}
+template <class T> unsigned __match_any_sync(unsigned, T value) {
+  return veldt::gpu::emulation::lanes_where(value, [value](T given) { return given == value; });
 }
 inline bool __any_sync(unsigned mask, bool holds) { return __ballot_sync(mask, holds) != 0; }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }

@@ -24,6 +24,8 @@
 
 // Before a loop: its body is compiled once.
 #define GPU_ROLLED _Pragma("unroll 1")
+// Its counter picks elements of arrays that are to stay in registers.
+#define GPU_UNROLLED _Pragma("unroll")
 
 namespace veldt::gpu {
 
