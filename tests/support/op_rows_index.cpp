@@ -6,6 +6,7 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/einsum.h"
 #include "veldt/ops/index.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::test {
 namespace {
@@ -29,13 +30,18 @@ Values joined(Values x, const Values& index, const Values& source, int dim, bool
 }
 
 // The index is fixed, because of two writes to one place only the last one stays.
+// Positions on the device of x.
+Tensor beside(const Tensor& x, const Values& positions) {
+  return to(write(positions, DType::i64), x.device());
+}
+
 OpRow scatter_row() {
   OpRow row{.name = "scatter", .inputs = {{}, {}}, .cases = {}, .ulps = 0};
   const auto add = [&](Shape x, int dim, Values index) {
     row.cases.push_back(
         {str(x, " along ", dim, " by ", index.shape),
          {x, index.shape},
-         [=](In in) { return scatter(in[0], dim, write(index, DType::i64), in[1]); },
+         [=](In in) { return scatter(in[0], dim, beside(in[0], index), in[1]); },
          [=](const std::vector<Values>& in) { return Expected{joined(in[0], index, in[1], dim, false)}; }});
   };
   add({4}, 0, {{2}, {3, 1}});
@@ -45,7 +51,7 @@ OpRow scatter_row() {
   row.cases.push_back({"one number",
                        {{3}},
                        [](In in) {
-                         return scatter(in[0], 0, write({{2}, {2, 0}}, DType::i64), -1.5);
+                         return scatter(in[0], 0, beside(in[0], {{2}, {2, 0}}), -1.5);
                        },
                        [](const std::vector<Values>& in) {
                          return Expected{joined(in[0], {{2}, {2, 0}}, {{2}, {-1.5, -1.5}}, 0, false)};

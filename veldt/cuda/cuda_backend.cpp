@@ -7,48 +7,50 @@
 namespace veldt::cuda {
 namespace {
 
-// For entries that have no kernel yet.
-template <auto Entry> struct Refused;
-template <class R, class... Args, R (*Backend::*Entry)(Args...)> struct Refused<Entry> {
-  static R call(Args...) {
-    throw DeviceError("cannot compute this op on cuda", "it has no kernel there", "use --device cpu");
-  }
-};
-template <auto... Entries> void refuse(Backend& table) { ((table.*Entries = &Refused<Entries>::call), ...); }
-
+// Stacks of layers have no fused kernel yet: a workspace of 0 says so, and ops/ then runs them one by one.
+void no_mlp(const MlpStep&, const View*, int, Stream) {
+  throw DeviceError("cannot run a stack of layers at once on cuda", "it has no fused kernel there",
+                    "use f32, in which layers run one by one");
+}
 std::size_t no_workspace(const MlpStep&, std::int64_t, bool) { return 0; }
 
 Backend make_table(int index) {
-  Backend b{};
-  refuse<&Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::scatter, &Backend::grid_encode,
-         &Backend::grid_scatter, &Backend::mlp, &Backend::optimize>(b);
-  b.device = Device{DeviceKind::cuda, index};
-  b.formula_name = formula_name;
-  b.allocate = allocate;
-  b.deallocate = deallocate;
-  b.upload = upload;
-  b.download = download;
-  b.synchronize = synchronize;
-  b.fill = fill;
-  b.copy = copy;
-  b.unary = unary;
-  b.unary_slope = unary_slope;
-  b.binary = binary;
-  b.compare = compare;
-  b.accumulate = accumulate;
-  b.where = where;
-  b.reduce = reduce;
-  b.arg_reduce = arg_reduce;
-  b.softmax = softmax;
-  b.recurrence = recurrence;
-  b.argsort = argsort;
-  b.positions = positions;
-  b.ramp = ramp;
-  b.index_range = index_range;
-  b.random = random;
-  b.dot = dot;
-  b.mlp_workspace = no_workspace;
-  return b;
+  return {
+      .device = Device{DeviceKind::cuda, index},
+      .formula_name = formula_name,
+      .allocate = allocate,
+      .deallocate = deallocate,
+      .upload = upload,
+      .download = download,
+      .synchronize = synchronize,
+      .fill = fill,
+      .copy = copy,
+      .unary = unary,
+      .unary_slope = unary_slope,
+      .binary = binary,
+      .compare = compare,
+      .accumulate = accumulate,
+      .where = where,
+      .reduce = reduce,
+      .arg_reduce = arg_reduce,
+      .softmax = softmax,
+      .recurrence = recurrence,
+      .argsort = argsort,
+      .matmul = matmul,
+      .gather = gather,
+      .scatter_add = scatter_add,
+      .scatter = scatter,
+      .positions = positions,
+      .ramp = ramp,
+      .index_range = index_range,
+      .grid_encode = grid_encode,
+      .grid_scatter = grid_scatter,
+      .random = random,
+      .mlp = no_mlp,
+      .mlp_workspace = no_workspace,
+      .optimize = optimize,
+      .dot = dot,
+  };
 }
 
 const Backend& open(int index) {

@@ -20,8 +20,17 @@ namespace {
 constexpr std::int64_t kMaxInput = 512, kMaxWidth = 256;
 constexpr std::int64_t kMaxGroup = 64;  // rows that share a target: a tile of rows has to hold them
 
+// Whether the device has kernels for stacks of layers in this precision.
+bool has_kernels(Device device, Precision precision) {
+  MlpStep step;
+  step.bf16 = precision == Precision::bf16;
+  step.depth = 1;
+  step.layers[0] = {16, 16};
+  return backend(device).mlp_workspace(step, 1, false) > 0;
+}
+
 bool is_fused(const Tensor& x, std::span<const DenseLayer> layers) {
-  if (x.dtype() != DType::f32) return false;
+  if (x.dtype() != DType::f32 || !has_kernels(x.device(), Precision::f32)) return false;
   std::vector<std::int64_t, SmallAllocator<std::int64_t>> sizes = {x.size(-1)};
   for (const DenseLayer& layer : layers) sizes.push_back(layer.weight.size(0));
   return is_fused_mlp(sizes);
@@ -52,7 +61,9 @@ void check(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
   }
   if (precision == Precision::bf16 && !has_fast_bf16(x.device()))
     throw DeviceError(str("there are no bf16 products on ", x.device()),
-                      "the processor has neither AMX nor AVX512_BF16", "use Precision::f32");
+                      x.device().kind == DeviceKind::cpu ? "the processor has neither AMX nor AVX512_BF16"
+                                                         : "it has no kernels for stacks of layers",
+                      "use Precision::f32");
   if (precision == Precision::bf16 && !is_fused(x, layers))
     throw ConfigError("mlp has no bf16 products for these layers",
                       str("they go one by one: ", x.dtype(), ", ", x.size(-1), " inputs, ", layers.size(),
@@ -261,13 +272,7 @@ bool is_fused_mlp(std::span<const std::int64_t> sizes) {
          std::all_of(sizes.begin() + 1, sizes.end(), [](std::int64_t n) { return n >= 1 && n <= kMaxWidth; });
 }
 
-bool has_fast_bf16(Device device) {
-  MlpStep step;
-  step.bf16 = true;
-  step.depth = 1;
-  step.layers[0] = {16, 16};
-  return backend(device).mlp_workspace(step, 1, false) > 0;
-}
+bool has_fast_bf16(Device device) { return has_kernels(device, Precision::bf16); }
 
 Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
   check(x, layers, precision);

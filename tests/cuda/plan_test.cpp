@@ -1,0 +1,107 @@
+// A recorded step on the emulated device: the same numbers as the step itself, and nothing but launches of
+// graphs once it is warm.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/emulated_device.h"
+#include "tests/support/gpu_emulation.h"
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
+
+namespace veldt::test {
+namespace {
+
+// One step of gradient descent on XOR, 2-4-1 with tanh, written with ops alone.
+struct Xor {
+  explicit Xor(Device device) {
+    x = to(Tensor::of({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}), device);
+    y = to(Tensor::of({4, 1}, {0, 1, 1, 0}), device);
+    w1 = to(Tensor::of({2, 4}, {0.6, -0.8, 0.9, 0.2, -0.7, 0.5, 0.8, -0.4}), device);
+    w2 = to(Tensor::of({4, 1}, {0.9, -0.6, 0.4, 0.7}), device);
+    w1.set_requires_grad();
+    w2.set_requires_grad();
+  }
+  Tensor step() {
+    const Tensor error = matmul(tanh(matmul(x, w1)), w2) - y;
+    const Tensor loss = mean(error * error);
+    const Grads g = grad(loss, {w1, w2});
+    NoGrad off;
+    w1.assign(w1 - g[0] * 0.1);
+    w2.assign(w2 - g[1] * 0.1);
+    return loss.detach();
+  }
+  Tensor x, y, w1, w2;
+};
+
+TEST(CudaPlan, GivesTheBitsOfTheStepItself) {
+  use_emulated_device();
+  Xor eager(kEmulated), planned(kEmulated);
+  Plan plan([&] { return planned.step(); });
+  for (int i = 0; i < 20; ++i) {
+    plan.replay();
+    EXPECT_EQ(eager.step().item(), plan.output().item()) << "step " << i;
+  }
+  EXPECT_EQ(eager.w1.values<float>(), planned.w1.values<float>());
+}
+
+TEST(CudaPlan, LearnsAsTheCpuDoes) {
+  use_emulated_device();
+  Xor here(Device{}), there(kEmulated);
+  Plan plan([&] { return there.step(); });
+  double loss = 0;
+  for (int i = 0; i < 50; ++i) {
+    loss = here.step().item();
+    plan.replay();
+  }
+  EXPECT_NEAR(plan.output().item(), loss, 1e-5 * loss);
+}
+
+TEST(CudaPlan, OnlyLaunchesGraphsWhenItIsWarm) {
+  use_emulated_device();
+  Xor net(kEmulated);
+  Plan plan([&] { return net.step(); });
+  for (int i = 0; i < 3; ++i) plan.replay();  // as it stands, captured, launched
+  gpu::emulation::reset_counts();
+  for (int i = 0; i < 100; ++i) plan.replay();
+  const gpu::emulation::Counts counts = gpu::emulation::counts();
+  EXPECT_EQ(counts.graph_launches, 100);
+  EXPECT_EQ(counts.launches, 0);
+  EXPECT_EQ(counts.copies_to_device + counts.copies_to_host, 0);
+  EXPECT_EQ(counts.allocations, 0);
+  EXPECT_TRUE(std::isfinite(plan.output().item()));
+  EXPECT_EQ(gpu::emulation::take_fault(), "");
+}
+
+// What the host has to do stays between the graphs: here the check of an index.
+TEST(CudaPlan, KeepsWhatTheHostDoesInItsPlace) {
+  use_emulated_device();
+  const Tensor x = to(Tensor::of({3}, {5, 6, 7}), kEmulated);
+  Tensor index = to(Tensor::of({2}, {0, 2}, DType::i64), kEmulated);
+  Plan plan([&] { return gather(x * 2, 0, index) + 1; });
+  for (int i = 0; i < 3; ++i) plan.replay();
+  EXPECT_EQ(plan.output().values<float>(), (std::vector<float>{11, 15}));
+  index.assign(Tensor::of({2}, {1, 1}, DType::i64));
+  plan.replay();
+  EXPECT_EQ(plan.output().values<float>(), (std::vector<float>{13, 13}));
+  index.assign(Tensor::of({2}, {1, 3}, DType::i64));
+  EXPECT_THROW(plan.replay(), ShapeError);
+}
+
+TEST(CudaPlan, RefusesAStepOnTwoDevices) {
+  use_emulated_device();
+  const Tensor here = Tensor::of({2}, {1, 2}), there = to(here, kEmulated);
+  EXPECT_THROW(Plan([&] { return TensorList{here * 2, there * 2}; }), Error);
+}
+
+}  // namespace
+}  // namespace veldt::test
