@@ -23,6 +23,7 @@ struct DeviceMemory {
   std::size_t limit = kRange;
   std::map<std::size_t, std::size_t> blocks;  // offset, bytes
   std::size_t used = 0;
+  std::size_t top = 0;  // what was never handed out beyond it stays closed
   int open = 0;
   bool driver = true, lost = false;
   Order order = Order::forward;
@@ -46,10 +47,10 @@ DeviceMemory& device() {
 class Opened {
  public:
   Opened() {
-    if (device().open++ == 0) mprotect(device().base, kRange, PROT_READ | PROT_WRITE);
+    if (device().open++ == 0) mprotect(device().base, device().top, PROT_READ | PROT_WRITE);
   }
   ~Opened() {
-    if (--device().open == 0) mprotect(device().base, kRange, PROT_NONE);
+    if (--device().open == 0) mprotect(device().base, device().top, PROT_NONE);
   }
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
@@ -68,8 +69,66 @@ constexpr std::size_t kStack = 128 * 1024;
 
 enum class State { fresh, ready, at_block_barrier, at_warp_barrier, done };
 
+// A place to go on from. swapcontext() asks the system for the signal mask at each switch, which is most of
+// what a kernel with barriers costs here; so on x86-64 the registers that a call has to keep are switched by
+// hand. ASan follows swapcontext() alone.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern "C" void veldt_switch_stack(void** from, void* to);
+asm(R"(
+  .text
+  .local veldt_switch_stack
+  .type veldt_switch_stack, @function
+veldt_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+
+class Context {
+ public:
+  void begin(char* stack, std::size_t bytes, void (*entry)()) {
+    // As a call leaves it: the return address, of which there is none, lies below a multiple of 16.
+    auto** top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack + bytes) / 16 * 16 - 8);
+    *top = nullptr;
+    *--top = reinterpret_cast<void*>(entry);
+    at_ = top - 6;
+  }
+  void switch_to(Context& other) { veldt_switch_stack(&at_, other.at_); }
+
+ private:
+  void* at_ = nullptr;
+};
+#else
+class Context {
+ public:
+  void begin(char* stack, std::size_t bytes, void (*entry)()) {
+    getcontext(&at_);
+    at_.uc_stack.ss_sp = stack;
+    at_.uc_stack.ss_size = bytes;
+    at_.uc_link = nullptr;
+    makecontext(&at_, entry, 0);
+  }
+  void switch_to(Context& other) { swapcontext(&at_, &other.at_); }
+
+ private:
+  ucontext_t at_;
+};
+#endif
+
 struct Fiber {
-  ucontext_t context;
+  Context context;
   std::unique_ptr<char[]> stack{new char[kStack]};
 };
 
@@ -89,13 +148,15 @@ struct Block {
   std::vector<Fiber*> idle;
   std::map<const void*, std::vector<Slot>> arrays;
   std::vector<Slot> dynamic;
-  ucontext_t scheduler;
+  Context scheduler;
   unsigned running = 0;   // the thread
   std::size_t place = 0;  // of that thread in the order
   std::string fault;
 };
 
 thread_local Block* t_block = nullptr;
+thread_local std::vector<std::unique_ptr<Fiber>>
+    t_spare;  // fresh stacks are dear: most of them are mapped anew
 
 // Runs threads that have not begun, one after the other, until one has to wait; a kernel without barriers
 // never leaves its first fiber.
@@ -112,7 +173,7 @@ void fiber_main() {
     }
     Fiber* const own = b.threads[b.running].fiber;
     b.idle.push_back(own);
-    swapcontext(&own->context, &b.scheduler);
+    own->context.switch_to(b.scheduler);
   }
 }
 
@@ -120,30 +181,25 @@ void wait(State at) {
   Block& b = *t_block;
   Thread& self = b.threads[b.running];
   self.state = at;
-  swapcontext(&self.fiber->context, &b.scheduler);
-}
-
-void prepare(Fiber* f) {
-  getcontext(&f->context);
-  f->context.uc_stack.ss_sp = f->stack.get();
-  f->context.uc_stack.ss_size = kStack;
-  f->context.uc_link = nullptr;
-  makecontext(&f->context, fiber_main, 0);
+  self.fiber->context.switch_to(b.scheduler);
 }
 
 void resume(Block& b) {
   Thread& t = b.threads[b.running];
   if (t.state == State::fresh) {
     if (b.idle.empty()) {
-      b.fibers.push_back(std::make_unique<Fiber>());
-      prepare(b.fibers.back().get());
+      if (t_spare.empty()) t_spare.push_back(std::make_unique<Fiber>());
+      b.fibers.push_back(std::move(t_spare.back()));
+      t_spare.pop_back();
+      Fiber& made = *b.fibers.back();
+      made.context.begin(made.stack.get(), kStack, fiber_main);
       b.idle.push_back(b.fibers.back().get());
     }
     t.fiber = b.idle.back();
     b.idle.pop_back();
   }
   t.state = State::ready;
-  swapcontext(&b.scheduler, &t.fiber->context);
+  b.scheduler.switch_to(t.fiber->context);
 }
 
 // Lets the warps go on whose threads have all arrived. Returns whether any did.
@@ -222,6 +278,7 @@ void run_grid(const std::function<void()>& body, dim3 blocks, dim3 size, std::si
         run_block(b, (std::uint64_t{z} * blocks.y + y) * blocks.x + x + 1);
         if (!b.fault.empty() && device().fault.empty()) device().fault = b.fault;
       }
+  for (auto& f : b.fibers) t_spare.push_back(std::move(f));
   t_block = outer;
 }
 
@@ -268,6 +325,13 @@ void free_now(void* p) {
   std::memset(p, 0xDD, found->second);
   d.used -= found->second;
   d.blocks.erase(found);
+  // Opening and closing costs by the page, so a large block is not to leave its mark for good.
+  const std::size_t top =
+      d.blocks.empty() ? 0 : (d.blocks.rbegin()->first + d.blocks.rbegin()->second + 4095) / 4096 * 4096;
+  if (d.top - top < (std::size_t{1} << 20)) return;
+  madvise(d.base + top, d.top - top, MADV_DONTNEED);
+  mprotect(d.base + top, d.top - top, PROT_NONE);
+  d.top = top;
 }
 
 std::vector<Queue*>& queues() {
@@ -412,6 +476,7 @@ cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, 
   if (d.used + size > d.limit || at + size > kRange) return remember(cudaErrorMemoryAllocation);
   d.blocks[at] = size;
   d.used += size;
+  d.top = std::max(d.top, (at + size + 4095) / 4096 * 4096);
   *p = d.base + at;
   const Opened opened;
   std::memset(*p, 0xCD, size);
