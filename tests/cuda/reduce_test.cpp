@@ -49,7 +49,8 @@ TEST_F(CudaReduce, AgreesInEveryDtype) {
 
 TEST_F(CudaReduce, AgreesForAllAxesAndLayouts) {
   for (const DType dtype : {DType::f32, DType::i32})
-    for (const Layout layout : all_layouts()) {
+    for (const Layout layout :
+         {Layout::contiguous, Layout::transposed, Layout::padded, Layout::repeated_last}) {
       const Both x(numbers({3, 9, 2, 7}, dtype, 3), dtype, layout);
       for (unsigned along = 0; along < 16; ++along) {
         SCOPED_TRACE(testing::Message() << dtype << ", " << name_of(layout) << ", axes " << along);
