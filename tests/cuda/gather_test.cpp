@@ -107,9 +107,9 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-void expect_all(Entry entry, DType dtype) {
+void expect_all(Entry entry, DType dtype, const std::vector<Layout>& layouts = own_memory_layouts()) {
   for (Case c : cases())
-    for (const Layout layout : own_memory_layouts()) {
+    for (const Layout layout : layouts) {
       c.dtype = dtype;
       c.layout = layout;
       expect(entry, c);
@@ -135,8 +135,9 @@ TEST_F(CudaGather, OfSeveralWritesTheLastStays) {
 }
 
 TEST_F(CudaGather, AddsInTheOrderOfTheCpu) {
-  for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::i32, DType::u8})
-    expect_all(Entry::scatter_add, dtype);
+  expect_all(Entry::scatter_add, DType::f32);
+  for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::u8})
+    expect_all(Entry::scatter_add, dtype, {Layout::contiguous});
 }
 
 TEST_F(CudaGather, AddsToManyPlaces) {
