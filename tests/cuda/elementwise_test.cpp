@@ -80,12 +80,11 @@ TEST(CudaFill, FillsAllAndNothingElse) {
         }
 }
 
-template <class... Op> std::vector<bool> whole_ones(TypeList<Op...>) {
-  return {requires(std::int64_t x){Op::whole(x, x);
-}
-...
-};  // namespace
-}  // namespace veldt::test
+template <class Op>
+concept HasWhole = requires(std::int64_t x) {
+  Op::whole(x, x);
+};
+template <class... Op> std::vector<bool> whole_ones(TypeList<Op...>) { return {HasWhole<Op>...}; }
 using Binary = Join<scalar::BinaryOps, scalar::BinaryLibmOps>;
 
 TEST(CudaBinary, HasTheBitsOfTheCpuForWholeNumbers) {

@@ -36,7 +36,10 @@ FitOptions quick(Model model, Device device) {
 double largest_difference(const Tensor& a, const Tensor& b) {
   const std::vector<float> x = to(a, Device{}).values<float>(), y = to(b, Device{}).values<float>();
   double most = x.size() == y.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::fabs(double{x[i]} - double{y[i]}));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double off = std::fabs(double{x[i]} - double{y[i]});
+    if (!(off <= most)) most = std::isnan(off) ? INFINITY : off;
+  }
   return most;
 }
 

@@ -522,6 +522,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
   q.captured = {};
   return cudaSuccess;
 }
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status =
+      static_cast<Queue*>(stream)->capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const Lock lock(device().mutex);
   auto& q = *static_cast<Queue*>(stream);

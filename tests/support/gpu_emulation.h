@@ -3,9 +3,9 @@
 // veldt/cuda/gpu.h includes this file instead of CUDA's headers when VELDT_GPU_EMULATION names it.
 //
 // It is stricter than a device. Streams do nothing until somebody waits for them. Memory comes filled with
-// 0xCD, shared memory too. The order in which threads run between barriers can be changed (Order). Threads
-// that wait at different barriers, or that leave before one, are reported. What it cannot show: races between
-// blocks, the memory order of the device, and speed.
+// 0xCD, shared memory too. The order in which threads run between barriers can be changed (Order). A block in
+// which some threads leave while others wait, or wait for a warp where others wait for the block, is
+// reported. What it cannot show: races between blocks, the device's memory order, launch bounds, and speed.
 #pragma once
 
 #include <cstddef>
@@ -242,6 +242,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone = 0, cudaStreamCaptureStatusActive = 1 };
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);

@@ -14,12 +14,13 @@ namespace veldt {
 struct DeviceFacts {
   std::string name, architecture;  // "NVIDIA H200", "sm_90"
   int multiprocessors = 0;
-  std::size_t memory_bytes = 0, free_bytes = 0;  // free: 0 unless the device is in use
-  int driver_version = 0, runtime_version = 0;   // 1000 major + 10 minor
+  std::size_t memory_bytes = 0;
+  int driver_version = 0, runtime_version = 0;  // 1000 major + 10 minor
 };
 
 // Work that is kept on the device: what is put into the stream between begin() and end() is not done, but is
-// done by each launch(). All but destroy throw DeviceError.
+// done by each launch(). Between begin() and end() other threads wait for the device. All but destroy throw
+// DeviceError or OutOfMemory.
 struct DeviceGraphs {
   void (*begin)();
   void* (*end)();
@@ -31,7 +32,8 @@ struct DeviceGraphs {
 struct DevicePlugin {
   const char* version;        // Veldt's
   std::size_t backend_bytes;  // sizeof(Backend)
-  // All throw DeviceError. open: the backend of device `index`, which is then the one of this process.
+  // All throw DeviceError or OutOfMemory. open: the backend of device `index`, which is then the one of this
+  // process.
   int (*device_count)();
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(int index);

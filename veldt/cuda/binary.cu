@@ -69,13 +69,14 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <class Op>
+concept HasWhole = requires(std::int64_t x) {
+  Op::whole(x, x);
+};
 template <class... Op> bool has_whole(int op, TypeList<Op...>) {
-  static constexpr bool has[] = {requires(std::int64_t x){Op::whole(x, x);
+  static constexpr bool has[] = {HasWhole<Op>...};
+  return has[op];
 }
-...
-};  // namespace
-return has[op];
-}  // namespace veldt::cuda
 
 using BinaryKernel = void (*)(int, Walk, Memory, Memory, Memory);
 

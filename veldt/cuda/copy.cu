@@ -88,10 +88,12 @@ void copy(const View& from, const View& to, Stream) {
   if (w.count == 0) return;
   const std::size_t bytes = size_of(to.dtype);
   if (from.dtype == to.dtype) {
-    if (w.contiguous)
+    if (w.contiguous) {
+      const Turn turn = take_turn();
       return check(cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(w.count) * bytes,
                                    cudaMemcpyDeviceToDevice, compute_stream()),
                    "copy on the GPU");
+    }
     if (bytes == 1) return run_move<std::uint8_t>(w, from, to);
     if (bytes == 2) return run_move<std::uint16_t>(w, from, to);
     if (bytes == 4) return run_move<std::uint32_t>(w, from, to);

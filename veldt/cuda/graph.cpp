@@ -1,17 +1,25 @@
 // Capturing the compute stream. Scratch that a kernel takes and gives back meanwhile becomes part of the
 // graph.
+#include <utility>
+
 #include "veldt/cuda/device.h"
 #include "veldt/cuda/runtime.h"
 
 namespace veldt::cuda {
 
+namespace {
+Turn g_capturing;  // others wait until the capture has ended
+}
+
 void begin_graph() {
-  // Of this thread alone: others may go on allocating.
+  Turn turn = take_turn();
   check(cudaStreamBeginCapture(compute_stream(), cudaStreamCaptureModeThreadLocal),
         "record a step on the GPU");
+  g_capturing = std::move(turn);
 }
 
 void* end_graph() {
+  const Turn turn = std::move(g_capturing);
   cudaGraph_t graph = nullptr;
   check(cudaStreamEndCapture(compute_stream(), &graph), "record a step on the GPU");
   cudaGraphExec_t executable = nullptr;
@@ -22,11 +30,13 @@ void* end_graph() {
 }
 
 void launch_graph(void* graph) {
+  const Turn turn = take_turn();
   check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), compute_stream()),
         "run a recorded step on the GPU");
 }
 
 void destroy_graph(void* graph) {
+  const Turn turn = take_turn();
   // It may still be running; also after the device was lost, where nothing is left to do about it.
   static_cast<void>(cudaStreamSynchronize(compute_stream()));
   static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)));

@@ -258,8 +258,12 @@ void scatter_into(const Grid& grid, int dims, const View& x, const View& g, Inde
   const Scratch memory(bytes + exponent_bytes);
   auto* const sums = memory.as<unsigned long long>();
   int* const exponents = memory.as<int>(bytes);
-  check(cudaMemsetAsync(sums, 0, bytes, compute_stream()), "clear memory");
-  check(cudaMemsetAsync(exponents, 0x80, exponent_bytes, compute_stream()), "clear memory");  // the lowest
+  {
+    const Turn turn = take_turn();
+    check(cudaMemsetAsync(sums, 0, bytes, compute_stream()), "clear memory on the GPU");
+    check(cudaMemsetAsync(exponents, 0x80, exponent_bytes, compute_stream()),  // the lowest
+          "clear memory on the GPU");
+  }
   const Threads threads = threads_for(grid, 1);
   if (grid.n > 0) {
     launch(exponents_kernel<T>, threads.blocks, threads.of_block, 0, grid, dims, x.as<const T>(),

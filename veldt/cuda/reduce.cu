@@ -1,5 +1,4 @@
-// Sums, means, products, maxima and minima over any subset of dimensions, and what two-stage sums give: the
-// inner product and the range of an index.
+// Sums, means, products, maxima and minima over any subset of dimensions, and the range of an index.
 #include <limits>
 #include <type_traits>
 

@@ -51,11 +51,30 @@ int device_count() {
   return count;
 }
 
+void use_device() {
+  thread_local int current = -1;
+  if (current == g_device.index) return;
+  check(cudaSetDevice(g_device.index), "use the GPU");
+  current = g_device.index;
+}
+
+Turn take_turn() {
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;  // tensors may outlive everything else
+  Turn turn(mutex);
+  if (g_device.index >= 0) use_device();
+  return turn;
+}
+
 void open_device(int index) {
+  const Turn turn = take_turn();
   if (g_device.index == index) return;
   if (g_device.index >= 0)
     throw DeviceError(str("cannot use the device cuda:", index),
                       str("this process already computes on cuda:", g_device.index), "use one GPU a process");
+  const int count = device_count();
+  if (index >= count)
+    throw DeviceError(str("cannot use the device cuda:", index), str("the driver shows ", count, " GPU(s)"),
+                      "they are counted from cuda:0");
   check(cudaSetDevice(index), "use the GPU");
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, index), "read the GPU's properties");
@@ -64,18 +83,19 @@ void open_device(int index) {
                       str(properties.name, " has compute capability ", properties.major, '.',
                           properties.minor, ", and Veldt's kernels need 8.0"),
                       "use --device cpu, or a GPU of the Ampere generation or later");
-  check(cudaStreamCreateWithFlags(&g_device.stream, cudaStreamNonBlocking), "make a stream on the GPU");
-  cudaMemPoolProps pool{};
-  pool.allocType = cudaMemAllocationTypePinned;
-  pool.location.type = cudaMemLocationTypeDevice;
-  pool.location.id = index;
-  check(cudaMemPoolCreate(&g_device.pool, &pool), "make a memory pool on the GPU");
-  // Kept until somebody trims: the pool of core/pool.h above it decides what is given back.
-  std::uint64_t everything = ~std::uint64_t{0};
-  check(cudaMemPoolSetAttribute(g_device.pool, cudaMemPoolAttrReleaseThreshold, &everything),
+  cudaMemPoolProps wanted{};
+  wanted.allocType = cudaMemAllocationTypePinned;
+  wanted.location.type = cudaMemLocationTypeDevice;
+  wanted.location.id = index;
+  OpenDevice opened{index, properties.multiProcessorCount};
+  check(cudaMemPoolCreate(&opened.pool, &wanted), "make a memory pool on the GPU");
+  // For the scratch of kernels. Tensors are kept by the pool of core/pool.h above, and what that gives back
+  // is to go back to the device.
+  std::uint64_t kept = std::uint64_t{64} << 20;
+  check(cudaMemPoolSetAttribute(opened.pool, cudaMemPoolAttrReleaseThreshold, &kept),
         "set up the GPU's memory pool");
-  g_device.multiprocessors = properties.multiProcessorCount;
-  g_device.index = index;
+  check(cudaStreamCreateWithFlags(&opened.stream, cudaStreamNonBlocking), "make a stream on the GPU");
+  g_device = opened;
 }
 
 DeviceFacts device_facts(int index) {
@@ -88,19 +108,23 @@ DeviceFacts device_facts(int index) {
   facts.memory_bytes = p.totalGlobalMem;
   check(cudaDriverGetVersion(&facts.driver_version), "read the driver's version");
   check(cudaRuntimeGetVersion(&facts.runtime_version), "read the runtime's version");
-  if (index == g_device.index) {
-    std::size_t total = 0;
-    check(cudaMemGetInfo(&facts.free_bytes, &total), "read how much memory the GPU has free");
-  }
   return facts;
 }
 
+bool is_capturing() {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(g_device.stream, &status), "use the GPU");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 void* allocate(std::size_t bytes) {
+  const Turn turn = take_turn();
   void* p = nullptr;
   cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
   if (result == cudaErrorMemoryAllocation) {
     // What was freed is there for another size only after it has gone back to the device.
     static_cast<void>(cudaGetLastError());
+    if (is_capturing()) check(result, "allocate memory on the GPU");  // nothing may wait now
     check(cudaStreamSynchronize(g_device.stream), "wait for the GPU");
     check(cudaMemPoolTrimTo(g_device.pool, 0), "trim the GPU's memory pool");
     result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
@@ -110,12 +134,14 @@ void* allocate(std::size_t bytes) {
 }
 
 void deallocate(void* p, std::size_t) {
+  const Turn turn = take_turn();
   // Also at the end of the process and after the device was lost, where nothing is left to do about it.
   if (p != nullptr && cudaFreeAsync(p, g_device.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
 void upload(void* to, const void* from, std::size_t bytes, Stream) {
   if (bytes == 0) return;
+  const Turn turn = take_turn();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, g_device.stream), "copy to the GPU");
   // The caller may change `from` as soon as this returns.
   check(cudaStreamSynchronize(g_device.stream), "copy to the GPU");
@@ -123,10 +149,14 @@ void upload(void* to, const void* from, std::size_t bytes, Stream) {
 
 void download(void* to, const void* from, std::size_t bytes, Stream) {
   if (bytes == 0) return;
+  const Turn turn = take_turn();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g_device.stream), "copy from the GPU");
   check(cudaStreamSynchronize(g_device.stream), "compute on the GPU");
 }
 
-void synchronize(Stream) { check(cudaStreamSynchronize(g_device.stream), "compute on the GPU"); }
+void synchronize(Stream) {
+  const Turn turn = take_turn();
+  check(cudaStreamSynchronize(g_device.stream), "compute on the GPU");
+}
 
 }  // namespace veldt::cuda

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 
 #include "veldt/core/view.h"
 #include "veldt/cuda/gpu.h"
@@ -18,6 +19,12 @@ int multiprocessors();
 // said.
 void check(cudaError_t result, const char* doing);
 
+// Held while something is put into the stream, so that a thread which captures work captures no other's.
+using Turn = std::unique_lock<std::recursive_mutex>;
+Turn take_turn();
+// Whether the stream keeps what it is given for a graph.
+bool is_capturing();
+
 inline constexpr unsigned kThreads = 256;  // a block, where a kernel has no reason for another number
 
 // Blocks of kThreads for n elements, at most as many as keep the device busy: kernels step through the rest.
@@ -31,6 +38,7 @@ inline dim3 blocks_for(std::int64_t n) {
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
             const Arguments&... arguments) {
+  const Turn turn = take_turn();
   check(gpu::launch(kernel, blocks, threads, shared, compute_stream(), arguments...),
         "start a kernel on the GPU");
 }

@@ -84,7 +84,7 @@ struct FitPlan {
   Loss loss = Loss::mse;
   Precision precision = Precision::f32;
   std::uint64_t seed = 0;
-  Device device = {};  // no part of the JSON: a run may go on elsewhere
+  Device device = {};  // no part of the JSON: a run may go on elsewhere, in the same precision
 };
 
 // Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture

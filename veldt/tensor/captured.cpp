@@ -43,7 +43,7 @@ void CapturedCalls::capture(std::size_t first, std::size_t last,
   } catch (...) {
     try {
       graphs_.destroy(graphs_.end());  // the stream has to work on
-    } catch (const DeviceError&) {     // what failed first is the error to tell
+    } catch (const Error&) {           // what failed first is the error to tell
     }
     throw;
   }

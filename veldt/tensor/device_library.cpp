@@ -95,7 +95,7 @@ CudaReport look_for_cuda() {
     for (int i = 0; i < count; ++i) report.devices.push_back(cuda.facts(i));
     report.usable = count > 0;
     if (count == 0) report.reason = "the driver shows no GPU";
-  } catch (const DeviceError& e) {
+  } catch (const Error& e) {
     report.reason = e.why();
   }
   return report;

@@ -65,9 +65,9 @@ struct Plan::Recording {
   void run() {
     if (backend->device.kind == DeviceKind::cuda && ran && !captured)
       captured = std::make_unique<CapturedCalls>(calls, *backend, cuda_library().graphs);
-    ran = true;
     if (captured) return captured->replay();
     for (const auto& call : calls) call->run(*backend);
+    ran = true;
   }
 };
 

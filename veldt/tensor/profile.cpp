@@ -46,8 +46,11 @@ std::string position_of(std::int64_t i, const Shape& shape) {
 }  // namespace
 
 void Profile::on_call(const KernelCall& call, const Backend& backend) {
+  // On a device a call only begins the work.
+  backend.synchronize(nullptr);
   const auto start = std::chrono::steady_clock::now();
   call.run(backend);
+  backend.synchronize(nullptr);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   Line& line = lines_[call.name(backend)];
   ++line.calls;
