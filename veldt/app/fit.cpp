@@ -197,6 +197,9 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
 }
 
 int fit(FitFlags flags, Context& context) {
+  // Before the first file is made, were it only to see whether one can be.
+  std::optional<StopOnSignal> stop;
+  if (!flags.dry_run) stop.emplace();
   const DeviceChoice device = choose_device(flags.device);
   check_flags(flags, context);
   const field::Signal truth = load_signal(flags.input, flags.max_pixels);
@@ -218,7 +221,7 @@ int fit(FitFlags flags, Context& context) {
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
                        context);
-  StopOnSignal signal;
+  const StopOnSignal& signal = *stop;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   ProgressLine line(shown);

@@ -128,6 +128,9 @@ void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Contex
 }
 
 int render(const RenderFlags& flags, Context& context) {
+  // Before the first file is made, were it only to see whether one can be.
+  std::optional<StopOnSignal> stop;
+  if (!flags.dry_run) stop.emplace();
   const Device device = choose_device(flags.device).device;
   field::Field field = field::Field::load(flags.model);
   field.to(device);
@@ -137,7 +140,7 @@ int render(const RenderFlags& flags, Context& context) {
   DrawnFile::check(flags.output, drawing, bits);
   note_stretch(flags, drawing, context);
   if (flags.dry_run) return dry_run_render(drawing, bits, flags.output, context);
-  StopOnSignal signal;
+  const StopOnSignal& signal = *stop;
   ProgressLine::Options shown;
   shown.quiet = context.quiet;
   shown.show_after = 2;
