@@ -38,6 +38,9 @@ struct DevicePlugin {
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(int index);
   DeviceGraphs graphs;
+  // What a kernel that finds no memory for itself calls before it tries once more: tensors' pools keep
+  // blocks.
+  void (*on_full)(void (*make_room)());
 };
 
 inline constexpr const char* kDevicePluginEntry = "veldt_device_plugin";

@@ -69,6 +69,7 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& vel
                                              veldt::cuda::device_facts,
                                              veldt::cuda::open,
                                              {veldt::cuda::begin_graph, veldt::cuda::end_graph,
-                                              veldt::cuda::launch_graph, veldt::cuda::destroy_graph}};
+                                              veldt::cuda::launch_graph, veldt::cuda::destroy_graph},
+                                             veldt::cuda::on_full};
   return plugin;
 }

@@ -19,6 +19,10 @@ void* end_graph();
 void launch_graph(void* graph);
 void destroy_graph(void* graph);
 
+// Memory that a kernel needs for itself: where there is none, after the tensors' pool has made room.
+void* allocate_scratch(std::size_t bytes);
+void on_full(void (*make_room)());
+
 void* allocate(std::size_t bytes);
 void deallocate(void* p, std::size_t bytes);
 void upload(void* to_device, const void* from_host, std::size_t bytes, Stream);

@@ -13,6 +13,7 @@ struct OpenDevice {
   cudaMemPool_t pool = nullptr;
 };
 OpenDevice g_device;
+void (*g_make_room)() = nullptr;
 
 struct Advice {
   std::string why;
@@ -132,6 +133,18 @@ void* allocate(std::size_t bytes) {
   check(result, "allocate memory on the GPU");
   return p;
 }
+
+void* allocate_scratch(std::size_t bytes) {
+  try {
+    return allocate(bytes);
+  } catch (const OutOfMemory&) {
+    if (g_make_room == nullptr || is_capturing()) throw;
+    g_make_room();
+    return allocate(bytes);
+  }
+}
+
+void on_full(void (*make_room)()) { g_make_room = make_room; }
 
 void deallocate(void* p, std::size_t) {
   const Turn turn = take_turn();

@@ -10,7 +10,7 @@ namespace veldt::cuda {
 // Given back in the order of the stream, so it may end while the kernels that use it still wait.
 class Scratch {
  public:
-  explicit Scratch(std::size_t bytes) : data_(allocate(bytes)), bytes_(bytes) {}
+  explicit Scratch(std::size_t bytes) : data_(allocate_scratch(bytes)), bytes_(bytes) {}
   ~Scratch() { deallocate(data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

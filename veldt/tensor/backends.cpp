@@ -41,9 +41,15 @@ const Backend& backend(Device device) {
 Pool& pool(Device device) {
   // Never destroyed: tensors in static objects may outlive everything else.
   if (device.kind == DeviceKind::cuda) {
-    static Pool& cuda_pool = *new Pool(real_backend(device));  // the one device of the process
+    static Pool* cuda_pool = nullptr;  // of the one device of the process
+    static const bool made = [&] {
+      cuda_pool = new Pool(real_backend(device));
+      cuda_library().on_full([] { cuda_pool->trim(); });
+      return true;
+    }();
+    static_cast<void>(made);
     real_backend(device);
-    return cuda_pool;
+    return *cuda_pool;
   }
   static Pool& cpu_pool = *new Pool(cpu::backend());
   real_backend(device);
