@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T> void run_arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {
   const Lines l = lines_of(x, out, 1u << dim, true);
   const Best fold{op == ReduceOp::max};
-  const Scratch memory(static_cast<std::size_t>(l.chunks > 1 ? l.chunks * l.kept.count : 1) * sizeof(Found));
+  const Scratch memory(static_cast<std::size_t>(l.chunks > 1 ? l.chunks * l.kept.count : 0) * sizeof(Found));
   Found* const partials = memory.as<Found>();
   auto* const to = out.as<std::int64_t>();
   launch(arg_reduce_kernel<T>, l.blocks(), kThreads, 0, l, fold, x.as<const T>(), partials, to);

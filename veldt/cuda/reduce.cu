@@ -80,7 +80,7 @@ template <class T, class Acc> void run_reduce(ReduceOp op, const View& x, const 
   Target<Acc> to{out.data, out.dtype, 1};
   if (op == ReduceOp::mean) to.divisor = static_cast<Acc>(numel(x.shape) / numel(out.shape));
   const Lines l = lines_of(x, out, along, true);
-  const Scratch memory(static_cast<std::size_t>(l.chunks > 1 ? l.chunks * l.kept.count : 1) * sizeof(Acc));
+  const Scratch memory(static_cast<std::size_t>(l.chunks > 1 ? l.chunks * l.kept.count : 0) * sizeof(Acc));
   Acc* const partials = memory.as<Acc>();
   launch(reduce_kernel<T, Acc>, l.blocks(), kThreads, 0, l, fold, x.as<const T>(), partials, to);
   if (l.chunks == 1) return;

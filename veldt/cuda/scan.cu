@@ -110,7 +110,7 @@ void run_recurrence(const View& x, const View* factor, int dim, bool reverse, co
     return;
   }
   const std::int64_t pieces = s.lines.count * s.chunks;
-  const Scratch memory(static_cast<std::size_t>(pieces) * sizeof(State));
+  const Scratch memory(static_cast<std::size_t>(s.chunks > 1 ? pieces : 0) * sizeof(State));
   if (s.chunks > 1) {
     launch(piece_kernel<T, State>, blocks_for(pieces * kThreads), kThreads, 0, s, from, memory.as<State>());
     const View ends{memory.as<State>(), DType::f64, {s.lines.count, s.chunks}, {s.chunks, 1}};

@@ -10,7 +10,8 @@ namespace veldt::cuda {
 // Given back in the order of the stream, so it may end while the kernels that use it still wait.
 class Scratch {
  public:
-  explicit Scratch(std::size_t bytes) : data_(allocate_scratch(bytes)), bytes_(bytes) {}
+  // 0 bytes take nothing.
+  explicit Scratch(std::size_t bytes) : data_(bytes > 0 ? allocate_scratch(bytes) : nullptr), bytes_(bytes) {}
   ~Scratch() { deallocate(data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -165,7 +165,7 @@ void argsort(const View& x, int dim, bool descending, const View& out, Stream) {
   const std::int64_t tiles = (s.lines.count * s.segments * s.size + kTile - 1) / kTile, n = s.count();
   const bool merges = s.segments > 1;
   const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(std::int64_t);
-  const Scratch memory(merges ? 4 * bytes : 1);
+  const Scratch memory(merges ? 4 * bytes : 0);
   Pairs from{memory.as<std::uint64_t>(), memory.as<std::int64_t>(bytes)};
   Pairs to{memory.as<std::uint64_t>(2 * bytes), memory.as<std::int64_t>(3 * bytes)};
   auto* const order = out.as<std::int64_t>();

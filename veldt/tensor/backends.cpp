@@ -9,6 +9,8 @@
 namespace veldt {
 namespace {
 
+Pool* g_cuda_pool = nullptr;  // of the one device of the process
+
 const Backend& real_backend(Device device) {
   static const Backend& cpu = cpu::backend();
   if (device.kind == DeviceKind::cuda) return cuda_library().open(device.index);
@@ -41,15 +43,13 @@ const Backend& backend(Device device) {
 Pool& pool(Device device) {
   // Never destroyed: tensors in static objects may outlive everything else.
   if (device.kind == DeviceKind::cuda) {
-    static Pool* cuda_pool = nullptr;  // of the one device of the process
-    static const bool made = [&] {
-      cuda_pool = new Pool(real_backend(device));
-      cuda_library().on_full([] { cuda_pool->trim(); });
-      return true;
+    static Pool& cuda_pool = *[&] {
+      g_cuda_pool = new Pool(real_backend(device));
+      cuda_library().on_full([] { g_cuda_pool->trim(); });
+      return g_cuda_pool;
     }();
-    static_cast<void>(made);
     real_backend(device);
-    return *cuda_pool;
+    return cuda_pool;
   }
   static Pool& cpu_pool = *new Pool(cpu::backend());
   real_backend(device);
