@@ -402,7 +402,6 @@ const char* cudaGetErrorString(cudaError_t error) {
     default: return "invalid argument";
   }
 }
-cudaError_t cudaPeekAtLastError() { return device().last; }
 cudaError_t cudaGetLastError() { return std::exchange(device().last, cudaSuccess); }
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = device().driver ? 1 : 0;
@@ -423,11 +422,6 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = 13000;
   return cudaSuccess;
 }
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *total = device().limit;
-  *free = device().limit - std::min(device().limit, device().used);
-  return cudaSuccess;
-}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   const Lock lock(device().mutex);
@@ -436,23 +430,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = q;
   return cudaSuccess;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const Lock lock(device().mutex);
-  auto* const q = static_cast<Queue*>(stream);
-  std::erase(queues(), q);
-  delete q;
-  return cudaSuccess;
-}
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Lock lock(device().mutex);
   return stream == nullptr ? remember(cudaErrorInvalidValue) : drain(*static_cast<Queue*>(stream));
-}
-cudaError_t cudaDeviceSynchronize() {
-  const Lock lock(device().mutex);
-  cudaError_t worst = cudaSuccess;
-  for (Queue* q : queues())
-    if (const cudaError_t e = drain(*q)) worst = e;
-  return worst;
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
@@ -489,14 +469,6 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
     return cudaSuccess;
   }
   return put(stream, [p] { free_now(p); });  // in the order of the stream: what is still to run may use it
-}
-cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
-  *p = ::operator new (bytes, std::align_val_t{64});
-  return cudaSuccess;
-}
-cudaError_t cudaFreeHost(void* p) {
-  ::operator delete (p, std::align_val_t{64});
-  return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,

@@ -20,5 +20,6 @@ done
 
 readelf -W -S "$library" | grep -q '\.nv_fatbin' || fail 'it holds no code for a GPU'
 exported=$(readelf -W --dyn-syms "$library" | awk '$5 != "LOCAL" && $7 != "UND" && $7 != "Ndx" && $8 != "" { print $8 }')
-[[ $exported == veldt_device_plugin ]] || fail "it exports \"$exported\", and should export veldt_device_plugin alone"
+[[ $exported == veldt_device_plugin ]] ||
+  fail "it exports $(wc -w <<<"$exported") names, $(head -n 3 <<<"$exported" | tr '\n' ' ')..., and should export veldt_device_plugin alone"
 exit "$failed"
