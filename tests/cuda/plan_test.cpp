@@ -11,9 +11,11 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/gather.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/optim/adam.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
@@ -80,6 +82,57 @@ TEST(CudaPlan, OnlyLaunchesGraphsWhenItIsWarm) {
   EXPECT_EQ(counts.allocations, 0);
   EXPECT_TRUE(std::isfinite(plan.output().item()));
   EXPECT_EQ(gpu::emulation::take_fault(), "");
+}
+
+// Numbers that change from step to step (the rate, Adam's corrections, the place in a stream of draws) are
+// written ahead; results wait on the device.
+TEST(CudaPlan, TakesManyStepsAtATimeWithoutTheHost) {
+  use_emulated_device();
+  const auto train = [](bool ahead) {
+    Xor net(kEmulated);
+    optim::Adam adam({net.w1, net.w2}, {.lr = 0.1});
+    Rng noise(3, 0);
+    int step = 0;
+    Plan plan([&] {
+      const Tensor error =
+          matmul(tanh(matmul(net.x + randn({4, 2}, noise, 0, 0.01, DType::f32, kEmulated), net.w1)), net.w2) -
+          net.y;
+      const Tensor loss = mean(error * error);
+      adam.zero_grad();
+      loss.backward();
+      host_work(
+          "rate", {}, [&](auto) { adam.set_lr(0.1 / ++step); }, CallKind::numbers);
+      adam.step();
+      return loss;
+    });
+    EXPECT_TRUE(plan.facts().waits.empty());
+    std::vector<float> losses;
+    if (ahead) {
+      const Tensor first = empty({70}, DType::f32, kEmulated), rest = empty({130}, DType::f32, kEmulated);
+      plan.replay(70, first);
+      gpu::emulation::reset_counts();
+      plan.replay(130, rest);
+      const gpu::emulation::Counts counts = gpu::emulation::counts();
+      EXPECT_EQ(counts.graph_launches, 8 + 2);  // 16 at a time
+      EXPECT_EQ(counts.copies_to_device + counts.copies_to_host, 0);
+      EXPECT_EQ(counts.allocations, 0);
+      EXPECT_LE(counts.launches, 3 * 6);  // a table and the results, for every 64 steps
+      losses = first.values<float>();
+      for (const float loss : rest.values<float>()) losses.push_back(loss);
+    } else {
+      for (int i = 0; i < 200; ++i) {
+        plan.replay();
+        losses.push_back(static_cast<float>(plan.output().item()));
+      }
+    }
+    EXPECT_EQ(adam.steps(), 200);
+    EXPECT_EQ(gpu::emulation::take_fault(), "");
+    return std::pair(losses, net.w1.values<float>());
+  };
+  const auto ahead = train(true), alone = train(false);
+  EXPECT_EQ(ahead.first, alone.first);
+  EXPECT_EQ(ahead.second, alone.second);
+  EXPECT_LT(ahead.first.back(), ahead.first.front() / 2);
 }
 
 // What the host has to do stays between the graphs: here the check of an index.

@@ -49,6 +49,21 @@ TEST_F(Cuda, AssignsBetweenDevicesWithAnyStridesAndDtypes) {
   EXPECT_EQ(back.values<float>(), here.values<float>());
 }
 
+// More than the staging memory holds at a time, and each of them changed as soon as it was given.
+TEST_F(Cuda, UploadsWithoutHoldingOnToWhatItWasGiven) {
+  std::vector<float> numbers(3 << 20);
+  Tensor there = empty({3 << 20}, DType::f32, kEmulated);
+  double sum_of_lasts = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(round + 1);
+    there.assign(Tensor::from<float>({3 << 20}, numbers));
+    numbers.assign(numbers.size(), -1);
+    sum_of_lasts += slice(there, 0, (3 << 20) - 1, 3 << 20).item();
+  }
+  EXPECT_EQ(sum_of_lasts, 1 + 2 + 3 + 4);
+  EXPECT_EQ(there.values<float>(), std::vector<float>(3 << 20, 4.0f));
+}
+
 TEST_F(Cuda, RefusesToCombineDevices) {
   const Tensor here = Tensor::of({2}, {1, 2}), there = to(here, kEmulated);
   EXPECT_THROW(here + there, DeviceError);

@@ -5,9 +5,13 @@
 
 #include "tests/field/pictures.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/field/batches.h"
 #include "veldt/field/fit.h"
 #include "veldt/field/image_field.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/device_library.h"
 
@@ -80,14 +84,115 @@ TEST_F(FieldOnADevice, IsResumedToTheSameBits) {
   train::Events stop;
   int steps = 0;
   stop.on_step = [&steps](std::int64_t step, double) { steps = static_cast<int>(step); };
-  stop.should_stop = [&steps] { return steps == 3; };
-  Fitter(picture, plan).run(checkpoints, stop);
+  stop.should_stop = [&steps] { return steps >= 1; };  // the first step is taken alone
+  EXPECT_EQ(Fitter(picture, plan).run(checkpoints, stop).steps, 1);
   checkpoints.resume = true;
   Fitter rest(picture, plan);
   EXPECT_EQ(rest.run(checkpoints, {}).steps, 6);
   EXPECT_EQ(
       largest_difference(ImageField(whole.field()).render(24, 24), ImageField(rest.field()).render(24, 24)),
       0);
+}
+
+// A device takes steps by itself, as many as fit into a moment; nobody can tell.
+TEST_F(FieldOnADevice, TellsOfEveryStepThatItTookByItself) {
+  const Tensor picture = test::disc();
+  for (const std::int64_t batch : {0, 64}) {  // all of it, and batches that lie ready
+    FitOptions options = quick(Model::siren, kEmulated);
+    options.width = 4;
+    options.depth = 1;
+    options.steps = 70;
+    options.batch = batch;
+    options.sampling = Sampling::stratified;
+    std::vector<double> there, here;
+    train::Progress last;
+    train::Events events;
+    events.on_progress = [&](const train::Progress& p) { last = p; };
+    const auto note_in = [](std::vector<double>& losses) {
+      return [&losses](std::int64_t step, double loss) {
+        losses.push_back(loss);
+        EXPECT_EQ(step, static_cast<std::int64_t>(losses.size()));
+      };
+    };
+    events.on_step = note_in(there);
+    const Tensor drawn = fit(picture, options, events).render(24, 24);
+    EXPECT_EQ(last.step, 70);
+    const double rate = last.learning_rate;
+    options.device = {};
+    events.on_step = note_in(here);
+    EXPECT_LT(largest_difference(drawn, fit(picture, options, events).render(24, 24)), 2e-3);
+    EXPECT_EQ(last.learning_rate, rate);
+    ASSERT_EQ(there.size(), here.size());
+    for (std::size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(there[i], here[i], 1e-3 * here[i]) << i;
+  }
+}
+
+// What the device takes by itself is not to depend on how fast it is.
+TEST_F(FieldOnADevice, TakesTheSameStepsHoweverManyAtATime) {
+  const FitPlan plan = [] {
+    FitOptions options = quick(Model::siren, kEmulated);
+    options.batch = 100;
+    options.sampling = Sampling::uniform;
+    return plan_for(test::disc(), options);
+  }();
+  const PointSampler sampler(Signal(test::disc()), plan);
+  Batches batches(sampler, kEmulated);
+  ASSERT_GE(batches.ahead(), 20);
+  Plan step([&] {
+    batches.next();
+    const Batch& batch = batches.current();
+    return sum(batch.coordinates) + sum(batch.levels) * 100;
+  });
+  std::int64_t first = 3;
+  for (const std::int64_t count : {1, 1, 20, 5}) {
+    batches.prepare(first, count);
+    const Tensor sums = empty({count}, DType::f32, kEmulated);
+    step.replay(count, sums);
+    const std::vector<float> got = sums.values<float>();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Batch wanted = sampler.batch(first + i);
+      EXPECT_NEAR(static_cast<double>(got[static_cast<std::size_t>(i)]),
+                  sum(wanted.coordinates).item() + 100 * sum(wanted.levels).item(), 1e-2)
+          << first + i;
+    }
+    first += count;
+  }
+}
+
+TEST_F(FieldOnADevice, SaysAtWhichStepItDiverged) {
+  FitOptions options = quick(Model::relu, kEmulated);
+  options.steps = 200;
+  options.optimizer = OptimizerKind::sgd;
+  options.lr = 1000;
+  options.batch = 0;
+  std::int64_t told = 0;
+  train::Events events;
+  events.on_step = [&](std::int64_t step, double loss) {
+    told = step;
+    EXPECT_TRUE(std::isfinite(loss));
+  };
+  try {
+    fit(test::disc(), options, events);
+    ADD_FAILURE() << "it did not diverge";
+  } catch (const DivergedError& error) {
+    EXPECT_NE(std::string(error.what()).find(str("at step ", told)), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(FieldOnADevice, StopsAtItsGoalOnTheSameStepAsTheCpu) {
+  FitOptions options = quick(Model::siren, {});
+  options.steps = 400;
+  options.batch = 128;
+  options.sampling = Sampling::stratified;
+  options.target_psnr = 18;
+  const auto steps_on = [&](Device device) {
+    options.device = device;
+    Fitter fitter(test::disc(), plan_for(test::disc(), options));
+    const train::RunResult result = fitter.run({}, {});
+    EXPECT_EQ(result.stop, train::Stop::goal_met);
+    return result.steps;
+  };
+  EXPECT_EQ(steps_on({}), steps_on(kEmulated));
 }
 
 TEST_F(FieldOnADevice, IsSavedAndDrawnAnywhere) {

@@ -471,6 +471,24 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   return put(stream, [p] { free_now(p); });  // in the order of the stream: what is still to run may use it
 }
 
+cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+  *p = std::malloc(bytes);
+  return *p == nullptr ? remember(cudaErrorMemoryAllocation) : cudaSuccess;
+}
+// An event knows the stream that it was put into.
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new cudaStream_t(nullptr);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  *static_cast<cudaStream_t*>(event) = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  void* const stream = *static_cast<cudaStream_t*>(event);
+  return stream == nullptr ? cudaSuccess : cudaStreamSynchronize(stream);
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   const Lock lock(device().mutex);

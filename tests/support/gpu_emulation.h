@@ -198,9 +198,10 @@ enum cudaError_t {
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 using cudaStream_t = void*;
 using cudaMemPool_t = void*;
+using cudaEvent_t = void*;
 using cudaGraph_t = void*;
 using cudaGraphExec_t = void*;
-enum { cudaStreamNonBlocking = 1, cudaStreamCaptureModeThreadLocal = 1 };
+enum { cudaStreamNonBlocking = 1, cudaStreamCaptureModeThreadLocal = 1, cudaEventDisableTiming = 2 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum { cudaMemAllocationTypePinned = 1, cudaMemLocationTypeDevice = 1 };
 struct cudaMemPoolProps {
@@ -230,6 +231,10 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
 cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream);
+cudaError_t cudaMallocHost(void** p, std::size_t bytes);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t stream);

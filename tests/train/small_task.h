@@ -30,7 +30,7 @@ class SmallTask : public train::Task {
 
   nn::Module& model() override { return layer_; }
   optim::Optimizer& optimizer() override { return adam_; }
-  void prepare(std::int64_t step) override {
+  void prepare(std::int64_t step, std::int64_t) override {
     if (step == poisoned_step) {
       Tensor weight = layer_.weight();
       weight.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();

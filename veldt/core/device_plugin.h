@@ -18,14 +18,33 @@ struct DeviceFacts {
   int driver_version = 0, runtime_version = 0;  // 1000 major + 10 minor
 };
 
-// Work that is kept on the device: what is put into the stream between begin() and end() is not done, but is
-// done by each launch(). Between begin() and end() other threads wait for the device. All but destroy throw
-// DeviceError or OutOfMemory.
-struct DeviceGraphs {
-  void (*begin)();
-  void* (*end)();
-  void (*launch)(void* graph);
-  void (*destroy)(void* graph);
+// What becomes of the calls of a step between begin() and end().
+enum class StepMode : std::uint8_t {
+  run,      // they are done, and it is seen which of them take numbers that change from step to step
+  capture,  // they are kept, and done by each launch()
+  numbers,  // their numbers alone are kept
+};
+
+// The most steps that one launch() can do.
+inline constexpr std::int64_t kMostSteps = 64;
+
+// Steps that are kept on the device, the same calls each. Between begin() and end() other threads wait for
+// the device. All but destroy throw DeviceError or OutOfMemory.
+struct DeviceSteps {
+  // `result`: one element that a launch can give of each step; may be null.
+  void* (*make)(const View* result);
+  // First run, of one step. Then capture, once for each number of steps that a launch is to put together, and
+  // numbers: each step captured, and each whose numbers were given, is one that the next launch() does.
+  void (*begin)(void* steps, StepMode mode);
+  void (*step_done)(void* steps);  // after the calls of each step
+  // Around calls whose numbers change: those of optimize and random, and where a contiguous copy reads. Other
+  // kernels started there are an error.
+  void (*changing)(void* steps, bool on);
+  // Not complete: the step that has begun is dropped, and a capture as a whole.
+  void (*end)(void* steps, bool complete);
+  // Does the steps of which it has the numbers. `results`: gets the result of each; may be null.
+  void (*launch)(void* steps, const View* results);
+  void (*destroy)(void* steps);
 };
 
 // Plug-in and program have to be of one build: they share the layout of Backend.
@@ -37,7 +56,7 @@ struct DevicePlugin {
   int (*device_count)();
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(int index);
-  DeviceGraphs graphs;
+  DeviceSteps steps;
   // What a kernel that finds no memory for itself calls before it tries once more: tensors' pools keep
   // blocks.
   void (*on_full)(void (*make_room)());

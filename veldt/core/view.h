@@ -15,4 +15,11 @@ struct View {
   template <class T> T* as() const { return static_cast<T*>(data); }
 };
 
+// Elements first .. first + count of a list.
+inline View part_of(const View& list, std::int64_t first, std::int64_t count) {
+  char* const data = static_cast<char*>(list.data) +
+                     first * list.strides[0] * static_cast<std::int64_t>(size_of(list.dtype));
+  return {data, list.dtype, {count}, list.strides};
+}
+
 }  // namespace veldt

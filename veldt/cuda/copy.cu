@@ -3,6 +3,7 @@
 
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/numbers.h"
 
 namespace veldt::cuda {
 namespace {
@@ -26,6 +27,20 @@ template <class T> __global__ void __launch_bounds__(kThreads) move_kernel(Walk 
     load_as<T>(from, p.at[0], p.count, w.repeats(0), x);
     store_as<T>(to, p.at[1], p.count, x);
   }
+}
+
+// A row of data that lies ready for many steps.
+struct Source {
+  const unsigned char* data;
+};
+__global__ void __launch_bounds__(kThreads)
+    row_kernel(Numbers<Source> numbers, std::int64_t bytes, unsigned char* to) {
+  const unsigned char* const from = numbers().data;
+  const bool wide = (reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to)) % 16 == 0;
+  const std::int64_t pieces = wide ? bytes / 16 : 0;
+  for (std::int64_t i = first_element(); i < pieces; i += element_step())
+    reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+  for (std::int64_t i = 16 * pieces + first_element(); i < bytes; i += element_step()) to[i] = from[i];
 }
 
 template <class F>
@@ -88,6 +103,12 @@ void copy(const View& from, const View& to, Stream) {
   if (w.count == 0) return;
   const std::size_t bytes = size_of(to.dtype);
   if (from.dtype == to.dtype) {
+    if (w.contiguous && numbers_change()) {
+      const std::int64_t count = w.count * static_cast<std::int64_t>(bytes);
+      if (const auto numbers = numbers_of_step(Source{from.as<const unsigned char>()}))
+        launch(row_kernel, blocks_for(count / 16 + 1), kThreads, 0, *numbers, count, to.as<unsigned char>());
+      return;
+    }
     if (w.contiguous) {
       const Turn turn = take_turn();
       return check(cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(w.count) * bytes,

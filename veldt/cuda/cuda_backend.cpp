@@ -63,13 +63,14 @@ const Backend& open(int index) {
 }  // namespace veldt::cuda
 
 extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& veldt_device_plugin() {
-  static const veldt::DevicePlugin plugin = {VELDT_VERSION,
-                                             sizeof(veldt::Backend),
-                                             veldt::cuda::device_count,
-                                             veldt::cuda::device_facts,
-                                             veldt::cuda::open,
-                                             {veldt::cuda::begin_graph, veldt::cuda::end_graph,
-                                              veldt::cuda::launch_graph, veldt::cuda::destroy_graph},
-                                             veldt::cuda::on_full};
+  static const veldt::DevicePlugin plugin = {
+      VELDT_VERSION,
+      sizeof(veldt::Backend),
+      veldt::cuda::device_count,
+      veldt::cuda::device_facts,
+      veldt::cuda::open,
+      {veldt::cuda::make_steps, veldt::cuda::begin_steps, veldt::cuda::step_done, veldt::cuda::changing,
+       veldt::cuda::end_steps, veldt::cuda::launch_steps, veldt::cuda::destroy_steps},
+      veldt::cuda::on_full};
   return plugin;
 }

@@ -14,10 +14,14 @@ int device_count();
 void open_device(int index);
 DeviceFacts device_facts(int index);
 
-void begin_graph();
-void* end_graph();
-void launch_graph(void* graph);
-void destroy_graph(void* graph);
+// DeviceSteps.
+void* make_steps(const View* result);
+void begin_steps(void* steps, StepMode mode);
+void step_done(void* steps);
+void changing(void* steps, bool on);
+void end_steps(void* steps, bool complete);
+void launch_steps(void* steps, const View* results);
+void destroy_steps(void* steps);
 
 // Memory that a kernel needs for itself: where there is none, after the tensors' pool has made room.
 void* allocate_scratch(std::size_t bytes);

@@ -3,6 +3,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/optimizer_step.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/numbers.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/kernels/optimizer-inl.h"
 
@@ -44,7 +45,8 @@ template <class T> __device__ inline void store(const Group<T>& group, T* to, In
 // kLazy: elements whose gradient, the last array, is 0 stay as they are, and where it is 0 for all that a
 // thread has, the other arrays are not looked at.
 template <bool kLazy, class Rule, class T>
-__global__ void __launch_bounds__(kThreads) step_kernel(Rule rule, Arrays<T> arrays) {
+__global__ void __launch_bounds__(kThreads) step_kernel(Numbers<Rule> numbers, Arrays<T> arrays) {
+  const Rule rule = numbers();
   constexpr int kSize = Group<T>::kSize, kWritten = Rule::kWritten, kLast = kWritten + Rule::kRead - 1;
   for (Index i = first_element() * kSize; i < arrays.count; i += element_step() * kSize) {
     const Index left = arrays.count - i;
@@ -74,8 +76,9 @@ __global__ void __launch_bounds__(kThreads) step_kernel(Rule rule, Arrays<T> arr
 }
 
 template <bool kLazy = false, class Rule, class T> void run(const Rule& rule, const Arrays<T>& arrays) {
-  launch(step_kernel<kLazy, Rule, T>, blocks_for((arrays.count + Group<T>::kSize - 1) / Group<T>::kSize),
-         kThreads, 0, rule, arrays);
+  if (const auto numbers = numbers_of_step(rule))
+    launch(step_kernel<kLazy, Rule, T>, blocks_for((arrays.count + Group<T>::kSize - 1) / Group<T>::kSize),
+           kThreads, 0, *numbers, arrays);
 }
 
 // The rules are those of scalars: T is float or double.

@@ -5,6 +5,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/numbers.h"
 #include "veldt/cuda/runtime.h"
 
 namespace veldt::cuda {
@@ -23,7 +24,9 @@ struct Draws {
 
 // Uniform numbers, or the draws themselves as whole numbers. A thread takes a block of four draws, of which
 // the first and the last thread may need a part.
-template <class T> __global__ void __launch_bounds__(kThreads) draw_kernel(Draws d, std::int64_t n, T* out) {
+template <class T>
+__global__ void __launch_bounds__(kThreads) draw_kernel(Numbers<Draws> numbers, std::int64_t n, T* out) {
+  const Draws d = numbers();
   const std::uint64_t first = d.position / 4;
   const auto skip = static_cast<std::int64_t>(d.position % 4), blocks = (skip + n + 3) / 4;
   for (std::int64_t b = first_element(); b < blocks; b += element_step()) {
@@ -55,7 +58,8 @@ __device__ inline Philox::Block four_draws(const Draws& d, std::uint64_t first) 
 // Box & Muller 1958, as cpu/random.cpp has it: in double, for the numbers must not depend on the processor. A
 // thread takes the draws of two numbers.
 template <class T>
-__global__ void __launch_bounds__(kThreads) normal_kernel(Draws d, std::int64_t n, T* out) {
+__global__ void __launch_bounds__(kThreads) normal_kernel(Numbers<Draws> numbers, std::int64_t n, T* out) {
+  const Draws d = numbers();
   const auto number = [](std::uint32_t u1, std::uint32_t u2) {
     const double radius = sqrt(-2.0 * log(1.0 - static_cast<double>(Rng::to_unit(u1))));
     return static_cast<T>(radius * cos(2.0 * std::numbers::pi * static_cast<double>(Rng::to_unit(u2))));
@@ -70,10 +74,12 @@ __global__ void __launch_bounds__(kThreads) normal_kernel(Draws d, std::int64_t 
 template <class T> void draw(RandomKind kind, const Draws& d, const View& out) {
   const std::int64_t n = numel(out.shape);
   if (n == 0) return;
+  const auto numbers = numbers_of_step(d);
+  if (!numbers) return;
   if constexpr (!std::is_integral_v<T>)
     if (kind == RandomKind::normal)
-      return launch(normal_kernel<T>, blocks_for(n / 2 + 1), kThreads, 0, d, n, out.as<T>());
-  launch(draw_kernel<T>, blocks_for(n / 4 + 2), kThreads, 0, d, n, out.as<T>());
+      return launch(normal_kernel<T>, blocks_for(n / 2 + 1), kThreads, 0, *numbers, n, out.as<T>());
+  launch(draw_kernel<T>, blocks_for(n / 4 + 2), kThreads, 0, *numbers, n, out.as<T>());
 }
 
 }  // namespace

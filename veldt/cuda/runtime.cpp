@@ -1,5 +1,8 @@
 #include "veldt/cuda/runtime.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "veldt/core/error.h"
 #include "veldt/cuda/device.h"
 
@@ -14,6 +17,36 @@ struct OpenDevice {
 };
 OpenDevice g_device;
 void (*g_make_room)() = nullptr;
+
+// Memory that the device reads by itself, so that an upload need not be waited for: slots in turn, each with
+// an event that tells when the device has read it.
+class Staging {
+ public:
+  // The next slot, once the device has done with it.
+  unsigned char* take() {
+    if (memory_ == nullptr) {
+      void* p = nullptr;
+      check(cudaMallocHost(&p, kSlots * kBytes), "take memory for copies to the GPU");
+      memory_ = static_cast<unsigned char*>(p);
+    }
+    slot_ = (slot_ + 1) % kSlots;
+    if (read_[slot_] == nullptr)
+      check(cudaEventCreateWithFlags(&read_[slot_], cudaEventDisableTiming), "copy to the GPU");
+    else
+      check(cudaEventSynchronize(read_[slot_]), "copy to the GPU");
+    return memory_ + slot_ * kBytes;
+  }
+  // The device has been told to read the slot.
+  void given() { check(cudaEventRecord(read_[slot_], g_device.stream), "copy to the GPU"); }
+
+  static constexpr std::size_t kSlots = 32, kBytes = std::size_t{1} << 20;
+
+ private:
+  unsigned char* memory_ = nullptr;
+  cudaEvent_t read_[kSlots] = {};
+  std::size_t slot_ = 0;
+};
+Staging g_staging;
 
 struct Advice {
   std::string why;
@@ -153,11 +186,18 @@ void deallocate(void* p, std::size_t) {
 }
 
 void upload(void* to, const void* from, std::size_t bytes, Stream) {
-  if (bytes == 0) return;
   const Turn turn = take_turn();
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, g_device.stream), "copy to the GPU");
+  if (bytes > 0 && is_capturing()) check(cudaErrorStreamCaptureUnsupported, "copy to the GPU");
   // The caller may change `from` as soon as this returns.
-  check(cudaStreamSynchronize(g_device.stream), "copy to the GPU");
+  for (std::size_t at = 0; at < bytes; at += Staging::kBytes) {
+    const std::size_t count = std::min(Staging::kBytes, bytes - at);
+    unsigned char* const slot = g_staging.take();
+    std::memcpy(slot, static_cast<const unsigned char*>(from) + at, count);
+    check(cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, slot, count, cudaMemcpyHostToDevice,
+                          g_device.stream),
+          "copy to the GPU");
+    g_staging.given();
+  }
 }
 
 void download(void* to, const void* from, std::size_t bytes, Stream) {

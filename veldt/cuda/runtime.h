@@ -34,11 +34,15 @@ inline dim3 blocks_for(std::int64_t n) {
       static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::int64_t{16} * multiprocessors())));
 }
 
+// Throws Error where numbers change from step to step (numbers.h), and the kernel to be started takes none.
+void check_launch();
+
 #if defined(__CUDACC__) || defined(VELDT_GPU_EMULATION)
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
             const Arguments&... arguments) {
   const Turn turn = take_turn();
+  check_launch();
   check(gpu::launch(kernel, blocks, threads, shared, compute_stream(), arguments...),
         "start a kernel on the GPU");
 }

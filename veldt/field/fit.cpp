@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/core/error.h"
+#include "veldt/field/batches.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/sampling.h"
 #include "veldt/io/digest.h"
@@ -84,14 +85,6 @@ Field on_device(Field field, Device device) {
   return field;
 }
 
-// Drawn on the host.
-Batch on_device(Batch batch, Device device) {
-  batch.coordinates = to(batch.coordinates, device);
-  batch.levels = to(batch.levels, device);
-  if (batch.weights.defined()) batch.weights = to(batch.weights, device);
-  return batch;
-}
-
 MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
   MlpLossOptions o;
   o.error = p.loss == Loss::hinge ? MlpError::hinge : p.loss == Loss::bce ? MlpError::bce : MlpError::squared;
@@ -116,7 +109,8 @@ class Fitter::Job : public train::Task {
         signal_(signal),
         field_(on_device(Field(plan.field, plan.seed), plan.device)),
         optimizer_(make_optimizer(plan, field_.network())),
-        sampler_(signal, plan) {
+        sampler_(signal, plan),
+        batches_(sampler_, plan.device) {
     field_.network().set_precision(plan.precision);
   }
 
@@ -124,16 +118,10 @@ class Fitter::Job : public train::Task {
   optim::Optimizer& optimizer() override { return *optimizer_; }
   std::map<std::string, std::string> metadata() const override { return field_.metadata(); }
 
-  void prepare(std::int64_t step) override {
-    if (!batch_.levels.defined()) {
-      batch_ = on_device(sampler_.batch(step), plan_.device);
-    } else if (!sampler_.takes_all()) {
-      const Batch next = sampler_.batch(step);
-      batch_.coordinates.assign(next.coordinates);
-      batch_.levels.assign(next.levels);
-      if (next.weights.defined()) batch_.weights.assign(next.weights);
-      batch_.ranks = next.ranks;
-    }
+  void prepare(std::int64_t step, std::int64_t steps) override { batches_.prepare(step, steps); }
+  std::int64_t runs_ahead(std::int64_t step) const override {
+    const std::int64_t ahead = batches_.ahead();
+    return plan_.target_psnr > 0 ? std::min(ahead, goal_every() - step % goal_every()) : ahead;
   }
 
   void stepped() override {
@@ -152,7 +140,7 @@ class Fitter::Job : public train::Task {
   bool repeats() const override { return true; }
 
   StepFacts step_facts() {
-    prepare(0);
+    prepare(0, 1);
     const StepFacts facts = forecast([this] {
       const Tensor now = loss();
       optimizer_->zero_grad();
@@ -164,6 +152,7 @@ class Fitter::Job : public train::Task {
   }
 
   Tensor loss() override {
+    batches_.next();
     Tensor targets = targets_from(batch_.levels, plan_.field.head);
     if (plan_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
     const MlpLossResult result =
@@ -234,7 +223,8 @@ class Fitter::Job : public train::Task {
 
   std::unique_ptr<optim::Optimizer> optimizer_;
   PointSampler sampler_;
-  Batch batch_;
+  Batches batches_;
+  const Batch& batch_ = batches_.current();
   Tensor last_output_;
 };
 

@@ -22,14 +22,17 @@ Tensor Dropout::forward(const Tensor& x) const {
   if (p_ == 1) return where(zeros({}, DType::boolean, x.device()), x, zeros_like(x));
   const Tensor draws = empty(x.shape(), DType::f32, x.device());
   // A replay of a Plan draws on from where the stream then is.
-  host_work("dropout", {draws.view(), stream_.view()}, [device = x.device()](std::span<const View> views) {
-    std::int64_t* const stream = views[1].as<std::int64_t>();
-    backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0,
-                           static_cast<std::uint64_t>(stream[1]), views[0], nullptr);
-    // Unsigned: a position that was loaded may be any number.
-    stream[1] = static_cast<std::int64_t>(static_cast<std::uint64_t>(stream[1]) +
-                                          static_cast<std::uint64_t>(numel(views[0].shape)));
-  });
+  host_work(
+      "dropout", {draws.view(), stream_.view()},
+      [device = x.device()](std::span<const View> views) {
+        std::int64_t* const stream = views[1].as<std::int64_t>();
+        backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0,
+                               static_cast<std::uint64_t>(stream[1]), views[0], nullptr);
+        // Unsigned: a position that was loaded may be any number.
+        stream[1] = static_cast<std::int64_t>(static_cast<std::uint64_t>(stream[1]) +
+                                              static_cast<std::uint64_t>(numel(views[0].shape)));
+      },
+      CallKind::numbers);
   const Tensor keep = greater_equal(draws, full({}, p_, DType::f32, x.device()));
   return x * (veldt::to(keep, x.dtype()) * (1 / (1 - p_)));
 }

@@ -20,11 +20,14 @@ namespace {
 Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device device) {
   const Tensor out = empty(shape, dtype, device);
   // A replay of a Plan draws on from where the Rng then is.
-  host_work("random", {out.view()}, [kind, &rng, device](std::span<const View> views) {
-    backend(device).random(kind, rng.seed(), rng.stream(), rng.position(), views[0], nullptr);
-    const auto draws = static_cast<std::uint64_t>(numel(views[0].shape));
-    rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
-  });
+  host_work(
+      "random", {out.view()},
+      [kind, &rng, device](std::span<const View> views) {
+        backend(device).random(kind, rng.seed(), rng.stream(), rng.position(), views[0], nullptr);
+        const auto draws = static_cast<std::uint64_t>(numel(views[0].shape));
+        rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
+      },
+      CallKind::numbers);
   return out;
 }
 

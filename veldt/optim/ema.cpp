@@ -34,11 +34,14 @@ void Ema::need_not_swapped(const char* what) const {
 }
 
 void Ema::update() {
-  host_work("average", {average_.view(), slab_.values().view()}, [this](std::span<const View> arrays) {
-    need_not_swapped("update the average");
-    kernels(average_).optimize({LerpStep{1 - decay()}}, arrays.data(), 2, nullptr);
-    ++updates_;
-  });
+  host_work(
+      "average", {average_.view(), slab_.values().view()},
+      [this](std::span<const View> arrays) {
+        need_not_swapped("update the average");
+        kernels(average_).optimize({LerpStep{1 - decay()}}, arrays.data(), 2, nullptr);
+        ++updates_;
+      },
+      CallKind::numbers);
   mark_changed(average_);
 }
 

@@ -44,6 +44,7 @@ class Lbfgs : public Optimizer {
   class Search;
 
   void update(std::size_t group, Slab::Range range) override;
+  bool updates_in_place() const override { return false; }
   void check_counts() const;
   Point evaluate(const std::function<Tensor()>& loss);
   void remember(const Tensor& gradient);

@@ -50,6 +50,7 @@ class Muon : public Optimizer {
   static std::vector<GroupSetup> setups_of(const std::vector<Group<MuonOptions>>& matrices,
                                            const std::vector<Group<AdamOptions>>& rest);
   void update(std::size_t group, Slab::Range range) override;
+  bool updates_in_place() const override { return false; }
   void turn(std::size_t parameter, const MuonOptions& options, double lr);
 
   std::vector<MuonOptions> matrices_;  // of the first groups

@@ -151,8 +151,10 @@ void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
 void Optimizer::step() {
   const std::vector<Slab::Range>& ranges = slab_.collect();
   if (recording())
-    record_host("optimizer step", {slab_.values().view(), slab_.gradients().view()},
-                [this, ranges](auto) { step_over(ranges); });
+    record_host(
+        "optimizer step", {slab_.values().view(), slab_.gradients().view()},
+        [this, ranges](auto) { step_over(ranges); },
+        clip_.norm > 0 || !updates_in_place() ? CallKind::host : CallKind::numbers);
   else
     step_over(ranges);  // without the copy of the ranges
   slab_.mark_changed();
@@ -207,7 +209,9 @@ double Optimizer::clip_norm(double max_norm) {
 void Optimizer::clip_gradient_values(double limit) {
   check_limit("value", limit);
   slab_.collect();
-  host_work("clip", {slab_.gradients().view()}, [this, limit](auto) { clip_collected({.limit = limit}); });
+  host_work(
+      "clip", {slab_.gradients().view()}, [this, limit](auto) { clip_collected({.limit = limit}); },
+      CallKind::numbers);
 }
 
 std::optional<std::string> Optimizer::first_bad(const Tensor& slab) const {

@@ -91,6 +91,8 @@ class Optimizer {
   // One step over part of a group, whose parameters lie side by side; steps() counts this one already.
   // Gradients are not recorded. Ops may be used: Slab::part() gives the range of a slab as a tensor.
   virtual void update(std::size_t group, Slab::Range range) = 0;
+  // Whether update() does nothing but call optimize(), the same calls at each step.
+  virtual bool updates_in_place() const { return true; }
   const Tensor& state_slab(std::size_t kind) const { return states_[kind].tensor; }
   const Tensor& state_slab(std::string_view kind) const;
   // Runs a kernel over the range of the values, the states and the gradients, in this order.

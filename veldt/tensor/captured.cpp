@@ -1,61 +1,104 @@
 #include "veldt/tensor/captured.h"
 
-#include <string_view>
+#include <algorithm>
 
 #include "veldt/core/error.h"
 
 namespace veldt {
 namespace {
 
-bool is_host(const KernelCall& call) { return std::string_view(call.entry()) == "host"; }
+// Steps that are captured together where there are that many to do: one launch instead of sixteen.
+constexpr std::int64_t kUnrolled = 16;
 
 }  // namespace
 
 CapturedCalls::CapturedCalls(const std::vector<std::unique_ptr<KernelCall>>& calls, const Backend& backend,
-                             const DeviceGraphs& graphs)
-    : backend_(backend), graphs_(graphs) {
-  try {
-    std::size_t first = 0;
-    for (std::size_t i = 0; i <= calls.size(); ++i) {
-      if (i < calls.size() && !is_host(*calls[i])) continue;
-      if (i > first) capture(first, i, calls);
-      if (i < calls.size()) parts_.push_back({nullptr, calls[i].get()});
-      first = i + 1;
-    }
-  } catch (...) {
-    for (const Part& part : parts_)
-      if (part.graph) graphs_.destroy(part.graph);
-    throw;
+                             const DeviceSteps& device, const View* result)
+    : calls_(calls), backend_(backend), device_(device), result_(result ? *result : View()) {
+  std::size_t first = 0;
+  const auto keep = [&](std::size_t last) {
+    if (last > first) parts_.push_back({first, last, device_.make(result)});
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i]->kind() != CallKind::host) continue;
+    keep(i);
+    parts_.push_back({i, i + 1});
+    first = i + 1;
   }
+  keep(calls.size());
 }
 
 CapturedCalls::~CapturedCalls() {
   for (const Part& part : parts_)
-    if (part.graph) graphs_.destroy(part.graph);
+    if (part.kept) device_.destroy(part.kept);
 }
 
-void CapturedCalls::capture(std::size_t first, std::size_t last,
-                            const std::vector<std::unique_ptr<KernelCall>>& calls) {
-  parts_.emplace_back();
-  graphs_.begin();
+void CapturedCalls::go_through(Part& part, StepMode mode, std::int64_t steps) {
+  device_.begin(part.kept, mode);
   try {
-    for (std::size_t i = first; i < last; ++i) calls[i]->run(backend_);
+    for (std::int64_t s = 0; s < steps; ++s) {
+      for (std::size_t i = part.first; i < part.last; ++i) {
+        const bool changes = calls_[i]->kind() == CallKind::numbers;
+        if (!changes && mode == StepMode::numbers) continue;
+        if (changes) device_.changing(part.kept, true);
+        calls_[i]->run(backend_);
+        if (changes) device_.changing(part.kept, false);
+      }
+      device_.step_done(part.kept);
+    }
   } catch (...) {
     try {
-      graphs_.destroy(graphs_.end());  // the stream has to work on
-    } catch (const Error&) {           // what failed first is the error to tell
+      device_.end(part.kept, false);  // the stream has to work on
+    } catch (const Error&) {          // what failed first is the error to tell
     }
     throw;
   }
-  parts_.back().graph = graphs_.end();
+  device_.end(part.kept, true);
 }
 
-void CapturedCalls::replay() const {
-  for (const Part& part : parts_)
-    if (part.graph)
-      graphs_.launch(part.graph);
-    else
-      part.host->run(backend_);
+void CapturedCalls::replay_part(Part& part, std::int64_t steps, const View* results) {
+  std::int64_t ready = 0;  // steps that the device has the numbers of
+  const auto prepare = [&](StepMode mode, std::int64_t count) {
+    go_through(part, mode, count);
+    ready += count;
+  };
+  try {
+    if (!part.one) prepare(StepMode::capture, 1);
+    part.one = true;
+    if (!part.many && steps - ready >= kUnrolled) {
+      prepare(StepMode::capture, kUnrolled);
+      part.many = true;
+    }
+    while (ready < steps) prepare(StepMode::numbers, 1);
+  } catch (...) {
+    if (part.one) device_.launch(part.kept, nullptr);  // the host has gone through these
+    throw;
+  }
+  device_.launch(part.kept, results);
+}
+
+void CapturedCalls::replay(std::int64_t steps, const View* results) {
+  const bool alone = parts_.size() == 1 && parts_[0].kept;
+  for (std::int64_t done = 0; done < steps;) {
+    std::int64_t count = 1;
+    if (alone && parts_[0].warm) {
+      count = std::min(steps - done, kMostSteps);
+      const View of_these = results ? part_of(*results, done, count) : View();
+      replay_part(parts_[0], count, results ? &of_these : nullptr);
+    } else {
+      for (Part& part : parts_) {
+        if (!part.kept)
+          calls_[part.first]->run(backend_);
+        else if (part.warm)
+          replay_part(part, 1, nullptr);
+        else
+          go_through(part, StepMode::run, 1);
+        part.warm = true;
+      }
+      if (results) backend_.copy(result_, part_of(*results, done, 1), nullptr);
+    }
+    done += count;
+  }
 }
 
 }  // namespace veldt

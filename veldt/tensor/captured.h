@@ -1,5 +1,5 @@
-// The calls of a plan on a device that can keep work and do it again by one launch: a graph for each stretch
-// of kernels between two host functions.
+// The calls of a plan on a device that can keep work and do it again by one launch: kernels, and host
+// functions that do no more than give kernels their numbers. Other host functions run between launches.
 #pragma once
 
 #include <memory>
@@ -12,25 +12,31 @@ namespace veldt {
 
 class CapturedCalls {
  public:
-  // Captures `calls`, which must live on, without doing any. Throws what a call throws. The calls must have
-  // run once before: what a kernel makes at its first call cannot be captured.
+  // `calls` must live on. `result`: one element that replay() can give of each step.
   CapturedCalls(const std::vector<std::unique_ptr<KernelCall>>& calls, const Backend& backend,
-                const DeviceGraphs& graphs);
+                const DeviceSteps& device, const View* result);
   ~CapturedCalls();
   CapturedCalls(const CapturedCalls&) = delete;
   CapturedCalls& operator=(const CapturedCalls&) = delete;
 
-  void replay() const;
+  // Does the calls so many times over. `results`: [steps], or null. The first time they run as they stand,
+  // because what a kernel makes at its first call cannot be captured. When a call throws, the steps before it
+  // are done.
+  void replay(std::int64_t steps, const View* results);
 
  private:
   struct Part {
-    void* graph = nullptr;             // or
-    const KernelCall* host = nullptr;  // a host function
+    std::size_t first = 0, last = 0;  // of the calls
+    void* kept = nullptr;             // null: a host function
+    bool warm = false, one = false, many = false;
   };
-  void capture(std::size_t first, std::size_t last, const std::vector<std::unique_ptr<KernelCall>>& calls);
+  void go_through(Part& part, StepMode mode, std::int64_t steps);
+  void replay_part(Part& part, std::int64_t steps, const View* results);
 
+  const std::vector<std::unique_ptr<KernelCall>>& calls_;
   const Backend& backend_;
-  const DeviceGraphs& graphs_;
+  const DeviceSteps& device_;
+  const View result_;
   std::vector<Part> parts_;
 };
 

@@ -14,6 +14,11 @@ namespace veldt {
 
 class Tensor;
 
+// kernel: the same at each replay. numbers: a host function that calls optimize, random and contiguous copies
+// alone, the same ones each time with other numbers or sources, or no kernel at all. host: one that does
+// anything else.
+enum class CallKind : std::uint8_t { kernel, numbers, host };
+
 // One call of a backend's function with all its arguments.
 class KernelCall {
  public:
@@ -24,6 +29,7 @@ class KernelCall {
   virtual std::string name(const Backend&) const = 0;
   // The entry of the table alone: "unary".
   virtual const char* entry() const = 0;
+  virtual CallKind kind() const { return CallKind::kernel; }
   // Its views, in the order of its arguments.
   virtual std::span<View> views() = 0;
   std::span<const View> views() const { return const_cast<KernelCall*>(this)->views(); }

@@ -26,12 +26,14 @@ bool is_nowhere(const void* p) { return address_of(p) >= kNowhere && address_of(
 
 class HostCall final : public KernelCall {
  public:
-  HostCall(const char* name, std::vector<View> views, std::function<void(std::span<const View>)> function)
-      : name_(name), views_(std::move(views)), function_(std::move(function)) {}
+  HostCall(const char* name, std::vector<View> views, std::function<void(std::span<const View>)> function,
+           CallKind kind)
+      : name_(name), views_(std::move(views)), function_(std::move(function)), kind_(kind) {}
   void run(const Backend&) const override { function_(views_); }
   std::unique_ptr<KernelCall> copy() const override { return std::make_unique<HostCall>(*this); }
   std::string name(const Backend&) const override { return name_; }
   const char* entry() const override { return "host"; }
+  CallKind kind() const override { return kind_; }
   std::span<View> views() override { return views_; }
   bool writes(std::size_t) const override { return true; }
   double flops() const override { return 0; }
@@ -40,6 +42,7 @@ class HostCall final : public KernelCall {
   const char* name_;
   std::vector<View> views_;
   std::function<void(std::span<const View>)> function_;
+  CallKind kind_;
 };
 
 }  // namespace
@@ -56,18 +59,20 @@ struct Plan::Recording {
   std::vector<Leaf> leaves;                       // get gradients from each replay
   TensorList carried;                             // those of them that the step adds to
   TensorList outputs;
+  View result;  // output 0 as a list, if it is one element
   const Backend* backend = nullptr;
   StepFacts facts;
-  // On a device that keeps work, once the calls have run: they are launched as a whole from then on.
-  bool ran = false;
-  std::unique_ptr<CapturedCalls> captured = {};
+  std::unique_ptr<CapturedCalls> captured = {};  // on a device that keeps work
 
-  void run() {
-    if (backend->device.kind == DeviceKind::cuda && ran && !captured)
-      captured = std::make_unique<CapturedCalls>(calls, *backend, cuda_library().graphs);
-    if (captured) return captured->replay();
-    for (const auto& call : calls) call->run(*backend);
-    ran = true;
+  void run(std::int64_t times, const View* results) {
+    if (backend->device.kind == DeviceKind::cuda && !captured)
+      captured = std::make_unique<CapturedCalls>(calls, *backend, cuda_library().steps,
+                                                 result.data ? &result : nullptr);
+    if (captured) return captured->replay(times, results);
+    for (std::int64_t i = 0; i < times; ++i) {
+      for (const auto& call : calls) call->run(*backend);
+      if (results) backend->copy(result, part_of(*results, i, 1), nullptr);
+    }
   }
 };
 
@@ -187,6 +192,7 @@ class Plan::Recorder final : public Interceptor, public Memory {
     r->facts.calls = static_cast<std::int64_t>(calls_.size());
     for (const auto& call : calls_) {
       r->facts.names.push_back(call->name(*real_));
+      if (call->kind() == CallKind::host) r->facts.waits.push_back(r->facts.names.back());
       r->facts.flops += call->flops();
     }
     place(*r, runs);
@@ -199,6 +205,8 @@ class Plan::Recorder final : public Interceptor, public Memory {
         r->leaves.push_back({leaf, leaf.view().data, leaf.impl()->grad.view().data});
     r->carried = std::move(carried_);
     r->outputs = std::move(outputs);
+    if (!r->outputs.empty() && r->outputs[0].numel() == 1)
+      r->result = {r->outputs[0].view().data, r->outputs[0].dtype(), {1}, {1}};
     r->backend = real_;
     return r;
   }
@@ -329,7 +337,7 @@ bool Plan::Recorder::redirect(std::size_t copy_at) {
   // Nothing from there to here may look at the destination: neither the old values nor the new ones early.
   for (std::size_t i = static_cast<std::size_t>(block.first); i < copy_at; ++i) {
     if (!calls_[i]) continue;
-    if (std::string_view(calls_[i]->entry()) == "host") return false;  // it may reach anything
+    if (calls_[i]->kind() != CallKind::kernel) return false;  // it may reach anything
     for (const View& view : std::as_const(*calls_[i]).views())
       if (overlap(view, to)) return false;
   }
@@ -398,11 +406,24 @@ Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 
-void Plan::replay() {
+void Plan::replay(std::int64_t times) { replay(times, Tensor()); }
+
+void Plan::replay(std::int64_t times, const Tensor& results) {
   Recording& r = *recording_;
+  if (times < 1)
+    throw ConfigError(str("a plan cannot be replayed ", times, " times"), "a replay is one step or more",
+                      "give 1 or more");
+  if (results.defined() && (results.shape() != Shape{times} || output().numel() != 1 ||
+                            results.dtype() != output().dtype() || results.device() != output().device()))
+    throw ShapeError(str("a plan cannot write the results of ", times, " steps into ", results.dtype(), ' ',
+                         results.shape(), " on ", results.device()),
+                     str("its first output is ", output().dtype(), ' ', output().shape(), " on ",
+                         output().device(), ", and it takes one number a step"),
+                     "give a list of that dtype, one element a step");
   if (recording())
     throw Error("a plan cannot be replayed while another is recorded", "its kernels would not be seen",
                 "replay it outside of the step");
+  const View wanted = results.defined() ? results.view() : View();
   Interceptor* const watching = t_interceptor;  // a Profile wants to see the calls too
   InterceptorScope real(nullptr);
   for (const auto& [leaf, values, gradient] : r.leaves)
@@ -416,9 +437,12 @@ void Plan::replay() {
   for (const auto& storage : r.written) storage->bump_version();  // first: a call may throw
   for (const Recording::Leaf& leaf : r.leaves) leaf.handle.impl()->grad_stale = false;
   if (watching)
-    for (const auto& call : r.calls) watching->on_call(*call, *r.backend);
+    for (std::int64_t i = 0; i < times; ++i) {
+      for (const auto& call : r.calls) watching->on_call(*call, *r.backend);
+      if (wanted.data) r.backend->copy(r.result, part_of(wanted, i, 1), nullptr);
+    }
   else
-    r.run();
+    r.run(times, wanted.data ? &wanted : nullptr);
 }
 
 const Tensor& Plan::output(std::size_t i) const {
@@ -433,11 +457,11 @@ const StepFacts& Plan::facts() const { return recording_->facts; }
 bool recording() { return t_interceptor != nullptr && t_interceptor->records(); }
 
 void record_host(const char* name, std::vector<View> views,
-                 std::function<void(std::span<const View>)> function) {
+                 std::function<void(std::span<const View>)> function, CallKind kind) {
   if (!recording())
     throw Error(str("there is no plan that could record ", name), "none is being recorded",
                 "ask recording() first");
-  t_interceptor->on_host_call(std::make_unique<HostCall>(name, std::move(views), std::move(function)));
+  t_interceptor->on_host_call(std::make_unique<HostCall>(name, std::move(views), std::move(function), kind));
 }
 
 }  // namespace veldt

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/intercept.h"
 
 namespace veldt {
 
@@ -37,6 +38,7 @@ struct StepFacts {
   std::int64_t calls = 0;          // of kernels and host functions
   double flops = 0;                // of matrix products, and one for each element of the other ops
   std::vector<std::string> names;  // of the calls, in their order
+  std::vector<std::string> waits;  // those of host functions that a GPU has to wait for
 };
 
 class Plan {
@@ -52,8 +54,12 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  // Runs the recorded step.
-  void replay();
+  // Runs the recorded step, so many times over. A GPU is given up to 64 steps at a time and is not waited
+  // for: it does them without a copy or a look by the host, except where a step has a host function that is
+  // more than the numbers of a step (facts().waits). `results`, [times], gets output 0, one element, of each
+  // step. Throws ShapeError for results that do not fit, ConfigError for less than one time.
+  void replay(std::int64_t times = 1);
+  void replay(std::int64_t times, const Tensor& results);
   // The step's output i, in memory that each replay fills anew. Uninitialised before the first.
   const Tensor& output(std::size_t i = 0) const;
   const StepFacts& facts() const;
@@ -84,16 +90,18 @@ template <class Step> StepFacts forecast(Step&& step) {
 // True while this thread records a Plan.
 bool recording();
 // Adds a host function to the plan being recorded: replays call it, at this place in the order, with the
-// views that were given here. Throws Error if no plan is being recorded.
+// views that were given here. Of the kind `numbers` it runs ahead of the device (intercept.h). Throws Error
+// if no plan is being recorded.
 void record_host(const char* name, std::vector<View> views,
-                 std::function<void(std::span<const View>)> function);
+                 std::function<void(std::span<const View>)> function, CallKind kind = CallKind::host);
 // For ops whose work is not kernels alone (a check of an index, numbers from an Rng, an optimizer's count):
 // does `work` now or, while a plan is recorded, at each replay.
 template <class Work>
 requires std::is_invocable_v<const Work&, std::span<const View>>
-void host_work(const char* name, std::initializer_list<View> views, const Work& work) {
+void host_work(const char* name, std::initializer_list<View> views, const Work& work,
+               CallKind kind = CallKind::host) {
   if (recording())
-    record_host(name, views, work);
+    record_host(name, views, work, kind);
   else
     work(std::span<const View>(views.begin(), views.size()));
 }

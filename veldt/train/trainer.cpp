@@ -5,10 +5,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/io/json.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/plan.h"
 #include "veldt/train/checkpoint.h"
 
@@ -18,7 +21,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kNewsEvery = 0.1;  // seconds
+constexpr double kNewsEvery = 0.1;   // seconds
+constexpr double kLookEvery = 0.02;  // seconds that a device is left to itself
 constexpr const char* kOwnPrefix = "task.";
 
 double seconds_since(Clock::time_point start) {
@@ -75,11 +79,10 @@ class Run {
     if (events_.on_start) events_.on_start(step_);
     std::optional<Stop> stop = over();
     while (!stop) {
-      one_step();
-      if (events_.on_step) events_.on_step(step_, loss_);
+      const bool asked = take_steps();
       stop = over();
       if (!stop && task_.reached(step_)) stop = Stop::goal_met;
-      if (!stop && events_.should_stop && events_.should_stop()) stop = Stop::asked;
+      if (!stop && asked) stop = Stop::asked;
       tell(stop.has_value());
       if (!stop && checkpoints_ && seconds_since(last_save_) >= options_.checkpoint_every) save();
     }
@@ -99,24 +102,82 @@ class Run {
     return std::nullopt;
   }
 
-  double rate() const {
-    if (!by_time()) return options_.rate(step_);
-    const double share = std::min(1.0, elapsed() / options_.seconds);
-    return options_.rate(std::llround(share * static_cast<double>(kTimePositions)));
+  // Of the step that comes next; `later`: seconds from now.
+  void set_rate(std::int64_t step, double later) {
+    if (by_time()) {
+      const double share = std::min(1.0, (elapsed() + later) / options_.seconds);
+      step = std::llround(share * static_cast<double>(kTimePositions));
+    }
+    rate_ = options_.rate(step);
+    task_.optimizer().set_lr(rate_);
   }
 
-  void one_step() {
-    optim::Optimizer& optimizer = task_.optimizer();
-    rate_ = rate();
-    optimizer.set_lr(rate_);
-    task_.prepare(step_);
+  // Takes one step, or as many as the device may take by itself. True if somebody asked to stop.
+  bool take_steps() {
+    const bool on_device = task_.optimizer().slab().values().device().kind != DeviceKind::cpu;
+    return on_device && task_.repeats() ? steps_on_device() : one_step();
+  }
+
+  bool one_step() {
+    set_rate(step_, 0);
+    task_.prepare(step_, 1);
     if (task_.repeats() && !plan_) plan_.emplace([&] { return with_gradients(); });
     if (plan_) plan_->replay();
     loss_ = (plan_ ? plan_->output() : with_gradients()).item();
     if (!std::isfinite(loss_)) diverged();
-    optimizer.step();
+    task_.optimizer().step();
     task_.stepped();
     ++step_;
+    return tell_of_step();
+  }
+
+  // The rate and the optimizer are part of the plan, and losses are looked at afterwards. While the device
+  // works, the next data are made ready.
+  bool steps_on_device() {
+    if (prepared_ == 0) task_.prepare(step_, prepared_ = count_ahead(step_));
+    const std::int64_t count = std::exchange(prepared_, 0);
+    if (!plan_)
+      plan_.emplace([&] {
+        const Tensor loss = with_gradients();
+        const auto next_rate = [this](auto) {
+          set_rate(next_, seconds_a_step_ * static_cast<double>(next_ - step_));
+          ++next_;
+        };
+        host_work("rate", {}, next_rate, CallKind::numbers);
+        task_.optimizer().step();
+        return loss;
+      });
+    const Tensor& loss = plan_->output();
+    const Tensor losses = empty({count}, loss);
+    const auto start = Clock::now();
+    next_ = step_;
+    plan_->replay(count, losses);
+    if (task_.runs_ahead(step_ + count) > 1) {
+      prepared_ = count_ahead(step_ + count);
+      if (prepared_ > 0) task_.prepare(step_ + count, prepared_);
+    }
+    const std::vector<double> seen = to(losses, DType::f64).values<double>();
+    seconds_a_step_ = seconds_since(start) / static_cast<double>(count);
+    bool asked = false;
+    for (const double next : seen) {
+      loss_ = next;
+      if (!std::isfinite(loss_)) diverged();
+      if (++step_ == next_) task_.stepped();
+      asked = tell_of_step() || asked;
+    }
+    return asked;
+  }
+
+  std::int64_t count_ahead(std::int64_t step) const {
+    if (seconds_a_step_ == 0) return 1;  // the first one tells how long they take
+    const auto most = static_cast<std::int64_t>(std::min(kLookEvery / seconds_a_step_, 1e6));
+    const std::int64_t left = by_time() ? most : options_.steps - step;
+    return std::min({std::max<std::int64_t>(1, most), left, task_.runs_ahead(step)});
+  }
+
+  bool tell_of_step() {
+    if (events_.on_step) events_.on_step(step_, loss_);
+    return events_.should_stop && events_.should_stop();
   }
 
   Tensor with_gradients() {
@@ -243,6 +304,9 @@ class Run {
   std::optional<CheckpointDir> checkpoints_;
   std::optional<Plan> plan_;
   std::int64_t step_ = 0, first_step_ = 0, saved_step_ = -1;
+  std::int64_t prepared_ = 0;  // steps whose data are ready
+  std::int64_t next_ = 0;      // the step whose rate is due
+  double seconds_a_step_ = 0;  // of a device; 0: not known yet
   double seconds_before_ = 0, last_news_ = -1, loss_ = 0, rate_ = 0;
   std::string save_error_;
   Clock::time_point start_ = Clock::now(), last_save_ = start_;

@@ -21,13 +21,17 @@ class Task {
   virtual ~Task() = default;
   virtual nn::Module& model() = 0;
   virtual optim::Optimizer& optimizer() = 0;
-  // Brings in the data of a step.
-  virtual void prepare(std::int64_t step) = 0;
+  // Brings in the data of so many steps, from `step` on: of one, or as many as runs_ahead() allows.
+  virtual void prepare(std::int64_t step, std::int64_t steps) = 0;
   // The loss on that data: one element, differentiable.
   virtual Tensor loss() = 0;
   // True if prepare() writes into the same tensors each time and loss() takes the same way through them: then
   // it is recorded once, as a Plan, and replayed.
   virtual bool repeats() const { return false; }
+  // How many steps from this one on the device may do by itself: with one prepare() for all, and stepped()
+  // and reached() after the last of them. More than 1 is for a task that repeats(), on a device that is not
+  // the CPU.
+  virtual std::int64_t runs_ahead(std::int64_t /*step*/) const { return 1; }
   // Called after each step, to learn from it what own_state() keeps.
   virtual void stepped() {}
   // Tensors that the task changes beside those of model and optimizer; prepare() and loss() may depend on
@@ -38,7 +42,7 @@ class Task {
   virtual void load_own_state(const std::map<std::string, Tensor>& saved);
   // Quality of the last batch, in dB; asked for when news are due.
   virtual double psnr() = 0;
-  // Asked after every step: true when the goal has been met.
+  // Asked after every step, or those of runs_ahead(): true when the goal has been met.
   virtual bool reached(std::int64_t steps_done) = 0;
   // What a checkpoint's model file says of the model.
   virtual std::map<std::string, std::string> metadata() const = 0;

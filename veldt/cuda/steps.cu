@@ -1,0 +1,212 @@
+// Steps that are kept on the device, as graphs. Scratch that a kernel takes and gives back while a graph is
+// captured becomes part of it.
+//
+// What changes from step to step is written ahead into a table: a counter, room for a result of each step,
+// and for each kernel with numbers of its own a row of them for each step. A graph ends with a kernel that
+// keeps the result and counts on. So a launch of many steps needs nothing of the host, and nothing is copied:
+// the numbers travel as arguments of a kernel.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/core/view.h"
+#include "veldt/cuda/device.h"
+#include "veldt/cuda/kernels.h"
+#include "veldt/cuda/numbers.h"
+#include "veldt/cuda/runtime.h"
+
+namespace veldt::cuda {
+namespace {
+
+constexpr std::size_t kResults = 64;  // bytes from the table's start
+constexpr std::size_t kResultRoom = 8;
+constexpr std::size_t kRows = kResults + kResultRoom * kMostSteps;
+
+struct Executable {
+  std::int64_t steps;
+  cudaGraphExec_t graph;
+};
+
+struct Steps {
+  View result = {};  // without data: none is kept
+  StepMode mode = StepMode::run;
+  bool changing = false, placed = false;  // the numbers of the next launch
+  std::vector<std::size_t> bytes;         // of a row of each kernel with numbers, in the order of the calls
+  std::vector<std::size_t> first;         // where its rows begin in the table
+  std::vector<unsigned char> rows;        // the table as it is to be
+  unsigned char* table = nullptr;
+  std::size_t call = 0;              // the next one of this step
+  std::int64_t filled = 0;           // rows for the next launch
+  std::int64_t done = 0;             // steps between begin and now
+  std::vector<Executable> captured;  // longest first
+};
+
+// Written by a thread in its turn; others wait until the step has ended.
+Turn g_turn;
+Steps* g_steps = nullptr;
+
+std::int64_t* counter_of(const Steps& s) { return reinterpret_cast<std::int64_t*>(s.table); }
+
+struct Piece {
+  static constexpr std::size_t kMost = 3584;  // the arguments of a kernel take 4 KB
+  unsigned char bytes[kMost];
+};
+
+__global__ void __launch_bounds__(kThreads)
+    write_kernel(Piece piece, int count, unsigned char* to, std::int64_t* counter) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+    to[i] = piece.bytes[i];
+  if (threadIdx.x == 0) *counter = 0;
+}
+
+// The end of a step: its result, of `size` bytes, is kept, and the next step's numbers are due.
+__global__ void count_kernel(const unsigned char* result, int size, unsigned char* results,
+                             std::int64_t* counter) {
+  const std::int64_t row = *counter % kMostSteps;  // nobody may have asked for results, nor set it back
+  for (int i = 0; i < size; ++i) results[row * size + i] = result[i];
+  ++*counter;
+}
+
+// Once the first step has shown what numbers there are.
+void make_table(Steps& s) {
+  std::size_t end = kRows;
+  for (const std::size_t bytes : s.bytes) {
+    s.first.push_back(end);
+    end += (bytes * kMostSteps + 15) / 16 * 16;
+  }
+  s.table = static_cast<unsigned char*>(allocate(end));
+  s.rows.resize(end);
+}
+
+void write_table(const Steps& s) {
+  bool any = false;
+  for (std::size_t k = 0; k < s.bytes.size(); ++k) {
+    const std::size_t end = s.first[k] + s.bytes[k] * static_cast<std::size_t>(s.filled);
+    for (std::size_t at = s.first[k]; at < end; at += Piece::kMost) {
+      Piece piece;
+      const std::size_t count = std::min(Piece::kMost, end - at);
+      std::memcpy(piece.bytes, s.rows.data() + at, count);
+      launch(write_kernel, 1, kThreads, 0, piece, static_cast<int>(count), s.table + at, counter_of(s));
+      any = true;
+    }
+  }
+  if (!any) launch(write_kernel, 1, kThreads, 0, Piece(), 0, s.table, counter_of(s));
+}
+
+cudaGraphExec_t end_capture() {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(compute_stream(), &graph), "record a step on the GPU");
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t result = cudaGraphInstantiate(&executable, graph, 0);
+  static_cast<void>(cudaGraphDestroy(graph));  // the executable one is complete in itself
+  check(result, "prepare a recorded step on the GPU");
+  return executable;
+}
+
+}  // namespace
+
+bool numbers_change() { return g_steps != nullptr && g_steps->changing; }
+
+void check_launch() {
+  if (!numbers_change() || std::exchange(g_steps->placed, false)) return;
+  throw Error("a recorded step cannot be repeated on the GPU",
+              "a function of the host started a kernel that takes no numbers of its step",
+              "record such work as kernels, or as a host function of its own");
+}
+
+TablePlace place_numbers(const void* numbers, std::size_t bytes) {
+  if (!numbers_change()) return {};
+  Steps& s = *g_steps;
+  s.placed = s.mode != StepMode::numbers;
+  if (s.mode == StepMode::run) {
+    s.bytes.push_back(bytes);
+    return {};
+  }
+  const std::size_t k = s.call++;
+  if (k >= s.bytes.size() || s.bytes[k] != bytes)
+    throw Error("a recorded step cannot be repeated on the GPU",
+                "it does not ask for the same kernels each time",
+                "record it anew after a change of its groups or options");
+  unsigned char* const rows = s.table + s.first[k];
+  std::memcpy(s.rows.data() + s.first[k] + static_cast<std::size_t>(s.filled) * bytes, numbers, bytes);
+  return {rows, counter_of(s), s.mode == StepMode::capture};
+}
+
+void* make_steps(const View* result) {
+  auto* const steps = new Steps;
+  if (result != nullptr) steps->result = *result;
+  return steps;
+}
+
+void destroy_steps(void* handle) {
+  const Turn turn = take_turn();
+  auto* const s = static_cast<Steps*>(handle);
+  // They may still be running; also after the device was lost, where nothing is left to do about it.
+  static_cast<void>(cudaStreamSynchronize(compute_stream()));
+  for (const Executable& e : s->captured) static_cast<void>(cudaGraphExecDestroy(e.graph));
+  static_cast<void>(cudaGetLastError());
+  deallocate(s->table, s->rows.size());
+  delete s;
+}
+
+void begin_steps(void* handle, StepMode mode) {
+  Turn turn = take_turn();
+  auto& s = *static_cast<Steps*>(handle);
+  if (mode != StepMode::run && s.table == nullptr) make_table(s);
+  if (mode == StepMode::run) s.bytes.clear();
+  if (mode == StepMode::capture)
+    check(cudaStreamBeginCapture(compute_stream(), cudaStreamCaptureModeThreadLocal),
+          "record a step on the GPU");
+  s.mode = mode;
+  s.changing = false;
+  s.call = 0;
+  s.done = 0;
+  g_steps = &s;
+  g_turn = std::move(turn);
+}
+
+void changing(void* handle, bool on) { static_cast<Steps*>(handle)->changing = on; }
+
+void step_done(void* handle) {
+  auto& s = *static_cast<Steps*>(handle);
+  ++s.done;
+  if (s.mode == StepMode::run) return;
+  if (s.mode == StepMode::capture)
+    launch(count_kernel, 1, 1, 0, static_cast<const unsigned char*>(s.result.data),
+           s.result.data == nullptr ? 0 : static_cast<int>(size_of(s.result.dtype)), s.table + kResults,
+           counter_of(s));
+  s.call = 0;
+  ++s.filled;
+}
+
+void end_steps(void* handle, bool complete) {
+  const Turn turn = std::move(g_turn);
+  g_steps = nullptr;
+  auto& s = *static_cast<Steps*>(handle);
+  if (s.mode != StepMode::capture) return;
+  const cudaGraphExec_t graph = end_capture();
+  if (!complete) {  // what was captured of it
+    static_cast<void>(cudaGraphExecDestroy(graph));
+    return;
+  }
+  s.captured.push_back({s.done, graph});
+  std::sort(s.captured.begin(), s.captured.end(),
+            [](const Executable& a, const Executable& b) { return a.steps > b.steps; });
+}
+
+void launch_steps(void* handle, const View* results) {
+  const Turn turn = take_turn();
+  auto& s = *static_cast<Steps*>(handle);
+  if (!s.bytes.empty() || results != nullptr) write_table(s);
+  std::int64_t left = std::exchange(s.filled, 0);
+  const std::int64_t steps = left;
+  for (const Executable& e : s.captured)
+    for (; left >= e.steps; left -= e.steps)
+      check(cudaGraphLaunch(e.graph, compute_stream()), "run a recorded step on the GPU");
+  if (results != nullptr && steps > 0)
+    copy({s.table + kResults, s.result.dtype, {steps}, {1}}, *results, nullptr);
+}
+
+}  // namespace veldt::cuda
