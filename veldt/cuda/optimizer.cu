@@ -46,7 +46,11 @@ template <class T> __device__ inline void store(const Group<T>& group, T* to, In
 // thread has, the other arrays are not looked at.
 template <bool kLazy, class Rule, class T>
 __global__ void __launch_bounds__(kThreads) step_kernel(Numbers<Rule> numbers, Arrays<T> arrays) {
-  const Rule rule = numbers();
+  // Shared, for rules of many doubles would not leave enough registers.
+  GPU_SHARED(double, room, (sizeof(Rule) + sizeof(double) - 1) / sizeof(double));
+  Rule& rule = *reinterpret_cast<Rule*>(room);
+  if (threadIdx.x == 0) rule = numbers();
+  __syncthreads();
   constexpr int kSize = Group<T>::kSize, kWritten = Rule::kWritten, kLast = kWritten + Rule::kRead - 1;
   for (Index i = first_element() * kSize; i < arrays.count; i += element_step() * kSize) {
     const Index left = arrays.count - i;
