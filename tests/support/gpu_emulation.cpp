@@ -29,6 +29,7 @@ struct DeviceMemory {
   Order order = Order::forward;
   std::string fault;
   Counts counts;
+  std::set<std::string> ranges;
   cudaError_t last = cudaSuccess;
 
   DeviceMemory() {
@@ -350,6 +351,10 @@ std::string take_fault() {
 }
 Counts counts() { return device().counts; }
 void reset_counts() { device().counts = {}; }
+std::set<std::string> take_ranges() {
+  const Lock lock(device().mutex);
+  return std::exchange(device().ranges, {});
+}
 void set_memory(std::size_t bytes) { device().limit = bytes == 0 ? kRange : std::min(bytes, kRange); }
 void set_driver(bool present) { device().driver = present; }
 void lose_device(bool lost) { device().lost = lost; }
@@ -547,3 +552,10 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   delete static_cast<Graph*>(exec);
   return cudaSuccess;
 }
+
+int nvtxRangePushA(const char* name) {
+  const veldt::gpu::emulation::Lock lock(veldt::gpu::emulation::device().mutex);
+  veldt::gpu::emulation::device().ranges.insert(name);
+  return 0;
+}
+int nvtxRangePop() { return 0; }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -60,6 +61,8 @@ struct Counts {
 };
 Counts counts();
 void reset_counts();
+// The names of the profiler's ranges that were opened since the last call.
+std::set<std::string> take_ranges();
 
 // Faults to plant. Bytes of memory that the device has (0: 512 MiB); whether there is a driver; whether the
 // device stops answering.
@@ -246,6 +249,10 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+// Of NVTX: marks in a profiler's timeline.
+int nvtxRangePushA(const char* name);
+int nvtxRangePop();
 
 namespace veldt::gpu {
 

@@ -2,6 +2,7 @@
 #include "veldt/core/error.h"
 #include "veldt/cuda/device.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/range.h"
 #include "veldt/kernels/formula_name.h"
 
 namespace veldt::cuda {
@@ -18,38 +19,38 @@ Backend make_table(int index) {
   return {
       .device = Device{DeviceKind::cuda, index},
       .formula_name = formula_name,
-      .allocate = allocate,
-      .deallocate = deallocate,
-      .upload = upload,
-      .download = download,
-      .synchronize = synchronize,
-      .fill = fill,
-      .copy = copy,
-      .unary = unary,
-      .unary_slope = unary_slope,
-      .binary = binary,
-      .compare = compare,
-      .accumulate = accumulate,
-      .where = where,
-      .reduce = reduce,
-      .arg_reduce = arg_reduce,
-      .softmax = softmax,
-      .recurrence = recurrence,
-      .argsort = argsort,
-      .matmul = matmul,
-      .gather = gather,
-      .scatter_add = scatter_add,
-      .scatter = scatter,
-      .positions = positions,
-      .ramp = ramp,
-      .index_range = index_range,
-      .grid_encode = grid_encode,
-      .grid_scatter = grid_scatter,
-      .random = random,
-      .mlp = no_mlp,
+      .allocate = ranged<"allocate", allocate>,
+      .deallocate = ranged<"deallocate", deallocate>,
+      .upload = ranged<"upload", upload>,
+      .download = ranged<"download", download>,
+      .synchronize = ranged<"synchronize", synchronize>,
+      .fill = ranged<"fill", fill>,
+      .copy = ranged<"copy", copy>,
+      .unary = ranged<"unary", unary>,
+      .unary_slope = ranged<"unary_slope", unary_slope>,
+      .binary = ranged<"binary", binary>,
+      .compare = ranged<"compare", compare>,
+      .accumulate = ranged<"accumulate", accumulate>,
+      .where = ranged<"where", where>,
+      .reduce = ranged<"reduce", reduce>,
+      .arg_reduce = ranged<"arg_reduce", arg_reduce>,
+      .softmax = ranged<"softmax", softmax>,
+      .recurrence = ranged<"recurrence", recurrence>,
+      .argsort = ranged<"argsort", argsort>,
+      .matmul = ranged<"matmul", matmul>,
+      .gather = ranged<"gather", gather>,
+      .scatter_add = ranged<"scatter_add", scatter_add>,
+      .scatter = ranged<"scatter", scatter>,
+      .positions = ranged<"positions", positions>,
+      .ramp = ranged<"ramp", ramp>,
+      .index_range = ranged<"index_range", index_range>,
+      .grid_encode = ranged<"grid_encode", grid_encode>,
+      .grid_scatter = ranged<"grid_scatter", grid_scatter>,
+      .random = ranged<"random", random>,
+      .mlp = ranged<"mlp", no_mlp>,
       .mlp_workspace = no_workspace,
-      .optimize = optimize,
-      .dot = dot,
+      .optimize = ranged<"optimize", optimize>,
+      .dot = ranged<"dot", dot>,
   };
 }
 
@@ -70,7 +71,8 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& vel
       veldt::cuda::device_facts,
       veldt::cuda::open,
       {veldt::cuda::make_steps, veldt::cuda::begin_steps, veldt::cuda::step_done, veldt::cuda::changing,
-       veldt::cuda::end_steps, veldt::cuda::launch_steps, veldt::cuda::destroy_steps},
+       veldt::cuda::end_steps, veldt::cuda::ranged<"steps", veldt::cuda::launch_steps>,
+       veldt::cuda::destroy_steps},
       veldt::cuda::on_full};
   return plugin;
 }
