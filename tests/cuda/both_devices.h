@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/allclose.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/gpu_emulation.h"
 #include "tests/support/layouts.h"
@@ -53,6 +54,7 @@ inline Tensor from_device(const Tensor& t) {
 inline void expect_same(const Both& results, double ulps, double magnitude = 0) {
   const Tensor got = from_device(results.there);
   ASSERT_EQ(gpu::emulation::take_fault(), "");
+  note_result(got);
   const Values expected = read(results.here);
   const Comparison c = compare(got, expected, is_float(got.dtype()) ? ulps : 0,
                                std::vector<double>(expected.v.size(), magnitude));

@@ -1,10 +1,11 @@
-// Every op on the emulated device against its oracle, over dtypes and layouts, and its gradients against the
+// Every op on the device against its oracle, over dtypes and layouts, and its gradients against the
 // CPU's. An op without a kernel there fails here.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/support/allclose.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/layouts.h"
 #include "tests/support/op_table.h"
@@ -37,6 +38,7 @@ TEST_P(CudaOps, EqualTheOracle) {
         const Tensor result = on_cpu(op_case.run(there));
         ASSERT_EQ(watch.faults(), "") << op_case.label << ", " << dtype << ", " << name_of(layout);
         const InterceptorScope off(nullptr);
+        note_result(result);
         EXPECT_EQ(result.dtype(), row.result.value_or(dtype));
         const Expected expected = expected_of(op_case, here);
         const Comparison c = compare(result, expected.values, row.ulps, expected.magnitude);
@@ -75,6 +77,7 @@ TEST_P(CudaGradients, AreThoseOfTheCpu) {
     ASSERT_EQ(watch.faults(), "") << op_case.label;
     const InterceptorScope off(nullptr);
     for (std::size_t i = 0; i < got.size(); ++i) {
+      note_result(got[i]);
       const Values a = read(got[i]), b = read(expected[i]);
       double largest = 0;
       for (const double v : b.v) largest = std::max(largest, std::fabs(v));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/gpu_emulation.h"
 #include "veldt/core/error.h"
@@ -123,6 +124,8 @@ Twins run_on_both(const std::vector<Operand>& operands, const TableCall& call) {
   twins.cpu = run_on(backend(Device{}), operands, call);
   twins.device = run_on(backend(kEmulated), operands, call);
   twins.fault = gpu::emulation::take_fault();
+  const Operand& result = twins.device.back();
+  note_result(result.dtype, result.bytes.data(), result.bytes.size());
   return twins;
 }
 

@@ -1,9 +1,10 @@
-// Fitting and drawing on another device: the emulated one of tests/support/gpu_emulation.h.
+// Fitting and drawing on another device, see tests/support/device_under_test.h.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/field/pictures.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/field/batches.h"
 #include "veldt/field/fit.h"
@@ -13,7 +14,6 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
-#include "veldt/tensor/device_library.h"
 
 namespace veldt::field {
 namespace {
@@ -22,7 +22,7 @@ constexpr Device kEmulated{DeviceKind::cuda, 0};
 
 class FieldOnADevice : public testing::Test {
  protected:
-  static void SetUpTestSuite() { set_cuda_library(VELDT_CUDA_LIBRARY); }
+  static void SetUpTestSuite() { test::use_device_under_test(); }
 };
 
 FitOptions quick(Model model, Device device) {

@@ -1,4 +1,4 @@
-// Tensors on the emulated device (gpu_emulation.h), as the tests of veldt/cuda need them.
+// Tensors on the device under test (device_under_test.h), the emulated one but where a GPU is asked for.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace veldt::test {
 
 inline constexpr Device kEmulated{DeviceKind::cuda, 0};
 
-// Makes the emulated library the CUDA backend of this process. Again and again does no harm.
+// See use_device_under_test().
 void use_emulated_device();
 
 // A tensor on the device that lies in its memory as `t` does: same strides, same offset, same gaps.
@@ -18,7 +18,8 @@ Tensor onto_device(const Tensor& t);
 // And back.
 Tensor from_device(const Tensor& t);
 
-// While one lives, every call of a backend is checked: all views of a call on the device lie in its memory.
+// While one lives, every call of a backend on the emulated device is checked: all its views lie in the
+// device's memory, and a profiler sees a range of its name.
 class DeviceWatch final : public Interceptor {
  public:
   DeviceWatch() : scope_(this) {}
