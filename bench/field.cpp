@@ -19,22 +19,15 @@
 #include <string>
 #include <string_view>
 
+#include "field_step.h"
 #include "peak.h"
 
 using namespace veldt;
+using bench::Case;
+using bench::Task;
+using bench::Work;
 
 namespace {
-
-enum class Task { train, train_grid, draw };
-
-struct Case {
-  const char* name;
-  Task task;
-  std::vector<std::int64_t> sizes;
-  MlpActivation activation;
-  double omega;
-  std::int64_t batch;
-};
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
@@ -47,60 +40,6 @@ const std::vector<Case>& cases() {
   };
   return all;
 }
-
-// Of the matrix products: a multiply and an add for each weight and point, forward and for both gradients;
-// the coordinates need none.
-double gflop(const Case& c) {
-  double per_point = 0;
-  for (std::size_t i = 0; i + 1 < c.sizes.size(); ++i) {
-    const int passes = c.task == Task::draw ? 1 : c.task == Task::train && i == 0 ? 2 : 3;
-    per_point += 2.0 * passes * static_cast<double>(c.sizes[i] * c.sizes[i + 1]);
-  }
-  return per_point * static_cast<double>(c.batch) * 1e-9;
-}
-
-// A case, ready to be stepped: waves as a picture to learn, at random points.
-class Work {
- public:
-  Work(const Case& c, Precision precision)
-      : rng_(1),
-        x_(rand({c.batch, 2}, rng_, c.task == Task::train_grid ? 0 : -1, 1)),
-        y_(sin(matmul(x_, rand({2, c.sizes.back()}, rng_, -8, 8)))),
-        net_(c.sizes, {c.activation, c.omega, c.omega, true, precision}, rng_) {
-    if (c.task == Task::draw) {
-      const NoGrad off;
-      plan_.emplace([&] { return net_(x_); });
-      return;
-    }
-    std::vector<Tensor> parameters = net_.parameters();
-    if (c.task == Task::train_grid) {
-      table_ = rand({grid_.entries(), grid_.features}, rng_, -1e-4, 1e-4).set_requires_grad();
-      parameters.push_back(table_);
-    }
-    adam_.emplace(parameters, optim::AdamOptions{.lr = c.task == Task::train_grid ? 1e-2 : 1e-4});
-    plan_.emplace([&] {
-      const Tensor loss = net_.loss(table_.defined() ? grid_encoding(x_, table_, grid_) : x_, y_).loss;
-      adam_->zero_grad();
-      loss.backward();
-      adam_->step();
-      return loss;
-    });
-  }
-
-  // The loss, or 0 of drawing.
-  double step() {
-    plan_->replay();
-    return adam_ ? plan_->output().item() : 0;
-  }
-
- private:
-  Rng rng_;
-  GridLayout grid_ = grid_layout({});
-  Tensor x_, y_, table_;
-  nn::Mlp net_;
-  std::optional<optim::Adam> adam_;
-  std::optional<Plan> plan_;
-};
 
 struct Sample {
   std::vector<double> ms;
@@ -128,7 +67,8 @@ Sample sample(Work& work, double seconds) {
   std::vector<double> times(kMost, 1.0);
   Sample s;
   const auto timed_step = [&](Clock::time_point before, std::size_t i) {
-    s.loss = work.step();
+    work.step();
+    s.loss = work.loss();
     const Clock::time_point now = Clock::now();
     times[i] = std::chrono::duration<double, std::milli>(now - before).count();
     return now;
@@ -164,12 +104,10 @@ Work& work_for(const Case& c, Precision precision) {
   return *work;
 }
 
-const char* name_of(Precision precision) { return precision == Precision::f32 ? "f32" : "bf16"; }
-
 std::string json(const Case& c, Precision precision, const Sample& s) {
   char text[256];
   std::snprintf(text, sizeof text, R"({"case": "%s", "precision": "%s", "gflop": %.4f, "ms": [)", c.name,
-                name_of(precision), gflop(c));
+                field::name_of(precision).data(), bench::gflop(c));
   std::string out = text;
   for (std::size_t i = 0; i < s.ms.size(); ++i) {
     std::snprintf(text, sizeof text, "%s%.4f", i ? ", " : "", s.ms[i]);
@@ -241,11 +179,12 @@ int run_all(bool as_json) {
       const Sample s = sample(work_for(c, p), 1);
       steady = steady && s.steady();
       samples += (samples.empty() ? "" : ", ") + json(c, p, s);
-      const double rate = gflop(c) / s.median() * 1e3;
+      const double rate = bench::gflop(c) / s.median() * 1e3;
       if (!as_json)
-        std::printf("%-12s %-4s %9.3f ms %8.1f GFLOP/s %4.0f %%  loss %.4g to %.4g%s\n", c.name, name_of(p),
-                    s.median(), rate, 100 * rate / (p == Precision::f32 ? best.f32 : best.bf16).gflops,
-                    s.first_loss, s.loss, s.steady() ? "" : "  NOT steady: it took memory or page faults");
+        std::printf("%-12s %-4s %9.3f ms %8.1f GFLOP/s %4.0f %%  loss %.4g to %.4g%s\n", c.name,
+                    field::name_of(p).data(), s.median(), rate,
+                    100 * rate / (p == Precision::f32 ? best.f32 : best.bf16).gflops, s.first_loss, s.loss,
+                    s.steady() ? "" : "  NOT steady: it took memory or page faults");
     }
   if (as_json)
     std::printf("{\"about\": %s, \"peak\": %s, \"steady\": %s, \"cases\": [%s]}\n", about().c_str(),

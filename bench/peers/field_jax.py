@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from field_worker import CASES, ENTRIES, FEATURES, LEVELS, OMEGA, PIECE, PRIME, cells, points, rate_of, serve
+from field_worker import CASES, ENTRIES, FEATURES, LEVELS, OMEGA, PIECE, PRIME, cells, has_grid, only_draws, points, rate_of, serve
 
-jax.config.update("jax_platforms", "cpu")
 ACTIVATIONS = {"sine": lambda x: jnp.sin(OMEGA * x), "tanh": jnp.tanh, "relu": jax.nn.relu}
 
 
@@ -38,14 +37,12 @@ def start(rng, case):
     sizes = CASES[case][0]
     bounds = [(1 / np.sqrt(a), a, b) for a, b in zip(sizes, sizes[1:])]
     layers = [(rng.uniform(-k, k, (a, b)), rng.uniform(-k, k, b)) for k, a, b in bounds]
-    entries = [min((cells(level) + 1) ** 2, ENTRIES) for level in range(LEVELS)] if case == "hash_grid" else []
+    entries = [min((cells(level) + 1) ** 2, ENTRIES) for level in range(LEVELS)] if has_grid(case) else []
     tables = [rng.uniform(-1e-4, 1e-4, (n, FEATURES)) for n in entries]
     return jax.tree.map(lambda a: jnp.asarray(a, jnp.float32), {"layers": layers, "tables": tables})
 
 
 def make(case, precision):
-    if precision != "f32":
-        raise ValueError("only f32 is measured")
     rng = np.random.default_rng(1)
     x, y = (jnp.asarray(a) for a in points(rng, case))
     activation = ACTIVATIONS[CASES[case][1]]
@@ -58,8 +55,9 @@ def make(case, precision):
         return x @ w + b
 
     state = {"p": start(rng, case)}
-    if case == "render_1024":
-        forward = jax.jit(lambda p, x: jax.lax.map(lambda piece: net(p, piece), x.reshape(-1, PIECE, 2)))
+    if only_draws(case):
+        pieces = max(1, len(x) // PIECE)
+        forward = jax.jit(lambda p, x: jax.lax.map(lambda piece: net(p, piece), x.reshape(pieces, -1, 2)))
 
         def draw():
             forward(state["p"], x).block_until_ready()
@@ -81,9 +79,15 @@ def make(case, precision):
 
     def step():
         state["p"], state["m"], state["v"], state["t"], loss = update(*(state[k] for k in "pmvt"), x, y)
-        return float(loss)
+        return loss
 
     return step
 
 
-serve({"program": f"JAX {jax.__version__}", "threads": len(os.sched_getaffinity(0))}, make)
+def main():
+    jax.config.update("jax_platforms", "cpu")
+    serve({"program": f"JAX {jax.__version__}", "threads": len(os.sched_getaffinity(0))}, make)
+
+
+if __name__ == "__main__":
+    main()

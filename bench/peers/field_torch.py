@@ -10,10 +10,9 @@ import sys
 import numpy as np
 import torch
 
-from field_worker import CASES, ENTRIES, FEATURES, LEVELS, OMEGA, PIECE, PRIME, cells, points, rate_of, serve
+from field_worker import CASES, ENTRIES, FEATURES, LEVELS, OMEGA, PIECE, PRIME, cells, has_grid, only_draws, points, rate_of, serve
 
 torch.set_num_threads(len(os.sched_getaffinity(0)))
-COMPILED = sys.argv[1:] == ["compiled"]
 # One compilation for each case: none is to be thrown away, and none made for sizes that vary.
 torch._dynamo.config.recompile_limit = 100
 
@@ -49,7 +48,7 @@ class Field(torch.nn.Module):
     def __init__(self, case):
         super().__init__()
         sizes, self.kind, _ = CASES[case]
-        self.grid = Grid() if case == "hash_grid" else torch.nn.Identity()
+        self.grid = Grid() if has_grid(case) else torch.nn.Identity()
         self.layers = torch.nn.ModuleList(torch.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
 
     def forward(self, x):
@@ -60,28 +59,26 @@ class Field(torch.nn.Module):
         return self.layers[-1](x)
 
 
-def make(case, precision):
+def make(case, precision, device="cpu", compiled=lambda function: function, piece=PIECE, **adam_options):
     torch.manual_seed(1)
-    net = Field(case)
-    x, y = (torch.from_numpy(a) for a in points(np.random.default_rng(1), case))
+    net = Field(case).to(device)
+    x, y = (torch.from_numpy(a).to(device) for a in points(np.random.default_rng(1), case))
 
     def autocast():
-        return torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
+        # Its cache of rounded weights would outlive a step that is captured.
+        return torch.autocast(device, torch.bfloat16, enabled=precision == "bf16", cache_enabled=False)
 
-    def compiled(function):
-        return torch.compile(function, dynamic=False) if COMPILED else function
-
-    if case == "render_1024":
+    if only_draws(case):
         forward = compiled(lambda points: net(points))
 
         def draw():
             with torch.no_grad(), autocast():
-                torch.cat([forward(piece).float() for piece in x.split(PIECE)])
+                torch.cat([forward(piece).float() for piece in x.split(piece)])
             return 0.0
 
         return draw
 
-    adam = torch.optim.Adam(net.parameters(), lr=rate_of(case), fused=True)
+    adam = torch.optim.Adam(net.parameters(), lr=rate_of(case), fused=True, **adam_options)
     loss_of = compiled(lambda: torch.nn.functional.mse_loss(net(x).float(), y))
 
     def step():
@@ -90,10 +87,19 @@ def make(case, precision):
             loss = loss_of()
         loss.backward()
         adam.step()
-        return loss.item()
+        return loss.detach()
 
     return step
 
 
-capability = torch.backends.cpu.get_cpu_capability()
-serve({"program": f"PyTorch {torch.__version__.split('+')[0]} ({capability})", "threads": torch.get_num_threads()}, make)
+def main():
+    compiled = (lambda function: torch.compile(function, dynamic=False)) if sys.argv[1:] == ["compiled"] else (lambda f: f)
+    program = f"PyTorch {torch.__version__.split('+')[0]} ({torch.backends.cpu.get_cpu_capability()})"
+    serve(
+        {"program": program, "threads": torch.get_num_threads()},
+        lambda case, precision: make(case, precision, compiled=compiled),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -24,9 +24,17 @@ LEVELS, FEATURES, ENTRIES, COARSEST, FINEST, PRIME = 16, 2, 1 << 19, 16, 2048, 2
 PIECE = 16384
 
 
+def has_grid(case):
+    return case.startswith("hash_grid")
+
+
+def only_draws(case):
+    return case.startswith(("render", "draw"))
+
+
 def rate_of(case):
-    """Adam's, as in bench/field.cpp."""
-    return 1e-2 if case == "hash_grid" else 1e-4
+    """Adam's, as in bench/field_step.h."""
+    return 1e-2 if has_grid(case) else 1e-4
 
 
 def cells(level):
@@ -36,17 +44,17 @@ def cells(level):
 def points(rng, case):
     """x [points, 2] and y [points, channels]: waves at random points, as a picture to learn."""
     sizes, _, count = CASES[case]
-    x = rng.uniform(0 if case == "hash_grid" else -1, 1, (count, 2)).astype("float32")
+    x = rng.uniform(0 if has_grid(case) else -1, 1, (count, 2)).astype("float32")
     waves = rng.uniform(-8, 8, (2, sizes[-1])).astype("float32")
     return x, np.sin(x @ waves)
 
 
 def sample(step, seconds):
     """One step unmeasured, then at least two, and as many as start within `seconds`."""
-    first, ms = step(), []
+    first, ms = float(step()), []
     start = before = time.perf_counter()
     while len(ms) < 2 or before - start < seconds:
-        loss = step()
+        loss = float(step())
         now = time.perf_counter()
         ms.append(1e3 * (now - before))
         before = now
@@ -54,7 +62,7 @@ def sample(step, seconds):
 
 
 def serve(about, make):
-    """make(case, precision) gives a step: a function that takes it and returns its loss."""
+    """make(case, precision) gives a step: a function that takes it and returns its loss, a number or an array of one."""
     steps = {}  # of one case, for the memory that they hold
     for line in sys.stdin:
         try:

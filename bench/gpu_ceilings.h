@@ -1,0 +1,85 @@
+// What a device does at best, measured through the waist: what a training step reaches is held against it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_timing.h"
+#include "veldt/veldt.h"
+
+namespace veldt::bench {
+
+struct Figure {
+  std::string name, unit;
+  double value = 0;
+};
+
+// Gigabytes a second, read and written, of a copy of `bytes` on the device.
+inline double copy_rate(Device device, std::int64_t bytes, double seconds) {
+  const Tensor from = zeros({bytes / 4}, DType::f32, device);
+  Tensor to = zeros({bytes / 4}, DType::f32, device);
+  const Timing t = time_steps([&] { to.assign(from); }, device, seconds);
+  return 2e-6 * static_cast<double>(bytes) / t.median();
+}
+
+// Microseconds of a recorded step of `calls` kernels that each wait for the one before.
+inline double chain_cost(Device device, int calls, double seconds) {
+  Tensor x = zeros({256}, DType::f32, device);
+  Plan plan([&] {
+    Tensor y = x;
+    for (int i = 0; i < calls; ++i) y = y * 1.5;
+    return y;
+  });
+  return 1e3 * time_steps([&] { plan.replay(); }, device, seconds).median();
+}
+
+inline double product_rate(Device device, std::int64_t m, std::int64_t n, std::int64_t k, double seconds) {
+  const Tensor a = zeros({m, k}, DType::f32, device), b = zeros({k, n}, DType::f32, device);
+  const Timing t = time_steps([&] { const Tensor c = matmul(a, b); }, device, seconds);
+  return 2e-6 * static_cast<double>(m * n * k) / t.median();
+}
+
+// Calls `found` with each figure as it is known.
+inline void measure_ceilings(Device device, bool quick, const std::function<void(const Figure&)>& found) {
+  const double seconds = quick ? 0.005 : 0.3;
+  const std::int64_t large = quick ? 1 << 16 : std::int64_t{1} << 29, cached = quick ? 1 << 12 : 8 << 20;
+  found({"copy", "GB/s", copy_rate(device, large, seconds)});
+  found({"copy of 8 MiB, from the cache", "GB/s", copy_rate(device, cached, seconds)});
+
+  const Backend& table = backend(device);
+  {
+    const Tensor there = zeros({large / 16}, DType::f32, device), here = zeros({large / 16});
+    const auto bytes = static_cast<std::size_t>(large / 4);
+    void *on_device = there.view().data, *on_host = here.view().data;
+    const Timing up = time_steps([&] { table.upload(on_device, on_host, bytes, nullptr); }, device, seconds);
+    const Timing down =
+        time_steps([&] { table.download(on_host, on_device, bytes, nullptr); }, device, seconds);
+    found({"upload", "GB/s", 1e-6 * static_cast<double>(bytes) / up.median()});
+    found({"download", "GB/s", 1e-6 * static_cast<double>(bytes) / down.median()});
+  }
+  {
+    const Tensor small = zeros({256}, DType::f32, device);
+    const View view = small.view();
+    const auto fill = [&] { table.fill(view, 1, nullptr); };
+    found({"launch", "us", 1e3 * time_steps(fill, device, seconds).median()});
+    const auto fill_and_wait = [&] { fill(), table.synchronize(nullptr); };
+    found({"launch and wait", "us", 1e3 * time_steps(fill_and_wait, device, seconds).median()});
+  }
+  const double one = chain_cost(device, 1, seconds), many = chain_cost(device, 101, seconds);
+  found({"replay of one call", "us", one});
+  found({"one call more in a replay", "us", (many - one) / 100});
+  const auto take_and_give = [&] { table.deallocate(table.allocate(1 << 20), 1 << 20); };
+  found({"memory from the system", "us", 1e3 * time_steps(take_and_give, device, seconds).median()});
+  const auto from_pool = [&] { const Tensor t = empty({1 << 18}, DType::f32, device); };
+  found({"memory from the pool", "us", 1e3 * time_steps(from_pool, device, seconds).median()});
+
+  const std::int64_t side = quick ? 64 : 4096, rows = quick ? 256 : 65536, width = quick ? 16 : 256;
+  found({"matmul of 4096^3, f32", "GFLOP/s", product_rate(device, side, side, side, seconds)});
+  found({"matmul of 65536 x 256 x 256, f32", "GFLOP/s", product_rate(device, rows, width, width, seconds)});
+}
+
+}  // namespace veldt::bench
