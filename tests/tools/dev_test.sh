@@ -26,7 +26,7 @@ stand_in() {  # NAME LINE...: a program of that name, first in the path
   chmod +x "$root/bin/$1"
 }
 
-for verb in setup build paint test check bench format help; do
+for verb in setup build paint test check bench gpu format help; do
   expect "./dev lists $verb" 0 "  $verb" "$root/dev"
 done
 expect 'an unknown verb' 2 'dev: error: there is no verb "tset"' "$root/dev" tset
