@@ -14,6 +14,7 @@ class CoordinateMap {
   float x(double u) const { return static_cast<float>(x_scale_ * u + x_shift_); }
   float y(double v) const { return static_cast<float>(y_scale_ * v + y_shift_); }
   int inputs() const { return inputs_; }
+  bool has_x() const { return has_x_; }
   // Writes the inputs of one point; returns where the next point's belong.
   float* put(double u, double v, float* to) const {
     if (has_x_) *to++ = x(u);

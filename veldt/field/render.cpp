@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
 #include "veldt/field/shrink.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
@@ -18,9 +19,18 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kChunkPoints = 1 << 14;  // 8 MB of activations at 128 units
-constexpr std::int64_t kChunkUnits = 1 << 21;   // of one layer, for wider networks
+// Points that are drawn at a time: on a processor so many that a layer's numbers stay in the cache (8 MB at
+// 128 units), on a GPU so many that it is busy. Wider networks take fewer.
+constexpr std::int64_t kChunkPoints = 1 << 14, kChunkUnits = 1 << 21;
+constexpr std::int64_t kDevicePoints = 1 << 20, kDeviceUnits = 1 << 28;
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 20, kMaxFrames = std::int64_t{1} << 40;
+
+// A rectangle of pixels: whole rows, or part of one. So the pixels of one after the other are in row-major
+// order.
+struct Tile {
+  std::int64_t row, rows, column, columns;
+  std::int64_t pixels() const { return rows * columns; }
+};
 
 // Where the samples of pixel (column, row) lie.
 struct Canvas {
@@ -29,24 +39,40 @@ struct Canvas {
   int across, down;  // samples along the sides of a pixel
   CoordinateMap map;
 
-  // The inputs of all samples of pixels first.. in row-major order: [count * across * down, inputs].
-  Tensor coordinates(std::int64_t first, std::int64_t count) const {
-    const std::int64_t samples = count * across * down;
-    const Tensor inputs = empty({samples, map.inputs()});
-    parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
-      float* to = inputs.data<float>() + begin * across * down * map.inputs();
-      for (std::int64_t p = begin; p < end; ++p) {
-        const auto column = static_cast<double>((first + p) % width),
-                   row = static_cast<double>((first + p) / width);
-        for (int i = 0; i < down; ++i) {
-          const double v = region.y + region.height * (row + (i + 0.5) / down) / static_cast<double>(height);
-          for (int j = 0; j < across; ++j)
-            to = map.put(region.x + region.width * (column + (j + 0.5) / across) / static_cast<double>(width),
-                         v, to);
-        }
-      }
-    });
-    return inputs;
+  std::int64_t samples() const { return std::int64_t{across} * down; }
+
+  // The inputs of all samples of a tile, pixel by pixel: [pixels * down * across, inputs].
+  Tensor coordinates(const Tile& tile, Device device) const {
+    const Tensor inputs = empty({tile.rows, tile.columns, down, across, map.inputs()}, DType::f32, device);
+    const Shape samples = inputs.shape().without(4);
+    const auto put = [&](int input, const Tensor& values, const Shape& shape) {
+      select(inputs, 4, input).assign(expand(reshape(to(values, device), shape), samples));
+    };
+    int next = 0;
+    if (map.has_x()) put(next++, along_x(tile.column, tile.columns), {1, tile.columns, 1, across});
+    put(next++, along_y(tile.row, tile.rows), {tile.rows, 1, down, 1});
+    if (next < map.inputs()) put(next, ones({1}), {1, 1, 1, 1});
+    return reshape(inputs, {tile.pixels() * this->samples(), map.inputs()});
+  }
+
+ private:
+  Tensor along_x(std::int64_t first, std::int64_t count) const {
+    const Tensor xs = empty({count * across});
+    for (std::int64_t i = 0; i < xs.numel(); ++i)
+      xs.data<float>()[i] =
+          map.x(region.x + region.width * place(first, i, across) / static_cast<double>(width));
+    return xs;
+  }
+  Tensor along_y(std::int64_t first, std::int64_t count) const {
+    const Tensor ys = empty({count * down});
+    for (std::int64_t i = 0; i < ys.numel(); ++i)
+      ys.data<float>()[i] =
+          map.y(region.y + region.height * place(first, i, down) / static_cast<double>(height));
+    return ys;
+  }
+  // Of sample i from pixel `first` on, in pixels.
+  static double place(std::int64_t first, std::int64_t i, int samples) {
+    return static_cast<double>(first + i / samples) + (static_cast<double>(i % samples) + 0.5) / samples;
   }
 };
 
@@ -127,62 +153,98 @@ void check(const FieldOptions& o, std::int64_t width, std::int64_t height, const
                       "0 (automatic) to 64 make sense", "use 2 to 4");
 }
 
-// Draws samples a chunk at a time: pixels first.. of a canvas into levels [samples, channels].
+// Draws samples a tile at a time.
 struct Pen {
   const Network& network;
   const FieldOptions& options;
   double gain;
   Device device;
 
-  Tensor levels(const Canvas& canvas, std::int64_t first, std::int64_t count) const {
-    Tensor output = network(to(canvas.coordinates(first, count), device));
+  bool on_cpu() const { return device.kind == DeviceKind::cpu; }
+  // Of each pixel of the tile: [pixels, channels].
+  Tensor levels(const Canvas& canvas, const Tile& tile) const {
+    Tensor output = network(canvas.coordinates(tile, device));
     if (gain != 1) output = affine(output, gain, 0);
-    return levels_from(output, options.head);
+    const Tensor levels = levels_from(output, options.head);
+    if (canvas.samples() == 1) return levels;
+    return mean(reshape(levels, {tile.pixels(), canvas.samples(), options.channels}), {1});
   }
-  std::int64_t points_a_chunk() const {
+  std::int64_t points_a_tile() const {
     const std::vector<std::int64_t> sizes = layer_sizes(options);
-    return std::min(kChunkPoints, kChunkUnits / *std::max_element(sizes.begin(), sizes.end()));
+    const std::int64_t widest = *std::max_element(sizes.begin(), sizes.end());
+    return on_cpu() ? std::min(kChunkPoints, kChunkUnits / widest)
+                    : std::min(kDevicePoints, kDeviceUnits / widest);
   }
 };
 
-std::int64_t rows_a_band(std::int64_t width, std::int64_t height) {
-  return std::clamp<std::int64_t>(kChunkPoints * 4 / width, 1, height);
+// The sides of its tiles, but for the last ones.
+struct TileSize {
+  std::int64_t rows, columns;
+};
+TileSize tiles_of(const Pen& pen, const Canvas& canvas) {
+  const std::int64_t pixels = std::max<std::int64_t>(1, pen.points_a_tile() / canvas.samples());
+  return {std::clamp<std::int64_t>(pixels / canvas.width, 1, canvas.height), std::min(pixels, canvas.width)};
+}
+
+// Draws the canvas, tile after tile, and gives take(levels, tile) what is drawn until that returns false. A
+// GPU is given the next tile before the last one is asked for.
+template <class Take> void draw_tiles(const Pen& pen, const Canvas& canvas, const Take& take) {
+  const auto [rows, columns] = tiles_of(pen, canvas);
+  Tensor drawn;
+  Tile last{};
+  for (std::int64_t row = 0; row < canvas.height; row += rows)
+    for (std::int64_t column = 0; column < canvas.width; column += columns) {
+      const Tile tile{row, std::min(rows, canvas.height - row), column,
+                      std::min(columns, canvas.width - column)};
+      const Tensor next = pen.levels(canvas, tile);
+      if (drawn.defined() && !take(drawn, last)) return;
+      drawn = next;
+      last = tile;
+    }
+  take(drawn, last);
+}
+
+// Rows that are handed on together: whole tiles, and about as many points as a GPU draws at a time.
+std::int64_t rows_a_band(const Pen& pen, std::int64_t width, std::int64_t tile_rows) {
+  const std::int64_t points = pen.on_cpu() ? 4 * kChunkPoints : kDevicePoints;
+  return std::max<std::int64_t>(1, points / width / tile_rows) * tile_rows;
 }
 
 // Every pixel has samples of its own.
 void draw_evenly(const Pen& pen, const Canvas& canvas, const Field::Band& band) {
-  const std::int64_t samples = canvas.across * canvas.down, channels = pen.options.channels;
-  const std::int64_t pixels_a_chunk = std::max<std::int64_t>(1, pen.points_a_chunk() / samples);
-  const std::int64_t most_rows = rows_a_band(canvas.width, canvas.height);
-  for (std::int64_t row = 0; row < canvas.height; row += most_rows) {
-    const std::int64_t rows = std::min(most_rows, canvas.height - row), pixels = rows * canvas.width;
-    Tensor out = empty({pixels, channels}, DType::f32);
-    for (std::int64_t p = 0; p < pixels; p += pixels_a_chunk) {
-      const std::int64_t n = std::min(pixels_a_chunk, pixels - p);
-      Tensor levels = pen.levels(canvas, row * canvas.width + p, n);
-      if (samples > 1) levels = mean(reshape(levels, {n, samples, channels}), {1});
-      slice(out, 0, p, p + n).assign(levels);
+  const std::int64_t channels = pen.options.channels, width = canvas.width;
+  const std::int64_t most_rows = rows_a_band(pen, width, tiles_of(pen, canvas).rows);
+  Tensor levels;  // of the band's pixels
+  std::int64_t first = 0, filled = 0;
+  draw_tiles(pen, canvas, [&](const Tensor& drawn, const Tile& tile) {
+    if (!levels.defined()) {
+      first = tile.row;
+      filled = 0;
+      levels = empty({std::min(most_rows, canvas.height - first) * width, channels}, DType::f32);
     }
-    if (!band(reshape(out, {rows, canvas.width, channels}), row)) return;
-  }
+    slice(levels, 0, filled, filled + tile.pixels()).assign(drawn);
+    filled += tile.pixels();
+    if (filled < levels.size(0)) return true;
+    const Tensor whole = std::exchange(levels, Tensor());
+    return band(reshape(whole, {filled / width, width, channels}), first);
+  });
 }
 
 // Neighbouring pixels share the samples at their border.
 void draw_shrunk(const Pen& pen, const Canvas& samples, const ShrunkSide& across, const ShrunkSide& down,
                  const Field::Band& band) {
   AreaMean mean(across, down, pen.options.channels);
-  const std::int64_t all = samples.width * samples.height,
-                     most_points = std::max<std::int64_t>(1, pen.points_a_chunk());
-  const std::int64_t most_rows = rows_a_band(across.pixels, down.pixels);
+  const std::int64_t most_rows = rows_a_band(pen, across.pixels, 1);
   std::int64_t row = 0;
-  for (std::int64_t p = 0; p < all; p += most_points) {
-    const std::int64_t n = std::min(most_points, all - p);
-    mean.add(to(pen.levels(samples, p, n), Device{}));
+  draw_tiles(pen, samples, [&](const Tensor& drawn, const Tile& tile) {
+    mean.add(to(drawn, Device{}));
     const std::int64_t ready = mean.rows_ready();
-    if (ready == 0 || (ready < most_rows && p + n < all)) continue;
-    if (!band(mean.take(), row)) return;
+    const bool is_last =
+        tile.row + tile.rows == samples.height && tile.column + tile.columns == samples.width;
+    if (ready == 0 || (ready < most_rows && !is_last)) return true;
     row += ready;
-  }
+    return band(mean.take(), row - ready);
+  });
 }
 
 }  // namespace
