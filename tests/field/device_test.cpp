@@ -1,4 +1,5 @@
 // Fitting and drawing on another device, see tests/support/device_under_test.h.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/device_library.h"
 
 namespace veldt::field {
 namespace {
@@ -193,6 +195,53 @@ TEST_F(FieldOnADevice, StopsAtItsGoalOnTheSameStepAsTheCpu) {
     return result.steps;
   };
   EXPECT_EQ(steps_on({}), steps_on(kEmulated));
+}
+
+// Has the emulated device stop answering, or answer again.
+void lose_device(bool lost) {
+  void* const library = dlopen(look_for_cuda().path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  void* const function = dlsym(library, "_ZN5veldt3gpu9emulation11lose_deviceEb");
+  dlclose(library);
+  ASSERT_NE(function, nullptr);
+  reinterpret_cast<void (*)(bool)>(function)(lost);
+}
+
+TEST_F(FieldOnADevice, KeepsItsCheckpointWhenTheDeviceIsLost) {
+  if (test::on_real_gpu()) GTEST_SKIP() << "a real GPU cannot be told to get lost";
+  const test::TempDir dir;
+  const Tensor picture = test::disc();
+  FitOptions options = quick(Model::siren, kEmulated);
+  options.batch = 200;
+  options.steps = 60;
+  const FitPlan plan = plan_for(picture, options);
+  Fitter whole(picture, plan);
+  whole.run({}, {});
+
+  CheckpointOptions checkpoints{.directory = dir / "run", .every = 0};
+  std::int64_t kept = 0;
+  train::Events events;
+  events.on_checkpoint = [&](std::int64_t step, const std::string&) {
+    kept = step;
+    if (step >= 2) lose_device(true);
+  };
+  {
+    Fitter lost(picture, plan);
+    EXPECT_THROW(lost.run(checkpoints, events), DeviceError);
+  }
+  EXPECT_GE(kept, 2);
+  EXPECT_LT(kept, 60);
+  lose_device(false);
+  checkpoints.resume = true;
+  Fitter rest(picture, plan);
+  std::int64_t taken_up = 0;
+  events = {};
+  events.on_start = [&](std::int64_t step) { taken_up = step; };
+  EXPECT_EQ(rest.run(checkpoints, events).steps, 60);
+  EXPECT_EQ(taken_up, kept);
+  EXPECT_EQ(
+      largest_difference(ImageField(whole.field()).render(24, 24), ImageField(rest.field()).render(24, 24)),
+      0);
 }
 
 TEST_F(FieldOnADevice, IsSavedAndDrawnAnywhere) {
