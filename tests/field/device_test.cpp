@@ -13,8 +13,10 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/device_library.h"
 
 namespace veldt::field {
@@ -195,6 +197,34 @@ TEST_F(FieldOnADevice, StopsAtItsGoalOnTheSameStepAsTheCpu) {
     return result.steps;
   };
   EXPECT_EQ(steps_on({}), steps_on(kEmulated));
+}
+
+TEST_F(FieldOnADevice, SaysWhichBatchFits) {
+  Rng rng(3);
+  const Tensor picture = rand({600, 600, 1}, rng);
+  FitOptions options = quick(Model::siren, kEmulated);
+  options.width = 64;
+  options.depth = 4;
+  options.sampling = Sampling::stratified;
+  options.batch = 0;
+  Pool& memory = pool(kEmulated);
+  memory.trim();
+  memory.set_limit(memory.stats().bytes_in_use + (std::size_t{40} << 20));
+  std::string said;
+  try {
+    fit(picture, options);
+    ADD_FAILURE() << "it had room";
+  } catch (const OutOfMemory& error) {
+    said = error.fix();
+  }
+  std::int64_t batch = 0;
+  ASSERT_EQ(std::sscanf(said.c_str(), "use a batch of %ld or less", &batch), 1) << said;
+  options.batch = batch;
+  options.steps = 1;
+  EXPECT_NO_THROW(fit(picture, options));
+  options.batch = 2 * batch;
+  EXPECT_THROW(fit(picture, options), OutOfMemory);
+  memory.set_limit(0);
 }
 
 // Has the emulated device stop answering, or answer again.

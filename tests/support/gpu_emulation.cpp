@@ -467,6 +467,12 @@ cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, 
   std::memset(*p, 0xCD, size);
   return cudaSuccess;
 }
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  const Lock lock(device().mutex);
+  *all = device().limit;
+  *free = *all - device().used;
+  return cudaSuccess;
+}
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   const Lock lock(device().mutex);
   if (stream != nullptr && static_cast<Queue*>(stream)->capturing) {

@@ -233,6 +233,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
 cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all);
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream);
 cudaError_t cudaMallocHost(void** p, std::size_t bytes);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);

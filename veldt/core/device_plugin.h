@@ -56,6 +56,7 @@ struct DevicePlugin {
   int (*device_count)();
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(int index);
+  std::size_t (*free_bytes)();  // of the opened device
   DeviceSteps steps;
   // What a kernel that finds no memory for itself calls before it tries once more: tensors' pools keep
   // blocks.

@@ -70,6 +70,7 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& vel
       veldt::cuda::device_count,
       veldt::cuda::device_facts,
       veldt::cuda::open,
+      veldt::cuda::free_bytes,
       {veldt::cuda::make_steps, veldt::cuda::begin_steps, veldt::cuda::step_done, veldt::cuda::changing,
        veldt::cuda::end_steps, veldt::cuda::ranged<"steps", veldt::cuda::launch_steps>,
        veldt::cuda::destroy_steps},

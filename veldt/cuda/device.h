@@ -13,6 +13,7 @@ int device_count();
 // Makes `index` the device of this process. Throws DeviceError if it cannot be used, or another already is.
 void open_device(int index);
 DeviceFacts device_facts(int index);
+std::size_t free_bytes();
 
 // DeviceSteps.
 void* make_steps(const View* result);

@@ -74,8 +74,13 @@ void check(cudaError_t result, const char* doing) {
   if (result == cudaSuccess) return;
   const auto [why, fix] = advice_for(result);
   static_cast<void>(cudaGetLastError());  // what has been told is not told again
-  if (result == cudaErrorMemoryAllocation)
-    throw OutOfMemory(str("cannot ", doing), why, "use a smaller batch or a smaller network");
+  if (result == cudaErrorMemoryAllocation) {
+    std::size_t free = 0, all = 0;
+    const bool known = cudaMemGetInfo(&free, &all) == cudaSuccess;
+    throw OutOfMemory(str("cannot ", doing),
+                      known ? str("the GPU has ", free >> 20, " MiB of ", all >> 20, " MiB free") : why,
+                      "use a smaller batch or a smaller network");
+  }
   throw DeviceError(str("cannot ", doing), why, fix);
 }
 
@@ -143,6 +148,13 @@ DeviceFacts device_facts(int index) {
   check(cudaDriverGetVersion(&facts.driver_version), "read the driver's version");
   check(cudaRuntimeGetVersion(&facts.runtime_version), "read the runtime's version");
   return facts;
+}
+
+std::size_t free_bytes() {
+  const Turn turn = take_turn();
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "read how much memory the GPU has free");
+  return free;
 }
 
 bool is_capturing() {

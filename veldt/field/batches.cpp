@@ -48,6 +48,10 @@ std::int64_t Batches::ahead() const {
   return runs_ahead() ? ring_levels_.size(0) : 1;
 }
 
+std::size_t Batches::bytes_ahead() const {
+  return runs_ahead() ? static_cast<std::size_t>(bytes_of(ring_coordinates_) + bytes_of(ring_levels_)) : 0;
+}
+
 void Batches::prepare(std::int64_t step, std::int64_t steps) {
   if (sampler_.takes_all()) return;
   next_row_ = 0;

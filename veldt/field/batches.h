@@ -21,6 +21,8 @@ class Batches {
   // tensors stay the same ones.
   void next();
   const Batch& current() const { return current_; }
+  // What lies ready beside the current batch.
+  std::size_t bytes_ahead() const;
 
  private:
   bool runs_ahead() const { return ring_coordinates_.defined(); }

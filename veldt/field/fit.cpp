@@ -18,6 +18,7 @@
 #include "veldt/optim/muon.h"
 #include "veldt/optim/schedule.h"
 #include "veldt/optim/sgd.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::field {
@@ -141,12 +142,13 @@ class Fitter::Job : public train::Task {
 
   StepFacts step_facts() {
     prepare(0, 1);
-    const StepFacts facts = forecast([this] {
+    StepFacts facts = forecast([this] {
       const Tensor now = loss();
       optimizer_->zero_grad();
       now.backward();
       optimizer_->step();
     });
+    facts.held_bytes += batches_.bytes_ahead();
     last_output_ = Tensor();
     return facts;
   }
@@ -228,6 +230,49 @@ class Fitter::Job : public train::Task {
   Tensor last_output_;
 };
 
+namespace {
+
+// 123456 -> 120000
+std::int64_t rounded_down(double n) {
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(n)) - 1));
+  return static_cast<std::int64_t>(std::floor(n / unit) * unit);
+}
+
+}  // namespace
+
+// What a step needs grows evenly with its batch, so two small ones show which batch there is room for.
+void Fitter::explain(const OutOfMemory& full, const Signal& signal, const FitPlan& plan) {
+  const std::size_t room = bytes_for_tensors(plan.device) / 20 * 19;
+  const auto facts_of = [&](std::int64_t batch) {
+    FitPlan smaller = plan;
+    smaller.batch = batch;
+    return Job(signal, smaller).step_facts();
+  };
+  const std::int64_t few = std::max<std::int64_t>(1, plan.batch / 64);
+  StepFacts one, two;
+  try {
+    one = facts_of(few), two = facts_of(2 * few);
+  } catch (const OutOfMemory&) {
+    return;  // not even these: the first error says it all
+  }
+  const auto fits = [&](std::int64_t batch) {
+    const auto at = [&](std::size_t first, std::size_t second) {
+      const double growth =
+          (static_cast<double>(second) - static_cast<double>(first)) / static_cast<double>(few);
+      return static_cast<std::size_t>(
+          std::max(0.0, static_cast<double>(first) + growth * static_cast<double>(batch - few)));
+    };
+    return at(one.held_bytes, two.held_bytes) + Pool::size_class(at(one.planned_bytes, two.planned_bytes)) <=
+           room;
+  };
+  std::int64_t low = 0, high = plan.batch;  // fits, does not
+  while (high - low > 1) (fits(low + (high - low) / 2) ? low : high) = low + (high - low) / 2;
+  if (low > 0)
+    throw OutOfMemory(
+        full.summary(), full.why(),
+        str("use a batch of ", rounded_down(static_cast<double>(low)), " or less, or a smaller network"));
+}
+
 double quality_of(const Field& field, const Signal& signal) {
   NoGrad off;
   const FieldOptions& o = field.options();
@@ -239,7 +284,14 @@ double quality_of(const Field& field, const Signal& signal) {
   return decibels(signal, squared / static_cast<double>(signal.points() * signal.channels()));
 }
 
-Fitter::Fitter(const Signal& signal, const FitPlan& plan) : job_(std::make_unique<Job>(signal, plan)) {}
+Fitter::Fitter(const Signal& signal, const FitPlan& plan) {
+  try {
+    job_ = std::make_unique<Job>(signal, plan);
+  } catch (const OutOfMemory& full) {
+    explain(full, signal, plan);
+    throw;
+  }
+}
 Fitter::~Fitter() = default;
 const FitPlan& Fitter::plan() const { return job_->plan_; }
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
@@ -261,7 +313,13 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   options.keep = checkpoints.keep;
   options.resume = checkpoints.resume;
   options.config = job_->config();
-  const train::RunResult result = train::run(*job_, options, events);
+  train::RunResult result;
+  try {
+    result = train::run(*job_, options, events);
+  } catch (const OutOfMemory& full) {
+    explain(full, job_->signal_, plan());
+    throw;
+  }
   job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
   job_->field_.set_training(
       io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(plan()))},

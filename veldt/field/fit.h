@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "veldt/core/error.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/plan.h"
 #include "veldt/field/signal.h"
@@ -39,6 +40,8 @@ class Fitter {
 
  private:
   class Job;
+  // Throws an error that says which batch fits, if one does.
+  static void explain(const OutOfMemory& full, const Signal& signal, const FitPlan& plan);
   std::unique_ptr<Job> job_;
 };
 

@@ -62,6 +62,13 @@ Memory& memory(Device device) {
   return pool(device);
 }
 
+std::size_t bytes_for_tensors(Device device) {
+  const PoolStats stats = pool(device).stats();
+  if (stats.limit > 0) return stats.limit;
+  if (device.kind == DeviceKind::cpu) return 0;
+  return stats.bytes_in_use + stats.bytes_cached + cuda_library().free_bytes();
+}
+
 DeviceChoice choose_device(std::string_view name) {
   if (name == "cpu") return {Device{}, cpu_text()};
   if (name == "auto") {

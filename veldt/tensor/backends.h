@@ -15,6 +15,9 @@ Pool& pool(Device device);
 // Where new tensors of this thread get their memory: the pool, unless a Plan is being recorded.
 Memory& memory(Device device);
 
+// The bytes that tensors of the device could take, those that they hold included; 0 if nobody knows.
+std::size_t bytes_for_tensors(Device device);
+
 struct DeviceChoice {
   Device device;
   std::string reason;  // one line for the user: what was chosen and why
