@@ -194,7 +194,7 @@ Run add_compare(VerbOptions& verb, Context& context) {
            "write |A - B| as a picture, stretched so that the largest difference is white; of sounds B - A");
   add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
-  verb.app->footer(kExamples);
+  verb.examples(kExamples);
   return [flags, &context] { return compare(*flags, context); };
 }
 

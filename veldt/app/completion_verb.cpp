@@ -19,7 +19,7 @@ constexpr const char* kInstall =
 Run add_completion(VerbOptions& verb, Context& context) {
   auto shell = std::make_shared<std::string>();
   add_choice(verb, "SHELL", *shell, {"bash", "zsh", "fish"}, "bash, zsh or fish").required();
-  verb.app->footer(kInstall);
+  verb.examples(kInstall);
   verb.reads_config = false;
   return [shell, &context] {
     const VerbOptions& tree = *context.tree;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

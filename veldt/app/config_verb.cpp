@@ -1,6 +1,7 @@
 // veldt config show|path: which settings are in force, and where they come from.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -170,9 +171,9 @@ Run add_config(VerbOptions& verb, Context& context) {
            [first](const Source&, const std::string& text) { *first = text; })
       .command_line_only();
   shower.app->prefix_command();  // what it does not know is for the verb
-  shower.app->footer(kShowExamples);
-  finder.app->footer(kPathExamples);
-  verb.app->footer("  veldt config show fit\n  veldt config path\n");
+  shower.examples(kShowExamples);
+  finder.examples(kPathExamples);
+  verb.examples("  veldt config show fit\n  veldt config path\n");
   shower.run = [first, app = shower.app, &context] {
     std::vector<std::string> words = app->remaining();
     if (!first->empty()) words.insert(words.begin(), *first);

@@ -1,6 +1,7 @@
 // veldt csv encode|decode: pictures as pixel tables and back.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,7 +93,7 @@ Run add_csv(VerbOptions& verb, Context& context) {
                  "write x,y,pixel_value with ink where the picture is darker than X of 0..1");
   add_switch(encoder, "--rgb", flags->rgb, "write x,y,r,g,b for a grey picture too").excludes(threshold);
   add_max_pixels(encoder, flags->max_pixels);
-  encoder.app->footer(kEncodeExamples);
+  encoder.examples(kEncodeExamples);
   VerbOptions& decoder = verb.add_verb("decode", "draw a pixel table as a picture");
   add_path(decoder, "TABLE", flags->input, "a CSV with the columns x,y and pixel_value, grey or r,g,b")
       .required();
@@ -100,8 +101,8 @@ Run add_csv(VerbOptions& verb, Context& context) {
            fmt::format("where the picture goes ({})", io::kPictureFormats))
       .required();
   add_max_pixels(decoder, flags->max_pixels);
-  decoder.app->footer(kDecodeExamples);
-  verb.app->footer("  veldt csv encode cub.png -o cub.csv\n  veldt csv decode cub.csv -o cub.png\n");
+  decoder.examples(kDecodeExamples);
+  verb.examples("  veldt csv encode cub.png -o cub.csv\n  veldt csv decode cub.csv -o cub.png\n");
   encoder.run = [flags, &context] { return encode(*flags, context); };
   decoder.run = [flags, &context] { return decode(*flags, context); };
   return {};

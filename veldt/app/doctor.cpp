@@ -224,7 +224,7 @@ Run add_doctor(VerbOptions& verb, Context& context) {
   add_device(verb, flags->device).command_line_only();
   add_duration(verb, "--time", flags->seconds, "measure speed for this long").command_line_only();
   add_threads(verb, context);
-  verb.app->footer(
+  verb.examples(
       "  veldt doctor                     exits with 0 if all is well, with 1 if something is not\n"
       "  veldt doctor --json\n"
       "  veldt doctor --device cuda       exits with 5 if there is none\n");

@@ -1,6 +1,7 @@
 // veldt fit: a picture or a sound in, a model file out.
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -294,7 +295,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
       .command_line_only();
   add_threads(verb, context);
-  verb.app->footer(
+  verb.examples(
       "  veldt fit cub.png -o cub.safetensors\n"
       "  veldt fit photo.png -o photo.safetensors --time 60s --preview photo_now.png\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"

@@ -173,7 +173,7 @@ Run add_info(VerbOptions& verb, Context& context) {
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");
   add_max_pixels(verb, flags->max_pixels);
-  verb.app->footer(kExamples);
+  verb.examples(kExamples);
   return [flags, &context] { return info(*flags, context); };
 }
 

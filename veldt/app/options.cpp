@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <utility>
 
@@ -138,6 +139,8 @@ Setting* VerbOptions::find_key(const std::string& key) {
     if (setting.configurable && setting.key() == key) return &setting;
   return nullptr;
 }
+
+void VerbOptions::examples(const std::string& text) { app->footer(text); }
 
 std::string VerbOptions::path() const {
   if (parent == nullptr) return {};

@@ -2,7 +2,6 @@
 // --help, completion, configuration files, environment variables and docs/cli.md are all read from it.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,6 +12,12 @@
 
 #include "veldt/app/context.h"
 #include "veldt/app/values.h"
+
+// CLI11 takes seconds to compile: only the files that ask it something include it.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace veldt::app {
 
@@ -52,6 +57,7 @@ struct VerbOptions {
 
   VerbOptions& add_verb(const std::string& name, const std::string& summary);
   VerbOptions* find_verb(const std::string& name) const;  // null if there is none
+  void examples(const std::string& text);                 // the end of its help
   Setting* find_key(const std::string& key);              // of a configurable setting; null if there is none
   std::string path() const;                               // "csv encode"; "" for veldt itself
   std::string table() const;                              // "csv.encode", its name in a file

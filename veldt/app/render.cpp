@@ -195,7 +195,7 @@ Run add_render(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_device(verb, flags->device);
   add_threads(verb, context);
-  verb.app->footer(
+  verb.examples(
       "  veldt render cub.safetensors -o cub.png\n"
       "  veldt render cub.safetensors -o cub_1024.png --size 1024\n"
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"

@@ -9,7 +9,7 @@
 //     add_path(verb, "-o,--output", flags->output, "where the picture goes").required();
 //     add_count(verb, "--size", flags->size, {.least = 1}, "pixels along the longer side");
 //     add_threads(verb, context);
-//     verb.app->footer("  veldt draw cub.safetensors -o cub.png\n");    // the examples
+//     verb.examples("  veldt draw cub.safetensors -o cub.png\n");
 //     return [flags, &context] { return draw(*flags, context); };
 //   }
 //
