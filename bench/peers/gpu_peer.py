@@ -174,7 +174,7 @@ def run_cupy():
         wait()
     except Exception as error:  # an import, or no device
         missing(str(error).split("\n")[0])
-    say("about", version=xp.__version__)
+    say("about", version=xp.__version__, **({} if DEVICE == "cuda" else {"program": "NumPy"}))
     f32 = lambda rows: xp.asarray(rows, dtype=xp.float32)
     corners, target = f32([[0, 0], [0, 1], [1, 0], [1, 1]]), f32([[0], [1], [1], [0]])
     measure("xor_plan", "f32", lambda: net_by_hand(xp, [2, 4, 1], corners, target, 0.05), wait)
