@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
@@ -77,7 +79,9 @@ TEST(CudaPlan, OnlyLaunchesGraphsWhenItIsWarm) {
   Plan plan([&] { return net.step(); });
   for (int i = 0; i < 3; ++i) plan.replay();  // as it stands, captured, launched
   gpu::emulation::reset_counts();
+  gpu::emulation::take_ranges();
   for (int i = 0; i < 100; ++i) plan.replay();
+  EXPECT_EQ(gpu::emulation::take_ranges(), std::set<std::string>{"graph"});
   const gpu::emulation::Counts counts = gpu::emulation::counts();
   EXPECT_EQ(counts.graph_launches, 100);
   EXPECT_EQ(counts.launches, 0);

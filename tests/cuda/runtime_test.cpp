@@ -41,7 +41,9 @@ class CudaFaults : public Cuda {
 TEST_F(Cuda, HoldsItsTensorsInTheMemoryOfTheDevice) {
   const std::vector<float> numbers = {-2, -0.5f, 0, 1, 3};
   const Tensor x = Tensor::from<float>({5}, numbers, kEmulated);
-  EXPECT_EQ(emulation::owns(x.view().data), !on_real_gpu());
+  if (!on_real_gpu()) {
+    EXPECT_TRUE(emulation::owns(x.view().data));
+  }
   EXPECT_EQ(abs(x).device(), kEmulated);
   EXPECT_EQ(abs(x).values<float>(), (std::vector<float>{2, 0.5f, 0, 1, 3}));
   EXPECT_THROW(x.data<float>(), DeviceError);
@@ -119,7 +121,9 @@ TEST_F(CudaFaults, TellsThatTheDeviceWasLost) {
 TEST_F(Cuda, TellsWhatTheDeviceIs) {
   const CudaReport report = look_for_cuda();
   ASSERT_TRUE(report.usable) << report.reason;
-  EXPECT_EQ(report.devices.at(0).name == "emulated device", !on_real_gpu());
+  if (!on_real_gpu()) {
+    EXPECT_EQ(report.devices.at(0).name, "emulated device");
+  }
   EXPECT_EQ(report.devices.at(0).architecture.substr(0, 3), "sm_");
   EXPECT_EQ(choose_device("cuda").device, kEmulated);
   EXPECT_EQ(choose_device("auto").device, Device{});

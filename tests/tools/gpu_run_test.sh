@@ -38,6 +38,24 @@ assert found["veldt"]["finished"] and len(found["targets"]) >= 20, found["target
 assert all(t["verdict"] == "unmeasured" for t in found["targets"]), found["targets"]
 CHECK
 
+# compute-sanitizer, by a stand-in that runs nothing: clean, with an error, and one that never ends.
+mkdir "$root/path"
+sanitizer() {  # RESULT LINE...
+  local result=$1
+  shift
+  printf '%s\n' '#!/bin/sh' "$@" >"$root/path/compute-sanitizer"
+  chmod +x "$root/path/compute-sanitizer"
+  PATH=$root/path:$PATH "$root/pack/tools/gpu_run" --device cpu --minutes 0.6 --only sanitizer --out "$root/cpu" \
+    >"$root/said" 2>&1 || true
+  grep -q "memcheck *$result" "$root/said" || fail "memcheck is not \"$result\": $(cat "$root/said")"
+}
+ok='echo "[       OK ] Cuda.Adds (3 ms)"'
+sanitizer 'passed: 1 passed, 0 failed' "$ok" 'echo "========= ERROR SUMMARY: 0 errors"'
+sanitizer 'FAILED: Invalid __global__ read' "$ok" 'echo "========= Invalid __global__ read of size 4 bytes"'
+sanitizer 'FAILED: ERROR SUMMARY: 2' "$ok" 'echo "========= ERROR SUMMARY: 2 errors"' 'exit 99'
+sanitizer 'FAILED: 0 passed' 'echo "========= ERROR SUMMARY: 0 errors"'
+sanitizer 'cut short: 1 passed' "$ok" 'sleep 60'
+
 # The report judges what was measured: a made-up run on a GPU.
 mkdir "$root/made_up"
 cat >"$root/made_up/veldt.json" <<'JSON'
