@@ -4,7 +4,7 @@
 # speed here, because the hot loops choose their instruction set at run time.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g0 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g")
-set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1 -fno-omit-frame-pointer")
 
 function(veldt_compile_options target)
   # The same source must give the same bits whichever compiler and level builds it, so the compiler
