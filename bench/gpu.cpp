@@ -97,13 +97,18 @@ template <class Part> void for_each_precision(Report& report, const std::string&
 
 // --- steps
 
-struct Pool0 {
+struct Taken {
   std::int64_t allocations;
   std::size_t bytes;
 };
-Pool0 taken(Device device) {
+Taken taken(Device device) {
   const PoolStats stats = pool(device).stats();
   return {stats.system_allocations, stats.bytes_in_use};
+}
+
+Json difference(const Taken& before, const Taken& after) {
+  return {{"steady_allocations", after.allocations - before.allocations},
+          {"steady_bytes", static_cast<std::int64_t>(after.bytes) - static_cast<std::int64_t>(before.bytes)}};
 }
 
 Json row_of(const char* name, std::string_view precision, const bench::Timing& t, double gflop) {
@@ -142,20 +147,16 @@ void measure_xor(Report& report, Device device, bool quick) {
   Plan plan([&] { return net.step(); });
   Json row = row_of("xor_plan", "f32", bench::time_steps([&] { plan.replay(); }, device, seconds), 0);
   // Long enough that a step which keeps something shows.
-  const Pool0 before = taken(device);
+  const Taken before = taken(device);
   const int steps = quick ? 100 : 10000;
   for (int i = 0; i < steps; ++i) plan.replay();
   const double loss = plan.output().item();
-  const Pool0 after = taken(device);
-  row.update(
-      {{"steady_steps", steps},
-       {"steady_allocations", after.allocations - before.allocations},
-       {"steady_bytes", static_cast<std::int64_t>(after.bytes) - static_cast<std::int64_t>(before.bytes)},
-       {"loss", loss}});
+  const Taken after = taken(device);
+  row.update(difference(before, after));
+  row.update({{"steady_steps", steps}, {"loss", loss}});
   report.add("steps", row);
 }
 
-// batch: of a GPU, and of a quick run.
 std::vector<Case> field_cases(bool quick) {
   const auto points = [quick](std::int64_t n) { return quick ? std::int64_t{64} : n; };
   return {
@@ -176,14 +177,12 @@ void measure_field(Report& report, const Case& c, Precision precision, Device de
   work.step();
   const double first = work.loss();
   for (int i = 0; i < 2; ++i) work.step();
-  const Pool0 before = taken(device);
+  const Taken before = taken(device);
   const bench::Timing t = bench::time_steps([&] { work.step(); }, device, quick ? 0.005 : 1.5);
-  const Pool0 after = taken(device);
+  const Taken after = taken(device);
   Json row = row_of(c.name, field::name_of(precision), t, bench::gflop(c));
-  row.update(
-      {{"steady_allocations", after.allocations - before.allocations},
-       {"steady_bytes", static_cast<std::int64_t>(after.bytes) - static_cast<std::int64_t>(before.bytes)},
-       {"loss", {first, work.loss()}}});
+  row.update(difference(before, after));
+  row["loss"] = {first, work.loss()};
   report.add("steps", row);
 }
 
@@ -322,7 +321,10 @@ void measure_all(Report& report, const Options& o, Device device) {
 
 Json facts_of(Device device) {
   Json facts = {{"device", str(device)}};
-  if (device.kind == DeviceKind::cpu) return facts.update({{"threads", num_threads()}}), facts;
+  if (device.kind == DeviceKind::cpu) {
+    facts["threads"] = num_threads();
+    return facts;
+  }
   const DeviceFacts f = cuda_library().facts(device.index);
   facts.update({{"name", f.name},
                 {"architecture", f.architecture},
