@@ -64,7 +64,7 @@ class Work {
     });
   }
 
-  void step() { plan_->replay(); }
+  void step(std::int64_t times = 1) { plan_->replay(times); }
   // Before the last step, or 0 of drawing.
   double loss() const { return adam_ ? plan_->output().item() : 0; }
 

@@ -145,11 +145,12 @@ void measure_xor(Report& report, Device device, bool quick) {
   const double seconds = quick ? 0.005 : 0.5;
   report.add("steps", row_of("xor_eager", "f32", bench::time_steps([&] { net.step(); }, device, seconds), 0));
   Plan plan([&] { return net.step(); });
-  Json row = row_of("xor_plan", "f32", bench::time_steps([&] { plan.replay(); }, device, seconds), 0);
+  Json row = row_of("xor_plan", "f32",
+                    bench::time_steps([&](std::int64_t n) { plan.replay(n); }, device, seconds), 0);
   // Long enough that a step which keeps something shows.
   const Taken before = taken(device);
   const int steps = quick ? 100 : 10000;
-  for (int i = 0; i < steps; ++i) plan.replay();
+  plan.replay(steps);
   const double loss = plan.output().item();
   const Taken after = taken(device);
   row.update(difference(before, after));
@@ -178,7 +179,8 @@ void measure_field(Report& report, const Case& c, Precision precision, Device de
   const double first = work.loss();
   for (int i = 0; i < 2; ++i) work.step();
   const Taken before = taken(device);
-  const bench::Timing t = bench::time_steps([&] { work.step(); }, device, quick ? 0.005 : 1.5);
+  const bench::Timing t =
+      bench::time_steps([&](std::int64_t n) { work.step(n); }, device, quick ? 0.005 : 1.5);
   const Taken after = taken(device);
   Json row = row_of(c.name, field::name_of(precision), t, bench::gflop(c));
   row.update(difference(before, after));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "veldt/veldt.h"
@@ -24,12 +25,15 @@ struct Timing {
 };
 
 // Three steps unmeasured; then samples of as many steps as take 10 ms, each up to the moment when the device
-// has done them, for about `seconds` and at least three.
+// has done them, for about `seconds` and at least three. step() takes one, or step(n) takes n.
 template <class Step> Timing time_steps(const Step& step, Device device, double seconds) {
   const Backend& table = backend(device);
   const auto sample = [&](int steps) {
     const double start = seconds_now();
-    for (int i = 0; i < steps; ++i) step();
+    if constexpr (std::is_invocable_v<const Step&, int>)
+      step(steps);
+    else
+      for (int i = 0; i < steps; ++i) step();
     table.synchronize(nullptr);
     return seconds_now() - start;
   };
