@@ -137,7 +137,7 @@ std::string json(const Peaks& p) {
 
 std::string about() {
   return str(R"({"program": "Veldt", "threads": )", num_threads(), R"(, "fast_bf16": )",
-             has_fast_bf16(Device{}) ? "true}" : "false}");
+             has_products(Device{}, Precision::bf16) ? "true}" : "false}");
 }
 
 std::string answer(const std::string& request) {
@@ -175,7 +175,7 @@ int run_all(bool as_json) {
                 best.bf16.gflops);
   for (const Case& c : cases())
     for (const Precision p : {Precision::f32, Precision::bf16}) {
-      if (p == Precision::bf16 && !has_fast_bf16(Device{})) continue;
+      if (p == Precision::bf16 && !has_products(Device{}, Precision::bf16)) continue;
       const Sample s = sample(work_for(c, p), 1);
       steady = steady && s.steady();
       samples += (samples.empty() ? "" : ", ") + json(c, p, s);

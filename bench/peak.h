@@ -86,7 +86,7 @@ __attribute__((target("avx512f,avx512bf16"))) inline double burst_of_pairs() {
 }
 
 // Four tiles of sums, two of left sides and two of right ones; each product is 16 x 16 sums of 32 terms.
-// Linux lent the tiles to this process when has_fast_bf16() was asked.
+// Linux lent the tiles to this process when has_products(.., bf16) was asked.
 __attribute__((target("avx512f,amx-tile,amx-bf16"))) inline double burst_of_tiles() {
   struct alignas(64) Config {
     std::uint8_t palette = 1, start = 0, reserved[14] = {};
@@ -132,7 +132,7 @@ inline Burst f32_burst() {
   return {"multiply and add, 128 bits", burst_of_4, kBurst * 4 * 12 / kChains};
 }
 inline Burst bf16_burst() {
-  if (!has_fast_bf16(Device{})) return {};
+  if (!has_products(Device{}, Precision::bf16)) return {};
   if (has_tiles()) return {"AMX TDPBF16PS", burst_of_tiles, 4.0 * kTurns / 10 * 2 * 16 * 16 * 32};
   return {"AVX-512 VDPBF16PS, 512 bits", burst_of_pairs, kBurst * 32};
 }

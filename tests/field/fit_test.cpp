@@ -71,7 +71,7 @@ TEST_F(Fit, RefusesMuonWithoutAMatrixToTurn) {
 }
 
 TEST_F(Fit, TakesBf16OnlyWhereItComputesInBf16) {
-  if (!has_fast_bf16({})) GTEST_SKIP() << "this processor has no bf16 products";
+  if (!has_products({}, Precision::bf16)) GTEST_SKIP() << "this processor has no bf16 products";
   FitOptions options = quick(1);
   EXPECT_EQ(plan_for(disc(), options).precision, Precision::bf16);
   options.width = 257;

@@ -128,7 +128,7 @@ TEST(Mlp, AgreesWithItsLayersInDouble) {
 }
 
 TEST(Mlp, TakesBf16ProductsWithinTheirRounding) {
-  if (!has_fast_bf16({})) GTEST_SKIP() << "this processor has no bf16 products";
+  if (!has_products({}, Precision::bf16)) GTEST_SKIP() << "this processor has no bf16 products";
   for (const Net& net : nets()) {
     Layers layers = make_layers(net.sizes, net.activation, net.omega, net.bias);
     want_gradients(layers);
@@ -272,7 +272,7 @@ TEST(MlpLoss, PoolsGroupsThatNoTileHolds) {
 }
 
 TEST(Mlp, RefusesBf16ForWhatItRunsLayerByLayer) {
-  if (!has_fast_bf16({})) GTEST_SKIP() << "this processor has no bf16 products";
+  if (!has_products({}, Precision::bf16)) GTEST_SKIP() << "this processor has no bf16 products";
   Rng rng(5);
   const Layers wide = make_layers({2, 300, 1}, MlpActivation::tanh, 1);
   EXPECT_THAT(test::error_of<ConfigError>([&] {

@@ -276,8 +276,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
   add_count(verb, "--footprint", flags->footprint, {.least = 1, .most = 16},
             "fit through the pixel's area: so many samples along each of its sides, averaged");
-  add_choice(verb, "--precision", flags->precision, {"auto", "f32", "bf16"},
-             "numbers of the products; auto: bf16 where the processor is fast at it");
+  add_choice(verb, "--precision", flags->precision, {"auto", "f32", "bf16", "tf32"},
+             "numbers of the products; auto: bf16 where the device is fast at it; tf32: on CUDA");
   add_device(verb, flags->device);
   add_path(verb, "--checkpoint", flags->checkpoints.directory,
            "keep checkpoints of the run in this directory");

@@ -36,6 +36,10 @@ struct MlpLoss {
   std::int64_t targets(std::int64_t rows) const { return pooled / group + rows - pooled; }
 };
 
+// What the products of a stack are made of, summed in f32 in any case. bf16: weights and activations rounded
+// to it. tf32: rounded to 10 bits of mantissa, as tensor cores multiply them.
+enum class Precision : std::uint8_t { f32, bf16, tf32 };
+
 // forward: out. backward: gradients, given that of the output. loss: out, the loss and its gradients.
 enum class MlpPass : std::uint8_t { forward, backward, loss };
 
@@ -43,9 +47,8 @@ struct MlpStep {
   static constexpr std::size_t kMaxLayers = 32;
 
   MlpPass pass = MlpPass::forward;
-  // Products of bf16 numbers, summed in f32; else of f32 ones. A first layer of a few inputs (coordinates)
-  // and a last one of a few outputs are f32 in any case.
-  bool bf16 = false;
+  // A first layer of a few inputs (coordinates) and a last one of a few outputs are f32 in any case.
+  Precision precision = Precision::f32;
   // Into how many sums of their own the gradients are added up; the bits depend on it.
   int threads = 1;
   std::size_t depth = 0;

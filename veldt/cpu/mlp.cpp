@@ -344,7 +344,9 @@ void run_part(const MlpShape& shape, const PackedWeights& weights, const MlpArea
 }  // namespace
 
 std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
-  if (step.bf16 && !bf16_kernels()) return 0;
+  const bool there =
+      step.precision == Precision::f32 || (step.precision == Precision::bf16 && bf16_kernels());
+  if (!there) return 0;
   const MlpShape shape(step, n, wants_dx);
   Carver counter(nullptr);
   const PackedWeights weights(shape, counter);

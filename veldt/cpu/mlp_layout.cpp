@@ -16,7 +16,7 @@ MlpShape::MlpShape(const MlpStep& s, std::int64_t rows, bool dx)
     : step(&s),
       n(rows),
       depth(s.depth),
-      bf16(s.bf16),
+      bf16(s.precision == Precision::bf16),
       gradients(s.pass != MlpPass::forward),
       wants_dx(dx),
       thin_input(s.layers[0].in <= MlpKernels::kThinInput),

@@ -193,10 +193,11 @@ class Explanation {
                                   : "levels have any value, and the quality is measured by it",
         wishes_.loss.has_value());
     add("precision", std::string(name_of(plan_.precision)),
-        plan_.precision == Precision::bf16      ? "this processor multiplies bf16 fast, and sums it in f32"
-        : plan_.device.kind == DeviceKind::cuda ? "on the GPU layers run one by one, in f32"
-        : has_fast_bf16({}) ? "bf16 has too few digits for it, or layers beyond its kernels"
-                            : "this processor is not fast at bf16",
+        plan_.precision == Precision::bf16   ? "this device multiplies bf16 fast, and sums it in f32"
+        : plan_.precision == Precision::tf32 ? "tensor cores multiply it, and sum in f32"
+        : has_products(plan_.device, Precision::bf16)
+            ? "bf16 has too few digits for it, or layers beyond its kernels"
+            : "this processor is not fast at bf16",
         wishes_.precision.has_value());
     if (plan_.steps > 0)
       add("steps", fmt::format("{}", plan_.steps),

@@ -11,7 +11,7 @@
 namespace veldt::field {
 namespace {
 
-constexpr EnumNames<2> kPrecisions = {"f32", "bf16"};
+constexpr EnumNames<3> kPrecisions = {"f32", "bf16", "tf32"};
 constexpr EnumNames<3> kLosses = {"mse", "hinge", "bce"};
 constexpr EnumNames<4> kOptimizers = {"sgd", "adam", "adamw", "muon"};
 constexpr EnumNames<2> kSchedules = {"constant", "cosine"};
@@ -24,15 +24,16 @@ void check_number(const char* what, double value, double low, double high) {
 }
 
 void check(const FitPlan& p, const Signal& signal) {
-  if (p.precision == Precision::bf16 && !has_fast_bf16(p.device))
-    throw DeviceError(str("cannot fit in bf16 on ", p.device),
-                      p.device.kind == DeviceKind::cpu ? "the processor has neither AMX nor AVX512_BF16"
-                                                       : "it has no fused layers yet",
+  if (!has_products(p.device, p.precision))
+    throw DeviceError(str("cannot fit in ", name_of(p.precision), " on ", p.device),
+                      p.precision == Precision::bf16 ? "the processor has neither AMX nor AVX512_BF16"
+                                                     : "only the tensor cores of a GPU multiply tf32",
                       "use f32, or leave the precision out");
-  if (p.precision == Precision::bf16 && !is_fused_mlp(layer_sizes(p.field)))
-    throw ConfigError("cannot fit this network in bf16",
-                      "bf16 takes layers of at most 256 units, 32 of them, and 512 features",
-                      "use f32, or a narrower network");
+  if (p.precision != Precision::f32 && !is_fused_mlp(layer_sizes(p.field)))
+    throw ConfigError(
+        str("cannot fit this network in ", name_of(p.precision)),
+        str(name_of(p.precision), " takes layers of at most 256 units, 32 of them, and 512 features"),
+        "use f32, or a narrower network");
   check_number("number of steps", static_cast<double>(p.steps), 0, 1e12);
   check_number("time limit", p.seconds, 0, 1e9);
   check_number("target PSNR", p.target_psnr, 0, 1000);
@@ -141,8 +142,8 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.warmup) p.warmup = *w.warmup;
   if (w.epoch_offset) p.epoch_offset = *w.epoch_offset;
   if (w.loss) p.loss = *w.loss;
-  const bool goes_in_bf16 =
-      !w.simba && !signal.is_sound() && has_fast_bf16(w.device) && is_fused_mlp(layer_sizes(p.field));
+  const bool goes_in_bf16 = !w.simba && !signal.is_sound() && has_products(w.device, Precision::bf16) &&
+                            is_fused_mlp(layer_sizes(p.field));
   p.precision = w.precision.value_or(goes_in_bf16 ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;

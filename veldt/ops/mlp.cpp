@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxGroup = 64;  // rows that share a target: a tile of r
 // Whether the device has kernels for stacks of layers in this precision.
 bool has_kernels(Device device, Precision precision) {
   MlpStep step;
-  step.bf16 = precision == Precision::bf16;
+  step.precision = precision;
   step.depth = 1;
   step.layers[0] = {16, 16};
   return backend(device).mlp_workspace(step, 1, false) > 0;
@@ -61,15 +61,17 @@ void check(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
                            "convert the input or the layers with to()");
       }
   }
-  if (precision == Precision::bf16 && !has_fast_bf16(x.device()))
-    throw DeviceError(str("there are no bf16 products on ", x.device()),
-                      x.device().kind == DeviceKind::cpu ? "the processor has neither AMX nor AVX512_BF16"
-                                                         : "it has no kernels for stacks of layers",
-                      "use Precision::f32");
-  if (precision == Precision::bf16 && !is_fused(x, layers))
-    throw ConfigError("mlp has no bf16 products for these layers",
+  if (precision == Precision::f32) return;
+  const char* const name = precision == Precision::bf16 ? "bf16" : "tf32";
+  if (!has_products(x.device(), precision))
+    throw DeviceError(str("there are no ", name, " products on ", x.device()),
+                      precision == Precision::bf16 ? "the processor has neither AMX nor AVX512_BF16"
+                                                   : "only tensor cores multiply tf32",
+                      precision == Precision::bf16 ? "use Precision::f32" : "use Precision::f32 or bf16");
+  if (!is_fused(x, layers))
+    throw ConfigError(str("mlp has no ", name, " products for these layers"),
                       str("they go one by one: ", x.dtype(), ", ", x.size(-1), " inputs, ", layers.size(),
-                          " layers; bf16 takes f32, at most ", kMaxInput, " inputs, ", kMaxWidth,
+                          " layers; ", name, " takes f32, at most ", kMaxInput, " inputs, ", kMaxWidth,
                           " outputs a layer and ", MlpStep::kMaxLayers, " layers"),
                       "use Precision::f32, or a narrower stack");
 }
@@ -77,7 +79,7 @@ void check(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
 MlpStep step_of(MlpPass pass, std::span<const DenseLayer> layers, Precision precision) {
   MlpStep step;
   step.pass = pass;
-  step.bf16 = precision == Precision::bf16;
+  step.precision = precision;
   step.threads = num_threads();
   step.depth = layers.size();
   for (std::size_t l = 0; l < layers.size(); ++l)
@@ -274,7 +276,9 @@ bool is_fused_mlp(std::span<const std::int64_t> sizes) {
          std::all_of(sizes.begin() + 1, sizes.end(), [](std::int64_t n) { return n >= 1 && n <= kMaxWidth; });
 }
 
-bool has_fast_bf16(Device device) { return has_kernels(device, Precision::bf16); }
+bool has_products(Device device, Precision precision) {
+  return precision == Precision::f32 || has_kernels(device, precision);
+}
 
 Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
   check(x, layers, precision);
@@ -305,12 +309,17 @@ MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, cons
                       });
   const bool compared_is_constant =
       !target.requires_grad() && !(options.weight.defined() && options.weight.requires_grad());
-  if (!wanted || !is_fused(x, layers) || !compared_is_constant || options.group > kMaxGroup) {
+  const bool fused = wanted && compared_is_constant && options.group <= kMaxGroup && is_fused(x, layers);
+  MlpStep step;
+  if (fused) {
+    step = step_of(MlpPass::loss, layers, options.precision);
+    step.loss = {options.error, options.squash, options.group, options.pooled};
+  }
+  // A small GPU may have no tile for large groups of wide layers.
+  if (!fused || kernels(x).mlp_workspace(step, x.size(0), x.requires_grad()) == 0) {
     const Tensor output = mlp(x, layers, options.precision);
     return {loss_of(output, target, options), output.detach()};
   }
-  MlpStep step = step_of(MlpPass::loss, layers, options.precision);
-  step.loss = {options.error, options.squash, options.group, options.pooled};
   Call call(step, x, layers);
   call.give(MlpStep::given, target);
   if (options.weight.defined()) call.give(MlpStep::weight, options.weight);

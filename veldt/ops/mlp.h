@@ -1,6 +1,6 @@
-// A stack of fully connected layers in one op. On the CPU a tile of rows goes through all layers and back
-// while it is in the cache (kernels in cpu/mlp.cpp): several times faster than layer by layer, and no
-// activation is kept for the backward pass, which repeats the forward one.
+// A stack of fully connected layers in one op. A tile of rows goes through all layers and back while it is in
+// the cache (kernels in cpu/mlp.cpp, cuda/mlp.cu): several times faster than layer by layer on the CPU, and
+// no activation is kept for the backward pass, which repeats the forward one.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,19 @@ struct DenseLayer {
 
 using DenseLayers = std::vector<DenseLayer, SmallAllocator<DenseLayer>>;
 
-// bf16: weights and activations of the hidden layers are rounded to bf16 for the products, which are summed
-// in f32; everything else, the gradients included, stays f32.
-enum class Precision : std::uint8_t { f32, bf16 };
-
-// Whether this device multiplies bf16 faster than f32.
-bool has_fast_bf16(Device device);
+// Whether this device has kernels for stacks of layers in this precision: what is rounded are weights and
+// activations of the hidden layers, for their products; everything else, the gradients included, stays f32.
+// f32 is there always, bf16 where it is faster, tf32 on CUDA.
+bool has_products(Device device, Precision precision);
 
 // Whether the kernel takes f32 layers of these sizes, the input's first: an input of at most 512 numbers, at
 // most 32 layers of at most 256 outputs.
 bool is_fused_mlp(std::span<const std::int64_t> sizes);
 
 // x [.., in] -> [.., out]. Stacks that the kernel does not take go layer by layer, with the same result; so
-// does a gradient that is to be differentiated again. Throws ShapeError for sizes that do not fit; for bf16
-// DeviceError where has_fast_bf16() is false, and ConfigError where is_fused_mlp() is.
+// does a gradient that is to be differentiated again. Throws ShapeError for sizes that do not fit; for
+// another precision than f32 DeviceError where has_products() is false, and ConfigError where is_fused_mlp()
+// is.
 Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision = Precision::f32);
 
 struct MlpLossOptions {
