@@ -287,11 +287,13 @@ TEST_F(FieldOnADevice, IsSavedAndDrawnAnywhere) {
   EXPECT_EQ(largest_difference(ImageField(here).render(24, 24), there.render(24, 24)), 0);
 }
 
-TEST_F(FieldOnADevice, RefusesBf16ThatTheDeviceDoesNotHave) {
+TEST_F(FieldOnADevice, TakesBf16OfItselfAndTf32WhereItIs) {
   FitOptions options = quick(Model::siren, kEmulated);
   options.precision = {};
-  EXPECT_EQ(plan_for(test::disc(), options).precision, Precision::f32);
-  options.precision = Precision::bf16;
+  EXPECT_EQ(plan_for(test::disc(), options).precision, Precision::bf16);
+  options.precision = Precision::tf32;
+  EXPECT_EQ(plan_for(test::disc(), options).precision, Precision::tf32);
+  options.device = {};
   EXPECT_THROW(plan_for(test::disc(), options), DeviceError);
 }
 

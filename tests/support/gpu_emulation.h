@@ -24,6 +24,7 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
+#define __grid_constant__
 #define __align__(n) alignas(n)
 
 struct dim3 {
@@ -259,6 +260,10 @@ namespace veldt::gpu {
 
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
+inline float fast_sin(float x) { return __builtin_sinf(x); }
+inline float fast_cos(float x) { return __builtin_cosf(x); }
+inline float fast_quotient(float a, float b) { return a / b; }
+
 // Arguments are kept by value, as a real launch does.
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
@@ -269,3 +274,5 @@ cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std
 }
 
 }  // namespace veldt::gpu
+
+#include "tests/support/gpu_mma.h"

@@ -1,5 +1,4 @@
 // The table of the CUDA backend, and what the library exports.
-#include "veldt/core/error.h"
 #include "veldt/cuda/device.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/range.h"
@@ -7,13 +6,6 @@
 
 namespace veldt::cuda {
 namespace {
-
-// Stacks of layers have no fused kernel yet: a workspace of 0 says so, and ops/ then runs them one by one.
-void no_mlp(const MlpStep&, const View*, int, Stream) {
-  throw DeviceError("cannot run a stack of layers at once on cuda", "it has no fused kernel there",
-                    "use f32, in which layers run one by one");
-}
-std::size_t no_workspace(const MlpStep&, std::int64_t, bool) { return 0; }
 
 Backend make_table(int index) {
   return {
@@ -47,8 +39,8 @@ Backend make_table(int index) {
       .grid_encode = ranged<"grid_encode", grid_encode>,
       .grid_scatter = ranged<"grid_scatter", grid_scatter>,
       .random = ranged<"random", random>,
-      .mlp = ranged<"mlp", no_mlp>,
-      .mlp_workspace = no_workspace,
+      .mlp = ranged<"mlp", mlp>,
+      .mlp_workspace = mlp_workspace,
       .optimize = ranged<"optimize", optimize>,
       .dot = ranged<"dot", dot>,
   };

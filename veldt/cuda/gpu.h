@@ -31,6 +31,11 @@ namespace veldt::gpu {
 
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
+// The hardware's: to 4e-5 up to 100 pi; to 2 units in the last place where b is below 2^126.
+__device__ __forceinline__ float fast_sin(float x) { return __sinf(x); }
+__device__ __forceinline__ float fast_cos(float x) { return __cosf(x); }
+__device__ __forceinline__ float fast_quotient(float a, float b) { return __fdividef(a, b); }
+
 // Puts a grid of `blocks` times `threads` into the stream, with `shared` bytes of dynamic shared memory.
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,

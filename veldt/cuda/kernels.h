@@ -61,6 +61,10 @@ void grid_scatter(const GridLayout&, const GridDerivative&, const View& x, const
 void random(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position, const View& out,
             Stream);
 
+// mlp.cu
+void mlp(const MlpStep&, const View* arrays, int count, Stream);
+std::size_t mlp_workspace(const MlpStep&, std::int64_t n, bool wants_dx);
+
 // optimizer.cu
 void optimize(const OptimizerStep&, const View* arrays, int count, Stream);
 

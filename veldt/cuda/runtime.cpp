@@ -12,6 +12,7 @@ namespace {
 struct OpenDevice {
   int index = -1;
   int multiprocessors = 0;
+  std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
   cudaMemPool_t pool = nullptr;
 };
@@ -69,6 +70,7 @@ Advice advice_for(cudaError_t result) {
 
 cudaStream_t compute_stream() { return g_device.stream; }
 int multiprocessors() { return g_device.multiprocessors; }
+std::size_t shared_bytes() { return g_device.shared_bytes; }
 
 void check(cudaError_t result, const char* doing) {
   if (result == cudaSuccess) return;
@@ -126,7 +128,7 @@ void open_device(int index) {
   wanted.allocType = cudaMemAllocationTypePinned;
   wanted.location.type = cudaMemLocationTypeDevice;
   wanted.location.id = index;
-  OpenDevice opened{index, properties.multiProcessorCount};
+  OpenDevice opened{index, properties.multiProcessorCount, properties.sharedMemPerBlockOptin};
   check(cudaMemPoolCreate(&opened.pool, &wanted), "make a memory pool on the GPU");
   // For the scratch of kernels. Tensors are kept by the pool of core/pool.h above, and what that gives back
   // is to go back to the device.

@@ -14,6 +14,8 @@ namespace veldt::cuda {
 cudaStream_t compute_stream();
 // Multiprocessors of the device.
 int multiprocessors();
+// Bytes of shared memory that a block may have.
+std::size_t shared_bytes();
 
 // Throws OutOfMemory or DeviceError that says what was being done ("start a kernel on the GPU") and what CUDA
 // said.

@@ -1,0 +1,23 @@
+// The kernels of a fused stack of layers, of which each precision has its own.
+#pragma once
+
+#include "veldt/cuda/mlp_layout.h"
+
+namespace veldt::cuda {
+
+inline constexpr int kWeightTile = 64;  // rows and columns of a weight's gradient that a block computes
+
+struct MlpKernels {
+  // Brings the weights of all layers into the order of fragments.
+  void (*pack)(const MlpCall&);
+  // The tiles of one chunk, forward, and back where gradients are wanted.
+  void (*walk)(const MlpCall&, const MlpCut&);
+  // Adds a chunk's gradients of weights up.
+  void (*weigh)(const MlpCall&, const MlpCut&);
+};
+
+const MlpKernels& mlp_kernels_f32();   // mlp_f32.cu
+const MlpKernels& mlp_kernels_tf32();  // mlp_tf32.cu
+const MlpKernels& mlp_kernels_bf16();  // mlp_bf16.cu
+
+}  // namespace veldt::cuda

@@ -1,0 +1,155 @@
+#include "veldt/cuda/mlp_layout.h"
+
+#include <algorithm>
+
+#include "veldt/cuda/mlp_kernels.h"
+#include "veldt/cuda/runtime.h"
+
+namespace veldt::cuda {
+namespace {
+
+// Of activations and deltas for each multiprocessor: together about what the second-level cache holds.
+constexpr std::int64_t kChunkBytes = 512 * 1024;
+constexpr int kLeastSplit = 256;  // rows, for fewer are not worth sums of their own
+constexpr int kMaxPitch = 256;    // columns of a tile in shared memory
+
+class Carver {
+ public:
+  MlpPlace take(std::int64_t bytes) {
+    const std::int64_t at = used_;
+    used_ += (bytes + 15) / 16;
+    return static_cast<MlpPlace>(at);
+  }
+  std::size_t bytes() const { return static_cast<std::size_t>(used_) * 16; }
+
+ private:
+  std::int64_t used_ = 0;
+};
+
+int ceil_div(std::int64_t n, std::int64_t step) { return static_cast<int>((n + step - 1) / step); }
+
+void describe_layers(const MlpStep& step, const View* arrays, MlpCall& call) {
+  call.depth = static_cast<int>(step.depth);
+  for (int l = 0; l < call.depth; ++l) {
+    const MlpLayer& from = step.layers[static_cast<std::size_t>(l)];
+    MlpCallLayer& to = call.layers[l];
+    to = {};
+    to.in = static_cast<std::uint16_t>(from.in), to.out = static_cast<std::uint16_t>(from.out);
+    to.activation = from.activation, to.omega = from.omega, to.scale = from.scale;
+    const bool thin_input = l == 0 && to.in <= MlpCall::kThinInput;
+    const bool thin_output = l > 0 && l == call.depth - 1 && to.out <= MlpCall::kThinOutput &&
+                             to.activation == MlpActivation::identity;
+    to.is_product = !thin_input && !thin_output;
+    if (arrays == nullptr) continue;
+    const auto array = [&](MlpStep::Part part) {
+      return arrays[MlpStep::layer_array(static_cast<std::size_t>(l), part)].as<float>();
+    };
+    to.w = array(MlpStep::w), to.b = array(MlpStep::b);
+    if (step.pass == MlpPass::forward) continue;
+    to.wants_dw = array(MlpStep::dw) != nullptr, to.wants_db = array(MlpStep::db) != nullptr;
+  }
+}
+
+// The largest tile that fits a block's shared memory and leaves no multiprocessor without one; it has to hold
+// a group. False where there is none.
+bool choose_tiles(const MlpCall& call, std::int64_t element, MlpCut& cut) {
+  const int most = element == 2 ? 128 : 64;
+  for (const int rows : {most, most / 2}) {
+    if (call.loss.group > rows) break;
+    const int column_warps = rows == 128 ? 4 : 8;
+    const auto shared =
+        static_cast<std::size_t>(2 * rows * call.pitch * element + column_warps * rows * 8 * 4);
+    if (shared > shared_bytes()) continue;
+    cut = {rows, call.tiles(rows), shared, 0};
+    if (cut.tiles >= multiprocessors()) break;
+  }
+  return cut.tile_rows > 0;
+}
+
+}  // namespace
+
+MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* arrays, MlpCall& call) {
+  describe_layers(step, arrays, call);
+  call.pass = step.pass;
+  call.wants_dx = wants_dx;
+  call.n = n;
+  call.loss = step.pass == MlpPass::loss ? step.loss : MlpLoss{};
+  const bool halves = step.precision == Precision::bf16, gradients = step.pass != MlpPass::forward;
+  const std::int64_t element = halves ? 2 : 4, depth_of_product = halves ? 16 : 8;
+
+  int widest = call.layers[0].is_product ? std::min<int>(call.layers[0].in, kMaxPitch) : 0;
+  std::int64_t row_bytes = 0, weights = 0;
+  int weight_tiles = 0;
+  for (int l = 0; l < call.depth; ++l) {
+    const MlpCallLayer& layer = call.layers[l];
+    widest = std::max<int>(widest, layer.out);
+    if (!layer.is_product) continue;
+    row_bytes += element * (round_up(layer.in, MlpCall::kColumns) + round_up(layer.out, MlpCall::kColumns));
+    weights += layer.in * layer.out;
+    weight_tiles += ceil_div(layer.in, kWeightTile) * ceil_div(layer.out, kWeightTile);
+  }
+  call.columns = round_up(widest, 64);
+  call.pitch = call.columns + (halves ? 8 : 4);  // so that the rows of a fragment lie in different banks
+
+  MlpCut cut{};
+  if (!choose_tiles(call, element, cut)) return cut;
+  const int resident = cut.shared * 2 <= shared_bytes() ? 2 : 1;
+  call.blocks = static_cast<int>(std::min<std::int64_t>(cut.tiles, resident * multiprocessors()));
+  call.chunk_tiles = cut.tiles;
+  if (gradients && row_bytes > 0) {
+    const std::int64_t budget = kChunkBytes * multiprocessors() / (row_bytes * cut.tile_rows);
+    const std::int64_t rounds = std::max<std::int64_t>(1, budget / std::max(1, call.blocks));
+    call.chunk_tiles = std::min(cut.tiles, rounds * call.blocks);
+  }
+
+  Carver carver;
+  const std::int64_t blocks = call.blocks, chunk_rows = call.chunk_tiles * cut.tile_rows;
+  const int panel = cut.tile_rows == 128 ? 128 : 256;
+  // Of a block's tile: what its threads keep of each number.
+  const auto own = [&](int width, std::int64_t bytes) {
+    return carver.take(blocks * cut.tile_rows * ceil_div(width, panel) * panel * bytes);
+  };
+  std::uint32_t walk_size = 0, weight_size = 0;
+  for (int l = 0; l < call.depth; ++l) {
+    MlpCallLayer& layer = call.layers[l];
+    const int in = layer.in, out = layer.out;
+    const bool back = gradients && (l > 0 || wants_dx);
+    if (layer.is_product) {
+      layer.forth = carver.take(512LL * ceil_div(in, depth_of_product) * ceil_div(out, MlpCall::kColumns));
+      if (back)
+        layer.back = carver.take(512LL * ceil_div(out, depth_of_product) * ceil_div(in, MlpCall::kColumns));
+    }
+    if (!gradients) continue;
+    if (layer.activation != MlpActivation::identity) layer.slope = own(out, halves ? 2 : 4);
+    layer.db = walk_size;
+    walk_size += static_cast<std::uint32_t>(out);
+    if (layer.is_product) {
+      layer.kept = carver.take(chunk_rows * round_up(in, MlpCall::kColumns) * element);
+      layer.delta = carver.take(chunk_rows * round_up(out, MlpCall::kColumns) * element);
+      layer.dw = weight_size;
+      weight_size += static_cast<std::uint32_t>(in * out);
+    } else {
+      layer.dw = walk_size;
+      walk_size += static_cast<std::uint32_t>(in * out);
+    }
+  }
+  call.walk_size = walk_size, call.weight_size = weight_size;
+  if (gradients) {
+    const int last = call.depth - 1;
+    if (call.is_thin_output(last)) call.last = own(call.layers[last].in, 4);
+    call.dy = carver.take(blocks * cut.tile_rows * call.layers[last].out * 4);
+    call.walk_sums = carver.take(blocks * cut.parts() * walk_size * 4);
+    if (weight_tiles > 0) {
+      const std::int64_t wanted =
+          std::min<std::int64_t>(2 * multiprocessors() / weight_tiles + 1, ceil_div(chunk_rows, kLeastSplit));
+      call.split_rows = round_up(ceil_div(chunk_rows, std::max<std::int64_t>(1, wanted)) + 1, 32);
+      call.splits = ceil_div(chunk_rows, call.split_rows);
+      call.weight_sums = carver.take(std::int64_t{call.splits} * weight_size * 4);
+    }
+    call.loss_sums = carver.take(blocks * 8);
+  }
+  cut.bytes = std::max<std::size_t>(carver.bytes(), 16);  // 0 would say that there are no kernels
+  return cut;
+}
+
+}  // namespace veldt::cuda

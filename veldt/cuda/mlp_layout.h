@@ -1,0 +1,116 @@
+// A fused stack of layers on the device: how the work is cut, and where everything lies in the workspace.
+//
+// A block takes a tile of rows through all layers and back, and goes on to the next tile; what it needs again
+// on the way back is its own. Gradients of weights are sums over all rows, which other blocks compute after
+// it from activations and deltas of a chunk of tiles; so a chunk's are kept, and no more.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "veldt/core/mlp.h"
+#include "veldt/core/view.h"
+#include "veldt/cuda/gpu.h"
+
+namespace veldt::cuda {
+
+// In the workspace, in units of 16 bytes.
+using MlpPlace = std::uint32_t;
+
+struct MlpCallLayer {
+  const float *w, *b;  // b null without one
+  float omega, scale;
+  MlpPlace forth, back;  // weights in the order of fragments, for the product with the input and the gradient
+  MlpPlace slope;        // of a block's tile, each thread's numbers together
+  MlpPlace kept, delta;  // of a chunk's rows: the input, d loss / d z
+  // Among the sums of a part, as floats. dw: in those of the blocks that walk, or, of a product's layer, in
+  // those of the blocks that multiply.
+  std::uint32_t db, dw;
+  std::uint16_t in, out;
+  MlpActivation activation;
+  bool is_product;  // or f32 numbers one by one: a thin first or last layer
+  bool wants_dw, wants_db;
+};
+
+// What kernels are given. At most 4 KB.
+struct MlpCall {
+  static constexpr int kThinInput = 8, kThinOutput = 4;
+  static constexpr int kColumns = 16;  // widths are rounded up to it
+
+  MlpCallLayer layers[MlpStep::kMaxLayers];
+  int depth;
+  MlpPass pass;
+  bool wants_dx;
+  MlpLoss loss;
+  float loss_scale;  // 1 / the numbers of the mean
+  std::int64_t n;
+  unsigned char* workspace;
+  const float *x, *given, *weight;
+  float *out, *dx;
+
+  int pitch;    // of a tile in shared memory, in elements
+  int columns;  // of it that are used
+  int blocks;   // that walk
+  int splits;   // into which the rows of a chunk are cut for the gradients of weights
+  int split_rows;
+  std::int64_t first_tile, chunk_tiles;  // of this launch
+  MlpPlace last;                         // the last hidden layer's activations of a block's tile, in f32
+  MlpPlace dy;                           // of a block's tile [rows, out], in f32
+  MlpPlace walk_sums, weight_sums;       // [parts][..], [splits][..] f32
+  std::uint32_t walk_size, weight_size;  // floats of one
+  MlpPlace loss_sums;                    // of blocks, f64
+
+  __host__ __device__ bool is_thin_input(int l) const { return l == 0 && !layers[0].is_product; }
+  __host__ __device__ bool is_thin_output(int l) const {
+    return l > 0 && l == depth - 1 && !layers[l].is_product;
+  }
+  template <class T> __host__ __device__ T* at(MlpPlace place) const {
+    return reinterpret_cast<T*>(workspace + std::size_t{place} * 16);
+  }
+
+  // Tiles do not cut a group.
+  struct Tile {
+    std::int64_t row, target;
+    int rows, group;
+  };
+  __host__ __device__ std::int64_t pooled_rows(int tile_rows) const {
+    return tile_rows / loss.group * loss.group;
+  }
+  __host__ __device__ std::int64_t pooled_tiles(int tile_rows) const {
+    return (loss.pooled + pooled_rows(tile_rows) - 1) / pooled_rows(tile_rows);
+  }
+  std::int64_t tiles(int tile_rows) const {
+    return pooled_tiles(tile_rows) + (n - loss.pooled + tile_rows - 1) / tile_rows;
+  }
+  __device__ Tile tile(std::int64_t i, int tile_rows) const {
+    const auto least = [](std::int64_t a, std::int64_t b) { return static_cast<int>(a < b ? a : b); };
+    const std::int64_t pooled = pooled_tiles(tile_rows);
+    if (i < pooled) {
+      const std::int64_t row = i * pooled_rows(tile_rows);
+      return {row, row / loss.group, least(pooled_rows(tile_rows), loss.pooled - row),
+              static_cast<int>(loss.group)};
+    }
+    const std::int64_t after = (i - pooled) * tile_rows, row = loss.pooled + after;
+    return {row, loss.pooled / loss.group + after, least(tile_rows, n - row), 1};
+  }
+};
+static_assert(sizeof(MlpCall) <= 4000);
+
+constexpr int round_up(int n, int step) { return (n + step - 1) / step * step; }
+
+// How a call of a precision is cut: how many rows a block takes, of how many parts the sums consist.
+struct MlpCut {
+  int tile_rows;  // 32, 64 or 128
+  std::int64_t tiles;
+  std::size_t shared;  // bytes of a block
+  std::size_t bytes;   // of the workspace
+  // Blocks that add up their rows' gradients in two halves have two parts.
+  int parts() const { return tile_rows == 128 ? 2 : 1; }
+};
+
+// Fills in all but the pointers, which are those of `arrays`; without them (null) it counts the bytes: 0
+// where a block's shared memory holds no tile.
+MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* arrays, MlpCall& call);
+
+}  // namespace veldt::cuda

@@ -1,0 +1,159 @@
+// Weights of a fused stack of layers: brought into the order of fragments, and their gradients.
+#pragma once
+
+#include "veldt/cuda/mlp_kernels.h"
+#include "veldt/cuda/mlp_product-inl.h"
+#include "veldt/cuda/runtime.h"
+
+namespace veldt::cuda {
+
+// For a product over `depth` numbers with `width` columns: [step][pair of tiles of 8 columns][lane], 16 bytes
+// for each, the registers of the first tile and those of the second. blockIdx.y: the layer, forth or back.
+template <Precision P>
+__global__ void __launch_bounds__(kThreads) pack_kernel(const __grid_constant__ MlpCall call) {
+  using Numbers = Products<P>;
+  const MlpCallLayer& layer = call.layers[blockIdx.y / 2];
+  const bool back = blockIdx.y % 2 == 1;
+  const bool wanted = !back || (call.pass != MlpPass::forward && (blockIdx.y > 1 || call.wants_dx));
+  if (!layer.is_product || !wanted) return;
+  const int in = layer.in, depth = back ? layer.out : layer.in, width = back ? layer.in : layer.out;
+  const int pairs = (width + 15) / 16, steps = (depth + Numbers::kDepth - 1) / Numbers::kDepth;
+  uint4* const to = call.at<uint4>(back ? layer.back : layer.forth);
+  for (int i = static_cast<int>(first_element()); i < steps * pairs * 32;
+       i += static_cast<int>(element_step())) {
+    const int pair = i / 32 % pairs, step = i / 32 / pairs;
+    unsigned v[4];
+    GPU_UNROLLED
+    for (int q = 0; q < 4; ++q) {
+      const int column = pair * 16 + q / 2 * 8 + lane_group();
+      v[q] = Numbers::pack(step * Numbers::kDepth + Numbers::depth_of(q % 2), [&](int k) {
+        return k >= depth || column >= width ? 0.0f
+               : back                        ? layer.w[k * in + column]
+                                             : layer.w[column * in + k];
+      });
+    }
+    to[i] = {v[0], v[1], v[2], v[3]};
+  }
+}
+
+// dw [out, in] = delta^T kept, over a part of a chunk's rows. A block has a square of it, each warp of that
+// 32 rows and 16 columns, and brings some rows of both matrices at a time into shared memory, the next while
+// it multiplies the last.
+template <Precision P> class Weighing {
+  using Numbers = Products<P>;
+  using Element = typename Numbers::Element;
+  static constexpr int kDepth = 64 / static_cast<int>(sizeof(Element));  // rows at a time
+  static constexpr int kGroup = 16 / static_cast<int>(sizeof(Element));
+  static constexpr int kPitch = kWeightTile + 8;  // lines of a fragment lie in different banks
+  static constexpr int kGroups = kWeightTile / kGroup;
+  static constexpr int kPanel = kDepth * kPitch;
+  static_assert(kDepth * kGroups == static_cast<int>(kThreads));  // one group a thread
+
+ public:
+  static constexpr int kShared = 4 * kPanel * static_cast<int>(sizeof(Element)) / 16;
+
+  __device__ Weighing(const MlpCall& call, uint4* shared)
+      : call_(call), shared_(reinterpret_cast<Element*>(shared)) {}
+
+  __device__ void run(int rows) const {
+    int tile = static_cast<int>(blockIdx.x) / call_.splits, l = 0;
+    const int split = static_cast<int>(blockIdx.x) % call_.splits;
+    for (; l < call_.depth; ++l) {
+      const int tiles = tiles_of(call_.layers[l]);
+      if (tile < tiles) break;
+      tile -= tiles;
+    }
+    const MlpCallLayer& layer = call_.layers[l];
+    const int across = (layer.in + kWeightTile - 1) / kWeightTile;
+    const int top = tile / across * kWeightTile, left = tile % across * kWeightTile;
+    const int begin = split * call_.split_rows;
+    const int end = begin + call_.split_rows < rows ? begin + call_.split_rows : rows;
+    Sum s[2][2] = {};
+    multiply(layer, top, left, begin, end, s);
+    add(layer, top, left, split, s);
+  }
+
+  static __host__ __device__ int tiles_of(const MlpCallLayer& layer) {
+    return layer.is_product && layer.wants_dw
+               ? ((layer.in + kWeightTile - 1) / kWeightTile) * ((layer.out + kWeightTile - 1) / kWeightTile)
+               : 0;
+  }
+
+ private:
+  // This thread's group of row `row` + threadIdx.x / kGroups.
+  static __device__ uint4 fetch(const Element* from, int pitch, int column, int row) {
+    const int c = column + static_cast<int>(threadIdx.x) % kGroups * kGroup;
+    const int r = row + static_cast<int>(threadIdx.x) / kGroups;
+    return c < pitch ? *reinterpret_cast<const uint4*>(from + std::int64_t{r} * pitch + c)
+                     : uint4{0, 0, 0, 0};
+  }
+  static __device__ void store(Element* to, const uint4& group) {
+    *reinterpret_cast<uint4*>(to + static_cast<int>(threadIdx.x) / kGroups * kPitch +
+                              static_cast<int>(threadIdx.x) % kGroups * kGroup) = group;
+  }
+
+  __device__ void multiply(const MlpCallLayer& layer, int top, int left, int begin, int end,
+                           Sum (&s)[2][2]) const {
+    const int in = round_up(layer.in, MlpCall::kColumns), out = round_up(layer.out, MlpCall::kColumns);
+    const Element* const delta = call_.at<Element>(layer.delta);
+    const Element* const kept = call_.at<Element>(layer.kept);
+    const int warp = static_cast<int>(threadIdx.x) / 32, row = warp / 4 * 32, column = warp % 4 * 16;
+    const bool there = top + row < out && left + column < in;
+    uint4 next_delta{}, next_kept{};
+    if (begin < end) {
+      next_delta = fetch(delta, out, top, begin);
+      next_kept = fetch(kept, in, left, begin);
+    }
+    int stage = 0;  // the half of shared memory that is written while others may still read the other half
+    GPU_ROLLED
+    for (int r = begin; r < end; r += kDepth, stage ^= 1) {
+      Element* const a = shared_ + stage * 2 * kPanel;
+      Element* const b = a + kPanel;
+      store(a, next_delta);
+      store(b, next_kept);
+      __syncthreads();
+      if (r + kDepth < end) {
+        next_delta = fetch(delta, out, top, r + kDepth);
+        next_kept = fetch(kept, in, left, r + kDepth);
+      }
+      if (!there) continue;
+      GPU_UNROLLED
+      for (int k = 0; k < kDepth; k += Numbers::kDepth) {
+        typename Numbers::Right right[2];
+        Numbers::rights_of_rows(b + k * kPitch + column, kPitch, right);
+        GPU_UNROLLED
+        for (int m = 0; m < 2; ++m) {
+          const auto left_side = Numbers::left_of_rows(a + k * kPitch + row + 16 * m, kPitch);
+          Numbers::add(s[m][0], left_side, right[0]);
+          Numbers::add(s[m][1], left_side, right[1]);
+        }
+      }
+    }
+  }
+
+  __device__ void add(const MlpCallLayer& layer, int top, int left, int split, const Sum (&s)[2][2]) const {
+    float* const to = call_.at<float>(call_.weight_sums) + std::int64_t{split} * call_.weight_size + layer.dw;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    GPU_UNROLLED
+    for (int m = 0; m < 2; ++m) GPU_UNROLLED
+    for (int j = 0; j < 2; ++j) GPU_UNROLLED
+    for (int i = 0; i < 4; ++i) {
+      const int r = top + warp / 4 * 32 + m * 16 + i / 2 * 8 + lane_group();
+      const int c = left + warp % 4 * 16 + j * 8 + 2 * lane_in_group() + i % 2;
+      if (r >= layer.out || c >= layer.in) continue;
+      float* const at = to + r * layer.in + c;
+      *at = call_.first_tile == 0 ? s[m][j][i] : *at + s[m][j][i];
+    }
+  }
+
+  const MlpCall& call_;
+  Element* shared_;
+};
+
+template <Precision P>
+__global__ void __launch_bounds__(kThreads) weigh_kernel(const __grid_constant__ MlpCall call, int rows) {
+  GPU_SHARED(uint4, shared, Weighing<P>::kShared);
+  Weighing<P>(call, shared).run(rows);
+}
+
+}  // namespace veldt::cuda
