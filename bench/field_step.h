@@ -19,6 +19,7 @@ struct Case {
   MlpActivation activation;
   double omega;
   std::int64_t batch;
+  int log2_entries = 19;  // of a level of the grid
 };
 
 // Of the matrix products: a multiply and an add for each weight and point, forward and for both gradients;
@@ -39,6 +40,7 @@ class Work {
       : rng_(1),
         x_(rand({c.batch, 2}, rng_, c.task == Task::train_grid ? 0 : -1, 1)),
         y_(sin(matmul(x_, rand({2, c.sizes.back()}, rng_, -8, 8)))),
+        grid_(grid_layout({.log2_entries = c.log2_entries})),
         net_(c.sizes, {c.activation, c.omega, c.omega, true, precision}, rng_) {
     x_ = to(x_, device);
     y_ = to(y_, device);
@@ -70,8 +72,8 @@ class Work {
 
  private:
   Rng rng_;
-  GridLayout grid_ = grid_layout({});
   Tensor x_, y_, table_;
+  GridLayout grid_;
   nn::Mlp net_;
   std::optional<optim::Adam> adam_;
   std::optional<Plan> plan_;

@@ -168,7 +168,13 @@ std::vector<Case> field_cases(bool quick) {
        1,
        points(40000)},
       {"siren_64k", Task::train, {2, 256, 256, 256, 256, 3}, MlpActivation::sine, 30, points(65536)},
-      {"hash_grid_256k", Task::train_grid, {32, 64, 64, 3}, MlpActivation::relu, 1, points(1 << 18)},
+      {"hash_grid_256k",
+       Task::train_grid,
+       {32, 64, 64, 3},
+       MlpActivation::relu,
+       1,
+       points(1 << 18),
+       quick ? 8 : 19},
       {"draw_1m", Task::draw, {2, 256, 256, 256, 256, 3}, MlpActivation::sine, 30, points(1 << 20)},
   };
 }
