@@ -45,7 +45,7 @@ sanitizer() {  # RESULT LINE...
   shift
   printf '%s\n' '#!/bin/sh' "$@" >"$root/path/compute-sanitizer"
   chmod +x "$root/path/compute-sanitizer"
-  PATH=$root/path:$PATH "$root/pack/tools/gpu_run" --device cpu --minutes 0.6 --only sanitizer --out "$root/cpu" \
+  PATH=$root/path:$PATH "$root/pack/tools/gpu_run" --device cpu --minutes 0.4 --only sanitizer --out "$root/cpu" \
     >"$root/said" 2>&1 || true
   grep -q "memcheck *$result" "$root/said" || fail "memcheck is not \"$result\": $(cat "$root/said")"
 }
