@@ -118,7 +118,8 @@ TEST_F(CudaMlp, AgreesWithItsLayersInDouble) {
                            Net{{9, 40, 5}, MlpActivation::sigmoid, 1, 70}, Net{{3, 5}, {}, 1, 1},
                            Net{{32, 64, 64, 3}, MlpActivation::relu, 1, 65, false},
                            Net{{2, 16, 18, 1}, MlpActivation::tanh, 1, 500}, Net{{300, 20, 2}, {}, 1, 17},
-                           Net{{1, 1}, {}, 1, 3, true, MlpActivation::tanh}})
+                           Net{{1, 1}, {}, 1, 3, true, MlpActivation::tanh},
+                           Net{{12, 16, 9}, {}, 1, 1100}})  // several tiles a block
       expect_net(net, p);
   }
 }
@@ -199,12 +200,12 @@ std::vector<std::vector<float>> step_of(const Layers& layers, std::int64_t rows,
 
 TEST_F(CudaMlp, GivesTheSameBitsInAnyOrderOfItsThreads) {
   for (const Precision p : kPrecisions)
-    for (const Net& net : {Net{{2, 40, 33, 3}, MlpActivation::sine}, Net{{12, 20, 9}}}) {
+    for (const Net& net : {Net{{2, 40, 33, 3}, MlpActivation::sine, 1, 300}, Net{{12, 16, 9}, {}, 1, 1100}}) {
       const Layers layers = make_layers(net);
-      const auto expected = step_of(layers, 300, p);
+      const auto expected = step_of(layers, net.rows, p);
       for (const gpu::emulation::Order order : kOrders) {
         const InOrder in_order(order);
-        EXPECT_EQ(step_of(layers, 300, p), expected) << name_of(net) << ", " << name_of(p);
+        EXPECT_EQ(step_of(layers, net.rows, p), expected) << name_of(net) << ", " << name_of(p);
       }
     }
 }
