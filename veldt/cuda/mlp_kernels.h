@@ -5,8 +5,6 @@
 
 namespace veldt::cuda {
 
-inline constexpr int kWeightTile = 64;  // rows and columns of a weight's gradient that a block computes
-
 struct MlpKernels {
   // Brings the weights of all layers into the order of fragments.
   void (*pack)(const MlpCall&);

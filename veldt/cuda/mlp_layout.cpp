@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "veldt/cuda/mlp_kernels.h"
 #include "veldt/cuda/runtime.h"
 
 namespace veldt::cuda {
@@ -78,23 +77,21 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
   const std::int64_t element = halves ? 2 : 4, depth_of_product = halves ? 16 : 8;
 
   int widest = call.layers[0].is_product ? std::min<int>(call.layers[0].in, kMaxPitch) : 0;
-  std::int64_t row_bytes = 0, weights = 0;
-  int weight_tiles = 0;
+  std::int64_t row_bytes = 0;
   for (int l = 0; l < call.depth; ++l) {
     const MlpCallLayer& layer = call.layers[l];
     widest = std::max<int>(widest, layer.out);
     if (!layer.is_product) continue;
     row_bytes += element * (round_up(layer.in, MlpCall::kColumns) + round_up(layer.out, MlpCall::kColumns));
-    weights += layer.in * layer.out;
-    weight_tiles += ceil_div(layer.in, kWeightTile) * ceil_div(layer.out, kWeightTile);
   }
   call.columns = round_up(widest, 64);
+  call.weight_tile = widest > 64 ? 128 : 64;
   call.pitch = call.columns + (halves ? 8 : 4);  // so that the rows of a fragment lie in different banks
 
   MlpCut cut{};
   if (!choose_tiles(call, element, cut)) return cut;
-  const int resident = cut.shared * 2 <= shared_bytes() ? 2 : 1;
-  call.blocks = static_cast<int>(std::min<std::int64_t>(cut.tiles, resident * multiprocessors()));
+  // Registers and shared memory leave room for one block.
+  call.blocks = static_cast<int>(std::min<std::int64_t>(cut.tiles, multiprocessors()));
   call.chunk_tiles = cut.tiles;
   if (gradients && row_bytes > 0) {
     const std::int64_t budget = kChunkBytes * multiprocessors() / (row_bytes * cut.tile_rows);
@@ -139,6 +136,8 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
     if (call.is_thin_output(last)) call.last = own(call.layers[last].in, 4);
     call.dy = carver.take(blocks * cut.tile_rows * call.layers[last].out * 4);
     call.walk_sums = carver.take(blocks * cut.parts() * walk_size * 4);
+    int weight_tiles = 0;
+    for (int l = 0; l < call.depth; ++l) weight_tiles += call.weight_tiles(call.layers[l]);
     if (weight_tiles > 0) {
       const std::int64_t wanted =
           std::min<std::int64_t>(2 * multiprocessors() / weight_tiles + 1, ceil_div(chunk_rows, kLeastSplit));

@@ -49,10 +49,11 @@ struct MlpCall {
   const float *x, *given, *weight;
   float *out, *dx;
 
-  int pitch;    // of a tile in shared memory, in elements
-  int columns;  // of it that are used
-  int blocks;   // that walk
-  int splits;   // into which the rows of a chunk are cut for the gradients of weights
+  int pitch;        // of a tile in shared memory, in elements
+  int columns;      // of it that are used
+  int blocks;       // that walk
+  int weight_tile;  // rows and columns of a weight's gradient that a block computes: 64 or 128
+  int splits;       // into which the rows of a chunk are cut for them
   int split_rows;
   std::int64_t first_tile, chunk_tiles;  // of this launch
   MlpPlace last;                         // the last hidden layer's activations of a block's tile, in f32
@@ -64,6 +65,13 @@ struct MlpCall {
   __host__ __device__ bool is_thin_input(int l) const { return l == 0 && !layers[0].is_product; }
   __host__ __device__ bool is_thin_output(int l) const {
     return l > 0 && l == depth - 1 && !layers[l].is_product;
+  }
+  __host__ __device__ int weight_tiles(const MlpCallLayer& layer) const {
+    const int down = (layer.out + weight_tile - 1) / weight_tile;
+    return layer.is_product ? down * ((layer.in + weight_tile - 1) / weight_tile) : 0;
+  }
+  __host__ __device__ int wanted_weight_tiles(int l) const {
+    return layers[l].wants_dw ? weight_tiles(layers[l]) : 0;
   }
   template <class T> __host__ __device__ T* at(MlpPlace place) const {
     return reinterpret_cast<T*>(workspace + std::size_t{place} * 16);

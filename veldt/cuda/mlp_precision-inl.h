@@ -19,10 +19,11 @@ template <Precision P> void walk(const MlpCall& call, const MlpCut& cut) {
 
 template <Precision P> void weigh(const MlpCall& call, const MlpCut& cut) {
   int tiles = 0;
-  for (int l = 0; l < call.depth; ++l) tiles += Weighing<P>::tiles_of(call.layers[l]);
+  for (int l = 0; l < call.depth; ++l) tiles += call.wanted_weight_tiles(l);
   if (tiles == 0) return;
   const int rows = static_cast<int>(call.chunk_tiles) * cut.tile_rows;
-  launch(weigh_kernel<P>, dim3(static_cast<unsigned>(tiles * call.splits)), kThreads, 0, call, rows);
+  launch(call.weight_tile == 128 ? weigh_kernel<P, 128> : weigh_kernel<P, 64>,
+         dim3(static_cast<unsigned>(tiles * call.splits)), kThreads, 0, call, rows);
 }
 
 template <Precision P> constexpr MlpKernels kMlpKernels = {pack<P>, walk<P>, weigh<P>};

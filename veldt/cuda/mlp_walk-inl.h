@@ -552,7 +552,7 @@ template <Precision P, int kRows> class Walk {
 };
 
 template <Precision P, int kRows>
-__global__ void __launch_bounds__(kThreads) walk_kernel(const __grid_constant__ MlpCall call) {
+__global__ void __launch_bounds__(kThreads, 1) walk_kernel(const __grid_constant__ MlpCall call) {
   GPU_DYNAMIC_SHARED(unsigned char, shared);
   Walk<P, kRows>(call, shared).run();
 }

@@ -36,18 +36,22 @@ __global__ void __launch_bounds__(kThreads) pack_kernel(const __grid_constant__ 
   }
 }
 
-// dw [out, in] = delta^T kept, over a part of a chunk's rows. A block has a square of it, each warp of that
-// 32 rows and 16 columns, and brings some rows of both matrices at a time into shared memory, the next while
-// it multiplies the last.
-template <Precision P> class Weighing {
+// dw [out, in] = delta^T kept, over a part of a chunk's rows. A block has a square of kSide rows and
+// columns of it, each warp of that a half of the rows and a quarter of the columns, and brings some rows of
+// both matrices at a time into shared memory, the next while it multiplies the last.
+template <Precision P, int kSide> class Weighing {
   using Numbers = Products<P>;
   using Element = typename Numbers::Element;
   static constexpr int kDepth = 64 / static_cast<int>(sizeof(Element));  // rows at a time
   static constexpr int kGroup = 16 / static_cast<int>(sizeof(Element));
-  static constexpr int kPitch = kWeightTile + 8;  // lines of a fragment lie in different banks
-  static constexpr int kGroups = kWeightTile / kGroup;
+  static constexpr int kPitch = kSide + 8;  // lines of a fragment lie in different banks
+  static constexpr int kGroups = kSide / kGroup;
   static constexpr int kPanel = kDepth * kPitch;
-  static_assert(kDepth * kGroups == static_cast<int>(kThreads));  // one group a thread
+  static constexpr int kLoads = kDepth * kGroups / static_cast<int>(kThreads);  // of a thread
+  static constexpr int kTiles = kSide / 32, kPairs = kSide / 64;  // of 16 rows, of 16 columns: a warp's
+  static_assert(static_cast<int>(kThreads) % kGroups == 0);
+  using Sums = Sum[kTiles][2 * kPairs];
+  using Groups = uint4[kLoads];
 
  public:
   static constexpr int kShared = 4 * kPanel * static_cast<int>(sizeof(Element)) / 16;
@@ -59,50 +63,55 @@ template <Precision P> class Weighing {
     int tile = static_cast<int>(blockIdx.x) / call_.splits, l = 0;
     const int split = static_cast<int>(blockIdx.x) % call_.splits;
     for (; l < call_.depth; ++l) {
-      const int tiles = tiles_of(call_.layers[l]);
+      const int tiles = call_.wanted_weight_tiles(l);
       if (tile < tiles) break;
       tile -= tiles;
     }
     const MlpCallLayer& layer = call_.layers[l];
-    const int across = (layer.in + kWeightTile - 1) / kWeightTile;
-    const int top = tile / across * kWeightTile, left = tile % across * kWeightTile;
+    const int across = (layer.in + kSide - 1) / kSide;
+    const int top = tile / across * kSide, left = tile % across * kSide;
     const int begin = split * call_.split_rows;
     const int end = begin + call_.split_rows < rows ? begin + call_.split_rows : rows;
-    Sum s[2][2] = {};
+    Sums s = {};
     multiply(layer, top, left, begin, end, s);
     add(layer, top, left, split, s);
   }
 
-  static __host__ __device__ int tiles_of(const MlpCallLayer& layer) {
-    return layer.is_product && layer.wants_dw
-               ? ((layer.in + kWeightTile - 1) / kWeightTile) * ((layer.out + kWeightTile - 1) / kWeightTile)
-               : 0;
-  }
-
  private:
-  // This thread's group of row `row` + threadIdx.x / kGroups.
-  static __device__ uint4 fetch(const Element* from, int pitch, int column, int row) {
-    const int c = column + static_cast<int>(threadIdx.x) % kGroups * kGroup;
-    const int r = row + static_cast<int>(threadIdx.x) / kGroups;
-    return c < pitch ? *reinterpret_cast<const uint4*>(from + std::int64_t{r} * pitch + c)
-                     : uint4{0, 0, 0, 0};
+  static __device__ int group_row(int i) {
+    return (static_cast<int>(threadIdx.x) + i * static_cast<int>(kThreads)) / kGroups;
   }
-  static __device__ void store(Element* to, const uint4& group) {
-    *reinterpret_cast<uint4*>(to + static_cast<int>(threadIdx.x) / kGroups * kPitch +
-                              static_cast<int>(threadIdx.x) % kGroups * kGroup) = group;
+  static __device__ int group_column() { return static_cast<int>(threadIdx.x) % kGroups * kGroup; }
+
+  // This thread's groups of the rows from `row` and the columns from `column` on.
+  static __device__ __forceinline__ void fetch(const Element* from, int pitch, int column, int row,
+                                               Groups& to) {
+    const int c = column + group_column();
+    GPU_UNROLLED
+    for (int i = 0; i < kLoads; ++i)
+      to[i] = c < pitch ? *reinterpret_cast<const uint4*>(from + std::int64_t{row + group_row(i)} * pitch + c)
+                        : uint4{0, 0, 0, 0};
+  }
+  static __device__ __forceinline__ void store(Element* to, const Groups& groups) {
+    GPU_UNROLLED
+    for (int i = 0; i < kLoads; ++i)
+      *reinterpret_cast<uint4*>(to + group_row(i) * kPitch + group_column()) = groups[i];
   }
 
-  __device__ void multiply(const MlpCallLayer& layer, int top, int left, int begin, int end,
-                           Sum (&s)[2][2]) const {
+  // The warp's first row and column of the square.
+  static __device__ int warp_row() { return static_cast<int>(threadIdx.x) / 128 * (kSide / 2); }
+  static __device__ int warp_column() { return static_cast<int>(threadIdx.x) / 32 % 4 * (kSide / 4); }
+
+  __device__ __forceinline__ void multiply(const MlpCallLayer& layer, int top, int left, int begin, int end,
+                                           Sums& s) const {
     const int in = round_up(layer.in, MlpCall::kColumns), out = round_up(layer.out, MlpCall::kColumns);
     const Element* const delta = call_.at<Element>(layer.delta);
     const Element* const kept = call_.at<Element>(layer.kept);
-    const int warp = static_cast<int>(threadIdx.x) / 32, row = warp / 4 * 32, column = warp % 4 * 16;
-    const bool there = top + row < out && left + column < in;
-    uint4 next_delta{}, next_kept{};
+    const int tiles = (out - top - warp_row()) / 16, pairs = (in - left - warp_column()) / 16;
+    Groups next_delta = {}, next_kept = {};
     if (begin < end) {
-      next_delta = fetch(delta, out, top, begin);
-      next_kept = fetch(kept, in, left, begin);
+      fetch(delta, out, top, begin, next_delta);
+      fetch(kept, in, left, begin, next_kept);
     }
     int stage = 0;  // the half of shared memory that is written while others may still read the other half
     GPU_ROLLED
@@ -113,33 +122,37 @@ template <Precision P> class Weighing {
       store(b, next_kept);
       __syncthreads();
       if (r + kDepth < end) {
-        next_delta = fetch(delta, out, top, r + kDepth);
-        next_kept = fetch(kept, in, left, r + kDepth);
+        fetch(delta, out, top, r + kDepth, next_delta);
+        fetch(kept, in, left, r + kDepth, next_kept);
       }
-      if (!there) continue;
+      if (tiles <= 0 || pairs <= 0) continue;
       GPU_UNROLLED
       for (int k = 0; k < kDepth; k += Numbers::kDepth) {
-        typename Numbers::Right right[2];
-        Numbers::rights_of_rows(b + k * kPitch + column, kPitch, right);
+        typename Numbers::Right right[kPairs][2];
         GPU_UNROLLED
-        for (int m = 0; m < 2; ++m) {
-          const auto left_side = Numbers::left_of_rows(a + k * kPitch + row + 16 * m, kPitch);
-          Numbers::add(s[m][0], left_side, right[0]);
-          Numbers::add(s[m][1], left_side, right[1]);
+        for (int p = 0; p < kPairs; ++p)
+          Numbers::rights_of_rows(b + k * kPitch + warp_column() + 16 * p, kPitch, right[p]);
+        GPU_UNROLLED
+        for (int m = 0; m < kTiles; ++m) {
+          if (m >= tiles) continue;
+          const auto left_side = Numbers::left_of_rows(a + k * kPitch + warp_row() + 16 * m, kPitch);
+          GPU_UNROLLED
+          for (int j = 0; j < 2 * kPairs; ++j)
+            if (j / 2 < pairs) Numbers::add(s[m][j], left_side, right[j / 2][j % 2]);
         }
       }
     }
   }
 
-  __device__ void add(const MlpCallLayer& layer, int top, int left, int split, const Sum (&s)[2][2]) const {
+  __device__ __forceinline__ void add(const MlpCallLayer& layer, int top, int left, int split,
+                                      const Sums& s) const {
     float* const to = call_.at<float>(call_.weight_sums) + std::int64_t{split} * call_.weight_size + layer.dw;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
     GPU_UNROLLED
-    for (int m = 0; m < 2; ++m) GPU_UNROLLED
-    for (int j = 0; j < 2; ++j) GPU_UNROLLED
+    for (int m = 0; m < kTiles; ++m) GPU_UNROLLED
+    for (int j = 0; j < 2 * kPairs; ++j) GPU_UNROLLED
     for (int i = 0; i < 4; ++i) {
-      const int r = top + warp / 4 * 32 + m * 16 + i / 2 * 8 + lane_group();
-      const int c = left + warp % 4 * 16 + j * 8 + 2 * lane_in_group() + i % 2;
+      const int r = top + warp_row() + m * 16 + i / 2 * 8 + lane_group();
+      const int c = left + warp_column() + j * 8 + 2 * lane_in_group() + i % 2;
       if (r >= layer.out || c >= layer.in) continue;
       float* const at = to + r * layer.in + c;
       *at = call_.first_tile == 0 ? s[m][j][i] : *at + s[m][j][i];
@@ -150,10 +163,10 @@ template <Precision P> class Weighing {
   Element* shared_;
 };
 
-template <Precision P>
+template <Precision P, int kSide>
 __global__ void __launch_bounds__(kThreads) weigh_kernel(const __grid_constant__ MlpCall call, int rows) {
-  GPU_SHARED(uint4, shared, Weighing<P>::kShared);
-  Weighing<P>(call, shared).run(rows);
+  GPU_SHARED(uint4, shared, (Weighing<P, kSide>::kShared));
+  Weighing<P, kSide>(call, shared).run(rows);
 }
 
 }  // namespace veldt::cuda
