@@ -201,7 +201,7 @@ TEST_F(FieldOnADevice, StopsAtItsGoalOnTheSameStepAsTheCpu) {
 
 TEST_F(FieldOnADevice, SaysWhichBatchFits) {
   Rng rng(3);
-  const Tensor picture = rand({200, 200, 1}, rng);
+  const Tensor picture = rand({300, 300, 1}, rng);
   FitOptions options = quick(Model::siren, kEmulated);
   options.width = 300;  // too wide for a fused stack, whose memory does not grow with the batch
   options.depth = 1;

@@ -1,6 +1,7 @@
 #include "veldt/app/dry_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -119,6 +120,10 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
                       scaled(facts.flops * steps, "FLOP"));
   text += fmt::format("time          about {}, at {:.3g} steps a second\n", in_time(seconds), rate);
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
+  if (plan.device.kind != DeviceKind::cpu && !facts.waits.empty()) {
+    rows["gpu_waits_for"] = facts.waits;
+    text += fmt::format("GPU waits     at each step, for the host: {}\n", fmt::join(facts.waits, ", "));
+  }
   text += written_in_words(outputs, model_bytes, checkpoint_bytes);
   if (!outputs.checkpoints.directory.empty()) rows["checkpoint_bytes"] = count(checkpoint_bytes);
   if (outputs.output.empty()) rows.erase("output");

@@ -40,7 +40,8 @@ struct DeviceSteps {
   // Around calls whose numbers change: those of optimize and random, and where a contiguous copy reads. Other
   // kernels started there are an error.
   void (*changing)(void* steps, bool on);
-  // Not complete: the step that has begun is dropped, and a capture as a whole.
+  // Not complete: the step that has begun is dropped, and a graph that was captured; the steps before it
+  // remain for the next launch().
   void (*end)(void* steps, bool complete);
   // Does the steps of which it has the numbers. `results`: gets the result of each; may be null.
   void (*launch)(void* steps, const View* results);
@@ -51,6 +52,7 @@ struct DeviceSteps {
 struct DevicePlugin {
   const char* version;        // Veldt's
   std::size_t backend_bytes;  // sizeof(Backend)
+  std::size_t plugin_bytes;   // sizeof(DevicePlugin)
   // All throw DeviceError or OutOfMemory. open: the backend of device `index`, which is then the one of this
   // process.
   int (*device_count)();

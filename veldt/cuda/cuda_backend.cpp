@@ -59,6 +59,7 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& vel
   static const veldt::DevicePlugin plugin = {
       VELDT_VERSION,
       sizeof(veldt::Backend),
+      sizeof(veldt::DevicePlugin),
       veldt::cuda::device_count,
       veldt::cuda::device_facts,
       veldt::cuda::open,

@@ -20,24 +20,28 @@ OpenDevice g_device;
 void (*g_make_room)() = nullptr;
 
 // Memory that the device reads by itself, so that an upload need not be waited for: slots in turn, each with
-// an event that tells when the device has read it.
+// an event that tells when the device has read it. Small uploads share a slot.
 class Staging {
  public:
-  // The next slot, once the device has done with it.
-  unsigned char* take() {
+  // Room for so many bytes, kBytes at most, once the device has done with it.
+  unsigned char* take(std::size_t bytes) {
     if (memory_ == nullptr) {
       void* p = nullptr;
       check(cudaMallocHost(&p, kSlots * kBytes), "take memory for copies to the GPU");
       memory_ = static_cast<unsigned char*>(p);
+      for (cudaEvent_t& event : read_)
+        check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "copy to the GPU");
     }
-    slot_ = (slot_ + 1) % kSlots;
-    if (read_[slot_] == nullptr)
-      check(cudaEventCreateWithFlags(&read_[slot_], cudaEventDisableTiming), "copy to the GPU");
-    else
+    if (used_ + bytes > kBytes) {
+      slot_ = (slot_ + 1) % kSlots;
+      used_ = 0;
       check(cudaEventSynchronize(read_[slot_]), "copy to the GPU");
-    return memory_ + slot_ * kBytes;
+    }
+    unsigned char* const room = memory_ + slot_ * kBytes + used_;
+    used_ += (bytes + 255) / 256 * 256;
+    return room;
   }
-  // The device has been told to read the slot.
+  // The device has been told to read it.
   void given() { check(cudaEventRecord(read_[slot_], g_device.stream), "copy to the GPU"); }
 
   static constexpr std::size_t kSlots = 32, kBytes = std::size_t{1} << 20;
@@ -45,7 +49,7 @@ class Staging {
  private:
   unsigned char* memory_ = nullptr;
   cudaEvent_t read_[kSlots] = {};
-  std::size_t slot_ = 0;
+  std::size_t slot_ = 0, used_ = 0;
 };
 Staging g_staging;
 
@@ -205,7 +209,7 @@ void upload(void* to, const void* from, std::size_t bytes, Stream) {
   // The caller may change `from` as soon as this returns.
   for (std::size_t at = 0; at < bytes; at += Staging::kBytes) {
     const std::size_t count = std::min(Staging::kBytes, bytes - at);
-    unsigned char* const slot = g_staging.take();
+    unsigned char* const slot = g_staging.take(count);
     std::memcpy(slot, static_cast<const unsigned char*>(from) + at, count);
     check(cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, slot, count, cudaMemcpyHostToDevice,
                           g_device.stream),

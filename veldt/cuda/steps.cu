@@ -43,9 +43,8 @@ struct Steps {
   std::vector<Executable> captured;  // longest first
 };
 
-// Written by a thread in its turn; others wait until the step has ended.
-Turn g_turn;
-Steps* g_steps = nullptr;
+thread_local Steps* t_steps = nullptr;  // whose calls this thread makes
+Turn g_turn;                            // of the thread that captures
 
 std::int64_t* counter_of(const Steps& s) { return reinterpret_cast<std::int64_t*>(s.table); }
 
@@ -64,7 +63,7 @@ __global__ void __launch_bounds__(kThreads)
 // The end of a step: its result, of `size` bytes, is kept, and the next step's numbers are due.
 __global__ void count_kernel(const unsigned char* result, int size, unsigned char* results,
                              std::int64_t* counter) {
-  const std::int64_t row = *counter % kMostSteps;  // nobody may have asked for results, nor set it back
+  const std::int64_t row = *counter % kMostSteps;  // if nobody wants results, nobody sets it back
   for (int i = 0; i < size; ++i) results[row * size + i] = result[i];
   ++*counter;
 }
@@ -76,8 +75,11 @@ void make_table(Steps& s) {
     s.first.push_back(end);
     end += (bytes * kMostSteps + 15) / 16 * 16;
   }
-  s.table = static_cast<unsigned char*>(allocate(end));
+  s.table = static_cast<unsigned char*>(allocate_scratch(end));
   s.rows.resize(end);
+  // Not for the first time within a capture, where an older driver cannot load a kernel.
+  launch(write_kernel, 1, kThreads, 0, Piece(), 0, s.table, counter_of(s));
+  launch(count_kernel, 1, 1, 0, s.table, 0, s.table + kResults, counter_of(s));
 }
 
 void write_table(const Steps& s) {
@@ -95,9 +97,7 @@ void write_table(const Steps& s) {
   if (!any) launch(write_kernel, 1, kThreads, 0, Piece(), 0, s.table, counter_of(s));
 }
 
-cudaGraphExec_t end_capture() {
-  cudaGraph_t graph = nullptr;
-  check(cudaStreamEndCapture(compute_stream(), &graph), "record a step on the GPU");
+cudaGraphExec_t executable_of(cudaGraph_t graph) {
   cudaGraphExec_t executable = nullptr;
   const cudaError_t result = cudaGraphInstantiate(&executable, graph, 0);
   static_cast<void>(cudaGraphDestroy(graph));  // the executable one is complete in itself
@@ -107,10 +107,10 @@ cudaGraphExec_t end_capture() {
 
 }  // namespace
 
-bool numbers_change() { return g_steps != nullptr && g_steps->changing; }
+bool numbers_change() { return t_steps != nullptr && t_steps->changing; }
 
 void check_launch() {
-  if (!numbers_change() || std::exchange(g_steps->placed, false)) return;
+  if (!numbers_change() || std::exchange(t_steps->placed, false)) return;
   throw Error("a recorded step cannot be repeated on the GPU",
               "a function of the host started a kernel that takes no numbers of its step",
               "record such work as kernels, or as a host function of its own");
@@ -118,14 +118,14 @@ void check_launch() {
 
 TablePlace place_numbers(const void* numbers, std::size_t bytes) {
   if (!numbers_change()) return {};
-  Steps& s = *g_steps;
+  Steps& s = *t_steps;
   s.placed = s.mode != StepMode::numbers;
   if (s.mode == StepMode::run) {
     s.bytes.push_back(bytes);
     return {};
   }
   const std::size_t k = s.call++;
-  if (k >= s.bytes.size() || s.bytes[k] != bytes)
+  if (k >= s.bytes.size() || s.bytes[k] != bytes || s.filled >= kMostSteps)
     throw Error("a recorded step cannot be repeated on the GPU",
                 "it does not ask for the same kernels each time",
                 "record it anew after a change of its groups or options");
@@ -152,19 +152,20 @@ void destroy_steps(void* handle) {
 }
 
 void begin_steps(void* handle, StepMode mode) {
-  Turn turn = take_turn();
   auto& s = *static_cast<Steps*>(handle);
-  if (mode != StepMode::run && s.table == nullptr) make_table(s);
   if (mode == StepMode::run) s.bytes.clear();
-  if (mode == StepMode::capture)
+  if (mode != StepMode::run && s.table == nullptr) make_table(s);
+  if (mode == StepMode::capture) {
+    Turn turn = take_turn();
     check(cudaStreamBeginCapture(compute_stream(), cudaStreamCaptureModeThreadLocal),
           "record a step on the GPU");
+    g_turn = std::move(turn);
+  }
   s.mode = mode;
-  s.changing = false;
+  s.changing = s.placed = false;
   s.call = 0;
   s.done = 0;
-  g_steps = &s;
-  g_turn = std::move(turn);
+  t_steps = &s;
 }
 
 void changing(void* handle, bool on) { static_cast<Steps*>(handle)->changing = on; }
@@ -173,7 +174,8 @@ void step_done(void* handle) {
   auto& s = *static_cast<Steps*>(handle);
   ++s.done;
   if (s.mode == StepMode::run) return;
-  if (s.mode == StepMode::capture)
+  const bool counts = !s.bytes.empty() || s.result.data != nullptr;
+  if (s.mode == StepMode::capture && counts)
     launch(count_kernel, 1, 1, 0, static_cast<const unsigned char*>(s.result.data),
            s.result.data == nullptr ? 0 : static_cast<int>(size_of(s.result.dtype)), s.table + kResults,
            counter_of(s));
@@ -182,16 +184,22 @@ void step_done(void* handle) {
 }
 
 void end_steps(void* handle, bool complete) {
-  const Turn turn = std::move(g_turn);
-  g_steps = nullptr;
+  t_steps = nullptr;
   auto& s = *static_cast<Steps*>(handle);
   if (s.mode != StepMode::capture) return;
-  const cudaGraphExec_t graph = end_capture();
-  if (!complete) {  // what was captured of it
-    static_cast<void>(cudaGraphExecDestroy(graph));
-    return;
+  const Turn turn = std::move(g_turn);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(compute_stream(), &graph);
+  try {
+    check(ended, "record a step on the GPU");
+    if (complete)
+      s.captured.push_back({s.done, executable_of(graph)});
+    else
+      static_cast<void>(cudaGraphDestroy(graph));
+  } catch (...) {
+    if (s.captured.empty()) s.filled = 0;  // nothing can do these steps
+    throw;
   }
-  s.captured.push_back({s.done, graph});
   std::sort(s.captured.begin(), s.captured.end(),
             [](const Executable& a, const Executable& b) { return a.steps > b.steps; });
 }

@@ -10,8 +10,6 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kMostReady = 64;  // steps, if they take no more than
-constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kNoEnd = std::int64_t{1} << 40;
 
 std::int64_t bytes_of(const Tensor& t) { return t.numel() * static_cast<std::int64_t>(size_of(t.dtype())); }
@@ -33,7 +31,7 @@ Batches::Batches(const PointSampler& sampler, Device device) : sampler_(sampler)
   // What is drawn by the errors of the step before cannot be drawn ahead.
   if (device.kind == DeviceKind::cpu || sampler_.takes_all() || first.weights.defined()) return;
   const std::int64_t bytes = bytes_of(first.coordinates) + bytes_of(first.levels);
-  const std::int64_t rows = std::clamp<std::int64_t>(kMostBytes / bytes, 1, kMostReady);
+  const std::int64_t rows = std::clamp<std::int64_t>(kMostBytes / bytes, 1, kMostSteps);
   const auto ring_of = [&](const Tensor& t) {
     return empty(t.shape().with_inserted(0, rows), t.dtype(), device);
   };
@@ -46,10 +44,6 @@ std::int64_t Batches::ahead() const {
   if (device_.kind == DeviceKind::cpu) return 1;
   if (sampler_.takes_all()) return kNoEnd;
   return runs_ahead() ? ring_levels_.size(0) : 1;
-}
-
-std::size_t Batches::bytes_ahead() const {
-  return runs_ahead() ? static_cast<std::size_t>(bytes_of(ring_coordinates_) + bytes_of(ring_levels_)) : 0;
 }
 
 void Batches::prepare(std::int64_t step, std::int64_t steps) {

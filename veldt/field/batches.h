@@ -13,6 +13,9 @@ class Batches {
  public:
   Batches(const PointSampler& sampler, Device device);
 
+  // The most that lies ready beside the current batch: steps, and the bytes of all of them.
+  static constexpr std::int64_t kMostSteps = 64, kMostBytes = std::int64_t{64} << 20;
+
   // How many steps can be prepared at a time.
   std::int64_t ahead() const;
   // Draws the batches of `steps` steps, from `step` on.
@@ -21,8 +24,6 @@ class Batches {
   // tensors stay the same ones.
   void next();
   const Batch& current() const { return current_; }
-  // What lies ready beside the current batch.
-  std::size_t bytes_ahead() const;
 
  private:
   bool runs_ahead() const { return ring_coordinates_.defined(); }

@@ -142,13 +142,12 @@ class Fitter::Job : public train::Task {
 
   StepFacts step_facts() {
     prepare(0, 1);
-    StepFacts facts = forecast([this] {
+    const StepFacts facts = forecast([this] {
       const Tensor now = loss();
       optimizer_->zero_grad();
       now.backward();
       optimizer_->step();
     });
-    facts.held_bytes += batches_.bytes_ahead();
     last_output_ = Tensor();
     return facts;
   }
@@ -243,6 +242,7 @@ std::int64_t rounded_down(double n) {
 // What a step needs grows evenly with its batch, so two small ones show which batch there is room for.
 void Fitter::explain(const OutOfMemory& full, const Signal& signal, const FitPlan& plan) {
   const std::size_t room = bytes_for_tensors(plan.device) / 20 * 19;
+  if (room == 0) return;
   const auto facts_of = [&](std::int64_t batch) {
     FitPlan smaller = plan;
     smaller.batch = batch;
@@ -252,8 +252,8 @@ void Fitter::explain(const OutOfMemory& full, const Signal& signal, const FitPla
   StepFacts one, two;
   try {
     one = facts_of(few), two = facts_of(2 * few);
-  } catch (const OutOfMemory&) {
-    return;  // not even these: the first error says it all
+  } catch (const Error&) {
+    return;  // the first error is the one to tell
   }
   const auto fits = [&](std::int64_t batch) {
     const auto at = [&](std::size_t first, std::size_t second) {
@@ -262,11 +262,17 @@ void Fitter::explain(const OutOfMemory& full, const Signal& signal, const FitPla
       return static_cast<std::size_t>(
           std::max(0.0, static_cast<double>(first) + growth * static_cast<double>(batch - few)));
     };
-    return at(one.held_bytes, two.held_bytes) + Pool::size_class(at(one.planned_bytes, two.planned_bytes)) <=
-           room;
+    const std::size_t data = at(one.held_bytes, two.held_bytes),
+                      step = Pool::size_class(at(one.planned_bytes, two.planned_bytes));
+    const std::int64_t numbers = batch * (plan.field.inputs() + plan.field.channels);
+    const std::int64_t ready = std::min(Batches::kMostBytes, Batches::kMostSteps * numbers * 4);
+    return data + step + static_cast<std::size_t>(ready) <= room;
   };
   std::int64_t low = 0, high = plan.batch;  // fits, does not
-  while (high - low > 1) (fits(low + (high - low) / 2) ? low : high) = low + (high - low) / 2;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
   if (low > 0)
     throw OutOfMemory(
         full.summary(), full.why(),

@@ -22,7 +22,7 @@ namespace {
 // Points that are drawn at a time: on a processor so many that a layer's numbers stay in the cache (8 MB at
 // 128 units), on a GPU so many that it is busy. Wider networks take fewer.
 constexpr std::int64_t kChunkPoints = 1 << 14, kChunkUnits = 1 << 21;
-constexpr std::int64_t kDevicePoints = 1 << 20, kDeviceUnits = 1 << 28;
+constexpr std::int64_t kDevicePoints = 1 << 20, kDeviceUnits = 1 << 26;
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 20, kMaxFrames = std::int64_t{1} << 40;
 
 // A rectangle of pixels: whole rows, or part of one. So the pixels of one after the other are in row-major
@@ -186,22 +186,15 @@ TileSize tiles_of(const Pen& pen, const Canvas& canvas) {
   return {std::clamp<std::int64_t>(pixels / canvas.width, 1, canvas.height), std::min(pixels, canvas.width)};
 }
 
-// Draws the canvas, tile after tile, and gives take(levels, tile) what is drawn until that returns false. A
-// GPU is given the next tile before the last one is asked for.
+// Draws the canvas, tile after tile, and gives take(levels, tile) what is drawn until that returns false.
 template <class Take> void draw_tiles(const Pen& pen, const Canvas& canvas, const Take& take) {
   const auto [rows, columns] = tiles_of(pen, canvas);
-  Tensor drawn;
-  Tile last{};
   for (std::int64_t row = 0; row < canvas.height; row += rows)
     for (std::int64_t column = 0; column < canvas.width; column += columns) {
       const Tile tile{row, std::min(rows, canvas.height - row), column,
                       std::min(columns, canvas.width - column)};
-      const Tensor next = pen.levels(canvas, tile);
-      if (drawn.defined() && !take(drawn, last)) return;
-      drawn = next;
-      last = tile;
+      if (!take(pen.levels(canvas, tile), tile)) return;
     }
-  take(drawn, last);
 }
 
 // Rows that are handed on together: whole tiles, and about as many points as a GPU draws at a time.

@@ -16,8 +16,10 @@ CapturedCalls::CapturedCalls(const std::vector<std::unique_ptr<KernelCall>>& cal
                              const DeviceSteps& device, const View* result)
     : calls_(calls), backend_(backend), device_(device), result_(result ? *result : View()) {
   std::size_t first = 0;
+  const bool alone = std::none_of(calls.begin(), calls.end(),
+                                  [](const auto& call) { return call->kind() == CallKind::host; });
   const auto keep = [&](std::size_t last) {
-    if (last > first) parts_.push_back({first, last, device_.make(result)});
+    if (last > first) parts_.push_back({first, last, device_.make(alone ? result : nullptr)});
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (calls[i]->kind() != CallKind::host) continue;
@@ -71,7 +73,10 @@ void CapturedCalls::replay_part(Part& part, std::int64_t steps, const View* resu
     }
     while (ready < steps) prepare(StepMode::numbers, 1);
   } catch (...) {
-    if (part.one) device_.launch(part.kept, nullptr);  // the host has gone through these
+    try {
+      if (part.one) device_.launch(part.kept, nullptr);  // the host has gone through these
+    } catch (const Error&) {                             // what failed first is the error to tell
+    }
     throw;
   }
   device_.launch(part.kept, results);

@@ -435,6 +435,7 @@ void Plan::replay(std::int64_t times, const Tensor& results) {
   for (const Tensor& leaf : r.carried)
     if (leaf.impl()->grad_stale) r.backend->fill(leaf.impl()->grad.view(), 0, nullptr);
   for (const auto& storage : r.written) storage->bump_version();  // first: a call may throw
+  if (results.defined()) mark_changed(results);
   for (const Recording::Leaf& leaf : r.leaves) leaf.handle.impl()->grad_stale = false;
   if (watching)
     for (std::int64_t i = 0; i < times; ++i) {

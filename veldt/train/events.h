@@ -32,13 +32,15 @@ struct Events {
   std::function<void(const Progress&)> on_progress;
   // Once the run has been accepted, with the step it begins at: 0, or that of the checkpoint it resumes.
   std::function<void(std::int64_t step)> on_start;
-  // After every step, with the number of steps done and the loss before the last one.
+  // After every step, with the number of steps done and the loss before the last one. A GPU takes steps by
+  // itself for up to 20 ms; then it is called for each of them, and the model is that of the last.
   std::function<void(std::int64_t step, double loss)> on_step;
   // Things a user should hear of: a checkpoint that could not be written, a fallback to an older one.
   std::function<void(const std::string&)> on_warning;
   // A checkpoint has become durable.
   std::function<void(std::int64_t step, const std::string& path)> on_checkpoint;
-  // Asked after every step: true ends the run after a last checkpoint (a signal, a closed window).
+  // Asked after every on_step: true ends the run after a last checkpoint (a signal, a closed window), and
+  // after the steps that a GPU has taken meanwhile.
   std::function<bool()> should_stop;
 };
 

@@ -21,8 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kNewsEvery = 0.1;   // seconds
-constexpr double kLookEvery = 0.02;  // seconds that a device is left to itself
+constexpr double kNewsEvery = 0.1;  // seconds
 constexpr const char* kOwnPrefix = "task.";
 
 double seconds_since(Clock::time_point start) {
@@ -161,7 +160,10 @@ class Run {
     bool asked = false;
     for (const double next : seen) {
       loss_ = next;
-      if (!std::isfinite(loss_)) diverged();
+      if (!std::isfinite(loss_)) {
+        if (!by_time()) rate_ = options_.rate(step_);  // not of the last step that was taken
+        diverged();
+      }
       if (++step_ == next_) task_.stepped();
       asked = tell_of_step() || asked;
     }
@@ -169,8 +171,8 @@ class Run {
   }
 
   std::int64_t count_ahead(std::int64_t step) const {
-    if (seconds_a_step_ == 0) return 1;  // the first one tells how long they take
-    const auto most = static_cast<std::int64_t>(std::min(kLookEvery / seconds_a_step_, 1e6));
+    if (seconds_a_step_ == 0) return 1;  // the first ones tell how long they take
+    const auto most = static_cast<std::int64_t>(std::min(options_.look_every / seconds_a_step_, 1e6));
     const std::int64_t left = by_time() ? most : options_.steps - step;
     return std::min({std::max<std::int64_t>(1, most), left, task_.runs_ahead(step)});
   }

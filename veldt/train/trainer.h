@@ -21,7 +21,9 @@ class Task {
   virtual ~Task() = default;
   virtual nn::Module& model() = 0;
   virtual optim::Optimizer& optimizer() = 0;
-  // Brings in the data of so many steps, from `step` on: of one, or as many as runs_ahead() allows.
+  // Brings in the data of so many steps, from `step` on: of one, or as many as runs_ahead() allows. Those of
+  // more than one are prepared while the device takes the steps before, so they must not depend on what these
+  // leave, nor change what psnr() and stepped() look at.
   virtual void prepare(std::int64_t step, std::int64_t steps) = 0;
   // The loss on that data: one element, differentiable.
   virtual Tensor loss() = 0;
@@ -58,6 +60,7 @@ struct RunOptions {
   double checkpoint_every = 30;  // seconds
   int keep = 3;
   bool resume = false;
+  double look_every = 0.02;  // seconds that a GPU is left to itself: see Task::runs_ahead()
   // What the run is, as a JSON object. A checkpoint is resumed only by a run that says the same of itself.
   std::string config = "{}";
 };
