@@ -13,6 +13,7 @@
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/device_library.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::test {
@@ -237,6 +238,14 @@ TEST_F(CudaMlp, AddsUpTheGradientsOfSeveralChunks) {
   expect_net(net, Precision::f32, 3);
 }
 
+// More rows than the multiprocessors take at a time: the larger tiles, several of them a block, and chunks.
+TEST_F(CudaMlp, FillsTheDevice) {
+  const std::int64_t rows = std::int64_t{256} * cuda_library().facts(0).multiprocessors + 17;
+  for (const Precision p : kPrecisions)
+    for (const Net& net : {Net{{2, 20, 24, 1}, MlpActivation::sine, 1, rows}, Net{{12, 24, 9}, {}, 1, rows}})
+      expect_net(net, p, 3);
+}
+
 TEST_F(CudaMlp, NeedsNoMoreMemoryForMoreRows) {
   MlpStep step;
   step.pass = MlpPass::loss;
@@ -244,7 +253,7 @@ TEST_F(CudaMlp, NeedsNoMoreMemoryForMoreRows) {
   step.layers = {MlpLayer{2, 64, MlpActivation::sine}, {64, 64, MlpActivation::sine}, {64, 1}};
   for (const Precision p : kPrecisions) {
     step.precision = p;
-    const std::size_t bytes = backend(kEmulated).mlp_workspace(step, 1 << 16, true);
+    const std::size_t bytes = backend(kEmulated).mlp_workspace(step, 1 << 20, true);
     EXPECT_EQ(backend(kEmulated).mlp_workspace(step, std::int64_t{1} << 32, true), bytes);
   }
 }

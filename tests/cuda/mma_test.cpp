@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/gpu_emulation.h"
 #include "veldt/cuda/mma.h"
@@ -70,6 +71,9 @@ void transpose(Operands* o) {
 
 class Mma : public testing::Test {
  protected:
+  void SetUp() override {
+    if (on_real_gpu()) GTEST_SKIP() << "these are the emulated instructions";
+  }
   Mma() {
     use_emulated_device();
     // Small whole numbers, of which every product and sum is exact.

@@ -40,12 +40,17 @@ __device__ __forceinline__ float fast_quotient(float a, float b) { return __fdiv
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
                    cudaStream_t stream, const Arguments&... arguments) {
-  // Above 48 KB a kernel has to be told beforehand.
-  if (shared > 48 * 1024)
-    if (const cudaError_t refused =
-            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)))
-      return refused;
+  // Above 48 KB a kernel has to be told beforehand. Never less than it was told once: a graph may hold a
+  // launch that wants more.
+  if (shared > 48 * 1024) {
+    const void* const function = reinterpret_cast<const void*>(kernel);
+    cudaFuncAttributes known;
+    if (const cudaError_t refused = cudaFuncGetAttributes(&known, function)) return refused;
+    if (known.maxDynamicSharedSizeBytes < static_cast<int>(shared))
+      if (const cudaError_t refused = cudaFuncSetAttribute(
+              function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)))
+        return refused;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = threads;

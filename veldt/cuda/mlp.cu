@@ -93,6 +93,9 @@ void mlp(const MlpStep& step, const View* arrays, int, Stream) {
   MlpCall call{};
   const std::int64_t n = arrays[MlpStep::x].shape[0];
   const MlpCut cut = lay_out(step, n, arrays[MlpStep::dx].data != nullptr, arrays, call);
+  if (n > 0 && cut.tiles == 0)
+    throw DeviceError("cannot run a stack of layers at once on cuda",
+                      "its tiles do not fit into shared memory", "run its layers one by one");
   call.workspace = arrays[MlpStep::workspace].as<unsigned char>();
   call.x = arrays[MlpStep::x].as<float>(), call.given = arrays[MlpStep::given].as<float>();
   call.weight = arrays[MlpStep::weight].as<float>();

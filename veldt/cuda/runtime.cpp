@@ -26,16 +26,17 @@ class Staging {
   // Room for so many bytes, kBytes at most, once the device has done with it.
   unsigned char* take(std::size_t bytes) {
     if (memory_ == nullptr) {
+      for (cudaEvent_t& event : read_)
+        check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "copy to the GPU");
       void* p = nullptr;
       check(cudaMallocHost(&p, kSlots * kBytes), "take memory for copies to the GPU");
       memory_ = static_cast<unsigned char*>(p);
-      for (cudaEvent_t& event : read_)
-        check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "copy to the GPU");
     }
     if (used_ + bytes > kBytes) {
-      slot_ = (slot_ + 1) % kSlots;
+      const std::size_t next = (slot_ + 1) % kSlots;
+      check(cudaEventSynchronize(read_[next]), "copy to the GPU");
+      slot_ = next;
       used_ = 0;
-      check(cudaEventSynchronize(read_[slot_]), "copy to the GPU");
     }
     unsigned char* const room = memory_ + slot_ * kBytes + used_;
     used_ += (bytes + 255) / 256 * 256;

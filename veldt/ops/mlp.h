@@ -25,7 +25,8 @@ using DenseLayers = std::vector<DenseLayer, SmallAllocator<DenseLayer>>;
 
 // Whether this device has kernels for stacks of layers in this precision: what is rounded are weights and
 // activations of the hidden layers, for their products; everything else, the gradients included, stays f32.
-// f32 is there always, bf16 where it is faster, tf32 on CUDA.
+// f32 is there always, bf16 where it is faster, tf32 on CUDA, where a row that holds an infinity may become
+// NaN.
 bool has_products(Device device, Precision precision);
 
 // Whether the kernel takes f32 layers of these sizes, the input's first: an input of at most 512 numbers, at
