@@ -57,22 +57,24 @@ struct Canvas {
 
  private:
   Tensor along_x(std::int64_t first, std::int64_t count) const {
-    const Tensor xs = empty({count * across});
-    for (std::int64_t i = 0; i < xs.numel(); ++i)
-      xs.data<float>()[i] =
-          map.x(region.x + region.width * place(first, i, across) / static_cast<double>(width));
-    return xs;
+    return along(first, count, across, [this](double at) {
+      return map.x(region.x + region.width * at / static_cast<double>(width));
+    });
   }
   Tensor along_y(std::int64_t first, std::int64_t count) const {
-    const Tensor ys = empty({count * down});
-    for (std::int64_t i = 0; i < ys.numel(); ++i)
-      ys.data<float>()[i] =
-          map.y(region.y + region.height * place(first, i, down) / static_cast<double>(height));
-    return ys;
+    return along(first, count, down, [this](double at) {
+      return map.y(region.y + region.height * at / static_cast<double>(height));
+    });
   }
-  // Of sample i from pixel `first` on, in pixels.
-  static double place(std::int64_t first, std::int64_t i, int samples) {
-    return static_cast<double>(first + i / samples) + (static_cast<double>(i % samples) + 0.5) / samples;
+  // input(place) of all samples of `count` pixels, whose places are counted in pixels: [count * samples].
+  template <class Input>
+  static Tensor along(std::int64_t first, std::int64_t count, int samples, const Input& input) {
+    const Tensor out = empty({count * samples});
+    auto* const to = out.data<float>();
+    for (std::int64_t i = 0; i < out.numel(); ++i)
+      to[i] = input(static_cast<double>(first + i / samples) +
+                    (static_cast<double>(i % samples) + 0.5) / samples);
+    return out;
   }
 };
 
