@@ -243,6 +243,7 @@ std::vector<BadCase> fit_cases() {
       {"FitManyLayers", fit("--depth", "1000000000"), 2, {"--depth"}},
       {"FitUnknownModel", fit("--model", "sirne"), 2, {"did you mean 'siren'?"}},
       {"FitUnknownDevice", fit("--device", "tpu"), 2, {"'tpu'"}},
+      {"FitDeviceCalledGpu", fit("--device", "gpu"), 2, {"'gpu'", "use --device cuda"}},
       {"FitNoTime", fit("--time", "0s"), 2, {"--time cannot be '0s'"}},
       {"FitOmegaOfAGrid",
        {"fit", "IN/good.png", "-o", "OUT/m", "--model", "hashgrid", "--omega", "30"},

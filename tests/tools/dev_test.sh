@@ -31,6 +31,9 @@ for verb in setup build paint test check bench gpu format help; do
 done
 expect 'an unknown verb' 2 'dev: error: there is no verb "tset"' "$root/dev" tset
 [[ $(wc -l <<<"$out") == 3 ]] || { printf 'FAIL: an error has three lines, not:\n%s\n' "$out"; failed=1; }
+expect 'an unknown flag of gpu, before anything is built' 2 'unrecognized arguments: --hlp' "$root/dev" gpu --hlp
+expect 'an unknown part of gpu' 2 'there is no part foo' "$root/dev" gpu --only foo
+expect 'two archives' 2 'takes one file, not 2' "$root/dev" gpu pack a b
 expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
 
 # Packages: everything but g++ and cmake is there. apt-get and sudo only note how they are called.

@@ -209,17 +209,21 @@ Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, con
 
 Setting& add_device(VerbOptions& verb, std::string& into) {
   const std::vector<std::string> choices = {"auto", "cpu", "cuda"};
-  Setting& setting = add_into(verb, "--device", ValueKind::choice, "auto|cpu|cuda[:N]", into,
-                              "where to compute", [choices](auto& source, const std::string& text) {
-                                const bool numbered = text.starts_with("cuda:");
-                                if (!numbered) return choice_from(source, text, choices);
-                                const bool digits = text.size() > 5 && text.size() < 9 &&
-                                                    text.find_first_not_of("0123456789", 5) == text.npos;
-                                if (!digits)
-                                  throw bad_value(source, text, "a GPU's number is a whole one, from 0 on",
-                                                  "use " + example_of(source, "cuda:0"));
-                                return text;
-                              });
+  Setting& setting =
+      add_into(verb, "--device", ValueKind::choice, "auto|cpu|cuda[:N]", into, "where to compute",
+               [choices](auto& source, const std::string& text) {
+                 const bool numbered = text.starts_with("cuda:");
+                 if (text.starts_with("gpu"))
+                   throw bad_value(source, text, "GPUs are called cuda, or cuda:1 for the second",
+                                   "use " + example_of(source, "cuda"));
+                 if (!numbered) return choice_from(source, text, choices);
+                 const bool digits = text.size() > 5 && text.size() < 9 &&
+                                     text.find_first_not_of("0123456789", 5) == text.npos;
+                 if (!digits)
+                   throw bad_value(source, text, "a GPU's number is a whole one, from 0 on",
+                                   "use " + example_of(source, "cuda:0"));
+                 return text;
+               });
   setting.choices = choices;
   return setting;
 }
