@@ -6,7 +6,8 @@ set -euo pipefail
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cp "$1/dev" "$root/dev"  # a copy: its build/ folder is not the repository's
-mkdir "$root/bin"
+mkdir "$root/bin" "$root/tools"
+cp "$1/tools/gpu_run" "$root/tools/"  # which knows the flags of ./dev gpu
 export PATH=$root/bin:$PATH
 unset VELDT_NO_SETUP
 failed=0
