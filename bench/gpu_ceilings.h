@@ -37,8 +37,11 @@ inline double chain_cost(Device device, int calls, double seconds) {
   return 1e3 * time_steps([&] { plan.replay(); }, device, seconds).median();
 }
 
-inline double product_rate(Device device, std::int64_t m, std::int64_t n, std::int64_t k, double seconds) {
-  const Tensor a = zeros({m, k}, DType::f32, device), b = zeros({k, n}, DType::f32, device);
+inline double product_rate(Device device, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
+                           double seconds) {
+  Rng rng(7);  // a device draws less power, and runs faster, on zeros
+  const Tensor a = to(rand({m, k}, rng, -1, 1, DType::f32, device), dtype),
+               b = to(rand({k, n}, rng, -1, 1, DType::f32, device), dtype);
   const Timing t = time_steps([&] { const Tensor c = matmul(a, b); }, device, seconds);
   return 2e-6 * static_cast<double>(m * n * k) / t.median();
 }
@@ -77,9 +80,15 @@ inline void measure_ceilings(Device device, bool quick, const std::function<void
   const auto from_pool = [&] { const Tensor t = empty({1 << 18}, DType::f32, device); };
   found({"memory from the pool", "us", 1e3 * time_steps(from_pool, device, seconds).median()});
 
-  const std::int64_t side = quick ? 64 : 4096, rows = quick ? 256 : 65536, width = quick ? 16 : 256;
-  found({"matmul of 4096^3, f32", "GFLOP/s", product_rate(device, side, side, side, seconds)});
-  found({"matmul of 65536 x 256 x 256, f32", "GFLOP/s", product_rate(device, rows, width, width, seconds)});
+  const std::int64_t rows = quick ? 256 : 65536, width = quick ? 16 : 256;
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (const std::int64_t side : {256, 512, 4096}) {  // the first of f32 and f64 is done by Veldt's tiles
+      const std::int64_t n = quick ? side / 64 : side;
+      found(
+          {str("matmul of ", side, "^3, ", dtype), "GFLOP/s", product_rate(device, dtype, n, n, n, seconds)});
+    }
+  found({"matmul of 65536 x 256 x 256, f32", "GFLOP/s",
+         product_rate(device, DType::f32, rows, width, width, seconds)});
 }
 
 }  // namespace veldt::bench

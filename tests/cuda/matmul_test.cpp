@@ -2,11 +2,16 @@
 // the layouts of views.
 #include <gtest/gtest.h>
 
+#include "tests/support/cublas_emulation.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gpu_emulation.h"
 #include "tests/support/layouts.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::test {
@@ -16,6 +21,12 @@ class CudaMatmul : public testing::Test {
  protected:
   static void SetUpTestSuite() { use_emulated_device(); }
   ~CudaMatmul() override { gpu::emulation::set_order(gpu::emulation::Order::forward); }
+};
+
+// Large products, and those of halves, are cublasLt's.
+class CudaMatmulLt : public CudaMatmul {
+ protected:
+  ~CudaMatmulLt() override { gpu::emulation::set_cublas(gpu::emulation::Cublas::works); }
 };
 
 // What the product is made of: layouts of the operands and the result, and the strides of the bias.
@@ -37,6 +48,17 @@ Tensor bias_of(const Shape& out, const std::string& kind, DType dtype) {
   return base.alias(out, strides, 0);
 }
 
+// On the cpu, which computes halves as f32.
+void multiply_here(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
+  const auto wide = [](const Tensor& t) { return is_half(t.dtype()) ? to(t, DType::f32) : t; };
+  const Tensor wide_a = wide(a), wide_b = wide(b), result = wide(out);
+  const Tensor wide_bias = bias.defined() ? wide(bias) : bias;
+  const View bias_view = bias.defined() ? wide_bias.view() : View{};
+  backend(Device{}).matmul(wide_a.view(), wide_b.view(), bias.defined() ? &bias_view : nullptr, result.view(),
+                           nullptr);
+  if (is_half(out.dtype())) backend(Device{}).copy(result.view(), out.view(), nullptr);
+}
+
 void expect_product(const Shape& a_shape, std::int64_t n, DType dtype, const Form& form) {
   Rng rng(3);
   const Shape b_shape{a_shape[0], a_shape[2], n}, out_shape{a_shape[0], a_shape[1], n};
@@ -45,16 +67,18 @@ void expect_product(const Shape& a_shape, std::int64_t n, DType dtype, const For
   const Tensor out = lay_out(uniform(out_shape, rng), dtype, form.out), there = onto_device(out);
   const Tensor a2 = onto_device(a), b2 = onto_device(b);
   const Tensor bias2 = bias.defined() ? onto_device(bias) : bias;
-  const View here_bias = bias.defined() ? bias.view() : View{};
   const View there_bias = bias.defined() ? bias2.view() : View{};
-  backend(Device{}).matmul(a.view(), b.view(), bias.defined() ? &here_bias : nullptr, out.view(), nullptr);
+  multiply_here(a, b, bias, out);
   backend(kEmulated).matmul(a2.view(), b2.view(), bias.defined() ? &there_bias : nullptr, there.view(),
                             nullptr);
   const Tensor got = from_device(there);
   ASSERT_EQ(gpu::emulation::take_fault(), "");
   const Values wanted = read(out), found = read(got);
   // Either may lose an ulp of a sum with each addition; a term that is missing is a million times as much.
-  const double tolerance = (dtype == DType::f32 ? 6e-8 : 1.2e-16) * (16 + static_cast<double>(a_shape[2]));
+  // Halves are rounded once more, and here they are computed as f32.
+  const double terms = 16 + static_cast<double>(a_shape[2]);
+  const double rounding = dtype == DType::bf16 ? 1.0 / 256 : dtype == DType::f16 ? 1.0 / 2048 : 0;
+  const double tolerance = (dtype == DType::f64 ? 1.2e-16 : 6e-8) * terms + rounding * std::sqrt(terms);
   for (std::size_t i = 0; i < wanted.v.size(); ++i)
     ASSERT_NEAR(found.v[i], wanted.v[i], tolerance)
         << a_shape << " x " << b_shape << ", " << dtype << ", a " << name_of(form.a) << ", b "
@@ -115,6 +139,122 @@ TEST_F(CudaMatmul, RefusesOtherDtypes) {
   const std::string said = error_of<DeviceError>(
       [&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view(), nullptr); });
   EXPECT_NE(said.find("cuda cannot multiply matrices of i64"), std::string::npos) << said;
+}
+
+using gpu::emulation::Cublas;
+
+int products_of_library() { return gpu::emulation::take_cublas_counts().products; }
+
+TEST_F(CudaMatmulLt, MultipliesWhatIsLarge) {
+  products_of_library();
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library, which counts";
+  expect_products({1, 128, 512}, 504, {});
+  EXPECT_EQ(products_of_library(), 0);
+  expect_products({1, 128, 512}, 512, {});
+  EXPECT_EQ(products_of_library(), 2);
+}
+
+TEST_F(CudaMatmulLt, ReadsTransposesBatchesAndEveryBias) {
+  products_of_library();
+  for (const Layout a : {Layout::contiguous, Layout::transposed})
+    for (const Layout b : {Layout::contiguous, Layout::transposed})
+      for (const Layout out : {Layout::contiguous, Layout::transposed})
+        expect_product({1, 256, 512}, 256, DType::f32, {.a = a, .b = b, .out = out, .bias = "row"});
+  for (const char* bias : {"none", "column", "full"})
+    expect_product({2, 128, 512}, 256, DType::f64, {.bias = bias});
+  expect_product({2, 128, 512}, 256, DType::f32, {.a = Layout::repeated_first, .bias = "row"});
+  expect_product({2, 128, 512}, 256, DType::f32, {.b = Layout::repeated_first, .bias = "row"});
+  if (!on_real_gpu()) {
+    EXPECT_EQ(products_of_library(), 13);
+  }
+}
+
+TEST_F(CudaMatmulLt, LeavesViewsThatAreNoMatricesToTheTiles) {
+  products_of_library();
+  expect_product({1, 512, 256}, 256, DType::f32, {.a = Layout::stepped, .bias = "row"});
+  expect_product({1, 512, 256}, 256, DType::f32, {.out = Layout::stepped, .bias = "row"});
+}
+
+TEST_F(CudaMatmulLt, MultipliesHalvesOfAnySizeAndStrides) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const std::int64_t m : {1, 17})
+      for (const std::int64_t n : {1, 40})
+        for (const std::int64_t k : {0, 1, 9, 300})
+          for (const char* bias : {"none", "row", "column", "full"})
+            expect_product({2, m, k}, n, dtype, {.bias = bias});
+    for (const Layout a : all_layouts())
+      for (const Layout b : all_layouts())
+        expect_product({2, 6, 10}, 7, dtype, {.a = a, .b = b, .bias = "row"});
+    for (const Layout out : own_memory_layouts())
+      expect_product({2, 6, 10}, 7, dtype, {.out = out, .bias = "full"});
+  }
+}
+
+TEST_F(CudaMatmulLt, ChoosesAnAlgorithmOnceForEachForm) {
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library";
+  gpu::emulation::take_cublas_counts();
+  for (int i = 0; i < 3; ++i) expect_product({1, 23, 11}, 13, DType::bf16, {.bias = "row"});
+  const gpu::emulation::CublasCounts counts = gpu::emulation::take_cublas_counts();
+  EXPECT_EQ(counts.products, 3);
+  EXPECT_EQ(counts.choices, 1);
+}
+
+TEST_F(CudaMatmulLt, AsksForLessWhereNumbersLieUnaligned) {
+  Rng rng(5);
+  const Tensor whole = onto_device(write(uniform({1, 16, 17}, rng), DType::bf16));
+  const auto product_at = [&](std::int64_t offset) {
+    const Tensor a = whole.alias({1, 16, 16}, {272, 17, 1}, offset), out = empty({1, 16, 16}, a);
+    backend(kEmulated).matmul(a.view(), whole.alias({1, 16, 16}, {272, 17, 1}, 0).view(), nullptr, out.view(),
+                              nullptr);
+    return read(from_device(out)).v;
+  };
+  EXPECT_NE(product_at(0), product_at(1));
+  EXPECT_EQ(gpu::emulation::take_fault(), "");
+}
+
+TEST_F(CudaMatmulLt, AddsABiasBeforehandWhereTheLibraryCannot) {
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library";
+  gpu::emulation::set_cublas(Cublas::adds_no_bias);
+  products_of_library();
+  expect_product({1, 21, 12}, 14, DType::bf16, {.bias = "row"});
+  EXPECT_EQ(products_of_library(), 1);
+}
+
+TEST_F(CudaMatmulLt, IsNotNeeded) {
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library";
+  gpu::emulation::set_cublas(Cublas::missing);
+  products_of_library();
+  expect_product({1, 256, 512}, 256, DType::f32, {.bias = "row"});
+  EXPECT_EQ(products_of_library(), 0);
+  EXPECT_FALSE(backend(kEmulated).multiplies(DType::bf16));
+  EXPECT_TRUE(backend(kEmulated).multiplies(DType::f64));
+  const Tensor x = onto_device(write({{2, 2}, {1, 2, 3, 4}}, DType::bf16));
+  EXPECT_EQ(read(from_device(matmul(x, x))).v, (std::vector<double>{7, 10, 15, 22}));
+}
+
+TEST_F(CudaMatmulLt, SaysWhatItCannotDo) {
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library";
+  const Tensor x = onto_device(write({{1, 2, 3}, {1, 2, 3, 4, 5, 6}}, DType::f16));
+  const Tensor y = onto_device(write({{1, 3, 2}, {1, 2, 3, 4, 5, 6}}, DType::f16));
+  const Tensor out = onto_device(write({{1, 2, 2}, {0, 0, 0, 0}}, DType::f16));
+  const auto product = [&] { backend(kEmulated).matmul(x.view(), y.view(), nullptr, out.view(), nullptr); };
+  gpu::emulation::set_cublas(Cublas::fails);
+  std::string said = error_of<DeviceError>(product);
+  EXPECT_NE(said.find("cannot multiply matrices on the GPU"), std::string::npos) << said;
+  EXPECT_NE(said.find("CUBLAS_STATUS_EXECUTION_FAILED"), std::string::npos) << said;
+  gpu::emulation::set_cublas(Cublas::works);
+  product();
+  EXPECT_EQ(read(from_device(out)).v, (std::vector<double>{22, 28, 49, 64}));
+}
+
+TEST_F(CudaMatmulLt, LeavesToTheTilesWhatTheLibraryHasNoKernelFor) {
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library";
+  gpu::emulation::set_cublas(Cublas::refuses);
+  expect_product({1, 264, 512}, 256, DType::f32, {.bias = "row"});
+  const Tensor x = onto_device(write({{1, 1, 1}, {2}}, DType::f16));
+  const std::string said = error_of<DeviceError>(
+      [&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view(), nullptr); });
+  EXPECT_NE(said.find("cuda cannot multiply [1, 1, 1] by [1, 1, 1] of f16"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "tests/support/cublas_emulation.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/gpu_emulation.h"
@@ -89,6 +90,27 @@ TEST(CudaPlan, OnlyLaunchesGraphsWhenItIsWarm) {
   EXPECT_EQ(counts.allocations, 0);
   EXPECT_TRUE(std::isfinite(plan.output().item()));
   EXPECT_EQ(gpu::emulation::take_fault(), "");
+}
+
+// cublasLt is called while a step is captured, and its algorithm was chosen before.
+TEST(CudaPlan, KeepsProductsOfTheLibrary) {
+  use_emulated_device();
+  const auto product = [](const Tensor& x) { return to(matmul(transpose(x), tanh(x)), DType::f32); };
+  Rng rng(4);
+  const Tensor here = to(randn({24, 16}, rng), DType::bf16), there = to(here, kEmulated);
+  Plan plan([&] { return product(there); });
+  for (int i = 0; i < 3; ++i) plan.replay();
+  if (!on_real_gpu()) {
+    gpu::emulation::reset_counts();
+    gpu::emulation::take_cublas_counts();
+    plan.replay();
+    EXPECT_EQ(gpu::emulation::counts().graph_launches, 1);
+    EXPECT_EQ(gpu::emulation::counts().launches, 0);
+    EXPECT_EQ(gpu::emulation::take_cublas_counts().products, 0);
+  }
+  // Their sums and tanh differ by an ulp or two of bf16.
+  EXPECT_LT(max(abs(to(plan.output(), Device{}) - product(here))).item(), 0.15);
+  EXPECT_GT(max(abs(product(here))).item(), 4);
 }
 
 // Numbers that change from step to step (the rate, Adam's corrections, the place in a stream of draws) are

@@ -1,19 +1,9 @@
 #include "tests/support/values.h"
 
+#include "veldt/kernels/convert.h"
+
 namespace veldt::test {
 namespace {
-
-template <class Fn> void with_type(DType t, Fn fn) {
-  switch (t) {
-    case DType::f32: return fn(float());
-    case DType::f64: return fn(double());
-    case DType::i64: return fn(std::int64_t());
-    case DType::i32: return fn(std::int32_t());
-    case DType::u8: return fn(std::uint8_t());
-    case DType::boolean: return fn(bool());
-    default: break;
-  }
-}
 
 std::int64_t offset_of(const Tensor& t, const Shape& index) {
   std::int64_t offset = 0;
@@ -55,20 +45,21 @@ Values build(const Shape& shape, const std::function<double(const Shape& index)>
 
 Values read(const Tensor& t) {
   Values out;
-  with_type(t.dtype(), [&](auto type) {
-    const auto* data = t.data<decltype(type)>();
-    out =
-        build(t.shape(), [&](const Shape& index) { return static_cast<double>(data[offset_of(t, index)]); });
+  scalar::with_type(t.dtype(), [&](auto type) {
+    const auto* data = t.view().as<const decltype(type)>();
+    out = build(t.shape(), [&](const Shape& index) {
+      return static_cast<double>(scalar::load(data[offset_of(t, index)]));
+    });
   });
   return out;
 }
 
 void write_into(const Tensor& t, const Values& values) {
-  with_type(t.dtype(), [&](auto type) {
+  scalar::with_type(t.dtype(), [&](auto type) {
     using T = decltype(type);
-    T* data = t.data<T>();
+    T* const data = t.view().as<T>();
     for (std::int64_t i = 0; i < values.size(); ++i)
-      data[offset_of(t, index_of(t.shape(), i))] = static_cast<T>(values.v[static_cast<std::size_t>(i)]);
+      data[offset_of(t, index_of(t.shape(), i))] = scalar::store<T>(values.v[static_cast<std::size_t>(i)]);
   });
 }
 

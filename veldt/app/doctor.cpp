@@ -131,12 +131,17 @@ void report_cuda(Report& report) {
                        {"driver", version_text(d.driver_version)},
                        {"runtime", version_text(d.runtime_version)}});
   }
-  if (cuda.usable)
-    text += fmt::format("; driver {}, runtime {}, {}", version_text(cuda.devices[0].driver_version),
-                        version_text(cuda.devices[0].runtime_version), cuda.path);
-  else
+  Json facts{{"usable", cuda.usable}, {"library", cuda.path}, {"devices", devices}};
+  if (cuda.usable) {
+    const std::string products = cuda_library().matrix_library();
+    text += fmt::format("; driver {}, runtime {}, {}; matrix products by {}",
+                        version_text(cuda.devices[0].driver_version),
+                        version_text(cuda.devices[0].runtime_version), cuda.path, products);
+    facts["matrix_products"] = products;
+  } else {
     text = "none: " + cuda.reason + (cuda.path.empty() ? "" : " (" + cuda.path + ")");
-  report.add("cuda", true, text, {{"usable", cuda.usable}, {"library", cuda.path}, {"devices", devices}});
+  }
+  report.add("cuda", true, text, facts);
 }
 
 // Of the settings those of threads count here too. A wrong one is a finding, and not the end.

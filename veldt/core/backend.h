@@ -78,6 +78,8 @@ struct Backend {
   // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides;
   // transposed operands are read where they lie. `bias` may be null.
   void (*matmul)(const View& a, const View& b, const View* bias, const View& out, Stream);
+  // Whether matmul takes this dtype: f32 and f64 always.
+  bool (*multiplies)(DType);
 
   // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be
   // in range.

@@ -59,6 +59,8 @@ struct DevicePlugin {
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(int index);
   std::size_t (*free_bytes)();  // of the opened device
+  // Who multiplies large matrices, for `veldt doctor`: "cublasLt 13.1.0". Takes up to a second.
+  std::string (*matrix_library)();
   DeviceSteps steps;
   // What a kernel that finds no memory for itself calls before it tries once more: tensors' pools keep
   // blocks.

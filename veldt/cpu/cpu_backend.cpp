@@ -30,6 +30,7 @@ const Backend& backend() {
       .recurrence = recurrence,
       .argsort = argsort,
       .matmul = matmul,
+      .multiplies = multiplies,
       .gather = gather,
       .scatter_add = scatter_add,
       .scatter = scatter,

@@ -45,6 +45,7 @@ void positions(const View& mask, const View& out, Stream);
 
 // matmul.cpp
 void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
+bool multiplies(DType dtype);
 
 // gather.cpp
 void gather(const View& x, int dim, const View& index, const View& out, Stream);

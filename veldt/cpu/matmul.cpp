@@ -117,4 +117,6 @@ void matmul(const View& a, const View& b, const View* bias, const View& out, Str
                     "convert both to f32");
 }
 
+bool multiplies(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+
 }  // namespace veldt::cpu

@@ -1,4 +1,5 @@
 // The table of the CUDA backend, and what the library exports.
+#include "veldt/cuda/cublas_lt.h"
 #include "veldt/cuda/device.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/range.h"
@@ -30,6 +31,7 @@ Backend make_table(int index) {
       .recurrence = ranged<"recurrence", recurrence>,
       .argsort = ranged<"argsort", argsort>,
       .matmul = ranged<"matmul", matmul>,
+      .multiplies = multiplies,
       .gather = ranged<"gather", gather>,
       .scatter_add = ranged<"scatter_add", scatter_add>,
       .scatter = ranged<"scatter", scatter>,
@@ -64,6 +66,7 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& vel
       veldt::cuda::device_facts,
       veldt::cuda::open,
       veldt::cuda::free_bytes,
+      veldt::cuda::matrix_library,
       {veldt::cuda::make_steps, veldt::cuda::begin_steps, veldt::cuda::step_done, veldt::cuda::changing,
        veldt::cuda::end_steps, veldt::cuda::ranged<"steps", veldt::cuda::launch_steps>,
        veldt::cuda::destroy_steps},

@@ -1,9 +1,11 @@
 // Matrix products of views of any strides. A block computes a tile of the result: it brings panels of both
 // operands into shared memory, the next while it multiplies the last, and each thread keeps a small tile in
 // registers. Products with few tiles and many terms (gradients of weights) are cut along k; a second kernel
-// adds the parts in their order. How a product is cut follows from its sizes alone, so its bits do too.
+// adds the parts in their order. How a product is cut follows from its sizes alone, so its bits do too. Large
+// products go to cublasLt where there is one (matmul_lt.h).
 #include "veldt/core/error.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/cuda/matmul_lt.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/cuda/scratch.h"
 
@@ -228,15 +230,6 @@ template <class T> Panel<T> panel(const View& v, int outer_dim, int depth_dim) {
       along_depth,     in_groups<T>(v.data, along_depth ? depth : outer, along_depth ? outer : depth, batch)};
 }
 
-// A batch that shares b and lies in memory like one tall matrix is one product.
-template <class T> void fold_batch(Product<T>& p) {
-  const bool stacks = p.a.batch == p.m * p.a.outer && p.out.batch == p.m * p.out.row &&
-                      (p.bias.data == nullptr || p.bias.batch == p.m * p.bias.row);
-  if (p.b.batch != 0 || !stacks) return;
-  p.m *= p.batch;
-  p.batch = 1;
-}
-
 // c^T = b^T a^T, so that a result of few rows becomes one of few columns.
 template <class T> void transpose(Product<T>& p) {
   std::swap(p.m, p.n);
@@ -281,21 +274,41 @@ template <class T, int kRows, int kCols, int kHeight, int kWidth> void run_tiles
 }
 
 template <class T> void run(Product<T> p) {
-  fold_batch(p);
   if (p.m <= kNarrow && p.n > p.m) transpose(p);
   if (p.n <= kNarrow) return run_tiles<T, 256, kNarrow, 4, 4>(p);
   constexpr int kRows = 512 / static_cast<int>(sizeof(T));
   run_tiles<T, kRows, 64, kRows / 16, 4>(p);
 }
 
+// A batch that shares b and lies in memory like one tall matrix is one product.
+struct Views {
+  View a, b, bias, out;  // no data: no bias
+};
+Views fold_batch(const View& a, const View& b, const View* bias, const View& out) {
+  Views v{a, b, bias != nullptr ? *bias : View{}, out};
+  const auto stacks = [&](const View& x) { return x.strides[0] == out.shape[1] * x.strides[1]; };
+  if (out.shape[0] == 1 || b.strides[0] != 0 || !stacks(a) || !stacks(out) ||
+      (bias != nullptr && !stacks(*bias)))
+    return v;
+  for (View* x : {&v.a, &v.bias, &v.out})
+    if (x->data != nullptr) x->shape = {1, out.shape[0] * out.shape[1], x->shape[2]};
+  v.b.shape[0] = 1;
+  return v;
+}
+
 }  // namespace
 
 void matmul(const View& a, const View& b, const View* bias, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  if (a.dtype == DType::f32) return run(product<float>(a, b, bias, out));
-  if (a.dtype == DType::f64) return run(product<double>(a, b, bias, out));
+  const Views v = fold_batch(a, b, bias, out);
+  const View* const folded_bias = bias != nullptr ? &v.bias : nullptr;
+  if (lt_matmul(v.a, v.b, folded_bias, v.out)) return;
+  if (a.dtype == DType::f32) return run(product<float>(v.a, v.b, folded_bias, v.out));
+  if (a.dtype == DType::f64) return run(product<double>(v.a, v.b, folded_bias, v.out));
   throw DeviceError(str("cuda cannot multiply matrices of ", a.dtype), "it has kernels for f32 and f64",
                     "convert both to f32");
 }
+
+bool multiplies(DType dtype) { return dtype == DType::f32 || dtype == DType::f64 || lt_multiplies(dtype); }
 
 }  // namespace veldt::cuda

@@ -37,8 +37,8 @@ Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t columns) {
   return batch;
 }
 
-// The dtype of the kernel for a product of `t`.
-DType computed_in(DType t) { return t == DType::f64 ? t : DType::f32; }
+// The dtype that the device multiplies t as.
+DType computed_in(const Tensor& t) { return kernels(t).multiplies(t.dtype()) ? t.dtype() : DType::f32; }
 
 // A tensor of rank 2 as a batch of one, for the kernel.
 View matrix_view(const Tensor& t) {
@@ -68,7 +68,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return squeeze(y, b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  if (const DType dtype = a.dtype(), wide = computed_in(dtype); dtype != wide)
+  if (const DType dtype = a.dtype(), wide = computed_in(a); dtype != wide)
     return to(matmul(to(a, wide), to(b, wide)), is_float(dtype) ? dtype : wide);
   const Shape batch = broadcast(batch_of(a), batch_of(b), "matmul");
   const Tensor out = empty(with_matrix(batch, a.size(-2), b.size(-1)), a);
@@ -110,7 +110,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
                      "all of input, weight and bias need one dtype",
                      "convert the input or the layer with to()");
-  if (const DType dtype = x.dtype(), wide = computed_in(dtype); dtype != wide)
+  if (const DType dtype = x.dtype(), wide = computed_in(x); dtype != wide)
     return to(linear(to(x, wide), to(w, wide), bias.defined() ? to(bias, wide) : bias),
               is_float(dtype) ? dtype : wide);
   const std::int64_t n_out = w.size(0);

@@ -185,9 +185,9 @@ template <DeviceKind kKind> double dot(const View& a, const View& b, Stream stre
 
 template <DeviceKind kKind, auto... Entries> void wrap(Backend& table) {
   ((table.*Entries = &Wrapped<kKind, Entries>::call), ...);
-  // allocate, deallocate, synchronize, formula_name and mlp_workspace pass as they are; six have functions of
-  // their own.
-  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 11) * sizeof(void*),
+  // allocate, deallocate, synchronize, formula_name, multiplies and mlp_workspace pass as they are; six have
+  // functions of their own.
+  static_assert(sizeof(Backend) == sizeof(Device) + (sizeof...(Entries) + 12) * sizeof(void*),
                 "a new entry of Backend has to be wrapped too");
 }
 
