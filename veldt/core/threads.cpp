@@ -11,9 +11,11 @@
 namespace veldt {
 namespace {
 std::atomic<int> g_threads{0};
-}
+thread_local bool t_serial = false;
+}  // namespace
 
 int num_threads() {
+  if (t_serial) return 1;
   int n = g_threads.load(std::memory_order_relaxed);
   if (n == 0) {
     n = omp_get_num_procs();
@@ -52,5 +54,8 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
   }
   if (failure) std::rethrow_exception(failure);
 }
+
+SerialScope::SerialScope() : before_(t_serial) { t_serial = true; }
+SerialScope::~SerialScope() { t_serial = before_; }
 
 }  // namespace veldt

@@ -18,4 +18,16 @@ void set_num_threads(int n);
 // after the loop.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
+// While one lives, this thread works by itself: num_threads() is 1 for it. For threads beside the pool.
+class SerialScope {
+ public:
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace veldt

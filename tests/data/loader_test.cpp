@@ -1,0 +1,176 @@
+// Batches: the same whoever makes them and wherever one begins.
+#include "veldt/data/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::data {
+namespace {
+
+using test::error_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+DatasetPtr numbers(std::int64_t size) { return from_tensors({arange(0, static_cast<double>(size))}); }
+
+std::vector<float> first(const Batch& batch) { return batch[0].values<float>(); }
+
+// All numbers of batches from..to - 1.
+std::vector<std::vector<float>> run(Loader& loader, std::int64_t from, std::int64_t to) {
+  std::vector<std::vector<float>> found;
+  for (std::int64_t i = from; i < to; ++i) found.push_back(first(loader.batch(i)));
+  return found;
+}
+
+LoaderOptions noisy(int workers) {
+  LoaderOptions options{.batch = 5, .shuffle = true, .seed = 3};
+  options.transform = [](Example e, Rng& rng) -> Example { return {e[0] + randn({}, rng)}; };
+  options.workers = workers;
+  return options;
+}
+
+TEST(Loader, StacksExamplesInOrder) {
+  Loader loader(from_tensors({Tensor::of({3, 2}, {1, 2, 3, 4, 5, 6}), to(arange(0, 3), DType::i64)}),
+                {.batch = 2});
+  EXPECT_EQ(loader.batches(), 2);
+  const Batch whole = loader.batch(0), rest = loader.batch(1), again = loader.batch(2);
+  EXPECT_EQ(whole[0].shape(), (Shape{2, 2}));
+  EXPECT_THAT(first(whole), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(rest[1].dtype(), DType::i64);
+  EXPECT_THAT(rest[1].values<std::int64_t>(), ElementsAre(2));
+  EXPECT_EQ(first(again), first(whole));
+  std::vector<std::size_t> sizes;
+  for (const Batch& batch : loader.epoch(1)) sizes.push_back(first(batch).size() / 2);
+  EXPECT_THAT(sizes, ElementsAre(2, 1));
+}
+
+TEST(Loader, DropsAShortBatchIfAsked) {
+  Loader loader(numbers(7), {.batch = 3, .drop_last = true});
+  EXPECT_EQ(loader.batches(), 2);
+  EXPECT_THAT(first(loader.batch(2)), ElementsAre(0, 1, 2));
+}
+
+TEST(Loader, GivesTheSameBatchesForAnyNumberOfWorkers) {
+  Loader alone(numbers(23), noisy(0));
+  const auto expected = run(alone, 0, 20);
+  for (const int workers : {1, 4}) {
+    Loader loader(numbers(23), noisy(workers));
+    EXPECT_EQ(run(loader, 0, 20), expected) << workers;
+  }
+  set_num_threads(1);
+  Loader one_thread(numbers(23), noisy(2));
+  EXPECT_EQ(run(one_thread, 0, 20), expected);
+  set_num_threads(2);
+}
+
+TEST(Loader, MayBeginAnywhere) {
+  Loader whole(numbers(23), noisy(2)), resumed(numbers(23), noisy(2));
+  const auto expected = run(whole, 0, 20);
+  EXPECT_EQ(run(resumed, 13, 20), std::vector(expected.begin() + 13, expected.end()));
+  EXPECT_EQ(run(resumed, 2, 6), std::vector(expected.begin() + 2, expected.begin() + 6));
+}
+
+TEST(Loader, ShowsEachExampleOnceAnEpochInAnotherOrder) {
+  Loader loader(numbers(23), {.batch = 5, .shuffle = true, .seed = 9});
+  std::vector<std::vector<float>> epochs(2);
+  for (std::int64_t e = 0; e < 2; ++e)
+    for (const Batch& batch : loader.epoch(e))
+      for (const float x : first(batch)) epochs[static_cast<std::size_t>(e)].push_back(x);
+  for (const auto& epoch : epochs) EXPECT_EQ(std::set<float>(epoch.begin(), epoch.end()).size(), 23u);
+  EXPECT_NE(epochs[0], epochs[1]);
+}
+
+TEST(Loader, GivesEachExampleAChanceOfItsOwn) {
+  Loader loader(numbers(8), noisy(1));
+  std::set<float> noise;
+  for (std::int64_t e = 0; e < 3; ++e)
+    for (const Batch& batch : loader.epoch(e))
+      for (const float x : first(batch)) noise.insert(x);
+  EXPECT_EQ(noise.size(), 24u);
+}
+
+TEST(Loader, WorksAhead) {
+  std::atomic<int> made = 0;
+  const DatasetPtr set = from_function(100, [&](std::int64_t i) -> Example {
+    ++made;
+    return {full({}, static_cast<double>(i))};
+  });
+  Loader loader(set, {.batch = 10, .workers = 2, .ahead = 3});
+  loader.batch(0);
+  for (int i = 0; i < 2000 && made < 40; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(made, 40);  // batch 0 and the three after it, and no more
+  EXPECT_GE(loader.waited(), 0);
+}
+
+TEST(Loader, NamesTheExampleThatFails) {
+  const auto failing = [](const char* what) {
+    return from_function(10, [what](std::int64_t i) -> Example {
+      if (i == 7) throw Error(what, "it is planted", "mend it");
+      return {full({i == 4 ? 2 : 3}, 1.0)};
+    });
+  };
+  for (const int workers : {0, 2}) {
+    Loader loader(failing("no such thing"), {.batch = 2, .workers = workers});
+    EXPECT_THAT(error_of<ShapeError>([&] { loader.batch(2); }),
+                testing::AllOf(HasSubstr("f32 [2]"), HasSubstr("f32 [3]")));
+    EXPECT_THAT(error_of<Error>([&] { loader.batch(3); }), HasSubstr("example 7: no such thing"));
+    EXPECT_EQ(first(loader.batch(4)).size(), 6u);  // and goes on
+  }
+}
+
+TEST(Loader, CollatesAsAsked) {
+  LoaderOptions options{.batch = 3};
+  options.collate = [](std::vector<Example> examples, Rng& rng) -> Batch {
+    return {full({static_cast<std::int64_t>(examples.size())}, rng.next_uniform())};
+  };
+  Loader loader(numbers(7), options);
+  const auto batches = run(loader, 0, 3);
+  EXPECT_EQ(batches[2].size(), 1u);
+  EXPECT_NE(batches[0], batches[1]);
+}
+
+TEST(Loader, RefusesWhatMakesNoBatches) {
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(0)); }), HasSubstr("needs a batch"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(5), {.batch = 0}); }), HasSubstr("batches of 0"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(5), {.batch = 6, .drop_last = true}); }),
+              HasSubstr("keep the last"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(5)).batch(-1); }), HasSubstr("no batch -1"));
+}
+
+TEST(Sampler, DrawsByWeight) {
+  const Sampler sampler = weighted({1, 0, 3}, 40000, 5);
+  std::map<std::int64_t, int> count;
+  for (std::int64_t p = 0; p < sampler.size; ++p) ++count[sampler.at(0, p)];
+  EXPECT_EQ(count[1], 0);
+  EXPECT_NEAR(count[2] / 30000.0, 1, 0.02);
+  EXPECT_THAT(error_of<ConfigError>([] { weighted({1, -1}, 3, 0); }), HasSubstr("weight of -1"));
+  EXPECT_THAT(error_of<ConfigError>([] { weighted({0, 0}, 3, 0); }), HasSubstr("their sum is 0"));
+}
+
+TEST(Sampler, SharesItsExamplesAmongProcesses) {
+  std::set<std::int64_t> seen;
+  for (int rank = 0; rank < 3; ++rank) {
+    const Sampler part = share_of(shuffled(20, 4), rank, 3);
+    EXPECT_EQ(part.size, 6);
+    for (std::int64_t p = 0; p < part.size; ++p) EXPECT_TRUE(seen.insert(part.at(2, p)).second);
+  }
+  EXPECT_THAT(error_of<ConfigError>([] { share_of(in_order(20), 3, 3); }), HasSubstr("no share 3 of 3"));
+}
+
+}  // namespace
+}  // namespace veldt::data

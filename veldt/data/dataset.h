@@ -1,0 +1,46 @@
+// Data sets: examples by number, and what they are made from.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::data {
+
+// One example: its tensors on the CPU, the input first, then what is to be learned of it. All of a set have
+// as many.
+using Example = std::vector<Tensor>;
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::int64_t size() const = 0;
+  // Example 0..size()-1, the same each time. Several threads call it at once.
+  virtual Example get(std::int64_t i) const = 0;
+  // What example i is called in errors: "example 7", or the file it comes from.
+  virtual std::string name_of(std::int64_t i) const;
+  // What the classes of a label 0, 1, .. are called; empty if there are none.
+  virtual std::vector<std::string> classes() const { return {}; }
+};
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// Example i is function(i). Throws ConfigError for a size below 0.
+DatasetPtr from_function(std::int64_t size, std::function<Example(std::int64_t)> function);
+// Example i is row i of each tensor. Throws ShapeError, naming both, unless all have as many rows.
+DatasetPtr from_tensors(std::vector<Tensor> tensors, std::vector<std::string> classes = {});
+// What `function` makes of each example; it is called by several threads at once.
+DatasetPtr mapped(DatasetPtr set, std::function<Example(Example)> function);
+// Those examples, in that order. Throws ConfigError for a number that is none of the set's.
+DatasetPtr subset(DatasetPtr set, std::vector<std::int64_t> numbers);
+// One set after the other.
+DatasetPtr concatenated(std::vector<DatasetPtr> sets);
+// Two disjoint parts in a shuffled order, the second with round(size * share) examples: for validation.
+// Throws ConfigError for a share outside of 0..1.
+std::pair<DatasetPtr, DatasetPtr> split(const DatasetPtr& set, double share, std::uint64_t seed);
+
+}  // namespace veldt::data

@@ -1,0 +1,263 @@
+#include "veldt/data/loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/data/sampler.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::data {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The stream of one example or batch. The key differs from that of Shuffle, which draws from the same seed.
+Rng stream_of(std::uint64_t seed, std::int64_t epoch, std::int64_t position) {
+  const auto half = [](std::int64_t x, int shift) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) >> shift);
+  };
+  const Philox::Block b =
+      Philox::block({half(epoch, 0), half(epoch, 32), half(position, 0), half(position, 32)},
+                    static_cast<std::uint32_t>(seed) ^ 0x6c6f6164u, static_cast<std::uint32_t>(seed >> 32));
+  return Rng(std::uint64_t{b[1]} << 32 | b[0], std::uint64_t{b[3]} << 32 | b[2]);
+}
+
+// What went wrong with an example, with its name; errors of files have theirs already.
+[[noreturn]] void throw_located(const std::string& name) {
+  try {
+    throw;
+  } catch (const IoError&) {
+    throw;
+  } catch (const ShapeError& e) {
+    throw ShapeError(str(name, ": ", e.summary()), e.why(), e.fix());
+  } catch (const Error& e) {
+    throw Error(str(name, ": ", e.summary()), e.why(), e.fix());
+  }
+}
+
+std::string shapes_of(const Example& example) {
+  std::string text;
+  for (const Tensor& t : example) text += str(text.empty() ? "" : ", ", t.dtype(), ' ', t.shape());
+  return text;
+}
+
+Tensor stack_tensor(const std::vector<Example>& examples, std::size_t k) {
+  const Tensor& first = examples[0][k];
+  const Tensor out = empty(first.shape().with_inserted(0, std::ssize(examples)), first.dtype());
+  const std::size_t bytes = static_cast<std::size_t>(first.numel()) * size_of(first.dtype());
+  auto* to = static_cast<unsigned char*>(out.view().data);
+  for (const Example& example : examples) {
+    const Tensor row = contiguous(example[k]);
+    if (bytes > 0) std::memcpy(to, row.view().data, bytes);
+    to += bytes;
+  }
+  return out;
+}
+
+void check_alike(const std::vector<Example>& examples) {
+  const auto differ = [](const Tensor& a, const Tensor& b) {
+    return a.shape() != b.shape() || a.dtype() != b.dtype();
+  };
+  for (const Example& e : examples)
+    if (!std::equal(e.begin(), e.end(), examples[0].begin(), examples[0].end(), std::not_fn(differ)))
+      throw ShapeError("examples of one batch cannot be stacked",
+                       str("one has ", shapes_of(examples[0]), ", another ", shapes_of(e)),
+                       "bring them to one shape by a transform, or give a collate function");
+}
+
+}  // namespace
+
+Sampler in_order(std::int64_t size) {
+  return {size, [](std::int64_t, std::int64_t position) { return position; }};
+}
+
+Sampler shuffled(std::int64_t size, std::uint64_t seed) {
+  return {size, [size, seed](std::int64_t epoch, std::int64_t position) {
+            return Shuffle(size, seed, static_cast<std::uint64_t>(epoch))(position);
+          }};
+}
+
+Sampler weighted(const std::vector<double>& weights, std::int64_t size, std::uint64_t seed) {
+  std::vector<double> sums;
+  double sum = 0;
+  for (const double w : weights) {
+    if (!(w >= 0) || !std::isfinite(w))
+      throw ConfigError(str("cannot draw with a weight of ", w), "weights are finite and not negative",
+                        "give a weight of 0 to what is never to be drawn");
+    sums.push_back(sum += w);
+  }
+  if (!(sum > 0) || !std::isfinite(sum) || size < 0)
+    throw ConfigError("cannot draw by these weights",
+                      size < 0 ? str(size, " draws were asked for") : str("their sum is ", sum),
+                      "give at least one weight above 0");
+  return {size, [sums = std::move(sums), seed](std::int64_t epoch, std::int64_t position) {
+            Rng rng = stream_of(seed, epoch, position);
+            const double u = static_cast<double>(std::uint64_t{rng.next_u32()} << 21 | rng.next_u32() >> 11);
+            const auto at = std::upper_bound(sums.begin(), sums.end(), u * 0x1p-53 * sums.back());
+            return static_cast<std::int64_t>(std::min(at, sums.end() - 1) - sums.begin());
+          }};
+}
+
+Sampler share_of(Sampler sampler, int index, int count) {
+  if (index < 0 || index >= count)
+    throw ConfigError(str("there is no share ", index, " of ", count), "shares are counted from 0",
+                      "give 0 to count - 1");
+  const std::int64_t size = sampler.size / count;
+  return {size, [sampler = std::move(sampler), index, count](std::int64_t epoch, std::int64_t position) {
+            return sampler.at(epoch, position * count + index);
+          }};
+}
+
+Batch stacked(std::vector<Example> examples, Rng&) {
+  check_alike(examples);
+  Batch batch;
+  for (std::size_t k = 0; k < examples[0].size(); ++k) batch.push_back(stack_tensor(examples, k));
+  return batch;
+}
+
+struct Loader::State {
+  State(DatasetPtr set_, LoaderOptions options_) : set(std::move(set_)), options(std::move(options_)) {
+    const std::int64_t size = set->size();
+    if (!options.sampler.at)
+      options.sampler = options.shuffle ? shuffled(size, options.seed) : in_order(size);
+    if (options.batch < 1 || options.workers < 0 || options.workers > 256 || options.ahead < 1)
+      throw ConfigError(str("cannot load batches of ", options.batch, " with ", options.workers, " workers, ",
+                            options.ahead, " ahead"),
+                        "a batch has an example at least, workers are 0 to 256, and one batch is made ahead",
+                        "give numbers in these ranges");
+    const std::int64_t drawn = options.sampler.size;
+    batches = options.drop_last ? drawn / options.batch : (drawn + options.batch - 1) / options.batch;
+    if (batches < 1)
+      throw ConfigError("a loader needs a batch",
+                        str("the data set has ", size, " examples, of which ", drawn,
+                            " are seen, and a batch ", options.batch),
+                        options.drop_last ? "use a smaller batch, or keep the last" : "give it examples");
+  }
+
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+    }
+    work.notify_all();
+    for (std::thread& t : threads) t.join();
+  }
+
+  Example example(std::int64_t epoch, std::int64_t position) const {
+    const std::int64_t i = options.sampler.at(epoch, position);
+    if (!options.transform) return set->get(i);
+    Rng rng = stream_of(options.seed, epoch, position);
+    return options.transform(set->get(i), rng);
+  }
+
+  // The same whoever calls it: work within a batch is never shared among threads.
+  Batch make(std::int64_t number) const {
+    const SerialScope serial;
+    const NoGrad off;
+    const std::int64_t epoch = number / batches, in_epoch = number % batches;
+    const std::int64_t begin = in_epoch * options.batch;
+    const std::int64_t end = std::min(begin + options.batch, options.sampler.size);
+    std::vector<Example> examples;
+    for (std::int64_t p = begin; p < end; ++p) try {
+        examples.push_back(example(epoch, p));
+      } catch (const Error&) {
+        throw_located(set->name_of(options.sampler.at(epoch, p)));
+      }
+    Rng rng = stream_of(options.seed, epoch, -1 - in_epoch);
+    return options.collate ? options.collate(std::move(examples), rng) : stacked(std::move(examples), rng);
+  }
+
+  struct Made {
+    Batch batch;
+    std::exception_ptr failure;
+  };
+
+  void run_worker() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      work.wait(lock, [&] { return stop || next < wanted + options.ahead; });
+      if (stop) return;
+      const std::int64_t number = next++, of = generation;
+      lock.unlock();
+      Made result;
+      try {
+        result.batch = make(number);
+      } catch (...) {
+        result.failure = std::current_exception();
+      }
+      lock.lock();
+      if (of == generation) made[number] = std::move(result);
+      ready.notify_all();
+    }
+  }
+
+  Batch take(std::int64_t number) {
+    std::unique_lock lock(mutex);
+    if (number != wanted || threads.empty()) {
+      ++generation;
+      made.clear();
+      wanted = next = number;
+    }
+    while (std::ssize(threads) < options.workers) threads.emplace_back([this] { run_worker(); });
+    work.notify_all();
+    ready.wait(lock, [&] { return made.contains(number); });
+    Made result = std::move(made.extract(number).mapped());
+    ++wanted;
+    lock.unlock();
+    work.notify_one();
+    if (result.failure) std::rethrow_exception(result.failure);
+    return std::move(result.batch);
+  }
+
+  DatasetPtr set;
+  LoaderOptions options;
+  std::int64_t batches = 0;
+  double waited = 0;
+
+  std::mutex mutex;
+  std::condition_variable work, ready;
+  std::map<std::int64_t, Made> made;
+  std::int64_t wanted = 0, next = 0;  // batches: that is asked for next, that is begun next
+  std::int64_t generation = 0;        // of batches that follow each other
+  bool stop = false;
+  std::vector<std::thread> threads;
+};
+
+Loader::Loader(DatasetPtr set, LoaderOptions options)
+    : state_(std::make_unique<State>(std::move(set), std::move(options))) {}
+Loader::~Loader() = default;
+Loader::Loader(Loader&&) noexcept = default;
+Loader& Loader::operator=(Loader&&) noexcept = default;
+
+const Dataset& Loader::set() const { return *state_->set; }
+const LoaderOptions& Loader::options() const { return state_->options; }
+std::int64_t Loader::batches() const { return state_->batches; }
+double Loader::waited() const { return state_->waited; }
+
+Batch Loader::batch(std::int64_t number) {
+  if (number < 0)
+    throw ConfigError(str("there is no batch ", number), "batches are counted from 0", "give 0 or more");
+  const auto start = Clock::now();
+  Batch batch = state_->options.workers > 0 ? state_->take(number) : state_->make(number);
+  state_->waited += std::chrono::duration<double>(Clock::now() - start).count();
+  return batch;
+}
+
+Loader::Epoch Loader::epoch(std::int64_t epoch) {
+  return {*this, epoch * batches(), (epoch + 1) * batches()};
+}
+
+}  // namespace veldt::data

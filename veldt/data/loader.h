@@ -1,0 +1,115 @@
+// Batches of a data set, made ahead by threads. Which examples a batch holds, and what chance does to them,
+// is a pure function of (seed, epoch, position): so neither the number of threads nor a restart changes it,
+// and nothing of a loader needs to be saved but how far it got.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "veldt/core/rng.h"
+#include "veldt/data/dataset.h"
+
+namespace veldt::data {
+
+// Examples stacked along a new first dimension, tensor by tensor: {inputs, targets}.
+using Batch = std::vector<Tensor>;
+
+// An order of examples. Position 0..size-1 of an epoch holds example at(epoch, position).
+struct Sampler {
+  std::int64_t size = 0;
+  std::function<std::int64_t(std::int64_t epoch, std::int64_t position)> at;
+};
+Sampler in_order(std::int64_t size);
+// Another permutation in each epoch (Shuffle).
+Sampler shuffled(std::int64_t size, std::uint64_t seed);
+// `size` draws with replacement, example i with a probability in proportion to weights[i]. Throws ConfigError
+// for weights that are negative, not finite, or all 0.
+Sampler weighted(const std::vector<double>& weights, std::int64_t size, std::uint64_t seed);
+// Every count-th position from `index` on: what process `index` of `count` sees. All see as many: the last
+// few positions are left out. Throws ConfigError unless 0 <= index < count.
+Sampler share_of(Sampler sampler, int index, int count);
+
+// What is done to an example of a batch; `rng` is its own stream. Several threads call it at once.
+using Transform = std::function<Example(Example, Rng&)>;
+// What makes a batch of examples; the stream is that of the batch.
+using Collate = std::function<Batch(std::vector<Example>, Rng&)>;
+
+// Each tensor stacked. Throws ShapeError naming both examples' shapes.
+Batch stacked(std::vector<Example> examples, Rng& rng);
+
+struct LoaderOptions {
+  std::int64_t batch = 32;
+  bool shuffle = false;
+  Sampler sampler = {};  // instead of `shuffle`
+  std::uint64_t seed = 0;
+  bool drop_last = false;  // a last batch that is not full
+  Transform transform = {};
+  Collate collate = {};  // stacked(), if there is none
+  int workers = 1;       // threads that make batches; 0: whoever asks for one does
+  int ahead = 4;         // batches that are made before they are asked for
+};
+
+class Loader {
+ public:
+  // Throws ConfigError for an empty set, and for numbers that are out of range.
+  Loader(DatasetPtr set, LoaderOptions options = {});
+  ~Loader();
+  Loader(Loader&&) noexcept;
+  Loader& operator=(Loader&&) noexcept;
+
+  const Dataset& set() const;
+  const LoaderOptions& options() const;
+  std::int64_t batches() const;  // of an epoch
+
+  // Batch number 0, 1, 2 .. counted over all epochs: one that was made ahead if they are asked for one after
+  // the other, which any number may begin. An Error of an example says which one it was.
+  Batch batch(std::int64_t number);
+
+  // The batches of one epoch: for (const Batch& b : loader.epoch(0)).
+  class Epoch;
+  Epoch epoch(std::int64_t epoch);
+
+  // Seconds that batch() has kept its callers waiting.
+  double waited() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class Loader::Epoch {
+ public:
+  struct End {};
+  class Iterator {
+   public:
+    Iterator(Loader& loader, std::int64_t next, std::int64_t end) : loader_(loader), next_(next), end_(end) {
+      load();
+    }
+    const Batch& operator*() const { return batch_; }
+    Iterator& operator++() {
+      ++next_;
+      load();
+      return *this;
+    }
+    bool operator!=(End) const { return next_ < end_; }
+
+   private:
+    void load() {
+      if (next_ < end_) batch_ = loader_.batch(next_);
+    }
+    Loader& loader_;
+    std::int64_t next_, end_;
+    Batch batch_;
+  };
+  Epoch(Loader& loader, std::int64_t first, std::int64_t end) : loader_(loader), first_(first), end_(end) {}
+  Iterator begin() const { return {loader_, first_, end_}; }
+  End end() const { return {}; }
+
+ private:
+  Loader& loader_;
+  std::int64_t first_, end_;
+};
+
+}  // namespace veldt::data
