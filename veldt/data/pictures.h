@@ -1,0 +1,45 @@
+// Sets of labelled pictures: {f32 [channels, height, width] in 0..1, label i64 []}.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "veldt/data/dataset.h"
+
+namespace veldt {
+class Error;
+}
+
+namespace veldt::data {
+
+enum class Part : std::uint8_t { train, test };
+
+// Pictures u8 [n, channels, height, width] and labels i64 [n], kept as they are and scaled one by one. Throws
+// ShapeError for others, and for labels that are no class.
+DatasetPtr pictures(const Tensor& pictures, const Tensor& labels, std::vector<std::string> classes);
+
+// The idx files of MNIST, or of a set of its form such as Fashion-MNIST, from a folder, with or without .gz:
+// train-images-idx3-ubyte and so on. Throws IoError missing, naming what is looked for; malformed, for what
+// is no set of pictures [n, 28, 28] with a label of 0..9 each.
+DatasetPtr mnist(const std::string& folder, Part part);
+
+// The binary version of CIFAR-10 or CIFAR-100 (Krizhevsky 2009) from a folder: data_batch_1.bin and so on, or
+// train.bin; classes of CIFAR-100 are its fine ones. Throws as mnist() does.
+DatasetPtr cifar10(const std::string& folder, Part part);
+DatasetPtr cifar100(const std::string& folder, Part part);
+
+struct FolderOptions {
+  std::int64_t height = 0, width = 0;  // all are brought to this size; 0: they keep theirs
+  bool grey = false;                   // one channel; else three, without alpha
+  // Leave out a picture that cannot be read, of which this hears; without it, reading one is an error.
+  std::function<void(const Error&)> on_unreadable = {};
+};
+
+// The pictures (PNG, JPEG, WebP) of a folder's folders, each of which is a class, both in the order of their
+// names. They are read when they are asked for; with on_unreadable all are read once, beforehand. Throws
+// IoError missing if there is no folder, no class, or a class without a picture.
+DatasetPtr picture_folder(const std::string& folder, FolderOptions options = {});
+
+}  // namespace veldt::data
