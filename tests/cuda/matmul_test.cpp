@@ -139,6 +139,11 @@ TEST_F(CudaMatmul, RefusesOtherDtypes) {
   const std::string said = error_of<DeviceError>(
       [&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view(), nullptr); });
   EXPECT_NE(said.find("cuda cannot multiply matrices of i64"), std::string::npos) << said;
+  const Tensor large = onto_device(write({{1, 512, 512}, std::vector<double>(512 * 512)}, DType::i64));
+  EXPECT_NE(error_of<DeviceError>([&] {
+              backend(kEmulated).matmul(large.view(), large.view(), nullptr, large.view(), nullptr);
+            }).find("matrices of i64"),
+            std::string::npos);
 }
 
 using gpu::emulation::Cublas;
@@ -173,9 +178,13 @@ TEST_F(CudaMatmulLt, LeavesViewsThatAreNoMatricesToTheTiles) {
   products_of_library();
   expect_product({1, 512, 256}, 256, DType::f32, {.a = Layout::stepped, .bias = "row"});
   expect_product({1, 512, 256}, 256, DType::f32, {.out = Layout::stepped, .bias = "row"});
+  EXPECT_EQ(products_of_library(), 0);  // those of a GPU are not counted
+  expect_product({1, 512, 256}, 256, DType::f64,
+                 {.a = Layout::padded, .b = Layout::padded, .out = Layout::padded});
 }
 
 TEST_F(CudaMatmulLt, MultipliesHalvesOfAnySizeAndStrides) {
+  if (!backend(kEmulated).multiplies(DType::bf16)) GTEST_SKIP() << "there is no cublasLt";
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const std::int64_t m : {1, 17})
       for (const std::int64_t n : {1, 40})
@@ -200,16 +209,41 @@ TEST_F(CudaMatmulLt, ChoosesAnAlgorithmOnceForEachForm) {
 }
 
 TEST_F(CudaMatmulLt, AsksForLessWhereNumbersLieUnaligned) {
+  if (!backend(kEmulated).multiplies(DType::bf16)) GTEST_SKIP() << "there is no cublasLt";
+  expect_product({1, 16, 16}, 16, DType::bf16, {.bias = "row"});
+  for (const Layout layout : {Layout::offset, Layout::padded})  // after it, of the same sizes
+    expect_product({1, 16, 16}, 16, DType::bf16, {.a = layout, .b = layout, .out = layout, .bias = "row"});
+  // A bias that begins in the middle of a storage.
   Rng rng(5);
-  const Tensor whole = onto_device(write(uniform({1, 16, 17}, rng), DType::bf16));
-  const auto product_at = [&](std::int64_t offset) {
-    const Tensor a = whole.alias({1, 16, 16}, {272, 17, 1}, offset), out = empty({1, 16, 16}, a);
-    backend(kEmulated).matmul(a.view(), whole.alias({1, 16, 16}, {272, 17, 1}, 0).view(), nullptr, out.view(),
-                              nullptr);
-    return read(from_device(out)).v;
-  };
-  EXPECT_NE(product_at(0), product_at(1));
+  const Tensor list = write(uniform({9}, rng), DType::bf16);
+  const Tensor zero = write({{1, 4, 8}, std::vector<double>(32)}, DType::bf16);
+  const Tensor b = onto_device(write(uniform({1, 8, 8}, rng), DType::bf16));
+  const Tensor there = onto_device(list), a = onto_device(zero), out = onto_device(zero);
+  for (const std::int64_t begin : {0, 1}) {
+    const View bias = there.alias({1, 4, 8}, {0, 0, 1}, begin).view();
+    backend(kEmulated).matmul(a.view(), b.view(), &bias, out.view(), nullptr);
+    EXPECT_EQ(read(select(from_device(out), 1, 2)).v, read(list.alias({1, 8}, {0, 1}, begin)).v);
+  }
   EXPECT_EQ(gpu::emulation::take_fault(), "");
+}
+
+// Two halves of a sum that are beyond f16, and cancel.
+TEST_F(CudaMatmulLt, RoundsNoPartOfASum) {
+  if (!backend(kEmulated).multiplies(DType::bf16)) GTEST_SKIP() << "there is no cublasLt";
+  Values row{{1, 1, 64}, std::vector<double>(64, 50)}, column{{1, 64, 1}, std::vector<double>(64, 50)};
+  for (std::size_t i = 32; i < 64; ++i) column.v[i] = -50;
+  const Tensor a = onto_device(write(row, DType::f16)), b = onto_device(write(column, DType::f16));
+  const Tensor out = onto_device(write({{1, 1, 1}, {1}}, DType::f16));
+  backend(kEmulated).matmul(a.view(), b.view(), nullptr, out.view(), nullptr);
+  EXPECT_EQ(read(from_device(out)).v, std::vector<double>{0});
+}
+
+TEST_F(CudaMatmulLt, MakesRoomForTheLibrary) {
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated library";
+  gpu::emulation::set_cublas(Cublas::full_once);
+  products_of_library();
+  expect_product({1, 29, 12}, 14, DType::bf16, {.bias = "row"});
+  EXPECT_EQ(products_of_library(), 1);
 }
 
 TEST_F(CudaMatmulLt, AddsABiasBeforehandWhereTheLibraryCannot) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "veldt/cuda/cublas_lt.h"
+#include "veldt/cuda/runtime.h"
 #include "veldt/kernels/convert.h"
 
 struct cublasLtContext {};
@@ -25,6 +26,7 @@ struct EmulatedLayout {
 
 struct EmulatedPreference {
   std::size_t workspace = 0;
+  std::uint32_t scheme = 7;  // all
   std::uint32_t a = 256, b = 256, c = 256, d = 256;
 };
 
@@ -47,7 +49,9 @@ struct Sizes {
 };
 
 bool is_matrix(const EmulatedLayout& x) {
-  return x.rows > 0 && x.cols > 0 && (x.step >= x.rows) && x.batch > 0 && x.batch_step >= 0;
+  constexpr std::int64_t kMost = INT32_MAX;
+  return x.rows > 0 && x.cols > 0 && x.rows <= kMost && x.cols <= kMost && x.step >= x.rows && x.batch > 0 &&
+         x.batch_step >= 0;
 }
 
 // k is -1 if they do not fit.
@@ -98,17 +102,21 @@ template <class T, class Sum> struct Kernel {
   const T *from_a, *from_b, *from_c;
   T* to;
   Sum alpha, beta;
+  bool rounds_parts;  // cuts sums in two, and rounds the first to T
 
   void operator()() const {
     const std::int64_t col = blockIdx.x, batch = blockIdx.y;
     const T* const x = from_a + batch * a.batch_step;
     const T* const y = from_b + batch * b.batch_step;
     for (std::int64_t row = 0; row < sizes.m; ++row) {
-      Sum sum = 0;
-      for (std::int64_t i = 0; i < sizes.k; ++i)
+      Sum sum = 0, first = 0;
+      for (std::int64_t i = 0; i < sizes.k; ++i) {
+        if (rounds_parts && i == sizes.k / 2)
+          first = static_cast<Sum>(scalar::load(scalar::store<T>(std::exchange(sum, Sum(0)))));
         sum += static_cast<Sum>(scalar::load(x[op.a == CUBLAS_OP_T ? i + row * a.step : row + i * a.step])) *
                static_cast<Sum>(scalar::load(y[op.b == CUBLAS_OP_T ? col + i * b.step : i + col * b.step]));
-      sum *= alpha;
+      }
+      sum = (first + sum) * alpha;
       if (beta != 0)
         sum += beta * static_cast<Sum>(scalar::load(from_c[batch * c.batch_step + row + col * c.step]));
       if (op.epilogue == CUBLASLT_EPILOGUE_BIAS)
@@ -129,7 +137,7 @@ CublasCounts take_cublas_counts() { return std::exchange(g_counts, {}); }
 
 namespace veldt::cuda {
 
-const CublasLt* find_cublas_lt() {
+const CublasLt* find_cublas_lt(std::string* why) {
   static const CublasLt lt = {cublasLtCreate,
                               cublasLtGetVersion,
                               cublasLtGetStatusName,
@@ -144,7 +152,9 @@ const CublasLt* find_cublas_lt() {
                               cublasLtMatmulPreferenceSetAttribute,
                               cublasLtMatmulAlgoGetHeuristic,
                               cublasLtMatmul};
-  return gpu::emulation::g_state == gpu::emulation::Cublas::missing ? nullptr : &lt;
+  if (gpu::emulation::g_state != gpu::emulation::Cublas::missing) return &lt;
+  if (why != nullptr) *why = "it was planted that there is none";
+  return nullptr;
 }
 
 }  // namespace veldt::cuda
@@ -163,6 +173,7 @@ const char* cublasLtGetStatusName(cublasStatus_t status) {
     case CUBLAS_STATUS_ALLOC_FAILED: return "CUBLAS_STATUS_ALLOC_FAILED";
     case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
     case CUBLAS_STATUS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_INTERNAL_ERROR: return "CUBLAS_STATUS_INTERNAL_ERROR";
     default: return "CUBLAS_STATUS_NOT_SUPPORTED";
   }
 }
@@ -220,6 +231,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     const void* value, std::size_t bytes) {
   switch (attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return set(preference->workspace, value, bytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return set(preference->scheme, value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return set(preference->a, value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return set(preference->b, value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return set(preference->c, value, bytes);
@@ -238,12 +250,20 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   if (handle != &g_context || wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   if (sizes_of(*operation, *a, *b, *c, *d).k < 0) return CUBLAS_STATUS_INVALID_VALUE;
   ++g_counts.choices;
+  if (veldt::cuda::is_capturing()) return CUBLAS_STATUS_INTERNAL_ERROR;  // it may load a kernel
+  if (g_state == Cublas::full_once) {
+    g_state = Cublas::works;
+    return CUBLAS_STATUS_ALLOC_FAILED;
+  }
   if (g_state == Cublas::refuses ||
       (g_state == Cublas::adds_no_bias && operation->epilogue != CUBLASLT_EPILOGUE_DEFAULT))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const std::size_t workspace = std::min<std::size_t>(preference->workspace, 4096);
+  const auto bias = reinterpret_cast<std::uintptr_t>(operation->bias);
+  const std::uint64_t bias_alignment = bias == 0 ? 16 : std::min<std::uint64_t>(bias & -bias, 16);
   results[0] = {{{fingerprint(*operation, *a, *b, *d), preference->a, preference->b,
-                  std::max(preference->c, preference->d), workspace, 0, 0, 0}},
+                  std::max(preference->c, preference->d), workspace, bias_alignment,
+                  preference->scheme & ~std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}, 0}},
                 workspace,
                 CUBLAS_STATUS_SUCCESS,
                 1,
@@ -265,7 +285,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                      (op.epilogue != CUBLASLT_EPILOGUE_BIAS || owns(op.bias));
   const bool fits = sizes.k >= 0 && chosen[0] == fingerprint(op, *a_layout, *b_layout, *d_layout) &&
                     aligned(a, chosen[1]) && aligned(b, chosen[2]) && aligned(c, chosen[3]) &&
-                    aligned(d, chosen[3]) && workspace_bytes >= chosen[4] && aligned(workspace, 256);
+                    aligned(d, chosen[3]) && workspace_bytes >= chosen[4] && aligned(workspace, 256) &&
+                    aligned(op.bias, chosen[5]);
   if (handle != &g_context || !there || !fits) return CUBLAS_STATUS_INVALID_VALUE;
   if (g_state == Cublas::fails) return CUBLAS_STATUS_EXECUTION_FAILED;
   ++g_counts.products;
@@ -284,7 +305,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                                 static_cast<const T*>(c),
                                 static_cast<T*>(d),
                                 *static_cast<const Sum*>(alpha),
-                                *static_cast<const Sum*>(beta)};
+                                *static_cast<const Sum*>(beta),
+                                chosen[6] != 0};
     started = start(kernel, dim3(static_cast<unsigned>(sizes.n), static_cast<unsigned>(d_layout->batch)),
                     dim3(1), 0, stream);
   });

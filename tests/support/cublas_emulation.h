@@ -1,6 +1,6 @@
 // The part of cublasLt that veldt/cuda uses, on the emulated device; veldt/cuda/cublas_lt.h includes this
 // instead of NVIDIA's header when VELDT_CUBLAS_EMULATION names it. It reads its descriptors as the library
-// does, and refuses what that refuses: attributes of a wrong size, layouts that do not fit, memory of the
+// does, and refuses, among others: attributes of a wrong size, layouts that do not fit, memory of the
 // host, less alignment or workspace than an algorithm was chosen for, an algorithm that was chosen for
 // another product.
 #pragma once
@@ -16,6 +16,7 @@ enum cublasStatus_t {
   CUBLAS_STATUS_ALLOC_FAILED = 3,
   CUBLAS_STATUS_INVALID_VALUE = 7,
   CUBLAS_STATUS_EXECUTION_FAILED = 13,
+  CUBLAS_STATUS_INTERNAL_ERROR = 14,
   CUBLAS_STATUS_NOT_SUPPORTED = 15,
 };
 enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
@@ -23,6 +24,13 @@ using cudaDataType = cudaDataType_t;
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70 };
 enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
 enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
+// Parts of a sum: none, or kept in the type of the result or of the sum.
+enum cublasLtReductionScheme_t {
+  CUBLASLT_REDUCTION_SCHEME_NONE = 0,
+  CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,
+  CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+  CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE = 4,
+};
 enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_TRANSA = 3,
   CUBLASLT_MATMUL_DESC_TRANSB = 4,
@@ -35,6 +43,7 @@ enum cublasLtMatrixLayoutAttribute_t {
 };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+  CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
@@ -91,8 +100,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
 namespace veldt::gpu::emulation {
 
 // What the library does: works; is not there; has no algorithm with a bias, or none at all; fails in each
-// product.
-enum class Cublas { works, missing, adds_no_bias, refuses, fails };
+// product; finds no memory for an algorithm at first.
+enum class Cublas { works, missing, adds_no_bias, refuses, fails, full_once };
 void set_cublas(Cublas state);
 
 // Since the last call: products that it computed, and how often it was asked for an algorithm.

@@ -31,9 +31,10 @@ struct CublasLt {
   decltype(&cublasLtMatmul) multiply;
 };
 
-// Null where there is none, or one that lacks a function.
-const CublasLt* find_cublas_lt();
-// What the library wants to be handed first. Throws DeviceError if it does not start on the opened device.
+// Null where there is none, or one that lacks a function; `why` gets what the loader says.
+const CublasLt* find_cublas_lt(std::string* why = nullptr);
+// What the library wants to be handed first. Throws OutOfMemory, or DeviceError if it does not start on the
+// opened device. In one's turn (runtime.h).
 cublasLtHandle_t cublas_lt_handle(const CublasLt& lt);
 // Throws OutOfMemory or DeviceError that says what was being done, such as "multiply matrices", and what the
 // library said.

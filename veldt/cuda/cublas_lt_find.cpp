@@ -8,12 +8,21 @@
 namespace veldt::cuda {
 namespace {
 
-void* open_library() {
+struct Found {
+  const CublasLt* lt = nullptr;
+  CublasLt functions{};
+  std::string why;
+};
+
+void* open_library(std::string& why) {
   // Of the toolkit that this was compiled with: another major version may number things otherwise. A
   // toolkit's folder is often not among those that the system searches.
   const std::string name = str("libcublasLt.so.", CUDART_VERSION / 1000);
-  for (const std::string& path : {name, "/usr/local/cuda/lib64/" + name})
+  for (const std::string& path : {name, "/usr/local/cuda/lib64/" + name}) {
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    const char* const error = dlerror();
+    if (why.empty()) why = error != nullptr ? error : name + " cannot be opened";
+  }
   return nullptr;
 }
 
@@ -40,13 +49,19 @@ bool find_all(void* library, CublasLt& lt) {
 
 }  // namespace
 
-const CublasLt* find_cublas_lt() {
-  static const CublasLt* const found = []() -> const CublasLt* {
-    void* const library = open_library();
-    static CublasLt lt{};
-    return library != nullptr && find_all(library, lt) ? &lt : nullptr;
+const CublasLt* find_cublas_lt(std::string* why) {
+  static const Found& found = *[] {
+    auto* const f = new Found;  // as long as the process, as the library
+    if (void* const library = open_library(f->why)) {
+      if (find_all(library, f->functions))
+        f->lt = &f->functions;
+      else
+        f->why = "libcublasLt lacks a function that Veldt calls";
+    }
+    return f;
   }();
-  return found;
+  if (why != nullptr) *why = found.why;
+  return found.lt;
 }
 
 }  // namespace veldt::cuda

@@ -27,6 +27,8 @@ void destroy_steps(void* steps);
 // Memory that a kernel needs for itself: where there is none, after the tensors' pool has made room.
 void* allocate_scratch(std::size_t bytes);
 void on_full(void (*make_room)());
+// Has the tensors' pool give back what it keeps; false while nothing may wait.
+bool make_room();
 
 void* allocate(std::size_t bytes);
 void deallocate(void* p, std::size_t bytes);

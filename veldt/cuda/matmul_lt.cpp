@@ -11,6 +11,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/cuda/cublas_lt.h"
+#include "veldt/cuda/device.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/cuda/scratch.h"
@@ -34,7 +35,8 @@ struct Layout {
   auto operator<=>(const Layout&) const = default;
 };
 
-enum class Bias : std::uint8_t { none, column, added };  // added: it already is in the result
+// vector: the library adds the same numbers to each column. added: it already is in the result.
+enum class Bias : std::uint8_t { none, vector, added };
 
 // All that the library is told before it sees the numbers.
 struct Form {
@@ -42,7 +44,7 @@ struct Form {
   Index batch;
   Layout left, right, out;
   Bias bias;
-  std::array<std::uint32_t, 3> alignment;  // bytes: of left, right, out with the bias
+  std::array<std::uint32_t, 3> alignment;  // bytes: of left, right and out
   auto operator<=>(const Form&) const = default;
 };
 
@@ -65,9 +67,13 @@ std::optional<Layout> layout_of(const View& v, int row_dim, int col_dim) {
   return std::nullopt;
 }
 
+// More than 16 bytes serve no kernel; and to tell of more would make a recorded step, whose tensors lie
+// elsewhere, a product of its own with bits of its own.
+constexpr std::uint32_t kAligned = 16;
+
 std::uint32_t alignment_of(const void* p) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
-  return p == nullptr ? 256 : static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & -address, 256));
+  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & -address, kAligned));
 }
 
 // left right = out, each with rows along `row_dim` of its view.
@@ -76,26 +82,24 @@ std::optional<Product> product_of(const View& left, const View& right, const Vie
   const int col_dim = 3 - row_dim;
   const auto l = layout_of(left, row_dim, col_dim), r = layout_of(right, row_dim, col_dim),
              o = layout_of(out, row_dim, col_dim);
-  if (!l || !r || !o || o->transposed || out.shape[0] > std::numeric_limits<std::int32_t>::max())
-    return std::nullopt;
+  if (!l || !r || !o || o->transposed) return std::nullopt;
   const auto repeats = [&](int dim) { return bias->strides[dim] == 0 || out.shape[dim] == 1; };
   Bias kind = Bias::none;
   if (bias != nullptr) {
-    const bool list = bias->strides[row_dim] == 1 || out.shape[row_dim] == 1;
-    kind = list && repeats(0) && repeats(col_dim) ? Bias::column : Bias::added;
+    const bool list =
+        (bias->strides[row_dim] == 1 || out.shape[row_dim] == 1) && alignment_of(bias->data) == kAligned;
+    kind = list && repeats(0) && repeats(col_dim) ? Bias::vector : Bias::added;
   }
-  const void* const vector = kind == Bias::column ? bias->data : nullptr;
   return Product{{out.dtype,
                   out.shape[0],
                   *l,
                   *r,
                   *o,
                   kind,
-                  {alignment_of(left.data), alignment_of(right.data),
-                   std::min(alignment_of(out.data), alignment_of(vector))}},
+                  {alignment_of(left.data), alignment_of(right.data), alignment_of(out.data)}},
                  left.data,
                  right.data,
-                 vector,
+                 kind == Bias::vector ? bias->data : nullptr,
                  out.data};
 }
 
@@ -115,6 +119,13 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
+// Calls into the library, which takes memory of the device by itself: where there is none, once more after
+// the tensors' pool has made room.
+template <class Call> cublasStatus_t with_room(Call call) {
+  const cublasStatus_t status = call();
+  return status == CUBLAS_STATUS_ALLOC_FAILED && make_room() ? call() : status;
+}
+
 // What the library makes, and takes back.
 template <class Handle>
 using Made = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
@@ -122,14 +133,15 @@ using Made = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(H
 // A product that is described to the library, and how it will compute it.
 class Prepared {
  public:
-  Prepared(const CublasLt& lt, const Form& form)
+  // `bias`: as of the first product; of others it is no less aligned.
+  Prepared(const CublasLt& lt, const Form& form, const void* bias)
       : lt_(lt),
         form_(form),
         operation_(make_operation()),
         left_(make_layout(form.left)),
         right_(make_layout(form.right)),
         out_(make_layout(form.out)) {
-    choose();
+    choose(bias);
   }
 
   // Whether the library can.
@@ -142,12 +154,14 @@ class Prepared {
     const bool wide = form_.dtype == DType::f64;
     const Scratch workspace(workspace_);
     check_launch();
-    check(lt_,
-          lt_.multiply(cublas_lt_handle(lt_), operation_.get(),
-                       wide ? static_cast<const void*>(&one) : &one_f32, p.left, left_.get(), p.right,
-                       right_.get(), wide ? static_cast<const void*>(&sum) : &sum_f32, p.out, out_.get(),
-                       p.out, out_.get(), &algorithm_, workspace.as<void>(), workspace_, compute_stream()),
-          kDoing);
+    const cublasLtHandle_t handle = cublas_lt_handle(lt_);
+    const auto multiply = [&] {
+      return lt_.multiply(handle, operation_.get(), wide ? static_cast<const void*>(&one) : &one_f32, p.left,
+                          left_.get(), p.right, right_.get(),
+                          wide ? static_cast<const void*>(&sum) : &sum_f32, p.out, out_.get(), p.out,
+                          out_.get(), &algorithm_, workspace.as<void>(), workspace_, compute_stream());
+    };
+    check(lt_, with_room(multiply), kDoing);
   }
 
  private:
@@ -182,10 +196,13 @@ class Prepared {
   }
 
   // The library's own guess from sizes and device alone, so that bits do not depend on a measurement.
-  void choose() {
+  void choose(const void* bias) {
     set(CUBLASLT_MATMUL_DESC_TRANSA, form_.left.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, form_.right.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (form_.bias == Bias::column) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    if (form_.bias == Bias::vector) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    }
     cublasLtMatmulPreference_t made = nullptr;
     check(lt_, lt_.make_preference(&made), kDoing);
     const Made<cublasLtMatmulPreference_t> preference(made, lt_.drop_preference);
@@ -193,15 +210,19 @@ class Prepared {
       check(lt_, lt_.set_preference(preference.get(), attribute, &value, sizeof value), kDoing);
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspace);
+    // Parts of a sum are never rounded to halves.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, form_.alignment[0]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, form_.alignment[1]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, form_.alignment[2]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, form_.alignment[2]);
     cublasLtMatmulHeuristicResult_t chosen{};
     int count = 0;
-    const cublasStatus_t status =
-        lt_.choose(cublas_lt_handle(lt_), operation_.get(), left_.get(), right_.get(), out_.get(), out_.get(),
-                   preference.get(), 1, &chosen, &count);
+    const cublasLtHandle_t handle = cublas_lt_handle(lt_);
+    const cublasStatus_t status = with_room([&] {
+      return lt_.choose(handle, operation_.get(), left_.get(), right_.get(), out_.get(), out_.get(),
+                        preference.get(), 1, &chosen, &count);
+    });
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(lt_, status, kDoing);
     works_ = status == CUBLAS_STATUS_SUCCESS && count == 1 && chosen.state == CUBLAS_STATUS_SUCCESS;
     algorithm_ = chosen.algo;
@@ -218,10 +239,25 @@ class Prepared {
 };
 
 // Kept until the process ends, when the library may be gone before its descriptors.
-const Prepared& prepared(const CublasLt& lt, const Form& form) {
+const Prepared& prepared(const CublasLt& lt, const Product& p) {
   static auto& kept = *new std::map<Form, Prepared>;
-  if (kept.size() >= kMostKept && !kept.contains(form)) kept.clear();
-  return kept.try_emplace(form, lt, form).first->second;
+  if (kept.size() >= kMostKept && !kept.contains(p.form)) kept.clear();
+  return kept.try_emplace(p.form, lt, p.form, p.bias).first->second;
+}
+
+// False, with nothing done, if the library has no kernel for it.
+bool multiply(const CublasLt& lt, Product p, const View* bias, const View& out) {
+  const Turn turn = take_turn();
+  const Prepared* ready = &prepared(lt, p);
+  if (!ready->works() && p.form.bias == Bias::vector) {
+    p.form.bias = Bias::added;
+    p.bias = nullptr;
+    ready = &prepared(lt, p);
+  }
+  if (!ready->works()) return false;
+  if (p.form.bias == Bias::added) copy(*bias, out, nullptr);
+  ready->run(p);
+  return true;
 }
 
 View contiguous(const View& like, void* data) {
@@ -234,15 +270,22 @@ std::size_t bytes_of(const View& v) {
 }
 
 // Of views that the library cannot read.
-void multiply_copies(const View& a, const View& b, const View* bias, const View& out) {
+bool multiply_copies(const CublasLt& lt, const View& a, const View& b, const View* bias, const View& out) {
   const Scratch memory(bytes_of(a) + bytes_of(b) + bytes_of(out));
   const View copied_a = contiguous(a, memory.as<void>()),
              copied_b = contiguous(b, memory.as<void>(bytes_of(a))),
              result = contiguous(out, memory.as<void>(bytes_of(a) + bytes_of(b)));
   copy(a, copied_a, nullptr);
   copy(b, copied_b, nullptr);
-  lt_matmul(copied_a, copied_b, bias, result);
+  if (!multiply(lt, *product_of(copied_a, copied_b, bias, result), bias, result)) return false;
   copy(result, out, nullptr);
+  return true;
+}
+
+// Its sizes are 64 bits wide, and only what fits into 32 is sure to be served.
+bool is_served(const View& a, const View& out) {
+  constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
+  return out.shape[0] <= kMost && out.shape[1] <= kMost && out.shape[2] <= kMost && a.shape[2] <= kMost;
 }
 
 }  // namespace
@@ -251,33 +294,24 @@ bool lt_multiplies(DType dtype) { return is_float(dtype) && find_cublas_lt() != 
 
 bool lt_matmul(const View& a, const View& b, const View* bias, const View& out) {
   const double products = static_cast<double>(numel(out.shape)) * static_cast<double>(a.shape[2]);
-  if (!is_half(a.dtype) && products < kWorthwhile) return false;
+  const bool half = is_half(a.dtype);
+  if (!is_float(a.dtype) || (!half && products < kWorthwhile)) return false;
   const CublasLt* const lt = find_cublas_lt();
   if (lt == nullptr) return false;
   if (a.shape[2] == 0) {
     bias != nullptr ? copy(*bias, out, nullptr) : fill(out, 0, nullptr);
     return true;
   }
-  std::optional<Product> p = product_of(a, b, bias, out);
-  if (!p) {
-    if (is_half(a.dtype)) multiply_copies(a, b, bias, out);
-    return is_half(a.dtype);
+  if (is_served(a, out)) {
+    if (const std::optional<Product> p = product_of(a, b, bias, out)) {
+      if (multiply(*lt, *p, bias, out)) return true;
+    } else if (half && multiply_copies(*lt, a, b, bias, out)) {
+      return true;
+    }
   }
-  const Turn turn = take_turn();
-  const Prepared* ready = &prepared(*lt, p->form);
-  if (!ready->works() && p->form.bias == Bias::column) {
-    p->form.bias = Bias::added;
-    p->bias = nullptr;
-    ready = &prepared(*lt, p->form);
-  }
-  if (!ready->works()) {
-    if (!is_half(a.dtype)) return false;
-    throw DeviceError(str("cuda cannot multiply ", a.shape, " by ", b.shape, " of ", a.dtype),
-                      "cublasLt has no kernel for it", "convert both to f32");
-  }
-  if (p->form.bias == Bias::added) copy(*bias, out, nullptr);
-  ready->run(*p);
-  return true;
+  if (!half) return false;
+  throw DeviceError(str("cuda cannot multiply ", a.shape, " by ", b.shape, " of ", a.dtype),
+                    "cublasLt has no kernel for it", "convert both to f32");
 }
 
 }  // namespace veldt::cuda

@@ -190,13 +190,18 @@ void* allocate_scratch(std::size_t bytes) {
   try {
     return allocate(bytes);
   } catch (const OutOfMemory&) {
-    if (g_make_room == nullptr || is_capturing()) throw;
-    g_make_room();
+    if (!make_room()) throw;
     return allocate(bytes);
   }
 }
 
 void on_full(void (*make_room)()) { g_make_room = make_room; }
+
+bool make_room() {
+  if (g_make_room == nullptr || is_capturing()) return false;
+  g_make_room();
+  return true;
+}
 
 void deallocate(void* p, std::size_t) {
   const Turn turn = take_turn();
