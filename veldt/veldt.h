@@ -75,6 +75,8 @@
 #include "veldt/train/checkpoint.h"
 #include "veldt/train/events.h"
 #include "veldt/train/metrics.h"
+#include "veldt/train/loop.h"
+#include "veldt/train/metric.h"
 #include "veldt/train/trainer.h"
 #include "veldt/field/field.h"
 #include "veldt/field/fit.h"

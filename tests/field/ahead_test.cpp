@@ -11,7 +11,7 @@
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
 #include "veldt/optim/adam.h"
-#include "veldt/train/trainer.h"
+#include "veldt/train/loop.h"
 
 namespace veldt::field {
 namespace {

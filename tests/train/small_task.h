@@ -15,7 +15,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/gather.h"
 #include "veldt/optim/adam.h"
-#include "veldt/train/trainer.h"
+#include "veldt/train/loop.h"
 
 namespace veldt::test {
 
@@ -39,7 +39,7 @@ class SmallTask : public train::Task {
   }
   Tensor loss() override { return mse(layer_(index_select(x_, 0, picked_)), index_select(y_, 0, picked_)); }
   bool repeats() const override { return planned; }
-  void stepped() override { learned_.data<float>()[0] += layer_.weight().data<float>()[0]; }
+  void stepped(double) override { learned_.data<float>()[0] += layer_.weight().data<float>()[0]; }
   NamedTensors own_state() override { return {{"learned", learned_}}; }
   double psnr() override { return 12.5; }
   bool reached(std::int64_t steps_done) override { return steps_done == goal; }

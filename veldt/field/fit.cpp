@@ -125,7 +125,7 @@ class Fitter::Job : public train::Task {
     return plan_.target_psnr > 0 ? std::min(ahead, goal_every() - step % goal_every()) : ahead;
   }
 
-  void stepped() override {
+  void stepped(double) override {
     if (ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, to(errors(), Device{}));
   }
 

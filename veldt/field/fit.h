@@ -11,7 +11,7 @@
 #include "veldt/field/sound_field.h"
 #include "veldt/tensor/plan.h"
 #include "veldt/train/events.h"
-#include "veldt/train/trainer.h"
+#include "veldt/train/loop.h"
 
 namespace veldt::field {
 

@@ -1,327 +1,378 @@
 #include "veldt/train/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <filesystem>
+#include <limits>
 #include <utility>
-#include <vector>
 
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
-#include "veldt/io/json.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/nn/audit.h"
+#include "veldt/nn/losses.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
-#include "veldt/tensor/plan.h"
-#include "veldt/train/checkpoint.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/train/metrics_file.h"
 
 namespace veldt::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using nlohmann::json;
+namespace fs = std::filesystem;
 
-constexpr double kNewsEvery = 0.1;  // seconds
-constexpr const char* kOwnPrefix = "task.";
+Tensor first_of(const nn::Module& model, const data::Batch& batch) { return model(batch.at(0)); }
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {
+  return cross_entropy(output, batch.back());
 }
 
-// Every value by its path: "field.omega". Lists are values.
-void flatten(const json& object, const std::string& path, std::map<std::string, json>& into) {
-  if (!object.is_object()) {
-    into[path] = object;
-    return;
-  }
-  for (const auto& [key, value] : object.items()) flatten(value, path.empty() ? key : path + "." + key, into);
-}
-
-// The keys in which two configurations differ, with both values.
-std::string differences(const json& before, const json& now) {
-  std::map<std::string, json> was, is;
-  flatten(before, "", was);
-  flatten(now, "", is);
-  std::map<std::string, json> keys = was;
-  keys.insert(is.begin(), is.end());
-  const auto shown = [](const std::map<std::string, json>& values, const std::string& key) {
-    const auto at = values.find(key);
-    return at == values.end() ? std::string("not set") : io::dump_json(at->second);
-  };
-  std::string out;
-  for (const auto& [key, value] : keys) {
-    const std::string from = shown(was, key), to = shown(is, key);
-    if (from != to) out += str(out.empty() ? "" : ", ", key, " was ", from, " and is ", to);
-  }
-  return out;
-}
-
-class Run {
+// In evaluation mode while one lives.
+class Evaluating {
  public:
-  Run(Task& task, const RunOptions& options, const Events& events)
-      : task_(task), options_(options), events_(events) {
-    if (options.steps <= 0 && options.seconds <= 0)
-      throw ConfigError("a run needs an end", "neither steps nor seconds were given", "give one of them");
-    if (options_.checkpoint_dir.empty()) return;
-    checkpoints_.emplace(options_.checkpoint_dir, options_.keep);
-    if (options_.resume)
-      restore();
-    else if (!checkpoints_->steps().empty())
-      throw ConfigError(str(options_.checkpoint_dir, " already holds a run"),
-                        str("it has a checkpoint of step ", checkpoints_->steps().back()),
-                        "add --resume to continue it, or name another directory");
-  }
-
-  RunResult go() {
-    start_ = last_save_ = Clock::now();
-    first_step_ = step_;
-    if (events_.on_start) events_.on_start(step_);
-    std::optional<Stop> stop = over();
-    while (!stop) {
-      const bool asked = take_steps();
-      stop = over();
-      if (!stop && task_.reached(step_)) stop = Stop::goal_met;
-      if (!stop && asked) stop = Stop::asked;
-      tell(stop.has_value());
-      if (!stop && checkpoints_ && seconds_since(last_save_) >= options_.checkpoint_every) save();
-    }
-    if (step_ > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
-    std::string lost;
-    if (checkpoints_ && step_ > saved_step_ && !save()) lost = save_error_;
-    return {*stop, step_, elapsed(), loss_, lost};
-  }
+  explicit Evaluating(nn::Module& model) : model_(model), before_(model.training()) { model.eval(); }
+  ~Evaluating() { model_.train(before_); }
+  Evaluating(const Evaluating&) = delete;
+  Evaluating& operator=(const Evaluating&) = delete;
 
  private:
-  double elapsed() const { return seconds_before_ + seconds_since(start_); }
-  bool by_time() const { return options_.steps <= 0; }
-
-  std::optional<Stop> over() const {
-    if (!by_time() && step_ >= options_.steps) return Stop::steps_done;
-    if (options_.seconds > 0 && elapsed() >= options_.seconds) return Stop::time_over;
-    return std::nullopt;
-  }
-
-  // Of the step that comes next; `later`: seconds from now.
-  void set_rate(std::int64_t step, double later) {
-    if (by_time()) {
-      const double share = std::min(1.0, (elapsed() + later) / options_.seconds);
-      step = std::llround(share * static_cast<double>(kTimePositions));
-    }
-    rate_ = options_.rate(step);
-    task_.optimizer().set_lr(rate_);
-  }
-
-  // Takes one step, or as many as the device may take by itself. True if somebody asked to stop.
-  bool take_steps() {
-    const bool on_device = task_.optimizer().slab().values().device().kind != DeviceKind::cpu;
-    return on_device && task_.repeats() ? steps_on_device() : one_step();
-  }
-
-  bool one_step() {
-    set_rate(step_, 0);
-    task_.prepare(step_, 1);
-    if (task_.repeats() && !plan_) plan_.emplace([&] { return with_gradients(); });
-    if (plan_) plan_->replay();
-    loss_ = (plan_ ? plan_->output() : with_gradients()).item();
-    if (!std::isfinite(loss_)) diverged();
-    task_.optimizer().step();
-    task_.stepped();
-    ++step_;
-    return tell_of_step();
-  }
-
-  // The rate and the optimizer are part of the plan, and losses are looked at afterwards. While the device
-  // works, the next data are made ready.
-  bool steps_on_device() {
-    if (prepared_ == 0) task_.prepare(step_, prepared_ = count_ahead(step_));
-    const std::int64_t count = std::exchange(prepared_, 0);
-    if (!plan_)
-      plan_.emplace([&] {
-        const Tensor loss = with_gradients();
-        const auto next_rate = [this](auto) {
-          set_rate(next_, seconds_a_step_ * static_cast<double>(next_ - step_));
-          ++next_;
-        };
-        host_work("rate", {}, next_rate, CallKind::numbers);
-        task_.optimizer().step();
-        return loss;
-      });
-    const Tensor& loss = plan_->output();
-    const Tensor losses = empty({count}, loss);
-    const auto start = Clock::now();
-    next_ = step_;
-    plan_->replay(count, losses);
-    if (task_.runs_ahead(step_ + count) > 1) {
-      prepared_ = count_ahead(step_ + count);
-      if (prepared_ > 0) task_.prepare(step_ + count, prepared_);
-    }
-    const std::vector<double> seen = to(losses, DType::f64).values<double>();
-    seconds_a_step_ = seconds_since(start) / static_cast<double>(count);
-    bool asked = false;
-    for (const double next : seen) {
-      loss_ = next;
-      if (!std::isfinite(loss_)) {
-        if (!by_time()) rate_ = options_.rate(step_);  // not of the last step that was taken
-        diverged();
-      }
-      if (++step_ == next_) task_.stepped();
-      asked = tell_of_step() || asked;
-    }
-    return asked;
-  }
-
-  std::int64_t count_ahead(std::int64_t step) const {
-    if (seconds_a_step_ == 0) return 1;  // the first ones tell how long they take
-    const auto most = static_cast<std::int64_t>(std::min(options_.look_every / seconds_a_step_, 1e6));
-    const std::int64_t left = by_time() ? most : options_.steps - step;
-    return std::min({std::max<std::int64_t>(1, most), left, task_.runs_ahead(step)});
-  }
-
-  bool tell_of_step() {
-    if (events_.on_step) events_.on_step(step_, loss_);
-    return events_.should_stop && events_.should_stop();
-  }
-
-  Tensor with_gradients() {
-    const Tensor loss = task_.loss();
-    task_.optimizer().zero_grad();
-    loss.backward();
-    return loss.detach();
-  }
-
-  [[noreturn]] void diverged() {
-    const std::optional<std::string> bad = task_.optimizer().first_bad_parameter();
-    const std::string kept = checkpoints_ && saved_step_ >= 0
-                                 ? str("the last good checkpoint is ", checkpoints_->path_of(saved_step_))
-                                 : std::string("no checkpoint was kept");
-    throw DivergedError(
-        str("training diverged at step ", step_, ": the loss is ", loss_),
-        bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", rate_)
-            : str("every parameter is still finite, so the step itself overflowed at a rate of ", rate_),
-        str("use a smaller --lr; ", kept));
-  }
-
-  void tell(bool last) {
-    if (!events_.on_progress) return;
-    const double now = seconds_since(start_);
-    if (!last && step_ > first_step_ + 1 && now - last_news_ < kNewsEvery) return;
-    last_news_ = now;
-    Progress p;
-    p.step = step_;
-    p.total_steps = by_time() ? 0 : options_.steps;
-    p.loss = loss_;
-    p.psnr = task_.psnr();
-    p.learning_rate = rate_;
-    p.seconds = elapsed();
-    p.steps_per_second = static_cast<double>(step_ - first_step_) / std::max(now, 1e-9);
-    p.seconds_left = seconds_left(p.steps_per_second);
-    events_.on_progress(p);
-  }
-
-  double seconds_left(double steps_per_second) const {
-    double left = -1;
-    if (!by_time()) left = static_cast<double>(options_.steps - step_) / steps_per_second;
-    if (options_.seconds > 0) {
-      const double until = std::max(0.0, options_.seconds - elapsed());
-      left = left < 0 ? until : std::min(left, until);
-    }
-    return left;
-  }
-
-  // False if it could not be written: a warning, because training is worth more than a checkpoint.
-  bool save() {
-    last_save_ = Clock::now();
-    if (task_.optimizer().first_bad_parameter()) diverged();
-    CheckpointData data;
-    data.step = step_;
-    data.model = task_.model().state();
-    data.optim = task_.optimizer().state();
-    for (const auto& [name, tensor] : task_.own_state()) data.optim.push_back({kOwnPrefix + name, tensor});
-    data.model_metadata = task_.metadata();
-    data.state_json = io::dump_json(json{{"step", step_},
-                                         {"seconds", elapsed()},
-                                         {"loss", loss_},
-                                         {"threads", num_threads()},
-                                         {"config", io::parse_json<json>(options_.config)}});
-    try {
-      checkpoints_->save(data);
-      saved_step_ = step_;
-      if (events_.on_checkpoint) events_.on_checkpoint(step_, checkpoints_->path_of(step_));
-    } catch (const IoError& e) {
-      save_error_ = str(e.summary(), " (", e.why(), ")");
-      if (events_.on_warning) events_.on_warning(save_error_ + "; training goes on");
-      return false;
-    }
-    return true;
-  }
-
-  void restore() {
-    std::vector<std::string> warnings;
-    const std::optional<CheckpointData> found = checkpoints_->load_newest(&warnings);
-    for (const std::string& w : warnings)
-      if (events_.on_warning) events_.on_warning(w);
-    if (!found)
-      throw ConfigError(str("there is nothing to resume in ", options_.checkpoint_dir),
-                        "it holds no checkpoint", "leave out --resume to start a run there");
-    try {
-      apply(*found);
-    } catch (const ConfigError&) {
-      throw;
-    } catch (const json::exception&) {
-      throw IoError(IoError::Kind::corrupt, str("cannot resume ", checkpoints_->path_of(found->step)),
-                    "its state.json lacks a value or has one of the wrong type", "start the run afresh");
-    } catch (const Error& error) {
-      throw IoError(IoError::Kind::corrupt, str("cannot resume ", checkpoints_->path_of(found->step)),
-                    str(error.summary(), " (", error.why(), ")"), "start the run afresh");
-    }
-  }
-
-  void apply(const CheckpointData& found) {
-    const json state = io::parse_json<json>(found.state_json), config = io::parse_json<json>(options_.config);
-    if (state.at("config") != config)
-      throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
-                        differences(state.at("config"), config),
-                        "give the same picture and options as before, or name another directory");
-    if (state.at("threads").get<int>() != num_threads() && events_.on_warning)
-      events_.on_warning(str("the run was started with ", io::dump_json(state.at("threads")),
-                             " threads and goes on with ", num_threads(),
-                             ": the last bits may differ from an uninterrupted run"));
-    task_.model().load_state(found.model);
-    NamedTensors optim, own;
-    for (const auto& [name, tensor] : found.optim)
-      if (name.starts_with(kOwnPrefix))
-        own.push_back({name.substr(std::char_traits<char>::length(kOwnPrefix)), tensor});
-      else
-        optim.push_back({name, tensor});
-    task_.optimizer().load_state(optim);
-    task_.load_own_state(optim::matched("task", task_.own_state(), own));
-    step_ = saved_step_ = state.at("step").get<std::int64_t>();
-    seconds_before_ = state.at("seconds").get<double>();
-    loss_ = state.at("loss").get<double>();
-  }
-
-  Task& task_;
-  const RunOptions& options_;
-  const Events& events_;
-  std::optional<CheckpointDir> checkpoints_;
-  std::optional<Plan> plan_;
-  std::int64_t step_ = 0, first_step_ = 0, saved_step_ = -1;
-  std::int64_t prepared_ = 0;  // steps whose data are ready
-  std::int64_t next_ = 0;      // the step whose rate is due
-  double seconds_a_step_ = 0;  // of a device; 0: not known yet
-  double seconds_before_ = 0, last_news_ = -1, loss_ = 0, rate_ = 0;
-  std::string save_error_;
-  Clock::time_point start_ = Clock::now(), last_save_ = start_;
+  nn::Module& model_;
+  bool before_;
+  NoGrad off_;
 };
+
+data::Batch moved(data::Batch batch, Device device) {
+  for (Tensor& t : batch) t = to(t, device);
+  return batch;
+}
+
+Tensor copied(const Tensor& t) {
+  Tensor copy = empty(t.shape(), t.dtype(), t.device());
+  copy.assign(t);
+  return copy;
+}
 
 }  // namespace
 
-void Task::load_own_state(const std::map<std::string, Tensor>& saved) {
-  for (auto& [name, tensor] : own_state()) tensor.assign(saved.at(name));
+// What a fit remembers between steps: it is in every checkpoint, as numbers of one tensor.
+struct FitState {
+  double train_loss = 0, steps = 0;  // since the last evaluation
+  double best = 0, has_best = 0, best_step = 0;
+  double without_better = 0;  // evaluations
+  double seconds = 0;         // of evaluations so far, and the steps before them
+
+  static constexpr std::int64_t kCount = 7;
+  double* numbers() { return &train_loss; }
+};
+
+class Trainer::FitTask final : public Task {
+ public:
+  FitTask(Trainer& trainer, data::Loader& train, data::Loader* validation, const FitOptions& options,
+          const Events& events, const std::function<void(const Evaluation&)>& on_evaluation)
+      : trainer_(trainer),
+        train_(train),
+        validation_(validation),
+        options_(options),
+        events_(events),
+        on_evaluation_(on_evaluation),
+        every_(options.evaluate_every > 0 ? options.evaluate_every : steps_of_epoch()),
+        device_(trainer.optimizer_.slab().values().device()) {
+    const data::LoaderOptions& o = train.options();
+    records_ = options.record.value_or(o.drop_last || o.sampler.size % o.batch == 0);
+    if (!options.out.empty()) file_.emplace((fs::path(options.out) / "metrics.csv").string());
+  }
+
+  // A step takes one batch, or several that are accumulated.
+  std::int64_t steps_of_epoch() const {
+    return std::max<std::int64_t>(1, train_.batches() / trainer_.options_.accumulate);
+  }
+
+  void begin(std::int64_t step) {
+    evaluated_ = step;
+    if (file_) file_->begin(step);
+    since_ = began_ = Clock::now();
+    waited_ = train_.waited();
+  }
+
+  nn::Module& model() override { return trainer_.model_; }
+  optim::Optimizer& optimizer() override { return trainer_.optimizer_; }
+
+  void prepare(std::int64_t step, std::int64_t) override {
+    const std::int64_t parts = trainer_.options_.accumulate;
+    batches_.resize(static_cast<std::size_t>(parts));
+    for (std::int64_t i = 0; i < parts; ++i)
+      take(train_.batch(step * parts + i), batches_[static_cast<std::size_t>(i)]);
+    step_ = step + 1;
+  }
+
+  Tensor loss() override { return loss_of(batches_.front()); }
+
+  // One batch after the other, so that the graph of one alone is in memory.
+  Tensor differentiate() override {
+    optimizer().zero_grad();
+    Tensor sum;
+    for (const data::Batch& batch : batches_) {
+      const Tensor part = loss_of(batch) / static_cast<double>(batches_.size());
+      part.backward();
+      sum = sum.defined() ? sum + part.detach() : part.detach();
+      if (!audited_) audit(part);
+    }
+    return sum;
+  }
+
+  // Not before the first step has shown that every parameter learns.
+  bool repeats() const override { return records_ && audited_; }
+  double psnr() override { return std::numeric_limits<double>::quiet_NaN(); }
+  std::map<std::string, std::string> metadata() const override { return {}; }
+
+  void stepped(double loss) override {
+    state_.train_loss += loss;
+    ++state_.steps;
+    if (trainer_.ema_) trainer_.ema_->update();
+    if (step_ % every_ == 0) evaluate();
+  }
+
+  // Also after the last step, where a run ends between two.
+  void evaluate() {
+    if (evaluated_ == step_ || state_.steps == 0) return;
+    evaluated_ = step_;
+    const auto now = Clock::now();
+    Evaluation e;
+    e.step = step_;
+    e.epoch = static_cast<double>(step_) / static_cast<double>(steps_of_epoch());
+    e.train_loss = std::exchange(state_.train_loss, 0) / std::exchange(state_.steps, 0);
+    e.learning_rate = optimizer().lr();
+    const double passed = seconds(since_, now);
+    e.waiting = passed > 0 ? (train_.waited() - waited_) / passed : 0;
+    if (validation_ != nullptr) {
+      e.scores = trainer_.evaluate(*validation_);
+      judge(e);
+    }
+    state_.seconds += seconds(since_, Clock::now());
+    e.seconds = state_.seconds;
+    since_ = Clock::now();
+    waited_ = train_.waited();
+    write(e);
+    evaluations_.push_back(e);
+    if (on_evaluation_) on_evaluation_(e);
+  }
+
+  NamedTensors own_state() override {
+    const Tensor numbers = empty({FitState::kCount}, DType::f64);
+    std::copy_n(state_.numbers(), FitState::kCount, numbers.data<double>());
+    NamedTensors all{{"fit", numbers}};
+    if (trainer_.ema_)
+      for (auto& [name, tensor] : trainer_.ema_->state()) all.push_back({"ema." + name, tensor});
+    return all;
+  }
+
+  void load_own_state(const std::map<std::string, Tensor>& saved) override {
+    const Tensor numbers = to(saved.at("fit"), DType::f64);
+    std::copy_n(numbers.data<double>(), FitState::kCount, state_.numbers());
+    NamedTensors average;
+    for (const auto& [name, tensor] : saved)
+      if (name.starts_with("ema.")) average.push_back({name.substr(4), tensor});
+    if (trainer_.ema_) trainer_.ema_->load_state(average);
+    audited_ = true;
+  }
+
+  bool reached(std::int64_t) override {
+    return options_.patience > 0 && state_.without_better >= static_cast<double>(options_.patience);
+  }
+
+  // Puts the weights of the best evaluation back.
+  void restore_best() {
+    if (state_.has_best == 0 || static_cast<std::int64_t>(state_.best_step) == step_) {
+      if (state_.has_best != 0 && trainer_.ema_) trainer_.ema_->copy_to_parameters();
+      return;
+    }
+    if (best_)
+      model().load_state(*best_);
+    else if (!options_.out.empty())
+      model().load_state(io::read_safetensors(best_path()).tensors);
+  }
+
+  std::vector<Evaluation> take_evaluations() { return std::move(evaluations_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
+
+  Tensor loss_of(const data::Batch& batch) const {
+    const Tensor value = trainer_.options_.loss(trainer_.options_.forward(trainer_.model_, batch), batch);
+    if (value.numel() != 1)
+      throw ShapeError(str("the loss has the shape ", value.shape()),
+                       "training needs one number to make smaller", "give a loss that is a mean or a sum");
+    return value;
+  }
+
+  void audit(const Tensor& loss) {
+    audited_ = true;
+    const nn::GradientAudit found = nn::audit_gradients(model(), loss);
+    if (!found.healthy() && events_.on_warning) events_.on_warning("after the first step: " + found.text());
+  }
+
+  void take(data::Batch batch, data::Batch& into) {
+    if (!records_ || into.empty()) {
+      into = moved(std::move(batch), device_);
+      return;
+    }
+    for (std::size_t i = 0; i < into.size(); ++i) {
+      if (batch.at(i).shape() != into[i].shape())
+        throw ConfigError(str("a batch has the shape ", batch[i].shape(), " after one of ", into[i].shape()),
+                          "a recorded step needs batches of one shape", "set FitOptions::record to false");
+      into[i].assign(batch[i]);
+    }
+  }
+
+  std::string best_path() const { return (fs::path(options_.out) / "best.safetensors").string(); }
+
+  // Whether the watched score is the best so far; then the weights are kept.
+  void judge(Evaluation& e) {
+    const std::string watched = watched_score(e.scores);
+    const double value = score(e.scores, watched);
+    const bool larger = trainer_.larger_is_better(watched);
+    e.best =
+        !std::isnan(value) && (state_.has_best == 0 || (larger ? value > state_.best : value < state_.best));
+    if (!e.best) {
+      ++state_.without_better;
+      return;
+    }
+    state_.best = value, state_.has_best = 1, state_.best_step = static_cast<double>(step_);
+    state_.without_better = 0;
+    std::optional<optim::Ema::Swapped> averaged;
+    if (trainer_.ema_) averaged.emplace(*trainer_.ema_);
+    if (!options_.out.empty()) {
+      io::write_safetensors(best_path(), model().state(),
+                            {{"step", std::to_string(step_)}, {watched, str(value)}});
+    } else if (options_.restore_best) {
+      best_.emplace();
+      for (const auto& [name, tensor] : model().state()) best_->push_back({name, copied(tensor)});
+    }
+  }
+
+  std::string watched_score(const Scores& scores) const {
+    return !options_.watch.empty() ? options_.watch : scores.size() > 1 ? scores[1].first : "loss";
+  }
+
+  void write(const Evaluation& e) {
+    if (!file_) return;
+    std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
+    std::vector<double> values{
+        static_cast<double>(e.step), e.epoch, e.train_loss, e.learning_rate, e.seconds, e.waiting};
+    for (const auto& [name, value] : e.scores) {
+      columns.push_back("validation_" + name);
+      values.push_back(value);
+    }
+    file_->add(columns, values);
+  }
+
+  Trainer& trainer_;
+  data::Loader& train_;
+  data::Loader* validation_;
+  const FitOptions& options_;
+  const Events& events_;
+  const std::function<void(const Evaluation&)>& on_evaluation_;
+  std::int64_t every_;
+  Device device_;
+  bool records_ = false, audited_ = false;
+  std::int64_t step_ = 0, evaluated_ = 0;  // steps taken, and at the last evaluation
+  double waited_ = 0;                      // by the loader, then
+  Clock::time_point since_, began_;
+  std::vector<data::Batch> batches_;
+  FitState state_;
+  std::optional<NamedTensors> best_;  // weights, where no file holds them
+  std::vector<Evaluation> evaluations_;
+  std::optional<MetricsFile> file_;
+};
+
+Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options)
+    : model_(model), optimizer_(optimizer), options_(std::move(options)) {
+  if (options_.accumulate < 1)
+    throw ConfigError(str("cannot accumulate ", options_.accumulate, " batches"), "a step needs one at least",
+                      "give 1 for a step after each batch");
+  if (!options_.forward) options_.forward = first_of;
+  if (!options_.loss) options_.loss = cross_entropy_of;
+  if (options_.ema_decay > 0) ema_.emplace(optimizer, optim::EmaOptions{.decay = options_.ema_decay});
 }
 
-RunResult run(Task& task, const RunOptions& options, const Events& events) {
-  return Run(task, options, events).go();
+bool Trainer::larger_is_better(const std::string& name) const {
+  for (const MetricMaker& make : options_.metrics)
+    if (const std::unique_ptr<Metric> metric = make(); metric->name() == name)
+      return metric->larger_is_better();
+  return false;  // a loss
+}
+
+FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
+                       const Events& events, const std::function<void(const Evaluation&)>& on_evaluation) {
+  FitTask task(*this, train, validation, options, events, on_evaluation);
+  RunOptions run_options;
+  run_options.steps = options.steps;
+  if (options.epochs > 0) {
+    const std::int64_t steps = options.epochs * task.steps_of_epoch();
+    run_options.steps = options.steps > 0 ? std::min(options.steps, steps) : steps;
+  }
+  run_options.seconds = options.seconds;
+  run_options.rate = [&, lr = optimizer_.lr()](std::int64_t at) {
+    return options.schedule ? (*options.schedule)(at) : lr;
+  };
+  if (!options.out.empty()) run_options.checkpoint_dir = (fs::path(options.out) / "checkpoints").string();
+  run_options.checkpoint_every = options.checkpoint_every;
+  run_options.keep = options.keep;
+  run_options.resume = options.resume;
+  run_options.config = options.config;
+  Events heard = events;
+  heard.on_start = [&](std::int64_t step) {
+    task.begin(step);
+    if (events.on_start) events.on_start(step);
+  };
+  model_.train();
+  FitResult result;
+  result.run = run(task, run_options, heard);
+  if (result.run.stop != Stop::asked) {  // whoever asked may resume in the middle
+    task.evaluate();
+    if (options.restore_best && validation != nullptr) task.restore_best();
+  }
+  result.evaluations = task.take_evaluations();
+  for (const Evaluation& e : result.evaluations)
+    if (e.best) result.best = e;
+  return result;
+}
+
+Scores Trainer::evaluate(data::Loader& loader) {
+  const Evaluating now(model_);
+  std::optional<optim::Ema::Swapped> averaged;
+  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
+  std::vector<std::unique_ptr<Metric>> metrics;
+  for (const MetricMaker& make : options_.metrics) metrics.push_back(make());
+  const Device device = optimizer_.slab().values().device();
+  double sum = 0, count = 0;
+  for (const data::Batch& given : loader.epoch(0)) {
+    const data::Batch batch = moved(given, device);
+    const Tensor output = options_.forward(model_, batch);
+    const auto examples = static_cast<double>(batch.at(0).size(0));
+    sum += options_.loss(output, batch).item() * examples;
+    count += examples;
+    for (const auto& metric : metrics) metric->add(output, batch);
+  }
+  Scores scores{{"loss", sum / count}};
+  for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
+  return scores;
+}
+
+Tensor Trainer::predict(data::Loader& loader) {
+  const Evaluating now(model_);
+  std::optional<optim::Ema::Swapped> averaged;
+  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
+  const Device device = optimizer_.slab().values().device();
+  std::vector<Tensor> outputs;
+  for (const data::Batch& batch : loader.epoch(0))
+    outputs.push_back(options_.forward(model_, moved(batch, device)));
+  return concat(outputs, 0);
 }
 
 }  // namespace veldt::train

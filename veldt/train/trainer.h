@@ -1,86 +1,110 @@
-// The training loop: rate, step, stop conditions, checkpoints, news. What is learned is the Task's business.
+// Teaches a module from batches of examples: epochs, validation, early stopping, checkpoints that resume in
+// the middle of an epoch, measures in files. The loop under it is run() of train/loop.h.
+//   train::Trainer trainer(model, adam, {.metrics = {train::accuracy()}});
+//   trainer.fit(train_loader, &test_loader, {.epochs = 10, .patience = 3, .out = "runs/mnist"});
+//   std::printf("%.4f\n", train::score(trainer.evaluate(test_loader), "accuracy"));
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "veldt/data/loader.h"
 #include "veldt/nn/module.h"
+#include "veldt/optim/ema.h"
 #include "veldt/optim/optimizer.h"
-#include "veldt/tensor/tensor.h"
+#include "veldt/optim/schedule.h"
 #include "veldt/train/events.h"
+#include "veldt/train/loop.h"
+#include "veldt/train/metric.h"
 
 namespace veldt::train {
 
-// A model, its optimizer and its data. Step numbers count from 0 over all resumptions. What prepare(step) and
-// loss() give must be a pure function of the parameters, own_state() and the step: then a resumed run
-// continues bit for bit.
-class Task {
- public:
-  virtual ~Task() = default;
-  virtual nn::Module& model() = 0;
-  virtual optim::Optimizer& optimizer() = 0;
-  // Brings in the data of so many steps, from `step` on: of one, or as many as runs_ahead() allows. Those of
-  // more than one are prepared while the device takes the steps before, so they must not depend on what these
-  // leave, nor change what psnr() and stepped() look at.
-  virtual void prepare(std::int64_t step, std::int64_t steps) = 0;
-  // The loss on that data: one element, differentiable.
-  virtual Tensor loss() = 0;
-  // True if prepare() writes into the same tensors each time and loss() takes the same way through them: then
-  // it is recorded once, as a Plan, and replayed.
-  virtual bool repeats() const { return false; }
-  // How many steps from this one on the device may do by itself: with one prepare() for all, and stepped()
-  // and reached() after the last of them. More than 1 is for a task that repeats(), on a device that is not
-  // the CPU.
-  virtual std::int64_t runs_ahead(std::int64_t /*step*/) const { return 1; }
-  // Called after each step, to learn from it what own_state() keeps.
-  virtual void stepped() {}
-  // Tensors that the task changes beside those of model and optimizer; prepare() and loss() may depend on
-  // them. A checkpoint has them too.
-  virtual NamedTensors own_state() { return {}; }
-  // Resuming hands them back, each of its shape, and they are written into own_state() unless a task
-  // overrides this: numbers from a file, so one that cannot be has to be refused by an IoError.
-  virtual void load_own_state(const std::map<std::string, Tensor>& saved);
-  // Quality of the last batch, in dB; asked for when news are due.
-  virtual double psnr() = 0;
-  // Asked after every step, or those of runs_ahead(): true when the goal has been met.
-  virtual bool reached(std::int64_t steps_done) = 0;
-  // What a checkpoint's model file says of the model.
-  virtual std::map<std::string, std::string> metadata() const = 0;
+using Forward = std::function<Tensor(const nn::Module& model, const data::Batch& batch)>;
+using Loss = std::function<Tensor(const Tensor& output, const data::Batch& batch)>;
+
+struct TrainerOptions {
+  Forward forward = {};  // model(batch[0]), if there is none
+  Loss loss = {};        // cross_entropy(output, the batch's last tensor)
+  // What evaluate() gives besides the loss.
+  std::vector<MetricMaker> metrics = {};
+  // Batches whose mean gradient a step takes; see Optimizer.
+  std::int64_t accumulate = 1;
+  // Above 0: evaluation and what is saved as best use a moving average of the weights (optim/ema.h).
+  double ema_decay = 0;
 };
 
-struct RunOptions {
-  std::int64_t steps = 0;  // 0: until `seconds` are over
-  double seconds = 0;      // 0: until `steps` are done
-  // The learning rate at a position: the step, or, in a run limited by time alone, the share of the time that
-  // has passed, times kTimePositions.
-  std::function<double(std::int64_t position)> rate;
-  std::string checkpoint_dir;    // empty: none are written
+struct FitOptions {
+  // The end: whichever of those above 0 comes first.
+  std::int64_t epochs = 0, steps = 0;
+  double seconds = 0;
+  // The rate of each step; without one the optimizer's stays.
+  std::optional<optim::Schedule> schedule = {};
+  // Steps between two evaluations; 0: an epoch.
+  std::int64_t evaluate_every = 0;
+  // The score that tells which weights are best: "loss", or a metric's. Empty: the first metric, or the loss.
+  std::string watch = {};
+  // Evaluations without a better one after which training stops; 0: never.
+  std::int64_t patience = 0;
+  // Whether the weights of the best evaluation are put back at the end, unless somebody asked to stop.
+  bool restore_best = true;
+  // A folder for metrics.csv, best.safetensors and checkpoints/, from which a later fit() may resume. Empty:
+  // nothing is written.
+  std::string out = {};
+  bool resume = false;
   double checkpoint_every = 30;  // seconds
   int keep = 3;
-  bool resume = false;
-  double look_every = 0.02;  // seconds that a GPU is left to itself: see Task::runs_ahead()
-  // What the run is, as a JSON object. A checkpoint is resumed only by a run that says the same of itself.
+  // What the run is, as a JSON object: a run is resumed only by one that says the same.
   std::string config = "{}";
+  // Told beforehand that batches are all of one shape, a step is recorded once and replayed (Plan). Unset:
+  // yes, if all are full.
+  std::optional<bool> record = {};
 };
 
-inline constexpr std::int64_t kTimePositions = 1'000'000;
-
-enum class Stop { steps_done, time_over, goal_met, asked };
-
-struct RunResult {
-  Stop stop = Stop::steps_done;
-  std::int64_t steps = 0;  // over all resumptions
-  double seconds = 0;
-  double loss = 0;  // of the last step
-  // Why the run's last checkpoint could not be written, when there was to be one; empty otherwise.
-  std::string checkpoint_error = {};
+// An evaluation in the course of a fit.
+struct Evaluation {
+  std::int64_t step = 0;
+  double epoch = 0;       // how many have been seen
+  double train_loss = 0;  // mean over the steps since the last one
+  double learning_rate = 0;
+  double seconds = 0;  // since the run began
+  double waiting = 0;  // share of the time since the last one that was spent waiting for data
+  Scores scores = {};  // of the validation set; empty if there is none
+  bool best = false;
 };
 
-// Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory
-// holds another run; DivergedError naming the first parameter that is not finite, the last good checkpoint
-// untouched. A checkpoint that cannot be written is a warning, and training goes on.
-RunResult run(Task& task, const RunOptions& options, const Events& events = {});
+struct FitResult {
+  RunResult run;
+  std::optional<Evaluation> best = {};       // none without a validation set
+  std::vector<Evaluation> evaluations = {};  // since this process began or resumed
+};
+
+class Trainer {
+ public:
+  // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1.
+  Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options = {});
+
+  // `validation` may be null. Throws what run() throws; Error naming a parameter that the first loss does not
+  // reach.
+  FitResult fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
+                const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
+
+  // The mean loss over one epoch of the loader, "loss", and the metrics; in evaluation mode, without
+  // gradients.
+  Scores evaluate(data::Loader& loader);
+  // The outputs for one epoch of the loader, one after the other.
+  Tensor predict(data::Loader& loader);
+
+ private:
+  class FitTask;
+  bool larger_is_better(const std::string& name) const;
+
+  nn::Module& model_;
+  optim::Optimizer& optimizer_;
+  TrainerOptions options_;
+  std::optional<optim::Ema> ema_;
+};
 
 }  // namespace veldt::train

@@ -1,0 +1,74 @@
+// What a network's outputs are worth: numbers that are gathered batch by batch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/data/loader.h"
+
+namespace veldt::train {
+
+// Names and values, in the order in which they are to be shown: {"loss", 0.05}, {"accuracy", 0.99}.
+using Scores = std::vector<std::pair<std::string, double>>;
+// The one of that name. Throws ConfigError listing the names there are.
+double score(const Scores& scores, const std::string& name);
+
+class Metric {
+ public:
+  virtual ~Metric() = default;
+  virtual std::string name() const = 0;
+  virtual bool larger_is_better() const { return true; }
+  virtual void reset() = 0;
+  // What the network gave for a batch. Gradients are not recorded.
+  virtual void add(const Tensor& output, const data::Batch& batch) = 0;
+  // Of all since reset(); NaN if there were none.
+  virtual double value() const = 0;
+};
+// Makes a new one for each evaluation.
+using MetricMaker = std::function<std::unique_ptr<Metric>()>;
+
+// For logits or probabilities [n, classes, ..] and labels, whole numbers [n, ..], the last tensor of the
+// batch. A label of -100 does not count. The share of labels that got the largest output.
+MetricMaker accuracy();
+// "top_5": the share of labels among the k largest. Throws ConfigError for k < 1.
+MetricMaker top_k(std::int64_t k);
+// "perplexity": e to the mean cross entropy of logits.
+MetricMaker perplexity();
+
+// How often a label (row) was taken for a class (column).
+class Confusion final : public Metric {
+ public:
+  explicit Confusion(std::int64_t classes);
+  std::string name() const override { return "macro_f1"; }
+  void reset() override;
+  void add(const Tensor& output, const data::Batch& batch) override;
+  // The mean of the classes' F1.
+  double value() const override;
+
+  std::int64_t count(std::int64_t label, std::int64_t taken_for) const;
+  // Of one class: right ones among those taken for it, among those that are of it, and their harmonic mean; 0
+  // where there are none.
+  double precision(std::int64_t of) const;
+  double recall(std::int64_t of) const;
+  double f1(std::int64_t of) const;
+
+ private:
+  std::int64_t classes_;
+  std::vector<std::int64_t> counts_;
+};
+MetricMaker macro_f1(std::int64_t classes);
+
+// "auroc", of outputs [n], or [n, 2], of which the second counts, against labels 0 and 1: the probability
+// that one of label 1 is ranked above one of label 0, ties counting half (Mann & Whitney 1947). NaN if a
+// label is missing.
+MetricMaker auroc();
+
+// "mae" and "rmse": the mean absolute and the root of the mean squared difference to the batch's last tensor.
+MetricMaker mean_absolute_error();
+MetricMaker root_mean_squared_error();
+
+}  // namespace veldt::train

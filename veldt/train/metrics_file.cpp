@@ -1,0 +1,38 @@
+#include "veldt/train/metrics_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "veldt/io/file.h"
+
+namespace veldt::train {
+
+void MetricsFile::begin(std::int64_t step) {
+  lines_.clear();
+  if (step == 0 || !std::filesystem::exists(path_)) return;
+  const std::string text = io::read_file(path_);
+  for (std::size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size();) {
+    const std::size_t end = text.find('\n', at + 1);
+    const std::string line = text.substr(at + 1, end == std::string::npos ? end : end - at - 1);
+    std::int64_t of = 0;
+    const auto [last, error] = std::from_chars(line.data(), line.data() + line.size(), of);
+    if (error == std::errc() && *last == ',' && of <= step) lines_.push_back(line);
+    at = end;
+  }
+}
+
+void MetricsFile::add(const std::vector<std::string>& columns, const std::vector<double>& values) {
+  header_ = fmt::format("{}", fmt::join(columns, ","));
+  std::string line = fmt::format("{}", static_cast<std::int64_t>(values.at(0)));
+  for (std::size_t i = 1; i < values.size(); ++i)
+    line += std::isnan(values[i]) ? std::string(",") : fmt::format(",{:.9g}", values[i]);
+  lines_.push_back(line);
+  std::string text = header_ + '\n';
+  for (const std::string& l : lines_) text += l + '\n';
+  io::write_file(path_, text);
+}
+
+}  // namespace veldt::train

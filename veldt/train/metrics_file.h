@@ -1,0 +1,25 @@
+// metrics.csv: a line for each evaluation of a fit, whole after each of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace veldt::train {
+
+class MetricsFile {
+ public:
+  explicit MetricsFile(std::string path) : path_(std::move(path)) {}
+
+  // Of a run that goes on from `step`: keeps the lines up to there of a file that is there. Without one, or
+  // from step 0, it begins anew. Throws IoError if it cannot be read.
+  void begin(std::int64_t step);
+  // Writes the file with one line more. The first of `values` is the step. Throws IoError unwritable.
+  void add(const std::vector<std::string>& columns, const std::vector<double>& values);
+
+ private:
+  std::string path_, header_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace veldt::train
