@@ -2,6 +2,7 @@
 #pragma once
 
 #include "veldt/core/backend.h"
+#include "veldt/core/convolution.h"
 #include "veldt/core/device.h"
 #include "veldt/core/dtype.h"
 #include "veldt/core/error.h"
@@ -21,6 +22,7 @@
 #include "veldt/ops/activation.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/convolution.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/derivatives.h"
 #include "veldt/ops/einsum.h"

@@ -224,6 +224,31 @@ OpRow pad_row() {
         return pad(t, {0, 0, 1, 1});
       },
       [](Shape i) { return i; });
+  add(
+      row, {2, 4}, {2, 9},
+      [](const Tensor& t) {
+        return pad(t, {2, 3}, PadMode::reflect);
+      },
+      [](Shape i) {
+        const std::int64_t at = std::abs(i[1] - 2);
+        return Shape{i[0], at < 4 ? at : 6 - at};
+      });
+  add(
+      row, {2, 3}, {5, 5},
+      [](const Tensor& t) {
+        return pad(t, {0, 2, 3, 0}, PadMode::replicate);
+      },
+      [](Shape i) {
+        return Shape{std::max<std::int64_t>(0, i[0] - 3), std::min<std::int64_t>(2, i[1])};
+      });
+  add(
+      row, {3, 2}, {8, 3},
+      [](const Tensor& t) {
+        return pad(t, {1, 0, 3, 2}, PadMode::circular);
+      },
+      [](Shape i) {
+        return Shape{i[0] % 3, (i[1] + 1) % 2};
+      });
   return row;
 }
 

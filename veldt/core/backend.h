@@ -32,6 +32,8 @@ struct OptimizerStep;   // core/optimizer_step.h
 struct MlpStep;         // core/mlp.h
 struct GridLayout;      // core/grid.h
 struct GridDerivative;  // core/grid.h
+struct ConvLayout;      // core/convolution.h
+enum class ConvPart : std::uint8_t;
 
 struct Backend {
   Device device;
@@ -80,6 +82,12 @@ struct Backend {
   void (*matmul)(const View& a, const View& b, const View* bias, const View& out, Stream);
   // Whether matmul takes this dtype: f32 and f64 always.
   bool (*multiplies)(DType);
+
+  // A convolution: `part` says which of x [n, c_in, spatial ..], w [c_out, c_in / groups, kernel ..] and
+  // y [n, c_out, spatial ..] is computed, from the other two in that order. bias [c_out], or null, is for y
+  // alone. All contiguous, f32 or f64.
+  void (*convolve)(const ConvLayout&, ConvPart part, const View& a, const View& b, const View* bias,
+                   const View& out, Stream);
 
   // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be
   // in range.

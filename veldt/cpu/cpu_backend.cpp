@@ -31,6 +31,7 @@ const Backend& backend() {
       .argsort = argsort,
       .matmul = matmul,
       .multiplies = multiplies,
+      .convolve = convolve,
       .gather = gather,
       .scatter_add = scatter_add,
       .scatter = scatter,

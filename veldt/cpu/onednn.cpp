@@ -1,17 +1,9 @@
 #include "veldt/cpu/onednn.h"
 
 #if VELDT_HAVE_ONEDNN
-#include <dnnl.hpp>
-#include <omp.h>
-
-#include <algorithm>
-#include <new>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
-#include "veldt/core/error.h"
-#include "veldt/core/threads.h"
+#include "veldt/cpu/onednn_call.h"
 
 namespace veldt::cpu {
 namespace {
@@ -37,16 +29,9 @@ template <class T> Blas blas_of(const Matrix<T>& x, std::int64_t rows, std::int6
   return {};
 }
 
-// True if oneDNN did the work, false if it says that it has no such kernel. Any other failure is an Error: a
-// quiet switch to Veldt's own kernel would change the bits.
 bool done(dnnl_status_t status, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (status == dnnl_success) return true;
-  if (status == dnnl_unimplemented) return false;
-  const std::string what = str("oneDNN cannot multiply [", m, ", ", k, "] by [", k, ", ", n, "]");
-  if (status == dnnl_out_of_memory)
-    throw OutOfMemory(what, "it found no memory for it", "use a smaller batch or a smaller network");
-  throw Error(what, str("it failed with status ", static_cast<int>(status)),
-              "report it, and build with -DVELDT_ONEDNN=OFF until then");
+  return onednn::done(status,
+                      [&] { return str("oneDNN cannot multiply [", m, ", ", k, "] by [", k, ", ", n, "]"); });
 }
 
 // dnnl_sgemm needs no set-up, and is at least as fast as the matmul primitive where there is no bias.
@@ -64,11 +49,6 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-dnnl::engine& engine() {
-  static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
-
 dnnl::memory::desc layout(std::int64_t rows, std::int64_t cols, std::int64_t step, bool transposed) {
   return {{rows, cols}, dnnl::memory::data_type::f32, transposed ? Dims{1, step} : Dims{step, 1}};
 }
@@ -83,21 +63,19 @@ class BiasProduct {
                              c = layout(key.m, key.n, key.c_step, false);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc plan(dnnl::matmul::desc(a, b, bias, c), attributes, engine());
+    const dnnl::matmul::primitive_desc plan(dnnl::matmul::desc(a, b, bias, c), attributes, onednn::engine());
     primitive_ = dnnl::matmul(plan);
     scratch_bytes_ = plan.scratchpad_desc().get_size();
     for (const auto& [argument, desc] :
          {std::pair{DNNL_ARG_SRC, a}, std::pair{DNNL_ARG_WEIGHTS, b}, std::pair{DNNL_ARG_BIAS, bias},
           std::pair{DNNL_ARG_DST, c}, std::pair{DNNL_ARG_SCRATCHPAD, plan.scratchpad_desc()}})
-      arguments_.emplace(argument, dnnl::memory(desc, engine(), nullptr));
+      arguments_.emplace(argument, dnnl::memory(desc, onednn::engine(), nullptr));
   }
 
   const Key& key() const { return key_; }
 
   void run(const float* a, const float* b, const float* bias, float* c) {
-    thread_local dnnl::stream stream(engine());
-    thread_local std::vector<char> scratch;  // shared by all primitives of a thread
-    if (scratch.size() < scratch_bytes_) scratch.resize(scratch_bytes_);
+    dnnl::stream& stream = onednn::stream();
     const auto point = [&](int argument, const void* p) {
       arguments_.at(argument).set_data_handle(const_cast<void*>(p), stream);
     };
@@ -105,7 +83,7 @@ class BiasProduct {
     point(DNNL_ARG_WEIGHTS, b);
     point(DNNL_ARG_BIAS, bias);
     point(DNNL_ARG_DST, c);
-    point(DNNL_ARG_SCRATCHPAD, scratch.data());
+    point(DNNL_ARG_SCRATCHPAD, onednn::scratch(scratch_bytes_));
     primitive_.execute(stream, arguments_);
     stream.wait();
   }
@@ -117,20 +95,6 @@ class BiasProduct {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-// The product for `key`. Each thread keeps the last few it used, most recent first: no lock, and a network's
-// layers come round again in every step.
-BiasProduct& product_for(const Key& key) {
-  constexpr std::size_t kKept = 64;
-  thread_local std::vector<BiasProduct> kept;
-  auto found = std::find_if(kept.begin(), kept.end(), [&](const BiasProduct& p) { return p.key() == key; });
-  if (found == kept.end()) {
-    if (kept.size() == kKept) kept.pop_back();
-    found = kept.emplace(kept.end(), key);
-  }
-  std::rotate(kept.begin(), found, found + 1);
-  return kept.front();
-}
-
 }  // namespace
 
 bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
@@ -140,8 +104,7 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
   if (blas_c.transposed == 'T')  // c^T = b^T a^T; the bias would run down its columns
     return row_bias == nullptr &&
            onednn_matmul(n, m, k, b.transposed(), a.transposed(), nullptr, c.transposed(), add);
-  // OpenMP keeps this number for each thread of the program apart.
-  if (omp_get_max_threads() != num_threads()) omp_set_num_threads(num_threads());
+  const int threads = onednn::use_threads();
   if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, blas_c.step, add);
   try {
     const Key key = {m,
@@ -152,8 +115,8 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
                      blas_c.step,
                      blas_a.transposed == 'T',
                      blas_b.transposed == 'T',
-                     omp_in_parallel() ? 1 : num_threads()};
-    product_for(key).run(a.data, b.data, row_bias, c.data);
+                     threads};
+    onednn::primitive_for<BiasProduct>(key).run(a.data, b.data, row_bias, c.data);
     return true;
   } catch (const dnnl::error& error) {
     return done(error.status, m, n, k);

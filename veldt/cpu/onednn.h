@@ -1,9 +1,10 @@
-// oneDNN behind one function: the fastest f32 matrix product for all but the smallest and
-// the skinniest shapes.
+// oneDNN behind two functions: the fastest f32 matrix product for all but the smallest and the skinniest
+// shapes, and f32 convolutions.
 #pragma once
 
 #include <cstdint>
 
+#include "veldt/core/convolution.h"
 #include "veldt/cpu/gemm.h"
 
 namespace veldt::cpu {
@@ -13,5 +14,9 @@ namespace veldt::cpu {
 // in memory in a way that it cannot read.
 bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
                    Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add);
+
+// The part of a convolution from the two others; the bias, or null, is for y. False, with nothing done, where
+// oneDNN does not serve.
+bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y);
 
 }  // namespace veldt::cpu

@@ -32,6 +32,7 @@ Backend make_table(int index) {
       .argsort = ranged<"argsort", argsort>,
       .matmul = ranged<"matmul", matmul>,
       .multiplies = multiplies,
+      .convolve = ranged<"convolve", convolve>,
       .gather = ranged<"gather", gather>,
       .scatter_add = ranged<"scatter_add", scatter_add>,
       .scatter = ranged<"scatter", scatter>,

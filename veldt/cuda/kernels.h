@@ -47,6 +47,10 @@ void positions(const View& mask, const View& out, Stream);
 void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
 bool multiplies(DType dtype);
 
+// convolution.cu
+void convolve(const ConvLayout&, ConvPart, const View& a, const View& b, const View* bias, const View& out,
+              Stream);
+
 // gather.cu
 void gather(const View& x, int dim, const View& index, const View& out, Stream);
 void scatter_add(const View& g, int dim, const View& index, const View& out, Stream);

@@ -63,6 +63,24 @@ Tensor beyond_diagonal(const Tensor& x, std::int64_t offset) {
   return greater(arange(x.size(-1), DType::i64, x.device()), rows + offset);
 }
 
+// The sizes of what pad() gives, and how much of it comes before x.
+std::pair<Shape, Shape> padded(const Tensor& x, const std::vector<std::int64_t>& amounts) {
+  const int count = static_cast<int>(amounts.size() / 2);
+  if (amounts.size() % 2 != 0 || count > x.rank())
+    throw ShapeError(str("pad was given ", amounts.size(), " amounts for ", x.shape()),
+                     "they come in pairs, at most one for each dimension",
+                     "give before and after for the last dimension first");
+  Shape shape = x.shape(), before = Shape::filled(x.rank(), 0);
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(2 * i);
+    const int d = x.rank() - 1 - i;
+    check_count("pad", std::min(amounts[at], amounts[at + 1]), 0);
+    before[d] = amounts[at];
+    shape[d] += amounts[at] + amounts[at + 1];
+  }
+  return {shape, before};
+}
+
 Tensor zero_of(const Tensor& x) { return full({}, 0, x.dtype(), x.device()); }
 
 }  // namespace
@@ -185,20 +203,8 @@ Tensor unflatten(const Tensor& x, int dim, const Shape& sizes) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
-  const int padded = static_cast<int>(amounts.size() / 2);
-  if (amounts.size() % 2 != 0 || padded > x.rank())
-    throw ShapeError(str("pad was given ", amounts.size(), " amounts for ", x.shape()),
-                     "they come in pairs, at most one for each dimension",
-                     "give before and after for the last dimension first");
-  Shape shape = x.shape();
-  Shape before = Shape::filled(x.rank(), 0);
-  for (int i = 0; i < padded; ++i) {
-    const auto at = static_cast<std::size_t>(2 * i);
-    const int d = x.rank() - 1 - i;
-    check_count("pad", std::min(amounts[at], amounts[at + 1]), 0);
-    before[d] = amounts[at];
-    shape[d] += amounts[at] + amounts[at + 1];
-  }
+  const auto [shape, in_front] = padded(x, amounts);
+  const Shape before = in_front;  // lambdas cannot capture a structured binding
   const Tensor out = full(shape, value, x.dtype(), x.device());
   std::int64_t offset = 0;
   if (x.numel() > 0)
@@ -213,6 +219,42 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double val
         return {part};
       },
       false);
+}
+
+Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mode) {
+  if (mode == PadMode::zeros) return pad(x, amounts);
+  const auto [shape, in_front] = padded(x, amounts);
+  Tensor y = x;
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    const std::int64_t n = x.size(d), before = in_front[d], after = shape[d] - n - before;
+    if (before == 0 && after == 0) continue;
+    const std::int64_t least = mode == PadMode::replicate ? 1 : std::max(before, after);
+    if (n < least + (mode == PadMode::reflect))
+      throw ShapeError(
+          str("pad cannot add ", before, " and ", after, " elements to dimension ", d, " of ", x.shape()),
+          "so many cannot come from those that are there", "pad less, or with zeros");
+    const auto ends = [&](std::int64_t from, std::int64_t count) {  // positions around x come from
+      if (mode == PadMode::replicate) {
+        Shape wide = y.shape();
+        wide[d] = count;
+        return expand(slice(y, d, from, from + 1), wide);
+      }
+      const Tensor part = slice(y, d, from, from + count);
+      return mode == PadMode::reflect ? flip(part, {d}) : part;
+    };
+    const bool reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
+    y = concat({ends(reflects     ? 1
+                     : replicates ? 0
+                                  : n - before,
+                     before),
+                y,
+                ends(reflects     ? n - 1 - after
+                     : replicates ? n - 1
+                                  : 0,
+                     after)},
+               d);
+  }
+  return y;
 }
 
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& lists) {

@@ -27,6 +27,10 @@ Tensor movedim(const Tensor& x, int from, int to);
 Tensor unflatten(const Tensor& x, int dim, const Shape& sizes);
 // `value` around x: amounts before and after for the last dimension, then for the one before it, and so on.
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value = 0);
+// How the elements around x come from it: 0; x mirrored at its first and last element, which are not
+// repeated; these two repeated; x from its other end on. Throws ShapeError where x is too small for that.
+enum class PadMode : std::uint8_t { zeros, reflect, replicate, circular };
+Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mode);
 // From n lists, n tensors that vary along a dimension each: result i is list i, repeated ("ij" indexing).
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& lists);
 

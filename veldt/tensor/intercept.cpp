@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "veldt/core/convolution.h"
 #include "veldt/core/error.h"
 #include "veldt/core/grid.h"
 #include "veldt/core/mlp.h"
@@ -37,6 +38,7 @@ template <> inline constexpr EntryInfo kInfo<&Backend::softmax>{"softmax", 0b10}
 template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
+template <> inline constexpr EntryInfo kInfo<&Backend::convolve>{"convolve", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::gather>{"gather", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter>{"scatter", 0b100};
@@ -98,6 +100,11 @@ template <class... Args, void (*Backend::*Entry)(Args...)> class Call<Entry> fin
   bool writes(std::size_t i) const override { return (kInfo<Entry>.written >> i & 1) != 0; }
   double flops() const override {
     const double n = static_cast<double>(numel(views_[0].shape));
+    if constexpr (std::is_same_v<std::tuple_element_t<0, std::tuple<Args...>>, const ConvLayout&>) {
+      const ConvSizes s(std::get<0>(kept_).value,
+                        ConvViews(std::get<1>(kept_).value, views_[0], views_[1], views_[3]));
+      return s.flops();
+    }
     if (std::strcmp(entry(), "matmul") == 0)
       return 2 * static_cast<double>(numel(views_.back().shape)) *
              static_cast<double>(views_[0].shape.back());
@@ -203,8 +210,8 @@ template <DeviceKind kKind> Backend wrapped(const Backend& real) {
   wrap<kKind, &Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
        &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
        &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
-       &Backend::ramp, &Backend::matmul, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
-       &Backend::grid_scatter, &Backend::random>(b);
+       &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::gather, &Backend::scatter_add,
+       &Backend::grid_encode, &Backend::grid_scatter, &Backend::random>(b);
   return b;
 }
 

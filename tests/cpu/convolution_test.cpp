@@ -1,0 +1,100 @@
+// Convolutions of the CPU beyond what the op table sees: bits, threads, and what oneDNN does not take.
+#include "veldt/core/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/views.h"
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/cpu/cpu_backend.h"
+
+namespace veldt {
+namespace {
+using test::Array;
+
+// The three parts of 9 examples of 6 channels, 12 x 11, and 8 filters of 3 x 3 in 2 groups, one after the
+// other.
+template <class T> std::vector<T> all_parts() {
+  const ConvLayout layout{.dims = 2, .stride = {2, 1, 1}, .padding = {1, 1, 0}, .groups = 2};
+  Array<T> x = Array<T>::random({9, 6, 12, 11}, 1), w = Array<T>::random({8, 3, 3, 3}, 2);
+  Array<T> y = Array<T>::random({9, 8, 6, 11}, 3), bias = Array<T>::random({8}, 4);
+  Array<T> x_out({9, 6, 12, 11}, T(7)), w_out({8, 3, 3, 3}, T(7)), y_out({9, 8, 6, 11}, T(7));
+  const auto convolve = cpu::backend().convolve;
+  const View added = bias.view();
+  convolve(layout, ConvPart::output, x.view(), w.view(), &added, y_out.view(), nullptr);
+  convolve(layout, ConvPart::input_gradient, w.view(), y.view(), nullptr, x_out.view(), nullptr);
+  convolve(layout, ConvPart::weight_gradient, x.view(), y.view(), nullptr, w_out.view(), nullptr);
+  std::vector<T> all = y_out.values();
+  all.insert(all.end(), x_out.values().begin(), x_out.values().end());
+  all.insert(all.end(), w_out.values().begin(), w_out.values().end());
+  return all;
+}
+
+TEST(CpuConvolution, GivesTheSameBitsInEveryRun) {
+  EXPECT_EQ(all_parts<float>(), all_parts<float>());
+  EXPECT_EQ(all_parts<double>(), all_parts<double>());
+}
+
+TEST(CpuConvolution, OfDoublesGivesTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  set_num_threads(1);
+  const std::vector<double> one = all_parts<double>();
+  for (const int threads : {2, 3}) {
+    set_num_threads(threads);
+    EXPECT_EQ(all_parts<double>(), one) << threads << " threads";
+  }
+  set_num_threads(before);
+}
+
+TEST(CpuConvolution, OfSinglesIsThatOfDoublesOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  const std::vector<double> exact = all_parts<double>();
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    const std::vector<float> got = all_parts<float>();
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      ASSERT_NEAR(got[i], exact[i], 2e-4) << threads << " threads";
+  }
+  set_num_threads(before);
+}
+
+// A loop of the program's own that convolves in each turn: oneDNN must not wait for threads that it will not
+// get.
+TEST(CpuConvolution, RunsWithinAParallelLoop) {
+  const int before = num_threads();
+  set_num_threads(2);
+  const std::vector<float> outside = all_parts<float>();
+  std::vector<std::vector<float>> inside(4);
+  parallel_for(
+      4, 1, [&](std::int64_t i, std::int64_t) { inside[static_cast<std::size_t>(i)] = all_parts<float>(); });
+  for (const std::vector<float>& found : inside)
+    for (std::size_t i = 0; i < outside.size(); ++i) ASSERT_NEAR(found[i], outside[i], 1e-4);
+  set_num_threads(before);
+}
+
+// oneDNN counts in ints: a dilation beyond them goes to Veldt's own kernel, and so does an empty sum.
+TEST(CpuConvolution, TakesWhatOneDnnDoesNot) {
+  const ConvLayout layout{.dims = 1, .dilation = {ConvLayout::kMost, 1, 1}};
+  Array<float> x({1, 2, 3}, {1, 2, 3, 4, 5, 6}), w({2, 2, 1}, {1, 10, 100, 1000}), y({1, 2, 3});
+  Array<float> bias({2}, {0.5f, 0.25f});
+  const View added = bias.view();
+  cpu::backend().convolve(layout, ConvPart::output, x.view(), w.view(), &added, y.view(), nullptr);
+  EXPECT_EQ(y.values(), (std::vector<float>{41.5f, 52.5f, 63.5f, 4100.25f, 5200.25f, 6300.25f}));
+  Array<float> no_x({1, 0, 3}), no_w({2, 0, 1});
+  cpu::backend().convolve(layout, ConvPart::output, no_x.view(), no_w.view(), &added, y.view(), nullptr);
+  EXPECT_EQ(y.values(), (std::vector<float>{0.5f, 0.5f, 0.5f, 0.25f, 0.25f, 0.25f}));
+  Array<float> none({0, 2, 3}), no_y({0, 2, 3}), w_out({2, 2, 1}, 9.0f);
+  cpu::backend().convolve(layout, ConvPart::weight_gradient, none.view(), no_y.view(), nullptr, w_out.view(),
+                          nullptr);
+  EXPECT_EQ(w_out.values(), std::vector<float>(4, 0.0f));
+}
+
+TEST(CpuConvolution, RefusesIntegers) {
+  Array<std::int64_t> x({1, 1, 1});
+  EXPECT_THROW(
+      cpu::backend().convolve({.dims = 1}, ConvPart::output, x.view(), x.view(), nullptr, x.view(), nullptr),
+      DeviceError);
+}
+
+}  // namespace
+}  // namespace veldt

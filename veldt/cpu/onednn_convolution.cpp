@@ -1,0 +1,246 @@
+#include "veldt/cpu/onednn.h"
+
+#if VELDT_HAVE_ONEDNN
+#include <atomic>
+#include <unordered_map>
+
+#include "veldt/cpu/onednn_call.h"
+
+namespace veldt::cpu {
+namespace {
+
+using dnnl::memory;
+
+struct Key {
+  ConvSizes sizes;
+  ConvPart part;
+  bool biased;
+  int threads;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+// The sizes as oneDNN has them, without leading dimensions of size 1.
+struct Form {
+  memory::dims x, w, y, stride, dilation, before, after;
+  memory::desc x_plain, w_plain, y_plain;
+
+  explicit Form(const ConvSizes& s) {
+    const bool flat = s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.padding[0] == 0;
+    x = {s.batch, s.groups * s.c_in};
+    y = {s.batch, s.groups * s.c_out};
+    if (s.groups > 1) w = {s.groups};
+    w.insert(w.end(), {s.c_out, s.c_in});
+    for (int d = flat ? 1 : 0; d < 3; ++d) {
+      x.push_back(s.in[d]);
+      y.push_back(s.out[d]);
+      w.push_back(s.kernel[d]);
+      stride.push_back(s.stride[d]);
+      dilation.push_back(s.dilation[d] - 1);
+      before.push_back(s.padding[d]);
+      const std::int64_t reach = (s.out[d] - 1) * s.stride[d] + s.dilation[d] * (s.kernel[d] - 1) + 1;
+      after.push_back(reach - s.in[d] - s.padding[d]);
+    }
+    x_plain = plain(x);
+    y_plain = plain(y);
+    w_plain = plain(w);
+  }
+
+  // What oneDNN would call an error: rows of x that no step comes near (a transpose may have them), and what
+  // goes beyond its ints.
+  bool serves() const {
+    constexpr std::int64_t kMost = 1 << 24;
+    for (std::size_t d = 0; d < after.size(); ++d)
+      if (after[d] + stride[d] <= 0 || std::max({stride[d], dilation[d], before[d], after[d]}) > kMost)
+        return false;
+    return std::max({x_plain.get_size(), w_plain.get_size(), y_plain.get_size()}) < std::size_t{1} << 31;
+  }
+
+ private:
+  static memory::desc plain(const memory::dims& sizes) {
+    memory::dims strides(sizes.size());
+    std::int64_t step = 1;
+    for (std::size_t i = sizes.size(); i-- > 0; step *= sizes[i]) strides[i] = step;
+    return {sizes, memory::data_type::f32, strides};
+  }
+};
+
+memory::desc any(const memory::dims& sizes) {
+  return {sizes, memory::data_type::f32, memory::format_tag::any};
+}
+
+// A tensor that a primitive wants in another layout than Veldt's, or in that.
+class Operand {
+ public:
+  Operand() = default;
+  Operand(const memory::desc& plain, const memory::desc& wanted, bool written)
+      : plain_(plain, onednn::engine(), nullptr),
+        inner_(wanted, onednn::engine(), nullptr),
+        written_(written) {
+    if (wanted == plain) return;
+    bytes_ = (wanted.get_size() + 63) / 64 * 64;
+    reorder_ = written ? dnnl::reorder(inner_, plain_) : dnnl::reorder(plain_, inner_);
+  }
+
+  std::size_t bytes() const { return bytes_; }  // of room that the call has to give it
+
+  void begin(float* data, char* room) {
+    plain_.set_data_handle(data, onednn::stream());
+    inner_.set_data_handle(bytes_ > 0 ? static_cast<void*>(room) : data, onednn::stream());
+    if (bytes_ > 0 && !written_) reorder_.execute(onednn::stream(), plain_, inner_);
+  }
+  void end() {
+    if (bytes_ > 0 && written_) reorder_.execute(onednn::stream(), inner_, plain_);
+  }
+  const memory& inner() const { return inner_; }
+
+ private:
+  memory plain_, inner_;
+  dnnl::reorder reorder_;
+  bool written_ = false;
+  std::size_t bytes_ = 0;
+};
+
+// A part of a convolution, built for one shape and kept.
+class Part {
+ public:
+  explicit Part(const Key& key) : key_(key) {
+    const Form f(key.sizes);
+    const memory::desc x = any(f.x), w = any(f.w), y = any(f.y);
+    const memory::desc bias =
+        key.biased ? memory::desc({f.y[1]}, memory::data_type::f32, memory::format_tag::a) : memory::desc();
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+    const dnnl::convolution_forward::primitive_desc forward(
+        {dnnl::prop_kind::forward_training, kDirect, x, w, bias, y, f.stride, f.dilation, f.before, f.after},
+        attributes, onednn::engine());
+    switch (key.part) {
+      case ConvPart::output:
+        primitive_ = dnnl::convolution_forward(forward);
+        take(f, forward.src_desc(), forward.weights_desc(), forward.dst_desc(), forward.scratchpad_desc());
+        break;
+      case ConvPart::input_gradient: {
+        const dnnl::convolution_backward_data::primitive_desc plan(
+            {kDirect, x, w, y, f.stride, f.dilation, f.before, f.after}, attributes, onednn::engine(),
+            forward);
+        primitive_ = dnnl::convolution_backward_data(plan);
+        take(f, plan.diff_src_desc(), plan.weights_desc(), plan.diff_dst_desc(), plan.scratchpad_desc());
+        break;
+      }
+      case ConvPart::weight_gradient: {
+        const dnnl::convolution_backward_weights::primitive_desc plan(
+            {kDirect, x, w, y, f.stride, f.dilation, f.before, f.after}, attributes, onednn::engine(),
+            forward);
+        primitive_ = dnnl::convolution_backward_weights(plan);
+        take(f, plan.src_desc(), plan.diff_weights_desc(), plan.diff_dst_desc(), plan.scratchpad_desc());
+        break;
+      }
+    }
+    if (key.biased) bias_ = memory(bias, onednn::engine(), nullptr);
+  }
+
+  const Key& key() const { return key_; }
+
+  void run(float* x, float* w, const float* bias, float* y) {
+    dnnl::stream& stream = onednn::stream();
+    char* room = onednn::scratch(x_.bytes() + w_.bytes() + y_.bytes() + scratch_.get_desc().get_size());
+    for (const auto& [operand, data] : {std::pair{&x_, x}, std::pair{&w_, w}, std::pair{&y_, y}}) {
+      operand->begin(data, room);
+      room += operand->bytes();
+    }
+    scratch_.set_data_handle(room, stream);
+    const bool gives_x = key_.part == ConvPart::input_gradient,
+               gives_w = key_.part == ConvPart::weight_gradient;
+    std::unordered_map<int, memory> arguments = {
+        {gives_x ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, x_.inner()},
+        {gives_w ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, w_.inner()},
+        {gives_x || gives_w ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, y_.inner()},
+        {DNNL_ARG_SCRATCHPAD, scratch_}};
+    if (bias != nullptr) {
+      bias_.set_data_handle(const_cast<float*>(bias), stream);
+      arguments.emplace(DNNL_ARG_BIAS, bias_);
+    }
+    primitive_.execute(stream, arguments);
+    for (Operand* operand : {&x_, &w_, &y_}) operand->end();
+    stream.wait();
+  }
+
+ private:
+  void take(const Form& f, const memory::desc& x, const memory::desc& w, const memory::desc& y,
+            const memory::desc& scratch) {
+    x_ = Operand(f.x_plain, x, key_.part == ConvPart::input_gradient);
+    w_ = Operand(f.w_plain, w, key_.part == ConvPart::weight_gradient);
+    y_ = Operand(f.y_plain, y, key_.part == ConvPart::output);
+    scratch_ = memory(scratch, onednn::engine(), nullptr);
+  }
+
+  Key key_;
+  dnnl::primitive primitive_;
+  Operand x_, w_, y_;
+  memory bias_, scratch_;
+};
+
+bool whole(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y) {
+  try {
+    const Key key = {sizes, part, bias != nullptr, onednn::use_threads()};
+    onednn::primitive_for<Part>(key).run(x, w, bias, y);
+    return true;
+  } catch (const dnnl::error& error) {
+    return onednn::done(error.status, [&] {
+      return str("oneDNN cannot convolve ", sizes.batch, " examples of ", sizes.groups * sizes.c_in,
+                 " channels into ", sizes.groups * sizes.c_out);
+    });
+  }
+}
+
+// Examples that a thread takes at a time, with one thread's primitives: so many stay in its cache from one
+// primitive to the next, and threads wait for each other once, not after each. All of them where a thread
+// would have no example of its own, or the weights are what takes the time.
+std::int64_t examples_at_a_time(const ConvSizes& s, ConvPart part) {
+  constexpr std::int64_t kCache = 256 << 10;  // floats
+  const std::int64_t example = s.groups * (s.c_in * s.inputs() + s.c_out * s.outputs());
+  const std::int64_t weights = s.groups * s.c_out * s.depth(), threads = num_threads();
+  const bool sums = part == ConvPart::weight_gradient;
+  const std::int64_t pieces = sums ? threads : 4 * threads;
+  std::int64_t count = (s.batch + pieces - 1) / pieces;
+  if (!sums) count = std::min(count, std::max<std::int64_t>(1, kCache / example));
+  return omp_in_parallel() || s.batch < threads || weights > count * example / 2 ? s.batch : count;
+}
+
+}  // namespace
+
+bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y) {
+  const bool empty = sizes.batch == 0 || sizes.c_in == 0 || sizes.c_out == 0;
+  if (empty || !Form(sizes).serves()) return false;
+  const std::int64_t count = examples_at_a_time(sizes, part);
+  if (count == sizes.batch) return whole(sizes, part, x, w, bias, y);
+  const std::int64_t x_size = sizes.groups * sizes.c_in * sizes.inputs();
+  const std::int64_t y_size = sizes.groups * sizes.c_out * sizes.outputs();
+  const std::int64_t w_size = sizes.groups * sizes.c_out * sizes.depth(),
+                     pieces = (sizes.batch + count - 1) / count;
+  const bool sums = part == ConvPart::weight_gradient;
+  std::vector<float> partial(static_cast<std::size_t>(sums ? (pieces - 1) * w_size : 0));
+  std::atomic<bool> served = true;
+  parallel_for(sizes.batch, count, [&](std::int64_t begin, std::int64_t end) {
+    ConvSizes some = sizes;
+    some.batch = end - begin;
+    float* const to = sums && begin > 0 ? partial.data() + (begin / count - 1) * w_size : w;
+    if (!whole(some, part, x + begin * x_size, to, bias, y + begin * y_size)) served = false;
+  });
+  if (sums && served)
+    parallel_for(w_size, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t p = 0; p + 1 < pieces; ++p)
+        for (std::int64_t i = begin; i < end; ++i) w[i] += partial[static_cast<std::size_t>(p * w_size + i)];
+    });
+  return served;
+}
+
+}  // namespace veldt::cpu
+
+#else
+
+namespace veldt::cpu {
+bool onednn_convolve(const ConvSizes&, ConvPart, float*, float*, const float*, float*) { return false; }
+}  // namespace veldt::cpu
+
+#endif

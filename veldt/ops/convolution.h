@@ -1,0 +1,83 @@
+// Convolutions of 1 to 3 spatial dimensions and their transposes, as torch.nn.functional has them; the kernel
+// is not turned round. Tensors are of one dtype: bf16 and f16 are computed as f32 and rounded once, whole
+// numbers give f32. Differentiable to any order by input, weight and bias. Throws ShapeError naming both
+// shapes, and ConfigError for options that no shape could serve.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+
+#include "veldt/ops/arrange.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// One number for all spatial dimensions, or one for each: 2, {2, 1}.
+class PerDim {
+ public:
+  template <std::integral I> PerDim(I all) : numbers_{static_cast<std::int64_t>(all)} {}  // NOLINT: 2 is one
+  PerDim(std::initializer_list<std::int64_t> each) : numbers_(each) {}
+  explicit PerDim(const Shape& each) : numbers_(each) {}
+
+  // One for each of `dims` dimensions. Throws ConfigError if another number of them was given.
+  Shape of(int dims) const;
+
+ private:
+  Shape numbers_;
+};
+
+// Elements around the input: so many on both sides, or "same", as many as keep its size (for stride 1; the
+// odd one comes behind), or "valid", none.
+class ConvPadding {
+ public:
+  template <std::integral I> ConvPadding(I all) : amounts_(all) {}  // NOLINT: 2 is one
+  ConvPadding(std::initializer_list<std::int64_t> each) : amounts_(each) {}
+  explicit ConvPadding(const PerDim& each) : amounts_(each) {}
+  ConvPadding(const char* name);  // NOLINT: throws ConfigError for another name
+
+  bool same() const { return same_; }
+  const PerDim& amounts() const { return amounts_; }
+
+ private:
+  PerDim amounts_ = 0;
+  bool same_ = false;
+};
+
+struct ConvOptions {
+  PerDim stride = 1;
+  ConvPadding padding = 0;
+  PerDim dilation = 1;      // distance of the elements that neighbours in the kernel read
+  std::int64_t groups = 1;  // of channels, each convolved by itself; as many as channels: depthwise
+  PadMode padding_mode = PadMode::zeros;
+};
+
+// x [n, c_in, spatial ..] or [c_in, spatial ..], weight [c_out, c_in / groups, kernel ..], bias [c_out] or
+// undefined -> [n, c_out, ..] or [c_out, ..], of spatial size
+//   floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const ConvOptions& options = {});
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const ConvOptions& options = {});
+Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const ConvOptions& options = {});
+
+struct ConvTransposeOptions {
+  PerDim stride = 1;
+  PerDim padding = 0;         // elements that the result loses on both sides
+  PerDim output_padding = 0;  // and gets behind again; below the stride or the dilation
+  PerDim dilation = 1;
+  std::int64_t groups = 1;
+};
+
+// The gradient of a convolution by its input, as an op: x [n, c_in, spatial ..] or [c_in, spatial ..], weight
+// [c_in, c_out / groups, kernel ..], bias [c_out] or undefined -> [n, c_out, ..] or [c_out, ..], of size
+//   (size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTransposeOptions& options = {});
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTransposeOptions& options = {});
+Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTransposeOptions& options = {});
+
+}  // namespace veldt
