@@ -55,6 +55,7 @@
 #include "veldt/data/sampler.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/audit.h"
+#include "veldt/nn/convolution.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/init.h"
 #include "veldt/nn/linear.h"
