@@ -92,6 +92,7 @@ std::vector<OpRow> reduce_rows();
 std::vector<OpRow> shape_rows();
 std::vector<OpRow> matmul_rows();
 std::vector<OpRow> mlp_rows();
+std::vector<OpRow> pooling_rows();
 std::vector<OpRow> convolution_rows();
 std::vector<OpRow> create_rows();
 

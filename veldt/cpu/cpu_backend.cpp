@@ -32,6 +32,7 @@ const Backend& backend() {
       .matmul = matmul,
       .multiplies = multiplies,
       .convolve = convolve,
+      .max_pool = max_pool,
       .gather = gather,
       .scatter_add = scatter_add,
       .scatter = scatter,

@@ -33,6 +33,7 @@ Backend make_table(int index) {
       .matmul = ranged<"matmul", matmul>,
       .multiplies = multiplies,
       .convolve = ranged<"convolve", convolve>,
+      .max_pool = ranged<"max_pool", max_pool>,
       .gather = ranged<"gather", gather>,
       .scatter_add = ranged<"scatter_add", scatter_add>,
       .scatter = ranged<"scatter", scatter>,

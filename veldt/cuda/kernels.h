@@ -51,6 +51,9 @@ bool multiplies(DType dtype);
 void convolve(const ConvLayout&, ConvPart, const View& a, const View& b, const View* bias, const View& out,
               Stream);
 
+// max_pool.cu
+void max_pool(const PoolLayout&, const View& x, const View& index, Stream);
+
 // gather.cu
 void gather(const View& x, int dim, const View& index, const View& out, Stream);
 void scatter_add(const View& g, int dim, const View& index, const View& out, Stream);

@@ -14,6 +14,7 @@
 #include "veldt/core/grid.h"
 #include "veldt/core/mlp.h"
 #include "veldt/core/optimizer_step.h"
+#include "veldt/core/pooling.h"
 
 namespace veldt {
 namespace {
@@ -39,6 +40,7 @@ template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence",
 template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::convolve>{"convolve", 0b1000};
+template <> inline constexpr EntryInfo kInfo<&Backend::max_pool>{"max_pool", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::gather>{"gather", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter>{"scatter", 0b100};
@@ -210,8 +212,8 @@ template <DeviceKind kKind> Backend wrapped(const Backend& real) {
   wrap<kKind, &Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
        &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
        &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
-       &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::gather, &Backend::scatter_add,
-       &Backend::grid_encode, &Backend::grid_scatter, &Backend::random>(b);
+       &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::max_pool, &Backend::gather,
+       &Backend::scatter_add, &Backend::grid_encode, &Backend::grid_scatter, &Backend::random>(b);
   return b;
 }
 

@@ -1,0 +1,33 @@
+// The windows of max pooling over one to three spatial dimensions. ops/pooling.h checks what is given;
+// backends take it as it is.
+#pragma once
+
+#include <cstdint>
+
+namespace veldt {
+
+// Of `planes` channels of all examples together. Missing leading dimensions have size 1.
+struct PoolLayout {
+  std::int64_t planes = 0;
+  std::int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  std::int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+  bool adaptive =
+      false;  // windows of about in / out elements each, next to each other; the kernel counts no more
+
+  constexpr std::int64_t inputs() const { return in[0] * in[1] * in[2]; }      // of a plane
+  constexpr std::int64_t outputs() const { return out[0] * out[1] * out[2]; }  // of a plane
+
+  // Those elements of dimension d that output i covers, the padding left out.
+  struct Window {
+    std::int64_t begin, end, step;
+  };
+  constexpr Window window(int d, std::int64_t i) const {
+    if (adaptive) return {i * in[d] / out[d], ((i + 1) * in[d] + out[d] - 1) / out[d], 1};
+    std::int64_t begin = i * stride[d] - padding[d];
+    const std::int64_t end = begin + (kernel[d] - 1) * dilation[d] + 1;
+    if (begin < 0) begin += (-begin + dilation[d] - 1) / dilation[d] * dilation[d];
+    return {begin, end < in[d] ? end : in[d], dilation[d]};
+  }
+};
+
+}  // namespace veldt

@@ -1,0 +1,213 @@
+#include "veldt/ops/pooling.h"
+
+#include <utility>
+#include <vector>
+
+#include "veldt/core/convolution.h"
+#include "veldt/core/error.h"
+#include "veldt/core/pooling.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/parts.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+// What a pooling does along one dimension.
+struct Line {
+  std::int64_t in, out, kernel, stride, padding, dilation;
+};
+
+void check_number(const char* name, const char* what, std::int64_t value, std::int64_t least) {
+  if (value < least || value > ConvLayout::kMost)
+    throw ConfigError(str(name, " cannot have a ", what, " of ", value),
+                      str("it must be from ", least, " to ", ConvLayout::kMost),
+                      "choose one within these bounds");
+}
+
+void check_input(const char* name, int dims, const Tensor& x) {
+  if (x.rank() != dims + 1 && x.rank() != dims + 2)
+    throw ShapeError(str(name, " cannot pool ", x.shape()),
+                     str("it wants [n, channels, ..] or [channels, ..] with ", dims, " spatial dimensions"),
+                     "reshape the input, or use the op of its number of dimensions");
+  for (int d = -dims; d < 0; ++d)
+    if (x.size(d) < 1 || x.size(d) > ConvLayout::kMost)
+      throw ShapeError(str(name, " cannot pool ", x.shape()),
+                       str("a spatial size must be from 1 to ", ConvLayout::kMost), "give it elements");
+}
+
+std::vector<Line> lines_of(const char* name, int dims, const Tensor& x, const PerDim& kernel,
+                           const std::optional<PerDim>& stride, const PerDim& padding, const PerDim& dilation,
+                           bool ceil_mode) {
+  check_input(name, dims, x);
+  const Shape kernels = kernel.of(dims), strides = stride.value_or(kernel).of(dims),
+              paddings = padding.of(dims), dilations = dilation.of(dims);
+  std::vector<Line> lines;
+  for (int d = 0; d < dims; ++d) {
+    Line l{x.size(d - dims), 0, kernels[d], strides[d], paddings[d], dilations[d]};
+    check_number(name, "kernel", l.kernel, 1);
+    check_number(name, "stride", l.stride, 1);
+    check_number(name, "padding", l.padding, 0);
+    check_number(name, "dilation", l.dilation, 1);
+    if (l.padding > l.kernel / 2)
+      throw ConfigError(str(name, " cannot have a padding of ", l.padding, " with a kernel of ", l.kernel),
+                        "a window would hold nothing but padding", "use at most half of the kernel's size");
+    const std::int64_t rest = l.in + 2 * l.padding - l.dilation * (l.kernel - 1) - 1;
+    if (rest < 0)
+      throw ShapeError(str(name, " cannot pool ", x.shape(), " with a kernel of ", kernels),
+                       str("dimension ", d - dims, " has ", l.in, " elements and ", 2 * l.padding,
+                           " of padding, and the kernel reaches over ", l.dilation * (l.kernel - 1) + 1),
+                       "use a smaller kernel, or more padding");
+    l.out = (rest + (ceil_mode ? l.stride - 1 : 0)) / l.stride + 1;
+    // The last window begins within the input or the padding before it.
+    if (ceil_mode && (l.out - 1) * l.stride >= l.in + l.padding) --l.out;
+    lines.push_back(l);
+  }
+  return lines;
+}
+
+std::vector<Line> adaptive_lines(const char* name, int dims, const Tensor& x, const PerDim& size) {
+  check_input(name, dims, x);
+  const Shape sizes = size.of(dims);
+  std::vector<Line> lines;
+  for (int d = 0; d < dims; ++d) {
+    check_number(name, "size", sizes[d], 1);
+    lines.push_back({x.size(d - dims), sizes[d], 1, 1, 0, 1});
+  }
+  return lines;
+}
+
+Shape pooled_shape(const Tensor& x, const std::vector<Line>& lines) {
+  Shape shape = x.shape();
+  const int dims = static_cast<int>(lines.size());
+  for (int d = 0; d < dims; ++d) shape[x.rank() - dims + d] = lines[static_cast<std::size_t>(d)].out;
+  return shape;
+}
+
+PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>& lines, bool adaptive) {
+  PoolLayout p{.adaptive = adaptive};
+  const int missing = 3 - static_cast<int>(lines.size());
+  for (int d = missing; d < 3; ++d) {
+    const Line& l = lines[static_cast<std::size_t>(d - missing)];
+    p.in[d] = l.in, p.out[d] = l.out, p.kernel[d] = l.kernel, p.stride[d] = l.stride;
+    p.padding[d] = l.padding, p.dilation[d] = l.dilation;
+    for (std::int64_t o = 0; o < l.out; ++o)
+      if (const PoolLayout::Window w = p.window(d, o); w.begin >= w.end)
+        throw ShapeError(str(name, " cannot pool ", x.shape(), " with a dilation of ", l.dilation),
+                         str("window ", o, " of dimension ", d - 3, " would hold nothing but padding"),
+                         "use less padding or a smaller dilation");
+  }
+  p.planes = x.numel() / p.inputs();
+  return p;
+}
+
+// The places are found once; the values are a gather, which brings their gradients along.
+Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& lines, bool adaptive) {
+  return through_f32(as_float(given), [&](const Tensor& x) {
+    const PoolLayout p = layout_of(name, x, lines, adaptive);
+    const Tensor flat = contiguous(reshape(x, {p.planes, p.inputs()}));
+    const Tensor index = empty({p.planes, p.outputs()}, DType::i64, x.device());
+    if (p.planes > 0) kernels(x).max_pool(p, flat.view(), index.view(), nullptr);
+    return reshape(gather_within(flat, 1, index), pooled_shape(x, lines));
+  });
+}
+
+// [in, out]: column o holds the share that each element has in mean o. Means of boxes are means along one
+// dimension after the other, so that two or three products of matrices do. Made by kernels, so that a Plan
+// can record it.
+Tensor shares(const Line& l, bool adaptive, bool count_include_pad, const Tensor& like) {
+  const Tensor o = arange(l.out, DType::i64, like.device());
+  const Tensor i = unsqueeze(arange(l.in, DType::i64, like.device()), 1);
+  Tensor begin, end, count;
+  if (adaptive) {
+    begin = floor_divide(o * l.in, l.out);
+    end = floor_divide((o + 1) * l.in + (l.out - 1), l.out);
+    count = end - begin;
+  } else {
+    begin = o * l.stride - l.padding;
+    end = begin + l.kernel;
+    count =
+        count_include_pad ? minimum(end, l.in + l.padding) - begin : minimum(end, l.in) - maximum(begin, 0);
+  }
+  const Tensor inside = logical_and(greater_equal(i, begin), less(i, end));
+  return to(inside, like.dtype()) / to(count, like.dtype());
+}
+
+Tensor avg_pool(const Tensor& given, const std::vector<Line>& lines, bool adaptive, bool count_include_pad) {
+  return through_f32(as_float(given), [&](const Tensor& x) {
+    Tensor y = x;
+    for (std::size_t d = 0; d < lines.size(); ++d) {
+      const Line& l = lines[d];
+      const int dim = x.rank() - static_cast<int>(lines.size() - d);
+      const Tensor m = shares(l, adaptive, count_include_pad, x);
+      if (dim == x.rank() - 1) {
+        y = matmul(y, m);
+        continue;
+      }
+      // [before, in, after]: the transpose of the shares from the left.
+      Shape shape = y.shape();
+      std::int64_t before = 1, after = 1;
+      for (int i = 0; i < dim; ++i) before *= shape[i];
+      for (int i = dim + 1; i < shape.rank(); ++i) after *= shape[i];
+      shape[dim] = l.out;
+      y = reshape(matmul(transpose(m), reshape(y, {before, l.in, after})), shape);
+    }
+    return y;
+  });
+}
+
+Tensor max_pool(const char* name, int dims, const Tensor& x, const PerDim& kernel, const MaxPoolOptions& o) {
+  return max_pool(name, x, lines_of(name, dims, x, kernel, o.stride, o.padding, o.dilation, o.ceil_mode),
+                  false);
+}
+
+Tensor avg_pool(const char* name, int dims, const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o) {
+  return avg_pool(x, lines_of(name, dims, x, kernel, o.stride, o.padding, 1, o.ceil_mode), false,
+                  o.count_include_pad);
+}
+
+}  // namespace
+
+Tensor max_pool1d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options) {
+  return max_pool("max_pool1d", 1, x, kernel, options);
+}
+Tensor max_pool2d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options) {
+  return max_pool("max_pool2d", 2, x, kernel, options);
+}
+Tensor max_pool3d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options) {
+  return max_pool("max_pool3d", 3, x, kernel, options);
+}
+
+Tensor avg_pool1d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options) {
+  return avg_pool("avg_pool1d", 1, x, kernel, options);
+}
+Tensor avg_pool2d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options) {
+  return avg_pool("avg_pool2d", 2, x, kernel, options);
+}
+Tensor avg_pool3d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options) {
+  return avg_pool("avg_pool3d", 3, x, kernel, options);
+}
+
+Tensor adaptive_max_pool1d(const Tensor& x, const PerDim& size) {
+  return max_pool("adaptive_max_pool1d", x, adaptive_lines("adaptive_max_pool1d", 1, x, size), true);
+}
+Tensor adaptive_max_pool2d(const Tensor& x, const PerDim& size) {
+  return max_pool("adaptive_max_pool2d", x, adaptive_lines("adaptive_max_pool2d", 2, x, size), true);
+}
+Tensor adaptive_max_pool3d(const Tensor& x, const PerDim& size) {
+  return max_pool("adaptive_max_pool3d", x, adaptive_lines("adaptive_max_pool3d", 3, x, size), true);
+}
+Tensor adaptive_avg_pool1d(const Tensor& x, const PerDim& size) {
+  return avg_pool(x, adaptive_lines("adaptive_avg_pool1d", 1, x, size), true, false);
+}
+Tensor adaptive_avg_pool2d(const Tensor& x, const PerDim& size) {
+  return avg_pool(x, adaptive_lines("adaptive_avg_pool2d", 2, x, size), true, false);
+}
+Tensor adaptive_avg_pool3d(const Tensor& x, const PerDim& size) {
+  return avg_pool(x, adaptive_lines("adaptive_avg_pool3d", 3, x, size), true, false);
+}
+
+}  // namespace veldt

@@ -1,0 +1,47 @@
+// Pooling over 1 to 3 spatial dimensions, as torch.nn.functional has it. x is [n, channels, spatial ..] or
+// [channels, spatial ..] of a float dtype; bf16 and f16 are computed as f32 and rounded once. Differentiable
+// to any order. Throws ShapeError naming the shape and the window, and ConfigError for options that no shape
+// could serve.
+#pragma once
+
+#include <optional>
+
+#include "veldt/ops/convolution.h"
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+struct MaxPoolOptions {
+  std::optional<PerDim> stride = {};  // the kernel's size, if there is none
+  PerDim padding = 0;  // elements on both sides that are never the largest; at most half a kernel
+  PerDim dilation = 1;
+  bool ceil_mode = false;  // windows that reach beyond the end count too
+};
+
+// The largest of each window; where several are, the gradient goes to the first. A NaN counts as the largest.
+// Of size floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1, or rounded up.
+Tensor max_pool1d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options = {});
+Tensor max_pool2d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options = {});
+Tensor max_pool3d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options = {});
+
+struct AvgPoolOptions {
+  std::optional<PerDim> stride = {};
+  PerDim padding = 0;  // zeros
+  bool ceil_mode = false;
+  bool count_include_pad = true;  // whether the zeros count among what is averaged
+};
+
+// The mean of each window.
+Tensor avg_pool1d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
+Tensor avg_pool2d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
+Tensor avg_pool3d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
+
+// Windows of about equal size that give results of that size.
+Tensor adaptive_max_pool1d(const Tensor& x, const PerDim& size);
+Tensor adaptive_max_pool2d(const Tensor& x, const PerDim& size);
+Tensor adaptive_max_pool3d(const Tensor& x, const PerDim& size);
+Tensor adaptive_avg_pool1d(const Tensor& x, const PerDim& size);
+Tensor adaptive_avg_pool2d(const Tensor& x, const PerDim& size);
+Tensor adaptive_avg_pool3d(const Tensor& x, const PerDim& size);
+
+}  // namespace veldt
