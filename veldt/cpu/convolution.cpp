@@ -20,6 +20,7 @@ using Index = std::int64_t;
 
 constexpr Index kRows = 1024;          // of a panel, at most
 constexpr Index kPanel = 128 << 10;    // elements of a panel: half a megabyte of floats
+constexpr Index kGrain = 1 << 16;      // multiplications that are worth a thread
 constexpr Index kParts = 16;           // sums of a weight's gradient that are made side by side ..
 constexpr Index kPartsRoom = 4 << 20;  // .. and the elements they may take
 
@@ -88,7 +89,7 @@ template <class T> class Convolution {
 
   void output() const {
     const Index blocks = pieces(s_.outputs(), cols_);
-    parallel_for(s_.batch * s_.groups * blocks, 1, [&](Index task, Index) {
+    for_each_task(s_.batch * s_.groups * blocks, [&](Index task) {
       const Index member = task / blocks;  // the group of an example
       const Range cols = piece(task % blocks, cols_, s_.outputs());
       const Matrix<T> y = y_of(member, cols);
@@ -105,7 +106,7 @@ template <class T> class Convolution {
   void input_gradient() const {
     // A task has channels of its own, for it adds to them.
     const Index channels = std::max<Index>(1, kRows / s_.taps()), blocks = pieces(s_.c_in, channels);
-    parallel_for(s_.batch * s_.groups * blocks, 1, [&](Index task, Index) {
+    for_each_task(s_.batch * s_.groups * blocks, [&](Index task) {
       const Index member = task / blocks;
       const Range mine = piece(task % blocks, channels, s_.c_in);
       T* const x = x_of(member);
@@ -122,7 +123,7 @@ template <class T> class Convolution {
     const Index terms = s_.batch * blocks, row_blocks = pieces(s_.depth(), rows_);
     const Index parts = std::clamp<Index>(std::min(terms, kPartsRoom / size), 1, kParts);
     std::vector<T> sums(static_cast<std::size_t>(parts > 1 ? parts * size : 0));
-    parallel_for(s_.groups * row_blocks * parts, 1, [&](Index task, Index) {
+    for_each_task(s_.groups * row_blocks * parts, [&](Index task) {
       const Index part = task % parts, group = task / parts / row_blocks;
       const Range rows = piece(task / parts % row_blocks, rows_, s_.depth());
       T* const base = parts > 1 ? sums.data() + part * size : w_;
@@ -146,6 +147,14 @@ template <class T> class Convolution {
   }
 
  private:
+  // Spreads equal tasks over the threads, several at a time where they are small.
+  template <class Each> void for_each_task(Index tasks, const Each& each) const {
+    const double work = s_.flops() / 2 / static_cast<double>(tasks);
+    parallel_for(tasks, static_cast<Index>(kGrain / std::max(1.0, work)) + 1, [&](Index begin, Index end) {
+      for (Index task = begin; task < end; ++task) each(task);
+    });
+  }
+
   static Matrix<const T> constant(Matrix<T> m) { return {m.data, m.row, m.col}; }
 
   // Of a group of an example: its channels of x; its columns of y [c_out, outputs]; rows of w [c_out, depth].

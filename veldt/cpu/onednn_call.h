@@ -47,8 +47,9 @@ inline char* scratch(std::size_t bytes) {
 // Tells OpenMP, which keeps the number for each thread of the program apart, how many threads a call from
 // here gets, and gives it back. oneDNN cuts the work for so many when it builds a primitive, and if one that
 // was built for two runs on one, as within a parallel loop, it may wait for the other for ever.
-inline int use_threads() {
-  const int threads = omp_in_parallel() ? 1 : num_threads();
+// `small`: work that is not worth sharing out.
+inline int use_threads(bool small = false) {
+  const int threads = small || omp_in_parallel() ? 1 : num_threads();
   if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
   return threads;
 }

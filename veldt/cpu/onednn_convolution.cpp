@@ -180,9 +180,12 @@ class Part {
   memory bias_, scratch_;
 };
 
+constexpr double kSmall = 1 << 18;  // operations that take about as long as waking a thread
+
+// All the examples in one call. False if oneDNN has no such kernel.
 bool whole(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y) {
   try {
-    const Key key = {sizes, part, bias != nullptr, onednn::use_threads()};
+    const Key key = {sizes, part, bias != nullptr, onednn::use_threads(sizes.flops() < kSmall)};
     onednn::primitive_for<Part>(key).run(x, w, bias, y);
     return true;
   } catch (const dnnl::error& error) {
@@ -204,7 +207,9 @@ std::int64_t examples_at_a_time(const ConvSizes& s, ConvPart part) {
   const std::int64_t pieces = sums ? threads : 4 * threads;
   std::int64_t count = (s.batch + pieces - 1) / pieces;
   if (!sums) count = std::min(count, std::max<std::int64_t>(1, kCache / example));
-  return omp_in_parallel() || s.batch < threads || weights > count * example / 2 ? s.batch : count;
+  return s.flops() < kSmall || omp_in_parallel() || s.batch < threads || weights > count * example / 2
+             ? s.batch
+             : count;
 }
 
 }  // namespace
@@ -219,18 +224,22 @@ bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, 
   const std::int64_t w_size = sizes.groups * sizes.c_out * sizes.depth(),
                      pieces = (sizes.batch + count - 1) / count;
   const bool sums = part == ConvPart::weight_gradient;
-  std::vector<float> partial(static_cast<std::size_t>(sums ? (pieces - 1) * w_size : 0));
+  // The sums of all pieces but the first. Kept: a step asks for the same sizes again and again.
+  thread_local std::vector<float> room;
+  const auto more = static_cast<std::size_t>(sums ? (pieces - 1) * w_size : 0);
+  if (room.size() < more) room.resize(more);
+  float* const partial = room.data();  // this thread's, for all threads
   std::atomic<bool> served = true;
   parallel_for(sizes.batch, count, [&](std::int64_t begin, std::int64_t end) {
     ConvSizes some = sizes;
     some.batch = end - begin;
-    float* const to = sums && begin > 0 ? partial.data() + (begin / count - 1) * w_size : w;
+    float* const to = sums && begin > 0 ? partial + (begin / count - 1) * w_size : w;
     if (!whole(some, part, x + begin * x_size, to, bias, y + begin * y_size)) served = false;
   });
   if (sums && served)
     parallel_for(w_size, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = 0; p + 1 < pieces; ++p)
-        for (std::int64_t i = begin; i < end; ++i) w[i] += partial[static_cast<std::size_t>(p * w_size + i)];
+        for (std::int64_t i = begin; i < end; ++i) w[i] += partial[p * w_size + i];
     });
   return served;
 }
