@@ -12,9 +12,7 @@
 #include "tests/support/gpu_emulation.h"
 #include "tests/support/layouts.h"
 #include "tests/support/values.h"
-#include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
-#include "veldt/tensor/impl.h"
 
 namespace veldt::test {
 
@@ -41,13 +39,6 @@ inline Values numbers(const Shape& shape, DType dtype, std::uint64_t seed) {
                      dtype == DType::boolean ? 2 : 40);
   for (double& x : v.v) x = is_float(dtype) ? x / 16 : std::floor(x);
   return v;
-}
-
-// What a tensor on the device holds, in its layout.
-inline Tensor from_device(const Tensor& t) {
-  const TensorImpl& impl = *t.impl();
-  const auto n = static_cast<std::int64_t>(impl.storage->bytes() / size_of(impl.dtype));
-  return to(t.alias({n}, {1}, -impl.offset), Device{}).alias(impl.shape, impl.strides, impl.offset);
 }
 
 // Whole numbers are equal; floats differ by at most ulps * epsilon * max(|value|, magnitude).

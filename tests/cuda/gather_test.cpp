@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tests/support/emulated_device.h"
+#include "tests/cuda/both_devices.h"
 #include "tests/support/error_of.h"
-#include "tests/support/gpu_emulation.h"
-#include "tests/support/layouts.h"
 #include "veldt/core/error.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/impl.h"
@@ -25,12 +23,6 @@ class CudaGather : public testing::Test {
   ~CudaGather() override { gpu::emulation::set_order(gpu::emulation::Order::forward); }
 };
 
-// Two identical tensors, one on either device.
-struct Both {
-  explicit Both(const Tensor& t) : here(t), there(onto_device(t)) {}
-  Tensor here, there;
-};
-
 void expect_equal(const Both& out, const std::string& what) {
   const Tensor got = from_device(out.there);
   ASSERT_EQ(gpu::emulation::take_fault(), "") << what;
@@ -41,7 +33,7 @@ void expect_equal(const Both& out, const std::string& what) {
 }
 
 // Whole numbers for the whole dtypes, and halves exactly.
-Values numbers(const Shape& shape, DType dtype, Rng& rng) {
+Values drawn_numbers(const Shape& shape, DType dtype, Rng& rng) {
   if (dtype == DType::f32 || dtype == DType::f64) return uniform(shape, rng);
   Values out = uniform(shape, rng, 0, dtype == DType::boolean ? 2 : 100);
   for (double& v : out.v) v = static_cast<double>(static_cast<int>(v));
@@ -70,8 +62,9 @@ Tensor index_of_case(const Case& c, Rng& rng) {
 enum class Entry { gather, scatter, scatter_add };
 void expect(Entry entry, const Case& c) {
   Rng rng(5);
-  const Both table(lay_out(numbers(c.table, c.dtype, rng), c.dtype, c.layout));
-  const Both rows(lay_out(numbers(c.index, c.dtype, rng), c.dtype, c.layout)), index(index_of_case(c, rng));
+  const Both table(lay_out(drawn_numbers(c.table, c.dtype, rng), c.dtype, c.layout));
+  const Both rows(lay_out(drawn_numbers(c.index, c.dtype, rng), c.dtype, c.layout)),
+      index(index_of_case(c, rng));
   const auto run = [&](const Backend& b, const Tensor& t, const Tensor& i, const Tensor& r) {
     if (entry == Entry::gather) b.gather(t.view(), c.dim, i.view(), r.view(), nullptr);
     if (entry == Entry::scatter) b.scatter(r.view(), c.dim, i.view(), t.view(), nullptr);
