@@ -22,6 +22,8 @@
 namespace veldt::field {
 namespace {
 
+using test::largest_difference;
+
 constexpr Device kEmulated{DeviceKind::cuda, 0};
 
 class FieldOnADevice : public testing::Test {
@@ -39,16 +41,6 @@ FitOptions quick(Model model, Device device) {
   options.precision = Precision::f32;
   options.device = device;
   return options;
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const std::vector<float> x = to(a, Device{}).values<float>(), y = to(b, Device{}).values<float>();
-  double most = x.size() == y.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = std::fabs(double{x[i]} - double{y[i]});
-    if (!(off <= most)) most = std::isnan(off) ? INFINITY : off;
-  }
-  return most;
 }
 
 TEST_F(FieldOnADevice, LearnsWhatTheCpuLearns) {
