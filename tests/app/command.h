@@ -8,6 +8,8 @@
 
 namespace veldt::test {
 
+inline const std::string kCub = VELDT_SOURCE "/assets/cub.png";
+
 // What stdin or stdout is for the command.
 enum class Stream {
   captured,     // stdin: empty; stdout: in Ran::out

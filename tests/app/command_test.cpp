@@ -13,8 +13,6 @@
 namespace veldt::test {
 namespace {
 
-const std::string kCub = VELDT_SOURCE "/assets/cub.png";
-
 TEST(Command, WithoutArgumentsShowsHelp) {
   const Ran ran = run_veldt({});
   EXPECT_EQ(ran.exit_code, 0);

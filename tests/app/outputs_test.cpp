@@ -14,8 +14,6 @@
 namespace veldt::test {
 namespace {
 
-const std::string kCub = VELDT_SOURCE "/assets/cub.png";
-
 void expect_refused(const Ran& ran) {
   EXPECT_EQ(ran.exit_code, 6) << ran.err;
   EXPECT_TRUE(has_three_lines(ran.err));

@@ -22,7 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kCub = VELDT_SOURCE "/assets/cub.png";
 const std::string kGreyCub = VELDT_SOURCE "/assets/cub_grey.png";
 
 json json_of(std::vector<std::string> words) {

@@ -21,14 +21,15 @@ class CudaOps : public testing::TestWithParam<OpRow> {};
 Tensor on_cpu(const Tensor& t) { return to(t.detach(), Device{}); }
 
 // Those that kernels may treat differently; the CPU's tests go through all of them.
-constexpr Layout kLayouts[] = {Layout::contiguous, Layout::transposed, Layout::offset, Layout::repeated_last};
+constexpr Layout kInputLayouts[] = {Layout::contiguous, Layout::transposed, Layout::offset,
+                                    Layout::repeated_last};
 
 TEST_P(CudaOps, EqualTheOracle) {
   const OpRow& row = GetParam();
   for (const OpCase& op_case : row.cases) {
     const std::vector<Values> values = inputs_for(row, op_case);
     for (const DType dtype : {DType::f32, DType::f64})
-      for (const Layout layout : kLayouts) {
+      for (const Layout layout : kInputLayouts) {
         std::vector<Tensor> here, there;
         for (std::size_t i = 0; i < values.size(); ++i) {
           here.push_back(lay_out(values[i], dtype_of_input(row, i, dtype), layout));

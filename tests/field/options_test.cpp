@@ -46,7 +46,7 @@ IoError refusal(const std::string& text) {
 }
 
 // The options of a valid field, one key changed.
-std::string with(const std::string& key, const json& value) {
+std::string options_with(const std::string& key, const json& value) {
   json options = json::parse(to_json(small_options(8, 8)));
   options[key] = value;
   return options.dump();
@@ -77,17 +77,17 @@ TEST(FieldOptions, NameTheKeyThatIsMissingOrOfTheWrongType) {
     EXPECT_TRUE(test::says(error, "'" + key + "' is missing")) << error.what();
     for (const json& wrong :
          {json(nullptr), json(json::object()), json({{"a", 1}}), json::array({json::array()})}) {
-      error = refusal(with(key, wrong));
+      error = refusal(options_with(key, wrong));
       EXPECT_EQ(error.kind(), IoError::Kind::malformed);
       EXPECT_TRUE(test::says(error, key)) << error.what();
     }
   }
   for (const char* key : {"channels", "width", "height", "footprint", "first_omega", "omega", "widths"})
-    EXPECT_TRUE(test::says(refusal(with(key, "8")), "wrong type")) << key;
+    EXPECT_TRUE(test::says(refusal(options_with(key, "8")), "wrong type")) << key;
   for (const char* key : {"channels", "width", "height", "footprint", "first_omega", "omega"})
-    EXPECT_TRUE(test::says(refusal(with(key, true)), "wrong type")) << key;
+    EXPECT_TRUE(test::says(refusal(options_with(key, true)), "wrong type")) << key;
   for (const char* key : {"bias", "constant_input"})
-    EXPECT_TRUE(test::says(refusal(with(key, 1)), "wrong type"));
+    EXPECT_TRUE(test::says(refusal(options_with(key, 1)), "wrong type"));
 }
 
 TEST(FieldOptions, RefuseNumbersThatWouldWrapAroundOrBeCut) {
@@ -95,9 +95,9 @@ TEST(FieldOptions, RefuseNumbersThatWouldWrapAroundOrBeCut) {
   for (const char* key : {"channels", "width", "height", "footprint"})
     for (const json& value :
          {json(1.5), json(1e300), json(-1e300), json(std::uint64_t{1} << 63), json(wrapping)})
-      EXPECT_EQ(refusal(with(key, value)).kind(), IoError::Kind::malformed) << key << " " << value;
+      EXPECT_EQ(refusal(options_with(key, value)).kind(), IoError::Kind::malformed) << key << " " << value;
   for (const json& value : {json({1.5}), json({1e300}), json({true}), json({UINT64_MAX}), json({wrapping})})
-    EXPECT_EQ(refusal(with("widths", value)).kind(), IoError::Kind::malformed) << value;
+    EXPECT_EQ(refusal(options_with("widths", value)).kind(), IoError::Kind::malformed) << value;
 }
 
 TEST(FieldOptions, RefuseSizesThatMakeNoSense) {
@@ -127,7 +127,7 @@ TEST(FieldOptions, RefuseSizesThatMakeNoSense) {
       {"coordinates", "polar"},
   };
   for (const auto& [key, value] : wrong) {
-    const IoError error = refusal(with(key, value));
+    const IoError error = refusal(options_with(key, value));
     EXPECT_EQ(error.kind(), IoError::Kind::malformed) << key << " " << value;
   }
 }

@@ -28,7 +28,7 @@ Tensor tones(std::int64_t frames, std::int64_t channels, double peak = 0.4) {
   return Tensor::from<float>({frames, channels}, values);
 }
 
-FitOptions quick(std::int64_t steps = 300) {
+FitOptions quick_sound(std::int64_t steps = 300) {
   FitOptions options;
   options.width = 24;
   options.depth = 2;
@@ -68,7 +68,7 @@ FieldOptions small_sound(std::int64_t frames, std::int64_t channels = 1) {
 TEST(SoundFit, LearnsMonoAndStereo) {
   for (const std::int64_t channels : {1, 2, 3}) {
     const Tensor sound = tones(400, channels);
-    const SoundField field = fit_sound(sound, kRate, quick());
+    const SoundField field = fit_sound(sound, kRate, quick_sound());
     EXPECT_EQ(field.render().shape(), sound.shape());
     EXPECT_GT(snr(field.render(), sound), 25) << channels;
   }
@@ -78,7 +78,7 @@ TEST(SoundFit, IsAsLoudAsTheSound) {
   for (const double peak : {1e-4, 30.0}) {
     const Tensor sound = tones(400, 1, peak);
     const Signal signal = Signal::sound(sound, kRate);
-    const SoundField field = fit_sound(sound, kRate, quick());
+    const SoundField field = fit_sound(sound, kRate, quick_sound());
     EXPECT_GT(snr(field.render(), sound), 25) << peak;
     EXPECT_NEAR(quality_of(field, signal), snr(field.render(), sound), 0.05);
   }
@@ -86,16 +86,16 @@ TEST(SoundFit, IsAsLoudAsTheSound) {
 
 TEST(SoundFit, LearnsSoundsThatHaveNothingInThem) {
   const Tensor silence = tones(50, 2, 0);
-  EXPECT_EQ(fit_sound(silence, kRate, quick(5)).render().values<float>(), silence.values<float>());
+  EXPECT_EQ(fit_sound(silence, kRate, quick_sound(5)).render().values<float>(), silence.values<float>());
   const Tensor plain = Tensor::from<float>({50, 1}, std::vector<float>(50, -0.3f));
-  EXPECT_GT(snr(fit_sound(plain, kRate, quick()).render(), plain), 30);
+  EXPECT_GT(snr(fit_sound(plain, kRate, quick_sound()).render(), plain), 30);
   const Tensor one = Tensor::of({1, 1}, {0.25});
-  EXPECT_GT(snr(fit_sound(one, kRate, quick()).render(), one), 30);
+  EXPECT_GT(snr(fit_sound(one, kRate, quick_sound()).render(), one), 30);
 }
 
 TEST(SoundFit, StopsAtTheTarget) {
   const Signal sound = Signal::sound(tones(400, 1), kRate);
-  FitOptions options = quick(100000);
+  FitOptions options = quick_sound(100000);
   options.target_psnr = 15;
   Fitter fitter(sound, plan_for(sound, options));
   EXPECT_EQ(fitter.run({}, {}).stop, train::Stop::goal_met);
@@ -104,7 +104,7 @@ TEST(SoundFit, StopsAtTheTarget) {
 
 TEST(SoundFit, KeepsTheFrequenciesItDrew) {
   const Signal sound = Signal::sound(tones(400, 1), kRate);
-  const FitPlan plan = plan_for(sound, quick(20));
+  const FitPlan plan = plan_for(sound, quick_sound(20));
   Fitter fitter(sound, plan);
   const NamedTensors before = Field(plan.field, plan.seed).tensors();
   fitter.run({}, {});
@@ -194,7 +194,7 @@ TEST(SoundFit, TurnsTheMatricesOfALongSoundByMuon) {
 TEST(SoundFit, RefusesWhatIsForPictures) {
   const Signal sound = Signal::sound(tones(40, 1), kRate);
   const auto refused = [&](auto change) {
-    FitOptions options = quick();
+    FitOptions options = quick_sound();
     change(options);
     EXPECT_THROW(plan_for(sound, options), ConfigError);
   };
@@ -206,7 +206,7 @@ TEST(SoundFit, RefusesWhatIsForPictures) {
 
 TEST(SoundFit, RefusesMoreFramesThanPositionsTellApart) {
   const Tensor endless = expand(Tensor::of({1, 1}, {0.5}), {(1 << 23) + 1, 1});
-  EXPECT_THROW(plan_for(Signal::sound(endless, kRate), quick()), ConfigError);
+  EXPECT_THROW(plan_for(Signal::sound(endless, kRate), quick_sound()), ConfigError);
 }
 
 // In its last half 24 bits tell places a 33rd of a frame apart. With a grid that is read in f32 it has 52 dB.

@@ -22,7 +22,9 @@ using test::says;
 using test::TempDir;
 using Kind = IoError::Kind;
 
-nlohmann::json golden() { return nlohmann::json::parse(bytes_of(VELDT_SOURCE "/tests/golden/npy.json")); }
+nlohmann::json golden_arrays() {
+  return nlohmann::json::parse(bytes_of(VELDT_SOURCE "/tests/golden/npy.json"));
+}
 
 std::string bytes_of_row(const nlohmann::json& row) {
   const auto hex = row["bytes"].get<std::string>();
@@ -32,7 +34,7 @@ std::string bytes_of_row(const nlohmann::json& row) {
   return bytes;
 }
 
-Tensor read_bytes(const std::string& bytes) {
+Tensor read_npy_bytes(const std::string& bytes) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a.npy", bytes);
   return read_npy(dir / "a.npy");
@@ -60,10 +62,10 @@ DType expected_dtype(const std::string& descr) {
 
 TEST(ReadNpy, ReadsEveryDtypeOrderAndVersion) {
   int read = 0;
-  const nlohmann::json rows = golden();
+  const nlohmann::json rows = golden_arrays();
   for (const auto& [name, row] : rows.items()) {
     if (!row.contains("values")) continue;
-    const Tensor tensor = read_bytes(bytes_of_row(row));
+    const Tensor tensor = read_npy_bytes(bytes_of_row(row));
     const auto shape = row["shape"].get<std::vector<std::int64_t>>();
     EXPECT_EQ(tensor.shape(), Shape(std::span<const std::int64_t>(shape))) << name;
     EXPECT_EQ(tensor.dtype(), expected_dtype(row["dtype"])) << name;
@@ -76,11 +78,11 @@ TEST(ReadNpy, ReadsEveryDtypeOrderAndVersion) {
 
 TEST(ReadNpy, NamesWhatItCannotRead) {
   int refused = 0;
-  const nlohmann::json rows = golden();
+  const nlohmann::json rows = golden_arrays();
   for (const auto& [name, row] : rows.items()) {
     if (!row.contains("refused")) continue;
     const std::string bytes = bytes_of_row(row);
-    const IoError error = io_error_of([&] { read_bytes(bytes); });
+    const IoError error = io_error_of([&] { read_npy_bytes(bytes); });
     EXPECT_EQ(error.kind(), Kind::malformed) << name;
     EXPECT_TRUE(says(error, row["refused"])) << name << ": " << error.what();
     ++refused;
@@ -116,34 +118,36 @@ TEST(ReadNpy, RefusesHeadersThatLie) {
       {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", "''"},
       {"{'descr': '<f4\\n', 'fortran_order': False, 'shape': (2,)}", "no text"}};
   for (const auto& [header, text] : cases) {
-    const IoError error = io_error_of([&] { read_bytes(npy_of(header, 8)); });
+    const IoError error = io_error_of([&] { read_npy_bytes(npy_of(header, 8)); });
     EXPECT_EQ(error.kind(), Kind::malformed) << header;
     EXPECT_TRUE(says(error, text)) << header << ": " << error.what();
   }
-  EXPECT_EQ(read_bytes(npy_of("{'shape':(2,),'descr':\"<f4\",'fortran_order':True}", 8)).numel(), 2);
+  EXPECT_EQ(read_npy_bytes(npy_of("{'shape':(2,),'descr':\"<f4\",'fortran_order':True}", 8)).numel(), 2);
   const IoError error = io_error_of(
-      [&] { read_bytes(npy_of("{'descr': '|b1', 'fortran_order': False, 'shape': (1,)}") + '\2'); });
+      [&] { read_npy_bytes(npy_of("{'descr': '|b1', 'fortran_order': False, 'shape': (1,)}") + '\2'); });
   EXPECT_TRUE(says(error, "above 1")) << error.what();
 }
 
 TEST(ReadNpy, RefusesWhatIsNoNpy) {
   EXPECT_EQ(io_error_of([] { read_npy("/nowhere/a.npy"); }).kind(), Kind::missing);
-  EXPECT_TRUE(says(io_error_of([] { read_bytes("\x89PNG\r\n\x1a\n....."); }), "it seems to be a PNG"));
-  EXPECT_TRUE(says(io_error_of([] { read_bytes(std::string("\x93NUMPY\4\0\0\0..", 12)); }), "version 4.0"));
+  EXPECT_TRUE(says(io_error_of([] { read_npy_bytes("\x89PNG\r\n\x1a\n....."); }), "it seems to be a PNG"));
+  EXPECT_TRUE(
+      says(io_error_of([] { read_npy_bytes(std::string("\x93NUMPY\4\0\0\0..", 12)); }), "version 4.0"));
 }
 
 TEST(ReadNpy, RefusesAnArrayCutAtAnyLengthAndSurvivesAnyByteFlipped) {
-  const nlohmann::json rows = golden();
+  const nlohmann::json rows = golden_arrays();
   for (const char* name : {"<f4", "fortran big-endian", "version 2", "structured"}) {
     const std::string whole = bytes_of_row(rows[name]);
     for (std::size_t length = 0; length < whole.size(); ++length)
-      ASSERT_EQ(io_error_of([&] { read_bytes(whole.substr(0, length)); }).kind(), Kind::malformed) << length;
+      ASSERT_EQ(io_error_of([&] { read_npy_bytes(whole.substr(0, length)); }).kind(), Kind::malformed)
+          << length;
     for (std::size_t i = 0; i < whole.size(); ++i)
       for (const int flip : {1 << (i % 8), 0xff}) {
         std::string bytes = whole;
         bytes[i] = static_cast<char>(bytes[i] ^ flip);
         try {
-          ASSERT_LE(read_bytes(bytes).numel(), 24);
+          ASSERT_LE(read_npy_bytes(bytes).numel(), 24);
         } catch (const IoError& error) {
           ASSERT_EQ(error.kind(), Kind::malformed) << error.what();
         }
@@ -151,7 +155,7 @@ TEST(ReadNpy, RefusesAnArrayCutAtAnyLengthAndSurvivesAnyByteFlipped) {
   }
 }
 
-NamedTensors some_tensors() {
+NamedTensors some_arrays() {
   return {{"weight", Tensor::of({2, 3}, {1, -2, 3.5, 4, 5, 1e-30})},
           {"a/b", Tensor::of({2}, {0.1, 0.2}, DType::f64)},
           {"steps", Tensor::from<std::int64_t>({2}, std::vector<std::int64_t>{-1, INT64_MAX})},
@@ -172,7 +176,7 @@ void expect_same(const Tensor& got, const Tensor& wanted, const std::string& nam
 
 TEST(WriteNpy, BringsEveryDtypeBack) {
   const TempDir dir;
-  for (const auto& [name, tensor] : some_tensors()) {
+  for (const auto& [name, tensor] : some_arrays()) {
     write_npy(dir / "a.npy", tensor);
     expect_same(read_npy(dir / "a.npy"), tensor, name);
   }
@@ -184,11 +188,11 @@ TEST(WriteNpy, BringsEveryDtypeBack) {
 
 TEST(WriteNpy, WritesTheBytesThatNumpyWrites) {
   const TempDir dir;
-  const nlohmann::json rows = golden();
+  const nlohmann::json rows = golden_arrays();
   for (const char* name :
        {"<f2", "<f4", "<f8", "<i8", "<i4", "|u1", "|b1", "scalar", "empty", "eight dimensions"}) {
     const std::string bytes = bytes_of_row(rows[name]);
-    write_npy(dir / "a.npy", read_bytes(bytes));
+    write_npy(dir / "a.npy", read_npy_bytes(bytes));
     EXPECT_EQ(bytes_of(dir / "a.npy"), bytes) << name;
   }
 }
@@ -202,7 +206,7 @@ TEST(WriteNpy, RefusesBf16AndAPlaceThatCannotBeWritten) {
 }
 
 TEST(ReadNpz, ReadsWhatNumpySaved) {
-  const nlohmann::json rows = golden();
+  const nlohmann::json rows = golden_arrays();
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     const NamedTensors tensors = read_archive(bytes_of_row(rows[name]));
     ASSERT_EQ(tensors.size(), 4u) << name;
@@ -218,7 +222,7 @@ TEST(ReadNpz, ReadsWhatNumpySaved) {
 }
 
 TEST(ReadNpz, RefusesAnArchiveCutAtAnyLengthAndFindsFlippedBytes) {
-  const nlohmann::json rows = golden();
+  const nlohmann::json rows = golden_arrays();
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     const std::string whole = bytes_of_row(rows[name]);
     for (std::size_t length = 0; length < whole.size(); length += length % 7 == 0 ? 1 : 3)
@@ -285,8 +289,8 @@ TEST(ReadNpz, RefusesDirectoriesThatLie) {
 TEST(WriteNpz, BringsEveryDtypeBack) {
   const TempDir dir;
   for (const bool compress : {false, true}) {
-    write_npz(dir / "a.npz", some_tensors(), {.compress = compress});
-    const NamedTensors back = read_npz(dir / "a.npz"), wanted = some_tensors();
+    write_npz(dir / "a.npz", some_arrays(), {.compress = compress});
+    const NamedTensors back = read_npz(dir / "a.npz"), wanted = some_arrays();
     ASSERT_EQ(back.size(), wanted.size());
     for (std::size_t i = 0; i < back.size(); ++i) {
       EXPECT_EQ(back[i].name, wanted[i].name);

@@ -27,7 +27,7 @@ using Kind = IoError::Kind;
 
 const std::string kFolder = VELDT_SOURCE "/tests/golden/pictures/";
 
-nlohmann::json golden() { return nlohmann::json::parse(bytes_of(kFolder + "pictures.json")); }
+nlohmann::json golden_pictures() { return nlohmann::json::parse(bytes_of(kFolder + "pictures.json")); }
 
 // The levels as Pillow decoded them.
 std::vector<float> levels_of(const nlohmann::json& picture) {
@@ -48,7 +48,7 @@ double largest_difference(const Tensor& image, const std::vector<float>& levels)
 }
 
 TEST(ReadPictures, AgreesWithPillowOnEveryKindOfFile) {
-  const nlohmann::json pictures = golden();
+  const nlohmann::json pictures = golden_pictures();
   for (const auto& [name, expected] : pictures.items()) {
     const Tensor image = read_image(kFolder + name);
     EXPECT_EQ(image.shape(), (Shape{expected["height"], expected["width"], expected["channels"]})) << name;
@@ -60,7 +60,7 @@ TEST(ReadPictures, AgreesWithPillowOnEveryKindOfFile) {
 
 // What is kept as bytes is the same picture in a quarter of the memory.
 TEST(ReadPictures, KeepsTheBytesOfEveryKindOfFile) {
-  const nlohmann::json pictures = golden();
+  const nlohmann::json pictures = golden_pictures();
   const auto expect_kept = [](const std::string& path, bool has_bytes) {
     const Tensor levels = read_image(path), kept = read_image(path, {.keep_bytes = true});
     ASSERT_EQ(kept.dtype(), has_bytes ? DType::u8 : DType::f32) << path;
@@ -86,7 +86,7 @@ TEST(ReadPictures, KeepsTheBytesOfEveryKindOfFile) {
 }
 
 TEST(ReadPictures, TellsTheSizeThatReadingGives) {
-  const nlohmann::json pictures = golden();
+  const nlohmann::json pictures = golden_pictures();
   for (const auto& [name, expected] : pictures.items()) {
     const ImageInfo info = image_info(kFolder + name);
     EXPECT_EQ(info.format, name.ends_with(".jpg") ? ImageFormat::jpeg : ImageFormat::webp) << name;
@@ -106,14 +106,14 @@ TEST(ReadPictures, GoesByContentAndNotByName) {
   EXPECT_EQ(image_info(dir / "wrong.jpg").format, ImageFormat::webp);
 }
 
-IoError error_of_bytes(const std::string& bytes, const ReadOptions& options = {}) {
+IoError error_of_picture(const std::string& bytes, const ReadOptions& options = {}) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", bytes);
   return io_error_of([&] { read_image(dir / "a", options); });
 }
 
 TEST(ReadPictures, RefusesAnAnimation) {
-  const IoError error = error_of_bytes(bytes_of(kFolder + "animation.webp"));
+  const IoError error = error_of_picture(bytes_of(kFolder + "animation.webp"));
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "animation")) << error.what();
 }
@@ -138,7 +138,7 @@ TEST(ReadPictures, RefusesAJpegThatCannotHoldItsPixels) {
   std::string bytes = bytes_of(kFolder + "grey.jpg");
   const std::size_t frame = segment(bytes, 0xc0);
   for (const std::size_t i : {1u, 3u}) bytes[frame + i] = '\x30';  // 12,308 x 12,3xx
-  const IoError error = error_of_bytes(bytes);
+  const IoError error = error_of_picture(bytes);
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "ends too early")) << error.what();
 }
@@ -181,7 +181,7 @@ TEST(ReadPictures, RefusesAJpegOfEndlessScans) {
   const TempDir dir;
   put_bytes(dir / "a.jpg", repeated(20));
   EXPECT_EQ(read_image(dir / "a.jpg").shape(), (Shape{16, 16, 1}));
-  const IoError error = error_of_bytes(repeated(1000));
+  const IoError error = error_of_picture(repeated(1000));
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "scans")) << error.what();
 }
@@ -189,7 +189,7 @@ TEST(ReadPictures, RefusesAJpegOfEndlessScans) {
 TEST(ReadPictures, TakesWarningsOfLibjpegForErrors) {
   std::string bytes = bytes_of(kFolder + "rgb_444.jpg");
   bytes.insert(bytes.size() - 2, "surplus");  // libjpeg: "extraneous bytes before marker"
-  const IoError error = error_of_bytes(bytes);
+  const IoError error = error_of_picture(bytes);
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "extraneous")) << error.what();
 }
@@ -218,7 +218,7 @@ TEST(ReadPictures, RefusesAPictureCutAtAnyLength) {
     if (entry.path().extension() == ".json") continue;
     const std::string whole = bytes_of(entry.path());
     for (std::size_t length = 0; length < whole.size(); ++length)
-      ASSERT_EQ(error_of_bytes(whole.substr(0, length)).kind(), Kind::malformed)
+      ASSERT_EQ(error_of_picture(whole.substr(0, length)).kind(), Kind::malformed)
           << entry.path() << " cut at " << length;
   }
 }

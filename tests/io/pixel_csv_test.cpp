@@ -22,7 +22,7 @@ using test::TempDir;
 using ::testing::ElementsAre;
 using Kind = IoError::Kind;
 
-Tensor read_text(const std::string& text, const ReadPixelCsvOptions& options = {}) {
+Tensor read_table(const std::string& text, const ReadPixelCsvOptions& options = {}) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a.csv", text);
   return read_pixel_csv(dir / "a.csv", options);
@@ -35,15 +35,15 @@ std::string text_of(const Tensor& image, const WritePixelCsvOptions& options = {
 }
 
 TEST(ReadPixelCsv, TakesOneForInkAndYFromTheTop) {
-  const Tensor image = read_text("x,y,pixel_value\n0,0,0\n1,0,1\n2,0,0\n0,1,1\n1,1,1\n2,1,0\n");
+  const Tensor image = read_table("x,y,pixel_value\n0,0,0\n1,0,1\n2,0,0\n0,1,1\n1,1,1\n2,1,0\n");
   EXPECT_EQ(image.shape(), (Shape{2, 3, 1}));
   EXPECT_THAT(image.values<float>(), ElementsAre(1, 0, 1, 0, 0, 1));
 }
 
 TEST(ReadPixelCsv, TakesLinesInAnyOrderWithEitherEnd) {
   // Python's csv.writer, which the original used, ends its lines in CRLF.
-  EXPECT_THAT(read_text("x,y,grey\r\n1,0,51\r\n0,0,255\r\n").values<float>(), ElementsAre(1, 0.2f));
-  EXPECT_THAT(read_text("x,y,grey\n1,0,51\n0,0,255").values<float>(), ElementsAre(1, 0.2f));
+  EXPECT_THAT(read_table("x,y,grey\r\n1,0,51\r\n0,0,255\r\n").values<float>(), ElementsAre(1, 0.2f));
+  EXPECT_THAT(read_table("x,y,grey\n1,0,51\n0,0,255").values<float>(), ElementsAre(1, 0.2f));
 }
 
 TEST(ReadPixelCsv, TakesFractionsOfInkWhateverTheLocale) {
@@ -53,7 +53,8 @@ TEST(ReadPixelCsv, TakesFractionsOfInkWhateverTheLocale) {
     std::string do_grouping() const override { return "\1"; }
   };
   const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));
-  const std::vector<float> read = read_text("x,y,pixel_value\n0,0,0.25\n1,0,1e-3\n2,0,1.0\n").values<float>();
+  const std::vector<float> read =
+      read_table("x,y,pixel_value\n0,0,0.25\n1,0,1e-3\n2,0,1.0\n").values<float>();
   const std::string written = text_of(Tensor::of({1, 1, 1}, {200 / 255.0}));
   std::locale::global(before);
   EXPECT_THAT(read, ElementsAre(0.75f, 0.999f, 0));
@@ -61,7 +62,7 @@ TEST(ReadPixelCsv, TakesFractionsOfInkWhateverTheLocale) {
 }
 
 TEST(ReadPixelCsv, ReadsColours) {
-  const Tensor image = read_text("x,y,r,g,b\n0,0,255,0,51\n0,1,0,102,0\n");
+  const Tensor image = read_table("x,y,r,g,b\n0,0,255,0,51\n0,1,0,102,0\n");
   EXPECT_EQ(image.shape(), (Shape{2, 1, 3}));
   EXPECT_THAT(image.values<float>(), ElementsAre(1, 0, 0.2f, 0, 0.4f, 0));
 }
@@ -105,7 +106,7 @@ TEST(ReadPixelCsv, NamesLineAndColumnOfEveryFault) {
       {"x,y,r,g,b\n0,0,1,2\n", "line 2, column 8", "4 fields and the header has 5"},
       {"x,y,r,g,b\n0,0,1,nan,3\n", "line 2, column 7", "g is 'nan'"}};
   for (const auto& [text, place, why] : cases) {
-    const IoError error = io_error_of([&, &bytes = text] { read_text(bytes); });
+    const IoError error = io_error_of([&, &bytes = text] { read_table(bytes); });
     EXPECT_EQ(error.kind(), Kind::malformed) << text;
     EXPECT_TRUE(says(error, place)) << error.what();
     EXPECT_TRUE(says(error, why)) << error.what();
@@ -114,9 +115,9 @@ TEST(ReadPixelCsv, NamesLineAndColumnOfEveryFault) {
 
 TEST(ReadPixelCsv, HasALimitOfPixels) {
   const std::string text = "x,y,grey\n0,0,1\n1,0,1\n";
-  EXPECT_EQ(read_text(text, {.max_pixels = 2}).numel(), 2);
-  EXPECT_TRUE(says(io_error_of([&] { read_text(text, {.max_pixels = 1}); }), "more than 1 pixels"));
-  EXPECT_EQ(io_error_of([&] { read_text(text + std::string(1000, '1'), {.max_pixels = 2}); }).kind(),
+  EXPECT_EQ(read_table(text, {.max_pixels = 2}).numel(), 2);
+  EXPECT_TRUE(says(io_error_of([&] { read_table(text, {.max_pixels = 1}); }), "more than 1 pixels"));
+  EXPECT_EQ(io_error_of([&] { read_table(text + std::string(1000, '1'), {.max_pixels = 2}); }).kind(),
             Kind::malformed);
 }
 

@@ -17,15 +17,15 @@ using nlohmann::json;
 using test::near;
 using test::tensor_of;
 
-const json& golden() {
+const json& golden_losses() {
   static const json all = test::read_golden("losses.json");
   return all;
 }
 
-using LossFn = std::function<Tensor(const Tensor& prediction, const Tensor& target, Reduction)>;
+using ReducedLoss = std::function<Tensor(const Tensor& prediction, const Tensor& target, Reduction)>;
 
 // A loss whose options hold a reduction.
-template <class Fn, class Options> LossFn with(Fn fn, Options options) {
+template <class Fn, class Options> ReducedLoss with(Fn fn, Options options) {
   return [=](const Tensor& p, const Tensor& t, Reduction r) {
     Options o = options;
     o.reduction = r;
@@ -33,10 +33,10 @@ template <class Fn, class Options> LossFn with(Fn fn, Options options) {
   };
 }
 
-std::map<std::string, LossFn> losses(DType dtype) {
-  const Tensor weights = tensor_of(golden().at("weights"), dtype);
-  const Tensor deep_weights = tensor_of(golden().at("deep_weights"), dtype);
-  const Tensor signs = tensor_of(golden().at("row_signs"), dtype);
+std::map<std::string, ReducedLoss> losses(DType dtype) {
+  const Tensor weights = tensor_of(golden_losses().at("weights"), dtype);
+  const Tensor deep_weights = tensor_of(golden_losses().at("deep_weights"), dtype);
+  const Tensor signs = tensor_of(golden_losses().at("row_signs"), dtype);
   const auto cosine = [signs](const Tensor& p, const Tensor& t, const MarginOptions& o) {
     return cosine_embedding(p, t, signs, o);
   };
@@ -85,12 +85,12 @@ INSTANTIATE_TEST_SUITE_P(DTypes, GoldenLossTable, testing::Values(DType::f32, DT
 TEST_P(GoldenLossTable, IsTorchs) {
   // Logits of some 1000 lose digits of f32 when the largest is taken off.
   const double tolerance = GetParam() == DType::f64 ? 1e-12 : 2e-5;
-  const std::map<std::string, LossFn> all = losses(GetParam());
-  EXPECT_EQ(all.size(), golden().at("cases").size());
+  const std::map<std::string, ReducedLoss> all = losses(GetParam());
+  EXPECT_EQ(all.size(), golden_losses().at("cases").size());
   const std::pair<const char*, Reduction> reductions[] = {
       {"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}};
   for (const auto& [name, loss_of] : all) {
-    const json& g = golden().at("cases").at(name);
+    const json& g = golden_losses().at("cases").at(name);
     const Tensor target = target_of(g.at("target"), GetParam());
     for (const auto& [reduction_name, reduction] : reductions) {
       const json& expected = g.at("results").at(reduction_name);

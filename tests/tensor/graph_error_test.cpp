@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"
+#include "tests/tensor/leaf.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -16,11 +17,8 @@ namespace veldt {
 namespace {
 
 using test::error_of;
+using test::leaf;
 using testing::HasSubstr;
-
-Tensor leaf(const Shape& shape, std::initializer_list<double> values) {
-  return Tensor::of(shape, values, DType::f64).set_requires_grad();
-}
 
 TEST(Backward, NeedsOneElement) {
   const std::string text = error_of<ShapeError>([] { (leaf({2, 3}, {1, 2, 3, 4, 5, 6}) * 2.0).backward(); });

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "tests/tensor/leaf.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
@@ -16,11 +17,8 @@
 namespace veldt {
 namespace {
 
+using test::leaf;
 using testing::ElementsAre;
-
-Tensor leaf(const Shape& shape, std::initializer_list<double> values) {
-  return Tensor::of(shape, values, DType::f64).set_requires_grad();
-}
 
 std::vector<double> grad_of(const Tensor& t) { return t.grad().values<double>(); }
 

@@ -60,9 +60,9 @@ TEST(Ledger, NamesTheOpThatMadeTheMemoryNotItsViews) {
   EXPECT_TRUE(found);
 }
 
-struct Net {
+struct PenalisedNet {
   Tensor w1, b1, w2, b2;
-  explicit Net(Rng& rng)
+  explicit PenalisedNet(Rng& rng)
       : w1(randn({32, 2}, rng).set_requires_grad()),
         b1(zeros({32}).set_requires_grad()),
         w2(randn({1, 32}, rng).set_requires_grad()),
@@ -86,7 +86,7 @@ class Steps : public testing::TestWithParam<bool> {};
 
 TEST_P(Steps, LeaveMemoryAsItWasAfterTheSecond) {
   Rng rng(1);
-  Net net(rng);
+  PenalisedNet net(rng);
   const Tensor x = rand({64, 2}, rng, -1, 1), y = rand({64, 1}, rng);
   double first = 0, loss = 0;
   for (int i = 0; i < 2; ++i) first = net.step(x, y, GetParam());
