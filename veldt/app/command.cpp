@@ -21,7 +21,7 @@
 namespace veldt::app {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCommandExamples =
     "  veldt fit cub.png -o cub.safetensors            teach a network the picture\n"
     "  veldt render cub.safetensors -o big.png --size 1024\n"
     "  veldt compare cub.png cub.safetensors           how well it learned\n"
@@ -32,7 +32,7 @@ class Command {
  public:
   explicit Command(Context& context) : root_("neural fields: pictures as functions of position", "veldt") {
     root_.require_subcommand(0, 1);
-    root_.footer(kExamples);
+    root_.footer(kCommandExamples);
     root_.set_help_flag("-h,--help", "show this text");
     root_.add_flag("--version", version_, "show the version");
     tree_.app = &root_;

@@ -23,7 +23,7 @@
 namespace veldt::app {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCompareExamples =
     "  veldt compare cub.png cub.safetensors         the model is drawn at the picture's size\n"
     "  veldt compare truth.png redrawn.png --diff where.png\n"
     "  veldt compare a.png b.png --min-psnr 40       exits with 8 if they are less alike\n"
@@ -194,7 +194,7 @@ Run add_compare(VerbOptions& verb, Context& context) {
            "write |A - B| as a picture, stretched so that the largest difference is white; of sounds B - A");
   add_max_pixels(verb, flags->max_pixels);
   add_threads(verb, context);
-  verb.examples(kExamples);
+  verb.examples(kCompareExamples);
   return [flags, &context] { return compare(*flags, context); };
 }
 

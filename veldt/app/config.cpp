@@ -10,14 +10,10 @@
 #include <cstdlib>
 
 #include "veldt/app/suggest.h"
+#include "veldt/app/values.h"
 
 namespace veldt::app {
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::string user_config_path() {
   std::string base = variable("XDG_CONFIG_HOME");

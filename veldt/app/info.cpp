@@ -22,7 +22,7 @@
 namespace veldt::app {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kInfoExamples =
     "  veldt info cub.safetensors            the network, the picture it was fitted to, how it was trained\n"
     "  veldt info runs/cub --verify          every checkpoint of a run, read through and checked\n"
     "  veldt info cub.png --json\n";
@@ -173,7 +173,7 @@ Run add_info(VerbOptions& verb, Context& context) {
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");
   add_max_pixels(verb, flags->max_pixels);
-  verb.examples(kExamples);
+  verb.examples(kInfoExamples);
   return [flags, &context] { return info(*flags, context); };
 }
 

@@ -5,15 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+
+#include "veldt/app/values.h"
 
 namespace veldt::app {
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // The first of these that is set decides, as setlocale() has it.
 bool locale_is_utf8() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -34,6 +35,11 @@ void check_bounds(const Source& source, const std::string& text, T value, T leas
 }
 
 }  // namespace
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 std::string example_of(const Source& source, const std::string& value, bool is_text) {
   return source.example + (is_text && source.quoted ? '"' + value + '"' : value);

@@ -11,6 +11,9 @@
 
 namespace veldt::app {
 
+// An environment variable; "" if it is not set.
+std::string variable(const char* name);
+
 // Where a text was given, in the words of an error and of its example.
 struct Source {
   std::string name;     // "--steps", "VELDT_STEPS", "steps in veldt.toml:3"
