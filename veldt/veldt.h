@@ -54,6 +54,7 @@
 #include "veldt/data/pictures.h"
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"
+#include "veldt/data/sequences.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/audit.h"
 #include "veldt/nn/convolution.h"

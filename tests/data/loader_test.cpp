@@ -25,7 +25,7 @@ using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-DatasetPtr numbers(std::int64_t size) { return from_tensors({arange(0, static_cast<double>(size))}); }
+DatasetPtr counted(std::int64_t size) { return from_tensors({arange(0, static_cast<double>(size))}); }
 
 std::vector<float> first(const Batch& batch) { return batch[0].values<float>(); }
 
@@ -59,33 +59,33 @@ TEST(Loader, StacksExamplesInOrder) {
 }
 
 TEST(Loader, DropsAShortBatchIfAsked) {
-  Loader loader(numbers(7), {.batch = 3, .drop_last = true});
+  Loader loader(counted(7), {.batch = 3, .drop_last = true});
   EXPECT_EQ(loader.batches(), 2);
   EXPECT_THAT(first(loader.batch(2)), ElementsAre(0, 1, 2));
 }
 
 TEST(Loader, GivesTheSameBatchesForAnyNumberOfWorkers) {
-  Loader alone(numbers(23), noisy(0));
+  Loader alone(counted(23), noisy(0));
   const auto expected = run(alone, 0, 20);
   for (const int workers : {1, 4}) {
-    Loader loader(numbers(23), noisy(workers));
+    Loader loader(counted(23), noisy(workers));
     EXPECT_EQ(run(loader, 0, 20), expected) << workers;
   }
   set_num_threads(1);
-  Loader one_thread(numbers(23), noisy(2));
+  Loader one_thread(counted(23), noisy(2));
   EXPECT_EQ(run(one_thread, 0, 20), expected);
   set_num_threads(2);
 }
 
 TEST(Loader, MayBeginAnywhere) {
-  Loader whole(numbers(23), noisy(2)), resumed(numbers(23), noisy(2));
+  Loader whole(counted(23), noisy(2)), resumed(counted(23), noisy(2));
   const auto expected = run(whole, 0, 20);
   EXPECT_EQ(run(resumed, 13, 20), std::vector(expected.begin() + 13, expected.end()));
   EXPECT_EQ(run(resumed, 2, 6), std::vector(expected.begin() + 2, expected.begin() + 6));
 }
 
 TEST(Loader, ShowsEachExampleOnceAnEpochInAnotherOrder) {
-  Loader loader(numbers(23), {.batch = 5, .shuffle = true, .seed = 9});
+  Loader loader(counted(23), {.batch = 5, .shuffle = true, .seed = 9});
   std::vector<std::vector<float>> epochs(2);
   for (std::int64_t e = 0; e < 2; ++e)
     for (const Batch& batch : loader.epoch(e))
@@ -95,7 +95,7 @@ TEST(Loader, ShowsEachExampleOnceAnEpochInAnotherOrder) {
 }
 
 TEST(Loader, GivesEachExampleAChanceOfItsOwn) {
-  Loader loader(numbers(8), noisy(1));
+  Loader loader(counted(8), noisy(1));
   std::set<float> noise;
   for (std::int64_t e = 0; e < 3; ++e)
     for (const Batch& batch : loader.epoch(e))
@@ -138,18 +138,18 @@ TEST(Loader, CollatesAsAsked) {
   options.collate = [](std::vector<Example> examples, Rng& rng) -> Batch {
     return {full({static_cast<std::int64_t>(examples.size())}, rng.next_uniform())};
   };
-  Loader loader(numbers(7), options);
+  Loader loader(counted(7), options);
   const auto batches = run(loader, 0, 3);
   EXPECT_EQ(batches[2].size(), 1u);
   EXPECT_NE(batches[0], batches[1]);
 }
 
 TEST(Loader, RefusesWhatMakesNoBatches) {
-  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(0)); }), HasSubstr("needs a batch"));
-  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(5), {.batch = 0}); }), HasSubstr("batches of 0"));
-  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(5), {.batch = 6, .drop_last = true}); }),
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(0)); }), HasSubstr("needs a batch"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 0}); }), HasSubstr("batches of 0"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 6, .drop_last = true}); }),
               HasSubstr("keep the last"));
-  EXPECT_THAT(error_of<ConfigError>([] { Loader(numbers(5)).batch(-1); }), HasSubstr("no batch -1"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5)).batch(-1); }), HasSubstr("no batch -1"));
 }
 
 TEST(Sampler, DrawsByWeight) {

@@ -70,13 +70,19 @@ if grep -rlF -e "$root/first" -e "$build" "$libdir/cmake" "$libdir/pkgconfig"; t
   exit 1
 fi
 
-# Every installed header, by itself, with no include path but the installed one.
+# Every installed header, by itself, with no include path but the installed one: all but those that the build has
+# compiled so, for their source includes them before all others.
+comes_first() {  # HEADER
+  local source=$repository/${1%.h}.cpp
+  [[ -f $source ]] && [[ $(grep -m 1 '^#include' "$source") == "#include \"$1\"" ]]
+}
 alone() {
   echo "#include \"$1\"" | "$2" -std=c++20 -fsyntax-only -I "$3" -x c++ - ||
     { printf 'FAIL: %s does not compile alone\n' "$1"; return 1; }
 }
 export -f alone
 (cd "$root/prefix/include" && find veldt -name '*.h') | sort |
+  while read -r header; do comes_first "$header" || echo "$header"; done |
   xargs -P 2 -I{} bash -c 'alone "$@"' _ {} "$compiler" "$root/prefix/include"
 
 # Processor time, not the clock's: other tests run beside this one.

@@ -21,12 +21,18 @@ struct PoolLayout {
   struct Window {
     std::int64_t begin, end, step;
   };
+  template <bool kAdaptive> constexpr Window window(int d, std::int64_t i) const {
+    if constexpr (kAdaptive) {
+      return {i * in[d] / out[d], ((i + 1) * in[d] + out[d] - 1) / out[d], 1};
+    } else {
+      std::int64_t begin = i * stride[d] - padding[d];
+      const std::int64_t end = begin + (kernel[d] - 1) * dilation[d] + 1;
+      while (begin < 0) begin += dilation[d];
+      return {begin, end < in[d] ? end : in[d], dilation[d]};
+    }
+  }
   constexpr Window window(int d, std::int64_t i) const {
-    if (adaptive) return {i * in[d] / out[d], ((i + 1) * in[d] + out[d] - 1) / out[d], 1};
-    std::int64_t begin = i * stride[d] - padding[d];
-    const std::int64_t end = begin + (kernel[d] - 1) * dilation[d] + 1;
-    if (begin < 0) begin += (-begin + dilation[d] - 1) / dilation[d] * dilation[d];
-    return {begin, end < in[d] ? end : in[d], dilation[d]};
+    return adaptive ? window<true>(d, i) : window<false>(d, i);
   }
 };
 

@@ -7,26 +7,28 @@
 namespace veldt::cuda {
 namespace {
 
-template <class T>
+template <class T, bool kAdaptive>
 __global__ void __launch_bounds__(kThreads) pool_kernel(PoolLayout p, const T* all, std::int64_t* index) {
   const std::int64_t count = p.planes * p.outputs();
   for (std::int64_t o = first_element(); o < count; o += element_step()) {
     const std::int64_t plane = o / p.outputs(), place = o - plane * p.outputs();
     const std::int64_t row = place / p.out[2];
-    const PoolLayout::Window depth = p.window(0, row / p.out[1]), height = p.window(1, row % p.out[1]),
-                             width = p.window(2, place - row * p.out[2]);
+    const PoolLayout::Window depth = p.window<kAdaptive>(0, row / p.out[1]),
+                             height = p.window<kAdaptive>(1, row % p.out[1]),
+                             width = p.window<kAdaptive>(2, place - row * p.out[2]);
     const T* const x = all + plane * p.inputs();
     std::int64_t found = (depth.begin * p.in[1] + height.begin) * p.in[2] + width.begin;
     T most = x[found];
-    for (std::int64_t i = depth.begin; i < depth.end; i += depth.step)
-      for (std::int64_t j = height.begin; j < height.end; j += height.step)
-        for (std::int64_t k = width.begin; k < width.end; k += width.step) {
-          const std::int64_t at = (i * p.in[1] + j) * p.in[2] + k;
-          if (x[at] > most || (x[at] != x[at] && most == most)) {  // the first NaN stays
-            most = x[at];
-            found = at;
-          }
-        }
+    GPU_ROLLED
+    for (std::int64_t i = depth.begin; i < depth.end; i += depth.step) GPU_ROLLED
+    for (std::int64_t j = height.begin; j < height.end; j += height.step) GPU_ROLLED
+    for (std::int64_t k = width.begin; k < width.end; k += width.step) {
+      const std::int64_t at = (i * p.in[1] + j) * p.in[2] + k;
+      if (x[at] > most || (x[at] != x[at] && most == most)) {  // the first NaN stays
+        most = x[at];
+        found = at;
+      }
+    }
     index[o] = found;
   }
 }
@@ -34,7 +36,8 @@ __global__ void __launch_bounds__(kThreads) pool_kernel(PoolLayout p, const T* a
 template <class T> void run(const PoolLayout& p, const View& x, const View& index) {
   const std::int64_t count = p.planes * p.outputs();
   if (count > 0)
-    launch(pool_kernel<T>, blocks_for(count), kThreads, 0, p, x.as<const T>(), index.as<std::int64_t>());
+    launch(p.adaptive ? pool_kernel<T, true> : pool_kernel<T, false>, blocks_for(count), kThreads, 0, p,
+           x.as<const T>(), index.as<std::int64_t>());
 }
 
 }  // namespace
