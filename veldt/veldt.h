@@ -32,6 +32,7 @@
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/mlp.h"
 #include "veldt/ops/pooling.h"
+#include "veldt/ops/norm.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/scalar.h"
