@@ -1,0 +1,200 @@
+#include "veldt/nn/norm.h"
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/norm.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::nn {
+namespace {
+
+void check_eps(const std::string& layer, double eps) {
+  if (!(eps >= 0))
+    throw ConfigError(str("cannot build ", layer, " with an eps of ", eps),
+                      "a variance below it would have no root", "use 0 or a small positive number");
+}
+
+void check_sizes(const std::string& layer, const Shape& sizes) {
+  bool positive = sizes.rank() > 0;
+  for (const std::int64_t s : sizes) positive = positive && s >= 1;
+  if (!positive)
+    throw ConfigError("cannot build " + layer, "it needs something to normalise", "give positive sizes");
+}
+
+// "4" or "[4, 5]"
+std::string text_of(const Shape& sizes) { return sizes.rank() == 1 ? str(sizes[0]) : str(sizes); }
+
+std::string unless(bool by_default, const std::string& text) { return by_default ? "" : ", " + text; }
+
+// [c] as it stands beside [n, c, spatial ..].
+Tensor as_column(const Tensor& list, int dims) {
+  Shape column = Shape::filled(dims + 1, 1);
+  column[0] = list.size(0);
+  return reshape(list, column);
+}
+
+}  // namespace
+
+ChannelNorm::ChannelNorm(int dims, std::int64_t channels, const Options& o)
+    : dims_(dims), channels_(channels), of_examples_(o.of_examples), eps_(o.eps), momentum_(o.momentum) {
+  const std::string layer = str(name(), '(', channels, ')');
+  check_sizes(layer, {channels});
+  check_eps(layer, eps_);
+  if (momentum_ && !(*momentum_ >= 0 && *momentum_ <= 1))
+    throw ConfigError(str("cannot build ", layer, " with a momentum of ", *momentum_),
+                      "it is the share of a batch in the running statistics", "use one from 0 to 1");
+  if (o.affine) {
+    weight_ = parameter(ones({channels}, o.dtype, o.device));
+    bias_ = parameter(zeros({channels}, o.dtype, o.device));
+  }
+  if (!o.track_running_stats) return;
+  running_mean_ = zeros({channels}, o.dtype, o.device);
+  running_var_ = ones({channels}, o.dtype, o.device);
+  num_batches_tracked_ = zeros({}, DType::i64, o.device);
+}
+
+std::string ChannelNorm::name() const { return str(of_examples_ ? "Instance" : "Batch", "Norm", dims_, 'd'); }
+
+void ChannelNorm::fields(Fields& f) {
+  f("weight", weight_)("bias", bias_)("running_mean", running_mean_)("running_var", running_var_);
+  f("num_batches_tracked", num_batches_tracked_);
+}
+
+std::string ChannelNorm::title() const {
+  std::string text = str(name(), '(', channels_, unless(eps_ == 1e-5, str("eps ", eps_)));
+  if (running_mean_.defined())
+    text += unless(momentum_ == 0.1, momentum_ ? str("momentum ", *momentum_) : "mean of all batches");
+  text += unless(weight_.defined() != of_examples_, of_examples_ ? "affine" : "not affine");
+  text += unless(running_mean_.defined() != of_examples_,
+                 of_examples_ ? "running statistics" : "no running statistics");
+  return text + ')';
+}
+
+void ChannelNorm::check(const Tensor& x) const {
+  // A batch norm of one dimension takes [n, c] too, and an instance norm an example without a batch.
+  const int less = dims_ + 1, full = dims_ + 2;
+  const bool takes_less = of_examples_ || dims_ == 1;
+  const int channel_dim = of_examples_ ? x.rank() - less : 1;
+  if ((x.rank() != full && !(takes_less && x.rank() == less)) || x.size(channel_dim) != channels_)
+    throw ShapeError(str(title(), " cannot take ", x.shape()),
+                     str("an input is [n, ", channels_, ", ..] of ", full, " dimensions",
+                         !takes_less    ? ""
+                         : of_examples_ ? str(", or [", channels_, ", ..]")
+                                        : str(", or [n, ", channels_, ']')),
+                     "reshape the input, or build the layer for its dimensions and channels");
+  const DType wanted = weight_.defined() ? weight_.dtype() : x.dtype();
+  if (!is_float(x.dtype()) || x.dtype() != wanted)
+    throw ShapeError(str(title(), " cannot take ", x.dtype()),
+                     weight_.defined() ? str("its parameters are ", wanted) : "it normalises fractions",
+                     "convert the input or the layer with to()");
+}
+
+Tensor ChannelNorm::forward(const Tensor& given) const {
+  check(given);
+  if (of_examples_ && given.rank() == dims_ + 1) return squeeze(forward(unsqueeze(given, 0)), 0);
+  const Tensor x = is_half(given.dtype()) ? veldt::to(given, DType::f32) : given;
+  const int spatial = x.rank() - 2;
+  const auto column = [&](const Tensor& list) { return as_column(veldt::to(list, x.dtype()), spatial); };
+  Tensor centred, variance;
+  if (training() || !running_mean_.defined()) {
+    Dims dims;
+    for (int d = of_examples_ ? 2 : 0; d < x.rank(); ++d)
+      if (d != 1) dims.push_back(d);
+    std::int64_t count = 1;
+    for (const int d : dims) count *= x.size(d);
+    if (count < 2)
+      throw ShapeError(str(title(), " cannot find a variance in ", x.shape()),
+                       str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
+                       "give it two or more, or evaluate with running statistics: eval()");
+    const Tensor mean = veldt::mean(x, dims, true);
+    centred = x - mean;
+    variance = veldt::mean(square(centred), dims, true);
+    if (running_mean_.defined()) track(mean.detach(), variance.detach(), count);
+  } else {
+    centred = x - column(running_mean_);
+    variance = column(running_var_);
+  }
+  Tensor scale = rsqrt(variance + eps_);
+  if (weight_.defined()) scale = scale * column(weight_);
+  Tensor y = centred * scale;
+  if (bias_.defined()) y = y + column(bias_);
+  return veldt::to(y, given.dtype());
+}
+
+// mean, variance [1 or n, c, 1 ..], of `count` numbers each. No value is read here, so a Plan can hold it.
+void ChannelNorm::track(const Tensor& mean, const Tensor& variance, std::int64_t count) const {
+  NoGrad off;
+  if (!of_examples_) Tensor(num_batches_tracked_).assign(num_batches_tracked_ + 1);
+  const auto blend = [&](Tensor running, const Tensor& batch) {
+    const Tensor now = reshape(veldt::mean(batch, {0}), {channels_}),
+                 before = veldt::to(running, now.dtype());
+    running.assign(momentum_ ? lerp(before, now, *momentum_)
+                             : lerp(before, now, reciprocal(veldt::to(num_batches_tracked_, now.dtype()))));
+  };
+  blend(running_mean_, mean);
+  const auto n = static_cast<double>(count);
+  blend(running_var_, variance * (n / (n - 1)));
+}
+
+LayerNorm::LayerNorm(const Shape& normalized_shape, LayerNormOptions o)
+    : normalized_shape_(normalized_shape), eps_(o.eps) {
+  check_sizes(str("LayerNorm(", text_of(normalized_shape), ')'), normalized_shape);
+  check_eps("LayerNorm", eps_);
+  if (!o.elementwise_affine) return;
+  weight_ = parameter(ones(normalized_shape, o.dtype, o.device));
+  if (o.bias) bias_ = parameter(zeros(normalized_shape, o.dtype, o.device));
+}
+
+Tensor LayerNorm::forward(const Tensor& x) const {
+  return layer_norm(x, normalized_shape_, weight_, bias_, eps_);
+}
+
+std::string LayerNorm::title() const {
+  return str("LayerNorm(", text_of(normalized_shape_), unless(eps_ == 1e-5, str("eps ", eps_)),
+             unless(weight_.defined(), "not affine"),
+             unless(bias_.defined() || !weight_.defined(), "no bias"), ')');
+}
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions o)
+    : groups_(groups), channels_(channels), eps_(o.eps) {
+  const std::string layer = str("GroupNorm(", groups, ", ", channels, ')');
+  check_sizes(layer, {groups, channels});
+  check_eps(layer, eps_);
+  if (channels % groups != 0)
+    throw ConfigError("cannot build " + layer, str(groups, " groups do not divide ", channels, " channels"),
+                      "choose a number of groups that does");
+  if (!o.affine) return;
+  weight_ = parameter(ones({channels}, o.dtype, o.device));
+  bias_ = parameter(zeros({channels}, o.dtype, o.device));
+}
+
+Tensor GroupNorm::forward(const Tensor& x) const {
+  if (x.rank() < 2 || x.size(1) != channels_)
+    throw ShapeError(str(title(), " cannot take ", x.shape()), str("an input is [n, ", channels_, ", ..]"),
+                     "reshape the input, or build the layer for its channels");
+  return group_norm(x, groups_, weight_, bias_, eps_);
+}
+
+std::string GroupNorm::title() const {
+  return str("GroupNorm(", groups_, ", ", channels_, unless(eps_ == 1e-5, str("eps ", eps_)),
+             unless(weight_.defined(), "not affine"), ')');
+}
+
+RMSNorm::RMSNorm(const Shape& normalized_shape, RMSNormOptions o)
+    : normalized_shape_(normalized_shape), eps_(o.eps) {
+  check_sizes(str("RMSNorm(", text_of(normalized_shape), ')'), normalized_shape);
+  if (eps_) check_eps("RMSNorm", *eps_);
+  if (o.elementwise_affine) weight_ = parameter(ones(normalized_shape, o.dtype, o.device));
+}
+
+Tensor RMSNorm::forward(const Tensor& x) const { return rms_norm(x, normalized_shape_, weight_, eps_); }
+
+std::string RMSNorm::title() const {
+  return str("RMSNorm(", text_of(normalized_shape_), eps_ ? str(", eps ", *eps_) : "",
+             unless(weight_.defined(), "not affine"), ')');
+}
+
+}  // namespace veldt::nn
