@@ -60,6 +60,7 @@
 #include "veldt/nn/audit.h"
 #include "veldt/nn/convolution.h"
 #include "veldt/nn/dropout.h"
+#include "veldt/nn/embedding.h"
 #include "veldt/nn/init.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"

@@ -1,5 +1,7 @@
 #include "veldt/nn/dropout.h"
 
+#include <cmath>
+
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -9,7 +11,7 @@
 
 namespace veldt::nn {
 
-Dropout::Dropout(double p, Rng& rng) : p_(p) {
+RandomDropping::RandomDropping(const char* name, double p, Rng& rng) : name_(name), p_(p) {
   if (!(p >= 0 && p <= 1))
     throw ConfigError(str("dropout cannot have a probability of ", p), "it must be from 0 to 1",
                       "give a share of the numbers, such as 0.1");
@@ -17,14 +19,14 @@ Dropout::Dropout(double p, Rng& rng) : p_(p) {
   stream_ = Tensor::from<std::int64_t>({2}, start);
 }
 
-Tensor Dropout::forward(const Tensor& x) const {
-  if (!training() || p_ == 0) return x;
-  if (p_ == 1) return where(zeros({}, DType::boolean, x.device()), x, zeros_like(x));
-  const Tensor draws = empty(x.shape(), DType::f32, x.device());
+std::string RandomDropping::title() const { return str(name_, '(', p_, ')'); }
+
+Tensor RandomDropping::draw(const Shape& shape, const Tensor& like) const {
+  const Tensor draws = empty(shape, DType::f32, like.device());
   // A replay of a Plan draws on from where the stream then is.
   host_work(
       "dropout", {draws.view(), stream_.view()},
-      [device = x.device()](std::span<const View> views) {
+      [device = like.device()](std::span<const View> views) {
         std::int64_t* const stream = views[1].as<std::int64_t>();
         backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0,
                                static_cast<std::uint64_t>(stream[1]), views[0], nullptr);
@@ -33,10 +35,49 @@ Tensor Dropout::forward(const Tensor& x) const {
                                               static_cast<std::uint64_t>(numel(views[0].shape)));
       },
       CallKind::numbers);
-  const Tensor keep = greater_equal(draws, full({}, p_, DType::f32, x.device()));
-  return x * (veldt::to(keep, x.dtype()) * (1 / (1 - p_)));
+  return veldt::to(greater_equal(draws, full({}, p_, DType::f32, like.device())), like.dtype());
 }
 
-std::string Dropout::title() const { return str("Dropout(", p_, ")"); }
+Tensor RandomDropping::drop(const Tensor& x, const Shape& shape) const {
+  if (!drops()) return x;
+  if (p_ == 1) return where(zeros({}, DType::boolean, x.device()), x, zeros_like(x));
+  return x * (draw(shape, x) * (1 / (1 - p_)));
+}
+
+Tensor Dropout::forward(const Tensor& x) const { return drop(x, x.shape()); }
+
+namespace {
+constexpr const char* kChannelDropouts[] = {"Dropout1d", "Dropout2d", "Dropout3d"};
+}
+
+template <int kDims>
+ChannelDropout<kDims>::ChannelDropout(double p, Rng& rng)
+    : RandomDropping(kChannelDropouts[kDims - 1], p, rng) {}
+
+template <int kDims> Tensor ChannelDropout<kDims>::forward(const Tensor& x) const {
+  if (x.rank() != kDims + 1 && x.rank() != kDims + 2)
+    throw ShapeError(
+        str(title(), " cannot take ", x.shape()),
+        str("an input is [n, channels, ..] or [channels, ..], with ", kDims, " dimensions behind"),
+        "reshape the input, or use the layer of its dimensions");
+  Shape shape = x.shape();
+  for (int d = x.rank() - kDims; d < x.rank(); ++d) shape[d] = 1;
+  return drop(x, shape);
+}
+
+template class ChannelDropout<1>;
+template class ChannelDropout<2>;
+template class ChannelDropout<3>;
+
+Tensor AlphaDropout::forward(const Tensor& x) const {
+  if (!drops()) return x;
+  if (p() == 1) return drop(x, x.shape());
+  // -alpha is what SELU tends to, its scale times its alpha: with keep k, the result a (x k - alpha (1 - k))
+  // + a alpha p has mean 0 and variance 1 where x has.
+  constexpr double kAlpha = 1.7580993408473766;
+  const double a = 1 / std::sqrt((1 - p()) * (1 + p() * kAlpha * kAlpha));
+  const Tensor keep = draw(x.shape(), x);
+  return x * (keep * a) + affine(keep, a * kAlpha, a * kAlpha * (p() - 1));
+}
 
 }  // namespace veldt::nn

@@ -1,0 +1,43 @@
+#include "veldt/nn/embedding.h"
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::nn {
+
+Embedding::Embedding(std::int64_t count, std::int64_t dim, EmbeddingOptions options, Rng& rng)
+    : padding_idx_(options.padding_idx) {
+  const std::string layer = str("Embedding(", count, ", ", dim, ')');
+  if (count < 1 || dim < 1)
+    throw ConfigError("cannot build " + layer, "a table has one row and one column or more",
+                      "give positive sizes");
+  if (padding_idx_ && (*padding_idx_ < -count || *padding_idx_ >= count))
+    throw ConfigError(str("cannot build ", layer, " with a padding_idx of ", *padding_idx_),
+                      str("the table's rows are 0 to ", count - 1), "give one of these, or one from the end");
+  weight_ = parameter(empty({count, dim}, options.dtype, options.device));
+  init::normal(weight_, 0, 1, rng);
+  if (!padding_idx_) return;
+  if (*padding_idx_ < 0) *padding_idx_ += count;
+  select(weight_.detach(), 0, *padding_idx_).assign(zeros({dim}, options.dtype, options.device));
+}
+
+Tensor Embedding::forward(const Tensor& x) const {
+  if (x.dtype() != DType::i64)
+    throw ShapeError(str(title(), " cannot take ", x.dtype()), "an input holds the numbers of rows",
+                     "convert it with to(x, DType::i64)");
+  Shape shape = x.shape();
+  shape.push_back(weight_.size(1));
+  const Tensor rows = reshape(index_select(weight_, 0, flatten(x)), shape);
+  if (!padding_idx_) return rows;
+  return where(unsqueeze(equal(x, *padding_idx_), -1), rows.detach(), rows);
+}
+
+std::string Embedding::title() const {
+  return str("Embedding(", weight_.size(0), ", ", weight_.size(1),
+             padding_idx_ ? str(", padding ", *padding_idx_) : "", ')');
+}
+
+}  // namespace veldt::nn

@@ -1,0 +1,38 @@
+// A table of vectors, read by index.
+#pragma once
+
+#include <optional>
+
+#include "veldt/nn/init.h"
+#include "veldt/nn/module.h"
+
+namespace veldt::nn {
+
+struct EmbeddingOptions {
+  // The row that stands for no symbol: it starts as 0 and gets no gradient. Negative ones count from the end.
+  std::optional<std::int64_t> padding_idx = {};
+  DType dtype = DType::f32;
+  Device device = {};
+};
+
+// Row i of a table for each i of x:  x [..] (i64) -> [.., dim]; "weight" [count, dim], which starts as N(0,
+// 1) as torch.nn.Embedding has it.
+class Embedding : public Module {
+ public:
+  // Throws ConfigError for sizes below 1 and a padding_idx that is no row; a call, ShapeError for an x of
+  // another dtype or an index beyond the table.
+  Embedding(std::int64_t count, std::int64_t dim, EmbeddingOptions options = {}, Rng& rng = default_rng());
+  Embedding(std::int64_t count, std::int64_t dim, Rng& rng) : Embedding(count, dim, {}, rng) {}
+
+  Tensor forward(const Tensor& x) const override;
+  void fields(Fields& f) override { f("weight", weight_); }
+  std::string title() const override;
+
+  const Tensor& weight() const { return weight_; }
+
+ private:
+  std::optional<std::int64_t> padding_idx_;  // from 0
+  Tensor weight_;
+};
+
+}  // namespace veldt::nn
