@@ -68,6 +68,7 @@
 #include "veldt/nn/pooling.h"
 #include "veldt/nn/module.h"
 #include "veldt/nn/norm.h"
+#include "veldt/nn/recurrent.h"
 #include "veldt/nn/sequential.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"

@@ -1,0 +1,234 @@
+#include "veldt/nn/recurrent.h"
+
+#include <cmath>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/index.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/plan.h"
+
+namespace veldt::nn {
+namespace {
+
+// x[0], x[1], ... In halves of halves: the gradient of a slice is as large as what it is cut from, so that of
+// n slices of x would be n times x, and this way is log n times x.
+void append_each(const Tensor& x, std::vector<Tensor>& out) {
+  const std::int64_t n = x.size(0), half = n / 2;
+  if (n == 1) {
+    out.push_back(squeeze(x, 0));
+  } else {
+    append_each(narrow(x, 0, 0, half), out);
+    append_each(narrow(x, 0, half, n - half), out);
+  }
+}
+
+// Lengths are data, so a Plan checks them at each replay.
+void check_lengths(const std::string& layer, const Tensor& lengths, std::int64_t time) {
+  host_work("check of lengths", {lengths.view()},
+            [layer, device = lengths.device(), time](std::span<const View> views) {
+              std::int64_t low = 0, high = 0;
+              backend(device).index_range(views[0], &low, &high, nullptr);
+              if (high >= low && (low < 0 || high > time))
+                throw ShapeError(str(layer, " was given a length of ", low < 0 ? low : high),
+                                 str("the input has ", time, " steps"),
+                                 str("keep lengths within 0 to ", time));
+            });
+}
+
+}  // namespace
+
+Recurrent::Recurrent(Cell cell, std::int64_t in, std::int64_t hidden, const Options& o, Rng& rng)
+    : cell_(cell),
+      in_(in),
+      hidden_(hidden),
+      directions_(o.bidirectional ? 2 : 1),
+      batch_first_(o.batch_first),
+      p_(o.dropout) {
+  if (in < 1 || hidden < 1 || o.num_layers < 1)
+    throw ConfigError(str("cannot build ", name(), '(', in, ", ", hidden, ") of ", o.num_layers, " layers"),
+                      "it has one input, one output and one layer or more", "give positive sizes");
+  const std::int64_t gates = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
+  const double bound = 1 / std::sqrt(static_cast<double>(hidden));
+  const auto drawn = [&](const Shape& shape) {
+    Tensor leaf = parameter(empty(shape, o.dtype, o.device));
+    init::uniform(leaf, -bound, bound, rng);
+    return leaf;
+  };
+  for (std::int64_t i = 0; i < o.num_layers * directions_; ++i) {
+    Weights w;
+    w.weight_ih = drawn({gates * hidden, i < directions_ ? in : hidden * directions_});
+    w.weight_hh = drawn({gates * hidden, hidden});
+    if (o.bias) w.bias_ih = drawn({gates * hidden});
+    if (o.bias) w.bias_hh = drawn({gates * hidden});
+    weights_.push_back(std::move(w));
+  }
+  if (p_ != 0 && o.num_layers > 1) dropout_.emplace(p_, rng);
+}
+
+std::string Recurrent::name() const {
+  return cell_ == Cell::lstm ? "LSTM" : cell_ == Cell::gru ? "GRU" : "RNN";
+}
+
+void Recurrent::fields(Fields& f) {
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    const auto directions = static_cast<std::size_t>(directions_);
+    const std::string end = str("_l", i / directions, i % directions == 1 ? "_reverse" : "");
+    Weights& w = weights_[i];
+    f("weight_ih" + end, w.weight_ih)("weight_hh" + end, w.weight_hh);
+    f("bias_ih" + end, w.bias_ih)("bias_hh" + end, w.bias_hh);
+  }
+  f("dropout", dropout_);
+}
+
+std::string Recurrent::title() const {
+  const auto layers = static_cast<std::int64_t>(weights_.size()) / directions_;
+  return str(name(), '(', in_, ", ", hidden_, layers > 1 ? str(", ", layers, " layers") : "",
+             cell_ == Cell::relu ? ", relu" : "", directions_ == 2 ? ", bidirectional" : "",
+             batch_first_ ? ", batch first" : "", p_ != 0 ? str(", dropout ", p_) : "",
+             weights_[0].bias_ih.defined() ? ")" : ", no bias)");
+}
+
+double Recurrent::flops(const Shape& input, const Shape&) const {
+  double of_a_step = 0;
+  for (const Weights& w : weights_)
+    of_a_step += 2 * static_cast<double>(w.weight_ih.numel() + w.weight_hh.numel());
+  return of_a_step * static_cast<double>(numel(input)) / static_cast<double>(in_);
+}
+
+void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
+  const std::string what = str(title(), " cannot take ", x.shape());
+  if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) != in_)
+    throw ShapeError(what,
+                     str("an input is ", batch_first_ ? "[n, time, " : "[time, n, ", in_, "], or [time, ",
+                         in_, "] of one sequence"),
+                     "reshape the input, or build the layer for its last size");
+  const std::int64_t time = x.size(x.rank() == 3 && batch_first_ ? 1 : 0),
+                     n = x.rank() == 2 ? 1 : x.size(batch_first_ ? 0 : 1);
+  if (time < 1) throw ShapeError(what, "it has no steps", "give a sequence one step or more");
+  if (x.dtype() != weights_[0].weight_ih.dtype())
+    throw ShapeError(str(title(), " cannot take ", x.dtype()),
+                     str("its parameters are ", weights_[0].weight_ih.dtype()),
+                     "convert the input or the layer with to()");
+  if (!lengths.defined()) return;
+  if (lengths.dtype() != DType::i64 || lengths.shape() != Shape{n} || lengths.device() != x.device())
+    throw ShapeError(str(title(), " cannot take lengths of ", lengths.dtype(), ' ', lengths.shape(), " on ",
+                         lengths.device(), " for ", x.shape()),
+                     str("there are ", n, " sequences on ", x.device()), str("give one of i64 [", n, ']'));
+  check_lengths(title(), lengths, time);
+}
+
+// [layers * directions, n, hidden]: `given`, or zeros.
+Tensor Recurrent::initial_state(const char* what, const Tensor& given, std::int64_t n) const {
+  const Tensor& like = weights_[0].weight_ih;
+  const Shape shape = {static_cast<std::int64_t>(weights_.size()), n, hidden_};
+  if (!given.defined()) return zeros(shape, like.dtype(), like.device());
+  if (given.shape() != shape || given.dtype() != like.dtype())
+    throw ShapeError(
+        str(title(), " cannot begin with a state ", what, " of ", given.dtype(), ' ', given.shape()),
+        str("it needs ", like.dtype(), ' ', shape), "give one of layers * directions, n, hidden");
+  return given;
+}
+
+// input, what the step adds to the gates, [n, gates * hidden]; states [n, hidden].
+RecurrentState Recurrent::step(const Tensor& input, const RecurrentState& before, const Weights& w) const {
+  const Tensor product = linear(before.h, w.weight_hh, w.bias_hh);
+  const auto gate = [&](const Tensor& of, std::int64_t i, std::int64_t count = 1) {
+    return narrow(of, -1, i * hidden_, count * hidden_);
+  };
+  switch (cell_) {
+    case Cell::tanh: return {tanh(input + product), {}};
+    case Cell::relu: return {relu(input + product), {}};
+    case Cell::lstm: {
+      const Tensor gates = input + product;
+      const Tensor c = sigmoid(gate(gates, 1)) * before.c + sigmoid(gate(gates, 0)) * tanh(gate(gates, 2));
+      return {sigmoid(gate(gates, 3)) * tanh(c), c};
+    }
+    case Cell::gru: {
+      const Tensor rz = sigmoid(gate(input, 0, 2) + gate(product, 0, 2));
+      const Tensor n = tanh(gate(input, 2) + gate(rz, 0) * gate(product, 2));
+      return {n + gate(rz, 1) * (before.h - n), {}};
+    }
+  }
+  return {};
+}
+
+// One layer in one direction: x [time, n, in] -> [time, n, hidden]; valid [time, n, 1] or undefined. Leaves
+// behind the last state: a sequence keeps what it has where it is not valid, which is also how the backward
+// direction waits for its end.
+Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, bool backward,
+                       RecurrentState& state) const {
+  std::vector<Tensor> inputs;
+  append_each(linear(x, w.weight_ih, w.bias_ih), inputs);
+  const std::size_t time = inputs.size();
+  std::vector<Tensor> outputs(time);
+  for (std::size_t i = 0; i < time; ++i) {
+    const std::size_t t = backward ? time - 1 - i : i;
+    RecurrentState next = step(inputs[t], state, w);
+    outputs[t] = next.h;
+    if (valid.defined()) {
+      const Tensor now = select(valid, 0, static_cast<std::int64_t>(t));
+      next.h = where(now, next.h, state.h);
+      if (next.c.defined()) next.c = where(now, next.c, state.c);
+    }
+    state = std::move(next);
+  }
+  const Tensor output = stack(outputs, 0);
+  return valid.defined() ? masked_fill(output, logical_not(valid), 0) : output;
+}
+
+RecurrentResult Recurrent::run(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const {
+  check(x, lengths);
+  if (initial.c.defined() && cell_ != Cell::lstm)
+    throw ConfigError(title() + " cannot begin with a state c", "only an LSTM has one", "give h alone");
+  if (x.rank() == 2) {
+    const auto of_batch = [](const Tensor& s) { return s.defined() ? unsqueeze(s, 1) : s; };
+    const auto of_one = [](const Tensor& s) { return s.defined() ? squeeze(s, 1) : s; };
+    const int n = batch_first_ ? 0 : 1;
+    const RecurrentResult r = run(unsqueeze(x, n), {of_batch(initial.h), of_batch(initial.c)}, lengths);
+    return {squeeze(r.output, n), {of_one(r.state.h), of_one(r.state.c)}};
+  }
+  Tensor sequence = batch_first_ ? transpose(x, 0, 1) : x;  // [time, n, ..]
+  const std::int64_t time = sequence.size(0), n = sequence.size(1);
+  Tensor valid;
+  if (lengths.defined()) {
+    const Tensor steps = unsqueeze(arange(time, DType::i64, x.device()), -1);
+    valid = unsqueeze(less(steps, lengths), -1);
+    sequence = masked_fill(sequence, logical_not(valid), 0);  // a NaN in the padding would reach the weights
+  }
+  const Tensor h = initial_state("h", initial.h, n);
+  const Tensor c = cell_ == Cell::lstm ? initial_state("c", initial.c, n) : Tensor();
+  std::vector<Tensor> last_h, last_c;
+  for (std::size_t i = 0; i < weights_.size();) {
+    if (i > 0 && dropout_) sequence = (*dropout_)(sequence);
+    std::vector<Tensor> outputs;
+    for (std::int64_t direction = 0; direction < directions_; ++direction, ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      RecurrentState state{select(h, 0, at), c.defined() ? select(c, 0, at) : c};
+      outputs.push_back(pass(sequence, valid, weights_[i], direction == 1, state));
+      last_h.push_back(state.h);
+      if (c.defined()) last_c.push_back(state.c);
+    }
+    sequence = outputs.size() == 1 ? outputs[0] : concat(outputs, -1);
+  }
+  return {batch_first_ ? transpose(sequence, 0, 1) : sequence,
+          {stack(last_h, 0), c.defined() ? stack(last_c, 0) : Tensor()}};
+}
+
+RNN::RNN(std::int64_t in, std::int64_t hidden, RNNOptions o, Rng& rng)
+    : Recurrent(o.nonlinearity == Nonlinearity::tanh ? Cell::tanh : Cell::relu, in, hidden,
+                {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
+
+LSTM::LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions o, Rng& rng)
+    : Recurrent(Cell::lstm, in, hidden,
+                {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
+
+GRU::GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions o, Rng& rng)
+    : Recurrent(Cell::gru, in, hidden,
+                {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
+
+}  // namespace veldt::nn
