@@ -214,6 +214,9 @@ TEST(Norm, RefusesWhatItCannotTake) {
   EXPECT_THROW(BatchNorm1d(3)(ones({3})), ShapeError);
   EXPECT_THAT(error_of<ShapeError>([] { BatchNorm1d(3)(ones({1, 3})); }), HasSubstr("one number of each"));
   EXPECT_THROW(InstanceNorm1d(3)(ones({2, 3, 1})), ShapeError);
+  // The mean of no examples would be a NaN that the running statistics keep.
+  EXPECT_THROW(InstanceNorm1d(3, {.track_running_stats = true})(ones({0, 3, 2})), ShapeError);
+  EXPECT_THROW(BatchNorm1d(3)(ones({0, 3})), ShapeError);
   EXPECT_THROW(BatchNorm1d(3)(ones({2, 3}, DType::f64)), ShapeError);
   EXPECT_THROW(InstanceNorm1d(3)(ones({2, 3, 4}, DType::i64)), ShapeError);
   EXPECT_THAT(error_of<ShapeError>([] { LayerNorm({4, 5})(ones({2, 5})); }), HasSubstr("[4, 5]"));

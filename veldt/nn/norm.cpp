@@ -103,7 +103,7 @@ Tensor ChannelNorm::forward(const Tensor& given) const {
     Dims dims;
     for (int d = of_examples_ ? 2 : 0; d < x.rank(); ++d)
       if (d != 1) dims.push_back(d);
-    std::int64_t count = 1;
+    std::int64_t count = x.size(0) > 0 ? 1 : 0;
     for (const int d : dims) count *= x.size(d);
     if (count < 2)
       throw ShapeError(str(title(), " cannot find a variance in ", x.shape()),
