@@ -52,7 +52,7 @@ TEST(Embedding, OfNoIndicesGivesNothing) {
 
 TEST(Embedding, RefusesRowsItDoesNotHave) {
   EXPECT_THAT(error_of<ShapeError>([] { Embedding(4, 5)(full({2}, 4, DType::i64)); }),
-              HasSubstr("Embedding(4, 5)"));
+              HasSubstr("in Embedding(4, 5)"));
   EXPECT_THROW(Embedding(4, 5)(full({2}, -1, DType::i64)), ShapeError);
   EXPECT_THAT(error_of<ShapeError>([] { Embedding(4, 5)(ones({2})); }), HasSubstr("f32"));
   EXPECT_THROW(Embedding(0, 5), ConfigError);

@@ -57,7 +57,7 @@ ChannelDropout<kDims>::ChannelDropout(double p, Rng& rng)
 template <int kDims> Tensor ChannelDropout<kDims>::forward(const Tensor& x) const {
   if (x.rank() != kDims + 1 && x.rank() != kDims + 2)
     throw ShapeError(
-        str(title(), " cannot take ", x.shape()),
+        str("Dropout", kDims, "d cannot take ", x.shape()),
         str("an input is [n, channels, ..] or [channels, ..], with ", kDims, " dimensions behind"),
         "reshape the input, or use the layer of its dimensions");
   Shape shape = x.shape();

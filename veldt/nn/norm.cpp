@@ -79,7 +79,7 @@ void ChannelNorm::check(const Tensor& x) const {
   const bool takes_less = of_examples_ || dims_ == 1;
   const int channel_dim = of_examples_ ? x.rank() - less : 1;
   if ((x.rank() != full && !(takes_less && x.rank() == less)) || x.size(channel_dim) != channels_)
-    throw ShapeError(str(title(), " cannot take ", x.shape()),
+    throw ShapeError(str(name(), " cannot take ", x.shape()),
                      str("an input is [n, ", channels_, ", ..] of ", full, " dimensions",
                          !takes_less    ? ""
                          : of_examples_ ? str(", or [", channels_, ", ..]")
@@ -87,7 +87,7 @@ void ChannelNorm::check(const Tensor& x) const {
                      "reshape the input, or build the layer for its dimensions and channels");
   const DType wanted = weight_.defined() ? weight_.dtype() : x.dtype();
   if (!is_float(x.dtype()) || x.dtype() != wanted)
-    throw ShapeError(str(title(), " cannot take ", x.dtype()),
+    throw ShapeError(str(name(), " cannot take ", x.dtype()),
                      weight_.defined() ? str("its parameters are ", wanted) : "it normalises fractions",
                      "convert the input or the layer with to()");
 }
@@ -106,7 +106,7 @@ Tensor ChannelNorm::forward(const Tensor& given) const {
     std::int64_t count = x.size(0) > 0 ? 1 : 0;
     for (const int d : dims) count *= x.size(d);
     if (count < 2)
-      throw ShapeError(str(title(), " cannot find a variance in ", x.shape()),
+      throw ShapeError(str(name(), " cannot find a variance in ", x.shape()),
                        str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
                        "give it two or more, or evaluate with running statistics: eval()");
     const Tensor mean = veldt::mean(x, dims, true);
@@ -173,7 +173,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOption
 
 Tensor GroupNorm::forward(const Tensor& x) const {
   if (x.rank() < 2 || x.size(1) != channels_)
-    throw ShapeError(str(title(), " cannot take ", x.shape()), str("an input is [n, ", channels_, ", ..]"),
+    throw ShapeError(str("GroupNorm cannot take ", x.shape()), str("an input is [n, ", channels_, ", ..]"),
                      "reshape the input, or build the layer for its channels");
   return group_norm(x, groups_, weight_, bias_, eps_);
 }

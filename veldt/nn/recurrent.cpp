@@ -101,7 +101,7 @@ double Recurrent::flops(const Shape& input, const Shape&) const {
 }
 
 void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
-  const std::string what = str(title(), " cannot take ", x.shape());
+  const std::string what = str(name(), " cannot take ", x.shape());
   if ((x.rank() != 2 && x.rank() != 3) || x.size(-1) != in_)
     throw ShapeError(what,
                      str("an input is ", batch_first_ ? "[n, time, " : "[time, n, ", in_, "], or [time, ",
@@ -111,15 +111,15 @@ void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
                      n = x.rank() == 2 ? 1 : x.size(batch_first_ ? 0 : 1);
   if (time < 1) throw ShapeError(what, "it has no steps", "give a sequence one step or more");
   if (x.dtype() != weights_[0].weight_ih.dtype())
-    throw ShapeError(str(title(), " cannot take ", x.dtype()),
+    throw ShapeError(str(name(), " cannot take ", x.dtype()),
                      str("its parameters are ", weights_[0].weight_ih.dtype()),
                      "convert the input or the layer with to()");
   if (!lengths.defined()) return;
   if (lengths.dtype() != DType::i64 || lengths.shape() != Shape{n} || lengths.device() != x.device())
-    throw ShapeError(str(title(), " cannot take lengths of ", lengths.dtype(), ' ', lengths.shape(), " on ",
+    throw ShapeError(str(name(), " cannot take lengths of ", lengths.dtype(), ' ', lengths.shape(), " on ",
                          lengths.device(), " for ", x.shape()),
                      str("there are ", n, " sequences on ", x.device()), str("give one of i64 [", n, ']'));
-  check_lengths(title(), lengths, time);
+  check_lengths(name(), lengths, time);
 }
 
 // [layers * directions, n, hidden]: `given`, or zeros.
@@ -129,7 +129,7 @@ Tensor Recurrent::initial_state(const char* what, const Tensor& given, std::int6
   if (!given.defined()) return zeros(shape, like.dtype(), like.device());
   if (given.shape() != shape || given.dtype() != like.dtype())
     throw ShapeError(
-        str(title(), " cannot begin with a state ", what, " of ", given.dtype(), ' ', given.shape()),
+        str(name(), " cannot begin with a state ", what, " of ", given.dtype(), ' ', given.shape()),
         str("it needs ", like.dtype(), ' ', shape), "give one of layers * directions, n, hidden");
   return given;
 }
@@ -184,7 +184,7 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
 RecurrentResult Recurrent::run(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const {
   check(x, lengths);
   if (initial.c.defined() && cell_ != Cell::lstm)
-    throw ConfigError(title() + " cannot begin with a state c", "only an LSTM has one", "give h alone");
+    throw ConfigError(name() + " cannot begin with a state c", "only an LSTM has one", "give h alone");
   if (x.rank() == 2) {
     const auto of_batch = [](const Tensor& s) { return s.defined() ? unsqueeze(s, 1) : s; };
     const auto of_one = [](const Tensor& s) { return s.defined() ? squeeze(s, 1) : s; };
