@@ -7,6 +7,7 @@
 #include "tests/cuda/both_devices.h"
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/shape.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/mlp.h"

@@ -25,7 +25,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Tensor random(const Shape& shape, DType dtype = DType::f32) {
+Tensor drawn(const Shape& shape, DType dtype = DType::f32) {
   Rng rng(7);
   return rand(shape, rng, -1, 1, dtype);
 }
@@ -34,7 +34,7 @@ Tensor lengths_of(std::vector<std::int64_t> values) {
   return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-std::unique_ptr<Recurrent> layer_of(const json& g) {
+std::unique_ptr<Recurrent> recurrent_of(const json& g) {
   const std::string name = g.at("layer");
   const json& o = g.at("options");
   const std::int64_t in = g.at("in"), hidden = g.at("hidden");
@@ -75,7 +75,7 @@ TEST_P(GoldenRecurrent, ResultsAndGradientsAreTorchs) {
   const json cases = test::read_golden("recurrent.json").at("cases");
   ASSERT_GE(cases.size(), 11u);
   for (const json& g : cases) {
-    const std::unique_ptr<Recurrent> layer = layer_of(g);
+    const std::unique_ptr<Recurrent> layer = recurrent_of(g);
     layer->to(GetParam());
     NamedTensors state;
     for (const auto& [name, values] : g.at("state").items()) state.push_back({name, test::tensor_of(values)});
@@ -115,14 +115,14 @@ TEST_P(GoldenRecurrent, ResultsAndGradientsAreTorchs) {
 TEST(Recurrent, IsDifferentiableTwice) {
   const LSTM lstm(2, 2, {.bidirectional = true, .dtype = DType::f64});
   const GRU gru(2, 2, {.dtype = DType::f64});
-  const Tensor x = random({3, 2, 2}, DType::f64).set_requires_grad(), lengths = lengths_of({3, 2});
+  const Tensor x = drawn({3, 2, 2}, DType::f64).set_requires_grad(), lengths = lengths_of({3, 2});
   EXPECT_TRUE(gradgradcheck([&](const TensorList& in) { return lstm.run(in[0], {}, lengths).output; }, {x}));
   EXPECT_TRUE(gradgradcheck([&](const TensorList& in) { return gru(in[0]); }, {x}));
 }
 
 TEST(Recurrent, DoesNotReadThePadding) {
   const GRU layer(2, 3, {.num_layers = 2, .bidirectional = true});
-  const Tensor clean = random({4, 2, 2}), lengths = lengths_of({4, 2});
+  const Tensor clean = drawn({4, 2, 2}), lengths = lengths_of({4, 2});
   const Tensor dirty = clean.detach() + 0;
   select(narrow(dirty, 0, 2, 2), 1, 1).assign(full({2, 2}, std::numeric_limits<double>::quiet_NaN()));
   const auto gradient = [&](const Tensor& x) {
@@ -136,7 +136,7 @@ TEST(Recurrent, DoesNotReadThePadding) {
 
 TEST(Recurrent, OfALengthIsWhatTheSequenceAloneGives) {
   const LSTM layer(2, 3, {.num_layers = 2, .bidirectional = true});
-  const Tensor x = random({5, 3, 2});
+  const Tensor x = drawn({5, 3, 2});
   const RecurrentResult all = layer.run(x, {}, lengths_of({5, 0, 2}));
   const RecurrentResult alone = layer.run(narrow(select(x, 1, 2), 0, 0, 2));  // [time, in]
   expect_near(narrow(select(all.output, 1, 2), 0, 0, 2), alone.output);
@@ -149,7 +149,7 @@ TEST(Recurrent, OfALengthIsWhatTheSequenceAloneGives) {
 
 TEST(Recurrent, GoesOnFromTheStateItLeft) {
   const GRU layer(2, 3, {.num_layers = 2});
-  const Tensor x = random({5, 3, 2});
+  const Tensor x = drawn({5, 3, 2});
   const RecurrentResult whole = layer.run(x), head = layer.run(narrow(x, 0, 0, 2)),
                         tail = layer.run(narrow(x, 0, 2, 3), head.state);
   expect_near(concat({head.output, tail.output}), whole.output);
@@ -158,7 +158,7 @@ TEST(Recurrent, GoesOnFromTheStateItLeft) {
 
 TEST(Recurrent, ReadsLengthsAnewAtEachReplayOfAPlan) {
   const LSTM layer(2, 3, {.bidirectional = true});
-  const Tensor x = random({4, 2, 2}), lengths = lengths_of({4, 4});
+  const Tensor x = drawn({4, 2, 2}), lengths = lengths_of({4, 4});
   Plan plan([&] { return layer.run(x, {}, lengths).output; });
   lengths.detach().assign(lengths_of({1, 3}));
   plan.replay();
@@ -169,7 +169,7 @@ TEST(Recurrent, ReadsLengthsAnewAtEachReplayOfAPlan) {
 
 TEST(Recurrent, DropsBetweenLayersInTrainingAndResumes) {
   GRU layer(2, 8, {.num_layers = 2, .dropout = 0.5}), twin = clone(layer);
-  const Tensor x = random({3, 2, 2});
+  const Tensor x = drawn({3, 2, 2});
   const std::vector<float> first = layer(x).values<float>(), second = layer(x).values<float>();
   EXPECT_NE(first, second);
   twin(x);
