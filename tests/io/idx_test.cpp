@@ -60,8 +60,10 @@ TEST(Idx, HoldsNumbersOfEveryType) {
   EXPECT_EQ(bytes.shape(), (Shape{2, 2}));
   EXPECT_EQ(all_numbers(bytes), (std::vector<double>{0, 1, 127, 255}));
   EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x09, {2}) + "\x7f\xfe")), (std::vector<double>{127, -2}));
-  EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x0B, {2}) + "\x01\x02\xff\xfe")), (std::vector<double>{258, -2}));
-  EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x0C, {1}) + "\xff\xff\xff\xfd")), (std::vector<double>{-3}));
+  EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x0B, {2}) + "\x01\x02\xff\xfe")),
+            (std::vector<double>{258, -2}));
+  EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x0C, {1}) + "\xff\xff\xff\xfd")),
+            (std::vector<double>{-3}));
   EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x0D, {1}) + std::string("\xc0\x20\x00\x00", 4))),
             (std::vector<double>{-2.5}));
   EXPECT_EQ(all_numbers(read_idx_bytes(idx_header(0x0E, {1}) + std::string("\x40\x04\0\0\0\0\0\0", 8))),
@@ -76,7 +78,8 @@ TEST(Idx, MayBeEmpty) {
 TEST(Idx, SaysWhatItsFileIsInstead) {
   EXPECT_THAT(idx_error("").why(), testing::HasSubstr("the file is empty"));
   EXPECT_THAT(idx_error("\x89PNG\r\n\x1a\n and so on").why(), testing::HasSubstr("PNG"));
-  EXPECT_THAT(idx_error(idx_header(0x0A, {1}) + "x").why(), testing::HasSubstr("does not begin as an idx file"));
+  EXPECT_THAT(idx_error(idx_header(0x0A, {1}) + "x").why(),
+              testing::HasSubstr("does not begin as an idx file"));
   EXPECT_THAT(idx_error(idx_header(0x08, {1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x").why(),
               testing::HasSubstr("dimensions"));
   EXPECT_EQ(idx_error("nonsense").kind(), Kind::malformed);

@@ -34,7 +34,7 @@ struct GridLayout;      // core/grid.h
 struct GridDerivative;  // core/grid.h
 struct ConvLayout;      // core/convolution.h
 enum class ConvPart : std::uint8_t;
-struct PoolLayout;      // core/pooling.h
+struct PoolLayout;  // core/pooling.h
 
 struct Backend {
   Device device;
@@ -90,8 +90,8 @@ struct Backend {
   void (*convolve)(const ConvLayout&, ConvPart part, const View& a, const View& b, const View* bias,
                    const View& out, Stream);
 
-  // The place of the largest element of each window within its plane, the first of equals, or of the first NaN:
-  // x [planes, inputs], index [planes, outputs], i64; both contiguous, f32 or f64.
+  // The place of the largest element of each window within its plane, the first of equals, or of the first
+  // NaN: x [planes, inputs], index [planes, outputs], i64; both contiguous, f32 or f64.
   void (*max_pool)(const PoolLayout&, const View& x, const View& index, Stream);
 
   // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be
