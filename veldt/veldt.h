@@ -34,6 +34,7 @@
 #include "veldt/ops/pooling.h"
 #include "veldt/ops/norm.h"
 #include "veldt/ops/random.h"
+#include "veldt/ops/recurrent.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/scalar.h"
 #include "veldt/ops/scan.h"

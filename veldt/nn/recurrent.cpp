@@ -8,6 +8,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/recurrent.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/plan.h"
@@ -162,6 +163,13 @@ RecurrentState Recurrent::step(const Tensor& input, const RecurrentState& before
 // direction waits for its end.
 Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, bool backward,
                        RecurrentState& state) const {
+  if (cell_ == Cell::lstm && !valid.defined()) {
+    const Tensor bias = w.bias_ih.defined() ? w.bias_ih + w.bias_hh : Tensor();
+    const Tensor all = lstm_steps(linear(x, w.weight_ih, bias), w.weight_hh, state.h, state.c, backward);
+    const Tensor last = select(all, 0, backward ? 0 : -1);
+    state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
+    return narrow(all, -1, 0, hidden_);
+  }
   std::vector<Tensor> inputs;
   append_each(linear(x, w.weight_ih, w.bias_ih), inputs);
   const std::size_t time = inputs.size();
