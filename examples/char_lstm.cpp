@@ -76,7 +76,9 @@ int main(int argc, char** argv) try {
                     std::fflush(stdout);
                   });
   std::printf("\n%s\n", model.write(letters, "ROMEO:", 400, rng).c_str());
-  return train::score(result.best->scores, "loss") < std::log(static_cast<double>(letters.size())) ? 0 : 1;
+  // Who knows nothing needs log(characters) nats.
+  return train::score(result.best->scores, "loss") < std::log(static_cast<double>(letters.size())) - 0.3 ? 0
+                                                                                                         : 1;
 } catch (const Error& error) {
   std::fprintf(stderr, "char_lstm: %s\n", error.what());
   return 2;

@@ -78,7 +78,7 @@ const std::vector<OpRow>& op_table() {
     std::vector<OpRow> all;
     for (auto family : {unary_rows, activation_rows, binary_rows, reduce_rows, shape_rows, matmul_rows,
                         convolution_rows, mlp_rows, pooling_rows, create_rows, line_rows, arrange_rows,
-                        index_rows, grid_rows, norm_rows, recurrent_rows})
+                        index_rows, grid_rows, norm_rows, recurrent_rows, attention_rows})
       for (OpRow& row : family()) all.push_back(std::move(row));
     return all;
   }();

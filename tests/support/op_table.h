@@ -94,6 +94,7 @@ std::vector<OpRow> matmul_rows();
 std::vector<OpRow> mlp_rows();
 std::vector<OpRow> pooling_rows();
 std::vector<OpRow> recurrent_rows();
+std::vector<OpRow> attention_rows();
 std::vector<OpRow> convolution_rows();
 std::vector<OpRow> norm_rows();
 std::vector<OpRow> create_rows();

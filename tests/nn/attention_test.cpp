@@ -1,0 +1,169 @@
+// Attention and the layers of transformers against PyTorch (tests/golden/attention.json), and what they
+// refuse.
+#include "veldt/nn/attention.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/golden/nn_and_optim.h"
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+#include "veldt/ops/attention.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
+
+namespace veldt::nn {
+namespace {
+
+using nlohmann::json;
+using test::error_of;
+using testing::HasSubstr;
+
+struct AttentionCase {
+  const json& g;
+  NamedTensors inputs = {};
+
+  bool option(const char* name, bool absent = false) const {
+    return g.at("options").contains(name) ? g.at("options").at(name).get<bool>() : absent;
+  }
+  Tensor input(const char* name) {
+    inputs.push_back({name, test::tensor_of(g.at("inputs").at(name), DType::f64).set_requires_grad()});
+    return inputs.back().tensor;
+  }
+  Tensor mask(const char* name) const {
+    return g.at("masks").contains(name) ? veldt::to(test::tensor_of(g.at("masks").at(name)), DType::boolean)
+                                        : Tensor();
+  }
+  TransformerLayerOptions layer_options() const {
+    return {.dim_feedforward = 5,
+            .dropout = 0,
+            .gelu = option("gelu"),
+            .norm_first = option("norm_first"),
+            .batch_first = option("batch_first"),
+            .dtype = DType::f64};
+  }
+};
+
+// The layer with the state of the case.
+template <class Layer> Layer loaded(Layer layer, const json& g) {
+  NamedTensors state;
+  for (const auto& [name, values] : g.at("state").items()) state.push_back({name, test::tensor_of(values)});
+  layer.load_state(state);
+  return layer;
+}
+
+void expect_gradients(const Module& layer, const AttentionCase& c, const Tensor& y) {
+  EXPECT_TRUE(test::near(y, c.g.at("output"), 1e-12)) << layer.title();
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < y.numel(); ++i) weights.push_back(0.5 + 0.1 * static_cast<double>(i % 7));
+  sum(y * Tensor::from<double>(y.shape(), weights)).backward();
+  for (const auto& [name, x] : c.inputs)
+    EXPECT_TRUE(test::near(x.grad(), c.g.at("gradients").at(name), 1e-11)) << layer.title() << ' ' << name;
+  const NamedTensors parameters = layer.named_parameters();
+  EXPECT_EQ(parameters.size() + c.inputs.size(), c.g.at("gradients").size());
+  for (const auto& [name, p] : parameters)
+    EXPECT_TRUE(test::near(p.grad(), c.g.at("gradients").at(name), 1e-11)) << layer.title() << ' ' << name;
+}
+
+TEST(GoldenAttention, ResultsAndGradientsAreTorchs) {
+  const json golden = test::read_golden("attention.json");
+  ASSERT_EQ(golden.at("cases").size(), 8u);
+  for (const json& g : golden.at("cases")) {
+    AttentionCase c{g};
+    const AttentionMask mask{
+        .mask = c.mask("mask"), .padding = c.mask("padding"), .causal = c.option("causal")};
+    const auto kind = g.at("layer").get<std::string>();
+    if (kind == "MultiheadAttention") {
+      const MultiheadAttention layer = loaded(
+          MultiheadAttention(
+              6, 2,
+              {.bias = c.option("bias", true), .batch_first = c.option("batch_first"), .dtype = DType::f64}),
+          g);
+      const bool itself = g.at("inputs").contains("x");
+      const Tensor query = c.input(itself ? "x" : "query"), key = itself ? query : c.input("key"),
+                   value = itself ? query : c.input("value");
+      expect_gradients(layer, c, layer.attend(query, key, value, mask));
+    } else if (kind == "TransformerEncoderLayer") {
+      const TransformerEncoderLayer layer = loaded(TransformerEncoderLayer(4, 2, c.layer_options()), g);
+      expect_gradients(layer, c, layer(c.input("x")));
+    } else {
+      const TransformerDecoderLayer layer = loaded(TransformerDecoderLayer(4, 2, c.layer_options()), g);
+      const Tensor x = c.input("x");
+      expect_gradients(layer, c, layer.decode(x, c.input("memory"), mask));
+    }
+  }
+}
+
+TEST(Attention, OfAQueryThatMayLookAtNothingIsZero) {
+  Rng rng(4);
+  Tensor q = randn({2, 3}, rng).set_requires_grad();
+  const Tensor k = randn({4, 3}, rng), seen = veldt::to(Tensor::of({2, 1}, {0, 1}), DType::boolean);
+  const Tensor y = scaled_dot_product_attention(q, k, k, {.mask = seen});
+  EXPECT_EQ(sum(abs(select(y, 0, 0))).item(), 0);
+  EXPECT_GT(sum(abs(select(y, 0, 1))).item(), 0);
+  sum(y).backward();
+  EXPECT_EQ(sum(abs(select(q.grad(), 0, 0))).item(), 0);
+}
+
+TEST(Attention, ByRotaryPositionsDependsOnTheDistanceAlone) {
+  Rng rng(4);
+  const Tensor q = randn({1, 8}, rng), k = randn({1, 8}, rng);
+  const auto product = [&](std::int64_t at_q, std::int64_t at_k) {
+    return sum(rotary_embedding(q, at_q) * rotary_embedding(k, at_k)).item();
+  };
+  EXPECT_NEAR(product(3, 1), product(12, 10), 1e-5);
+  EXPECT_GT(std::abs(product(3, 1) - product(5, 1)), 1e-3);
+  EXPECT_NEAR(product(0, 0), sum(q * k).item(), 1e-6);
+}
+
+TEST(Attention, DropsWeightsInTrainingAlone) {
+  Rng rng(2);
+  MultiheadAttention layer(4, 2, {.dropout = 0.5, .batch_first = true}, rng);
+  const Tensor x = randn({2, 6, 4}, rng);
+  EXPECT_GT(max(abs(layer(x) - layer(x))).item(), 1e-4);
+  layer.eval();
+  EXPECT_EQ(max(abs(layer(x) - layer(x))).item(), 0);
+}
+
+TEST(Attention, IsRecorded) {
+  Rng rng(2);
+  TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 16, .batch_first = true}, rng);
+  layer.eval();
+  const Tensor x = randn({2, 5, 8}, rng);
+  const auto step = [&] { return sum(layer.encode(x, {.causal = true})); };
+  NoGrad off;
+  Plan plan(step);
+  plan.replay();
+  EXPECT_EQ(plan.output().item(), step().item());
+}
+
+TEST(Attention, NamesWhatDoesNotFit) {
+  const MultiheadAttention layer(6, 2);
+  EXPECT_THAT(error_of<ShapeError>([&] { layer(ones({3, 6})); }), HasSubstr("[3, 6]"));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                layer.attend(ones({3, 2, 6}), ones({4, 1, 6}), ones({4, 1, 6}));
+              }),
+              HasSubstr("[4, 1, 6]"));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                layer.attend(ones({3, 2, 6}), ones({4, 2, 6}), ones({4, 2, 6}),
+                             {.padding = ones({2, 3}, DType::boolean)});
+              }),
+              HasSubstr("bool [2, 3]"));
+  EXPECT_THAT(error_of<ConfigError>([] { MultiheadAttention(6, 4); }), HasSubstr("MultiheadAttention(6, 4)"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                scaled_dot_product_attention(ones({2, 3}), ones({2, 4}), ones({2, 4}));
+              }),
+              HasSubstr("[2, 3] with keys [2, 4]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                scaled_dot_product_attention(ones({2, 3}), ones({2, 3}), ones({3, 4}));
+              }),
+              HasSubstr("[3, 4]"));
+  EXPECT_THAT(error_of<ShapeError>([] { rotary_embedding(ones({2, 3})); }), HasSubstr("[2, 3]"));
+}
+
+}  // namespace
+}  // namespace veldt::nn

@@ -1,0 +1,192 @@
+#include "veldt/nn/attention.h"
+
+#include <array>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/activation.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/attention.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/index.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+
+namespace veldt::nn {
+namespace {
+
+bool is_same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.strides() == b.strides() && a.view().data == b.view().data;
+}
+
+MultiheadAttentionOptions attention_options(const TransformerLayerOptions& o) {
+  return {.dropout = o.dropout, .batch_first = o.batch_first, .dtype = o.dtype, .device = o.device};
+}
+
+LinearOptions linear_options(const TransformerLayerOptions& o) {
+  return {.dtype = o.dtype, .device = o.device};
+}
+
+LayerNormOptions norm_options(const TransformerLayerOptions& o) {
+  return {.dtype = o.dtype, .device = o.device};
+}
+
+// One part of a layer: x + part(norm(x)), or norm(x + part(x)).
+template <class Part>
+Tensor around(const Tensor& x, const LayerNorm& norm, bool norm_first, const Part& part) {
+  return norm_first ? x + part(norm(x)) : norm(x + part(x));
+}
+
+}  // namespace
+
+MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads, MultiheadAttentionOptions o,
+                                       Rng& rng)
+    : size_(size),
+      heads_(heads),
+      batch_first_(o.batch_first),
+      out_(size, size, {.bias = o.bias, .dtype = o.dtype, .device = o.device}, rng),
+      dropout_(o.dropout, rng) {
+  if (heads < 1 || size % heads != 0)
+    throw ConfigError(str("cannot build MultiheadAttention(", size, ", ", heads, ")"),
+                      "the size is shared out among the heads", "give a number of heads that divides it");
+  in_weight_ = parameter(empty({3 * size, size}, o.dtype, o.device));
+  init::xavier_uniform(in_weight_, rng);
+  if (!o.bias) return;
+  in_bias_ = parameter(zeros({3 * size}, o.dtype, o.device));
+  Tensor(out_.bias()).detach().assign(zeros({size}, o.dtype, o.device));
+}
+
+void MultiheadAttention::fields(Fields& f) {
+  f("in_proj_weight", in_weight_)("in_proj_bias", in_bias_)("out_proj", out_)("dropout", dropout_);
+}
+
+std::string MultiheadAttention::title() const { return str("MultiheadAttention(", size_, ", ", heads_, ')'); }
+
+Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const AttentionMask& mask) const {
+  for (const Tensor* x : {&query, &key, &value})
+    if (x->rank() != 3 || x->size(2) != size_)
+      throw ShapeError(str(title(), " cannot take ", x->shape()),
+                       str("sequences are ", batch_first_ ? "[n, time, " : "[time, n, ", size_, ']'),
+                       "unsqueeze() a single one, or build the layer for its last size");
+  const auto sequences = [&](const Tensor& x) { return batch_first_ ? x : transpose(x, 0, 1); };
+  const Tensor q = sequences(query), k = sequences(key), v = sequences(value);
+  const std::int64_t n = q.size(0), queries = q.size(1), keys = k.size(1);
+  if (k.size(0) != n || v.size(0) != n || v.size(1) != keys)
+    throw ShapeError(str(title(), " cannot take ", query.shape(), ", ", key.shape(), " and ", value.shape()),
+                     "keys and values are as many, of as many examples as queries",
+                     "give them the same sizes");
+  const auto projected = [&](const Tensor& x, std::int64_t first, std::int64_t count) {
+    return linear(x, narrow(in_weight_, 0, first * size_, count * size_),
+                  in_bias_.defined() ? narrow(in_bias_, 0, first * size_, count * size_) : Tensor());
+  };
+  const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
+    return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
+  };
+  std::array<Tensor, 3> parts;
+  if (is_same(query, key) && is_same(key, value)) {
+    const Tensor all = projected(q, 0, 3);
+    for (std::int64_t i = 0; i < 3; ++i)
+      parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * size_, size_));
+  } else {
+    parts = {by_head(projected(q, 0, 1)), by_head(projected(k, 1, 1)), by_head(projected(v, 2, 1))};
+  }
+  AttentionOptions options{.mask = mask.mask, .causal = mask.causal};
+  if (options.mask.defined() && options.mask.rank() == 3)
+    options.mask = reshape(options.mask, {n, heads_, queries, keys});
+  if (mask.padding.defined()) {
+    if (mask.padding.shape() != Shape{n, keys} || mask.padding.dtype() != DType::boolean)
+      throw ShapeError(
+          str(title(), " cannot take a padding mask of ", mask.padding.dtype(), ' ', mask.padding.shape()),
+          str("it says which of ", keys, " keys of ", n, " examples count"),
+          str("give booleans [", n, ", ", keys, ']'));
+    const Tensor counts = reshape(mask.padding, {n, 1, 1, keys});
+    if (!options.mask.defined())
+      options.mask = counts;
+    else if (options.mask.dtype() == DType::boolean)
+      options.mask = logical_and(options.mask, counts);
+    else
+      options.mask =
+          masked_fill(expand(options.mask, {n, heads_, queries, keys}), logical_not(counts), -1e30);
+  }
+  const Tensor weights = attention_weights(parts[0], parts[1], options);
+  const Tensor heads = matmul(dropout_(weights), parts[2]);
+  const Tensor joined = reshape(transpose(heads, 1, 2), {n, queries, size_});
+  const Tensor y = out_(joined);
+  return batch_first_ ? y : transpose(y, 0, 1);
+}
+
+TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t size, std::int64_t heads,
+                                                 TransformerLayerOptions o, Rng& rng)
+    : options_(o),
+      size_(size),
+      heads_(heads),
+      self_attn_(size, heads, attention_options(o), rng),
+      linear1_(size, o.dim_feedforward, linear_options(o), rng),
+      linear2_(o.dim_feedforward, size, linear_options(o), rng),
+      norm1_(size, norm_options(o)),
+      norm2_(size, norm_options(o)),
+      dropout_(o.dropout, rng),
+      dropout1_(o.dropout, rng),
+      dropout2_(o.dropout, rng) {}
+
+Tensor TransformerEncoderLayer::encode(const Tensor& x, const AttentionMask& mask) const {
+  const Tensor seen = around(x, norm1_, options_.norm_first,
+                             [&](const Tensor& y) { return dropout1_(self_attn_.attend(y, y, y, mask)); });
+  return around(seen, norm2_, options_.norm_first, [&](const Tensor& y) {
+    const Tensor wide = linear1_(y);
+    return dropout2_(linear2_(dropout_(options_.gelu ? gelu(wide) : relu(wide))));
+  });
+}
+
+void TransformerEncoderLayer::fields(Fields& f) {
+  f("self_attn", self_attn_)("linear1", linear1_)("linear2", linear2_)("norm1", norm1_)("norm2", norm2_);
+  f("dropout", dropout_)("dropout1", dropout1_)("dropout2", dropout2_);
+}
+
+std::string TransformerEncoderLayer::title() const {
+  return str("TransformerEncoderLayer(", size_, ", ", heads_, ')');
+}
+
+TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t size, std::int64_t heads,
+                                                 TransformerLayerOptions o, Rng& rng)
+    : options_(o),
+      size_(size),
+      heads_(heads),
+      self_attn_(size, heads, attention_options(o), rng),
+      multihead_attn_(size, heads, attention_options(o), rng),
+      linear1_(size, o.dim_feedforward, linear_options(o), rng),
+      linear2_(o.dim_feedforward, size, linear_options(o), rng),
+      norm1_(size, norm_options(o)),
+      norm2_(size, norm_options(o)),
+      norm3_(size, norm_options(o)),
+      dropout_(o.dropout, rng),
+      dropout1_(o.dropout, rng),
+      dropout2_(o.dropout, rng),
+      dropout3_(o.dropout, rng) {}
+
+Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
+                                       const AttentionMask& memory_mask) const {
+  const Tensor own = around(x, norm1_, options_.norm_first,
+                            [&](const Tensor& y) { return dropout1_(self_attn_.attend(y, y, y, mask)); });
+  const Tensor seen = around(own, norm2_, options_.norm_first, [&](const Tensor& y) {
+    return dropout2_(multihead_attn_.attend(y, memory, memory, memory_mask));
+  });
+  return around(seen, norm3_, options_.norm_first, [&](const Tensor& y) {
+    const Tensor wide = linear1_(y);
+    return dropout3_(linear2_(dropout_(options_.gelu ? gelu(wide) : relu(wide))));
+  });
+}
+
+void TransformerDecoderLayer::fields(Fields& f) {
+  f("self_attn", self_attn_)("multihead_attn", multihead_attn_)("linear1", linear1_)("linear2", linear2_);
+  f("norm1", norm1_)("norm2", norm2_)("norm3", norm3_);
+  f("dropout", dropout_)("dropout1", dropout1_)("dropout2", dropout2_)("dropout3", dropout3_);
+}
+
+std::string TransformerDecoderLayer::title() const {
+  return str("TransformerDecoderLayer(", size_, ", ", heads_, ')');
+}
+
+}  // namespace veldt::nn

@@ -1,0 +1,107 @@
+// Attention with several heads, and the layers of transformers; parameters, defaults and initial values are
+// those of torch.nn.MultiheadAttention, TransformerEncoderLayer and TransformerDecoderLayer (Vaswani et al.
+// 2017).
+#pragma once
+
+#include "veldt/nn/dropout.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/module.h"
+#include "veldt/nn/norm.h"
+
+namespace veldt::nn {
+
+// Who may look where; booleans are true where looking is allowed, which is the opposite of torch's.
+struct AttentionMask {
+  Tensor mask =
+      {};  // boolean, or floats that are added to the scores: [queries, keys], or [n heads, queries, keys]
+  Tensor padding = {};  // boolean [n, keys]: which keys of each example count
+  bool causal = false;  // step i looks at steps 0 .. i alone
+};
+
+struct MultiheadAttentionOptions {
+  double dropout = 0;  // of the weights, in training
+  bool bias = true;
+  bool batch_first = false;
+  DType dtype = DType::f32;
+  Device device = {};
+};
+
+// Sequences [time, n, size], or [n, time, size] with batch_first. "in_proj_weight" [3 size, size] for
+// queries, keys and values, "in_proj_bias", "out_proj.weight" and "out_proj.bias".
+class MultiheadAttention : public Module {
+ public:
+  // Throws ConfigError unless the heads divide the size.
+  MultiheadAttention(std::int64_t size, std::int64_t heads, MultiheadAttentionOptions options = {},
+                     Rng& rng = default_rng());
+
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                const AttentionMask& mask = {}) const;
+  // x looks at itself.
+  Tensor forward(const Tensor& x) const override { return attend(x, x, x); }
+  void fields(Fields& f) override;
+  std::string title() const override;
+
+ private:
+  Tensor split(const Tensor& x, std::int64_t part) const;
+
+  std::int64_t size_, heads_;
+  bool batch_first_;
+  Tensor in_weight_, in_bias_;
+  Linear out_;
+  Dropout dropout_;
+};
+
+struct TransformerLayerOptions {
+  std::int64_t dim_feedforward = 2048;
+  double dropout = 0.1;
+  bool gelu = false;        // between the two linear layers, instead of relu
+  bool norm_first = false;  // norms before each part, not behind it (Xiong et al. 2020)
+  bool batch_first = false;
+  DType dtype = DType::f32;
+  Device device = {};
+};
+
+// Attention to itself, then two linear layers, each with a sum around it and a norm. "self_attn", "linear1",
+// "linear2", "norm1", "norm2".
+class TransformerEncoderLayer : public Module {
+ public:
+  TransformerEncoderLayer(std::int64_t size, std::int64_t heads, TransformerLayerOptions options = {},
+                          Rng& rng = default_rng());
+
+  // x [time, n, size], or [n, time, size] with batch_first.
+  Tensor encode(const Tensor& x, const AttentionMask& mask) const;
+  Tensor forward(const Tensor& x) const override { return encode(x, {}); }
+  void fields(Fields& f) override;
+  std::string title() const override;
+
+ private:
+  TransformerLayerOptions options_;
+  std::int64_t size_, heads_;
+  MultiheadAttention self_attn_;
+  Linear linear1_, linear2_;
+  LayerNorm norm1_, norm2_;
+  Dropout dropout_, dropout1_, dropout2_;
+};
+
+// As the encoder's layer, with attention to `memory`, what an encoder gave, between the two: "multihead_attn"
+// and "norm3" besides.
+class TransformerDecoderLayer : public Module {
+ public:
+  TransformerDecoderLayer(std::int64_t size, std::int64_t heads, TransformerLayerOptions options = {},
+                          Rng& rng = default_rng());
+
+  Tensor decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask = {},
+                const AttentionMask& memory_mask = {}) const;
+  void fields(Fields& f) override;
+  std::string title() const override;
+
+ private:
+  TransformerLayerOptions options_;
+  std::int64_t size_, heads_;
+  MultiheadAttention self_attn_, multihead_attn_;
+  Linear linear1_, linear2_;
+  LayerNorm norm1_, norm2_, norm3_;
+  Dropout dropout_, dropout1_, dropout2_, dropout3_;
+};
+
+}  // namespace veldt::nn

@@ -1,0 +1,33 @@
+// Attention, and what tells it where tokens are.
+#pragma once
+
+#include <optional>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+struct AttentionOptions {
+  // Boolean: where a query may look. Floats: what is added to the scores. Broadcast to [.., queries, keys].
+  Tensor mask = {};
+  bool causal = false;               // query i looks at keys 0 .. i alone
+  std::optional<double> scale = {};  // of the scores; 1 / sqrt(size), if there is none
+};
+
+// softmax(q k^T scale) v, for each of the leading dimensions (Vaswani et al. 2017): q [.., queries, size], k
+// [.., keys, size], v [.., keys, out] -> [.., queries, out]. A query that may look at nothing gets 0. Of one
+// float dtype; bf16 and f16 are computed as f32 and rounded once. Throws ShapeError naming the shapes.
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const AttentionOptions& options = {});
+// The weights alone, [.., queries, keys]: each row sums to 1, or is 0.
+Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
+
+// x [.., time, size] with the pair (i, i + size / 2) of step t turned by (first + t) base^(-2 i / size): so
+// the product of two steps depends on their distance (Su et al. 2021). Throws ShapeError for an odd size.
+Tensor rotary_embedding(const Tensor& x, std::int64_t first = 0, double base = 10000);
+
+// f32 [time, size]: sin(t base^(-2 i / size)) in column 2 i, the cosine in column 2 i + 1 (Vaswani et al.
+// 2017).
+Tensor sinusoidal_positions(std::int64_t time, std::int64_t size, double base = 10000, Device device = {});
+
+}  // namespace veldt
