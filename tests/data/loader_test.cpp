@@ -162,6 +162,33 @@ TEST(Sampler, DrawsByWeight) {
   EXPECT_THAT(error_of<ConfigError>([] { weighted({0, 0}, 3, 0); }), HasSubstr("their sum is 0"));
 }
 
+TEST(Sampler, DrawsApartFromTheTransforms) {
+  LoaderOptions options{.batch = 64, .sampler = weighted({1, 1}, 64, 0)};
+  options.transform = [](Example e, Rng& rng) -> Example {
+    return {e[0] + (rng.next_uniform() < 0.5f ? 10.0 : 0.0)};
+  };
+  Loader loader(counted(2), options);
+  const std::vector<float> drawn = first(loader.batch(0));
+  EXPECT_EQ(std::set<float>(drawn.begin(), drawn.end()).size(), 4u);  // both outcomes for either example
+}
+
+TEST(Sampler, MayNotLeaveTheSet) {
+  Loader loader(counted(2), {.batch = 4, .sampler = in_order(4)});
+  EXPECT_THAT(error_of<ConfigError>([&] { loader.batch(0); }), HasSubstr("asks for example 2"));
+}
+
+TEST(Loader, MakesNothingBeyondAnEpochThatIsWalked) {
+  std::atomic<int> made = 0;
+  const DatasetPtr set = from_function(8, [&](std::int64_t i) -> Example {
+    ++made;
+    return {full({}, static_cast<double>(i))};
+  });
+  Loader loader(set, {.batch = 2, .workers = 2, .ahead = 4});
+  for (const Batch& batch : loader.epoch(0)) static_cast<void>(batch);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(made, 8);
+}
+
 TEST(Sampler, SharesItsExamplesAmongProcesses) {
   std::set<std::int64_t> seen;
   for (int rank = 0; rank < 3; ++rank) {

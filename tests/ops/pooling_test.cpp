@@ -38,6 +38,17 @@ TEST(MaxPool, TakesANaNForTheLargest) {
   EXPECT_EQ(y.values<float>()[2], 4);
 }
 
+TEST(AvgPool, KeepsWhatIsNotFiniteInItsWindow) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(avg_pool1d(Tensor::of({1, 4}, {1, inf, 3, 5}), 2).values<float>(),
+              ElementsAre(std::numeric_limits<float>::infinity(), 4));
+}
+
+TEST(AvgPool, TakesNoMemoryBesidesItsInput) {
+  const Tensor x = ones({1, 1, 100'000});
+  EXPECT_LT(forecast([&] { return avg_pool1d(x, 4); }).planned_bytes, std::size_t{4} << 20);
+}
+
 TEST(Pooling, SaysWhatDoesNotFit) {
   EXPECT_THAT(error_of<ShapeError>([] { max_pool2d(zeros({1, 2, 3, 3}), 4); }), HasSubstr("[1, 2, 3, 3]"));
   EXPECT_THAT(error_of<ShapeError>([] { avg_pool2d(zeros({3, 3}), 2); }), HasSubstr("2 spatial dimensions"));

@@ -8,6 +8,7 @@
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::train {
@@ -38,6 +39,16 @@ TEST(Metric, CountsRightLabels) {
   const Tensor sequence = Tensor::of({1, 2, 3}, {1, 0, 1, 0, 1, 0});
   EXPECT_DOUBLE_EQ(value_of(accuracy(), sequence, Tensor::of({1, 3}, {0, 1, 1}, DType::i64)), 2.0 / 3);
   EXPECT_DOUBLE_EQ(value_of(top_k(2), sequence, Tensor::of({1, 3}, {0, 1, 1}, DType::i64)), 1);
+}
+
+TEST(Metric, CountsNoNaNAsRight) {
+  const double nan = std::nan("");
+  EXPECT_EQ(value_of(accuracy(), Tensor::of({2, 2}, {nan, nan, 1, 0}), labels({0, 0})), 0.5);
+}
+
+TEST(Metric, SumsHalvesInWiderNumbers) {
+  const Tensor p = to(full({300}, 40.0), DType::f16), t = to(full({300}, 0.0), DType::f16);
+  EXPECT_EQ(value_of(root_mean_squared_error(), p, t), 40);
 }
 
 TEST(Metric, GathersOverBatchesOfAnySize) {
@@ -78,6 +89,11 @@ TEST(Metric, RanksWithTies) {
   const Tensor x = Tensor::of({5}, {0.9, 0.4, 0.5, 0.4, 0.45});
   EXPECT_DOUBLE_EQ(value_of(auroc(), x, labels({1, 1, 1, 0, 0})), 4.5 / 6);
   EXPECT_TRUE(std::isnan(value_of(auroc(), x, labels({1, 1, 1, 1, 1}))));
+  // Two classes are ranked by how far apart they are.
+  EXPECT_EQ(value_of(auroc(), Tensor::of({3, 2}, {0, 1, 9, 8, 5, 7}), labels({1, 0, 1})), 1);
+  EXPECT_TRUE(std::isnan(value_of(auroc(), Tensor::of({2}, {std::nan(""), 1}), labels({1, 0}))));
+  EXPECT_THAT(error_of<ShapeError>([] { value_of(auroc(), Tensor::of({1}, {1}), labels({-100})); }),
+              HasSubstr("label -100"));
 }
 
 TEST(Metric, SaysWhatDoesNotFit) {

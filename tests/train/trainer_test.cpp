@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "tests/io/faults.h"
 #include "tests/support/error_of.h"
@@ -23,6 +24,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/optim/adam.h"
+#include "veldt/optim/sgd.h"
 
 namespace veldt::train {
 namespace {
@@ -94,12 +96,26 @@ TEST(Trainer, GivesTheSameBitsRecordedOrNot) {
   EXPECT_EQ(recorded.weights(), plain.weights());
 }
 
+// Lines of metrics.csv without the times.
+std::vector<std::string> measures(const std::string& path) {
+  std::vector<std::string> lines;
+  std::istringstream in(bytes_of(path));
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    std::string kept, field;
+    for (int i = 0; std::getline(fields, field, ','); ++i)
+      if (i != 4 && i != 5) kept += field + ',';
+    lines.push_back(kept);
+  }
+  return lines;
+}
+
 TEST(Trainer, ResumesInTheMiddleOfAnEpoch) {
   for (const bool average : {false, true}) {
     const TrainerOptions options{.metrics = {accuracy()}, .ema_decay = average ? 0.9 : 0};
     const TempDir whole_dir, cut_dir;
     Learner whole(32, options);
-    FitOptions fit{.epochs = 6, .out = whole_dir.path()};
+    FitOptions fit{.epochs = 6, .restore_best = false, .out = whole_dir.path()};
     whole.trainer.fit(whole.train, &whole.validation, fit);
     fit.out = cut_dir.path();
     for (const std::int64_t stop : {13, 27, 100}) {
@@ -115,34 +131,127 @@ TEST(Trainer, ResumesInTheMiddleOfAnEpoch) {
       }
     }
     EXPECT_EQ(bytes_of(cut_dir / "best.safetensors"), bytes_of(whole_dir / "best.safetensors"));
-    // Seconds and waiting aside.
-    const auto shape_of = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
-    EXPECT_EQ(shape_of(bytes_of(whole_dir / "metrics.csv")), 7);
-    EXPECT_EQ(shape_of(bytes_of(cut_dir / "metrics.csv")), 7);
+    EXPECT_EQ(measures(cut_dir / "metrics.csv"), measures(whole_dir / "metrics.csv"));
+    EXPECT_EQ(measures(whole_dir / "metrics.csv").size(), 7u);
   }
+}
+
+TEST(Trainer, ResumesARunThatIsOverOrGoesOnLonger) {
+  const TempDir dir, whole_dir;
+  Learner first, again, longer, whole;
+  FitOptions fit{.steps = 17, .restore_best = false, .out = dir.path()};
+  const FitResult done = first.trainer.fit(first.train, &first.validation, fit);
+  fit.resume = true;
+  const FitResult nothing = again.trainer.fit(again.train, &again.validation, fit);
+  EXPECT_EQ(nothing.run.steps, 17);
+  EXPECT_EQ(nothing.best->step, done.best->step);
+  EXPECT_EQ(measures(dir / "metrics.csv").size(), 3u);  // 10 and 17
+  fit.steps = 30;
+  longer.trainer.fit(longer.train, &longer.validation, fit);
+  whole.trainer.fit(whole.train, &whole.validation,
+                    {.steps = 30, .restore_best = false, .out = whole_dir.path()});
+  EXPECT_EQ(longer.weights(), whole.weights());
 }
 
 TEST(Trainer, StopsWhenItGetsNoBetter) {
-  Learner s;
-  // A loss whose gradient is no more than a sign at random leads nowhere.
-  const FitResult result =
-      s.trainer.fit(s.train, &s.validation, {.epochs = 50, .schedule = optim::Constant{0}, .patience = 3});
+  const TempDir dir;
+  FitOptions fit{.epochs = 50, .schedule = optim::Constant{0}, .patience = 3, .out = dir.path()};
+  Learner s, again;
+  const FitResult result = s.trainer.fit(s.train, &s.validation, fit);
   EXPECT_EQ(result.run.stop, Stop::goal_met);
   EXPECT_EQ(result.evaluations.size(), 4u);
   EXPECT_EQ(result.best->step, 10);
+  fit.resume = true;  // and stays there
+  EXPECT_EQ(again.trainer.fit(again.train, &again.validation, fit).run.steps, 40);
 }
 
+TEST(Trainer, RestoresTheBestAverage) {
+  Learner s(32, {.metrics = {accuracy()}, .ema_decay = 0.9});
+  // Good at first, and ruined later: the best is not the last.
+  const FitResult result =
+      s.trainer.fit(s.train, &s.validation,
+                    {.epochs = 12, .schedule = optim::MultiStep{.lr = 0.02, .at = {90}, .factor = 1e4}});
+  EXPECT_LT(result.best->step, 120);
+  EXPECT_EQ(s.trainer.evaluate(s.validation), result.best->scores);
+}
+
+TEST(Trainer, RefusesToResumeWithOtherData) {
+  const TempDir dir;
+  Learner first, other(16);
+  first.trainer.fit(first.train, nullptr, {.steps = 3, .out = dir.path()});
+  EXPECT_THAT(error_of<ConfigError>([&] {
+                other.trainer.fit(other.train, nullptr, {.steps = 6, .out = dir.path(), .resume = true});
+              }),
+              HasSubstr("trainer.batch was 32 and is 16"));
+}
+
+TEST(Trainer, TrainsOnWhereItsMeasuresCannotBeWritten) {
+  const TempDir dir;
+  fs::create_directories(dir / "metrics.csv");  // no file can take its place
+  Learner s;
+  std::vector<std::string> said;
+  Events events;
+  events.on_warning = [&](const std::string& text) { said.push_back(text); };
+  EXPECT_EQ(s.trainer.fit(s.train, &s.validation, {.epochs = 2, .out = dir.path()}, events).run.steps, 20);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_THAT(said[0], HasSubstr("metrics.csv"));
+}
+
+// A step over the mean of four batches is one over all of them.
 TEST(Trainer, AccumulatesTheMeanOfBatches) {
-  TrainerOptions four;
-  four.accumulate = 4;
-  Learner one(64), parts(16, four);
-  for (Learner* s : {&one, &parts}) {
-    s->model[2].eval();
-    s->train = data::Loader(circle(320, 1), {.batch = s == &one ? 64 : 16});
-    s->trainer.fit(s->train, nullptr, {.steps = 5});
-  }
-  const std::vector<float> a = one.weights(), b = parts.weights();
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 0.02) << i;  // apart from dropout
+  const auto trained = [](std::int64_t batch, std::int64_t accumulate) {
+    Rng rng(5);
+    nn::Linear model(2, 2, rng);
+    optim::Sgd sgd(model.named_parameters(), {.lr = 0.5});
+    TrainerOptions options;
+    options.accumulate = accumulate;
+    Trainer trainer(model, sgd, options);
+    data::Loader train(circle(320, 1), {.batch = batch});
+    const FitResult result = trainer.fit(train, nullptr, {.epochs = 1});
+    std::vector<double> all{result.run.loss, static_cast<double>(result.run.steps)};
+    for (const float w : model.weight().values<float>()) all.push_back(static_cast<double>(w));
+    return all;
+  };
+  const std::vector<double> one = trained(64, 1), parts = trained(16, 4);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], parts[i], 1e-6) << i;
+  EXPECT_EQ(trained(64, 2)[1], 3);  // 5 batches: the third step begins the next epoch
+}
+
+TEST(Trainer, WeighsBatchesByWhatCounts) {
+  Learner s;
+  data::Loader ragged(circle(100, 3), {.batch = 64}), whole(circle(100, 3), {.batch = 100});
+  EXPECT_NEAR(score(s.trainer.evaluate(ragged), "loss"), score(s.trainer.evaluate(whole), "loss"), 1e-6);
+  const auto some = [](std::int64_t batch) {
+    return data::Loader(data::from_tensors({ones({4, 2}), Tensor::of({4}, {0, 1, -100, -100}, DType::i64)}),
+                        {.batch = batch});
+  };
+  data::Loader all = some(4), two = some(2), three = some(3);
+  const double expected = score(s.trainer.evaluate(all), "loss");
+  EXPECT_NEAR(score(s.trainer.evaluate(two), "loss"), expected, 1e-6);
+  EXPECT_NEAR(score(s.trainer.evaluate(three), "loss"), expected, 1e-6);
+}
+
+TEST(Trainer, LeavesFrozenModulesInEvaluation) {
+  Learner s;
+  s.model[2].eval();
+  s.trainer.fit(s.train, &s.validation, {.epochs = 1});
+  EXPECT_FALSE(s.model[2].training());
+  EXPECT_TRUE(s.model[0].training());
+}
+
+TEST(Trainer, WritesIntoNoMemoryOfTheData) {
+  data::LoaderOptions options{.batch = 32};
+  const data::Batch batch{rand({32, 2}, nn::default_rng()), zeros({32}, DType::i64)},
+      other{zeros({32, 2}), zeros({32}, DType::i64)};
+  const std::vector<float> before = batch[0].values<float>();
+  options.collate = [&, calls = 0](std::vector<data::Example>, Rng&) mutable {
+    return calls++ == 0 ? batch : other;
+  };
+  options.workers = 0;
+  Learner s;
+  data::Loader loader(circle(320, 1), options);
+  s.trainer.fit(loader, nullptr, {.steps = 4});
+  EXPECT_EQ(batch[0].values<float>(), before);
 }
 
 TEST(Trainer, WarnsOfParametersThatCannotLearn) {
@@ -160,6 +269,11 @@ TEST(Trainer, SaysWhatItCannotTrainOn) {
               HasSubstr("set FitOptions::record to false"));
   EXPECT_NO_THROW(s.trainer.fit(s.train, nullptr, {.epochs = 1}));
   EXPECT_THAT(error_of<ConfigError>([&] { s.trainer.fit(s.train, nullptr, {}); }), HasSubstr("needs an end"));
+  EXPECT_THAT(error_of<ConfigError>([&] { s.trainer.fit(s.train, nullptr, {.epochs = 1, .patience = 2}); }),
+              HasSubstr("nothing to watch"));
+  EXPECT_THAT(error_of<ConfigError>(
+                  [&] { s.trainer.fit(s.train, nullptr, {.seconds = 1, .schedule = optim::Constant{0.1}}); }),
+              HasSubstr("by the clock alone"));
   EXPECT_THAT(error_of<ConfigError>(
                   [&] { s.trainer.fit(s.train, &s.validation, {.epochs = 1, .watch = "acuracy"}); }),
               HasSubstr("loss, accuracy"));

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,14 +25,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The stream of one example or batch. The key differs from that of Shuffle, which draws from the same seed.
-Rng stream_of(std::uint64_t seed, std::int64_t epoch, std::int64_t position) {
+// What numbers are drawn for: each has streams of its own, though the seed may be one.
+enum class Draw : std::uint32_t { example = 0x6c6f6164, batch = 0x62617463, choice = 0x63686f69 };
+
+// The stream of one position. Shuffle, which draws from the same seed, has another key.
+Rng stream_of(Draw what, std::uint64_t seed, std::int64_t epoch, std::int64_t position) {
   const auto half = [](std::int64_t x, int shift) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) >> shift);
   };
   const Philox::Block b =
       Philox::block({half(epoch, 0), half(epoch, 32), half(position, 0), half(position, 32)},
-                    static_cast<std::uint32_t>(seed) ^ 0x6c6f6164u, static_cast<std::uint32_t>(seed >> 32));
+                    static_cast<std::uint32_t>(seed) ^ static_cast<std::uint32_t>(what),
+                    static_cast<std::uint32_t>(seed >> 32));
   return Rng(std::uint64_t{b[1]} << 32 | b[0], std::uint64_t{b[3]} << 32 | b[2]);
 }
 
@@ -41,6 +46,10 @@ Rng stream_of(std::uint64_t seed, std::int64_t epoch, std::int64_t position) {
     throw;
   } catch (const IoError&) {
     throw;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const ConfigError& e) {
+    throw ConfigError(str(name, ": ", e.summary()), e.why(), e.fix());
   } catch (const ShapeError& e) {
     throw ShapeError(str(name, ": ", e.summary()), e.why(), e.fix());
   } catch (const Error& e) {
@@ -104,8 +113,9 @@ Sampler weighted(const std::vector<double>& weights, std::int64_t size, std::uin
                       size < 0 ? str(size, " draws were asked for") : str("their sum is ", sum),
                       "give at least one weight above 0");
   return {size, [sums = std::move(sums), seed](std::int64_t epoch, std::int64_t position) {
-            Rng rng = stream_of(seed, epoch, position);
-            const double u = static_cast<double>(std::uint64_t{rng.next_u32()} << 21 | rng.next_u32() >> 11);
+            Rng rng = stream_of(Draw::choice, seed, epoch, position);
+            const std::uint64_t high = rng.next_u32(), low = rng.next_u32();
+            const auto u = static_cast<double>(high << 21 | low >> 11);
             const auto at = std::upper_bound(sums.begin(), sums.end(), u * 0x1p-53 * sums.back());
             return static_cast<std::int64_t>(std::min(at, sums.end() - 1) - sums.begin());
           }};
@@ -158,8 +168,11 @@ struct Loader::State {
 
   Example example(std::int64_t epoch, std::int64_t position) const {
     const std::int64_t i = options.sampler.at(epoch, position);
+    if (i < 0 || i >= set->size())
+      throw ConfigError(str("the sampler asks for example ", i), str("the data set has ", set->size()),
+                        "give a sampler of the size of the set");
     if (!options.transform) return set->get(i);
-    Rng rng = stream_of(options.seed, epoch, position);
+    Rng rng = stream_of(Draw::example, options.seed, epoch, position);
     return options.transform(set->get(i), rng);
   }
 
@@ -174,9 +187,10 @@ struct Loader::State {
     for (std::int64_t p = begin; p < end; ++p) try {
         examples.push_back(example(epoch, p));
       } catch (const Error&) {
-        throw_located(set->name_of(options.sampler.at(epoch, p)));
+        const std::int64_t i = options.sampler.at(epoch, p);
+        throw_located(i < 0 || i >= set->size() ? str("position ", p) : set->name_of(i));
       }
-    Rng rng = stream_of(options.seed, epoch, -1 - in_epoch);
+    Rng rng = stream_of(Draw::batch, options.seed, epoch, in_epoch);
     return options.collate ? options.collate(std::move(examples), rng) : stacked(std::move(examples), rng);
   }
 
@@ -188,7 +202,7 @@ struct Loader::State {
   void run_worker() {
     std::unique_lock lock(mutex);
     for (;;) {
-      work.wait(lock, [&] { return stop || next < wanted + options.ahead; });
+      work.wait(lock, [&] { return stop || next < std::min(wanted + options.ahead, stop_at); });
       if (stop) return;
       const std::int64_t number = next++, of = generation;
       lock.unlock();
@@ -204,8 +218,9 @@ struct Loader::State {
     }
   }
 
-  Batch take(std::int64_t number) {
+  Batch take(std::int64_t number, std::int64_t last) {
     std::unique_lock lock(mutex);
+    stop_at = last;
     if (number != wanted || threads.empty()) {
       ++generation;
       made.clear();
@@ -213,7 +228,11 @@ struct Loader::State {
     }
     while (std::ssize(threads) < options.workers) threads.emplace_back([this] { run_worker(); });
     work.notify_all();
-    ready.wait(lock, [&] { return made.contains(number); });
+    const std::int64_t mine = generation;
+    ready.wait(lock, [&] { return made.contains(number) || generation != mine; });
+    if (generation != mine || wanted != number)
+      throw Error("two threads ask a loader for batches", "it makes them for one, in order",
+                  "give each thread a loader of its own");
     Made result = std::move(made.extract(number).mapped());
     ++wanted;
     lock.unlock();
@@ -231,6 +250,7 @@ struct Loader::State {
   std::condition_variable work, ready;
   std::map<std::int64_t, Made> made;
   std::int64_t wanted = 0, next = 0;  // batches: that is asked for next, that is begun next
+  std::int64_t stop_at = 0;           // the one behind the last that is wanted
   std::int64_t generation = 0;        // of batches that follow each other
   bool stop = false;
   std::vector<std::thread> threads;
@@ -247,11 +267,13 @@ const LoaderOptions& Loader::options() const { return state_->options; }
 std::int64_t Loader::batches() const { return state_->batches; }
 double Loader::waited() const { return state_->waited; }
 
-Batch Loader::batch(std::int64_t number) {
+Batch Loader::batch(std::int64_t number) { return batch(number, std::numeric_limits<std::int64_t>::max()); }
+
+Batch Loader::batch(std::int64_t number, std::int64_t end) {
   if (number < 0)
     throw ConfigError(str("there is no batch ", number), "batches are counted from 0", "give 0 or more");
   const auto start = Clock::now();
-  Batch batch = state_->options.workers > 0 ? state_->take(number) : state_->make(number);
+  Batch batch = state_->options.workers > 0 ? state_->take(number, end) : state_->make(number);
   state_->waited += std::chrono::duration<double>(Clock::now() - start).count();
   return batch;
 }

@@ -64,7 +64,8 @@ class Loader {
   std::int64_t batches() const;  // of an epoch
 
   // Batch number 0, 1, 2 .. counted over all epochs: one that was made ahead if they are asked for one after
-  // the other, which any number may begin. An Error of an example says which one it was.
+  // the other, which any number may begin. An Error of an example says which one it was. Of one thread at a
+  // time.
   Batch batch(std::int64_t number);
 
   // The batches of one epoch: for (const Batch& b : loader.epoch(0)).
@@ -75,6 +76,9 @@ class Loader {
   double waited() const;
 
  private:
+  // Nothing from `end` on is made ahead.
+  Batch batch(std::int64_t number, std::int64_t end);
+
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -97,7 +101,7 @@ class Loader::Epoch {
 
    private:
     void load() {
-      if (next_ < end_) batch_ = loader_.batch(next_);
+      if (next_ < end_) batch_ = loader_.batch(next_, end_);
     }
     Loader& loader_;
     std::int64_t next_, end_;

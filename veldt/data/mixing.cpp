@@ -63,9 +63,10 @@ Batch end_mixing(const Mixing& m, Tensor inputs, double kept) {
 }
 
 void check_mixing(double alpha, Index classes) {
-  if (!(alpha > 0) || !std::isfinite(alpha) || classes < 1)
+  // Below, both draws of a share are often too small to be told from 0.
+  if (!(alpha >= 0.05) || !std::isfinite(alpha) || classes < 1)
     throw ConfigError(str("cannot mix with an alpha of ", alpha, " and ", classes, " classes"),
-                      "both must be above 0", "an alpha of 0.2 or 1 is usual");
+                      "alpha is 0.05 or more, and there is a class", "an alpha of 0.2 or 1 is usual");
 }
 
 }  // namespace

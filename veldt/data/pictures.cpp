@@ -5,6 +5,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/data/resample.h"
+#include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/io/idx.h"
 #include "veldt/io/image.h"
@@ -60,7 +61,7 @@ std::string find_file(const std::string& folder, const std::vector<std::string>&
     if (const fs::path path = fs::path(folder) / name; fs::exists(path)) return path.string();
   throw IoError(
       IoError::Kind::missing, str("there is no ", names[0], " in ", folder),
-      fs::is_directory(folder) ? "the folder is there, and has no such file" : "there is no such folder",
+      io::is_directory(folder) ? "the folder is there, and has no such file" : "there is no such folder",
       str("name the folder that holds it, or download it from ", from));
 }
 
@@ -136,12 +137,11 @@ Tensor planes(Tensor image, const FolderOptions& o) {
 class PictureFolder final : public Dataset {
  public:
   PictureFolder(const std::string& folder, FolderOptions options) : options_(std::move(options)) {
-    if (!fs::is_directory(folder))
+    if (!io::is_directory(folder))
       throw IoError(IoError::Kind::missing, "there is no folder " + folder, "it is missing, or is a file",
                     "name a folder that has a folder of pictures for each class");
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-      if (entry.is_directory()) classes_.push_back(entry.path().filename().string());
-    std::sort(classes_.begin(), classes_.end());
+    for (const std::string& name : io::list_directory(folder))
+      if (io::is_directory(folder + '/' + name)) classes_.push_back(name);
     if (classes_.empty())
       throw IoError(IoError::Kind::missing, folder + " has no classes", "there is no folder in it",
                     "give each class a folder of its own, with its pictures");
@@ -167,18 +167,19 @@ class PictureFolder final : public Dataset {
 
   void add_class(const fs::path& folder, std::size_t label) {
     std::vector<std::string> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      std::string ending = entry.path().extension().string();
+    for (const std::string& name : io::list_directory(folder.string())) {
+      const fs::path path = folder / name;
+      std::string ending = path.extension().string();
       std::transform(ending.begin(), ending.end(), ending.begin(),
                      [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      if (ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".webp")
-        found.push_back(entry.path().string());
+      if ((ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".webp") &&
+          !io::is_directory(path.string()))
+        found.push_back(path.string());
     }
     if (found.empty())
       throw IoError(IoError::Kind::missing, "there is no picture in " + folder.string(),
                     "every folder is a class, and needs pictures that end in .png, .jpg, .jpeg or .webp",
                     "put some there, or remove the folder");
-    std::sort(found.begin(), found.end());
     for (std::string& path : found) files_.push_back({std::move(path), label});
   }
 
@@ -208,7 +209,14 @@ DatasetPtr pictures(const Tensor& all, const Tensor& labels, std::vector<std::st
                          labels.dtype(), ' ', labels.shape()),
                      "it wants u8 [n, channels, height, width] and i64 [n]",
                      "reshape() them, or convert with to()");
-  check_labels(labels, classes.size(), "the labels");
+  if (classes.empty())
+    throw ShapeError("a set of pictures needs the names of its classes", "none were given",
+                     "give one for each label");
+  try {
+    check_labels(labels, classes.size(), "the labels");
+  } catch (const IoError& e) {
+    throw ShapeError("the pictures have labels that are no class", e.why(), e.fix());
+  }
   return std::make_shared<PictureSet>(contiguous(to(all, Device{})), contiguous(to(labels, Device{})),
                                       std::move(classes));
 }

@@ -22,7 +22,7 @@ DatasetPtr pictures(const Tensor& pictures, const Tensor& labels, std::vector<st
 
 // The idx files of MNIST, or of a set of its form such as Fashion-MNIST, from a folder, with or without .gz:
 // train-images-idx3-ubyte and so on. Throws IoError missing, naming what is looked for; malformed, for what
-// is no set of pictures [n, 28, 28] with a label of 0..9 each.
+// is no set of pictures [n, height, width] with a label of 0..9 each.
 DatasetPtr mnist(const std::string& folder, Part part);
 
 // The binary version of CIFAR-10 or CIFAR-100 (Krizhevsky 2009) from a folder: data_batch_1.bin and so on, or

@@ -106,7 +106,7 @@ DatasetPtr token_windows(const Tensor& tokens, std::int64_t length) {
   if (tokens.rank() != 1 || tokens.dtype() != DType::i64)
     throw ShapeError(str("cannot cut windows from ", tokens.dtype(), ' ', tokens.shape()),
                      "tokens are i64 [n]", "give what encode() gave");
-  check_window("tokens", tokens.size(0) - 1, length);
+  check_window("tokens that have a next one", tokens.size(0) - 1, length);
   const Tensor kept = contiguous(to(tokens, Device{}));
   return from_function(kept.size(0) - length, [kept, length](std::int64_t i) -> Example {
     return {narrow(kept, 0, i, length), narrow(kept, 0, i + 1, length)};

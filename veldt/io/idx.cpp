@@ -37,7 +37,7 @@ struct Header {
 };
 
 Header read_header(GzipFile& file) {
-  unsigned char head[4 + 4 * 255];
+  unsigned char head[4 + 4 * 255] = {};
   const std::size_t got = file.read(head, 4);
   const auto* const type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                         [&](const KnownType& t) { return t.code == head[2]; });
@@ -64,7 +64,7 @@ Header read_header(GzipFile& file) {
   return header;
 }
 
-// Big-endian numbers of From, as doubles hold them all.
+// Big-endian numbers of From.
 template <class From, class Bits>
 Tensor converted(const std::vector<unsigned char>& bytes, const Header& header) {
   const Tensor out = empty(header.shape, header.type.dtype);

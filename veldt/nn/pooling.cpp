@@ -22,7 +22,7 @@ std::string shown(const PerDim& numbers, int dims) {
 
 }  // namespace
 
-// Options are checked where a layer is made, as far as that goes without a shape.
+// A number of dimensions is checked where a layer is made, the rest where it is used.
 template <int kDims>
 MaxPool<kDims>::MaxPool(PerDim kernel, MaxPoolOptions options)
     : kernel_(std::move(kernel)), options_(std::move(options)) {

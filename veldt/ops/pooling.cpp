@@ -1,15 +1,18 @@
 #include "veldt/ops/pooling.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "veldt/core/convolution.h"
 #include "veldt/core/error.h"
 #include "veldt/core/pooling.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/parts.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
@@ -87,6 +90,8 @@ Shape pooled_shape(const Tensor& x, const std::vector<Line>& lines) {
   return shape;
 }
 
+bool empty_window(const PoolLayout::Window& w) { return w.begin >= w.end; }
+
 PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>& lines, bool adaptive) {
   PoolLayout p{.adaptive = adaptive};
   const int missing = 3 - static_cast<int>(lines.size());
@@ -94,10 +99,12 @@ PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>&
     const Line& l = lines[static_cast<std::size_t>(d - missing)];
     p.in[d] = l.in, p.out[d] = l.out, p.kernel[d] = l.kernel, p.stride[d] = l.stride;
     p.padding[d] = l.padding, p.dilation[d] = l.dilation;
-    for (std::int64_t o = 0; o < l.out; ++o)
-      if (const PoolLayout::Window w = p.window(d, o); w.begin >= w.end)
+    // Only the first windows reach into the padding before x, and the last one behind it.
+    const std::int64_t first = std::min(l.out, adaptive ? 0 : l.padding / l.stride + 1);
+    for (std::int64_t o = 0; o <= first; ++o)
+      if (const std::int64_t at = o < first ? o : l.out - 1; empty_window(p.window(d, at)))
         throw ShapeError(str(name, " cannot pool ", x.shape(), " with a dilation of ", l.dilation),
-                         str("window ", o, " of dimension ", d - 3, " would hold nothing but padding"),
+                         str("window ", at, " of dimension ", d - 3, " would hold nothing but padding"),
                          "use less padding or a smaller dilation");
   }
   p.planes = x.numel() / p.inputs();
@@ -115,34 +122,67 @@ Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& 
   });
 }
 
-// [in, out]: column o holds the share that each element has in mean o. Means of boxes are means along one
-// dimension after the other, so that two or three products of matrices do. Made by kernels, so that a Plan
-// can record it.
-Tensor shares(const Line& l, bool adaptive, bool count_include_pad, const Tensor& like) {
-  const Tensor o = arange(l.out, DType::i64, like.device());
-  const Tensor i = unsqueeze(arange(l.in, DType::i64, like.device()), 1);
-  Tensor begin, end, count;
-  if (adaptive) {
-    begin = floor_divide(o * l.in, l.out);
-    end = floor_divide((o + 1) * l.in + (l.out - 1), l.out);
-    count = end - begin;
-  } else {
-    begin = o * l.stride - l.padding;
-    end = begin + l.kernel;
-    count =
-        count_include_pad ? minimum(end, l.in + l.padding) - begin : minimum(end, l.in) - maximum(begin, 0);
-  }
-  const Tensor inside = logical_and(greater_equal(i, begin), less(i, end));
-  return to(inside, like.dtype()) / to(count, like.dtype());
+// How many elements window o of one dimension averages, o = 0 ..; made by kernels, so that a Plan can record
+// it.
+Tensor counts(const Line& l, bool count_include_pad, const Tensor& like) {
+  const Tensor begin = arange(l.out, DType::i64, like.device()) * l.stride - l.padding,
+               end = begin + l.kernel;
+  return to(
+      count_include_pad ? minimum(end, l.in + l.padding) - begin : minimum(end, l.in) - maximum(begin, 0),
+      like.dtype());
 }
 
-Tensor avg_pool(const Tensor& given, const std::vector<Line>& lines, bool adaptive, bool count_include_pad) {
+// Sums of windows are a convolution of each channel with ones.
+Tensor avg_pool(const Tensor& given, const std::vector<Line>& lines, bool count_include_pad) {
+  return through_f32(as_float(given), [&](const Tensor& x) {
+    const int dims = static_cast<int>(lines.size());
+    Shape planes{1, 1}, ones_shape{1, 1}, strides;
+    std::vector<std::int64_t> around;
+    std::int64_t inputs = 1;
+    for (const Line& l : lines) {
+      planes.push_back(l.in);
+      ones_shape.push_back(l.kernel);
+      strides.push_back(l.stride);
+      inputs *= l.in;
+      const std::int64_t behind = (l.out - 1) * l.stride + l.kernel - l.in - l.padding;
+      around.insert(around.begin(), {l.padding, std::max<std::int64_t>(0, behind)});
+    }
+    planes[0] = x.numel() / inputs;
+    const Tensor kernel = ones(ones_shape, x.dtype(), x.device()), padded = pad(reshape(x, planes), around);
+    const ConvOptions options{.stride = PerDim(strides)};
+    Tensor y = dims == 1   ? conv1d(padded, kernel, {}, options)
+               : dims == 2 ? conv2d(padded, kernel, {}, options)
+                           : conv3d(padded, kernel, {}, options);
+    for (int d = 0; d < dims; ++d) {
+      Shape column = Shape::filled(dims - d, 1);
+      column[0] = lines[static_cast<std::size_t>(d)].out;
+      y = y / reshape(counts(lines[static_cast<std::size_t>(d)], count_include_pad, x), column);
+    }
+    return reshape(y, pooled_shape(x, lines));
+  });
+}
+
+// [in, out]: column o holds the share that each element has in mean o. Means of boxes are means along one
+// dimension after the other, so that two or three products of matrices do. Made by kernels, as counts().
+Tensor shares(const Line& l, const Tensor& like) {
+  const Tensor o = arange(l.out, DType::i64, like.device());
+  const Tensor i = unsqueeze(arange(l.in, DType::i64, like.device()), 1);
+  const Tensor begin = floor_divide(o * l.in, l.out), end = floor_divide((o + 1) * l.in + (l.out - 1), l.out);
+  const Tensor inside = logical_and(greater_equal(i, begin), less(i, end));
+  return to(inside, like.dtype()) / to(end - begin, like.dtype());
+}
+
+Tensor adaptive_avg_pool(const Tensor& given, const std::vector<Line>& lines) {
   return through_f32(as_float(given), [&](const Tensor& x) {
     Tensor y = x;
     for (std::size_t d = 0; d < lines.size(); ++d) {
       const Line& l = lines[d];
       const int dim = x.rank() - static_cast<int>(lines.size() - d);
-      const Tensor m = shares(l, adaptive, count_include_pad, x);
+      if (l.out == 1) {  // and no matrix, which would be the usual end of a network
+        y = mean(y, {dim}, true);
+        continue;
+      }
+      const Tensor m = shares(l, x);
       if (dim == x.rank() - 1) {
         y = matmul(y, m);
         continue;
@@ -165,7 +205,7 @@ Tensor max_pool(const char* name, int dims, const Tensor& x, const PerDim& kerne
 }
 
 Tensor avg_pool(const char* name, int dims, const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o) {
-  return avg_pool(x, lines_of(name, dims, x, kernel, o.stride, o.padding, 1, o.ceil_mode), false,
+  return avg_pool(x, lines_of(name, dims, x, kernel, o.stride, o.padding, 1, o.ceil_mode),
                   o.count_include_pad);
 }
 
@@ -201,13 +241,13 @@ Tensor adaptive_max_pool3d(const Tensor& x, const PerDim& size) {
   return max_pool("adaptive_max_pool3d", x, adaptive_lines("adaptive_max_pool3d", 3, x, size), true);
 }
 Tensor adaptive_avg_pool1d(const Tensor& x, const PerDim& size) {
-  return avg_pool(x, adaptive_lines("adaptive_avg_pool1d", 1, x, size), true, false);
+  return adaptive_avg_pool(x, adaptive_lines("adaptive_avg_pool1d", 1, x, size));
 }
 Tensor adaptive_avg_pool2d(const Tensor& x, const PerDim& size) {
-  return avg_pool(x, adaptive_lines("adaptive_avg_pool2d", 2, x, size), true, false);
+  return adaptive_avg_pool(x, adaptive_lines("adaptive_avg_pool2d", 2, x, size));
 }
 Tensor adaptive_avg_pool3d(const Tensor& x, const PerDim& size) {
-  return avg_pool(x, adaptive_lines("adaptive_avg_pool3d", 3, x, size), true, false);
+  return adaptive_avg_pool(x, adaptive_lines("adaptive_avg_pool3d", 3, x, size));
 }
 
 }  // namespace veldt

@@ -59,6 +59,12 @@ void Ema::copy_to_parameters() {
   Tensor(slab_.values()).assign(average_);
 }
 
+void Ema::restart() {
+  need_not_swapped("restart the average");
+  average_.assign(slab_.values());
+  updates_ = 0;
+}
+
 NamedTensors Ema::state() const {
   need_not_swapped("save the average");
   NamedTensors out{{"updates", Tensor::from<std::int64_t>({}, std::span(&updates_, 1))}};

@@ -34,6 +34,8 @@ class Ema {
   void swap();
   // Gives the parameters the average's values for good.
   void copy_to_parameters();
+  // Begins anew with the values that the parameters have now.
+  void restart();
 
   // Swaps for as long as it lives.
   class Swapped {

@@ -32,6 +32,11 @@ std::vector<std::int64_t> labels_of(const Tensor& output, const data::Batch& bat
   return to(labels, DType::i64).values<std::int64_t>();
 }
 
+// Of each place of the output, whether it holds a NaN, for which no guess is right.
+std::vector<bool> nan_places(const Tensor& output) {
+  return to(any(isnan(output), {1}), Device{}).values<bool>();
+}
+
 // A mean over all that was added.
 class MeanMetric : public Metric {
  public:
@@ -63,12 +68,13 @@ class TopK final : public MeanMetric {
     const Tensor found = contiguous(movedim(to(best, Device{}), 1, -1));
     const std::vector<std::int64_t> guesses = found.values<std::int64_t>();
     const std::size_t k = labels.empty() ? 0 : guesses.size() / labels.size();
+    const std::vector<bool> bad = nan_places(output);
     double right = 0, counted = 0;
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] == kIgnored) continue;
       const auto begin = guesses.begin() + static_cast<std::ptrdiff_t>(i * k);
-      right += std::find(begin, begin + static_cast<std::ptrdiff_t>(k), labels[i]) !=
-               begin + static_cast<std::ptrdiff_t>(k);
+      right += !bad[i] && std::find(begin, begin + static_cast<std::ptrdiff_t>(k), labels[i]) !=
+                              begin + static_cast<std::ptrdiff_t>(k);
       ++counted;
     }
     MeanMetric::count(right, counted);
@@ -95,8 +101,8 @@ class Distance final : public MeanMetric {
   explicit Distance(bool squared) : MeanMetric(squared ? "rmse" : "mae", false), squared_(squared) {}
   void add(const Tensor& output, const data::Batch& batch) override {
     const LossOptions all{.reduction = Reduction::sum};
-    const Tensor& target = target_of(batch);
-    MeanMetric::count((squared_ ? mse(output, target, all) : l1(output, target, all)).item(),
+    const Tensor wide = to(output, DType::f64), target = to(target_of(batch), DType::f64);
+    MeanMetric::count((squared_ ? mse(wide, target, all) : l1(wide, target, all)).item(),
                       static_cast<double>(output.numel()));
   }
   double value() const override { return squared_ ? std::sqrt(MeanMetric::value()) : MeanMetric::value(); }
@@ -108,18 +114,26 @@ class Distance final : public MeanMetric {
 class Auroc final : public Metric {
  public:
   std::string name() const override { return "auroc"; }
-  void reset() override { ranked_.clear(); }
+  void reset() override { ranked_.clear(), has_nan_ = false; }
   void add(const Tensor& output, const data::Batch& batch) override {
-    const Tensor scores = output.rank() == 2 && output.size(1) == 2 ? select(output, 1, 1) : output;
+    const bool pairs = output.rank() == 2 && output.size(1) == 2;
+    const Tensor wide = to(output, DType::f64);
+    const Tensor scores = pairs ? select(wide, 1, 1) - select(wide, 1, 0) : wide;
     const Tensor& labels = target_of(batch);
     if (scores.shape() != labels.shape())
       throw ShapeError(str("cannot rank outputs ", output.shape(), " by labels ", labels.shape()),
                        "each output needs a label of 0 or 1", "give outputs [n] or [n, 2], and labels [n]");
-    const std::vector<double> x = to(scores, DType::f64).values<double>(),
-                              y = to(labels, DType::f64).values<double>();
-    for (std::size_t i = 0; i < x.size(); ++i) ranked_.push_back({x[i], y[i] != 0});
+    const std::vector<double> x = scores.values<double>(), y = to(labels, DType::f64).values<double>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (y[i] != 0 && y[i] != 1)
+        throw ShapeError(str("cannot rank an output of label ", y[i]), "auroc knows labels of 0 and 1",
+                         "leave out other examples");
+      has_nan_ = has_nan_ || std::isnan(x[i]);
+      ranked_.push_back({x[i], y[i] == 1});
+    }
   }
   double value() const override {
+    if (has_nan_) return kNothing;
     std::vector<std::pair<double, bool>> sorted = ranked_;
     std::sort(sorted.begin(), sorted.end());
     double positives = 0, negatives = 0, won = 0;
@@ -135,6 +149,7 @@ class Auroc final : public Metric {
 
  private:
   std::vector<std::pair<double, bool>> ranked_;  // outputs, and whether their label is 1
+  bool has_nan_ = false;
 };
 
 }  // namespace

@@ -62,9 +62,9 @@ class Confusion final : public Metric {
 };
 MetricMaker macro_f1(std::int64_t classes);
 
-// "auroc", of outputs [n], or [n, 2], of which the second counts, against labels 0 and 1: the probability
-// that one of label 1 is ranked above one of label 0, ties counting half (Mann & Whitney 1947). NaN if a
-// label is missing.
+// "auroc", of outputs [n], or of two classes, [n, 2], against labels 0 and 1: the probability that one of
+// label 1 is ranked above one of label 0, ties counting half (Mann & Whitney 1947). NaN if a label is
+// missing, and of outputs that hold a NaN.
 MetricMaker auroc();
 
 // "mae" and "rmse": the mean absolute and the root of the mean squared difference to the batch's last tensor.

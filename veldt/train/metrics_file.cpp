@@ -29,6 +29,7 @@ void MetricsFile::add(const std::vector<std::string>& columns, const std::vector
   std::string line = fmt::format("{}", static_cast<std::int64_t>(values.at(0)));
   for (std::size_t i = 1; i < values.size(); ++i)
     line += std::isnan(values[i]) ? std::string(",") : fmt::format(",{:.9g}", values[i]);
+  if (!lines_.empty() && lines_.back().starts_with(line.substr(0, line.find(',') + 1))) lines_.pop_back();
   lines_.push_back(line);
   std::string text = header_ + '\n';
   for (const std::string& l : lines_) text += l + '\n';

@@ -14,7 +14,8 @@ class MetricsFile {
   // Of a run that goes on from `step`: keeps the lines up to there of a file that is there. Without one, or
   // from step 0, it begins anew. Throws IoError if it cannot be read.
   void begin(std::int64_t step);
-  // Writes the file with one line more. The first of `values` is the step. Throws IoError unwritable.
+  // Writes the file with one line more, which takes the place of one of the same step. The first of `values`
+  // is the step. Throws IoError unwritable.
   void add(const std::vector<std::string>& columns, const std::vector<double>& values);
 
  private:

@@ -5,15 +5,18 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/io/json.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/nn/audit.h"
 #include "veldt/nn/losses.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/metrics_file.h"
@@ -29,23 +32,48 @@ Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {
   return cross_entropy(output, batch.back());
 }
 
-// In evaluation mode while one lives.
+// The modules of a model, outer ones first, and whether each was in training.
+class Modes final : public nn::Fields {
+ public:
+  explicit Modes(nn::Module& model) {
+    kept_.push_back({&model, model.training()});
+    model.fields(*this);
+  }
+  void restore() const {
+    for (const auto& [module, training] : kept_) module->train(training);
+  }
+
+ private:
+  void on_tensor(const std::string&, Tensor&) override {}
+  void on_module(const std::string&, int, nn::Module& module) override {
+    kept_.push_back({&module, module.training()});
+  }
+
+  std::vector<std::pair<nn::Module*, bool>> kept_;
+};
+
+// In evaluation mode while one lives; then each module is in its own again.
 class Evaluating {
  public:
-  explicit Evaluating(nn::Module& model) : model_(model), before_(model.training()) { model.eval(); }
-  ~Evaluating() { model_.train(before_); }
+  explicit Evaluating(nn::Module& model) : modes_(model) { model.eval(); }
+  ~Evaluating() { modes_.restore(); }
   Evaluating(const Evaluating&) = delete;
   Evaluating& operator=(const Evaluating&) = delete;
 
  private:
-  nn::Module& model_;
-  bool before_;
+  Modes modes_;
   NoGrad off_;
 };
 
 data::Batch moved(data::Batch batch, Device device) {
   for (Tensor& t : batch) t = to(t, device);
   return batch;
+}
+
+std::string shapes_of(const data::Batch& batch) {
+  std::string text;
+  for (const Tensor& t : batch) text += str(text.empty() ? "" : ", ", t.dtype(), ' ', t.shape());
+  return text;
 }
 
 Tensor copied(const Tensor& t) {
@@ -77,22 +105,32 @@ class Trainer::FitTask final : public Task {
         options_(options),
         events_(events),
         on_evaluation_(on_evaluation),
-        every_(options.evaluate_every > 0 ? options.evaluate_every : steps_of_epoch()),
+        every_(options.evaluate_every > 0 ? options.evaluate_every : steps_for(1)),
         device_(trainer.optimizer_.slab().values().device()) {
     const data::LoaderOptions& o = train.options();
     records_ = options.record.value_or(o.drop_last || o.sampler.size % o.batch == 0);
     if (!options.out.empty()) file_.emplace((fs::path(options.out) / "metrics.csv").string());
+    watched_name_ = trainer.watched(options.watch);
+    if (validation == nullptr && (options.patience > 0 || !options.watch.empty()))
+      throw ConfigError("there is nothing to watch",
+                        "patience and watch are about a validation set, and there is none",
+                        "give one, or neither of them");
+    if (options.schedule && options.seconds > 0 && options.steps <= 0 && options.epochs <= 0)
+      throw ConfigError("a run that ends by the clock alone has no schedule",
+                        "a schedule goes by steps, and their number is not known",
+                        "give epochs or steps besides");
   }
 
   // A step takes one batch, or several that are accumulated.
-  std::int64_t steps_of_epoch() const {
-    return std::max<std::int64_t>(1, train_.batches() / trainer_.options_.accumulate);
+  std::int64_t steps_for(std::int64_t epochs) const {
+    const std::int64_t parts = trainer_.options_.accumulate;
+    return (epochs * train_.batches() + parts - 1) / parts;
   }
 
   void begin(std::int64_t step) {
-    evaluated_ = step;
+    step_ = step;
     if (file_) file_->begin(step);
-    since_ = began_ = Clock::now();
+    since_ = Clock::now();
     waited_ = train_.waited();
   }
 
@@ -136,12 +174,12 @@ class Trainer::FitTask final : public Task {
 
   // Also after the last step, where a run ends between two.
   void evaluate() {
-    if (evaluated_ == step_ || state_.steps == 0) return;
-    evaluated_ = step_;
+    if (state_.steps == 0) return;
     const auto now = Clock::now();
     Evaluation e;
     e.step = step_;
-    e.epoch = static_cast<double>(step_) / static_cast<double>(steps_of_epoch());
+    e.epoch =
+        static_cast<double>(step_ * trainer_.options_.accumulate) / static_cast<double>(train_.batches());
     e.train_loss = std::exchange(state_.train_loss, 0) / std::exchange(state_.steps, 0);
     e.learning_rate = optimizer().lr();
     const double passed = seconds(since_, now);
@@ -184,14 +222,29 @@ class Trainer::FitTask final : public Task {
 
   // Puts the weights of the best evaluation back.
   void restore_best() {
-    if (state_.has_best == 0 || static_cast<std::int64_t>(state_.best_step) == step_) {
-      if (state_.has_best != 0 && trainer_.ema_) trainer_.ema_->copy_to_parameters();
+    if (state_.has_best == 0) return;
+    optim::Ema* const average = trainer_.ema_ ? &*trainer_.ema_ : nullptr;
+    if (static_cast<std::int64_t>(state_.best_step) == step_) {
+      if (average != nullptr) average->copy_to_parameters();
+    } else if (best_) {
+      model().load_state(*best_);
+    } else if (!load_best_file()) {
+      warn("the weights of the best evaluation are lost: the last ones stay");
       return;
     }
-    if (best_)
-      model().load_state(*best_);
-    else if (!options_.out.empty())
-      model().load_state(io::read_safetensors(best_path()).tensors);
+    if (average != nullptr) average->restart();
+  }
+
+  // Of the best evaluation, also of one before a resumption.
+  std::optional<Evaluation> best() const {
+    for (auto e = evaluations_.rbegin(); e != evaluations_.rend(); ++e)
+      if (e->best) return *e;
+    if (state_.has_best == 0) return std::nullopt;
+    Evaluation e;
+    e.step = static_cast<std::int64_t>(state_.best_step);
+    e.best = true;
+    e.scores = {{watched_name_, state_.best}};
+    return e;
   }
 
   std::vector<Evaluation> take_evaluations() { return std::move(evaluations_); }
@@ -213,29 +266,60 @@ class Trainer::FitTask final : public Task {
   void audit(const Tensor& loss) {
     audited_ = true;
     const nn::GradientAudit found = nn::audit_gradients(model(), loss);
-    if (!found.healthy() && events_.on_warning) events_.on_warning("after the first step: " + found.text());
+    if (!found.healthy()) warn("after the first step: " + found.text());
   }
 
   void take(data::Batch batch, data::Batch& into) {
     if (!records_ || into.empty()) {
       into = moved(std::move(batch), device_);
+      // What is written into again must not be the data set's own.
+      if (records_)
+        for (Tensor& t : into) t = copied(t);
       return;
     }
-    for (std::size_t i = 0; i < into.size(); ++i) {
-      if (batch.at(i).shape() != into[i].shape())
-        throw ConfigError(str("a batch has the shape ", batch[i].shape(), " after one of ", into[i].shape()),
-                          "a recorded step needs batches of one shape", "set FitOptions::record to false");
-      into[i].assign(batch[i]);
-    }
+    bool fits = batch.size() == into.size();
+    for (std::size_t i = 0; fits && i < into.size(); ++i)
+      fits = batch[i].shape() == into[i].shape() && batch[i].dtype() == into[i].dtype();
+    if (!fits)
+      throw ConfigError(str("a batch has ", shapes_of(batch), " after one of ", shapes_of(into)),
+                        "a recorded step needs batches of one shape", "set FitOptions::record to false");
+    for (std::size_t i = 0; i < into.size(); ++i) into[i].assign(batch[i]);
   }
 
   std::string best_path() const { return (fs::path(options_.out) / "best.safetensors").string(); }
 
+  void warn(const std::string& text) const {
+    if (events_.on_warning) events_.on_warning(text);
+  }
+
+  // What cannot be written is a warning, because training is worth more than its measures.
+  template <class Write> bool written(const Write& write) const {
+    try {
+      write();
+      return true;
+    } catch (const IoError& e) {
+      warn(str(e.summary(), " (", e.why(), "); training goes on"));
+      return false;
+    }
+  }
+
+  // False if the file is not there, or is of another evaluation: a killed run may have written it after its
+  // last checkpoint.
+  bool load_best_file() {
+    if (options_.out.empty() || !fs::exists(best_path())) return false;
+    const io::SafeTensors file = io::read_safetensors(best_path());
+    const auto step = file.metadata.find("step");
+    if (step == file.metadata.end() ||
+        step->second != std::to_string(static_cast<std::int64_t>(state_.best_step)))
+      return false;
+    model().load_state(file.tensors);
+    return true;
+  }
+
   // Whether the watched score is the best so far; then the weights are kept.
   void judge(Evaluation& e) {
-    const std::string watched = watched_score(e.scores);
-    const double value = score(e.scores, watched);
-    const bool larger = trainer_.larger_is_better(watched);
+    const double value = score(e.scores, watched_name_);
+    const bool larger = trainer_.larger_is_better(watched_name_);
     e.best =
         !std::isnan(value) && (state_.has_best == 0 || (larger ? value > state_.best : value < state_.best));
     if (!e.best) {
@@ -246,17 +330,14 @@ class Trainer::FitTask final : public Task {
     state_.without_better = 0;
     std::optional<optim::Ema::Swapped> averaged;
     if (trainer_.ema_) averaged.emplace(*trainer_.ema_);
-    if (!options_.out.empty()) {
+    best_.reset();
+    const bool on_disk = !options_.out.empty() && written([&] {
       io::write_safetensors(best_path(), model().state(),
-                            {{"step", std::to_string(step_)}, {watched, str(value)}});
-    } else if (options_.restore_best) {
-      best_.emplace();
-      for (const auto& [name, tensor] : model().state()) best_->push_back({name, copied(tensor)});
-    }
-  }
-
-  std::string watched_score(const Scores& scores) const {
-    return !options_.watch.empty() ? options_.watch : scores.size() > 1 ? scores[1].first : "loss";
+                            {{"step", std::to_string(step_)}, {watched_name_, str(value)}});
+    });
+    if (on_disk || !options_.restore_best) return;
+    best_.emplace();
+    for (const auto& [name, tensor] : model().state()) best_->push_back({name, copied(tensor)});
   }
 
   void write(const Evaluation& e) {
@@ -268,7 +349,7 @@ class Trainer::FitTask final : public Task {
       columns.push_back("validation_" + name);
       values.push_back(value);
     }
-    file_->add(columns, values);
+    written([&] { file_->add(columns, values); });
   }
 
   Trainer& trainer_;
@@ -280,14 +361,15 @@ class Trainer::FitTask final : public Task {
   std::int64_t every_;
   Device device_;
   bool records_ = false, audited_ = false;
-  std::int64_t step_ = 0, evaluated_ = 0;  // steps taken, and at the last evaluation
-  double waited_ = 0;                      // by the loader, then
-  Clock::time_point since_, began_;
+  std::int64_t step_ = 0;  // taken so far
+  double waited_ = 0;      // by the loader, then
+  Clock::time_point since_;
   std::vector<data::Batch> batches_;
   FitState state_;
   std::optional<NamedTensors> best_;  // weights, where no file holds them
   std::vector<Evaluation> evaluations_;
   std::optional<MetricsFile> file_;
+  std::string watched_name_;
 };
 
 Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options)
@@ -296,8 +378,18 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions 
     throw ConfigError(str("cannot accumulate ", options_.accumulate, " batches"), "a step needs one at least",
                       "give 1 for a step after each batch");
   if (!options_.forward) options_.forward = first_of;
-  if (!options_.loss) options_.loss = cross_entropy_of;
+  default_loss_ = !options_.loss;
+  if (default_loss_) options_.loss = cross_entropy_of;
   if (options_.ema_decay > 0) ema_.emplace(optimizer, optim::EmaOptions{.decay = options_.ema_decay});
+}
+
+// The score of that name; unnamed, the first metric or the loss.
+std::string Trainer::watched(const std::string& name) const {
+  Scores known{{"loss", 0}};
+  for (const MetricMaker& make : options_.metrics) known.push_back({make()->name(), 0});
+  if (name.empty()) return known[known.size() > 1 ? 1 : 0].first;
+  score(known, name);
+  return name;
 }
 
 bool Trainer::larger_is_better(const std::string& name) const {
@@ -313,7 +405,7 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
   RunOptions run_options;
   run_options.steps = options.steps;
   if (options.epochs > 0) {
-    const std::int64_t steps = options.epochs * task.steps_of_epoch();
+    const std::int64_t steps = task.steps_for(options.epochs);
     run_options.steps = options.steps > 0 ? std::min(options.steps, steps) : steps;
   }
   run_options.seconds = options.seconds;
@@ -324,23 +416,44 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
   run_options.checkpoint_every = options.checkpoint_every;
   run_options.keep = options.keep;
   run_options.resume = options.resume;
-  run_options.config = options.config;
+  // A run goes on only with the same data in the same order.
+  nlohmann::json config = io::parse_json<nlohmann::json>(options.config);
+  const data::LoaderOptions& o = train.options();
+  config["trainer"] = {{"examples", o.sampler.size},
+                       {"batch", o.batch},
+                       {"seed", o.seed},
+                       {"shuffle", o.shuffle},
+                       {"drop_last", o.drop_last},
+                       {"accumulate", options_.accumulate},
+                       {"ema_decay", options_.ema_decay},
+                       {"evaluate_every", options.evaluate_every},
+                       {"schedule", options.schedule ? options.schedule->text() : ""}};
+  run_options.config = io::dump_json(config);
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {
     task.begin(step);
     if (events.on_start) events.on_start(step);
   };
-  model_.train();
+  if (!model_.training()) model_.train();
   FitResult result;
   result.run = run(task, run_options, heard);
   if (result.run.stop != Stop::asked) {  // whoever asked may resume in the middle
     task.evaluate();
     if (options.restore_best && validation != nullptr) task.restore_best();
   }
+  result.best = task.best();
   result.evaluations = task.take_evaluations();
-  for (const Evaluation& e : result.evaluations)
-    if (e.best) result.best = e;
   return result;
+}
+
+// The loss of a batch, and how much it counts: cross entropy of indices by the labels that count, others by
+// examples.
+std::pair<double, double> Trainer::weighed_loss(const Tensor& output, const data::Batch& batch) const {
+  const Tensor& target = batch.back();
+  double weight = static_cast<double>(batch.at(0).size(0));
+  if (default_loss_ && !is_float(target.dtype()))
+    weight = sum(to(not_equal(target, -100), DType::f64)).item();
+  return {options_.loss(output, batch).item(), weight};
 }
 
 Scores Trainer::evaluate(data::Loader& loader) {
@@ -350,16 +463,16 @@ Scores Trainer::evaluate(data::Loader& loader) {
   std::vector<std::unique_ptr<Metric>> metrics;
   for (const MetricMaker& make : options_.metrics) metrics.push_back(make());
   const Device device = optimizer_.slab().values().device();
-  double sum = 0, count = 0;
+  double total = 0, count = 0;
   for (const data::Batch& given : loader.epoch(0)) {
     const data::Batch batch = moved(given, device);
     const Tensor output = options_.forward(model_, batch);
-    const auto examples = static_cast<double>(batch.at(0).size(0));
-    sum += options_.loss(output, batch).item() * examples;
-    count += examples;
+    const auto [loss, weight] = weighed_loss(output, batch);
+    if (weight > 0) total += loss * weight;
+    count += weight;
     for (const auto& metric : metrics) metric->add(output, batch);
   }
-  Scores scores{{"loss", sum / count}};
+  Scores scores{{"loss", total / count}};
   for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
   return scores;
 }

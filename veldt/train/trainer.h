@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "veldt/data/loader.h"
@@ -25,6 +26,7 @@ namespace veldt::train {
 using Forward = std::function<Tensor(const nn::Module& model, const data::Batch& batch)>;
 using Loss = std::function<Tensor(const Tensor& output, const data::Batch& batch)>;
 
+// forward and loss are recorded (FitOptions::record): what C++ decides in them is decided once.
 struct TrainerOptions {
   Forward forward = {};  // model(batch[0]), if there is none
   Loss loss = {};        // cross_entropy(output, the batch's last tensor)
@@ -86,13 +88,14 @@ class Trainer {
   // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options = {});
 
-  // `validation` may be null. Throws what run() throws; Error naming a parameter that the first loss does not
-  // reach.
+  // `validation` may be null. Modules in evaluation mode stay so, unless the model itself is. Parameters that
+  // the first loss does not reach are a warning. Throws what run() throws, and ConfigError for a schedule
+  // without a number of steps, and patience or watch without a validation set.
   FitResult fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
                 const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
 
-  // The mean loss over one epoch of the loader, "loss", and the metrics; in evaluation mode, without
-  // gradients.
+  // The mean loss over one epoch of the loader, "loss" (of batches weighed by examples, of cross entropy by
+  // labels that count), and the metrics; in evaluation mode, without gradients.
   Scores evaluate(data::Loader& loader);
   // The outputs for one epoch of the loader, one after the other.
   Tensor predict(data::Loader& loader);
@@ -100,11 +103,14 @@ class Trainer {
  private:
   class FitTask;
   bool larger_is_better(const std::string& name) const;
+  std::string watched(const std::string& name) const;
+  std::pair<double, double> weighed_loss(const Tensor& output, const data::Batch& batch) const;
 
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   TrainerOptions options_;
   std::optional<optim::Ema> ema_;
+  bool default_loss_ = false;
 };
 
 }  // namespace veldt::train
