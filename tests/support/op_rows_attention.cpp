@@ -126,20 +126,21 @@ OpRow rotary_row() {
   return row;
 }
 
+// The input, of shape [0], is there for its device alone.
 OpRow positions_row() {
   OpRow row{.name = "sinusoidal_positions",
-            .inputs = {},
+            .inputs = {{}},
             .cases = {},
             .order = 0,
             .ulps = 64,
             .result = DType::f32};
   row.cases.push_back({"[5, 6]",
-                       {},
-                       [](In) { return sinusoidal_positions(5, 6); },
+                       {{0}},
+                       [](In in) { return sinusoidal_positions(5, 6, 10000, in[0].device()); },
                        [](const std::vector<Values>&) {
                          Expected out{build({5, 6}, [](const Shape& at) {
-                           const double turn = static_cast<double>(at[0]) *
-                                               std::pow(10000, -2.0 * static_cast<double>(at[1] / 2) / 6);
+                           const double pair = static_cast<double>(at[1] / 2);
+                           const double turn = static_cast<double>(at[0]) * std::pow(10000, -2 * pair / 6);
                            return at[1] % 2 == 0 ? std::sin(turn) : std::cos(turn);
                          })};
                          out.magnitude.assign(out.values.v.size(), 4);
