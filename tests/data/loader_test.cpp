@@ -146,7 +146,7 @@ TEST(Loader, CollatesAsAsked) {
 
 TEST(Loader, RefusesWhatMakesNoBatches) {
   EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(0)); }), HasSubstr("needs a batch"));
-  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 0}); }), HasSubstr("batches of 0"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 0}); }), HasSubstr("batch = 0"));
   EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 6, .drop_last = true}); }),
               HasSubstr("keep the last"));
   EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5)).batch(-1); }), HasSubstr("no batch -1"));

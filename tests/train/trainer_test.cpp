@@ -185,6 +185,18 @@ TEST(Trainer, RefusesToResumeWithOtherData) {
               HasSubstr("trainer.batch was 32 and is 16"));
 }
 
+TEST(Trainer, LeavesAFolderThatHoldsARunAlone) {
+  const TempDir dir;
+  Learner first, second;
+  first.trainer.fit(first.train, nullptr, {.steps = 3, .out = dir.path()});
+  EXPECT_THAT(error_of<ConfigError>(
+                  [&] { second.trainer.fit(second.train, nullptr, {.steps = 3, .out = dir.path()}); }),
+              HasSubstr("already holds a run"));
+  EXPECT_THAT(
+      error_of<ConfigError>([&] { second.trainer.fit(second.train, nullptr, {.steps = 3, .resume = true}); }),
+      HasSubstr("nothing to resume"));
+}
+
 TEST(Trainer, TrainsOnWhereItsMeasuresCannotBeWritten) {
   const TempDir dir;
   fs::create_directories(dir / "metrics.csv");  // no file can take its place

@@ -143,11 +143,14 @@ struct Loader::State {
     const std::int64_t size = set->size();
     if (!options.sampler.at)
       options.sampler = options.shuffle ? shuffled(size, options.seed) : in_order(size);
-    if (options.batch < 1 || options.workers < 0 || options.workers > 256 || options.ahead < 1)
-      throw ConfigError(str("cannot load batches of ", options.batch, " with ", options.workers, " workers, ",
-                            options.ahead, " ahead"),
-                        "a batch has an example at least, workers are 0 to 256, and one batch is made ahead",
-                        "give numbers in these ranges");
+    const auto check = [](const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+      if (value < least || value > most)
+        throw ConfigError(str("a loader cannot have ", name, " = ", value), str("it is ", least, " or more"),
+                          str("give one of ", least, " to ", most));
+    };
+    check("batch", options.batch, 1, std::int64_t{1} << 31);
+    check("workers", options.workers, 0, 256);
+    check("ahead", options.ahead, 1, 1 << 16);
     const std::int64_t drawn = options.sampler.size;
     batches = options.drop_last ? drawn / options.batch : (drawn + options.batch - 1) / options.batch;
     if (batches < 1)

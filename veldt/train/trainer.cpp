@@ -111,6 +111,9 @@ class Trainer::FitTask final : public Task {
     records_ = options.record.value_or(o.drop_last || o.sampler.size % o.batch == 0);
     if (!options.out.empty()) file_.emplace((fs::path(options.out) / "metrics.csv").string());
     watched_name_ = trainer.watched(options.watch);
+    if (options.resume && options.out.empty())
+      throw ConfigError("there is nothing to resume", "a run is resumed from its folder, and none was given",
+                        "set FitOptions::out");
     if (validation == nullptr && (options.patience > 0 || !options.watch.empty()))
       throw ConfigError("there is nothing to watch",
                         "patience and watch are about a validation set, and there is none",
@@ -199,7 +202,9 @@ class Trainer::FitTask final : public Task {
 
   NamedTensors own_state() override {
     const Tensor numbers = empty({FitState::kCount}, DType::f64);
-    std::copy_n(state_.numbers(), FitState::kCount, numbers.data<double>());
+    FitState now = state_;
+    now.seconds += seconds(since_, Clock::now());
+    std::copy_n(now.numbers(), FitState::kCount, numbers.data<double>());
     NamedTensors all{{"fit", numbers}};
     if (trainer_.ema_)
       for (auto& [name, tensor] : trainer_.ema_->state()) all.push_back({"ema." + name, tensor});
