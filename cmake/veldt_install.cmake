@@ -13,7 +13,8 @@ if(TARGET veldt_app)
   install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
 if(TARGET veldt_cuda)
-  install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
+  # Optional: ./dev paint does not build it.
+  install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda OPTIONAL)
 endif()
 # Public is a header that knows neither how a device computes nor the formulas, which need Highway.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h)
