@@ -77,7 +77,7 @@ class Run {
     first_step_ = step_;
     if (events_.on_start) events_.on_start(step_);
     std::optional<Stop> stop = over();
-    if (!stop && step_ > 0 && task_.reached(step_)) stop = Stop::goal_met;  // as it was when it was saved
+    if (!stop && step_ > 0 && task_.was_reached()) stop = Stop::goal_met;
     while (!stop) {
       const bool asked = take_steps();
       stop = over();

@@ -49,6 +49,8 @@ class Task {
   virtual double psnr() = 0;
   // Asked after every step, or those of runs_ahead(): true when the goal has been met.
   virtual bool reached(std::int64_t steps_done) = 0;
+  // Asked where a run is resumed, before its first step: whether own_state() says that the goal has been met.
+  virtual bool was_reached() const { return false; }
   // What a checkpoint's model file says of the model.
   virtual std::map<std::string, std::string> metadata() const = 0;
 };

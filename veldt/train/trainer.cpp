@@ -221,7 +221,8 @@ class Trainer::FitTask final : public Task {
     audited_ = true;
   }
 
-  bool reached(std::int64_t) override {
+  bool reached(std::int64_t) override { return was_reached(); }
+  bool was_reached() const override {
     return options_.patience > 0 && state_.without_better >= static_cast<double>(options_.patience);
   }
 
