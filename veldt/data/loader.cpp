@@ -131,6 +131,11 @@ Sampler share_of(Sampler sampler, int index, int count) {
           }};
 }
 
+Batch moved(Batch batch, Device device) {
+  for (Tensor& t : batch) t = to(t, device);
+  return batch;
+}
+
 Batch stacked(std::vector<Example> examples, Rng&) {
   check_alike(examples);
   Batch batch;

@@ -15,6 +15,8 @@ namespace veldt::data {
 
 // Examples stacked along a new first dimension, tensor by tensor: {inputs, targets}.
 using Batch = std::vector<Tensor>;
+// The same on another device.
+Batch moved(Batch batch, Device device);
 
 // An order of examples. Position 0..size-1 of an epoch holds example at(epoch, position).
 struct Sampler {

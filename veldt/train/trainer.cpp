@@ -1,6 +1,8 @@
 #include "veldt/train/trainer.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -32,44 +34,6 @@ Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {
   return cross_entropy(output, batch.back());
 }
 
-// The modules of a model, outer ones first, and whether each was in training.
-class Modes final : public nn::Fields {
- public:
-  explicit Modes(nn::Module& model) {
-    kept_.push_back({&model, model.training()});
-    model.fields(*this);
-  }
-  void restore() const {
-    for (const auto& [module, training] : kept_) module->train(training);
-  }
-
- private:
-  void on_tensor(const std::string&, Tensor&) override {}
-  void on_module(const std::string&, int, nn::Module& module) override {
-    kept_.push_back({&module, module.training()});
-  }
-
-  std::vector<std::pair<nn::Module*, bool>> kept_;
-};
-
-// In evaluation mode while one lives; then each module is in its own again.
-class Evaluating {
- public:
-  explicit Evaluating(nn::Module& model) : modes_(model) { model.eval(); }
-  ~Evaluating() { modes_.restore(); }
-  Evaluating(const Evaluating&) = delete;
-  Evaluating& operator=(const Evaluating&) = delete;
-
- private:
-  Modes modes_;
-  NoGrad off_;
-};
-
-data::Batch moved(data::Batch batch, Device device) {
-  for (Tensor& t : batch) t = to(t, device);
-  return batch;
-}
-
 std::string shapes_of(const data::Batch& batch) {
   std::string text;
   for (const Tensor& t : batch) text += str(text.empty() ? "" : ", ", t.dtype(), ' ', t.shape());
@@ -91,9 +55,9 @@ struct FitState {
   double without_better = 0;  // evaluations
   double seconds = 0;         // of evaluations so far, and the steps before them
 
-  static constexpr std::int64_t kCount = 7;
-  double* numbers() { return &train_loss; }
+  using Numbers = std::array<double, 7>;
 };
+static_assert(sizeof(FitState) == sizeof(FitState::Numbers));
 
 class Trainer::FitTask final : public Task {
  public:
@@ -201,19 +165,20 @@ class Trainer::FitTask final : public Task {
   }
 
   NamedTensors own_state() override {
-    const Tensor numbers = empty({FitState::kCount}, DType::f64);
     FitState now = state_;
     now.seconds += seconds(since_, Clock::now());
-    std::copy_n(now.numbers(), FitState::kCount, numbers.data<double>());
-    NamedTensors all{{"fit", numbers}};
+    const auto numbers = std::bit_cast<FitState::Numbers>(now);
+    NamedTensors all{{"fit", Tensor::from<double>({std::ssize(numbers)}, numbers)}};
     if (trainer_.ema_)
       for (auto& [name, tensor] : trainer_.ema_->state()) all.push_back({"ema." + name, tensor});
     return all;
   }
 
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
-    const Tensor numbers = to(saved.at("fit"), DType::f64);
-    std::copy_n(numbers.data<double>(), FitState::kCount, state_.numbers());
+    const std::vector<double> saved_numbers = to(saved.at("fit"), DType::f64).values<double>();
+    FitState::Numbers numbers{};
+    std::copy_n(saved_numbers.begin(), numbers.size(), numbers.begin());
+    state_ = std::bit_cast<FitState>(numbers);
     NamedTensors average;
     for (const auto& [name, tensor] : saved)
       if (name.starts_with("ema.")) average.push_back({name.substr(4), tensor});
@@ -277,7 +242,7 @@ class Trainer::FitTask final : public Task {
 
   void take(data::Batch batch, data::Batch& into) {
     if (!records_ || into.empty()) {
-      into = moved(std::move(batch), device_);
+      into = data::moved(std::move(batch), device_);
       // What is written into again must not be the data set's own.
       if (records_)
         for (Tensor& t : into) t = copied(t);
@@ -450,48 +415,6 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
   result.best = task.best();
   result.evaluations = task.take_evaluations();
   return result;
-}
-
-// The loss of a batch, and how much it counts: cross entropy of indices by the labels that count, others by
-// examples.
-std::pair<double, double> Trainer::weighed_loss(const Tensor& output, const data::Batch& batch) const {
-  const Tensor& target = batch.back();
-  double weight = static_cast<double>(batch.at(0).size(0));
-  if (default_loss_ && !is_float(target.dtype()))
-    weight = sum(to(not_equal(target, -100), DType::f64)).item();
-  return {options_.loss(output, batch).item(), weight};
-}
-
-Scores Trainer::evaluate(data::Loader& loader) {
-  const Evaluating now(model_);
-  std::optional<optim::Ema::Swapped> averaged;
-  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
-  std::vector<std::unique_ptr<Metric>> metrics;
-  for (const MetricMaker& make : options_.metrics) metrics.push_back(make());
-  const Device device = optimizer_.slab().values().device();
-  double total = 0, count = 0;
-  for (const data::Batch& given : loader.epoch(0)) {
-    const data::Batch batch = moved(given, device);
-    const Tensor output = options_.forward(model_, batch);
-    const auto [loss, weight] = weighed_loss(output, batch);
-    if (weight > 0) total += loss * weight;
-    count += weight;
-    for (const auto& metric : metrics) metric->add(output, batch);
-  }
-  Scores scores{{"loss", total / count}};
-  for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
-  return scores;
-}
-
-Tensor Trainer::predict(data::Loader& loader) {
-  const Evaluating now(model_);
-  std::optional<optim::Ema::Swapped> averaged;
-  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
-  const Device device = optimizer_.slab().values().device();
-  std::vector<Tensor> outputs;
-  for (const data::Batch& batch : loader.epoch(0))
-    outputs.push_back(options_.forward(model_, moved(batch, device)));
-  return concat(outputs, 0);
 }
 
 }  // namespace veldt::train

@@ -1,0 +1,94 @@
+// How a Trainer measures and predicts: in evaluation mode, with the averaged weights if there are any.
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/train/trainer.h"
+
+namespace veldt::train {
+namespace {
+
+// The modules of a model, outer ones first, and whether each was in training.
+class Modes final : public nn::Fields {
+ public:
+  explicit Modes(nn::Module& model) {
+    kept_.push_back({&model, model.training()});
+    model.fields(*this);
+  }
+  void restore() const {
+    for (const auto& [module, training] : kept_) module->train(training);
+  }
+
+ private:
+  void on_tensor(const std::string&, Tensor&) override {}
+  void on_module(const std::string&, int, nn::Module& module) override {
+    kept_.push_back({&module, module.training()});
+  }
+
+  std::vector<std::pair<nn::Module*, bool>> kept_;
+};
+
+// In evaluation mode while one lives; then each module is in its own again.
+class Evaluating {
+ public:
+  explicit Evaluating(nn::Module& model) : modes_(model) { model.eval(); }
+  ~Evaluating() { modes_.restore(); }
+  Evaluating(const Evaluating&) = delete;
+  Evaluating& operator=(const Evaluating&) = delete;
+
+ private:
+  Modes modes_;
+  NoGrad off_;
+};
+
+}  // namespace
+
+// The loss of a batch, and how much it counts: cross entropy of indices by the labels that count, others by
+// examples.
+std::pair<double, double> Trainer::weighed_loss(const Tensor& output, const data::Batch& batch) const {
+  const Tensor& target = batch.back();
+  double weight = static_cast<double>(batch.at(0).size(0));
+  if (default_loss_ && !is_float(target.dtype()))
+    weight = sum(to(not_equal(target, -100), DType::f64)).item();
+  return {options_.loss(output, batch).item(), weight};
+}
+
+Scores Trainer::evaluate(data::Loader& loader) {
+  const Evaluating now(model_);
+  std::optional<optim::Ema::Swapped> averaged;
+  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
+  std::vector<std::unique_ptr<Metric>> metrics;
+  for (const MetricMaker& make : options_.metrics) metrics.push_back(make());
+  const Device device = optimizer_.slab().values().device();
+  double total = 0, count = 0;
+  for (const data::Batch& given : loader.epoch(0)) {
+    const data::Batch batch = data::moved(given, device);
+    const Tensor output = options_.forward(model_, batch);
+    const auto [loss, weight] = weighed_loss(output, batch);
+    if (weight > 0) total += loss * weight;
+    count += weight;
+    for (const auto& metric : metrics) metric->add(output, batch);
+  }
+  Scores scores{{"loss", total / count}};
+  for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
+  return scores;
+}
+
+Tensor Trainer::predict(data::Loader& loader) {
+  const Evaluating now(model_);
+  std::optional<optim::Ema::Swapped> averaged;
+  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
+  const Device device = optimizer_.slab().values().device();
+  std::vector<Tensor> outputs;
+  for (const data::Batch& batch : loader.epoch(0))
+    outputs.push_back(options_.forward(model_, data::moved(batch, device)));
+  return concat(outputs, 0);
+}
+
+}  // namespace veldt::train
