@@ -30,6 +30,7 @@ stand_in() {  # NAME LINE...: a program of that name, first in the path
 for verb in setup build paint test check bench gpu format help; do
   expect "./dev lists $verb" 0 "  $verb" "$root/dev"
 done
+expect 'the help of a verb, before anything is built' 0 '  test ' "$root/dev" test --help
 expect 'an unknown verb' 2 'dev: error: there is no verb "tset"' "$root/dev" tset
 [[ $(wc -l <<<"$out") == 3 ]] || { printf 'FAIL: an error has three lines, not:\n%s\n' "$out"; failed=1; }
 expect 'an unknown flag of gpu, before anything is built' 2 'unrecognized arguments: --hlp' "$root/dev" gpu --hlp

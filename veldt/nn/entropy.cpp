@@ -6,7 +6,7 @@
 #include "veldt/nn/loss_parts.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
-#include "veldt/ops/gather.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
@@ -24,11 +24,12 @@ Tensor constant(const Tensor& x) { return x.alias(x.shape(), x.strides(), 0); }
 
 // Brings [classes] and [] to [1, classes] and [1], and checks what classes and rows there are.
 struct Rows {
+  const char* name;  // of the loss
   Tensor x, target;
   bool single = false, by_index = false;
 
-  Rows(const char* name, const Tensor& scores, const Tensor& wanted, const Tensor& weights)
-      : x(scores), target(wanted), by_index(!is_float(wanted.dtype())) {
+  Rows(const char* loss, const Tensor& scores, const Tensor& wanted, const Tensor& weights)
+      : name(loss), x(scores), target(wanted), by_index(!is_float(wanted.dtype())) {
     if (x.rank() == 0 || x.numel() == 0)
       throw ShapeError(str(name, " has nothing to compare"), str("the scores are ", x.shape()),
                        "give [n, classes], [n, classes, ..] or [classes]");
@@ -69,14 +70,15 @@ Tensor by_index(const Rows& rows, const Tensor& log_p, const ClassOptions& o) {
   const Tensor wanted = to(rows.target, DType::i64);
   const Tensor ignored = equal(wanted, full({}, o.ignore_index, DType::i64, wanted.device()));
   const Tensor index = unsqueeze(where(ignored, zeros_like(wanted), wanted), 1);
+  check_index(rows.name, log_p, 1, index);  // once, and in the loss's name
   const Tensor zero = number_like(log_p, 0);
   Tensor counts = number_like(log_p, 1);
   if (o.weights.defined()) {
     Shape shape = log_p.shape();
-    counts = squeeze(gather(expand(rows.along_classes(o.weights), shape), 1, index), 1);
+    counts = squeeze(gather_within(expand(rows.along_classes(o.weights), shape), 1, index), 1);
   }
   counts = where(ignored, zero, expand(counts, wanted.shape()));
-  const Tensor log_wanted = where(ignored, zero, squeeze(gather(log_p, 1, index), 1));
+  const Tensor log_wanted = where(ignored, zero, squeeze(gather_within(log_p, 1, index), 1));
   Tensor loss = -(log_wanted * counts);
   if (o.label_smoothing > 0) {
     const Tensor all = o.weights.defined() ? log_p * rows.along_classes(o.weights) : log_p;
