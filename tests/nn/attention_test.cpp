@@ -165,5 +165,14 @@ TEST(Attention, NamesWhatDoesNotFit) {
   EXPECT_THAT(error_of<ShapeError>([] { rotary_embedding(ones({2, 3})); }), HasSubstr("[2, 3]"));
 }
 
+TEST(Transformer, ThatIsCausalDoesNotSeeWhatComes) {
+  Rng rng(2);
+  const TransformerEncoderLayer layer(
+      4, 2, {.dim_feedforward = 8, .dropout = 0, .batch_first = true, .causal = true}, rng);
+  const Tensor x = randn({1, 3, 4}, rng);
+  const Tensor whole = layer(x), part = layer(slice(x, 1, 0, 2));
+  EXPECT_LT(max(abs(slice(whole, 1, 0, 2) - part)).item(), 1e-5);
+}
+
 }  // namespace
 }  // namespace veldt::nn

@@ -59,5 +59,17 @@ TEST(Embedding, RefusesRowsItDoesNotHave) {
   EXPECT_THAT(error_of<ConfigError>([] { Embedding(4, 5, {.padding_idx = 4}); }), HasSubstr("0 to 3"));
 }
 
+TEST(PositionEmbedding, AddsTheSameRowToEachSequence) {
+  const PositionEmbedding layer(5, 2);
+  const Tensor x = ones({3, 4, 2}), rows = layer.parameters().at(0);
+  const Tensor added = layer(x) - x;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_LT(max(abs(select(added, 0, i) - slice(rows, 0, 0, 4))).item(), 1e-6) << i;
+  EXPECT_NEAR(stddev(PositionEmbedding(100, 50).parameters().at(0)).item(), 0.02, 1e-3);
+  EXPECT_THAT(error_of<ShapeError>([&] { layer(ones({3, 6, 2})); }), HasSubstr("[3, 6, 2]"));
+  EXPECT_THROW(layer(ones({3, 4, 1})), ShapeError);
+  EXPECT_THROW(PositionEmbedding(0, 2), ConfigError);
+}
+
 }  // namespace
 }  // namespace veldt::nn

@@ -233,5 +233,12 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
   EXPECT_THROW(GRU(2, 3, {.num_layers = 2, .dropout = 1.5}), ConfigError);
 }
 
+TEST(LastStep, TakesTheEndOfEachSequence) {
+  const Tensor x = reshape(arange(12, DType::f32), {2, 3, 2});
+  EXPECT_THAT(LastStep()(x).values<float>(), ElementsAre(4, 5, 10, 11));
+  EXPECT_THROW(LastStep()(ones({3})), ShapeError);
+  EXPECT_THROW(LastStep()(ones({2, 0, 3})), ShapeError);
+}
+
 }  // namespace
 }  // namespace veldt::nn

@@ -57,6 +57,7 @@ struct TransformerLayerOptions {
   bool gelu = false;        // between the two linear layers, instead of relu
   bool norm_first = false;  // norms before each part, not behind it (Xiong et al. 2020)
   bool batch_first = false;
+  bool causal = false;  // forward() lets step i look at steps 0 .. i alone
   DType dtype = DType::f32;
   Device device = {};
 };
@@ -70,7 +71,7 @@ class TransformerEncoderLayer : public Module {
 
   // x [time, n, size], or [n, time, size] with batch_first.
   Tensor encode(const Tensor& x, const AttentionMask& mask) const;
-  Tensor forward(const Tensor& x) const override { return encode(x, {}); }
+  Tensor forward(const Tensor& x) const override { return encode(x, {.causal = options_.causal}); }
   void fields(Fields& f) override;
   std::string title() const override;
 

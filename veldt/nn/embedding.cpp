@@ -1,6 +1,7 @@
 #include "veldt/nn/embedding.h"
 
 #include "veldt/core/error.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/gather.h"
@@ -38,6 +39,27 @@ Tensor Embedding::forward(const Tensor& x) const {
 std::string Embedding::title() const {
   return str("Embedding(", weight_.size(0), ", ", weight_.size(1),
              padding_idx_ ? str(", padding ", *padding_idx_) : "", ')');
+}
+
+PositionEmbedding::PositionEmbedding(std::int64_t length, std::int64_t dim, Rng& rng) {
+  if (length < 1 || dim < 1)
+    throw ConfigError(str("cannot build PositionEmbedding(", length, ", ", dim, ')'),
+                      "a table has one row and one column or more", "give positive sizes");
+  weight_ = parameter(empty({length, dim}));
+  init::normal(weight_, 0, 0.02, rng);
+}
+
+Tensor PositionEmbedding::forward(const Tensor& x) const {
+  const std::int64_t length = weight_.size(0), dim = weight_.size(1);
+  if (x.rank() != 3 || x.size(1) > length || x.size(2) != dim)
+    throw ShapeError(str(title(), " cannot take ", x.shape()),
+                     str("sequences are [n, time, ", dim, "], of ", length, " steps at most"),
+                     "cut them, or build it longer");
+  return x + narrow(weight_, 0, 0, x.size(1));
+}
+
+std::string PositionEmbedding::title() const {
+  return str("PositionEmbedding(", weight_.size(0), ", ", weight_.size(1), ')');
 }
 
 }  // namespace veldt::nn

@@ -35,4 +35,19 @@ class Embedding : public Module {
   Tensor weight_;
 };
 
+// Row t of a table added to step t:  x [n, time, dim], time at most `length`; "weight" [length, dim], which
+// starts as N(0, 0.02) (Radford et al. 2018).
+class PositionEmbedding : public Module {
+ public:
+  // Throws ConfigError for sizes below 1; a call, ShapeError for a longer sequence, or another dim.
+  PositionEmbedding(std::int64_t length, std::int64_t dim, Rng& rng = default_rng());
+
+  Tensor forward(const Tensor& x) const override;
+  void fields(Fields& f) override { f("weight", weight_); }
+  std::string title() const override;
+
+ private:
+  Tensor weight_;
+};
+
 }  // namespace veldt::nn

@@ -239,4 +239,12 @@ GRU::GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions o, Rng& rng)
     : Recurrent(Cell::gru, in, hidden,
                 {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
 
+Tensor LastStep::forward(const Tensor& x) const {
+  if (x.rank() < 2 || x.size(1) == 0)
+    throw ShapeError(str("LastStep cannot take ", x.shape()),
+                     "sequences are [n, time, ..] of one step or more",
+                     "put it behind a layer that gives sequences");
+  return select(x, 1, -1);
+}
+
 }  // namespace veldt::nn

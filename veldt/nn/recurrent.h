@@ -121,4 +121,11 @@ class GRU : public Recurrent {
   GRU(std::int64_t in, std::int64_t hidden, Rng& rng) : GRU(in, hidden, {}, rng) {}
 };
 
+// What a sequence ends with: [n, time, ..] to [n, ..].
+class LastStep : public Module {
+ public:
+  Tensor forward(const Tensor& x) const override;
+  std::string title() const override { return "LastStep"; }
+};
+
 }  // namespace veldt::nn
