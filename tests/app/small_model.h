@@ -8,6 +8,7 @@
 #include "tests/io/make_png.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::test {
 
@@ -33,9 +34,10 @@ inline std::vector<std::string> small_fit(const std::string& picture, const std:
 }
 
 // All tensors of a model, bit for bit.
-inline std::map<std::string, std::vector<float>> tensors_of(const std::string& model) {
-  std::map<std::string, std::vector<float>> all;
-  for (const auto& t : io::read_safetensors(model).tensors) all[t.name] = t.tensor.values<float>();
+inline std::map<std::string, std::vector<double>> tensors_of(const std::string& model) {
+  std::map<std::string, std::vector<double>> all;
+  for (const auto& t : io::read_safetensors(model).tensors)
+    all[t.name] = to(t.tensor, DType::f64).values<double>();
   return all;
 }
 

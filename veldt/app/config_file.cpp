@@ -76,8 +76,11 @@ ConfigEntry entry_of(const toml::node& node) {
     is(TomlType::number, "a number", fmt::format("{}", number->get()));
   else if (on_off != nullptr)
     is(TomlType::on_off, "true or false", on_off->get() ? "true" : "false");
-  else
-    is(TomlType::other, node.is_array() ? "a list" : "a date or a time", "");
+  else if (const toml::array* list = node.as_array(); list != nullptr) {
+    is(TomlType::list, "a list", "");
+    for (const toml::node& item : *list) entry.items.push_back(entry_of(item));
+  } else
+    is(TomlType::other, "a date or a time", "");
   return entry;
 }
 
@@ -96,20 +99,23 @@ void collect(const toml::table& table, const std::vector<std::string>& path, std
 
 }  // namespace
 
-std::vector<ConfigEntry> read_config_file(const std::string& path) {
-  const std::string text = text_of_file(path);
-  check_lines(path, text);
+std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text) {
+  check_lines(where, text);
   std::vector<ConfigEntry> entries;
   try {
     collect(toml::parse(std::string_view(text)), {}, entries);
   } catch (const toml::parse_error& error) {
-    throw refused(fmt::format("{}:{}", path, error.source().begin.line), std::string(error.description()),
+    throw refused(fmt::format("{}:{}", where, error.source().begin.line), std::string(error.description()),
                   "write it as in steps = 600, below a line [fit]");
   }
   std::stable_sort(entries.begin(), entries.end(), [](const ConfigEntry& a, const ConfigEntry& b) {
     return a.line != b.line ? a.line < b.line : a.path.size() < b.path.size();
   });
   return entries;
+}
+
+std::vector<ConfigEntry> read_config_file(const std::string& path) {
+  return parse_config(path, text_of_file(path));
 }
 
 }  // namespace veldt::app

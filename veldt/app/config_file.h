@@ -14,7 +14,7 @@ class ConfigFileError : public ConfigError {
   using ConfigError::ConfigError;
 };
 
-enum class TomlType { table, text, whole, number, on_off, other };
+enum class TomlType { table, text, whole, number, on_off, list, other };
 
 // "a text", "a whole number"; of TomlType::other `what` says it.
 struct ConfigEntry {
@@ -22,11 +22,14 @@ struct ConfigEntry {
   int line = 0;
   TomlType type = TomlType::other;
   std::string type_in_words;
-  std::string text;  // the value; empty for tables and other types
+  std::string text;                     // the value; empty for tables, lists and other types
+  std::vector<ConfigEntry> items = {};  // of a list, without paths
 };
 
 // The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file
 // and line; IoError missing if the file is not there or may not be read.
 std::vector<ConfigEntry> read_config_file(const std::string& path);
+// The same of a text that errors call `where`.
+std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text);
 
 }  // namespace veldt::app

@@ -82,19 +82,9 @@ void write_preview(const FitFlags& flags, const field::Field& field, std::int64_
   file.finish();
 }
 
-// The command that continues this run, also in a shell without the variables of this one.
-std::string resume_command(const Context& context) {
-  std::vector<std::string> arguments = context.arguments;
-  if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
-    arguments.insert(arguments.begin() + 2, "--resume");  // after the verb: a "--" may come later
-  for (const Setting& s : context.tree->find_verb("fit")->settings)
-    if (s.origin == s.environment()) arguments.insert(arguments.begin() + 2, s.flag() + "=" + s.value);
-  return quoted_for_shell(arguments);
-}
-
 std::string how_to_go_on(const FitFlags& flags, const Context& context, std::int64_t step) {
   if (!flags.checkpoints.directory.empty())
-    return fmt::format("stopped at step {}; resume with: {}", step, resume_command(context));
+    return fmt::format("stopped at step {}; resume with: {}", step, command_to_resume(context, "fit"));
   return fmt::format(
       "stopped at step {}; {} holds the field so far (add --checkpoint DIR to be able to resume)", step,
       flags.output);

@@ -5,6 +5,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace veldt::app {
@@ -194,6 +195,26 @@ Setting& add_text(VerbOptions& verb, const std::string& names, const std::string
                   std::function<void(const Source& source, const std::string& text)> read) {
   return add(verb, names, ValueKind::text, kind, "", help, std::move(read));
 }
+Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
+                   std::vector<std::string>& into, const std::string& help) {
+  Setting& setting = verb.settings.emplace_back();
+  setting.kind = ValueKind::text;
+  setting.set = [&into](const Source&, const std::string& text) { into.push_back(text); };
+  setting.option = verb.app->add_option(
+      names,
+      [&setting](const CLI::results_t& given) {
+        for (const std::string& text : given)
+          setting.take({setting.flag(), setting.flag() + " "}, text, "flag");
+        return true;
+      },
+      help);
+  setting.option->type_name(kind)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (setting.option->get_positional())
+    setting.option->expected(1, std::numeric_limits<int>::max());
+  else
+    setting.option->allow_extra_args(false);
+  return setting;
+}
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help) {
   Setting& setting = verb.settings.emplace_back();
   setting.kind = ValueKind::on_off;
@@ -205,6 +226,15 @@ Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, con
       },
       help);
   return setting;
+}
+
+std::string command_to_resume(const Context& context, const std::string& verb) {
+  std::vector<std::string> arguments = context.arguments;
+  if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
+    arguments.insert(arguments.begin() + 2, "--resume");  // after the verb: a "--" may come later
+  for (const Setting& s : context.tree->find_verb(verb)->settings)
+    if (s.origin == s.environment()) arguments.insert(arguments.begin() + 2, s.flag() + "=" + s.value);
+  return quoted_for_shell(arguments);
 }
 
 Setting& add_device(VerbOptions& verb, std::string& into) {

@@ -86,8 +86,14 @@ Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into
 Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
                   const std::string& help,
                   std::function<void(const Source& source, const std::string& text)> read);
+// As often as one likes; all of them are kept, in their order.
+Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
+                   std::vector<std::string>& into, const std::string& help);
 // True when given.
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help);
+
+// The command line that was given, with --resume, and with what the environment set, for a shell without it.
+std::string command_to_resume(const Context& context, const std::string& verb);
 
 // --device, for verbs that compute where they are told to.
 Setting& add_device(VerbOptions& verb, std::string& into);

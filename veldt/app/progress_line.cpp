@@ -131,6 +131,10 @@ void ProgressLine::warn(std::string_view text) {
   line_above(fmt::format("veldt: warning: {}", on_one_line(text)));
 }
 
+void ProgressLine::print(std::string_view text) {
+  if (!options_.quiet) line_above(text);
+}
+
 void ProgressLine::finish() {
   if (finished_) return;
   finished_ = true;

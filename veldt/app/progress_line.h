@@ -48,6 +48,8 @@ class ProgressLine {
   // shown even when quiet.
   void note(std::string_view text);
   void warn(std::string_view text);
+  // The same for a line of measures, as it is.
+  void print(std::string_view text);
   // Shows the last update if it has not been, and ends the line. Nothing more is drawn after it.
   void finish();
 

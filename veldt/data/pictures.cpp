@@ -264,4 +264,8 @@ DatasetPtr picture_folder(const std::string& folder, FolderOptions options) {
   return std::make_shared<PictureFolder>(folder, std::move(options));
 }
 
+Tensor read_picture(const std::string& path, const FolderOptions& options) {
+  return planes(io::read_image(path), options);
+}
+
 }  // namespace veldt::data

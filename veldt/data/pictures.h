@@ -37,6 +37,9 @@ struct FolderOptions {
   std::function<void(const Error&)> on_unreadable = {};
 };
 
+// One picture, as a picture_folder() has it. Throws IoError.
+Tensor read_picture(const std::string& path, const FolderOptions& options);
+
 // The pictures (PNG, JPEG, WebP) of a folder's folders, each of which is a class, both in the order of their
 // names. They are read when they are asked for; with on_unreadable all are read once, beforehand. Throws
 // IoError missing if there is no folder, no class, or a class without a picture.

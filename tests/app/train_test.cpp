@@ -1,0 +1,345 @@
+// train, eval and predict: small data sets are learned, resumed runs are the runs that were never killed, and
+// recipes that cannot be are named by their line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/app/command.h"
+#include "tests/app/process.h"
+#include "tests/app/small_model.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/app/call.h"
+#include "veldt/app/recipe_model.h"
+#include "veldt/app/training_view.h"
+#include "veldt/io/csv.h"
+#include "veldt/io/directory.h"
+
+namespace veldt::test {
+namespace {
+
+using nlohmann::json;
+using testing::AnyOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+void append_number(std::string& bytes, unsigned n) {
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>((n >> shift) & 0xff);
+}
+
+// Ten kinds of pictures 10x10 in the files of MNIST: row k of kind k is bright, the rest is noise.
+void put_rows(const std::string& folder, const std::string& part, unsigned count) {
+  std::mt19937 random(count);
+  std::string pictures("\0\0\10\3", 4), labels("\0\0\10\1", 4);
+  for (const unsigned n : {count, 10U, 10U}) append_number(pictures, n);
+  append_number(labels, count);
+  for (unsigned i = 0; i < count; ++i) {
+    labels += static_cast<char>(i % 10);
+    for (unsigned p = 0; p < 100; ++p)
+      pictures += static_cast<char>(random() % 100 + (p / 10 == i % 10 ? 100 : 0));
+  }
+  std::filesystem::create_directories(folder);
+  put_bytes(folder + "/" + part + "-images-idx3-ubyte", pictures);
+  put_bytes(folder + "/" + part + "-labels-idx1-ubyte", labels);
+}
+
+const std::string kRowsRecipe = R"toml(
+[data]
+kind = "mnist"
+path = "rows"
+batch = 20
+validation = 0.1
+augment = ["gaussian_noise(0.05)"]
+prepare = ["normalise(0.2, 0.3)"]
+[model]
+layers = ["Conv2d(4, 3, padding=1)", "Relu", "MaxPool2d(2)", "Flatten", "Dropout(0.1)", "Linear(outputs)"]
+[optimizer]
+lr = 1e-2
+[train]
+epochs = 4
+)toml";
+
+class TrainVerb : public testing::Test {
+ protected:
+  TrainVerb() {
+    put_rows(dir_ / "rows", "train", 600);
+    put_rows(dir_ / "rows", "t10k", 200);
+  }
+  std::string recipe(const std::string& text, const std::string& name = "r.toml") const {
+    put_bytes(dir_ / name, text);
+    return dir_ / name;
+  }
+  Ran train(const std::string& text, const Words& more = {}) const {
+    return run_veldt(Words{"train", recipe(text), "--data", dir_ / "", "--out", dir_ / "run"} + more);
+  }
+  json trained(const std::string& text, const Words& more = {}) const {
+    const Ran ran = train(text, more + Words{"--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return json::parse(ran.out, nullptr, false);
+  }
+  // With an edit, `text` is refused with all the words.
+  void expect_refused(std::string text, const std::string& from, const std::string& to, int code,
+                      const Words& words) const {
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    const Ran ran = train(text);
+    EXPECT_EQ(ran.exit_code, code) << ran.err;
+    for (const std::string& word : words) EXPECT_THAT(ran.err, HasSubstr(word)) << to;
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "run/model.safetensors"));
+  }
+
+  const TempDir dir_;
+};
+
+TEST_F(TrainVerb, LearnsPicturesAndEvalAndPredictAgreeWithIt) {
+  const json found = trained(kRowsRecipe);
+  EXPECT_GT(found.at("test_accuracy"), 0.95) << found;
+  EXPECT_GT(found.at("val_accuracy"), 0.9);
+  EXPECT_EQ(found.at("steps"), 4 * 27);
+  for (const char* file : {"model.safetensors", "metrics.csv", "curves.svg", "best.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(dir_ / ("run/" + std::string(file)))) << file;
+  EXPECT_EQ(io::read_csv(dir_ / "run/metrics.csv").values.size(0), 4);
+  const Ran eval = run_veldt({"eval", dir_ / "run/model.safetensors", "--data", dir_ / "", "--json"});
+  ASSERT_EQ(eval.exit_code, 0) << eval.err;
+  EXPECT_EQ(json::parse(eval.out).at("accuracy"), found.at("test_accuracy"));
+  // A picture of kind 3.
+  std::vector<int> samples(100, 50);
+  for (std::size_t x = 30; x < 40; ++x) samples[x] = 150;
+  put_bytes(dir_ / "three.png", make_png({.width = 10, .height = 10}, samples));
+  const Ran predicted =
+      run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "three.png", "--json", "--top", "2"});
+  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
+  const json first = json::parse(predicted.out).at("predictions").at(0);
+  EXPECT_EQ(first.at("class"), "3");
+  EXPECT_EQ(first.at("top").size(), 2);
+}
+
+TEST_F(TrainVerb, TheSameRecipeGivesTheSameBitsWithAnyNumberOfWorkers) {
+  trained(kRowsRecipe, {"--threads", "1"});
+  const auto one = tensors_of(dir_ / "run/model.safetensors");
+  std::filesystem::remove_all(dir_ / "run");
+  trained(kRowsRecipe, {"--set", "data.workers=4", "--threads", "1"});
+  EXPECT_EQ(tensors_of(dir_ / "run/model.safetensors"), one);
+}
+
+TEST_F(TrainVerb, LearnsATextAndWritesOn) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "the lion looks at you, and you look at the lion.\n";
+  put_bytes(dir_ / "lion.txt", text);
+  const json found = trained(R"toml(
+[data]
+kind = "text"
+path = "lion.txt"
+context = 16
+batch = 16
+validation = 0.2
+[model]
+layers = ["Embedding(16)", "PositionEmbedding", "TransformerEncoderLayer(2, dropout=0)", "GRU(24)", "Linear(outputs)"]
+[optimizer]
+lr = 1e-2
+clip = 1
+schedule = "cosine"
+warmup = 5
+[train]
+steps = 120
+evaluate_every = 40
+)toml");
+  EXPECT_LT(found.at("val_loss"), 0.3) << found;
+  EXPECT_TRUE(found.contains("val_accuracy"));
+  const Words ask{"predict", dir_ / "run/model.safetensors", "--prompt", "the lion", "--count", "30"};
+  const Ran once = run_veldt(ask), again = run_veldt(ask);
+  EXPECT_EQ(once.exit_code, 0) << once.err;
+  EXPECT_EQ(once.out.size(), 39);
+  EXPECT_EQ(once.out, again.out);
+  EXPECT_NE(run_veldt(ask + Words{"--seed", "2", "--temperature", "3"}).out, once.out);
+  const Ran unknown = run_veldt({"predict", dir_ / "run/model.safetensors", "--prompt", "Z"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("Z"));
+}
+
+TEST_F(TrainVerb, ForetellsASeriesBetterThanTheSeasonBefore) {
+  std::string table = "month,sold\n";
+  for (int i = 0; i < 240; ++i)
+    table += std::to_string(i) + "," +
+             std::to_string((100 + i) * (1 + 0.3 * std::sin(2 * 3.14159265 * i / 12))) + "\n";
+  put_bytes(dir_ / "sold.csv", table);
+  const json found = trained(R"toml(
+[data]
+kind = "series"
+path = "sold.csv"
+column = "sold"
+context = 12
+season = 12
+logarithm = true
+difference = true
+validation = 0.1
+test = 0.2
+[model]
+layers = ["LSTM(8)", "LastStep", "Linear(outputs)"]
+[optimizer]
+lr = 1e-2
+[train]
+epochs = 20
+patience = 5
+)toml");
+  EXPECT_LT(found.at("test_mae"), 0.5 * found.at("naive_mae").get<double>()) << found;
+  EXPECT_NEAR(found.at("better_than_naive"),
+              1 - found.at("test_mae").get<double>() / found.at("naive_mae").get<double>(), 1e-9);
+  EXPECT_THAT(bytes_of(dir_ / "run/forecast.svg"), HasSubstr("season before"));
+  const Ran next =
+      run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "sold.csv", "--count", "12", "--json"});
+  ASSERT_EQ(next.exit_code, 0) << next.err;
+  const std::vector<double> forecast = json::parse(next.out).at("forecast");
+  ASSERT_EQ(forecast.size(), 12);
+  for (int i = 0; i < 12; ++i) {
+    const double truth = (340 + i) * (1 + 0.3 * std::sin(2 * 3.14159265 * i / 12));
+    EXPECT_NEAR(forecast[static_cast<std::size_t>(i)], truth, 0.05 * truth) << i;
+  }
+}
+
+TEST_F(TrainVerb, ARecipeThatCannotBeIsNamedByItsLine) {
+  const auto refused = [&](const std::string& from, const std::string& to, int code, const Words& words) {
+    expect_refused(kRowsRecipe, from, to, code, words);
+  };
+  refused("batch = 20", "batches = 20", 2, {"r.toml:5", "'data.batches'", "did you mean 'data.batch'?"});
+  refused("batch = 20", "batch = \"20\"", 2, {"r.toml:5", "a text", "a whole number"});
+  refused("batch = 20", "batch = 0", 2, {"r.toml:5", "the least that makes sense is 1"});
+  refused("[optimizer]", "[optimiser]", 2, {"r.toml:", "did you mean [optimizer]?"});
+  refused("\"mnist\"", "\"minst\"", 2, {"did you mean 'mnist'?"});
+  refused("Conv2d(4, 3, padding=1)", "Conf2d(4, 3)", 2, {"number 1", "did you mean Conv2d?"});
+  refused("Conv2d(4, 3, padding=1)", "Conv2d(4, kernal=3)", 2, {"did you mean 'kernel'?"});
+  refused("Conv2d(4, 3, padding=1)", "Conv2d(4, 30)", 2, {"number 1"});
+  refused("Conv2d(4, 3, padding=1)", "Conv2d(4, 3, 1, 1, 1, 1, true, 7)", 2, {"'7' is one more"});
+  refused("Linear(outputs)", "Linear(7)", 2, {"the data want 10 outputs"});
+  refused("Flatten", "LSTM(3)", 2, {"number 4", "sequences"});
+  refused("normalise(0.2, 0.3)", "normalise(0.2, 0)", 2, {"data.prepare"});
+  refused("gaussian_noise(0.05)", "gausian_noise(0.05)", 2, {"did you mean gaussian_noise?"});
+  refused("epochs = 4", "patience = 4", 2, {"no 'train.epochs'"});
+  refused("epochs = 4", "epochs = 4\nloss = \"mse\"", 2, {"cross_entropy"});
+  refused("path = \"rows\"", "path = \"columns\"", 3, {"columns"});
+  const Ran set = train(kRowsRecipe, {"--set", "train.epoch=3"});
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_THAT(set.err, HasSubstr("did you mean 'train.epochs'?"));
+}
+
+TEST_F(TrainVerb, SetsTakeThePlaceOfTheFile) {
+  const json found = trained(
+      kRowsRecipe, {"--set", "train.epochs=1", "--set", "model.layers=[\"Flatten\", \"Linear(outputs)\"]"});
+  EXPECT_EQ(found.at("steps"), 27);
+  EXPECT_EQ(found.at("parameters"), 1010);
+}
+
+TEST_F(TrainVerb, ARunThatIsThereIsNotOverwritten) {
+  trained(kRowsRecipe, {"--set", "train.epochs=1"});
+  const Ran again = train(kRowsRecipe);
+  EXPECT_EQ(again.exit_code, 2) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("--resume"));
+  const Ran other = train(kRowsRecipe, {"--resume"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+}
+
+TEST_F(TrainVerb, ANetworkOfAnotherKindIsRefused) {
+  const Ran not_trained = run_veldt({"eval", kCub, "--data", dir_ / ""});
+  EXPECT_EQ(not_trained.exit_code, 4) << not_trained.err;
+  trained(kRowsRecipe, {"--set", "train.epochs=1"});
+  std::string bytes = bytes_of(dir_ / "run/model.safetensors");
+  bytes[bytes.size() - 9] ^= 1;
+  put_bytes(dir_ / "broken.safetensors", bytes);
+  const Ran broken = run_veldt({"predict", dir_ / "broken.safetensors", kCub});
+  EXPECT_EQ(broken.exit_code, 9) << broken.err;
+}
+
+TEST(CrashTrain, KilledTwentyTimesInTheMiddleOfEpochsItEndsWithTheSameBits) {
+  constexpr int kKills = 20;
+  const TempDir dir, log;
+  put_rows(dir / "rows", "train", 600);
+  put_rows(dir / "rows", "t10k", 200);
+  put_bytes(dir / "r.toml", kRowsRecipe);
+  const auto command = [&](const std::string& out) {
+    return Words{"train", dir / "r.toml",    "--data", dir / "",         "--out",
+                 out,     "--every",         "50ms",   "--threads",      "1",
+                 "--set", "train.epochs=60", "--set",  "data.workers=2", "--quiet"};
+  };
+  const Ran whole = run_veldt(command(dir / "whole"));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const auto expected = tensors_of(dir / "whole/model.safetensors");
+  std::mt19937 random(5);
+  int kills = 0, resumed = 0, runs = 0;
+  for (; kills < kKills; ++runs) {
+    ASSERT_LT(runs, 2 * kKills);
+    const std::string out = dir / ("run" + std::to_string(runs));
+    for (bool done = false; !done;) {
+      const bool resume = has_checkpoint(out + "/checkpoints");
+      resumed += resume ? 1 : 0;
+      Process process(resume ? command(out) + Words{"--resume"} : command(out), log);
+      if (kills < kKills) {
+        const double life = std::clamp(whole.seconds / 2, 0.2, 1.0);
+        std::this_thread::sleep_for(std::chrono::duration<double>(life * (random() % 1000) / 1000));
+        process.send(SIGKILL);
+        ++kills;
+      }
+      const int code = process.wait();
+      ASSERT_THAT(code, AnyOf(0, -SIGKILL)) << process.err();
+      done = code == 0;
+    }
+    EXPECT_EQ(tensors_of(out + "/model.safetensors"), expected);
+  }
+  EXPECT_GT(resumed, kKills / 4);
+}
+
+TEST(Recipes, EachOfThemIsRead) {
+  const TempDir empty;
+  int count = 0;
+  for (const std::string& name : io::list_directory(VELDT_SOURCE "/recipes")) {
+    if (!name.ends_with(".toml")) continue;
+    const Ran ran =
+        run_veldt({"train", VELDT_SOURCE "/recipes/" + name, "--data", empty / "", "--out", empty / "run"});
+    EXPECT_EQ(ran.exit_code, 3) << name << "\n" << ran.err;  // nothing but the data is missing
+    ++count;
+  }
+  EXPECT_GE(count, 6);
+}
+
+TEST(Recipes, TheirPageNamesEveryKeyAndLayer) {
+  const std::string page = bytes_of(VELDT_SOURCE "/docs/recipes.md");
+  for (const std::string& key : app::recipe_key_names()) EXPECT_THAT(page, HasSubstr("`" + key + "`"));
+  for (const std::string& layer : app::layer_names()) EXPECT_THAT(page, HasSubstr(layer));
+}
+
+TEST(Call, TakesArgumentsByPlaceAndByName) {
+  app::Call call({"here", ""}, "Conv2d(6, kernel=[3, 5], bias = off)", {{"outputs", 10}});
+  EXPECT_EQ(call.name(), "Conv2d");
+  EXPECT_EQ(call.count("out"), 6);
+  EXPECT_EQ(call.numbers("kernel"), (std::vector<double>{3, 5}));
+  EXPECT_EQ(call.count("stride", 2), 2);
+  EXPECT_FALSE(call.on("bias", true));
+  call.finish();
+  app::Call word({"here", ""}, "Linear(outputs)", {{"outputs", 10}});
+  EXPECT_EQ(word.count("out"), 10);
+  for (const char* bad :
+       {"", "3", "Linear(", "Linear(1))(", "Linear(a=1, 2)", "Linear(a=1, a=2)", "Linear(=1)", "Linear(,)"})
+    EXPECT_THROW(
+        {
+          app::Call c({"here", ""}, bad);
+          c.count("a", 1);
+          c.count("b", 1);
+          c.finish();
+        },
+        app::UsageError)
+        << bad;
+}
+
+TEST(TrainingView, DrawsACurveOfBlocks) {
+  EXPECT_EQ(app::sparkline({4, 3, 2, 1}, 4, false), "#=,_");
+  EXPECT_EQ(app::sparkline({8, 8, 1, 1}, 2, true), "█▁");
+  EXPECT_EQ(app::sparkline({5}, 10, false), "_");
+  EXPECT_EQ(app::sparkline({}, 10, false), "");
+}
+
+}  // namespace
+}  // namespace veldt::test

@@ -1,0 +1,63 @@
+// "Conv2d(6, 5, padding=2)": a name with arguments, as recipes write layers, transforms and schedules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/app/values.h"
+
+namespace veldt::app {
+
+// Arguments are asked for one after the other, in the order in which they may stand without a name; after
+// the last one finish() refuses those that nobody asked for. A number may be a list in brackets.
+//   const auto out = call.count("out"), kernel = call.count("kernel");
+//   const auto stride = call.count("stride", 1);
+//   call.finish();
+class Call {
+ public:
+  // `words` stand for whole numbers: {"outputs", 10}. Throws UsageError for what is no call, and for a value
+  // that does not serve, naming `source`.
+  Call(Source source, const std::string& text, std::map<std::string, std::int64_t> words = {});
+
+  const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }
+
+  // Without a default they are required.
+  std::int64_t count(const char* name, std::optional<std::int64_t> otherwise = {},
+                     CountRange range = {.least = 1});
+  double number(const char* name, std::optional<double> otherwise = {}, NumberRange range = {});
+  bool on(const char* name, bool otherwise);
+  std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
+  // As it was written; empty if it was not.
+  std::string word(const char* name);
+  void finish() const;
+
+  // An error about the whole call.
+  UsageError refused(const std::string& why, const std::string& fix) const;
+  // There is no such name among those.
+  UsageError unknown(const char* kind, const std::vector<std::string>& known) const;
+
+ private:
+  struct Argument {
+    std::string name, value;  // without a name: by its place
+    bool taken = false;
+  };
+  std::optional<std::string> take(const char* name);
+  std::string required(const char* name);
+  Source source_of(const char* name) const;
+
+  Source source_;
+  std::string text_, name_;
+  std::map<std::string, std::int64_t> words_;
+  std::vector<Argument> arguments_;
+  std::vector<std::string> asked_;
+};
+
+// Whether two names are the same, but for capitals: "ReLU" and "Relu".
+bool same_name(const std::string& a, const std::string& b);
+
+}  // namespace veldt::app

@@ -1,0 +1,76 @@
+// veldt eval: a trained network held against data.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "veldt/app/forecast.h"
+#include "veldt/app/options.h"
+#include "veldt/app/recipe_trainer.h"
+#include "veldt/app/trained.h"
+#include "veldt/app/verbs.h"
+#include "veldt/io/file.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::app {
+namespace {
+
+struct EvalFlags {
+  std::string model, data = "data", part = "test", device = "auto", drawing;
+};
+
+int evaluate_model(const EvalFlags& flags, Context& context) {
+  Trained trained = load_trained(flags.model);
+  const Recipe& recipe = trained.recipe;
+  const RecipeData data = load_data(recipe, flags.data, &trained.facts);
+  if (data.facts.model.input != trained.facts.model.input ||
+      data.facts.model.outputs != trained.facts.model.outputs)
+    throw IoError(IoError::Kind::malformed,
+                  fmt::format("the data in {} are not of the network's kind", flags.data),
+                  str("it takes ", trained.facts.model.input, " and has ", trained.facts.model.outputs,
+                      " outputs; they are ", data.facts.model.input, " of ", data.facts.model.outputs),
+                  "give the data it was trained on, or others of that form");
+  const data::DatasetPtr set = flags.part == "test"         ? data.test
+                               : flags.part == "validation" ? data.validation
+                                                            : data.train;
+  if (set == nullptr)
+    throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe holds none back",
+                     "name another one with --part");
+  trained.model.to(choose_device(flags.device).device);
+  const auto optimizer = optimizer_of(recipe, trained.model);  // a Trainer has one
+  train::Trainer trainer(trained.model, *optimizer, trainer_options_of(recipe, trained.facts));
+  std::optional<data::Loader> loader = measuring_loader(recipe, data, set);
+  train::Scores scores = trainer.evaluate(*loader);
+  if (recipe.kind == "series" && flags.part == "test")
+    for (const auto& score :
+         draw_forecast(recipe, trained.facts, trainer, loader, flags.data, flags.drawing, "eval"))
+      scores.push_back(score);
+  nlohmann::ordered_json out = {{"model", flags.model}, {"part", flags.part}, {"examples", set->size()}};
+  for (const auto& [name, value] : scores) out[name] = value;
+  if (context.json) {
+    context.out.json(out);
+    return kOk;
+  }
+  context.out.text(fmt::format("{}: {} examples of the {} part\n", flags.model, set->size(), flags.part));
+  for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<18} {:.5g}\n", name, value));
+  return kOk;
+}
+
+}  // namespace
+
+Run add_eval(VerbOptions& verb, Context& context) {
+  auto flags = std::make_shared<EvalFlags>();
+  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
+  add_path(verb, "--data", flags->data, "the folder that the recipe's data.path starts from");
+  add_choice(verb, "--part", flags->part, {"test", "validation", "train"}, "of the data");
+  add_path(verb, "--draw", flags->drawing, "of a series: draw forecast and truth here (.svg)");
+  add_device(verb, flags->device);
+  add_threads(verb, context);
+  verb.examples(
+      "  veldt eval runs/mnist/model.safetensors --data data\n"
+      "  veldt eval runs/airline/model.safetensors --data data --json\n");
+  return [flags, &context] { return evaluate_model(*flags, context); };
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,145 @@
+// veldt predict: a trained network classifies pictures, writes on, or foretells a series.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "veldt/app/forecast.h"
+#include "veldt/app/options.h"
+#include "veldt/app/signals.h"
+#include "veldt/app/trained.h"
+#include "veldt/app/verbs.h"
+#include "veldt/app/writing.h"
+#include "veldt/data/pictures.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/softmax.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::app {
+namespace {
+
+struct PredictFlags {
+  std::string model, prompt, device = "auto";
+  std::vector<std::string> inputs;
+  std::int64_t count = 0, top = 3, seed = 1;
+  double temperature = 0.8;
+};
+
+// The classes of a picture with the network's probability for each, the likeliest first.
+std::vector<std::pair<std::string, double>> classified(Trained& trained, const std::string& path,
+                                                       Device device) {
+  const Shape& input = trained.facts.model.input;
+  if (input.rank() != 3)
+    throw UsageError("the network takes no pictures", str("it takes ", input), "give another model");
+  const data::FolderOptions form{input[1], input[2], input[0] == 1, {}};
+  data::Example example{data::read_picture(path, form)};
+  Rng rng(0);
+  if (const data::Transform prepare = transforms_of(trained.recipe.prepare)) example = prepare(example, rng);
+  const Tensor logits = select(trained.model(to(unsqueeze(example[0], 0), device)), 0, 0);
+  const std::vector<float> shares = to(softmax(logits, 0), Device{}).values<float>();
+  std::vector<std::pair<std::string, double>> all;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    all.emplace_back(i < trained.facts.classes.size() ? trained.facts.classes[i] : std::to_string(i),
+                     shares[i]);
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return all;
+}
+
+void predict_pictures(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
+  if (flags.inputs.empty())
+    throw UsageError("there is no picture to classify", "the network tells pictures apart",
+                     "name one or more behind the model");
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const std::string& path : flags.inputs) {
+    auto found = classified(trained, path, device);
+    found.resize(std::min(found.size(), static_cast<std::size_t>(flags.top)));
+    std::string text = path + ":";
+    nlohmann::ordered_json one = {
+        {"input", path}, {"class", found.front().first}, {"top", nlohmann::json::array()}};
+    for (const auto& [name, share] : found) {
+      text += fmt::format("  {} {:.1f} %", name, 100 * share);
+      one["top"].push_back({{"class", name}, {"probability", share}});
+    }
+    list.push_back(std::move(one));
+    if (!context.json) context.out.text(text + "\n");
+  }
+  if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
+}
+
+void predict_series(const PredictFlags& flags, Context& context, Trained& trained) {
+  if (flags.inputs.size() != 1)
+    throw UsageError("there is no series to continue", "the network foretells what comes next",
+                     "name one table (.csv) behind the model");
+  Recipe recipe = trained.recipe;
+  recipe.path = flags.inputs[0];
+  const std::vector<double> values = read_series(recipe, "");
+  const std::vector<double> next =
+      foretold(recipe, trained.facts, trained.model, values, flags.count > 0 ? flags.count : recipe.horizon);
+  if (context.json)
+    context.out.json({{"model", flags.model}, {"forecast", next}});
+  else
+    for (const double v : next) context.out.text(fmt::format("{:.6g}\n", v));
+}
+
+int predict(const PredictFlags& flags, Context& context) {
+  const NoGrad off;
+  Trained trained = load_trained(flags.model);
+  const bool is_text = trained.recipe.kind == "text";
+  if (is_text && !flags.inputs.empty())
+    throw UsageError(fmt::format("'{}' is no input of this network", flags.inputs[0]), "it writes text",
+                     "give it a beginning: --prompt \"..\"");
+  if (!is_text && !flags.prompt.empty())
+    throw UsageError("--prompt is for networks that write",
+                     fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
+  if (trained.recipe.kind == "series") {
+    predict_series(flags, context, trained);
+    return kOk;
+  }
+  const Device device = choose_device(flags.device).device;
+  trained.model.to(device);
+  if (!is_text) {
+    predict_pictures(flags, context, trained, device);
+    return kOk;
+  }
+  const StopOnSignal signal;
+  const std::string text = written_text(trained.recipe, trained.facts, trained.model,
+                                        {.prompt = flags.prompt,
+                                         .count = flags.count > 0 ? flags.count : 500,
+                                         .temperature = flags.temperature,
+                                         .seed = static_cast<std::uint64_t>(flags.seed),
+                                         .should_stop = [&signal] { return signal.requested(); }});
+  if (context.json)
+    context.out.json({{"model", flags.model}, {"text", text}});
+  else
+    context.out.text(text + "\n");
+  return signal.exit_code();
+}
+
+}  // namespace
+
+Run add_predict(VerbOptions& verb, Context& context) {
+  auto flags = std::make_shared<PredictFlags>();
+  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
+  add_texts(verb, "INPUT", "PATH", flags->inputs, "pictures to classify, or the table of a series")
+      .command_line_only();
+  add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
+  add_text(verb, "--prompt", "TEXT", "how the text begins", [flags](const Source&, const std::string& text) {
+    flags->prompt = text;
+  }).command_line_only();
+  add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
+            "characters to write (500 unless given), or values to foretell");
+  add_number(verb, "--temperature", flags->temperature, {.above = 0},
+             "of what is drawn: below 1 the likely becomes likelier");
+  add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed writes the same text");
+  add_device(verb, flags->device);
+  add_threads(verb, context);
+  verb.examples(
+      "  veldt predict runs/mnist/model.safetensors digit.png\n"
+      "  veldt predict runs/char_lstm/model.safetensors --prompt ROMEO: --count 300\n"
+      "  veldt predict runs/airline/model.safetensors airline-passengers.csv --count 12\n");
+  return [flags, &context] { return predict(*flags, context); };
+}
+
+}  // namespace veldt::app

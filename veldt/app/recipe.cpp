@@ -1,0 +1,243 @@
+#include "veldt/app/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "veldt/app/config_file.h"
+#include "veldt/app/suggest.h"
+
+namespace veldt::app {
+namespace {
+
+using Take = std::function<void(Recipe&, const Source&, const Written&)>;
+
+struct RecipeKey {
+  const char* name;
+  TomlType type;
+  Take take;
+};
+
+Take text_into(std::string Recipe::*member, std::vector<std::string> choices = {}) {
+  return [member, choices = std::move(choices)](Recipe& r, const Source& source, const Written& w) {
+    r.*member = choices.empty() ? w.texts.at(0) : choice_from(source, w.texts.at(0), choices);
+  };
+}
+
+Take count_into(std::int64_t Recipe::*member, CountRange range) {
+  return [member, range](Recipe& r, const Source& source, const Written& w) {
+    r.*member = count_from(source, w.texts.at(0), range);
+  };
+}
+
+template <class T> Take number_into(T Recipe::*member, NumberRange range) {
+  return [member, range](Recipe& r, const Source& source, const Written& w) {
+    r.*member = number_from(source, w.texts.at(0), range);
+  };
+}
+
+Take switch_into(bool Recipe::*member) {
+  return [member](Recipe& r, const Source& source, const Written& w) {
+    r.*member = switch_from(source, w.texts.at(0));
+  };
+}
+
+Take written_into(Written Recipe::*member) {
+  return [member](Recipe& r, const Source&, const Written& w) { r.*member = w; };
+}
+
+const std::vector<RecipeKey>& recipe_keys() {
+  constexpr CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0};
+  static const std::vector<RecipeKey> all = {
+      {"data.kind", TomlType::text, text_into(&Recipe::kind, recipe_kinds())},
+      {"data.path", TomlType::text, text_into(&Recipe::path)},
+      {"data.column", TomlType::text, text_into(&Recipe::column)},
+      {"data.validation", TomlType::number, number_into(&Recipe::validation, {.least = 0, .most = 0.9})},
+      {"data.test", TomlType::number, number_into(&Recipe::test, {.least = 0, .most = 0.9})},
+      {"data.batch", TomlType::whole, count_into(&Recipe::batch, kSize)},
+      {"data.workers", TomlType::whole, count_into(&Recipe::workers, {.least = 0, .most = 256})},
+      {"data.context", TomlType::whole, count_into(&Recipe::context, kSize)},
+      {"data.horizon", TomlType::whole, count_into(&Recipe::horizon, kSize)},
+      {"data.season", TomlType::whole, count_into(&Recipe::season, kSize)},
+      {"data.logarithm", TomlType::on_off, switch_into(&Recipe::logarithm)},
+      {"data.difference", TomlType::on_off, switch_into(&Recipe::difference)},
+      {"data.height", TomlType::whole, count_into(&Recipe::height, kSize)},
+      {"data.width", TomlType::whole, count_into(&Recipe::width, kSize)},
+      {"data.grey", TomlType::on_off, switch_into(&Recipe::grey)},
+      {"data.prepare", TomlType::list, written_into(&Recipe::prepare)},
+      {"data.augment", TomlType::list, written_into(&Recipe::augment)},
+      {"data.mix", TomlType::text, written_into(&Recipe::mix)},
+      {"model.layers", TomlType::list, written_into(&Recipe::layers)},
+      {"model.init", TomlType::text, written_into(&Recipe::init)},
+      {"optimizer.kind", TomlType::text,
+       text_into(&Recipe::optimizer,
+                 {"sgd", "adam", "adamw", "radam", "rmsprop", "adagrad", "lion", "adan", "muon"})},
+      {"optimizer.lr", TomlType::number, number_into(&Recipe::lr, {.above = 0})},
+      {"optimizer.weight_decay", TomlType::number, number_into(&Recipe::weight_decay, {.least = 0})},
+      {"optimizer.momentum", TomlType::number, number_into(&Recipe::momentum, {.least = 0, .most = 1})},
+      {"optimizer.clip", TomlType::number, number_into(&Recipe::clip, {.least = 0})},
+      {"optimizer.ema", TomlType::number, number_into(&Recipe::ema, {.least = 0, .most = 1})},
+      {"optimizer.accumulate", TomlType::whole, count_into(&Recipe::accumulate, kSize)},
+      {"optimizer.warmup", TomlType::whole, count_into(&Recipe::warmup, kAny)},
+      {"optimizer.schedule", TomlType::text, written_into(&Recipe::schedule)},
+      {"train.seed", TomlType::whole, count_into(&Recipe::seed, kAny)},
+      {"train.epochs", TomlType::whole, count_into(&Recipe::epochs, kAny)},
+      {"train.steps", TomlType::whole, count_into(&Recipe::steps, kAny)},
+      {"train.time", TomlType::text,
+       [](Recipe& r, const Source& s, const Written& w) { r.seconds = seconds_from(s, w.texts.at(0)); }},
+      {"train.patience", TomlType::whole, count_into(&Recipe::patience, kAny)},
+      {"train.evaluate_every", TomlType::whole, count_into(&Recipe::evaluate_every, kAny)},
+      {"train.watch", TomlType::text, text_into(&Recipe::watch)},
+      {"train.loss", TomlType::text, written_into(&Recipe::loss)},
+      {"train.metrics", TomlType::list, written_into(&Recipe::metrics)},
+  };
+  return all;
+}
+
+const RecipeKey* find_recipe_key(const std::string& name) {
+  for (const RecipeKey& key : recipe_keys())
+    if (name == key.name) return &key;
+  return nullptr;
+}
+
+const RecipeKey& known_recipe_key(const std::string& name, const std::string& where) {
+  if (const RecipeKey* key = find_recipe_key(name)) return *key;
+  // Of its table, or all keys for one that belongs to none.
+  const std::string table = name.substr(0, name.find('.') + 1);
+  std::vector<std::string> known;
+  for (const RecipeKey& key : recipe_keys())
+    if (std::string(key.name).starts_with(table)) known.emplace_back(key.name);
+  if (known.empty()) known = recipe_key_names();
+  const std::string nearest = nearest_of(name, known);
+  throw UsageError(fmt::format("{}: there is nothing called '{}' in a recipe", where, name),
+                   fmt::format("there are {}", fmt::join(known, ", ")),
+                   nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean '{}'?", nearest));
+}
+
+const char* recipe_type_in_words(TomlType type) {
+  switch (type) {
+    case TomlType::text: return "a text in quotes";
+    case TomlType::whole: return "a whole number";
+    case TomlType::number: return "a number";
+    case TomlType::on_off: return "true or false";
+    case TomlType::list: return "a list of texts in quotes, as in [\"Linear(10)\", \"Relu\"]";
+    default: return "something else";
+  }
+}
+
+bool fits_recipe(TomlType wanted, TomlType given) {
+  return wanted == given || (wanted == TomlType::number && given == TomlType::whole) ||
+         (wanted == TomlType::list && given == TomlType::text);
+}
+
+[[noreturn]] void refuse_type(const std::string& where, const RecipeKey& key, const std::string& is) {
+  throw UsageError(fmt::format("{}: '{}' cannot be {}", where, key.name, is), "it has the wrong type",
+                   fmt::format("write {}", recipe_type_in_words(key.type)));
+}
+
+void take_value(Recipe& recipe, const RecipeKey& key, std::vector<std::string> texts,
+                const std::string& where) {
+  const std::string name = fmt::format("{}: '{}'", where, key.name);
+  const std::string last = std::string(key.name).substr(std::string(key.name).find('.') + 1);
+  if (key.type != TomlType::list && texts.size() != 1) refuse_type(where, key, "a list");
+  const Written written{texts, name};
+  key.take(recipe, {name, last + " = ", true}, written);
+  for (auto& [before, value] : recipe.given)
+    if (before == key.name) {
+      value = std::move(texts);
+      return;
+    }
+  recipe.given.emplace_back(key.name, std::move(texts));
+}
+
+void take_entry(Recipe& recipe, const ConfigEntry& entry, const std::string& where) {
+  const RecipeKey& key = known_recipe_key(fmt::format("{}", fmt::join(entry.path, ".")), where);
+  if (!fits_recipe(key.type, entry.type)) refuse_type(where, key, entry.type_in_words);
+  std::vector<std::string> texts;
+  if (entry.type != TomlType::list) texts.push_back(entry.text);
+  for (const ConfigEntry& item : entry.items) {
+    if (item.type != TomlType::text) refuse_type(where, key, "a list with " + item.type_in_words);
+    texts.push_back(item.text);
+  }
+  take_value(recipe, key, std::move(texts), where);
+}
+
+// "train.epochs=3": as a file would say it, but that a text needs no quotes.
+void take_set(Recipe& recipe, const std::string& set) {
+  const auto equals = set.find('=');
+  const std::string where = fmt::format("--set {}", set.substr(0, equals));
+  if (equals == std::string::npos)
+    throw UsageError(fmt::format("--set cannot be '{}'", set), "it sets nothing",
+                     "write it as in --set train.epochs=3");
+  const RecipeKey& key = known_recipe_key(set.substr(0, equals), where);
+  if (key.type != TomlType::list) {
+    take_value(recipe, key, {set.substr(equals + 1)}, where);
+    return;
+  }
+  for (const ConfigEntry& entry : parse_config(where, set))
+    if (entry.type != TomlType::table) take_entry(recipe, entry, where);
+}
+
+void check_recipe(const Recipe& recipe, const std::string& where) {
+  const auto lacks = [&](const char* key, const char* example) {
+    throw UsageError(fmt::format("{} has no '{}'", where, key), "a recipe cannot do without it",
+                     fmt::format("add {}", example));
+  };
+  if (recipe.kind.empty()) lacks("data.kind", "kind = \"mnist\" below [data]");
+  if (recipe.layers.texts.empty()) lacks("model.layers", "layers = [\"Linear(outputs)\"] below [model]");
+  if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0)
+    lacks("train.epochs", "epochs = 10 below [train], or steps, or time");
+  const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
+  if (is_windows && recipe.context == 0)
+    lacks("data.context", "context = 100, the length of what it looks at");
+  if (is_windows && recipe.path.empty()) lacks("data.path", "path = \"..\", a file below --data");
+}
+
+}  // namespace
+
+Source Written::source(std::size_t item) const {
+  return {texts.size() == 1 ? where : fmt::format("{}, number {}", where, item + 1), "", true};
+}
+
+const std::vector<std::string>& recipe_kinds() {
+  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures", "text", "series"};
+  return all;
+}
+
+std::vector<std::string> recipe_key_names() {
+  std::vector<std::string> names;
+  for (const RecipeKey& key : recipe_keys()) names.emplace_back(key.name);
+  return names;
+}
+
+Recipe read_recipe(const std::string& path, const std::vector<std::string>& sets) {
+  Recipe recipe;
+  for (const ConfigEntry& entry : read_config_file(path)) {
+    const std::string where = fmt::format("{}:{}", path, entry.line);
+    if (entry.type != TomlType::table) {
+      take_entry(recipe, entry, where);
+      continue;
+    }
+    const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
+    const std::vector<std::string> tables{"data", "model", "optimizer", "train"};
+    if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
+    const std::string nearest = nearest_of(table, tables);
+    throw UsageError(fmt::format("{}: a recipe has no table [{}]", where, table),
+                     fmt::format("it has {}", fmt::join(tables, ", ")),
+                     nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean [{}]?", nearest));
+  }
+  for (const std::string& set : sets) take_set(recipe, set);
+  check_recipe(recipe, path);
+  return recipe;
+}
+
+Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
+                 const std::string& where) {
+  Recipe recipe;
+  for (const auto& [name, texts] : given) take_value(recipe, known_recipe_key(name, where), texts, where);
+  check_recipe(recipe, where);
+  return recipe;
+}
+
+}  // namespace veldt::app

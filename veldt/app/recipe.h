@@ -1,0 +1,65 @@
+// A recipe: what a network is, what it learns from and how, as `veldt train` reads it from a TOML file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/app/values.h"
+
+namespace veldt::app {
+
+// A value of a recipe: a text or a list of them, and where it was given, for errors.
+struct Written {
+  std::vector<std::string> texts;
+  std::string where;  // "recipes/mnist.toml:12: layers"; empty if it was not
+  bool given() const { return !where.empty(); }
+  Source source() const { return {where, "", true}; }
+  Source source(std::size_t item) const;
+};
+
+struct Recipe {
+  // [data]
+  std::string kind;                 // see kinds()
+  std::string path;                 // a folder or a file, below --data
+  std::string column;               // of a series
+  double validation = 0, test = 0;  // shares
+  std::int64_t batch = 64, workers = 1;
+  std::int64_t context = 0, horizon = 1, season = 0;
+  bool logarithm = false, difference = false;
+  std::int64_t height = 0, width = 0;
+  bool grey = false;
+  Written prepare, augment, mix;
+  // [model]
+  Written layers, init;
+  // [optimizer]
+  std::string optimizer = "adam";
+  std::optional<double> lr, weight_decay, momentum;
+  double clip = 0, ema = 0;
+  std::int64_t warmup = 0, accumulate = 1;
+  Written schedule;
+  // [train]
+  std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
+  double seconds = 0;
+  std::string watch;
+  Written loss, metrics;
+
+  // All that was given, key by key, from which the same recipe can be made again.
+  std::vector<std::pair<std::string, std::vector<std::string>>> given;
+};
+
+// What data.kind may be, and all keys there are.
+const std::vector<std::string>& recipe_kinds();
+std::vector<std::string> recipe_key_names();
+
+// The file's recipe, with `sets` ("train.epochs=3") in place of what it says. Throws ConfigFileError and
+// UsageError naming file and line for what is no TOML, an unknown key, or a value that cannot be; IoError
+// missing.
+Recipe read_recipe(const std::string& path, const std::vector<std::string>& sets);
+// Of `given`, as a model file has it: held for hostile. Errors name `where`.
+Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
+                 const std::string& where);
+
+}  // namespace veldt::app

@@ -1,0 +1,186 @@
+#include "veldt/app/recipe_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "veldt/app/call.h"
+#include "veldt/data/augment.h"
+#include "veldt/nn/losses.h"
+#include "veldt/ops/shape.h"
+#include "veldt/optim/adam.h"
+#include "veldt/optim/lion.h"
+#include "veldt/optim/muon.h"
+#include "veldt/optim/rmsprop.h"
+#include "veldt/optim/sgd.h"
+
+namespace veldt::app {
+namespace {
+
+// An optimizer with what the recipe sets of its options, and its own defaults for the rest.
+template <class Optimizer, class Options>
+std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& model) {
+  Options o;
+  if (recipe.lr) o.lr = *recipe.lr;
+  if (recipe.weight_decay) o.weight_decay = *recipe.weight_decay;
+  o.clip.norm = recipe.clip;
+  if constexpr (requires { o.momentum; })
+    if (recipe.momentum) o.momentum = *recipe.momentum;
+  return std::make_unique<Optimizer>(model.named_parameters(), o);
+}
+
+using BuildOptimizer = std::unique_ptr<optim::Optimizer> (*)(const Recipe&, const nn::Module&);
+constexpr std::pair<const char*, BuildOptimizer> kOptimizers[] = {
+    {"sgd", built<optim::Sgd, optim::SgdOptions>},
+    {"adam", built<optim::Adam, optim::AdamOptions>},
+    {"adamw", built<optim::AdamW, optim::AdamWOptions>},
+    {"radam", built<optim::Radam, optim::RadamOptions>},
+    {"rmsprop", built<optim::Rmsprop, optim::RmspropOptions>},
+    {"adagrad", built<optim::Adagrad, optim::AdagradOptions>},
+    {"lion", built<optim::Lion, optim::LionOptions>},
+    {"adan", built<optim::Adan, optim::AdanOptions>},
+    {"muon", built<optim::Muon, optim::MuonOptions>},
+};
+
+optim::Schedule schedule_without_warmup(Call& call, double lr, std::int64_t steps) {
+  const auto done = [&](auto schedule) -> optim::Schedule {
+    call.finish();
+    return schedule;
+  };
+  if (call.name() == "constant") return done(optim::Constant{lr});
+  if (call.name() == "cosine") {
+    const double end = call.number("end", 0, {.least = 0});
+    return done(optim::CosineAnnealing{.lr_max = lr, .lr_min = end, .epochs = steps});
+  }
+  if (call.name() == "linear") {
+    const double end = call.number("end", 0, {.least = 0});
+    return done(optim::Linear{.lr_start = lr, .lr_end = end, .steps = steps});
+  }
+  if (call.name() == "one_cycle") {
+    optim::OneCycle o{.lr_max = lr, .steps = steps};
+    o.rise = call.number("rise", o.rise, {.least = 0, .most = 1});
+    o.start_divisor = call.number("start_divisor", o.start_divisor, {.above = 0});
+    o.end_divisor = call.number("end_divisor", o.end_divisor, {.above = 0});
+    return done(o);
+  }
+  if (call.name() == "step") {
+    const std::int64_t every = call.count("every");
+    return done(
+        optim::StepDecay{.lr = lr, .every = every, .factor = call.number("factor", 0.1, {.above = 0})});
+  }
+  if (call.name() == "exponential")
+    return done(optim::Exponential{.lr = lr, .factor = call.number("factor", {}, {.above = 0})});
+  throw call.unknown("schedule", {"constant", "cosine", "linear", "one_cycle", "step", "exponential"});
+}
+
+train::Loss loss_of(const Recipe& recipe) {
+  const bool is_series = recipe.kind == "series";
+  if (!recipe.loss.given() && !is_series) return {};
+  Call call(recipe.loss.given() ? recipe.loss.source() : Source{"train.loss", "", true},
+            recipe.loss.given() ? recipe.loss.texts.at(0) : "mse");
+  const std::vector<std::string> of_classes{"cross_entropy"}, of_numbers{"mse", "l1", "huber", "smooth_l1"};
+  const std::vector<std::string>& known = is_series ? of_numbers : of_classes;
+  if (std::find(known.begin(), known.end(), call.name()) == known.end()) throw call.unknown("loss", known);
+  const double smoothing = call.name() == "cross_entropy" ? call.number("label_smoothing", 0) : 0;
+  const double bend = call.name() == "huber" || call.name() == "smooth_l1" ? call.number("delta", 1) : 1;
+  call.finish();
+  if (call.name() == "mse") return [](const Tensor& y, const data::Batch& b) { return mse(y, b.back()); };
+  if (call.name() == "l1") return [](const Tensor& y, const data::Batch& b) { return l1(y, b.back()); };
+  if (call.name() == "huber")
+    return [bend](const Tensor& y, const data::Batch& b) { return huber(y, b.back(), {.delta = bend}); };
+  if (call.name() == "smooth_l1")
+    return [bend](const Tensor& y, const data::Batch& b) { return smooth_l1(y, b.back(), {.beta = bend}); };
+  if (smoothing == 0) return {};
+  return [smoothing](const Tensor& y, const data::Batch& b) {
+    return cross_entropy(y, b.back(), {.label_smoothing = smoothing});
+  };
+}
+
+train::MetricMaker metric_of(const Source& source, const std::string& text, const DataFacts& facts) {
+  Call call(source, text);
+  const std::int64_t k = call.name() == "top_k" ? call.count("k", 5) : 1;
+  call.finish();
+  const std::vector<std::pair<std::string, std::function<train::MetricMaker()>>> known = {
+      {"accuracy", train::accuracy},
+      {"top_k", [k] { return train::top_k(k); }},
+      {"perplexity", train::perplexity},
+      {"macro_f1", [&] { return train::macro_f1(facts.model.outputs); }},
+      {"auroc", train::auroc},
+      {"mae", train::mean_absolute_error},
+      {"rmse", train::root_mean_squared_error},
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, make] : known) {
+    if (call.name() == name) return make();
+    names.push_back(name);
+  }
+  throw call.unknown("metric", names);
+}
+
+// [n, time, outputs] to [n time, outputs], as the targets are.
+Tensor by_position(const nn::Module& model, const data::Batch& batch) {
+  const Tensor y = model(batch.at(0));
+  return reshape(y, {-1, y.size(-1)});
+}
+
+}  // namespace
+
+std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model) {
+  for (const auto& [name, build] : kOptimizers)
+    if (recipe.optimizer == name) return build(recipe, model);
+  throw UsageError(fmt::format("there is no optimizer '{}'", recipe.optimizer),
+                   "a recipe names one that is there", "give adam");
+}
+
+std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps) {
+  if (!recipe.schedule.given() && recipe.warmup == 0) return std::nullopt;
+  const bool given = recipe.schedule.given();
+  Call call(given ? recipe.schedule.source() : Source{"optimizer.schedule", "", true},
+            given ? recipe.schedule.texts.at(0) : "constant");
+  if (recipe.warmup >= steps && steps > 0)
+    throw UsageError(fmt::format("optimizer.warmup cannot be {}", recipe.warmup),
+                     fmt::format("the run has {} steps", steps), "give fewer");
+  optim::Schedule schedule =
+      schedule_without_warmup(call, lr, std::max<std::int64_t>(steps - recipe.warmup, 1));
+  if (recipe.warmup == 0) return schedule;
+  return optim::LinearWarmup{.steps = recipe.warmup, .then = std::move(schedule)};
+}
+
+train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& facts) {
+  train::TrainerOptions o;
+  o.loss = loss_of(recipe);
+  if (recipe.kind == "text") o.forward = by_position;
+  for (std::size_t i = 0; i < recipe.metrics.texts.size(); ++i)
+    o.metrics.push_back(metric_of(recipe.metrics.source(i), recipe.metrics.texts[i], facts));
+  if (!recipe.metrics.given() && recipe.kind != "series") o.metrics = {train::accuracy()};
+  o.accumulate = recipe.accumulate;
+  o.ema_decay = recipe.ema;
+  return o;
+}
+
+data::Loader training_loader(const Recipe& recipe, const RecipeData& data) {
+  data::LoaderOptions o;
+  o.batch = std::min(recipe.batch, data.train->size());
+  o.shuffle = true;
+  o.drop_last = true;
+  o.seed = static_cast<std::uint64_t>(recipe.seed);
+  o.workers = static_cast<int>(recipe.workers);
+  std::vector<data::Transform> transforms;
+  for (const data::Transform& t : {data.augment, data.prepare})
+    if (t) transforms.push_back(t);
+  if (!transforms.empty()) o.transform = data::sequence(std::move(transforms));
+  o.collate = data.mix ? data.mix : data.collate;
+  return {data.train, std::move(o)};
+}
+
+data::Loader measuring_loader(const Recipe& recipe, const RecipeData& data, const data::DatasetPtr& set) {
+  data::LoaderOptions o;
+  o.batch = recipe.kind == "text" ? recipe.batch : std::max<std::int64_t>(recipe.batch, 250);
+  o.transform = data.prepare;
+  o.collate = data.collate;
+  return {set, std::move(o)};
+}
+
+}  // namespace veldt::app

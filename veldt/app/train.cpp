@@ -1,0 +1,233 @@
+// veldt train: a recipe and its data in, a trained network and its measures out.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "veldt/app/exit.h"
+#include "veldt/app/forecast.h"
+#include "veldt/app/options.h"
+#include "veldt/app/progress_line.h"
+#include "veldt/app/recipe_trainer.h"
+#include "veldt/app/signals.h"
+#include "veldt/app/terminal.h"
+#include "veldt/app/trained.h"
+#include "veldt/app/training_view.h"
+#include "veldt/app/verbs.h"
+#include "veldt/app/writing.h"
+#include "veldt/io/chart.h"
+#include "veldt/io/csv.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/file.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TrainFlags {
+  std::string config, data = "data", out, device = "auto";
+  std::vector<std::string> sets;
+  std::int64_t keep = 3;
+  double every = 30;
+  bool resume = false;
+};
+
+std::string in_run(const TrainFlags& flags, const char* name) {
+  return (fs::path(flags.out) / name).string();
+}
+
+// A recipe, its data, the network and all that trains it.
+struct Training {
+  Training(const Recipe& r, const std::string& folder, Device device)
+      : recipe(r),
+        data(load_data(recipe, folder)),
+        model(build_model(recipe, data.facts.model)),
+        train(training_loader(recipe, data)) {
+    model.to(device);
+    optimizer = optimizer_of(recipe, model);
+    trainer.emplace(model, *optimizer, trainer_options_of(recipe, data.facts));
+    if (data.validation != nullptr) validation.emplace(measuring_loader(recipe, data, data.validation));
+    if (data.test != nullptr) test.emplace(measuring_loader(recipe, data, data.test));
+  }
+
+  std::int64_t steps() const {
+    const std::int64_t of_epochs =
+        recipe.epochs == 0 ? 0
+                           : (recipe.epochs * train.batches() + recipe.accumulate - 1) / recipe.accumulate;
+    if (recipe.steps == 0 || of_epochs == 0) return std::max(recipe.steps, of_epochs);
+    return std::min(recipe.steps, of_epochs);
+  }
+
+  Recipe recipe;
+  RecipeData data;
+  nn::Sequential model;
+  data::Loader train;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  std::optional<train::Trainer> trainer;
+  std::optional<data::Loader> validation, test;
+};
+
+train::FitOptions fit_options(const TrainFlags& flags, const Training& training) {
+  const Recipe& recipe = training.recipe;
+  train::FitOptions o;
+  o.epochs = recipe.epochs;
+  o.steps = recipe.steps;
+  o.seconds = recipe.seconds;
+  o.schedule = schedule_of(recipe, training.optimizer->lr(), training.steps());
+  o.evaluate_every = recipe.evaluate_every;
+  // What is told of a text is its loss in nats.
+  o.watch = !recipe.watch.empty() || !training.validation ? recipe.watch
+            : recipe.kind == "text"                       ? "loss"
+                                                          : "";
+  o.patience = recipe.patience;
+  o.out = flags.out;
+  o.resume = flags.resume;
+  o.checkpoint_every = flags.every;
+  o.keep = static_cast<int>(flags.keep);
+  o.config = recipe_in_json(recipe);
+  return o;
+}
+
+// The curves of a run so far, from its metrics.csv, so that a resumed one has all of them.
+void draw_curves(const TrainFlags& flags, const std::string& title) {
+  const io::CsvTable table = io::read_csv(in_run(flags, "metrics.csv"), {"step", "train_loss"});
+  const std::int64_t rows = table.values.size(0);
+  const auto column = [&](const Tensor& values, std::int64_t c) {
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < rows; ++i) all.push_back(select(select(values, 0, i), 0, c).item());
+    return all;
+  };
+  io::Chart chart{.title = title, .x = "step", .y = "loss"};
+  chart.lines.push_back({"training", column(table.values, 0), column(table.values, 1)});
+  try {
+    const io::CsvTable held = io::read_csv(in_run(flags, "metrics.csv"), {"step", "validation_loss"});
+    chart.lines.push_back({"validation", column(held.values, 0), column(held.values, 1)});
+  } catch (const IoError&) {  // no such column without a validation set
+  }
+  io::write_chart(in_run(flags, "curves.svg"), chart);
+}
+
+const char* text_of_stop(train::Stop stop) {
+  switch (stop) {
+    case train::Stop::steps_done: return "steps";
+    case train::Stop::time_over: return "time";
+    case train::Stop::goal_met: return "patience";
+    case train::Stop::asked: return "signal";
+  }
+  return "";
+}
+
+// "val_loss", "test_accuracy"
+void add_scores(train::Scores& into, const std::string& of, const train::Scores& scores) {
+  for (const auto& [name, value] : scores) into.push_back({of + "_" + name, value});
+}
+
+// What the trained network is worth, on what it has not learned from. A forecast is measured in the units of
+// its series, and not here.
+train::Scores final_scores(Training& training, const train::FitResult& result) {
+  train::Scores scores;
+  if (!result.evaluations.empty()) scores.push_back({"train_loss", result.evaluations.back().train_loss});
+  if (training.validation) add_scores(scores, "val", training.trainer->evaluate(*training.validation));
+  if (training.test && training.recipe.kind != "series")
+    add_scores(scores, "test", training.trainer->evaluate(*training.test));
+  return scores;
+}
+
+void report_training(const TrainFlags& flags, Context& context, const Training& training,
+                     const train::FitResult& result, const train::Scores& scores) {
+  const double waiting = result.evaluations.empty() ? 0 : result.evaluations.back().waiting;
+  if (context.json) {
+    nlohmann::ordered_json out = {{"output", in_run(flags, "model.safetensors")},
+                                  {"parameters", training.model.parameter_count()},
+                                  {"steps", result.run.steps},
+                                  {"seconds", result.run.seconds},
+                                  {"stopped_by", text_of_stop(result.run.stop)},
+                                  {"waiting", waiting}};
+    if (result.best) out["best_step"] = result.best->step;
+    for (const auto& [name, value] : scores) out[name] = value;
+    context.out.json(out);
+    return;
+  }
+  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s, {:.1f} % of them waiting for data\n",
+                               in_run(flags, "model.safetensors"), training.model.parameter_count(),
+                               result.run.steps, result.run.seconds, 100 * waiting));
+  for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<16} {:.5g}\n", name, value));
+}
+
+int train_recipe(TrainFlags flags, Context& context) {
+  const StopOnSignal signal;
+  const DeviceChoice device = choose_device(flags.device);
+  const Recipe recipe = read_recipe(flags.config, flags.sets);
+  if (flags.out.empty()) flags.out = (fs::path("runs") / fs::path(flags.config).stem()).string();
+  Training training(recipe, flags.data, device.device);
+  io::make_directories(flags.out);
+  io::check_writable(in_run(flags, "model.safetensors"));
+  const std::int64_t steps = training.steps();
+  if (!context.quiet)
+    print_note(fmt::format("training {} parameters on {} examples, {}, into {}, on {}",
+                           training.model.parameter_count(), training.data.train->size(),
+                           steps > 0 ? fmt::format("{} steps", steps) : fmt::format("{} s", recipe.seconds),
+                           flags.out, device.reason));
+  TrainingView view(context.quiet,
+                    static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
+  train::Events events;
+  events.on_progress = [&view](const train::Progress& p) { view.update(p); };
+  events.on_warning = [&view](const std::string& text) { view.warn(text); };
+  events.should_stop = [&signal] { return signal.requested(); };
+  const train::FitResult result = training.trainer->fit(
+      training.train, training.validation ? &*training.validation : nullptr, fit_options(flags, training),
+      events, [&view](const train::Evaluation& e) { view.update(e); });
+  view.finish();
+  if (result.run.stop == train::Stop::asked) {
+    if (!context.quiet)
+      print_note(fmt::format("stopped at step {}; go on with: {}", result.run.steps,
+                             command_to_resume(context, "train")));
+    return signal.exit_code();
+  }
+  train::Scores scores = final_scores(training, result);
+  const std::string title = fs::path(flags.config).stem().string();
+  draw_curves(flags, title);
+  if (recipe.kind == "series")
+    for (const auto& score : draw_forecast(recipe, training.data.facts, *training.trainer, training.test,
+                                           flags.data, in_run(flags, "forecast.svg"), title))
+      scores.push_back(score);
+  save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
+  if (recipe.kind == "text") {
+    const std::string sample = written_text(recipe, training.data.facts, training.model, {});
+    io::write_file(in_run(flags, "sample.txt"), sample + "\n");
+    if (!context.json) context.out.text(sample + "\n\n");
+  }
+  report_training(flags, context, training, result, scores);
+  return kOk;
+}
+
+}  // namespace
+
+Run add_train(VerbOptions& verb, Context& context) {
+  auto flags = std::make_shared<TrainFlags>();
+  add_path(verb, "RECIPE", flags->config, "a TOML file: data, model, optimizer, train (docs/recipes.md)")
+      .required();
+  add_path(verb, "--data", flags->data, "the folder that the recipe's data.path starts from");
+  add_path(verb, "--out", flags->out, "the folder of the run; runs/RECIPE unless given");
+  add_texts(verb, "--set", "KEY=VALUE", flags->sets, "another value for a key, as in --set train.epochs=3")
+      .command_line_only();
+  add_switch(verb, "--resume", flags->resume, "continue the run in --out").command_line_only();
+  add_duration(verb, "--every", flags->every, "time between checkpoints");
+  add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
+  add_device(verb, flags->device);
+  add_threads(verb, context);
+  verb.examples(
+      "  veldt train recipes/mnist.toml --data data\n"
+      "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
+      "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n");
+  return [flags, &context] { return train_recipe(*flags, context); };
+}
+
+}  // namespace veldt::app

@@ -1,0 +1,77 @@
+#include "veldt/app/trained.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "veldt/io/json.h"
+#include "veldt/io/safetensors.h"
+
+namespace veldt::app {
+namespace {
+
+constexpr const char* kRecipeModel = "veldt.recipe";
+constexpr std::size_t kMaxFacts = std::size_t{16} << 20;  // a vocabulary may be long
+
+using TrainedJson = nlohmann::ordered_json;
+
+IoError no_recipe_model(const std::string& path, const std::string& why) {
+  return {IoError::Kind::malformed, fmt::format("{} holds no network of a recipe", path), why,
+          "give a model.safetensors that veldt train has written"};
+}
+
+}  // namespace
+
+std::string recipe_in_json(const Recipe& recipe) {
+  TrainedJson json = TrainedJson::object();
+  for (const auto& [key, texts] : recipe.given) json[key] = texts;
+  return io::dump_json(json);
+}
+
+void save_trained(const std::string& path, const Recipe& recipe, const DataFacts& facts,
+                  const nn::Module& model, const train::Scores& scores) {
+  TrainedJson found = TrainedJson::object();
+  for (const auto& [name, value] : scores) found[name] = value;
+  io::write_safetensors(path, model.state(),
+                        {{"kind", kRecipeModel},
+                         {"format_version", "1"},
+                         {"recipe", recipe_in_json(recipe)},
+                         {"facts", io::dump_json(facts_in_json(facts))},
+                         {"scores", io::dump_json(found)}});
+}
+
+Trained load_trained(const std::string& path) {
+  const io::SafeTensors file = io::read_safetensors(path);
+  const auto part = [&](const char* key) -> const std::string& {
+    const auto found = file.metadata.find(key);
+    if (found == file.metadata.end())
+      throw no_recipe_model(path, fmt::format("its metadata lacks '{}'", key));
+    return found->second;
+  };
+  if (part("kind") != kRecipeModel)
+    throw no_recipe_model(path, fmt::format("its kind is '{}'", part("kind")));
+  if (part("format_version") != "1")
+    throw IoError(IoError::Kind::corrupt, fmt::format("cannot read {}", path),
+                  fmt::format("its format is of version {}, and 1 is known", part("format_version")),
+                  "use a newer veldt");
+  Trained trained;
+  try {
+    std::vector<std::pair<std::string, std::vector<std::string>>> given;
+    const auto recipe = io::parse_json<TrainedJson>(part("recipe"));
+    for (const auto& [key, texts] : recipe.items())
+      given.emplace_back(key, texts.get<std::vector<std::string>>());
+    trained.recipe = recipe_of(given, path);
+    trained.facts =
+        facts_from_json(io::parse_json<TrainedJson>(part("facts"), io::kMaxJsonDepth, kMaxFacts), path);
+    trained.model = build_model(trained.recipe, trained.facts.model);
+  } catch (const nlohmann::json::exception& e) {
+    throw no_recipe_model(path, e.what());
+  } catch (const UsageError& e) {  // of a file, not of the command line
+    throw no_recipe_model(path, fmt::format("{}: {}", e.summary(), e.why()));
+  }
+  trained.model.load_state(file.tensors);
+  trained.model.eval();
+  return trained;
+}
+
+}  // namespace veldt::app

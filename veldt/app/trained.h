@@ -1,0 +1,28 @@
+// A trained network as a file: its weights, its recipe, and what it has to know of its data.
+#pragma once
+
+#include <string>
+
+#include "veldt/app/recipe.h"
+#include "veldt/app/recipe_data.h"
+#include "veldt/nn/sequential.h"
+#include "veldt/train/metric.h"
+
+namespace veldt::app {
+
+struct Trained {
+  Recipe recipe;
+  DataFacts facts;
+  nn::Sequential model;
+};
+
+// Throws IoError unwritable.
+void save_trained(const std::string& path, const Recipe& recipe, const DataFacts& facts,
+                  const nn::Module& model, const train::Scores& scores);
+// In evaluation mode. Throws IoError missing, malformed for a file that is no such model, and corrupt.
+Trained load_trained(const std::string& path);
+
+// What the recipe was made from, as JSON.
+std::string recipe_in_json(const Recipe& recipe);
+
+}  // namespace veldt::app

@@ -1,0 +1,36 @@
+#include "veldt/app/writing.h"
+
+#include <algorithm>
+
+#include "veldt/data/sequences.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/softmax.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::app {
+
+std::string written_text(const Recipe& recipe, const DataFacts& facts, nn::Module& model,
+                         const WritingOptions& options) {
+  const NoGrad off;
+  model.eval();
+  const Device device = model.parameters().at(0).device();
+  const data::CharTokenizer letters = data::CharTokenizer::of(facts.vocabulary);
+  const bool has_prompt = !options.prompt.empty();
+  Tensor tokens = letters.encode(has_prompt ? options.prompt : facts.vocabulary.front());
+  std::string text = options.prompt;
+  Rng rng(options.seed);
+  for (std::int64_t i = 0; i < options.count && !(options.should_stop && options.should_stop()); ++i) {
+    const std::int64_t seen = std::min(tokens.size(0), recipe.context);
+    const Tensor window = unsqueeze(narrow(tokens, 0, tokens.size(0) - seen, seen), 0);
+    const Tensor logits = to(select(select(model(to(window, device)), 0, 0), 0, -1), Device{});
+    const Tensor next = multinomial(softmax(logits / options.temperature, 0), 1, rng);
+    text += letters.decode(next);
+    tokens = concat({narrow(tokens, 0, tokens.size(0) - seen, seen), next}, 0);
+  }
+  return text;
+}
+
+}  // namespace veldt::app

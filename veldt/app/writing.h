@@ -1,0 +1,27 @@
+// What a network that was taught a text writes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "veldt/app/recipe.h"
+#include "veldt/app/recipe_data.h"
+#include "veldt/nn/module.h"
+
+namespace veldt::app {
+
+struct WritingOptions {
+  std::string prompt = {};  // empty: a line's end
+  std::int64_t count = 500;
+  double temperature = 0.8;  // below 1: sharper than the network says
+  std::uint64_t seed = 1;
+  std::function<bool()> should_stop = {};
+};
+
+// The prompt and `count` tokens more, each drawn from what the network gives for the recipe's context before
+// it. Throws ConfigError for a prompt with a character that the text did not have.
+std::string written_text(const Recipe& recipe, const DataFacts& facts, nn::Module& model,
+                         const WritingOptions& options);
+
+}  // namespace veldt::app
