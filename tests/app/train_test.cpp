@@ -234,6 +234,18 @@ TEST_F(TrainVerb, SetsTakeThePlaceOfTheFile) {
   EXPECT_EQ(found.at("parameters"), 1010);
 }
 
+TEST_F(TrainVerb, LooksAheadWithoutTraining) {
+  const json rate = trained(kRowsRecipe, {"--find-rate"});
+  EXPECT_GT(rate.at("rate"), 1e-5);
+  EXPECT_THAT(bytes_of(dir_ / "run/rate.svg"), HasSubstr("steepest"));
+  const json batch = trained(kRowsRecipe, {"--overfit"});
+  EXPECT_LT(batch.at("last_loss"), 0.2 * batch.at("first_loss").get<double>());
+  const Ran blind = train(kRowsRecipe, {"--overfit", "--set", "optimizer.lr=1e-9"});
+  EXPECT_EQ(blind.exit_code, 8) << blind.err;
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "run/model.safetensors"));
+  EXPECT_THAT(train(kRowsRecipe, {"--set", "train.epochs=1"}).err, HasSubstr("a step takes "));
+}
+
 TEST_F(TrainVerb, ARunThatIsThereIsNotOverwritten) {
   trained(kRowsRecipe, {"--set", "train.epochs=1"});
   const Ran again = train(kRowsRecipe);

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "tests/io/faults.h"
@@ -292,6 +294,81 @@ TEST(Trainer, SaysWhatItCannotTrainOn) {
   Learner bad(32, {.loss = [](const Tensor& y, const data::Batch&) { return y; }});
   EXPECT_THAT(error_of<ShapeError>([&] { bad.trainer.fit(bad.train, nullptr, {.steps = 1}); }),
               HasSubstr("[32, 2]"));
+}
+
+TEST(Trainer, LooksForARateAndLeavesEverythingAsItWas) {
+  Learner learner;
+  const auto weights = learner.weights();
+  const NamedTensors before = learner.adam.state();
+  const RateSearch found =
+      learner.trainer.find_rate(learner.train, {.lowest = 1e-5, .highest = 10, .steps = 60});
+  EXPECT_GT(found.suggestion, 1e-4);
+  EXPECT_LT(found.suggestion, 1);
+  EXPECT_EQ(found.rates.size(), found.losses.size());
+  EXPECT_EQ(learner.weights(), weights);
+  EXPECT_EQ(learner.adam.steps(), 0);
+  EXPECT_EQ(learner.adam.lr(), 0.02);
+  // The rate it names does serve.
+  learner.adam.set_lr(found.suggestion);
+  EXPECT_GT(
+      score(learner.trainer.fit(learner.train, &learner.validation, {.epochs = 60}).best->scores, "accuracy"),
+      0.9);
+  EXPECT_THROW(learner.trainer.find_rate(learner.train, {.lowest = 1, .highest = 1}), ConfigError);
+  EXPECT_THROW(learner.trainer.find_rate(learner.train, {.steps = 3}), ConfigError);
+}
+
+TEST(Trainer, OverfitsABatchIfTheNetworkIsSound) {
+  Learner learner;
+  const auto weights = learner.weights();
+  const std::vector<double> losses = learner.trainer.overfit_batch(learner.train, 200);
+  EXPECT_LT(losses.back(), 0.5 * losses.front());
+  EXPECT_EQ(learner.weights(), weights);
+  // One whose labels it does not see is not.
+  Learner blind(32, {.loss = [](const Tensor& y, const data::Batch&) { return mean(y * 0) + 1; }});
+  const std::vector<double> flat = blind.trainer.overfit_batch(blind.train, 20);
+  EXPECT_EQ(flat.back(), flat.front());
+}
+
+TEST(Trainer, ForetellsWhatAStepNeeds) {
+  Learner small(16), large(64);
+  const StepFacts few = small.trainer.forecast_step(small.train),
+                  many = large.trainer.forecast_step(large.train);
+  EXPECT_GT(few.calls, 5);
+  EXPECT_GT(few.held_bytes, 4 * (2 * 16 + 16 + 32 + 2));
+  EXPECT_GT(many.eager_bytes, 2 * few.eager_bytes);
+  EXPECT_EQ(small.adam.steps(), 0);
+}
+
+TEST(Trainer, WritesItsMeasuresAsJsonLinesToo) {
+  const TempDir dir;
+  Learner learner;
+  learner.trainer.fit(learner.train, &learner.validation, {.epochs = 2, .out = dir / "run"});
+  std::istringstream lines(bytes_of(dir / "run/metrics.jsonl"));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_THAT(line, HasSubstr("{\"step\":" + std::to_string(10 * (count + 1)) + ","));
+    EXPECT_THAT(line, HasSubstr(",\"validation_accuracy\":0."));
+    EXPECT_EQ(line.back(), '}');
+  }
+  EXPECT_EQ(count, 2);
+}
+
+TEST(Trainer, KeepsTheWeightsOfTheBestEvaluations) {
+  const TempDir dir;
+  Learner learner;
+  const FitResult fit = learner.trainer.fit(learner.train, &learner.validation,
+                                            {.epochs = 6, .keep_top = 2, .out = dir / "run"});
+  std::vector<std::pair<double, std::int64_t>> order;
+  for (const Evaluation& e : fit.evaluations) order.push_back({-score(e.scores, "accuracy"), e.step});
+  std::sort(order.begin(), order.end());
+  std::set<std::string> wanted, found;
+  for (int i = 0; i < 2; ++i) {
+    const std::string step = std::to_string(order[static_cast<std::size_t>(i)].second);
+    wanted.insert("step-" + std::string(9 - step.size(), '0') + step + ".safetensors");
+  }
+  for (const auto& entry : fs::directory_iterator(dir / "run/top"))
+    found.insert(entry.path().filename().string());
+  EXPECT_EQ(found, wanted);
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ struct TrainFlags {
   std::vector<std::string> sets;
   std::int64_t keep = 3;
   double every = 30;
-  bool resume = false;
+  std::int64_t top = 0;
+  bool resume = false, find_rate = false, overfit = false;
 };
 
 std::string in_run(const TrainFlags& flags, const char* name) {
@@ -91,6 +92,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.resume = flags.resume;
   o.checkpoint_every = flags.every;
   o.keep = static_cast<int>(flags.keep);
+  o.keep_top = flags.top;
   o.config = recipe_in_json(recipe);
   return o;
 }
@@ -161,6 +163,45 @@ void report_training(const TrainFlags& flags, Context& context, const Training& 
   for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<16} {:.5g}\n", name, value));
 }
 
+// Which rate would do, drawn into the run's folder.
+void look_for_rate(const TrainFlags& flags, Context& context, Training& training) {
+  const train::RateSearch found = training.trainer->find_rate(training.train);
+  io::Chart chart{.title = "loss by rate", .x = "log10 of the rate", .y = "loss", .log_y = true};
+  std::vector<double> logs;
+  for (const double rate : found.rates) logs.push_back(std::log10(rate));
+  chart.lines.push_back({fmt::format("steepest at {:.2g}", found.suggestion), logs, found.losses});
+  io::write_chart(in_run(flags, "rate.svg"), chart);
+  if (context.json)
+    context.out.json({{"rate", found.suggestion}, {"rates", found.rates}, {"losses", found.losses}});
+  else
+    context.out.text(
+        fmt::format("the loss falls fastest at a rate of {:.2g}: --set optimizer.lr={:.2g}\n{}\n",
+                    found.suggestion, found.suggestion, in_run(flags, "rate.svg")));
+}
+
+// Exits with 8 if the network does not learn one batch by heart.
+void look_at_one_batch(Context& context, Training& training) {
+  constexpr std::int64_t kSteps = 200;
+  constexpr double kLearned = 0.2;  // of the loss at the start
+  const std::vector<double> losses = training.trainer->overfit_batch(training.train, kSteps);
+  const double first = losses.front(), last = losses.back();
+  if (context.json)
+    context.out.json({{"steps", kSteps}, {"first_loss", first}, {"last_loss", last}});
+  else
+    context.out.text(fmt::format("one batch, {} steps: loss {:.4g} to {:.4g}\n", kSteps, first, last));
+  if (!(last < kLearned * first))
+    throw ThresholdError(
+        "the network does not learn one batch by heart",
+        fmt::format("after {} steps the loss is {:.0f} % of what it was", kSteps, 100 * last / first),
+        "try another rate (--find-rate), no dropout or augmentation, or look for a fault in the layers");
+}
+
+std::string what_a_step_takes(Training& training) {
+  const StepFacts facts = training.trainer->forecast_step(training.train);
+  const double megabytes = static_cast<double>(facts.held_bytes + facts.eager_bytes) / 1e6;
+  return fmt::format("a step takes {:.3g} MB and {:.3g} GFLOP", megabytes, facts.flops / 1e9);
+}
+
 int train_recipe(TrainFlags flags, Context& context) {
   const StopOnSignal signal;
   const DeviceChoice device = choose_device(flags.device);
@@ -169,12 +210,14 @@ int train_recipe(TrainFlags flags, Context& context) {
   Training training(recipe, flags.data, device.device);
   io::make_directories(flags.out);
   io::check_writable(in_run(flags, "model.safetensors"));
+  if (flags.find_rate) return look_for_rate(flags, context, training), kOk;
+  if (flags.overfit) return look_at_one_batch(context, training), kOk;
   const std::int64_t steps = training.steps();
   if (!context.quiet)
-    print_note(fmt::format("training {} parameters on {} examples, {}, into {}, on {}",
+    print_note(fmt::format("training {} parameters on {} examples, {}, into {}; {}, on {}",
                            training.model.parameter_count(), training.data.train->size(),
                            steps > 0 ? fmt::format("{} steps", steps) : fmt::format("{} s", recipe.seconds),
-                           flags.out, device.reason));
+                           flags.out, what_a_step_takes(training), device.reason));
   TrainingView view(context.quiet,
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
   train::Events events;
@@ -221,11 +264,21 @@ Run add_train(VerbOptions& verb, Context& context) {
   add_switch(verb, "--resume", flags->resume, "continue the run in --out").command_line_only();
   add_duration(verb, "--every", flags->every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
+  add_count(verb, "--top", flags->top, {.least = 0, .most = 1000},
+            "keep the weights of so many best evaluations, in top/");
+  Setting& find_rate = add_switch(verb, "--find-rate", flags->find_rate,
+                                  "try rising learning rates, say which one does, and train nothing");
+  find_rate.command_line_only();
+  add_switch(verb, "--overfit", flags->overfit,
+             "try whether one batch can be learned by heart, and train nothing")
+      .excludes(find_rate)
+      .command_line_only();
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
       "  veldt train recipes/mnist.toml --data data\n"
       "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
+      "  veldt train recipes/mnist.toml --data data --find-rate\n"
       "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n");
   return [flags, &context] { return train_recipe(*flags, context); };
 }

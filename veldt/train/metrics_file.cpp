@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +10,23 @@
 #include "veldt/io/file.h"
 
 namespace veldt::train {
+namespace {
+
+// {"step":10,"train_loss":0.5}: a line of the table, whose fields hold no commas.
+std::string in_json(const std::vector<std::string>& columns, const std::string& line) {
+  std::string json;
+  std::size_t at = 0;
+  for (const std::string& column : columns) {
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    const std::string field = at > line.size() ? "" : line.substr(at, end - at);
+    const bool is_number = !field.empty() && field.find_first_of("in") == std::string::npos;  // "inf"
+    json += fmt::format("{}\"{}\":{}", json.empty() ? "{" : ",", column, is_number ? field : "null");
+    at = end + 1;
+  }
+  return json + "}\n";
+}
+
+}  // namespace
 
 void MetricsFile::begin(std::int64_t step) {
   lines_.clear();
@@ -31,9 +49,10 @@ void MetricsFile::add(const std::vector<std::string>& columns, const std::vector
     line += std::isnan(values[i]) ? std::string(",") : fmt::format(",{:.9g}", values[i]);
   if (!lines_.empty() && lines_.back().starts_with(line.substr(0, line.find(',') + 1))) lines_.pop_back();
   lines_.push_back(line);
-  std::string text = header_ + '\n';
-  for (const std::string& l : lines_) text += l + '\n';
-  io::write_file(path_, text);
+  std::string table = header_ + '\n', json;
+  for (const std::string& l : lines_) table += l + '\n', json += in_json(columns, l);
+  io::write_file(path_, table);
+  io::write_file(std::filesystem::path(path_).replace_extension(".jsonl").string(), json);
 }
 
 }  // namespace veldt::train

@@ -1,4 +1,5 @@
-// metrics.csv: a line for each evaluation of a fit, whole after each of them.
+// metrics.csv, and the same as JSON lines beside it: a line for each evaluation of a fit, whole after each of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ class MetricsFile {
   // from step 0, it begins anew. Throws IoError if it cannot be read.
   void begin(std::int64_t step);
   // Writes the file with one line more, which takes the place of one of the same step. The first of `values`
-  // is the step. Throws IoError unwritable.
+  // is the step; one that is not finite is null in JSON. Throws IoError unwritable.
   void add(const std::vector<std::string>& columns, const std::vector<double>& values);
 
  private:

@@ -22,6 +22,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/metrics_file.h"
+#include "veldt/train/top_weights.h"
 
 namespace veldt::train {
 namespace {
@@ -75,6 +76,9 @@ class Trainer::FitTask final : public Task {
     records_ = options.record.value_or(o.drop_last || o.sampler.size % o.batch == 0);
     if (!options.out.empty()) file_.emplace((fs::path(options.out) / "metrics.csv").string());
     watched_name_ = trainer.watched(options.watch);
+    if (options.keep_top > 0 && !options.out.empty())
+      top_.emplace((fs::path(options.out) / "top").string(), watched_name_, options.keep_top,
+                   trainer.larger_is_better(watched_name_));
     if (options.resume && options.out.empty())
       throw ConfigError("there is nothing to resume", "a run is resumed from its folder, and none was given",
                         "set FitOptions::out");
@@ -226,13 +230,7 @@ class Trainer::FitTask final : public Task {
     return std::chrono::duration<double>(to - from).count();
   }
 
-  Tensor loss_of(const data::Batch& batch) const {
-    const Tensor value = trainer_.options_.loss(trainer_.options_.forward(trainer_.model_, batch), batch);
-    if (value.numel() != 1)
-      throw ShapeError(str("the loss has the shape ", value.shape()),
-                       "training needs one number to make smaller", "give a loss that is a mean or a sum");
-    return value;
-  }
+  Tensor loss_of(const data::Batch& batch) const { return trainer_.loss_of(batch); }
 
   void audit(const Tensor& loss) {
     audited_ = true;
@@ -293,14 +291,15 @@ class Trainer::FitTask final : public Task {
     const bool larger = trainer_.larger_is_better(watched_name_);
     e.best =
         !std::isnan(value) && (state_.has_best == 0 || (larger ? value > state_.best : value < state_.best));
+    std::optional<optim::Ema::Swapped> averaged;
+    if (trainer_.ema_) averaged.emplace(*trainer_.ema_);
+    if (top_) written([&] { top_->add(step_, value, model().state()); });
     if (!e.best) {
       ++state_.without_better;
       return;
     }
     state_.best = value, state_.has_best = 1, state_.best_step = static_cast<double>(step_);
     state_.without_better = 0;
-    std::optional<optim::Ema::Swapped> averaged;
-    if (trainer_.ema_) averaged.emplace(*trainer_.ema_);
     best_.reset();
     const bool on_disk = !options_.out.empty() && written([&] {
       io::write_safetensors(best_path(), model().state(),
@@ -340,6 +339,7 @@ class Trainer::FitTask final : public Task {
   std::optional<NamedTensors> best_;  // weights, where no file holds them
   std::vector<Evaluation> evaluations_;
   std::optional<MetricsFile> file_;
+  std::optional<TopWeights> top_;
   std::string watched_name_;
 };
 
@@ -352,6 +352,14 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions 
   default_loss_ = !options_.loss;
   if (default_loss_) options_.loss = cross_entropy_of;
   if (options_.ema_decay > 0) ema_.emplace(optimizer, optim::EmaOptions{.decay = options_.ema_decay});
+}
+
+Tensor Trainer::loss_of(const data::Batch& batch) const {
+  const Tensor value = options_.loss(options_.forward(model_, batch), batch);
+  if (value.numel() != 1)
+    throw ShapeError(str("the loss has the shape ", value.shape()),
+                     "training needs one number to make smaller", "give a loss that is a mean or a sum");
+  return value;
 }
 
 // The score of that name; unnamed, the first metric or the loss.

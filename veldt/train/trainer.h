@@ -17,6 +17,7 @@
 #include "veldt/optim/ema.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/schedule.h"
+#include "veldt/tensor/plan.h"
 #include "veldt/train/events.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/metric.h"
@@ -52,8 +53,10 @@ struct FitOptions {
   std::int64_t patience = 0;
   // Whether the weights of the best evaluation are put back at the end, unless somebody asked to stop.
   bool restore_best = true;
-  // A folder for metrics.csv, best.safetensors and checkpoints/, from which a later fit() may resume. Empty:
-  // nothing is written.
+  // Above 0, with a folder: the weights of so many best evaluations are kept in its top/ (TopWeights).
+  std::int64_t keep_top = 0;
+  // A folder for metrics.csv, metrics.jsonl, best.safetensors and checkpoints/, from which a later fit() may
+  // resume. Empty: nothing is written.
   std::string out = {};
   bool resume = false;
   double checkpoint_every = 30;  // seconds
@@ -83,6 +86,15 @@ struct FitResult {
   std::vector<Evaluation> evaluations = {};  // since this process began or resumed
 };
 
+struct RateSearchOptions {
+  double lowest = 1e-6, highest = 1;
+  std::int64_t steps = 100;
+};
+struct RateSearch {
+  std::vector<double> rates, losses;  // of each step; losses as a moving average
+  double suggestion = 0;              // where the loss falls fastest
+};
+
 class Trainer {
  public:
   // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1.
@@ -100,8 +112,22 @@ class Trainer {
   // The outputs for one epoch of the loader, one after the other.
   Tensor predict(data::Loader& loader);
 
+  // What follows looks before a fit, and leaves weights, averages and optimizer as they were.
+  //
+  // Steps at rates that grow by the same factor from the lowest to the highest, or until the loss is four
+  // times its least (Smith 2017, "Cyclical learning rates"). Throws ConfigError for rates that do not rise
+  // from above 0, and for fewer than 10 steps.
+  RateSearch find_rate(data::Loader& loader, const RateSearchOptions& options = {});
+  // The losses of so many steps on the loader's first batch alone. What cannot learn one batch by heart does
+  // not learn a set: a fault in the model, the loss or the labels.
+  std::vector<double> overfit_batch(data::Loader& loader, std::int64_t steps = 100);
+  // What a step of the fit needs, without taking it: memory, calls, operations.
+  StepFacts forecast_step(data::Loader& loader);
+
  private:
   class FitTask;
+  class AsBefore;
+  Tensor loss_of(const data::Batch& batch) const;
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
   std::pair<double, double> weighed_loss(const Tensor& output, const data::Batch& batch) const;

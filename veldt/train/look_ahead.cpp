@@ -1,0 +1,128 @@
+// What a Trainer finds out before a fit: a rate that suits, whether one batch can be learned, what a step
+// needs.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/train/trainer.h"
+
+namespace veldt::train {
+namespace {
+
+NamedTensors copies_of(const NamedTensors& all) {
+  NamedTensors copies;
+  for (const auto& [name, tensor] : all) {
+    Tensor copy = empty(tensor.shape(), tensor.dtype(), tensor.device());
+    copy.assign(tensor);
+    copies.push_back({name, copy});
+  }
+  return copies;
+}
+
+constexpr double kSmoothing = 0.9;  // of the losses of a search
+constexpr double kTooMuch = 4;      // times the least loss: the rate is beyond what serves
+
+}  // namespace
+
+// Puts back what steps change, and the mode.
+class Trainer::AsBefore {
+ public:
+  explicit AsBefore(Trainer& trainer)
+      : trainer_(trainer),
+        was_training_(trainer.model_.training()),
+        lr_(trainer.optimizer_.lr()),
+        model_(copies_of(trainer.model_.state())),
+        optimizer_(copies_of(trainer.optimizer_.state())) {
+    if (!was_training_) trainer.model_.train();
+  }
+  ~AsBefore() {
+    trainer_.optimizer_.zero_grad();
+    trainer_.model_.load_state(model_);
+    trainer_.optimizer_.load_state(optimizer_);
+    trainer_.optimizer_.set_lr(lr_);
+    if (!was_training_) trainer_.model_.eval();
+  }
+  AsBefore(const AsBefore&) = delete;
+  AsBefore& operator=(const AsBefore&) = delete;
+
+  double step(const data::Batch& given) {
+    const data::Batch batch = data::moved(given, trainer_.optimizer_.slab().values().device());
+    trainer_.optimizer_.zero_grad();
+    const Tensor loss = trainer_.loss_of(batch);
+    loss.backward();
+    trainer_.optimizer_.step();
+    return loss.item();
+  }
+
+ private:
+  Trainer& trainer_;
+  bool was_training_;
+  double lr_;
+  NamedTensors model_, optimizer_;
+};
+
+RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& options) {
+  if (!(options.lowest > 0) || !(options.highest > options.lowest) || !std::isfinite(options.highest) ||
+      options.steps < 10)
+    throw ConfigError(str("cannot look for a rate from ", options.lowest, " to ", options.highest, " in ",
+                          options.steps, " steps"),
+                      "rates rise from above 0, in ten steps or more", "give such numbers");
+  AsBefore now(*this);
+  RateSearch found;
+  const double factor =
+      std::pow(options.highest / options.lowest, 1 / static_cast<double>(options.steps - 1));
+  double average = 0, least = 0;
+  for (std::int64_t i = 0; i < options.steps; ++i) {
+    const double rate = options.lowest * std::pow(factor, static_cast<double>(i));
+    optimizer_.set_lr(rate);
+    const double loss = now.step(loader.batch(i));
+    average = kSmoothing * average + (1 - kSmoothing) * loss;
+    const double smooth = average / (1 - std::pow(kSmoothing, static_cast<double>(i + 1)));
+    if (!std::isfinite(smooth)) break;
+    least = i == 0 ? smooth : std::min(least, smooth);
+    found.rates.push_back(rate);
+    found.losses.push_back(smooth);
+    if (least > 0 && smooth > kTooMuch * least) break;
+  }
+  // Over a tenth of the search at a time, because the losses of batches differ. What comes behind the least
+  // loss is no more a fall.
+  double steepest = 0;
+  const std::ptrdiff_t reach = std::max<std::int64_t>(options.steps / 20, 2);
+  const auto end = std::min_element(found.losses.begin(), found.losses.end()) - found.losses.begin();
+  for (std::ptrdiff_t i = 2 * reach; i + reach <= end; ++i) {
+    const auto loss = [&](std::ptrdiff_t at) { return found.losses[static_cast<std::size_t>(at)]; };
+    const double fall = loss(i - reach) - loss(i + reach);
+    if (fall > steepest) steepest = fall, found.suggestion = found.rates[static_cast<std::size_t>(i)];
+  }
+  if (found.suggestion == 0)
+    throw ConfigError("no rate makes the loss smaller",
+                      str("it was tried from ", options.lowest, " to ", options.highest),
+                      "check the loss and the labels, or look at lower rates");
+  return found;
+}
+
+std::vector<double> Trainer::overfit_batch(data::Loader& loader, std::int64_t steps) {
+  AsBefore now(*this);
+  const data::Batch batch = loader.batch(0);
+  std::vector<double> losses;
+  for (std::int64_t i = 0; i < steps; ++i) losses.push_back(now.step(batch));
+  return losses;
+}
+
+StepFacts Trainer::forecast_step(data::Loader& loader) {
+  AsBefore now(*this);
+  const data::Batch batch = data::moved(loader.batch(0), optimizer_.slab().values().device());
+  return forecast([&] {
+    optimizer_.zero_grad();
+    const Tensor loss = loss_of(batch);
+    loss.backward();
+    optimizer_.step();
+    return loss;
+  });
+}
+
+}  // namespace veldt::train

@@ -1,0 +1,27 @@
+// The weights of the best evaluations of a run, a file each: to average, or to choose among later.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "veldt/tensor/named.h"
+
+namespace veldt::train {
+
+class TopWeights {
+ public:
+  // The `count` best, in `folder`, as step-000500.safetensors with "step" and `name` in their metadata.
+  TopWeights(std::string folder, std::string name, std::int64_t count, bool larger_is_better)
+      : folder_(std::move(folder)), name_(std::move(name)), count_(count), larger_(larger_is_better) {}
+
+  // Keeps these weights if they are among the best, and removes what no longer is. What is in the folder
+  // counts, so a resumed run goes on with it. Throws IoError.
+  void add(std::int64_t step, double value, const NamedTensors& state);
+
+ private:
+  std::string folder_, name_;
+  std::int64_t count_;
+  bool larger_;
+};
+
+}  // namespace veldt::train
