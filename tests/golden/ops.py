@@ -158,8 +158,39 @@ def products():
         case("einsum " + equation, lambda *t, e=equation: torch.einsum(e, *t), *[numbers(s) for s in shapes])
 
 
+INTERPOLATIONS = {
+    "nearest": ([2, 1, 5], dict(scale_factor=3)), "nearest sizes": ([1, 2, 5, 3], dict(size=(7, 2))),
+    "nearest exact": ([1, 1, 4, 5], dict(size=(6, 3), mode="nearest-exact")),
+    "linear": ([1, 2, 4], dict(scale_factor=2.5, mode="linear")),
+    "bilinear": ([1, 2, 3, 4], dict(scale_factor=(2.0, 0.7), mode="bilinear")),
+    "bilinear corners": ([1, 2, 3, 4], dict(size=(5, 7), mode="bilinear", align_corners=True)),
+    "trilinear": ([1, 1, 2, 3, 2], dict(size=(3, 4, 3), mode="trilinear")),
+    "bicubic": ([1, 2, 5, 4], dict(scale_factor=1.5, mode="bicubic")),
+    "bicubic smaller": ([1, 1, 5, 6], dict(size=(3, 2), mode="bicubic")),
+    "bicubic corners": ([1, 1, 4, 3], dict(size=(7, 5), mode="bicubic", align_corners=True)),
+}
+
+
+def sizes():
+    for name, (shape, options) in INTERPOLATIONS.items():
+        case("interpolate " + name, lambda t, o=options: F.interpolate(t, **o), numbers(shape))
+    case("pixel_shuffle", lambda t: F.pixel_shuffle(t, 2), numbers([2, 8, 2, 3]))
+    case("pixel_unshuffle", lambda t: F.pixel_unshuffle(t, 2), numbers([2, 2, 4, 6]))
+    for mode in ("reflect", "replicate", "circular"):
+        case("pad " + mode, lambda t, m=mode: F.pad(t, (1, 2, 2, 0), mode=m), numbers([1, 2, 3, 4]))
+
+
+def distances():
+    case("cosine_similarity", F.cosine_similarity, numbers([3, 4]), numbers([3, 4]))
+    case("cosine_similarity", F.cosine_similarity, numbers([2, 3, 2]), numbers([3, 1]))
+    case("pairwise_distance", F.pairwise_distance, numbers([3, 4]), numbers([3, 4]))
+    case("pairwise_distance 1", lambda a, b: F.pairwise_distance(a, b, p=1), numbers([3, 4]), numbers([4]))
+    case("normalize", F.normalize, numbers([3, 4, 2]))
+    case("normalize", F.normalize, torch.zeros([2, 2]))
+
+
 def main(out):
-    for family in (elementwise, binary, reduce, shape, products):
+    for family in (elementwise, binary, reduce, shape, products, sizes, distances):
         family()
     with open(out, "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES) + "\n]\n")

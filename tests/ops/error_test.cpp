@@ -8,7 +8,10 @@
 #include "tests/support/error_of.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/distance.h"
 #include "veldt/ops/gather.h"
+#include "veldt/ops/interpolate.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -38,6 +41,49 @@ TEST(Comparison, IsForWholeNumbersAndBooleansToo) {
   EXPECT_THAT(less(arange(3), full({}, 1, DType::i64)).values<bool>(), ElementsAre(true, false, false));
   const Tensor yes = ones({2}, DType::boolean), mixed = Tensor::of({2}, {0, 1}, DType::boolean);
   EXPECT_THAT(equal(yes, mixed).values<bool>(), ElementsAre(false, true));
+}
+
+TEST(Interpolate, NamesWhatDoesNotFit) {
+  const Tensor x = zeros({1, 2, 4});
+  EXPECT_THAT(error_of<ShapeError>([] { interpolate(zeros({2, 4}), {.size = 3}); }), HasSubstr("[2, 4]"));
+  EXPECT_THAT(error_of<ConfigError>([&] { interpolate(x, {}); }), HasSubstr("no size"));
+  EXPECT_THAT(error_of<ConfigError>([&] { interpolate(x, {.size = 3, .scale_factor = {2}}); }),
+              HasSubstr("both a size and a factor"));
+  EXPECT_THAT(error_of<ConfigError>([&] {
+                interpolate(x, {.scale_factor = {2, 3}});
+              }),
+              HasSubstr("2 factors for 1"));
+  EXPECT_THAT(error_of<ConfigError>([&] { interpolate(x, {.size = 3, .align_corners = true}); }),
+              HasSubstr("align corners"));
+  for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL})
+    EXPECT_THAT(error_of<ConfigError>([&] { interpolate(x, {.scale_factor = {bad}}); }),
+                HasSubstr("scale by"));
+  EXPECT_THAT(error_of<ShapeError>([&] { interpolate(x, {.scale_factor = {0.2}}); }), HasSubstr("[1, 2, 4]"));
+  EXPECT_THAT(error_of<ShapeError>([&] { interpolate(x, {.scale_factor = {1e300}}); }),
+              HasSubstr("[1, 2, 4]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                interpolate(zeros({1, 2, 0}), {.size = 3});
+              }),
+              HasSubstr("[1, 2, 0]"));
+}
+
+TEST(Interpolate, KeepsWhatNearestNeedNotCompute) {
+  EXPECT_THAT(interpolate(reshape(arange(3), {1, 1, 3}), {.size = 6}).values<std::int64_t>(),
+              ElementsAre(0, 0, 1, 1, 2, 2));
+}
+
+TEST(PixelShuffle, NamesSizesThatDoNotComeInSquares) {
+  EXPECT_THAT(error_of<ShapeError>([] { pixel_shuffle(zeros({6, 2, 2}), 2); }), HasSubstr("[6, 2, 2]"));
+  EXPECT_THAT(error_of<ShapeError>([] { pixel_shuffle(zeros({4, 2}), 2); }), HasSubstr("[4, 2]"));
+  EXPECT_THAT(error_of<ShapeError>([] { pixel_shuffle(zeros({4, 2, 2}), 0); }), HasSubstr("pixel_shuffle"));
+  EXPECT_THAT(error_of<ShapeError>([] { pixel_unshuffle(zeros({1, 3, 4}), 2); }), HasSubstr("[1, 3, 4]"));
+}
+
+TEST(CosineSimilarity, NamesBothShapesWhenTheyDisagree) {
+  EXPECT_THAT(error_of<ShapeError>([] {
+                cosine_similarity(zeros({2, 3}), zeros({2, 4}));
+              }),
+              HasSubstr("[2, 4]"));
 }
 
 TEST(Where, NamesItsShapesAndDtypes) {

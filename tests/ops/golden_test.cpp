@@ -15,9 +15,11 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/distance.h"
 #include "veldt/ops/einsum.h"
 #include "veldt/ops/gather.h"
 #include "veldt/ops/index.h"
+#include "veldt/ops/interpolate.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/scan.h"
@@ -138,6 +140,32 @@ void add_shapes(Table& t) {
   t["matmul"] = two(matmul), t["dot"] = two(dot), t["outer"] = two(outer);
 }
 
+void add_sizes(Table& t) {
+  using enum Interpolation;
+  const auto add = [&](const char* name, const InterpolateOptions& o) {
+    t[str("interpolate ", name)] = [o](In in) { return interpolate(in[0], o); };
+  };
+  add("nearest", {.scale_factor = {3}});
+  add("nearest sizes", {.size = {{7, 2}}});
+  add("nearest exact", {.size = {{6, 3}}, .mode = nearest_exact});
+  add("linear", {.scale_factor = {2.5}, .mode = linear});
+  add("bilinear", {.scale_factor = {2.0, 0.7}, .mode = linear});
+  add("bilinear corners", {.size = {{5, 7}}, .mode = linear, .align_corners = true});
+  add("trilinear", {.size = {{3, 4, 3}}, .mode = linear});
+  add("bicubic", {.scale_factor = {1.5}, .mode = cubic});
+  add("bicubic smaller", {.size = {{3, 2}}, .mode = cubic});
+  add("bicubic corners", {.size = {{7, 5}}, .mode = cubic, .align_corners = true});
+  t["pixel_shuffle"] = [](In in) { return pixel_shuffle(in[0], 2); };
+  t["pixel_unshuffle"] = [](In in) { return pixel_unshuffle(in[0], 2); };
+  t["pad reflect"] = [](In in) { return pad(in[0], {1, 2, 2, 0}, PadMode::reflect); };
+  t["pad replicate"] = [](In in) { return pad(in[0], {1, 2, 2, 0}, PadMode::replicate); };
+  t["pad circular"] = [](In in) { return pad(in[0], {1, 2, 2, 0}, PadMode::circular); };
+  t["cosine_similarity"] = [](In in) { return cosine_similarity(in[0], in[1]); };
+  t["pairwise_distance"] = [](In in) { return pairwise_distance(in[0], in[1]); };
+  t["pairwise_distance 1"] = [](In in) { return pairwise_distance(in[0], in[1], 1); };
+  t["normalize"] = [](In in) { return normalize(in[0]); };
+}
+
 Run run_of(const std::string& name) {
   static const Table table = [] {
     Table t;
@@ -146,6 +174,7 @@ Run run_of(const std::string& name) {
     add_binary(t);
     add_reductions(t);
     add_shapes(t);
+    add_sizes(t);
     return t;
   }();
   if (name.starts_with("einsum ")) return [equation = name.substr(7)](In in) { return einsum(equation, in); };

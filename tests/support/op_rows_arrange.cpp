@@ -252,6 +252,32 @@ OpRow pad_row() {
   return row;
 }
 
+std::vector<OpRow> pixel_rows() {
+  OpRow shuffle = row_of("pixel_shuffle"), unshuffle = row_of("pixel_unshuffle");
+  for (const Shape& lead : {Shape{}, Shape{2}, Shape{2, 0}})
+    for (std::int64_t r : {1, 2, 3}) {
+      Shape deep = lead, wide = lead;
+      for (std::int64_t size : {2 * r * r, std::int64_t{2}, std::int64_t{3}}) deep.push_back(size);
+      for (std::int64_t size : {std::int64_t{2}, 2 * r, 3 * r}) wide.push_back(size);
+      const int c = lead.rank(), y = c + 1, x = c + 2;
+      add(
+          shuffle, deep, wide, [=](const Tensor& t) { return pixel_shuffle(t, r); },
+          [=](Shape i) {
+            i[c] = (i[c] * r + i[y] % r) * r + i[x] % r;
+            i[y] /= r, i[x] /= r;
+            return i;
+          });
+      add(
+          unshuffle, wide, deep, [=](const Tensor& t) { return pixel_unshuffle(t, r); },
+          [=](Shape i) {
+            i[y] = i[y] * r + i[c] / r % r, i[x] = i[x] * r + i[c] % r;
+            i[c] /= r * r;
+            return i;
+          });
+    }
+  return {shuffle, unshuffle};
+}
+
 OpRow meshgrid_row() {
   OpRow row = row_of("meshgrid");
   const auto grid = [](std::size_t which) {
@@ -335,6 +361,7 @@ std::vector<OpRow> arrange_rows() {
                              unflatten_row(),
                              pad_row(),
                              meshgrid_row()};
+  for (OpRow& row : pixel_rows()) rows.push_back(std::move(row));
   for (OpRow& row : triangle_rows()) rows.push_back(std::move(row));
   for (OpRow& row : diagonal_rows()) rows.push_back(std::move(row));
   return rows;

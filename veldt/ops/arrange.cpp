@@ -257,6 +257,34 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mo
   return y;
 }
 
+Tensor pixel_shuffle(const Tensor& x, std::int64_t r) {
+  check_count("pixel_shuffle", r, 1);
+  if (x.rank() < 3 || x.size(-3) / r % r != 0 || x.size(-3) % r != 0)
+    throw ShapeError(
+        str("pixel_shuffle cannot make squares of ", r, " by ", r, " from ", x.shape()),
+        "an input is [.., channels, height, width], and each square takes as many channels as pixels",
+        str("give a number of channels that ", r, " times ", r, " divides"));
+  const std::int64_t c = x.size(-3) / r / r, h = x.size(-2), w = x.size(-1);
+  Shape shape = x.shape();
+  shape[x.rank() - 3] = c, shape[x.rank() - 2] = h * r, shape[x.rank() - 1] = w * r;
+  std::int64_t n = 1;
+  for (int d = 0; d < x.rank() - 3; ++d) n *= x.size(d);
+  return reshape(permute(reshape(x, {n * c, r, r, h, w}), {0, 3, 1, 4, 2}), shape);
+}
+
+Tensor pixel_unshuffle(const Tensor& x, std::int64_t r) {
+  check_count("pixel_unshuffle", r, 1);
+  if (x.rank() < 3 || x.size(-2) % r != 0 || x.size(-1) % r != 0)
+    throw ShapeError(str("pixel_unshuffle cannot cut ", x.shape(), " into squares of ", r, " by ", r),
+                     "an input is [.., channels, height, width]", str("give sizes that ", r, " divides"));
+  const std::int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
+  Shape shape = x.shape();
+  shape[x.rank() - 3] = c * r * r, shape[x.rank() - 2] = h, shape[x.rank() - 1] = w;
+  std::int64_t n = 1;
+  for (int d = 0; d < x.rank() - 3; ++d) n *= x.size(d);
+  return reshape(permute(reshape(x, {n * c, h, r, w, r}), {0, 2, 4, 1, 3}), shape);
+}
+
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& lists) {
   Shape shape;
   for (const Tensor& list : lists) {

@@ -31,6 +31,10 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double val
 // repeated; these two repeated; x from its other end on. Throws ShapeError where x is too small for that.
 enum class PadMode : std::uint8_t { zeros, reflect, replicate, circular };
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mode);
+// [.., c r^2, h, w] -> [.., c, h r, w r] and back: channel c r^2 + i r + j holds the pixels (i, j) of each
+// square of r by r (Shi et al. 2016). Throws ShapeError where the sizes do not come in such squares.
+Tensor pixel_shuffle(const Tensor& x, std::int64_t r);
+Tensor pixel_unshuffle(const Tensor& x, std::int64_t r);
 // From n lists, n tensors that vary along a dimension each: result i is list i, repeated ("ij" indexing).
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& lists);
 

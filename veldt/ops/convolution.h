@@ -22,6 +22,7 @@ class PerDim {
 
   // One for each of `dims` dimensions. Throws ConfigError if another number of them was given.
   Shape of(int dims) const;
+  const Shape& given() const { return numbers_; }
 
  private:
   Shape numbers_;

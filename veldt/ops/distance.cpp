@@ -1,0 +1,23 @@
+#include "veldt/ops/distance.h"
+
+#include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
+
+namespace veldt {
+
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) {
+  const Shape both = broadcast(a.shape(), b.shape(), "cosine_similarity");
+  const int d =
+      wrap_dim(dim, both.rank(), "cosine_similarity") - both.rank();  // from the end, as shapes are matched
+  return sum(normalize(a, 2, d, eps) * normalize(b, 2, d, eps), {d});
+}
+
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps) {
+  return norm(a - b + eps, p, {-1});
+}
+
+Tensor normalize(const Tensor& x, double p, int dim, double eps) {
+  return x / maximum(norm(x, p, {dim}, true), eps);
+}
+
+}  // namespace veldt
