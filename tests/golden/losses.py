@@ -42,6 +42,21 @@ distribution = torch.softmax(torch.randn(4, 5), 1)
 distribution[0] = torch.tensor([0.0, 0, 1, 0, 0])
 deep_distribution = torch.softmax(torch.randn(3, 4, 2, 2), 1)
 log_p = torch.log_softmax(torch.randn(4, 5), 1)
+c = torch.randn(4, 5) * 1.5
+counts = torch.tensor([[0.0, 1, 2, 3, 7], [0, 0, 1, 12, 2], [1, 2, 0, 5, 1], [4, 1, 1, 0, 3]])
+variances = torch.rand(4, 5) * 2
+variances[0, 0] = 0
+row_variances = torch.rand(4, 1) + 0.1
+
+
+def focal(x, t, r, alpha=0.25, gamma=2.0):
+    """torchvision.ops.sigmoid_focal_loss"""
+    p = torch.sigmoid(x)
+    loss = F.binary_cross_entropy_with_logits(x, t, reduction="none") * (1 - (p * t + (1 - p) * (1 - t))) ** gamma
+    if alpha >= 0:
+        loss = (alpha * t + (1 - alpha) * (1 - t)) * loss
+    return {"mean": loss.mean, "sum": loss.sum, "none": lambda: loss}[r]()
+
 
 # name: (prediction, target, function of both and the reduction)
 CASES = {
@@ -76,6 +91,17 @@ CASES = {
         p, t, reduction=r, log_target=True)),
     "kl_div_batch": (log_p, distribution, lambda p, t, r: F.kl_div(
         p, t, reduction="batchmean" if r == "mean" else r)),
+    "focal": (a, bits, lambda p, t, r: focal(p, t, r)),
+    "focal_plain": (a, shares, lambda p, t, r: focal(p, t, r, alpha=-1, gamma=1.5)),
+    "margin_ranking": (a, b, lambda p, t, r: F.margin_ranking_loss(p, t, signs, reduction=r)),
+    "margin_ranking_margin": (a, b, lambda p, t, r: F.margin_ranking_loss(p, t, signs, margin=0.4, reduction=r)),
+    "triplet": (a, b, lambda p, t, r: F.triplet_margin_loss(p, t, c, reduction=r)),
+    "triplet_swap": (a, b, lambda p, t, r: F.triplet_margin_loss(p, t, c, margin=2, p=1, swap=True, reduction=r)),
+    "poisson": (a, counts, lambda p, t, r: F.poisson_nll_loss(p, t, reduction=r)),
+    "poisson_rate": (shares, counts, lambda p, t, r: F.poisson_nll_loss(p, t, log_input=False, full=True, reduction=r)),
+    "gaussian": (a, b, lambda p, t, r: F.gaussian_nll_loss(p, t, variances, reduction=r)),
+    "gaussian_rows": (a, b, lambda p, t, r: F.gaussian_nll_loss(p, t, row_variances, full=True, reduction=r)),
+    "gaussian_variance": (variances, b, lambda p, t, r: F.gaussian_nll_loss(a, t, p, reduction=r)),
 }
 
 
@@ -93,4 +119,5 @@ def case(prediction, target, function):
 path = pathlib.Path(__file__).with_suffix(".json")
 path.write_text(json.dumps({
     "torch": torch.__version__, "row_signs": tensor(row_signs), "weights": tensor(weights),
-    "deep_weights": tensor(deep_weights), "cases": {name: case(*c) for name, c in CASES.items()}}) + "\n")
+    "deep_weights": tensor(deep_weights), "signs": tensor(signs), "c": tensor(c),
+    "a": tensor(a), "variances": tensor(variances), "row_variances": tensor(row_variances), "cases": {name: case(*c) for name, c in CASES.items()}}) + "\n")

@@ -40,7 +40,33 @@ std::map<std::string, ReducedLoss> losses(DType dtype) {
   const auto cosine = [signs](const Tensor& p, const Tensor& t, const MarginOptions& o) {
     return cosine_embedding(p, t, signs, o);
   };
+  const auto given = [dtype](const char* name) { return tensor_of(golden_losses().at(name), dtype); };
+  const auto ranking = [all = given("signs")](const Tensor& p, const Tensor& t, const MarginOptions& o) {
+    return margin_ranking(p, t, all, o);
+  };
+  const auto triplet = [c = given("c")](const Tensor& p, const Tensor& t, const TripletOptions& o) {
+    return triplet_margin(p, t, c, o);
+  };
+  const auto gaussian = [](const Tensor& variance) {
+    return [=](const Tensor& p, const Tensor& t, const GaussianOptions& o) {
+      return gaussian_nll(p, t, variance, o);
+    };
+  };
+  const auto of_variance = [a = given("a")](const Tensor& p, const Tensor& t, const GaussianOptions& o) {
+    return gaussian_nll(a, t, p, o);
+  };
   return {
+      {"focal", with(sigmoid_focal, FocalOptions{})},
+      {"focal_plain", with(sigmoid_focal, FocalOptions{.alpha = -1, .gamma = 1.5})},
+      {"margin_ranking", with(ranking, MarginOptions{.margin = 0})},
+      {"margin_ranking_margin", with(ranking, MarginOptions{.margin = 0.4})},
+      {"triplet", with(triplet, TripletOptions{})},
+      {"triplet_swap", with(triplet, TripletOptions{.margin = 2, .p = 1, .swap = true})},
+      {"poisson", with(poisson_nll, PoissonOptions{})},
+      {"poisson_rate", with(poisson_nll, PoissonOptions{.log_input = false, .full = true})},
+      {"gaussian", with(gaussian(given("variances")), GaussianOptions{})},
+      {"gaussian_rows", with(gaussian(given("row_variances")), GaussianOptions{.full = true})},
+      {"gaussian_variance", with(of_variance, GaussianOptions{})},
       {"mse", with(mse, LossOptions{})},
       {"l1", with(l1, LossOptions{})},
       {"huber", with(huber, HuberOptions{})},

@@ -8,6 +8,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/gradients.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/tensor/plan.h"
 
@@ -17,11 +18,20 @@ namespace {
 using LossFn = Tensor (*)(const Tensor&, const Tensor&);
 using Pair = const Tensor&;
 constexpr LossFn kLosses[] = {
-    [](Pair p, Pair t) { return mse(p, t); },       [](Pair p, Pair t) { return l1(p, t); },
-    [](Pair p, Pair t) { return huber(p, t); },     [](Pair p, Pair t) { return smooth_l1(p, t); },
-    [](Pair p, Pair t) { return hinge_mse(p, t); }, [](Pair p, Pair t) { return hinge_embedding(p, t); },
-    [](Pair p, Pair t) { return bce(p, t); },       [](Pair p, Pair t) { return bce_with_logits(p, t); },
+    [](Pair p, Pair t) { return mse(p, t); },
+    [](Pair p, Pair t) { return l1(p, t); },
+    [](Pair p, Pair t) { return huber(p, t); },
+    [](Pair p, Pair t) { return smooth_l1(p, t); },
+    [](Pair p, Pair t) { return hinge_mse(p, t); },
+    [](Pair p, Pair t) { return hinge_embedding(p, t); },
+    [](Pair p, Pair t) { return bce(p, t); },
+    [](Pair p, Pair t) { return bce_with_logits(p, t); },
     [](Pair p, Pair t) { return kl_div(p, t); },
+    [](Pair p, Pair t) { return sigmoid_focal(p, t); },
+    [](Pair p, Pair t) { return poisson_nll(p, t); },
+    [](Pair p, Pair t) { return gaussian_nll(p, t, ones({})); },
+    [](Pair p, Pair t) { return margin_ranking(p, t, ones_like(p), {.margin = 2}); },
+    [](Pair p, Pair t) { return triplet_margin(p, t, 3.0 - p, {.margin = 9}); },
 };
 
 TEST(Losses, BroadcastNothingAndNameBothShapes) {
@@ -119,6 +129,14 @@ TEST(Losses, RefuseOptionsOutOfRange) {
   EXPECT_THROW(smooth_l1(x, x, {.beta = -1}), ConfigError);
   EXPECT_THROW(kl_div(x, x, {.batch_mean = true, .reduction = Reduction::sum}), ConfigError);
   EXPECT_THROW(bce_with_logits(x, x, {.positive_weight = ones({3, 2})}), ShapeError);
+  EXPECT_THROW(sigmoid_focal(x, x, {.gamma = -1}), ConfigError);
+  EXPECT_THROW(triplet_margin(x, x, x, {.margin = 0}), ConfigError);
+  EXPECT_THROW(triplet_margin(x, x, ones({3})), ShapeError);
+  EXPECT_THROW(triplet_margin(ones({}), ones({}), ones({})), ShapeError);
+  EXPECT_THROW(margin_ranking(x, x, ones({1})), ShapeError);
+  EXPECT_THROW(gaussian_nll(x, x, x, {.eps = 0}), ConfigError);
+  EXPECT_THROW(gaussian_nll(x, x, ones({2, 2})), ShapeError);
+  EXPECT_THROW(gaussian_nll(x, x, ones({3})), ShapeError);
   EXPECT_THROW(cosine_embedding(ones({2, 3}), ones({2, 3}), ones({3})), ShapeError);
 }
 

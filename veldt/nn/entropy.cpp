@@ -10,17 +10,16 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt {
 namespace {
 
 using nn::check_loss;
+using nn::constant;
 using nn::number_like;
 using nn::reduced;
-
-// x as a constant. Unlike detach() it is no end of the graph to be reported: it is meant to be one.
-Tensor constant(const Tensor& x) { return x.alias(x.shape(), x.strides(), 0); }
 
 // Brings [classes] and [] to [1, classes] and [1], and checks what classes and rows there are.
 struct Rows {
@@ -165,6 +164,18 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOpt
         str("bce_with_logits cannot weight ", logits.shape(), " by ", options.positive_weight.shape()),
         "the weights must broadcast to the logits", "give one weight for each class");
   return reduced((1.0 - targets) * logits + weight * softplus(-logits), options.reduction);
+}
+
+Tensor sigmoid_focal(const Tensor& logits, const Tensor& targets, FocalOptions options) {
+  check_loss("sigmoid_focal", logits, targets);
+  if (!(options.gamma >= 0))
+    throw ConfigError(str("sigmoid_focal cannot have a gamma of ", options.gamma), "it must be 0 or more",
+                      "give 2, as the paper does, or 0 for bce_with_logits");
+  const Tensor p = sigmoid(logits), entropy = softplus(logits) - logits * targets;
+  const Tensor missed = p + targets - 2.0 * (p * targets);  // 1 - q
+  Tensor loss = entropy * pow(missed, options.gamma);
+  if (options.alpha >= 0) loss = loss * (targets * (2 * options.alpha - 1) + (1 - options.alpha));
+  return reduced(loss, options.reduction);
 }
 
 }  // namespace veldt

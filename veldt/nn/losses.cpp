@@ -1,12 +1,16 @@
 #include "veldt/nn/losses.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "veldt/core/error.h"
 #include "veldt/nn/loss_parts.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/distance.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 
 namespace veldt {
 namespace nn {
@@ -29,11 +33,14 @@ Tensor reduced(const Tensor& loss, Reduction reduction) {
   return loss;
 }
 
+Tensor constant(const Tensor& x) { return x.alias(x.shape(), x.strides(), 0); }
+
 Tensor number_like(const Tensor& x, double value) { return full({}, value, x.dtype(), x.device()); }
 
 }  // namespace nn
 
 using nn::check_loss;
+using nn::constant;
 using nn::number_like;
 using nn::reduced;
 
@@ -92,6 +99,57 @@ Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target, 
   const Tensor cosine = sum(a * b, {1}) / lengths;
   const Tensor alike = greater(target, number_like(target, 0));
   return reduced(where(alike, 1.0 - cosine, relu(cosine - options.margin)), options.reduction);
+}
+
+Tensor margin_ranking(const Tensor& a, const Tensor& b, const Tensor& target, MarginOptions options) {
+  check_loss("margin_ranking", a, b);
+  check_loss("margin_ranking", a, target);
+  return reduced(relu(options.margin - target * (a - b)), options.reduction);
+}
+
+Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                      TripletOptions o) {
+  check_loss("triplet_margin", anchor, positive);
+  check_loss("triplet_margin", anchor, negative);
+  if (anchor.rank() == 0)
+    throw ShapeError("triplet_margin cannot compare numbers", "it takes vectors along the last dimension",
+                     "unsqueeze() them");
+  if (!(o.margin > 0))
+    throw ConfigError(str("triplet_margin cannot have a margin of ", o.margin), "it must be above 0",
+                      "give a distance, such as 1");
+  const Tensor near = pairwise_distance(anchor, positive, o.p, o.eps);
+  Tensor far = pairwise_distance(anchor, negative, o.p, o.eps);
+  if (o.swap) far = minimum(far, pairwise_distance(positive, negative, o.p, o.eps));
+  return reduced(relu(near - far + o.margin), o.reduction);
+}
+
+Tensor poisson_nll(const Tensor& prediction, const Tensor& target, PoissonOptions o) {
+  check_loss("poisson_nll", prediction, target);
+  Tensor loss =
+      o.log_input ? exp(prediction) - target * prediction : prediction - target * log(prediction + o.eps);
+  if (o.full) {
+    const Tensor large = greater(target, number_like(target, 1));
+    const Tensor t = where(large, target, ones_like(target));  // log of nothing below 1
+    const Tensor stirling = t * log(t) - t + 0.5 * log(t * (2 * std::numbers::pi));
+    loss = loss + where(large, stirling, zeros_like(stirling));
+  }
+  return reduced(loss, o.reduction);
+}
+
+Tensor gaussian_nll(const Tensor& prediction, const Tensor& target, const Tensor& variance,
+                    GaussianOptions o) {
+  check_loss("gaussian_nll", prediction, target);
+  if (!(o.eps > 0))
+    throw ConfigError(str("gaussian_nll cannot have an eps of ", o.eps), "a variance of 0 would divide by it",
+                      "give a small positive number");
+  if (broadcast(prediction.shape(), variance.shape(), "gaussian_nll") != prediction.shape())
+    throw ShapeError(
+        str("gaussian_nll cannot use variances of ", variance.shape(), " for ", prediction.shape()),
+        "each number has one, or shares it", "give them a shape that broadcasts to the prediction's");
+  const Tensor v = variance + relu(o.eps - constant(variance));
+  Tensor loss = 0.5 * (log(v) + square(prediction - target) / v);
+  if (o.full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
+  return reduced(loss, o.reduction);
 }
 
 }  // namespace veldt

@@ -47,6 +47,43 @@ Tensor hinge_embedding(const Tensor& x, const Tensor& target, MarginOptions opti
 Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
                         MarginOptions options = {.margin = 0});
 
+// a, b and targets of one shape: max(0, margin - t (a - b)), for a to be the larger where t = 1, b where t =
+// -1.
+Tensor margin_ranking(const Tensor& a, const Tensor& b, const Tensor& target,
+                      MarginOptions options = {.margin = 0});
+
+struct TripletOptions {
+  double margin = 1;  // ConfigError unless above 0
+  double p = 2;       // of the norm
+  double eps = 1e-6;  // added to each difference
+  bool swap = false;  // the negative is compared with the positive too, and the smaller distance counts
+  Reduction reduction = Reduction::mean;
+};
+// max(0, d(anchor, positive) - d(anchor, negative) + margin), d the pairwise_distance() of ops/distance.h.
+// All [.., d]; `none`: [..]. Balntas et al. 2016.
+Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                      TripletOptions options = {});
+
+struct PoissonOptions {
+  bool log_input = true;  // the prediction x is the logarithm of the rate: e^x - t x; else x - t log(x + eps)
+  bool full = false;      // with Stirling's approximation of log t! where t > 1
+  double eps = 1e-8;
+  Reduction reduction = Reduction::mean;
+};
+// -log of the probability of counts t under a Poisson distribution, less log t!.
+Tensor poisson_nll(const Tensor& prediction, const Tensor& target, PoissonOptions options = {});
+
+struct GaussianOptions {
+  bool full = false;  // with log(2 pi) / 2
+  double eps =
+      1e-6;  // what a variance is at least, for the value; its gradient passes. ConfigError unless above 0
+  Reduction reduction = Reduction::mean;
+};
+// (log v + (p - t)^2 / v) / 2: -log of the density of t under a normal distribution of mean p and variance v,
+// which has the shape of p, or broadcasts to it. Nix & Weigend 1994.
+Tensor gaussian_nll(const Tensor& prediction, const Tensor& target, const Tensor& variance,
+                    GaussianOptions options = {});
+
 // -(t log p + (1 - t) log(1 - p)), p in 0..1; logarithms end at -100, and the gradient stays finite.
 Tensor bce(const Tensor& probabilities, const Tensor& targets, LossOptions options = {});
 
@@ -56,6 +93,15 @@ struct BceLogitsOptions {
 };
 // softplus(x) - x t: the cross entropy of sigmoid(x) against t in [0, 1], finite for every finite x.
 Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOptions options = {});
+
+struct FocalOptions {
+  double alpha = 0.25;  // the weight of t = 1, and 1 - alpha that of t = 0; below 0: none
+  double gamma = 2;
+  Reduction reduction = Reduction::none;  // as torchvision's sigmoid_focal_loss has it
+};
+// bce_with_logits times (1 - q)^gamma, q the probability given to the target: what is right already counts
+// little. Lin et al. 2017.
+Tensor sigmoid_focal(const Tensor& logits, const Tensor& targets, FocalOptions options = {});
 
 struct ClassOptions {
   Tensor weights = {};               // [classes], of the logits' dtype
