@@ -56,6 +56,14 @@ cases = [
     case(layer(nn.TransformerDecoderLayer), {"x": (3, 2, 4), "memory": (5, 2, 4)}, lambda m, x, memory: m(x, memory)),
     case(layer(nn.TransformerDecoderLayer, norm_first=True, batch_first=True), {"x": (2, 4, 4), "memory": (2, 3, 4)},
          lambda m, x, memory: m(x, memory, tgt_mask=~causal), causal=True, norm_first=True, batch_first=True),
+    case(nn.TransformerEncoder(layer(nn.TransformerEncoderLayer, norm_first=True, batch_first=True), 2, nn.LayerNorm(4),
+                               enable_nested_tensor=False),
+         {"x": (2, 3, 4)}, lambda m, x: m(x, src_key_padding_mask=~counts), {"padding": counts}, norm_first=True,
+         batch_first=True, norm=True),
+    case(nn.TransformerEncoder(layer(nn.TransformerEncoderLayer), 2), {"x": (3, 2, 4)}, lambda m, x: m(x), norm=False),
+    case(nn.TransformerDecoder(layer(nn.TransformerDecoderLayer, batch_first=True), 2, nn.LayerNorm(4)),
+         {"x": (2, 4, 4), "memory": (2, 3, 4)}, lambda m, x, memory: m(x, memory, tgt_mask=~causal), causal=True,
+         batch_first=True, norm=True),
 ]
 path = pathlib.Path(__file__).with_suffix(".json")
 path.write_text(json.dumps({"torch": torch.__version__, "cases": cases}) + "\n")

@@ -71,7 +71,7 @@ void expect_gradients(const Module& layer, const AttentionCase& c, const Tensor&
 
 TEST(GoldenAttention, ResultsAndGradientsAreTorchs) {
   const json golden = test::read_golden("attention.json");
-  ASSERT_EQ(golden.at("cases").size(), 8u);
+  ASSERT_EQ(golden.at("cases").size(), 11u);
   for (const json& g : golden.at("cases")) {
     AttentionCase c{g};
     const AttentionMask mask{
@@ -90,6 +90,15 @@ TEST(GoldenAttention, ResultsAndGradientsAreTorchs) {
     } else if (kind == "TransformerEncoderLayer") {
       const TransformerEncoderLayer layer = loaded(TransformerEncoderLayer(4, 2, c.layer_options()), g);
       expect_gradients(layer, c, layer(c.input("x")));
+    } else if (kind == "TransformerEncoder") {
+      const TransformerEncoder stack =
+          loaded(TransformerEncoder(2, 4, 2, {.layer = c.layer_options(), .norm = c.option("norm")}), g);
+      expect_gradients(stack, c, stack.encode(c.input("x"), mask));
+    } else if (kind == "TransformerDecoder") {
+      const TransformerDecoder stack =
+          loaded(TransformerDecoder(2, 4, 2, {.layer = c.layer_options(), .norm = c.option("norm")}), g);
+      const Tensor x = c.input("x");
+      expect_gradients(stack, c, stack.decode(x, c.input("memory"), mask));
     } else {
       const TransformerDecoderLayer layer = loaded(TransformerDecoderLayer(4, 2, c.layer_options()), g);
       const Tensor x = c.input("x");
@@ -129,6 +138,30 @@ TEST(Attention, DropsWeightsInTrainingAlone) {
   EXPECT_EQ(max(abs(layer(x) - layer(x))).item(), 0);
 }
 
+TEST(Attention, OfAStackStartsEachLayerWithValuesOfItsOwn) {
+  Rng rng(3);
+  TransformerEncoder stack(2, 8, 2, {.layer = {.dim_feedforward = 16}}, rng);
+  const NamedTensors state = stack.state();
+  EXPECT_EQ(stack.title(), "TransformerEncoder(2, 8, 2)");
+  const auto named = [&](const std::string& name) {
+    for (const auto& [n, t] : state)
+      if (n == name) return t;
+    ADD_FAILURE() << name;
+    return Tensor();
+  };
+  for (const char* part : {"linear1.weight", "self_attn.in_proj_weight", "dropout.rng"})
+    EXPECT_NE(sum(abs(named(str("layers.0.", part)) - named(str("layers.1.", part)))).item(), 0) << part;
+  named("norm.weight");
+  // A clone's layers are its own.
+  const TransformerEncoder copy = clone(stack);
+  Tensor(named("layers.1.linear1.bias")).detach().assign(ones({16}));
+  stack.eval();
+  TransformerEncoder other = copy;
+  other.eval();
+  const Tensor x = randn({3, 1, 8}, rng);
+  EXPECT_GT(max(abs(stack(x) - other(x))).item(), 1e-4);
+}
+
 TEST(Attention, IsRecorded) {
   Rng rng(2);
   TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 16, .batch_first = true}, rng);
@@ -154,6 +187,10 @@ TEST(Attention, NamesWhatDoesNotFit) {
               }),
               HasSubstr("bool [2, 3]"));
   EXPECT_THAT(error_of<ConfigError>([] { MultiheadAttention(6, 4); }), HasSubstr("MultiheadAttention(6, 4)"));
+  EXPECT_THAT(error_of<ConfigError>([] { TransformerEncoder(0, 6, 2); }),
+              HasSubstr("TransformerEncoder(0, 6, 2)"));
+  EXPECT_THAT(error_of<ConfigError>([] { TransformerDecoder(-1, 6, 2); }),
+              HasSubstr("TransformerDecoder(-1, 6, 2)"));
   EXPECT_THAT(error_of<ShapeError>([] {
                 scaled_dot_product_attention(ones({2, 3}), ones({2, 4}), ones({2, 4}));
               }),

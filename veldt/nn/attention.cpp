@@ -189,4 +189,59 @@ std::string TransformerDecoderLayer::title() const {
   return str("TransformerDecoderLayer(", size_, ", ", heads_, ')');
 }
 
+namespace {
+
+template <class Layer>
+std::vector<Layer> stack(const char* name, std::int64_t count, std::int64_t size, std::int64_t heads,
+                         const TransformerOptions& o, Rng& rng) {
+  if (count < 1)
+    throw ConfigError(str("cannot build ", name, '(', count, ", ", size, ", ", heads, ')'),
+                      "a stack has one layer or more", "give a positive number of layers");
+  std::vector<Layer> layers;
+  for (std::int64_t i = 0; i < count; ++i) layers.emplace_back(size, heads, o.layer, rng);
+  return layers;
+}
+
+std::optional<LayerNorm> last_norm(std::int64_t size, const TransformerOptions& o) {
+  if (!o.norm) return std::nullopt;
+  return LayerNorm(size, norm_options(o.layer));
+}
+
+}  // namespace
+
+TransformerEncoder::TransformerEncoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
+                                       TransformerOptions o, Rng& rng)
+    : size_(size),
+      heads_(heads),
+      layers_(stack<TransformerEncoderLayer>("TransformerEncoder", num_layers, size, heads, o, rng)),
+      norm_(last_norm(size, o)) {}
+
+Tensor TransformerEncoder::encode(const Tensor& x, const AttentionMask& mask) const {
+  Tensor y = x;
+  for (const TransformerEncoderLayer& layer : layers_) y = layer.encode(y, mask);
+  return norm_ ? (*norm_)(y) : y;
+}
+
+std::string TransformerEncoder::title() const {
+  return str("TransformerEncoder(", layers_.size(), ", ", size_, ", ", heads_, norm_ ? ")" : ", no norm)");
+}
+
+TransformerDecoder::TransformerDecoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
+                                       TransformerOptions o, Rng& rng)
+    : size_(size),
+      heads_(heads),
+      layers_(stack<TransformerDecoderLayer>("TransformerDecoder", num_layers, size, heads, o, rng)),
+      norm_(last_norm(size, o)) {}
+
+Tensor TransformerDecoder::decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
+                                  const AttentionMask& memory_mask) const {
+  Tensor y = x;
+  for (const TransformerDecoderLayer& layer : layers_) y = layer.decode(y, memory, mask, memory_mask);
+  return norm_ ? (*norm_)(y) : y;
+}
+
+std::string TransformerDecoder::title() const {
+  return str("TransformerDecoder(", layers_.size(), ", ", size_, ", ", heads_, norm_ ? ")" : ", no norm)");
+}
+
 }  // namespace veldt::nn

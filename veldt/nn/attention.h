@@ -1,6 +1,6 @@
 // Attention with several heads, and the layers of transformers; parameters, defaults and initial values are
-// those of torch.nn.MultiheadAttention, TransformerEncoderLayer and TransformerDecoderLayer (Vaswani et al.
-// 2017).
+// those of torch.nn.MultiheadAttention, TransformerEncoder, TransformerDecoder and their layers (Vaswani et
+// al. 2017).
 #pragma once
 
 #include "veldt/nn/dropout.h"
@@ -103,6 +103,48 @@ class TransformerDecoderLayer : public Module {
   Linear linear1_, linear2_;
   LayerNorm norm1_, norm2_, norm3_;
   Dropout dropout_, dropout1_, dropout2_, dropout3_;
+};
+
+struct TransformerOptions {
+  TransformerLayerOptions layer = {};
+  bool norm = true;  // a LayerNorm behind the last layer, which norm_first needs
+};
+
+// Layers one behind the other: "layers.0.self_attn.in_proj_weight", .., "norm". Each layer starts with values
+// of its own; torch's are copies of one.
+class TransformerEncoder : public Module {
+ public:
+  // Throws ConfigError for less than one layer.
+  TransformerEncoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
+                     TransformerOptions options = {}, Rng& rng = default_rng());
+
+  // x as of TransformerEncoderLayer.
+  Tensor encode(const Tensor& x, const AttentionMask& mask) const;
+  Tensor forward(const Tensor& x) const override { return encode(x, {}); }
+  void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }
+  std::string title() const override;
+
+ private:
+  std::int64_t size_, heads_;
+  std::vector<TransformerEncoderLayer> layers_;
+  std::optional<LayerNorm> norm_;
+};
+
+class TransformerDecoder : public Module {
+ public:
+  TransformerDecoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
+                     TransformerOptions options = {}, Rng& rng = default_rng());
+
+  // As of TransformerDecoderLayer; every layer looks at the same memory.
+  Tensor decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask = {},
+                const AttentionMask& memory_mask = {}) const;
+  void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }
+  std::string title() const override;
+
+ private:
+  std::int64_t size_, heads_;
+  std::vector<TransformerDecoderLayer> layers_;
+  std::optional<LayerNorm> norm_;
 };
 
 }  // namespace veldt::nn
