@@ -60,6 +60,7 @@
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"
 #include "veldt/data/sequences.h"
+#include "veldt/data/tokenizer.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/attention.h"
 #include "veldt/nn/audit.h"
