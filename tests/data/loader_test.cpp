@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <set>
 #include <thread>
@@ -131,6 +132,25 @@ TEST(Loader, NamesTheExampleThatFails) {
     EXPECT_THAT(error_of<Error>([&] { loader.batch(3); }), HasSubstr("example 7: no such thing"));
     EXPECT_EQ(first(loader.batch(4)).size(), 6u);  // and goes on
   }
+}
+
+TEST(Loader, NamesTheExampleWithANumberThatIsNotFinite) {
+  const Tensor x = zeros({6, 2, 3});
+  select(select(x, 0, 4), 0, 1).assign(full({3}, std::numeric_limits<double>::quiet_NaN()));
+  const DatasetPtr set = from_tensors({x, arange(6)});
+  for (const int workers : {0, 2}) {
+    Loader loader(set, {.batch = 3, .workers = workers, .check_finite = true});
+    EXPECT_NO_THROW(loader.batch(0));
+    const std::string error = error_of<IoError>([&] { loader.batch(1); });
+    EXPECT_THAT(error, HasSubstr("example 4 holds a number that is not finite"));
+    EXPECT_THAT(error, HasSubstr("tensor 0 has nan at [1, 0] of f32 [2, 3]\n"));
+  }
+  Loader changed(set, {.batch = 2,
+                       .transform = [](Example e, Rng&) -> Example { return {e[0] / 0.0}; },
+                       .check_finite = true});
+  EXPECT_THAT(error_of<IoError>([&] { changed.batch(0); }), HasSubstr("[2, 3], after its transform"));
+  Loader trusting(set, {.batch = 3});
+  EXPECT_NO_THROW(trusting.batch(1));
 }
 
 TEST(Loader, CollatesAsAsked) {

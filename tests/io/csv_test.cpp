@@ -39,11 +39,25 @@ TEST(ReadCsv, TakesTheColumnsThatAreNamedAndLeavesTheOthers) {
   EXPECT_TRUE(says(error, "line 2") && says(error, "column the \"day\" holds '1949-01'")) << error.what();
 }
 
+TEST(ReadCsv, ReadsTextBesideNumbers) {
+  const TempDir dir = TempDir::in_memory();
+  put_bytes(dir / "a.csv", "day,x,kind,y\n1949-01,1,lion,2\n1949-02,3, cub ,4\n");
+  EXPECT_THAT(csv_columns(dir / "a.csv"), ElementsAre("day", "x", "kind", "y"));
+  const CsvTable table = read_csv(dir / "a.csv", {}, {"kind", "day"});
+  EXPECT_THAT(table.columns, ElementsAre("x", "y"));
+  EXPECT_THAT(table.values.values<float>(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(table.texts, ElementsAre(ElementsAre("lion", " cub "), ElementsAre("1949-01", "1949-02")));
+  EXPECT_THROW(read_csv(dir / "a.csv", {"x"}, {"x"}), ConfigError);
+  put_bytes(dir / "a.csv", "x,kind\n1,lion\n2,\"\"\n");
+  const IoError error = io_error_of([&] { read_csv(dir / "a.csv", {"x"}, {"kind"}); });
+  EXPECT_TRUE(says(error, "line 3") && says(error, "column kind is empty")) << error.what();
+}
+
 TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"a,b\n1,2\n3\n", "line 3\n  why: the line has 1 fields and the header has 2"},
       {"a,b\n1,2,3\n", "has 3 fields"},
-      {"a,b\n1,\n", "column b holds ''"},
+      {"a,b\n1,\n", "column b is empty"},
       {"a,b\n1,2\n\n", "line 3"},
       {"a\nnan\n", "'nan'"},
       {"a\n1e300\n", "'1e300'"},

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <limits>
 #include <sstream>
 
 #include "tests/io/faults.h"
@@ -275,6 +276,19 @@ TEST(Trainer, WarnsOfParametersThatCannotLearn) {
   events.on_warning = [&](const std::string& text) { said = text; };
   s.trainer.fit(s.train, nullptr, {.steps = 2}, events);
   EXPECT_THAT(said, testing::AllOf(HasSubstr("after the first step"), HasSubstr("0.weight")));
+}
+
+TEST(Trainer, BlamesTheDataForWhatTheyDid) {
+  for (const bool record : {false, true}) {
+    Learner s;
+    const Tensor x = rand({64, 2}, s.rng);
+    select(x, 0, 35).assign(full({2}, std::numeric_limits<double>::quiet_NaN()));
+    data::Loader bad(data::from_tensors({x, zeros({64}, DType::i64)}), {.batch = 8});
+    const std::string error =
+        error_of<DivergedError>([&] { s.trainer.fit(bad, nullptr, {.epochs = 1, .record = record}); });
+    EXPECT_THAT(error, HasSubstr("diverged at step 4"));
+    EXPECT_THAT(error, HasSubstr("tensor 0 of the batch has nan at [3, 0] of f32 [8, 2]"));
+  }
 }
 
 TEST(Trainer, SaysWhatItCannotTrainOn) {

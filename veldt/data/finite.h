@@ -1,0 +1,14 @@
+// NaN and infinities in data, found before they reach a network.
+#pragma once
+
+#include <string>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::data {
+
+// "nan at [0, 3, 4] of f32 [1, 28, 28]" for the first element, row by row, that is no finite number; empty if
+// there is none.
+std::string first_not_finite(const Tensor& t);
+
+}  // namespace veldt::data
