@@ -61,6 +61,7 @@
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"
 #include "veldt/data/sequences.h"
+#include "veldt/data/stream.h"
 #include "veldt/data/table.h"
 #include "veldt/data/tokenizer.h"
 #include "veldt/nn/activations.h"

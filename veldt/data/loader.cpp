@@ -15,6 +15,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/data/draw.h"
 #include "veldt/data/finite.h"
 #include "veldt/data/sampler.h"
 #include "veldt/ops/create.h"
@@ -25,21 +26,6 @@ namespace veldt::data {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// What numbers are drawn for: each has streams of its own, though the seed may be one.
-enum class Draw : std::uint32_t { example = 0x6c6f6164, batch = 0x62617463, choice = 0x63686f69 };
-
-// The stream of one position. Shuffle, which draws from the same seed, has another key.
-Rng stream_of(Draw what, std::uint64_t seed, std::int64_t epoch, std::int64_t position) {
-  const auto half = [](std::int64_t x, int shift) {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) >> shift);
-  };
-  const Philox::Block b =
-      Philox::block({half(epoch, 0), half(epoch, 32), half(position, 0), half(position, 32)},
-                    static_cast<std::uint32_t>(seed) ^ static_cast<std::uint32_t>(what),
-                    static_cast<std::uint32_t>(seed >> 32));
-  return Rng(std::uint64_t{b[1]} << 32 | b[0], std::uint64_t{b[3]} << 32 | b[2]);
-}
 
 // What went wrong with an example, with its name; errors of files have theirs already.
 [[noreturn]] void throw_located(const std::string& name) {
