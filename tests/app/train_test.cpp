@@ -19,6 +19,7 @@
 #include "veldt/app/training_view.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
+#include "veldt/io/safetensors.h"
 
 namespace veldt::test {
 namespace {
@@ -157,6 +158,27 @@ evaluate_every = 40
   EXPECT_EQ(once.out.size(), 39);
   EXPECT_EQ(once.out, again.out);
   EXPECT_NE(run_veldt(ask + Words{"--seed", "2", "--temperature", "3"}).out, once.out);
+  // By byte pairs any prompt can be read, and evaluation knows them too.
+  const json pairs = trained(R"toml(
+[data]
+kind = "text"
+path = "lion.txt"
+tokens = "bpe(280)"
+context = 8
+batch = 8
+test = 0.2
+[model]
+layers = ["Embedding(16)", "LSTM(16)", "Linear(outputs)"]
+[train]
+steps = 10
+)toml",
+                             {"--out", dir_ / "pairs"});
+  const Ran eval = run_veldt({"eval", dir_ / "pairs/model.safetensors", "--data", dir_ / "", "--json"});
+  ASSERT_EQ(eval.exit_code, 0) << eval.err;
+  EXPECT_EQ(json::parse(eval.out).at("loss"), pairs.at("test_loss"));
+  EXPECT_EQ(
+      run_veldt({"predict", dir_ / "pairs/model.safetensors", "--prompt", "Zoë", "--count", "3"}).exit_code,
+      0);
   const Ran unknown = run_veldt({"predict", dir_ / "run/model.safetensors", "--prompt", "Z"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("Z"));
@@ -264,6 +286,38 @@ TEST_F(TrainVerb, ANetworkOfAnotherKindIsRefused) {
   put_bytes(dir_ / "broken.safetensors", bytes);
   const Ran broken = run_veldt({"predict", dir_ / "broken.safetensors", kCub});
   EXPECT_EQ(broken.exit_code, 9) << broken.err;
+}
+
+TEST_F(TrainVerb, AModelFileIsNotBelieved) {
+  trained(kRowsRecipe, {"--set", "train.epochs=1"});
+  const io::SafeTensors file = io::read_safetensors(dir_ / "run/model.safetensors");
+  const auto refused = [&](const std::string& key, const std::string& value) {
+    auto metadata = file.metadata;
+    metadata.erase("veldt.xxh3");
+    value.empty() ? static_cast<void>(metadata.erase(key)) : static_cast<void>(metadata[key] = value);
+    io::write_safetensors(dir_ / "hostile.safetensors", file.tensors, metadata);
+    const Ran ran = run_veldt({"predict", dir_ / "hostile.safetensors", kCub});
+    EXPECT_THAT(ran.exit_code, AnyOf(4, 9)) << key << "=" << value << "\n" << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+  };
+  for (const char* key : {"kind", "recipe", "facts", "format_version"}) refused(key, "");
+  refused("format_version", "2");
+  refused("kind", "veldt.image_field");
+  for (const char* recipe :
+       {"[]", "{", "{\"data.kind\":3}", "{\"data.kind\":[\"mnist\"]}", "{\"x\":[\"y\"]}"})
+    refused("recipe", recipe);
+  const std::string facts = file.metadata.at("facts");
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"[1,10,10]", "[1,10]"},
+                                                        {"[1,10,10]", "[0,10,10]"},
+                                                        {"[1,10,10]", "[1,9999999,9999999]"},
+                                                        {"[1,10,10]", "[1,10,-10]"},
+                                                        {"false", "true"},
+                                                        {"\"outputs\":10", "\"outputs\":-1"},
+                                                        {"\"outputs\":10", "\"outputs\":11"}}) {
+    ASSERT_NE(facts.find(from), std::string::npos) << from << facts;
+    refused("facts", std::string(facts).replace(facts.find(from), from.size(), to));
+  }
 }
 
 TEST(CrashTrain, KilledTwentyTimesInTheMiddleOfEpochsItEndsWithTheSameBits) {

@@ -68,6 +68,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.prepare", TomlType::list, written_into(&Recipe::prepare)},
       {"data.augment", TomlType::list, written_into(&Recipe::augment)},
       {"data.mix", TomlType::text, written_into(&Recipe::mix)},
+      {"data.tokens", TomlType::text, written_into(&Recipe::tokens)},
       {"model.layers", TomlType::list, written_into(&Recipe::layers)},
       {"model.init", TomlType::text, written_into(&Recipe::init)},
       {"optimizer.kind", TomlType::text,

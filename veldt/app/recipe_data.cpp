@@ -12,6 +12,7 @@
 #include "veldt/data/mixing.h"
 #include "veldt/data/pictures.h"
 #include "veldt/data/sequences.h"
+#include "veldt/data/tokenizer.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
@@ -178,11 +179,22 @@ data::Batch flat_targets(std::vector<data::Example> examples, Rng& rng) {
   return batch;
 }
 
+std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const std::string& text) {
+  if (!recipe.tokens.given()) return std::make_shared<data::CharTokenizer>(text);
+  Call call(recipe.tokens.source(), recipe.tokens.texts.at(0));
+  const std::int64_t size =
+      call.name() == "bpe" ? call.count("size", {}, {.least = 257, .most = 100'000}) : 0;
+  call.finish();
+  if (call.name() == "characters") return std::make_shared<data::CharTokenizer>(text);
+  if (call.name() == "bpe")
+    return std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train(text, size));
+  throw call.unknown("kind of token", {"characters", "bpe"});
+}
+
 void load_text(const Recipe& recipe, const std::string& folder, const DataFacts* known, RecipeData& into) {
   const std::string text = io::read_file(joined(folder, recipe.path));
-  const data::CharTokenizer letters =
-      known != nullptr ? data::CharTokenizer::of(known->vocabulary) : data::CharTokenizer(text);
-  const Tensor tokens = letters.encode(text);
+  into.facts.tokenizer = known != nullptr ? known->tokenizer : tokenizer_of(recipe, text);
+  const Tensor tokens = into.facts.tokenizer->encode(text);
   const auto n = tokens.size(0);
   const auto share = [&](double s) { return static_cast<std::int64_t>(static_cast<double>(n) * s); };
   const std::int64_t test = n - share(recipe.test), validation = test - share(recipe.validation);
@@ -190,8 +202,7 @@ void load_text(const Recipe& recipe, const std::string& folder, const DataFacts*
   into.validation = windows_of(tokens, validation, test, recipe.context, true);
   into.test = windows_of(tokens, test, n, recipe.context, true);
   into.collate = flat_targets;
-  into.facts.vocabulary = letters.vocabulary();
-  into.facts.model = {{recipe.context}, DType::i64, letters.size()};
+  into.facts.model = {{recipe.context}, DType::i64, into.facts.tokenizer->size()};
 }
 
 // The windows whose forecasts are all within [begin, end) of the values.
@@ -326,7 +337,10 @@ nlohmann::ordered_json facts_in_json(const DataFacts& facts) {
   json["tokens"] = facts.model.dtype == DType::i64;
   json["outputs"] = facts.model.outputs;
   json["classes"] = facts.classes;
-  json["vocabulary"] = facts.vocabulary;
+  if (const auto* bpe = dynamic_cast<const data::BpeTokenizer*>(facts.tokenizer.get()))
+    json["byte_pairs"] = bpe->text();
+  else if (facts.tokenizer != nullptr)
+    json["characters"] = facts.tokenizer->vocabulary();
   json["mean"] = facts.scaling.mean;
   json["deviation"] = facts.scaling.deviation;
   return json;
@@ -351,17 +365,24 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     if (facts.model.outputs < 1 || facts.model.outputs > (1 << 24))
       throw refused("its outputs make no sense");
     facts.classes = json.at("classes").get<std::vector<std::string>>();
-    facts.vocabulary = json.at("vocabulary").get<std::vector<std::string>>();
+    if (json.contains("byte_pairs"))
+      facts.tokenizer = std::make_shared<data::BpeTokenizer>(
+          data::BpeTokenizer::parse(json.at("byte_pairs").get<std::string>(), "of " + where));
+    else if (json.contains("characters"))
+      facts.tokenizer = std::make_shared<data::CharTokenizer>(
+          data::CharTokenizer::of(json.at("characters").get<std::vector<std::string>>()));
     facts.scaling = {json.at("mean").get<double>(), json.at("deviation").get<double>()};
     if (!std::isfinite(facts.scaling.mean) || !(facts.scaling.deviation > 0))
       throw refused("its scaling makes no sense");
-    const auto outputs = static_cast<std::size_t>(facts.model.outputs);
-    if ((!facts.classes.empty() && facts.classes.size() != outputs) ||
-        (!facts.vocabulary.empty() && facts.vocabulary.size() != outputs))
+    const std::int64_t outputs = facts.model.outputs;
+    if ((!facts.classes.empty() && std::ssize(facts.classes) != outputs) ||
+        (facts.tokenizer != nullptr && facts.tokenizer->size() != outputs))
       throw refused("it names other outputs than it has");
     return facts;
   } catch (const nlohmann::json::exception& e) {
     throw refused(e.what());
+  } catch (const ConfigError& e) {
+    throw refused(e.summary());
   }
 }
 

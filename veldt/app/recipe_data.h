@@ -1,6 +1,7 @@
 // The data of a recipe: its sets, what is done to examples, and what a network has to know of them.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "veldt/app/recipe.h"
 #include "veldt/app/recipe_model.h"
 #include "veldt/data/loader.h"
+#include "veldt/data/tokenizer.h"
 
 namespace veldt::app {
 
@@ -20,9 +22,9 @@ struct Scaling {
 // What a model needs to be used without its training data; a model file keeps it.
 struct DataFacts {
   ModelFacts model;
-  std::vector<std::string> classes;     // of pictures
-  std::vector<std::string> vocabulary;  // of text
-  Scaling scaling;                      // of a series
+  std::vector<std::string> classes;                  // of pictures
+  std::shared_ptr<const data::Tokenizer> tokenizer;  // of text
+  Scaling scaling;                                   // of a series
 };
 nlohmann::ordered_json facts_in_json(const DataFacts& facts);
 // Held for hostile. Throws IoError malformed naming `where`.

@@ -63,13 +63,22 @@ Trained load_trained(const std::string& path) {
     trained.recipe = recipe_of(given, path);
     trained.facts =
         facts_from_json(io::parse_json<TrainedJson>(part("facts"), io::kMaxJsonDepth, kMaxFacts), path);
+    if ((trained.recipe.kind == "text") != (trained.facts.tokenizer != nullptr) ||
+        (trained.recipe.kind == "text") != (trained.facts.model.dtype == DType::i64))
+      throw no_recipe_model(path, "its recipe and what it knows of its data do not fit together");
     trained.model = build_model(trained.recipe, trained.facts.model);
   } catch (const nlohmann::json::exception& e) {
     throw no_recipe_model(path, e.what());
   } catch (const UsageError& e) {  // of a file, not of the command line
     throw no_recipe_model(path, fmt::format("{}: {}", e.summary(), e.why()));
   }
-  trained.model.load_state(file.tensors);
+  try {
+    trained.model.load_state(file.tensors);
+  } catch (const IoError&) {
+    throw;
+  } catch (const Error& e) {
+    throw no_recipe_model(path, fmt::format("{}: {}", e.summary(), e.why()));
+  }
   trained.model.eval();
   return trained;
 }

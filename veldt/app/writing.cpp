@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "veldt/data/sequences.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
@@ -17,9 +17,9 @@ std::string written_text(const Recipe& recipe, const DataFacts& facts, nn::Modul
   const NoGrad off;
   model.eval();
   const Device device = model.parameters().at(0).device();
-  const data::CharTokenizer letters = data::CharTokenizer::of(facts.vocabulary);
+  const data::Tokenizer& letters = *facts.tokenizer;
   const bool has_prompt = !options.prompt.empty();
-  Tensor tokens = letters.encode(has_prompt ? options.prompt : facts.vocabulary.front());
+  Tensor tokens = has_prompt ? letters.encode(options.prompt) : zeros({1}, DType::i64);
   std::string text = options.prompt;
   Rng rng(options.seed);
   for (std::int64_t i = 0; i < options.count && !(options.should_stop && options.should_stop()); ++i) {

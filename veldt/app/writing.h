@@ -12,7 +12,7 @@
 namespace veldt::app {
 
 struct WritingOptions {
-  std::string prompt = {};  // empty: a line's end
+  std::string prompt = {};
   std::int64_t count = 500;
   double temperature = 0.8;  // below 1: sharper than the network says
   std::uint64_t seed = 1;

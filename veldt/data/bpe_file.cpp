@@ -95,7 +95,7 @@ void check_frame(const std::string& path, const Json& found, const Json& expecte
 
 }  // namespace
 
-void BpeTokenizer::save(const std::string& path) const {
+std::string BpeTokenizer::text() const {
   Json file = frame();
   Json vocabulary = Json::object();
   for (const auto& [token, number] : numbers_) vocabulary[in_letters(token)] = number;
@@ -110,12 +110,17 @@ void BpeTokenizer::save(const std::string& path) const {
     throw ConfigError(str("cannot keep a tokenizer of ", size(), " tokens"),
                       str("its file would have ", text.size(), " bytes, and ", kMaxBytes, " are allowed"),
                       "train a smaller vocabulary");
-  io::write_file(path, text);
+  return text;
 }
 
+void BpeTokenizer::save(const std::string& path) const { io::write_file(path, text()); }
+
 BpeTokenizer BpeTokenizer::load(const std::string& path) {
+  return parse(io::read_file(path, kMaxBytes), path);
+}
+
+BpeTokenizer BpeTokenizer::parse(const std::string& text, const std::string& path) {
   Json file;
-  const std::string text = io::read_file(path, kMaxBytes);
   try {
     file = io::parse_json<Json>(text, io::kMaxJsonDepth, kMaxBytes);
   } catch (const IoError& e) {

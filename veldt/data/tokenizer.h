@@ -64,6 +64,9 @@ class BpeTokenizer final : public Tokenizer {
   // by hand.
   static BpeTokenizer load(const std::string& path);
   void save(const std::string& path) const;
+  // The same for a file's text, of which errors speak as `where`.
+  static BpeTokenizer parse(const std::string& text, const std::string& where);
+  std::string text() const;
 
   const std::vector<std::string>& vocabulary() const override { return tokens_; }
   // The pairs that become one, the most urgent first.
