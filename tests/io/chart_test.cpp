@@ -17,7 +17,7 @@ using testing::Not;
 TEST(Chart, DrawsEachLineWithinThePlane) {
   const std::string svg = chart_svg(
       {.title = "a < b", .x = "step", .y = "loss", .lines = {{"train", {0, 10}, {0, 5}}}, .width = 480});
-  EXPECT_THAT(svg, HasSubstr("M64.0 376.0L464.0 34.0"));
+  EXPECT_THAT(svg, HasSubstr("M72.0 376.0L464.0 34.0"));
   EXPECT_THAT(svg, HasSubstr("a &lt; b"));
   EXPECT_THAT(svg, HasSubstr(">train<"));
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
@@ -27,7 +27,7 @@ TEST(Chart, LeavesAGapForWhatIsNoNumber) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::string svg = chart_svg({.lines = {{"", {0, 1, 2, 3}, {1, nan, 1, 2}}}});
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
-  EXPECT_THAT(svg, HasSubstr("M64.0 376.0M"));
+  EXPECT_THAT(svg, HasSubstr("M72.0 376.0M"));
 }
 
 TEST(Chart, TakesLinesThatAreFlatOrOfOnePoint) {

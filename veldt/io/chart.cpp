@@ -16,7 +16,7 @@ namespace {
 // Of Okabe & Ito 2008: told apart by all kinds of eyes.
 constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#444444"};
-constexpr double kLeft = 64, kRight = 16, kTop = 34, kBottom = 44;
+constexpr double kLeft = 72, kRight = 16, kTop = 34, kBottom = 44;
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -57,6 +57,17 @@ std::vector<double> ticks(const Range& range) {
   return all;
 }
 
+// The same on a logarithmic axis: those of 1 .. 9 times a power of ten that leave room to read them.
+std::vector<double> log_ticks(const Range& range) {
+  const double decades = range.high - range.low;
+  const int every = decades > 3 ? 9 : decades > 0.7 ? 3 : 1;  // 1; 1, 4, 7; all
+  std::vector<double> all;
+  for (double power = std::floor(range.low); power <= range.high; ++power)
+    for (int digit = 1; digit < 10; digit += every)
+      if (const double t = power + std::log10(digit); t >= range.low && t <= range.high) all.push_back(t);
+  return all.size() > 1 ? all : ticks(range);
+}
+
 class Plane {
  public:
   explicit Plane(const Chart& chart) : chart_(chart) {
@@ -89,10 +100,10 @@ class Plane {
 std::string axes(const Chart& chart, const Plane& plane) {
   const double right = chart.width - kRight, bottom = chart.height - kBottom;
   std::string svg;
-  for (const double t : ticks(plane.y())) {
+  for (const double t : chart.log_y ? log_ticks(plane.y()) : ticks(plane.y())) {
     const double y = plane.down(t);
     svg += fmt::format("<path d='M{} {:.1f}H{}' stroke='#ddd'/>\n", kLeft, y, right);
-    svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.6g}</text>\n", kLeft - 6, y + 4,
+    svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.4g}</text>\n", kLeft - 6, y + 4,
                        chart.log_y ? std::pow(10, t) : t);
   }
   for (const double t : ticks(plane.x()))
