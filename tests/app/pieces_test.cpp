@@ -242,6 +242,22 @@ TEST(ProgressLine, RedrawsOneLineOnATerminal) {
   EXPECT_TRUE(screen.text.ends_with("\n"));
 }
 
+TEST(ProgressLine, RedrawsAPanelAboveTheLine) {
+  Screen screen;
+  screen.live = true;
+  ProgressLine line(screen.options());
+  line.set_panel({"one", "two"});
+  line.update(0.5, "half");
+  EXPECT_TRUE(screen.text.starts_with("\rone\x1b[K\ntwo\x1b[K\n")) << screen.text;
+  screen.text.clear();
+  screen.now += 1;
+  line.update(0.6, "more");
+  EXPECT_TRUE(screen.text.starts_with("\r\x1b[2Aone")) << screen.text;
+  screen.text.clear();
+  line.print("a measure");
+  EXPECT_TRUE(screen.text.starts_with("\r\x1b[2A\x1b[Ja measure\n\rone\x1b[K\n")) << screen.text;
+}
+
 TEST(ProgressLine, NeverWrapsANarrowTerminal) {
   for (const int width : {1, 20, 60, 80, 200}) {
     Screen screen;

@@ -400,11 +400,14 @@ TEST(Call, TakesArgumentsByPlaceAndByName) {
         << bad;
 }
 
-TEST(TrainingView, DrawsACurveOfBlocks) {
-  EXPECT_EQ(app::sparkline({4, 3, 2, 1}, 4, false), "#=,_");
-  EXPECT_EQ(app::sparkline({8, 8, 1, 1}, 2, true), "█▁");
-  EXPECT_EQ(app::sparkline({5}, 10, false), "_");
-  EXPECT_EQ(app::sparkline({}, 10, false), "");
+TEST(TrainingView, DrawsACurveOfDots) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(app::curve_of_dots("loss", {1, 0}, 2, 1), (Lines{"    loss 0", "       1 \u2811\u2884"}));
+  const Lines falls = app::curve_of_dots("loss", {8, 8, 8, 8, 1, 1, 1, 1}, 4, 2);
+  EXPECT_EQ(falls,
+            (Lines{"    loss 1", "       8 \u2809\u2809\u2846\u2800", "       1 \u2800\u2800\u28c7\u28c0"}));
+  EXPECT_EQ(app::curve_of_dots("loss", {5}, 1, 1), (Lines{"    loss 5", "       5 \u28c0"}));
+  EXPECT_EQ(app::curve_of_dots("loss", {}, 1, 1), (Lines{"loss", "         \u2800"}));
 }
 
 }  // namespace

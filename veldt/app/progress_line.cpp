@@ -105,7 +105,20 @@ void ProgressLine::draw(double now) {
     options_.sink(fraction_ >= 0 ? fmt::format("{:3.0f}%  {}\n", 100 * fraction_, text_) : text_ + "\n");
     return;
   }
-  options_.sink("\r" + live_line(options_.terminal()) + "\x1b[K");
+  draw_block();
+}
+
+// To where the panel begins, or the live line without one.
+std::string ProgressLine::to_block_begin() const {
+  return rows_above_ > 0 ? fmt::format("\r\x1b[{}A", rows_above_) : "\r";
+}
+
+void ProgressLine::draw_block() {
+  const Terminal terminal = options_.terminal();
+  std::string block = on_screen_ ? to_block_begin() : "\r";
+  rows_above_ = static_cast<int>(panel_.size()) + 2 < terminal.height ? panel_.size() : 0;
+  for (std::size_t i = 0; i < rows_above_; ++i) block += panel_[i] + "\x1b[K\n";
+  options_.sink(block + live_line(terminal) + "\x1b[K");
   on_screen_ = true;
 }
 
@@ -119,8 +132,13 @@ std::string ProgressLine::live_line(const Terminal& terminal) const {
 }
 
 void ProgressLine::line_above(std::string_view text) {
-  options_.sink(fmt::format("{}{}\n", on_screen_ ? "\r\x1b[K" : "", text));
-  if (on_screen_) options_.sink("\r" + live_line(options_.terminal()) + "\x1b[K");
+  options_.sink(fmt::format("{}{}\n",
+                            !on_screen_       ? ""
+                            : rows_above_ > 0 ? to_block_begin() + "\x1b[J"
+                                              : "\r\x1b[K",
+                            text));
+  rows_above_ = 0;
+  if (on_screen_) draw_block();
 }
 
 void ProgressLine::note(std::string_view text) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "veldt/app/terminal.h"
 #include "veldt/train/events.h"
@@ -44,6 +46,11 @@ class ProgressLine {
   // `fraction` 0..1, below 0 when unknown.
   void update(double fraction, const std::string& text);
 
+  // Lines that stand above the live one on a terminal, and are redrawn with it: curves. They must fit its
+  // width; elsewhere they are not shown.
+  void set_panel(std::vector<std::string> lines) { panel_ = std::move(lines); }
+  bool is_live() const { return live_; }
+
   // A line of its own above the live one ("veldt: warning: .."), kept when that is redrawn. Warnings are
   // shown even when quiet.
   void note(std::string_view text);
@@ -56,6 +63,8 @@ class ProgressLine {
  private:
   void draw(double now);
   void line_above(std::string_view text);
+  void draw_block();
+  std::string to_block_begin() const;
   std::string live_line(const Terminal& terminal) const;
 
   Options options_;
@@ -67,6 +76,8 @@ class ProgressLine {
   bool finished_ = false;
   double fraction_ = -1;
   std::string text_;
+  std::vector<std::string> panel_;
+  std::size_t rows_above_ = 0;  // of the panel, as they are on the screen
 };
 
 }  // namespace veldt::app

@@ -30,7 +30,9 @@ Terminal stderr_terminal() {
   terminal.color = terminal.live && variable("NO_COLOR").empty();
   terminal.utf8 = locale_is_utf8();
   winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return terminal;
+  if (size.ws_col > 0) terminal.width = size.ws_col;
+  if (size.ws_row > 0) terminal.height = size.ws_row;
   return terminal;
 }
 

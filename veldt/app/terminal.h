@@ -11,6 +11,7 @@ struct Terminal {
   bool color = false;  // may be coloured: live, and NO_COLOR is not set
   bool utf8 = false;   // shows more than ASCII
   int width = 80;
+  int height = 24;
 };
 
 // stderr as it is now: the width changes when a window does.

@@ -1,5 +1,5 @@
-// What a training run shows of itself: a live line with the curve of the loss, and a line for each
-// evaluation.
+// What a training run shows of itself: a line for each evaluation, and on a terminal the curves of its losses
+// above a live line.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace veldt::app {
 
-// Values as a line of blocks, the lowest for the least: "█▆▄▃▂▂▁▁", at most `width` of them, each the mean of
-// its share; of letters where the terminal has no blocks.
-std::string sparkline(const std::vector<double>& values, std::size_t width, bool utf8);
+// A curve of braille dots, `width` by `height` characters, below a line with its name and last value; at its
+// left the greatest and the least value. Each column is the mean of its share of the values.
+std::vector<std::string> curve_of_dots(const std::string& name, const std::vector<double>& values, int width,
+                                       int height);
 
 class TrainingView {
  public:
@@ -24,8 +25,11 @@ class TrainingView {
 
  private:
   ProgressLine line_;
+  void draw_panel();
+
   double steps_per_epoch_;
-  std::vector<double> losses_;
+  std::vector<double> losses_, watched_;  // of training; the first score of each evaluation
+  std::string watched_name_;
 };
 
 }  // namespace veldt::app
