@@ -69,6 +69,14 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
   if(NOT VELDT_sndfile_INCLUDE)
     message(STATUS "libsndfile was not found: Veldt will not read sounds (apt-get install libsndfile1-dev)")
   endif()
+  # The same of libcurl and OpenSSL's libcrypto, for downloads.
+  find_path(VELDT_curl_INCLUDE curl/curl.h)
+  find_path(VELDT_crypto_INCLUDE openssl/evp.h)
+  mark_as_advanced(VELDT_curl_INCLUDE VELDT_crypto_INCLUDE)
+  if(NOT VELDT_curl_INCLUDE OR NOT VELDT_crypto_INCLUDE)
+    message(STATUS "libcurl or libcrypto was not found: Veldt will not download data sets "
+      "(apt-get install libcurl4-openssl-dev libssl-dev)")
+  endif()
 endif()
 # The command's alone: an installed library is used without them.
 if(VELDT_BUILD_APP)

@@ -55,6 +55,7 @@
 #include "veldt/io/sound.h"
 #include "veldt/data/augment.h"
 #include "veldt/data/dataset.h"
+#include "veldt/data/fetch.h"
 #include "veldt/data/finite.h"
 #include "veldt/data/loader.h"
 #include "veldt/data/mixing.h"

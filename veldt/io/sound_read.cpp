@@ -7,10 +7,10 @@
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/magic.h"
+#include "veldt/io/shared_library.h"
 #include "veldt/io/sound.h"
 
 #if VELDT_HAVE_SNDFILE
-#include <dlfcn.h>
 #include <sndfile.h>
 #endif
 
@@ -18,8 +18,6 @@ namespace veldt::io {
 
 #if VELDT_HAVE_SNDFILE
 namespace {
-
-constexpr const char* kLibrary = "libsndfile.so.1";
 
 // The functions of libsndfile, found when the first sound is read.
 struct Library {
@@ -30,20 +28,12 @@ struct Library {
   decltype(&::sf_command) command = nullptr;
 
   Library() {
-    void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-    const auto find = [library](auto& function, const char* name) {
-      if (library)
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-      if (function) return;
-      const char* why = ::dlerror();
-      throw Error("cannot read sounds on this machine", why ? why : str(kLibrary, " has no ", name),
-                  "install libsndfile (apt-get install libsndfile1)");
-    };
-    find(open_virtual, "sf_open_virtual");
-    find(readf_float, "sf_readf_float");
-    find(close, "sf_close");
-    find(strerror, "sf_strerror");
-    find(command, "sf_command");
+    const SharedLibrary file("libsndfile.so.1", "read sounds", "libsndfile1");
+    file.find(open_virtual, "sf_open_virtual");
+    file.find(readf_float, "sf_readf_float");
+    file.find(close, "sf_close");
+    file.find(strerror, "sf_strerror");
+    file.find(command, "sf_command");
   }
 };
 

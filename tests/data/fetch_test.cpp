@@ -1,0 +1,180 @@
+// Downloads from a real server, well-mannered and not.
+#include "veldt/data/fetch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "tests/io/faults.h"
+#include "tests/support/error_of.h"
+#include "tests/support/python.h"
+#include "veldt/core/error.h"
+#include "veldt/data/sha256.h"
+
+namespace veldt::data {
+namespace {
+
+using test::bytes_of;
+using test::error_of;
+using test::io_error_of;
+using test::put_bytes;
+using test::says;
+using test::TempDir;
+using testing::HasSubstr;
+using Kind = IoError::Kind;
+
+std::string lions() {
+  std::string text;
+  for (int i = 0; i < 75'000; ++i) text += "lion";
+  return text;
+}
+// By sha256sum.
+constexpr const char* kLions = "32719a9cea31419eb08cb8e3c6ce1edfc146861ca3ff3c9b47929682b7e1f300";
+constexpr const char* kOther = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+// One for all tests; it ends when its standard input does.
+class Server {
+ public:
+  static const Server& running() {
+    static const Server server;
+    return server;
+  }
+  std::string at(const std::string& path) const { return "http://127.0.0.1:" + port_ + path; }
+  bool is_up() const { return !port_.empty(); }
+
+ private:
+  Server() {
+    const std::string command =
+        "exec " + test::python() + " " VELDT_SOURCE "/tests/data/http_server.py " + (dir_ / "port");
+    process_ = ::popen(command.c_str(), "w");
+    for (int tries = 0; tries < 3000 && port_.empty(); ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      port_ = bytes_of(dir_ / "port");
+    }
+  }
+  ~Server() {
+    if (process_) ::pclose(process_);
+  }
+
+  TempDir dir_;
+  FILE* process_ = nullptr;
+  std::string port_;
+};
+
+class Fetch : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::python_has("http.server")) GTEST_SKIP() << "no Python";
+    try {
+      Sha256 built;
+    } catch (const Error& e) {
+      GTEST_SKIP() << e.what();
+    }
+    ASSERT_TRUE(Server::running().is_up());
+  }
+  FetchOptions options(const std::string& path, const char* hash = kLions) const {
+    return {.url = Server::running().at(path), .sha256 = hash, .name = "lions.txt", .folder = folder};
+  }
+  // Nothing may be left of it, not even in part.
+  void expect_no_file() const { EXPECT_EQ(test::count_entries(folder), 0u); }
+
+  TempDir dir = TempDir::in_memory();
+  std::string folder = dir / "cache/veldt";
+};
+
+TEST_F(Fetch, BringsAFileIntoItsFolderOnce) {
+  std::uint64_t last = 0, of = 0;
+  FetchOptions asked = options("/lions");
+  asked.on_progress = [&](std::uint64_t bytes, std::uint64_t all) { last = bytes, of = all; };
+  EXPECT_EQ(fetch(asked), folder + "/lions.txt");
+  EXPECT_EQ(bytes_of(folder + "/lions.txt"), lions());
+  EXPECT_EQ(test::count_entries(folder), 1u);
+  EXPECT_EQ(last, 300'000u);
+  EXPECT_EQ(of, 300'000u);
+  // It is not asked for again,
+  FetchOptions gone = options("/nothing");
+  EXPECT_EQ(fetch(gone), folder + "/lions.txt");
+  // unless the file has changed.
+  put_bytes(folder + "/lions.txt", "cub");
+  EXPECT_THROW(fetch(gone), IoError);
+  EXPECT_EQ(bytes_of(folder + "/lions.txt"), "cub");
+  fetch(options("/moved"));
+  EXPECT_EQ(bytes_of(folder + "/lions.txt"), lions());
+}
+
+TEST_F(Fetch, RefusesAnotherHashAndNamesBoth) {
+  const IoError error = io_error_of([&] { fetch(options("/lions", kOther)); });
+  EXPECT_EQ(error.kind(), Kind::malformed);
+  EXPECT_TRUE(says(error, kLions) && says(error, kOther) && says(error, "300000 bytes")) << error.what();
+  expect_no_file();
+  fetch(options("/empty", kOther));  // of no bytes
+  EXPECT_EQ(bytes_of(folder + "/lions.txt"), "");
+}
+
+TEST_F(Fetch, LeavesNothingOfWhatDidNotComeWhole) {
+  for (const auto& [path, words] :
+       {std::pair("/torn", "299000 bytes remaining"), std::pair("/none", "404"), std::pair("/round", "10")}) {
+    const IoError error = io_error_of([&] { fetch(options(path)); });
+    EXPECT_EQ(error.kind(), Kind::missing);
+    EXPECT_TRUE(says(error, words) && says(error, "by other means to " + folder + "/lions.txt") &&
+                says(error, kLions))
+        << error.what();
+    expect_no_file();
+  }
+}
+
+TEST_F(Fetch, SaysThatNobodyAnswers) {
+  FetchOptions asked = options("/");
+  asked.url = "http://127.0.0.1:1/lions";
+  EXPECT_TRUE(says(io_error_of([&] { fetch(asked); }), "connect"));
+  expect_no_file();
+}
+
+TEST_F(Fetch, StopsAtALimitAndWhenToldTo) {
+  FetchOptions asked = options("/endless");
+  asked.max_bytes = 1'000'000;
+  const IoError error = io_error_of([&] { fetch(asked); });
+  EXPECT_EQ(error.kind(), Kind::malformed);
+  EXPECT_TRUE(says(error, "more than the 1000000 bytes")) << error.what();
+  asked.max_bytes = UINT64_MAX;
+  asked.on_progress = [](std::uint64_t bytes, std::uint64_t of) {
+    EXPECT_EQ(of, 0u);
+    if (bytes > 2'000'000) throw ConfigError("enough", "", "");
+  };
+  EXPECT_THAT(error_of<ConfigError>([&] { fetch(asked); }), HasSubstr("enough"));
+  expect_no_file();
+}
+
+TEST_F(Fetch, SurvivesAFullDisk) {
+  const test::SmallDisk disk(dir / "disk");
+  if (!disk.active()) GTEST_SKIP() << "cannot mount a small disk";
+  FetchOptions asked = options("/lions");
+  asked.folder = dir / "disk";
+  EXPECT_EQ(io_error_of([&] { fetch(asked); }).kind(), Kind::unwritable);
+  EXPECT_EQ(test::count_entries(asked.folder), 0u);
+  put_bytes(dir / "file", "");
+  asked.folder = dir / "file/within";
+  EXPECT_EQ(io_error_of([&] { fetch(asked); }).kind(), Kind::unwritable);
+}
+
+TEST_F(Fetch, RefusesWhatIsNoAddressHashOrName) {
+  const auto error = [&](auto change) {
+    FetchOptions asked = options("/lions");
+    change(asked);
+    return error_of<ConfigError>([&] { fetch(asked); });
+  };
+  EXPECT_THAT(error([](FetchOptions& o) { o.url = "file:///etc/passwd"; }),
+              HasSubstr("no address of the web"));
+  EXPECT_THAT(error([](FetchOptions& o) { o.sha256.pop_back(); }), HasSubstr("64 digits"));
+  EXPECT_THAT(error([](FetchOptions& o) { o.sha256[3] = 'x'; }), HasSubstr("64 digits"));
+  for (const char* name : {"", ".", "..", "../lions", "/lions"})
+    EXPECT_THAT(error([&](FetchOptions& o) { o.name = name; }), HasSubstr("cannot be called"));
+  EXPECT_THAT(error([](FetchOptions& o) { o.folder = ""; }), HasSubstr("no folder"));
+}
+
+}  // namespace
+}  // namespace veldt::data
