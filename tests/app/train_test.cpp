@@ -13,6 +13,7 @@
 #include "tests/app/command.h"
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
+#include "tests/support/http_server.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/app/call.h"
 #include "veldt/app/recipe_model.h"
@@ -286,6 +287,35 @@ TEST_F(TrainVerb, ANetworkOfAnotherKindIsRefused) {
   put_bytes(dir_ / "broken.safetensors", bytes);
   const Ran broken = run_veldt({"predict", dir_ / "broken.safetensors", kCub});
   EXPECT_EQ(broken.exit_code, 9) << broken.err;
+}
+
+TEST_F(TrainVerb, DownloadsWhatTheRecipeNamesOnce) {
+  const HttpServer& server = HttpServer::running();
+  if (!server.is_up()) GTEST_SKIP() << "no Python";
+  // 300,000 bytes of "lion".
+  const std::string text = "[data]\nkind = \"text\"\npath = \"PATH\"\ncontext = 8\nfiles = [\"lion.txt " +
+                           server.at("/lions") +
+                           " 32719a9cea31419eb08cb8e3c6ce1edfc146861ca3ff3c9b47929682b7e1f300\"]\n" +
+                           "[model]\nlayers = [\"Embedding(2)\", \"Linear(outputs)\"]\n[train]\nsteps = 2\n";
+  const auto run = [&](const std::string& path, const std::string& out) {
+    std::string at = text;
+    at.replace(at.find("PATH"), 4, path);
+    return run_veldt({"train", recipe(at), "--out", dir_ / out},
+                     {.environment = {"XDG_CACHE_HOME=" + (dir_ / "cache")}});
+  };
+  const Ran once = run("texts/lion.txt", "a");
+  if (once.err.find("built without") != std::string::npos) GTEST_SKIP() << once.err;
+  ASSERT_EQ(once.exit_code, 0) << once.err;
+  EXPECT_EQ(bytes_of(dir_ / "cache/veldt/texts/lion.txt").size(), 300'000U);
+  EXPECT_EQ(run("texts/lion.txt", "b").exit_code, 0);
+  for (const char* out_of_it : {"../lion.txt", "/tmp/lion.txt", "a/../../lion.txt"}) {
+    const Ran ran = run(out_of_it, "c");
+    EXPECT_EQ(ran.exit_code, 2) << out_of_it;
+    EXPECT_THAT(ran.err, HasSubstr("out of it"));
+  }
+  const Ran none = run_veldt({"train", recipe(kRowsRecipe)}, {.directory = dir_ / ""});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--data"));
 }
 
 TEST_F(TrainVerb, AModelFileIsNotBelieved) {

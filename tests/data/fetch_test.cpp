@@ -4,13 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "tests/io/faults.h"
 #include "tests/support/error_of.h"
+#include "tests/support/http_server.h"
 #include "tests/support/python.h"
 #include "veldt/core/error.h"
 #include "veldt/data/sha256.h"
@@ -36,35 +34,6 @@ std::string lions() {
 constexpr const char* kLions = "32719a9cea31419eb08cb8e3c6ce1edfc146861ca3ff3c9b47929682b7e1f300";
 constexpr const char* kOther = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-// One for all tests; it ends when its standard input does.
-class Server {
- public:
-  static const Server& running() {
-    static const Server server;
-    return server;
-  }
-  std::string at(const std::string& path) const { return "http://127.0.0.1:" + port_ + path; }
-  bool is_up() const { return !port_.empty(); }
-
- private:
-  Server() {
-    const std::string command =
-        "exec " + test::python() + " " VELDT_SOURCE "/tests/data/http_server.py " + (dir_ / "port");
-    process_ = ::popen(command.c_str(), "w");
-    for (int tries = 0; tries < 3000 && port_.empty(); ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      port_ = bytes_of(dir_ / "port");
-    }
-  }
-  ~Server() {
-    if (process_) ::pclose(process_);
-  }
-
-  TempDir dir_;
-  FILE* process_ = nullptr;
-  std::string port_;
-};
-
 class Fetch : public testing::Test {
  protected:
   void SetUp() override {
@@ -74,10 +43,11 @@ class Fetch : public testing::Test {
     } catch (const Error& e) {
       GTEST_SKIP() << e.what();
     }
-    ASSERT_TRUE(Server::running().is_up());
+    ASSERT_TRUE(test::HttpServer::running().is_up());
   }
   FetchOptions options(const std::string& path, const char* hash = kLions) const {
-    return {.url = Server::running().at(path), .sha256 = hash, .name = "lions.txt", .folder = folder};
+    return {
+        .url = test::HttpServer::running().at(path), .sha256 = hash, .name = "lions.txt", .folder = folder};
   }
   // Nothing may be left of it, not even in part.
   void expect_no_file() const { EXPECT_EQ(test::count_entries(folder), 0u); }

@@ -7,6 +7,7 @@
 
 #include "veldt/app/forecast.h"
 #include "veldt/app/options.h"
+#include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
 #include "veldt/app/trained.h"
 #include "veldt/app/verbs.h"
@@ -17,12 +18,13 @@ namespace veldt::app {
 namespace {
 
 struct EvalFlags {
-  std::string model, data = "data", part = "test", device = "auto", drawing;
+  std::string model, data, part = "test", device = "auto", drawing;
 };
 
-int evaluate_model(const EvalFlags& flags, Context& context) {
+int evaluate_model(EvalFlags flags, Context& context) {
   Trained trained = load_trained(flags.model);
   const Recipe& recipe = trained.recipe;
+  flags.data = data_folder(recipe, flags.data, context);
   const RecipeData data = load_data(recipe, flags.data, &trained.facts);
   if (data.facts.model.input != trained.facts.model.input ||
       data.facts.model.outputs != trained.facts.model.outputs)
@@ -62,7 +64,8 @@ int evaluate_model(const EvalFlags& flags, Context& context) {
 Run add_eval(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<EvalFlags>();
   add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
-  add_path(verb, "--data", flags->data, "the folder that the recipe's data.path starts from");
+  add_path(verb, "--data", flags->data,
+           "the folder that data.path starts from; without it the recipe's files are downloaded");
   add_choice(verb, "--part", flags->part, {"test", "validation", "train"}, "of the data");
   add_path(verb, "--draw", flags->drawing, "of a series: draw forecast and truth here (.svg)");
   add_device(verb, flags->device);

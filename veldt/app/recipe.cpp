@@ -52,6 +52,7 @@ const std::vector<RecipeKey>& recipe_keys() {
   static const std::vector<RecipeKey> all = {
       {"data.kind", TomlType::text, text_into(&Recipe::kind, recipe_kinds())},
       {"data.path", TomlType::text, text_into(&Recipe::path)},
+      {"data.files", TomlType::list, written_into(&Recipe::files)},
       {"data.column", TomlType::text, text_into(&Recipe::column)},
       {"data.validation", TomlType::number, number_into(&Recipe::validation, {.least = 0, .most = 0.9})},
       {"data.test", TomlType::number, number_into(&Recipe::test, {.least = 0, .most = 0.9})},

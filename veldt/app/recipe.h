@@ -31,7 +31,7 @@ struct Recipe {
   bool logarithm = false, difference = false;
   std::int64_t height = 0, width = 0;
   bool grey = false;
-  Written prepare, augment, mix, tokens;
+  Written files, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
   // [optimizer]

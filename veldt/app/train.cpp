@@ -12,6 +12,7 @@
 #include "veldt/app/forecast.h"
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
@@ -32,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TrainFlags {
-  std::string config, data = "data", out, device = "auto";
+  std::string config, data, out, device = "auto";
   std::vector<std::string> sets;
   std::int64_t keep = 3;
   double every = 30;
@@ -207,6 +208,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
   const Recipe recipe = read_recipe(flags.config, flags.sets);
   if (flags.out.empty()) flags.out = (fs::path("runs") / fs::path(flags.config).stem()).string();
+  flags.data = data_folder(recipe, flags.data, context);
   Training training(recipe, flags.data, device.device);
   io::make_directories(flags.out);
   io::check_writable(in_run(flags, "model.safetensors"));
@@ -257,7 +259,8 @@ Run add_train(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<TrainFlags>();
   add_path(verb, "RECIPE", flags->config, "a TOML file: data, model, optimizer, train (docs/recipes.md)")
       .required();
-  add_path(verb, "--data", flags->data, "the folder that the recipe's data.path starts from");
+  add_path(verb, "--data", flags->data,
+           "the folder that data.path starts from; without it the recipe's files are downloaded");
   add_path(verb, "--out", flags->out, "the folder of the run; runs/RECIPE unless given");
   add_texts(verb, "--set", "KEY=VALUE", flags->sets, "another value for a key, as in --set train.epochs=3")
       .command_line_only();
@@ -276,7 +279,7 @@ Run add_train(VerbOptions& verb, Context& context) {
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
-      "  veldt train recipes/mnist.toml --data data\n"
+      "  veldt train recipes/mnist.toml\n"
       "  veldt train recipes/mnist.toml --data data --set train.epochs=20 --set optimizer.kind=sgd\n"
       "  veldt train recipes/mnist.toml --data data --find-rate\n"
       "  veldt train recipes/char_lstm.toml --data data --out runs/writer --resume\n");

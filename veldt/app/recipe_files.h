@@ -1,0 +1,16 @@
+// Where a recipe's data are: the folder of --data, or the user's cache, into which they are downloaded.
+#pragma once
+
+#include <string>
+
+#include "veldt/app/context.h"
+#include "veldt/app/recipe.h"
+
+namespace veldt::app {
+
+// `given`, if --data was; nothing is downloaded then. Else veldt in the user's cache, with the files that
+// data.files names, each checked by its hash. Throws UsageError for a recipe that names none; as
+// data::fetch().
+std::string data_folder(const Recipe& recipe, const std::string& given, const Context& context);
+
+}  // namespace veldt::app
