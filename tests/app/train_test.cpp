@@ -225,6 +225,23 @@ patience = 5
   }
 }
 
+TEST_F(TrainVerb, LearnsATable) {
+  const Ran ran = run_veldt({"train", VELDT_SOURCE "/recipes/flowers.toml", "--data",
+                             VELDT_SOURCE "/examples/data", "--out", dir_ / "run", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_GT(json::parse(ran.out).at("test_accuracy"), 0.9) << ran.out;
+  put_bytes(dir_ / "two.csv", "petal_length,petal_width,stem_length\n2.0,0.5,26\n6.5,2.4,27\n");
+  const Ran predicted = run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"});
+  EXPECT_EQ(predicted.out, "0\n1\n") << predicted.err;
+  put_bytes(dir_ / "one.csv", "petal_length\n2.0\n");
+  EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "one.csv"}).exit_code, 4);
+  const Ran number = run_veldt({"train", VELDT_SOURCE "/recipes/flowers.toml", "--data",
+                                VELDT_SOURCE "/examples/data", "--out", dir_ / "number", "--json", "--set",
+                                "data.target=petal_width", "--set", "data.classes=false"});
+  ASSERT_EQ(number.exit_code, 0) << number.err;
+  EXPECT_LT(json::parse(number.out).at("test_mae"), 0.3) << number.out;
+}
+
 TEST_F(TrainVerb, ARecipeThatCannotBeIsNamedByItsLine) {
   const auto refused = [&](const std::string& from, const std::string& to, int code, const Words& words) {
     expect_refused(kRowsRecipe, from, to, code, words);

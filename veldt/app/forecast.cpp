@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "veldt/app/recipe_series.h"
 #include "veldt/io/chart.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"

@@ -7,11 +7,14 @@
 
 #include "veldt/app/forecast.h"
 #include "veldt/app/options.h"
+#include "veldt/app/recipe_series.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/trained.h"
 #include "veldt/app/verbs.h"
 #include "veldt/app/writing.h"
 #include "veldt/data/pictures.h"
+#include "veldt/io/csv.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
 #include "veldt/tensor/backends.h"
@@ -83,6 +86,40 @@ void predict_series(const PredictFlags& flags, Context& context, Trained& traine
     for (const double v : next) context.out.text(fmt::format("{:.6g}\n", v));
 }
 
+// A line for each row of each table: its class, or the number.
+void predict_tables(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
+  if (flags.inputs.empty())
+    throw UsageError("there is no table", "the network reads rows of one",
+                     "name one (.csv) behind the model");
+  Recipe recipe = trained.recipe;
+  std::vector<std::string> columns = recipe.inputs.texts;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const std::string& path : flags.inputs) {
+    if (columns.empty()) columns = io::csv_columns(path);
+    std::erase(columns, recipe.target);
+    const Tensor rows = io::read_csv(path, columns).values;
+    if (rows.size(1) != trained.facts.model.input[0])
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is not of the network's form", path),
+                    str("it has ", rows.size(1), " columns besides the target, and the network takes ",
+                        trained.facts.model.input[0]),
+                    "give the columns it was trained on");
+    const Tensor scaled = scaled_columns(rows, trained.facts.columns);
+    const Tensor y = to(trained.model(to(scaled, device)), Device{});
+    const std::vector<std::int64_t> classes =
+        recipe.classes ? argmax(y, 1).values<std::int64_t>() : std::vector<std::int64_t>();
+    for (std::int64_t i = 0; i < y.size(0); ++i) {
+      if (recipe.classes)
+        list.push_back(
+            trained.facts.classes.at(static_cast<std::size_t>(classes[static_cast<std::size_t>(i)])));
+      else
+        list.push_back(select(select(y, 0, i), 0, 0).item());
+      if (!context.json)
+        context.out.text((recipe.classes ? list.back().get<std::string>() : list.back().dump()) + "\n");
+    }
+  }
+  if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
+}
+
 int predict(const PredictFlags& flags, Context& context) {
   const NoGrad off;
   Trained trained = load_trained(flags.model);
@@ -99,6 +136,10 @@ int predict(const PredictFlags& flags, Context& context) {
   }
   const Device device = choose_device(flags.device).device;
   trained.model.to(device);
+  if (trained.recipe.kind == "table") {
+    predict_tables(flags, context, trained, device);
+    return kOk;
+  }
   if (!is_text) {
     predict_pictures(flags, context, trained, device);
     return kOk;
@@ -122,7 +163,8 @@ int predict(const PredictFlags& flags, Context& context) {
 Run add_predict(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
   add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
-  add_texts(verb, "INPUT", "PATH", flags->inputs, "pictures to classify, or the table of a series")
+  add_texts(verb, "INPUT", "PATH", flags->inputs,
+            "pictures to classify, or a table (.csv): rows to read, or a series")
       .command_line_only();
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
   add_text(verb, "--prompt", "TEXT", "how the text begins", [flags](const Source&, const std::string& text) {

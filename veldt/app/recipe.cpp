@@ -54,6 +54,9 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.path", TomlType::text, text_into(&Recipe::path)},
       {"data.files", TomlType::list, written_into(&Recipe::files)},
       {"data.column", TomlType::text, text_into(&Recipe::column)},
+      {"data.inputs", TomlType::list, written_into(&Recipe::inputs)},
+      {"data.target", TomlType::text, text_into(&Recipe::target)},
+      {"data.classes", TomlType::on_off, switch_into(&Recipe::classes)},
       {"data.validation", TomlType::number, number_into(&Recipe::validation, {.least = 0, .most = 0.9})},
       {"data.test", TomlType::number, number_into(&Recipe::test, {.least = 0, .most = 0.9})},
       {"data.batch", TomlType::whole, count_into(&Recipe::batch, kSize)},
@@ -193,7 +196,10 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
   const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
   if (is_windows && recipe.context == 0)
     lacks("data.context", "context = 100, the length of what it looks at");
-  if (is_windows && recipe.path.empty()) lacks("data.path", "path = \"..\", a file below --data");
+  if (recipe.kind == "table" && recipe.target.empty())
+    lacks("data.target", "target = \"..\", the column to be learned");
+  if (!recipe.is_of_pictures() && recipe.path.empty())
+    lacks("data.path", "path = \"..\", a file below --data");
 }
 
 }  // namespace
@@ -203,7 +209,8 @@ Source Written::source(std::size_t item) const {
 }
 
 const std::vector<std::string>& recipe_kinds() {
-  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures", "text", "series"};
+  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures",
+                                            "text",  "series",  "table"};
   return all;
 }
 

@@ -22,16 +22,18 @@ struct Written {
 
 struct Recipe {
   // [data]
-  std::string kind;                 // see kinds()
-  std::string path;                 // a folder or a file, below --data
-  std::string column;               // of a series
+  std::string kind;    // see recipe_kinds()
+  std::string path;    // a folder or a file, below --data
+  std::string column;  // of a series
+  std::string target;  // of a table, whose inputs are `inputs`
+  bool classes = false;
   double validation = 0, test = 0;  // shares
   std::int64_t batch = 64, workers = 1;
   std::int64_t context = 0, horizon = 1, season = 0;
   bool logarithm = false, difference = false;
   std::int64_t height = 0, width = 0;
   bool grey = false;
-  Written files, prepare, augment, mix, tokens;
+  Written files, inputs, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
   // [optimizer]
@@ -45,6 +47,9 @@ struct Recipe {
   double seconds = 0;
   std::string watch;
   Written loss, metrics;
+
+  bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }
+  bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes); }
 
   // All that was given, key by key, from which the same recipe can be made again.
   std::vector<std::pair<std::string, std::vector<std::string>>> given;

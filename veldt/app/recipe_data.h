@@ -13,8 +13,7 @@
 
 namespace veldt::app {
 
-// How numbers of a series become what a network sees: their logarithm, if so asked, less that of one season
-// before, standardised.
+// What numbers become for a network: (x - mean) / deviation.
 struct Scaling {
   double mean = 0, deviation = 1;
 };
@@ -25,6 +24,7 @@ struct DataFacts {
   std::vector<std::string> classes;                  // of pictures
   std::shared_ptr<const data::Tokenizer> tokenizer;  // of text
   Scaling scaling;                                   // of a series
+  std::vector<Scaling> columns;                      // of a table's inputs
 };
 nlohmann::ordered_json facts_in_json(const DataFacts& facts);
 // Held for hostile. Throws IoError malformed naming `where`.
@@ -45,20 +45,10 @@ RecipeData load_data(const Recipe& recipe, const std::string& folder, const Data
 // The transforms of a list, one after the other; none for none.
 data::Transform transforms_of(const Written& written);
 
-// A series as a recipe names it. Of a difference to the season before, the first of `scaled` belongs to
-// place `lag` of `values`.
-struct Series {
-  std::vector<double> values;
-  std::vector<float> scaled;
-  std::size_t lag = 0;
-};
-// `values` as the network sees them.
-Series scaled_series(const Recipe& recipe, const Scaling& scaling, std::vector<double> values);
-std::vector<double> read_series(const Recipe& recipe, const std::string& folder);
-// What a forecast for place `at` means, given all values before it.
-double unscaled(const Recipe& recipe, const Scaling& scaling, const std::vector<double>& values,
-                std::size_t at, double forecast);
-// Places of a series at which its validation and its test part begin.
-std::pair<std::size_t, std::size_t> parts_of(const Recipe& recipe, std::size_t length);
+// Columns [.., columns] as the network sees them.
+Tensor scaled_columns(const Tensor& x, const std::vector<Scaling>& columns);
+
+// A path of the recipe's, below the folder of --data.
+std::string below(const std::string& folder, const std::string& path);
 
 }  // namespace veldt::app

@@ -37,14 +37,13 @@ data::FetchOptions download_of(const Source& source, const std::string& text) {
 
 // Below the cache, wherever a recipe of a stranger would like to put them.
 fs::path folder_of_files(const Recipe& recipe) {
-  const bool is_file = recipe.kind == "text" || recipe.kind == "series";
   const fs::path path = recipe.path.empty() ? recipe.kind : recipe.path;
   const bool leaves = path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
   if (leaves)
     throw UsageError(fmt::format("data.path cannot be '{}'", recipe.path),
                      "files are downloaded below the cache, and this leads out of it",
                      "write a path without '..', or give --data DIR");
-  return is_file ? path.parent_path() : path;
+  return recipe.is_of_pictures() ? path : path.parent_path();
 }
 
 }  // namespace

@@ -76,12 +76,12 @@ optim::Schedule schedule_without_warmup(Call& call, double lr, std::int64_t step
 }
 
 train::Loss loss_of(const Recipe& recipe) {
-  const bool is_series = recipe.kind == "series";
-  if (!recipe.loss.given() && !is_series) return {};
+  const bool is_number = recipe.learns_numbers();
+  if (!recipe.loss.given() && !is_number) return {};
   Call call(recipe.loss.given() ? recipe.loss.source() : Source{"train.loss", "", true},
             recipe.loss.given() ? recipe.loss.texts.at(0) : "mse");
   const std::vector<std::string> of_classes{"cross_entropy"}, of_numbers{"mse", "l1", "huber", "smooth_l1"};
-  const std::vector<std::string>& known = is_series ? of_numbers : of_classes;
+  const std::vector<std::string>& known = is_number ? of_numbers : of_classes;
   if (std::find(known.begin(), known.end(), call.name()) == known.end()) throw call.unknown("loss", known);
   const double smoothing = call.name() == "cross_entropy" ? call.number("label_smoothing", 0) : 0;
   const double bend = call.name() == "huber" || call.name() == "smooth_l1" ? call.number("delta", 1) : 1;
@@ -154,7 +154,9 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& 
   if (recipe.kind == "text") o.forward = by_position;
   for (std::size_t i = 0; i < recipe.metrics.texts.size(); ++i)
     o.metrics.push_back(metric_of(recipe.metrics.source(i), recipe.metrics.texts[i], facts));
-  if (!recipe.metrics.given() && recipe.kind != "series") o.metrics = {train::accuracy()};
+  if (!recipe.metrics.given() && !recipe.learns_numbers()) o.metrics = {train::accuracy()};
+  if (!recipe.metrics.given() && recipe.kind == "table" && !recipe.classes)
+    o.metrics = {train::mean_absolute_error()};
   o.accumulate = recipe.accumulate;
   o.ema_decay = recipe.ema;
   return o;

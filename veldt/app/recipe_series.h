@@ -1,0 +1,34 @@
+// A time series as a network sees it: its logarithm, if so asked, less that of one season before,
+// standardised.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/app/recipe_data.h"
+
+namespace veldt::app {
+
+// A series as a recipe names it. Of a difference to the season before, the first of `scaled` belongs to
+// place `lag` of `values`.
+struct Series {
+  std::vector<double> values;
+  std::vector<float> scaled;
+  std::size_t lag = 0;
+};
+// `values` as the network sees them.
+Series scaled_series(const Recipe& recipe, const Scaling& scaling, std::vector<double> values);
+std::vector<double> read_series(const Recipe& recipe, const std::string& folder);
+// What a forecast for place `at` means, given all values before it.
+double unscaled(const Recipe& recipe, const Scaling& scaling, const std::vector<double>& values,
+                std::size_t at, double forecast);
+// Places of a series at which its validation and its test part begin.
+std::pair<std::size_t, std::size_t> parts_of(const Recipe& recipe, std::size_t length);
+
+// The windows of the training, validation and test part.
+void load_forecasts(const Recipe& recipe, const std::string& folder, const DataFacts* known,
+                    RecipeData& into);
+
+}  // namespace veldt::app
