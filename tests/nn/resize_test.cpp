@@ -10,6 +10,7 @@
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/plan.h"
 
 namespace veldt::nn {
