@@ -99,6 +99,31 @@ TEST(Trainer, GivesTheSameBitsRecordedOrNot) {
   EXPECT_EQ(recorded.weights(), plain.weights());
 }
 
+TEST(Trainer, LearnsInHalves) {
+  const Loss loud = [](const Tensor& y, const data::Batch& b) { return cross_entropy(y, b.back()) * 1000; };
+  Learner exact;
+  exact.trainer.fit(exact.train, nullptr, {.epochs = 3});
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const TrainerOptions options{.loss = loud, .metrics = {accuracy()}, .autocast = dtype};
+    Learner recorded(32, options), plain(32, options);
+    const FitResult result = recorded.trainer.fit(recorded.train, &recorded.validation, {.epochs = 30});
+    EXPECT_GT(score(result.best->scores, "accuracy"), 0.9) << dtype;
+    EXPECT_EQ(recorded.model.parameters()[0].dtype(), DType::f32);
+    Learner short_one(32, options);
+    short_one.trainer.fit(short_one.train, nullptr, {.epochs = 3});
+    plain.trainer.fit(plain.train, nullptr, {.epochs = 3, .record = false});
+    EXPECT_EQ(short_one.weights(), plain.weights()) << dtype;
+    EXPECT_NE(short_one.weights(), exact.weights()) << dtype;
+    // Steps beyond the range of f16 are left out, and none of bf16's.
+    EXPECT_EQ(short_one.adam.steps() < 30, dtype == DType::f16) << short_one.adam.steps();
+    EXPECT_GT(short_one.adam.steps(), 15);
+  }
+}
+
+TEST(Trainer, RefusesToRoundToAnythingButHalves) {
+  EXPECT_THAT(error_of<ConfigError>([] { Learner(32, {.autocast = DType::f64}); }), HasSubstr("f64"));
+}
+
 // Lines of metrics.csv without the times.
 std::vector<std::string> measures(const std::string& path) {
   std::vector<std::string> lines;
@@ -114,8 +139,13 @@ std::vector<std::string> measures(const std::string& path) {
 }
 
 TEST(Trainer, ResumesInTheMiddleOfAnEpoch) {
-  for (const bool average : {false, true}) {
-    const TrainerOptions options{.metrics = {accuracy()}, .ema_decay = average ? 0.9 : 0};
+  // Times 1000, gradients go beyond f16 until a scaler has found its scale.
+  const Loss loud = [](const Tensor& y, const data::Batch& b) { return cross_entropy(y, b.back()) * 1000; };
+  const TrainerOptions all[] = {{.metrics = {accuracy()}},
+                                {.metrics = {accuracy()}, .ema_decay = 0.9},
+                                {.metrics = {accuracy()}, .autocast = DType::bf16},
+                                {.loss = loud, .metrics = {accuracy()}, .autocast = DType::f16}};
+  for (const TrainerOptions& options : all) {
     const TempDir whole_dir, cut_dir;
     Learner whole(32, options);
     FitOptions fit{.epochs = 6, .restore_best = false, .out = whole_dir.path()};

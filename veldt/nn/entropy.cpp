@@ -108,7 +108,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions op
   return rows.by_index ? by_index(rows, log_p, options) : by_probability(rows, log_p, options);
 }
 
-Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options) {
+Tensor nll(const Tensor& given, const Tensor& target, ClassOptions options) {
+  const Tensor log_probabilities = widened(given);
   if (is_float(target.dtype()))
     throw ShapeError(str("nll needs a target of whole numbers, not ", target.dtype()),
                      "it holds the rows' classes",
@@ -120,7 +121,8 @@ Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions o
   return by_index(rows, rows.x, options);
 }
 
-Tensor kl_div(const Tensor& log_prediction, const Tensor& target, KlOptions options) {
+Tensor kl_div(const Tensor& given, const Tensor& target, KlOptions options) {
+  const Tensor log_prediction = widened(given);
   check_loss("kl_div", log_prediction, target);
   if (options.batch_mean && options.reduction != Reduction::mean)
     throw ConfigError("kl_div cannot both take the mean over the batch and another reduction",
@@ -137,7 +139,8 @@ Tensor kl_div(const Tensor& log_prediction, const Tensor& target, KlOptions opti
 }
 
 // The gradient is written out: that of the logarithms would be infinite, or 0 beyond their end.
-Tensor bce(const Tensor& probabilities, const Tensor& targets, LossOptions options) {
+Tensor bce(const Tensor& given, const Tensor& targets, LossOptions options) {
+  const Tensor probabilities = widened(given);
   check_loss("bce", probabilities, targets);
   constexpr double kEnd = -100, kTiny = static_cast<double>(1e-12f);  // torch's
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -154,7 +157,8 @@ Tensor bce(const Tensor& probabilities, const Tensor& targets, LossOptions optio
   return reduced(loss, options.reduction);
 }
 
-Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOptions options) {
+Tensor bce_with_logits(const Tensor& given, const Tensor& targets, BceLogitsOptions options) {
+  const Tensor logits = widened(given);
   check_loss("bce_with_logits", logits, targets);
   if (!options.positive_weight.defined())
     return reduced(softplus(logits) - logits * targets, options.reduction);
@@ -166,7 +170,8 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOpt
   return reduced((1.0 - targets) * logits + weight * softplus(-logits), options.reduction);
 }
 
-Tensor sigmoid_focal(const Tensor& logits, const Tensor& targets, FocalOptions options) {
+Tensor sigmoid_focal(const Tensor& given, const Tensor& targets, FocalOptions options) {
+  const Tensor logits = widened(given);
   check_loss("sigmoid_focal", logits, targets);
   if (!(options.gamma >= 0))
     throw ConfigError(str("sigmoid_focal cannot have a gamma of ", options.gamma), "it must be 0 or more",

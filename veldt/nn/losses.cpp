@@ -8,6 +8,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/distance.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
@@ -44,17 +45,20 @@ using nn::constant;
 using nn::number_like;
 using nn::reduced;
 
-Tensor mse(const Tensor& prediction, const Tensor& target, LossOptions options) {
+Tensor mse(const Tensor& given, const Tensor& target, LossOptions options) {
+  const Tensor prediction = widened(given);
   check_loss("mse", prediction, target);
   return reduced(square(prediction - target), options.reduction);
 }
 
-Tensor l1(const Tensor& prediction, const Tensor& target, LossOptions options) {
+Tensor l1(const Tensor& given, const Tensor& target, LossOptions options) {
+  const Tensor prediction = widened(given);
   check_loss("l1", prediction, target);
   return reduced(abs(prediction - target), options.reduction);
 }
 
-Tensor huber(const Tensor& prediction, const Tensor& target, HuberOptions options) {
+Tensor huber(const Tensor& given, const Tensor& target, HuberOptions options) {
+  const Tensor prediction = widened(given);
   check_loss("huber", prediction, target);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
@@ -65,7 +69,8 @@ Tensor huber(const Tensor& prediction, const Tensor& target, HuberOptions option
   return reduced(where(inside, square(distance) * 0.5, (distance - delta / 2) * delta), options.reduction);
 }
 
-Tensor smooth_l1(const Tensor& prediction, const Tensor& target, SmoothL1Options options) {
+Tensor smooth_l1(const Tensor& given, const Tensor& target, SmoothL1Options options) {
+  const Tensor prediction = widened(given);
   check_loss("smooth_l1", prediction, target);
   const double beta = options.beta;
   if (!(beta >= 0 && std::isfinite(beta)))
@@ -77,18 +82,21 @@ Tensor smooth_l1(const Tensor& prediction, const Tensor& target, SmoothL1Options
   return reduced(where(inside, square(distance) * (0.5 / beta), distance - beta / 2), options.reduction);
 }
 
-Tensor hinge_mse(const Tensor& prediction, const Tensor& target, LossOptions options) {
+Tensor hinge_mse(const Tensor& given, const Tensor& target, LossOptions options) {
+  const Tensor prediction = widened(given);
   check_loss("hinge_mse", prediction, target);
   return reduced(square(relu(1.0 - target * prediction)), options.reduction);
 }
 
-Tensor hinge_embedding(const Tensor& x, const Tensor& target, MarginOptions options) {
+Tensor hinge_embedding(const Tensor& given, const Tensor& target, MarginOptions options) {
+  const Tensor x = widened(given);
   check_loss("hinge_embedding", x, target);
   const Tensor alike = greater(target, number_like(target, 0));
   return reduced(where(alike, x, relu(options.margin - x)), options.reduction);
 }
 
-Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target, MarginOptions options) {
+Tensor cosine_embedding(const Tensor& given, const Tensor& b, const Tensor& target, MarginOptions options) {
+  const Tensor a = widened(given);
   check_loss("cosine_embedding", a, b);
   if (a.rank() != 2 || target.shape() != Shape{a.size(0)})
     throw ShapeError(
@@ -101,14 +109,15 @@ Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target, 
   return reduced(where(alike, 1.0 - cosine, relu(cosine - options.margin)), options.reduction);
 }
 
-Tensor margin_ranking(const Tensor& a, const Tensor& b, const Tensor& target, MarginOptions options) {
+Tensor margin_ranking(const Tensor& given, const Tensor& b, const Tensor& target, MarginOptions options) {
+  const Tensor a = widened(given);
   check_loss("margin_ranking", a, b);
   check_loss("margin_ranking", a, target);
   return reduced(relu(options.margin - target * (a - b)), options.reduction);
 }
 
-Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                      TripletOptions o) {
+Tensor triplet_margin(const Tensor& given, const Tensor& positive, const Tensor& negative, TripletOptions o) {
+  const Tensor anchor = widened(given);
   check_loss("triplet_margin", anchor, positive);
   check_loss("triplet_margin", anchor, negative);
   if (anchor.rank() == 0)
@@ -123,7 +132,8 @@ Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor
   return reduced(relu(near - far + o.margin), o.reduction);
 }
 
-Tensor poisson_nll(const Tensor& prediction, const Tensor& target, PoissonOptions o) {
+Tensor poisson_nll(const Tensor& given, const Tensor& target, PoissonOptions o) {
+  const Tensor prediction = widened(given);
   check_loss("poisson_nll", prediction, target);
   Tensor loss =
       o.log_input ? exp(prediction) - target * prediction : prediction - target * log(prediction + o.eps);
@@ -136,8 +146,8 @@ Tensor poisson_nll(const Tensor& prediction, const Tensor& target, PoissonOption
   return reduced(loss, o.reduction);
 }
 
-Tensor gaussian_nll(const Tensor& prediction, const Tensor& target, const Tensor& variance,
-                    GaussianOptions o) {
+Tensor gaussian_nll(const Tensor& given, const Tensor& target, const Tensor& variance, GaussianOptions o) {
+  const Tensor prediction = widened(given);
   check_loss("gaussian_nll", prediction, target);
   if (!(o.eps > 0))
     throw ConfigError(str("gaussian_nll cannot have an eps of ", o.eps), "a variance of 0 would divide by it",

@@ -4,6 +4,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/norm.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
@@ -92,7 +93,8 @@ void ChannelNorm::check(const Tensor& x) const {
                      "convert the input or the layer with to()");
 }
 
-Tensor ChannelNorm::forward(const Tensor& given) const {
+Tensor ChannelNorm::forward(const Tensor& input) const {
+  const Tensor given = widened(input);
   check(given);
   if (of_examples_ && given.rank() == dims_ + 1) return squeeze(forward(unsqueeze(given, 0)), 0);
   const Tensor x = is_half(given.dtype()) ? veldt::to(given, DType::f32) : given;

@@ -8,6 +8,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/recurrent.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
@@ -124,10 +125,11 @@ void Recurrent::check(const Tensor& x, const Tensor& lengths) const {
 }
 
 // [layers * directions, n, hidden]: `given`, or zeros.
-Tensor Recurrent::initial_state(const char* what, const Tensor& given, std::int64_t n) const {
+Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int64_t n) const {
   const Tensor& like = weights_[0].weight_ih;
   const Shape shape = {static_cast<std::int64_t>(weights_.size()), n, hidden_};
-  if (!given.defined()) return zeros(shape, like.dtype(), like.device());
+  if (!state.defined()) return zeros(shape, like.dtype(), like.device());
+  const Tensor given = widened(state);
   if (given.shape() != shape || given.dtype() != like.dtype())
     throw ShapeError(
         str(name(), " cannot begin with a state ", what, " of ", given.dtype(), ' ', given.shape()),
@@ -189,7 +191,9 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   return valid.defined() ? masked_fill(output, logical_not(valid), 0) : output;
 }
 
-RecurrentResult Recurrent::run(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const {
+RecurrentResult Recurrent::run(const Tensor& given, const RecurrentState& initial,
+                               const Tensor& lengths) const {
+  const Tensor x = widened(given);
   check(x, lengths);
   if (initial.c.defined() && cell_ != Cell::lstm)
     throw ConfigError(name() + " cannot begin with a state c", "only an LSTM has one", "give h alone");

@@ -42,9 +42,13 @@ Tensor angles(std::int64_t first, std::int64_t time, std::int64_t size, double b
 }  // namespace
 
 Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const AttentionOptions& o) {
+  if (casts(given_q, given_k)) return attention_weights(lowered(given_q), lowered(given_k), o);
   check(given_q, given_k);
   const Tensor q = as_float(given_q), k = as_float(given_k);
-  if (is_half(q.dtype())) return to(attention_weights(to(q, DType::f32), to(k, DType::f32), o), q.dtype());
+  if (is_half(q.dtype())) {
+    const Autocast off({});
+    return to(attention_weights(to(q, DType::f32), to(k, DType::f32), o), q.dtype());
+  }
   const double scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
   Tensor scores = matmul(q * scale, transpose(k, -2, -1));
   if (o.mask.defined() && o.mask.dtype() != DType::boolean) scores = scores + to(o.mask, scores.dtype());
@@ -56,15 +60,18 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& o) {
+  if (casts(q, k, v)) return scaled_dot_product_attention(lowered(q), lowered(k), lowered(v), o);
   check(q, k);
   if (v.rank() < 2 || v.size(-2) != k.size(-2))
     throw ShapeError(str("attention cannot weigh values ", v.shape(), " by keys ", k.shape()),
                      "each key has a value", "give both the same number of rows");
   const Tensor values = as_float(v);
-  if (is_half(values.dtype()))
+  if (is_half(values.dtype())) {
+    const Autocast off({});
     return to(matmul(attention_weights(to(as_float(q), DType::f32), to(as_float(k), DType::f32), o),
                      to(values, DType::f32)),
               values.dtype());
+  }
   return matmul(attention_weights(q, k, o), values);
 }
 

@@ -117,6 +117,7 @@ Tensor as_batch_of_floats(int dims, const Tensor& x, const Tensor& w, const Tens
 
 Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const Tensor& bias,
             const ConvOptions& options) {
+  if (casts(x, w, bias)) return conv(name, dims, lowered(x), lowered(w), lowered(bias), options);
   ConvLayout layout =
       checked(name, dims, false, x, w, bias, options.stride, options.dilation, options.groups);
   const Shape amounts = options.padding.amounts().of(dims);
@@ -159,6 +160,7 @@ Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const 
 
 Tensor conv_transpose(const char* name, int dims, const Tensor& x, const Tensor& w, const Tensor& bias,
                       const ConvTransposeOptions& options) {
+  if (casts(x, w, bias)) return conv_transpose(name, dims, lowered(x), lowered(w), lowered(bias), options);
   ConvLayout layout = checked(name, dims, true, x, w, bias, options.stride, options.dilation, options.groups);
   const Shape padding = options.padding.of(dims), behind = options.output_padding.of(dims);
   Shape size;

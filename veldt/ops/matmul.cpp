@@ -62,14 +62,17 @@ View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (casts(a, b)) return matmul(lowered(a), lowered(b));
   check(a, b);
   if (a.rank() == 1) {
     const Tensor y = matmul(unsqueeze(a, 0), b);
     return squeeze(y, b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  if (const DType dtype = a.dtype(), wide = computed_in(a); dtype != wide)
+  if (const DType dtype = a.dtype(), wide = computed_in(a); dtype != wide) {
+    const Autocast off({});
     return to(matmul(to(a, wide), to(b, wide)), is_float(dtype) ? dtype : wide);
+  }
   const Shape batch = broadcast(batch_of(a), batch_of(b), "matmul");
   const Tensor out = empty(with_matrix(batch, a.size(-2), b.size(-1)), a);
   Tensor kept_a, kept_b, kept_out;
@@ -96,6 +99,7 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
+  if (casts(x, w, bias)) return linear(lowered(x), lowered(w), lowered(bias));
   if (x.rank() < 1 || w.rank() != 2 || x.size(-1) != w.size(1))
     throw ShapeError(str("linear cannot apply a weight of ", w.shape(), " to ", x.shape()),
                      "the weight is [out, in], and in must equal the last size of the input",
@@ -110,9 +114,11 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
                      "all of input, weight and bias need one dtype",
                      "convert the input or the layer with to()");
-  if (const DType dtype = x.dtype(), wide = computed_in(x); dtype != wide)
+  if (const DType dtype = x.dtype(), wide = computed_in(x); dtype != wide) {
+    const Autocast off({});
     return to(linear(to(x, wide), to(w, wide), bias.defined() ? to(bias, wide) : bias),
               is_float(dtype) ? dtype : wide);
+  }
   const std::int64_t n_out = w.size(0);
   if (x.rank() != 2) {
     const Shape leading = x.shape().without(x.rank() - 1);

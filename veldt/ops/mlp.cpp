@@ -281,6 +281,11 @@ bool has_products(Device device, Precision precision) {
 }
 
 Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
+  if (autocast_dtype()) {  // it has a precision of its own
+    const Tensor wide = widened(x);
+    const Autocast off({});
+    return mlp(wide, layers, precision);
+  }
   check(x, layers, precision);
   if (!is_fused(x, layers)) return by_layers(x, layers);
   const std::int64_t out = layers.back().weight.size(0);
@@ -301,6 +306,11 @@ Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
 
 MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
                        const MlpLossOptions& options) {
+  if (autocast_dtype()) {
+    const Tensor wide = widened(x);
+    const Autocast off({});
+    return mlp_loss(wide, layers, target, options);
+  }
   check(x, layers, options.precision);
   check_loss(x, layers, target, options);
   const TensorList inputs = inputs_of(x, layers);

@@ -73,8 +73,9 @@ Tensor scaled(Tensor y, const Tensor& weight, const Tensor& bias) {
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
-                  double eps) {
+Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& weight,
+                  const Tensor& bias, double eps) {
+  const Tensor x = widened(given);
   const Dims dims = last_dims("layer_norm", x, normalized_shape);
   check_parameter("layer_norm", "weight", weight, x, normalized_shape);
   check_parameter("layer_norm", "bias", bias, x, normalized_shape);
@@ -84,8 +85,9 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
   });
 }
 
-Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
+Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
+  const Tensor x = widened(given);
   if (x.rank() < 2)
     throw ShapeError(str("group_norm cannot take ", x.shape()), "an input is [n, channels, ..]",
                      "give it a batch and channels");
@@ -108,8 +110,9 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
   });
 }
 
-Tensor rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
+Tensor rms_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
+  const Tensor x = widened(given);
   const Dims dims = last_dims("rms_norm", x, normalized_shape);
   check_parameter("rms_norm", "weight", weight, x, normalized_shape);
   const double added = eps.value_or(epsilon_of(x.dtype()));

@@ -2,10 +2,14 @@
 // cases of binary ops. Not for programs: veldt.h leaves it out.
 #pragma once
 
+#include <concepts>
+#include <optional>
+
 #include "veldt/core/error.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/scalar.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/autocast.h"
 
 namespace veldt {
 
@@ -22,9 +26,28 @@ Tensor constant(Scalar value, DType dtype, Device device);
 // x itself if it holds floats, else as f32: for functions that are about real numbers.
 inline Tensor as_float(const Tensor& x) { return is_float(x.dtype()) ? x : to(x, DType::f32); }
 
-// fn(x) for kernels that have no half floats: computed from f32, the result rounded once. The casts are
-// recorded, so the gradient comes back in x's own dtype.
+// Whether an Autocast changes one of the inputs of a product, and what it makes of one.
+template <std::same_as<Tensor>... T> bool casts(const T&... inputs) {
+  const std::optional<DType> wanted = autocast_dtype();
+  const auto changes = [&](const Tensor& x) {
+    return x.defined() && x.dtype() != *wanted && is_float(x.dtype()) && x.dtype() != DType::f64;
+  };
+  return wanted && (changes(inputs) || ...);
+}
+inline Tensor lowered(const Tensor& x) { return casts(x) ? to(x, *autocast_dtype()) : x; }
+// The other way: halves as f32 under an Autocast, for what is to be exact.
+inline Tensor widened(const Tensor& x) {
+  return autocast_dtype() && is_half(x.dtype()) ? to(x, DType::f32) : x;
+}
+
+// fn(x) for kernels that have no half floats: computed from f32, the result rounded once; under an Autocast
+// not at all. The casts are recorded, so the gradient comes back in x's own dtype.
 template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
+  if (autocast_dtype()) {
+    const Tensor wide = widened(x);
+    const Autocast off({});
+    return fn(wide);
+  }
   return is_half(x.dtype()) ? to(fn(to(x, DType::f32)), x.dtype()) : fn(x);
 }
 

@@ -198,8 +198,11 @@ void check(const Tensor& inputs, const Tensor& weight, const Tensor& h, const Te
 
 Tensor lstm_steps(const Tensor& inputs, const Tensor& weight, const Tensor& h, const Tensor& c,
                   bool backward) {
+  if (casts(inputs, weight, h, c))
+    return lstm_steps(lowered(inputs), lowered(weight), lowered(h), lowered(c), backward);
   check(inputs, weight, h, c);
   if (inputs.dtype() != DType::f32 && inputs.dtype() != DType::f64) {
+    const Autocast off({});
     const Tensor y = lstm_steps(to(inputs, DType::f32), to(weight, DType::f32), to(h, DType::f32),
                                 to(c, DType::f32), backward);
     return is_float(inputs.dtype()) ? to(y, inputs.dtype()) : y;

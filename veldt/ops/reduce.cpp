@@ -120,7 +120,8 @@ Tensor min(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
-  if (is_half(x.dtype())) return to(variance(to(x, DType::f32), dims, keepdim, correction), x.dtype());
+  if (is_half(x.dtype()))
+    return through_f32(x, [&](const Tensor& wide) { return variance(wide, dims, keepdim, correction); });
   const std::int64_t n = reduced_count(x, reduced_shape(x, dims, "variance"));
   const Tensor distance = square(x - mean(x, dims, true));
   return sum(distance, dims, keepdim) / static_cast<double>(n - correction);

@@ -10,6 +10,7 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/autocast.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
 
@@ -136,6 +137,7 @@ void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
   if (clip_.value > 0) clip_collected({.limit = clip_.value});
   if (clip_.norm > 0) clip_norm(clip_.norm);
   const NoGrad off;
+  const Autocast exact({});
   ++steps_;
   for (const Slab::Range range : ranges) {
     Slab::Range rest = range;
@@ -148,16 +150,27 @@ void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
   }
 }
 
-void Optimizer::step() {
+void Optimizer::step() { take_step({}); }
+void Optimizer::step_if(const std::function<bool()>& wanted) { take_step(wanted); }
+
+void Optimizer::take_step(const std::function<bool()>& wanted) {
   const std::vector<Slab::Range>& ranges = slab_.collect();
   if (recording())
     record_host(
         "optimizer step", {slab_.values().view(), slab_.gradients().view()},
-        [this, ranges](auto) { step_over(ranges); },
-        clip_.norm > 0 || !updates_in_place() ? CallKind::host : CallKind::numbers);
-  else
+        [this, ranges, wanted](auto) {
+          if (!wanted || wanted()) step_over(ranges);
+        },
+        wanted || clip_.norm > 0 || !updates_in_place() ? CallKind::host : CallKind::numbers);
+  else if (!wanted || wanted())
     step_over(ranges);  // without the copy of the ranges
   slab_.mark_changed();
+}
+
+bool Optimizer::unscale_gradients(double scale) {
+  clip_collected({.scale = 1 / scale});
+  const NoGrad off;
+  return all_finite(slab_.gradients());
 }
 
 void Optimizer::zero_grad() {

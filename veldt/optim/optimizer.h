@@ -5,6 +5,7 @@
 // equal size, call `(loss / k).backward()` for each of them, then step().
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -33,6 +34,11 @@ class Optimizer {
   // norm that it clips. Throws Error if a parameter was moved since construction, and what the clipping
   // throws; then nothing changed.
   void step();
+  // The same if `wanted` says so, which is asked when the gradients lie in slab(), before they are clipped;
+  // else nothing changes, the count of steps either.
+  void step_if(const std::function<bool()>& wanted);
+  // For step_if(): divides the gradients in slab() by `scale`; false if one of them is not finite.
+  bool unscale_gradients(double scale);
   // Forgets the gradients, without freeing their memory.
   void zero_grad();
 
@@ -113,6 +119,7 @@ class Optimizer {
   std::optional<std::string> first_bad(const Tensor& slab) const;
   double norm_of_collected() const;
   void step_over(const std::vector<Slab::Range>& ranges);
+  void take_step(const std::function<bool()>& wanted);
   double clip_norm(double max_norm);
   void clip_collected(const ClipStep& step);
   static NamedTensors parameters_of(const std::vector<GroupSetup>& groups);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "veldt/core/error.h"
+#include "veldt/tensor/autocast.h"
 #include "veldt/tensor/impl.h"
 #include "veldt/tensor/intercept.h"
 
@@ -241,6 +242,7 @@ Tensor ones_like(const Tensor& t) {
 template <class LeafFn>
 void walk(const Order& order, SmallVector<Pending>& pending, bool create_graph, LeafFn leaf) {
   GradModeGuard mode(create_graph);
+  const Autocast off({});  // the forward pass has chosen the dtypes
   BackwardOfGuard name(t_backward_of);
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (!pending[at].sum.defined()) continue;

@@ -125,7 +125,7 @@ class Run {
     if (plan_) plan_->replay();
     loss_ = (plan_ ? plan_->output() : task_.differentiate()).item();
     if (!std::isfinite(loss_)) diverged();
-    task_.optimizer().step();
+    task_.take_step();
     task_.stepped(loss_);
     ++step_;
     return tell_of_step();
@@ -144,7 +144,7 @@ class Run {
           ++next_;
         };
         host_work("rate", {}, next_rate, CallKind::numbers);
-        task_.optimizer().step();
+        task_.take_step();
         return loss;
       });
     const Tensor& loss = plan_->output();

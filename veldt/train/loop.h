@@ -30,6 +30,8 @@ class Task {
   virtual Tensor loss() = 0;
   // Leaves the gradients of a step with the parameters, and returns its loss, cut off from the graph.
   virtual Tensor differentiate();
+  // Takes the step, from the gradients that differentiate() left.
+  virtual void take_step() { optimizer().step(); }
   // True if prepare() writes into the same tensors each time and loss() takes the same way through them: then
   // it is recorded once, as a Plan, and replayed.
   virtual bool repeats() const { return false; }

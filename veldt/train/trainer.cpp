@@ -21,6 +21,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/autocast.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/metrics_file.h"
 #include "veldt/train/top_weights.h"
@@ -125,11 +126,18 @@ class Trainer::FitTask final : public Task {
     Tensor sum;
     for (const data::Batch& batch : batches_) {
       const Tensor part = loss_of(batch) / static_cast<double>(batches_.size());
-      part.backward();
+      (trainer_.scaler_ ? trainer_.scaler_->scale(part) : part).backward();
       sum = sum.defined() ? sum + part.detach() : part.detach();
       if (!audited_) audit(part);
     }
     return sum;
+  }
+
+  void take_step() override {
+    if (trainer_.scaler_)
+      trainer_.scaler_->step(optimizer());
+    else
+      Task::take_step();
   }
 
   // Not before the first step has shown that every parameter learns.
@@ -183,6 +191,8 @@ class Trainer::FitTask final : public Task {
     NamedTensors all{{"fit", Tensor::from<double>({std::ssize(numbers)}, numbers)}};
     if (trainer_.ema_)
       for (auto& [name, tensor] : trainer_.ema_->state()) all.push_back({"ema." + name, tensor});
+    if (trainer_.scaler_)
+      for (auto& [name, tensor] : trainer_.scaler_->state()) all.push_back({"scaler." + name, tensor});
     return all;
   }
 
@@ -191,10 +201,14 @@ class Trainer::FitTask final : public Task {
     FitState::Numbers numbers{};
     std::copy_n(saved_numbers.begin(), numbers.size(), numbers.begin());
     state_ = std::bit_cast<FitState>(numbers);
-    NamedTensors average;
-    for (const auto& [name, tensor] : saved)
-      if (name.starts_with("ema.")) average.push_back({name.substr(4), tensor});
-    if (trainer_.ema_) trainer_.ema_->load_state(average);
+    const auto part = [&](const std::string& prefix) {
+      NamedTensors found;
+      for (const auto& [name, tensor] : saved)
+        if (name.starts_with(prefix)) found.push_back({name.substr(prefix.size()), tensor});
+      return found;
+    };
+    if (trainer_.ema_) trainer_.ema_->load_state(part("ema."));
+    if (trainer_.scaler_) trainer_.scaler_->load_state(part("scaler."));
     audited_ = true;
   }
 
@@ -242,7 +256,10 @@ class Trainer::FitTask final : public Task {
 
   void audit(const Tensor& loss) {
     audited_ = true;
-    const nn::GradientAudit found = nn::audit_gradients(model(), loss);
+    nn::GradientAudit found = nn::audit_gradients(model(), loss);
+    // The first scales may be too large; that is what a scaler is there to find out.
+    if (trainer_.scaler_)
+      std::erase_if(found.findings, [](const auto& f) { return f.fault == nn::GradientFault::not_finite; });
     if (!found.healthy()) warn("after the first step: " + found.text());
   }
 
@@ -359,10 +376,14 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions 
   if (!options_.forward) options_.forward = first_of;
   default_loss_ = !options_.loss;
   if (default_loss_) options_.loss = cross_entropy_of;
+  const Autocast checked(options_.autocast);
+  if (options_.autocast == DType::f16)
+    scaler_.emplace(optim::GradScalerOptions{}, optimizer.slab().values().device());
   if (options_.ema_decay > 0) ema_.emplace(optimizer, optim::EmaOptions{.decay = options_.ema_decay});
 }
 
 Tensor Trainer::loss_of(const data::Batch& batch) const {
+  const Autocast now(options_.autocast);
   const Tensor value = options_.loss(options_.forward(model_, batch), batch);
   if (value.numel() != 1)
     throw ShapeError(str("the loss has the shape ", value.shape()),
@@ -415,6 +436,8 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
                        {"ema_decay", options_.ema_decay},
                        {"evaluate_every", options.evaluate_every},
                        {"schedule", options.schedule ? options.schedule->text() : ""}};
+  if (options_.autocast)
+    config["trainer"]["autocast"] = name_of(*options_.autocast);  // older runs lack the key
   run_options.config = io::dump_json(config);
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {

@@ -15,6 +15,7 @@
 #include "veldt/data/loader.h"
 #include "veldt/nn/module.h"
 #include "veldt/optim/ema.h"
+#include "veldt/optim/grad_scaler.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/schedule.h"
 #include "veldt/tensor/plan.h"
@@ -37,6 +38,9 @@ struct TrainerOptions {
   std::int64_t accumulate = 1;
   // Above 0: evaluation and what is saved as best use a moving average of the weights (optim/ema.h).
   double ema_decay = 0;
+  // Products of training in half floats, from f32 parameters: see Autocast. f16 brings a GradScaler along,
+  // whose state checkpoints have too. Evaluation is in f32.
+  std::optional<DType> autocast = {};
 };
 
 struct FitOptions {
@@ -97,7 +101,8 @@ struct RateSearch {
 
 class Trainer {
  public:
-  // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1.
+  // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1, and an autocast to
+  // another dtype than bf16 and f16.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options = {});
 
   // `validation` may be null. Modules in evaluation mode stay so, unless the model itself is. Parameters that
@@ -136,6 +141,7 @@ class Trainer {
   optim::Optimizer& optimizer_;
   TrainerOptions options_;
   std::optional<optim::Ema> ema_;
+  std::optional<optim::GradScaler> scaler_;
   bool default_loss_ = false;
 };
 

@@ -1,0 +1,54 @@
+// Keeps the gradients of half floats within their range, as torch.amp.GradScaler does: the loss is multiplied
+// by a scale, the gradients are divided by it again.
+#pragma once
+
+#include <cstdint>
+
+#include "veldt/optim/optimizer.h"
+
+namespace veldt::optim {
+
+struct GradScalerOptions {
+  double init_scale = 65536;
+  double growth_factor = 2;     // after growth_interval steps without an overflow
+  double backoff_factor = 0.5;  // after each overflow
+  std::int64_t growth_interval = 2000;
+};
+
+// Micikevicius et al. 2018. For f16 under an Autocast; bf16 has the range of f32 and needs none.
+//   scaler.scale(loss).backward();
+//   scaler.step(adam);
+class GradScaler {
+ public:
+  // Throws ConfigError for a scale that is not above 0 and finite, a growth below 1, a backoff outside (0,
+  // 1], and an interval below 1.
+  explicit GradScaler(GradScalerOptions options = {}, Device device = {});
+  // A recorded step holds on to it.
+  GradScaler(const GradScaler&) = delete;
+  GradScaler& operator=(const GradScaler&) = delete;
+
+  // loss times the scale, in f32: what backward() is called of.
+  Tensor scale(const Tensor& loss) const;
+  // Divides the gradients by the scale, then takes the optimizer's step, with its clipping; if one of them is
+  // not finite the step is left out, and not counted. Then moves the scale. One call for each scale(): a
+  // second optimizer has a scaler of its own. May be part of a Plan; a GPU is waited for.
+  void step(Optimizer& optimizer);
+
+  double factor() const;                             // the scale as it is now
+  std::int64_t skipped() const { return skipped_; }  // steps left out by this object
+  // "scale" (f32) and "growth_tracker" (i64), steps since it last moved: what a resumed run needs.
+  NamedTensors state() const;
+  // Throws Error for another state, and numbers that no run could have left; then nothing changed.
+  void load_state(const NamedTensors& state);
+
+ private:
+  bool unscale(Optimizer& optimizer);
+  void set_factor(double factor);
+
+  GradScalerOptions options_;
+  Tensor scale_;  // [], f32, where the loss is
+  double factor_ = 1;
+  std::int64_t since_ = 0, skipped_ = 0;
+};
+
+}  // namespace veldt::optim
