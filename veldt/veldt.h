@@ -19,6 +19,7 @@
 #include "veldt/tensor/named.h"
 #include "veldt/tensor/plan.h"
 #include "veldt/tensor/profile.h"
+#include "veldt/tensor/recompute.h"
 #include "veldt/tensor/tensor.h"
 #include "veldt/ops/activation.h"
 #include "veldt/ops/arrange.h"

@@ -8,6 +8,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/plan.h"
+#include "veldt/tensor/recompute.h"
 
 namespace veldt::nn {
 
@@ -26,13 +27,14 @@ Tensor RandomDropping::draw(const Shape& shape, const Tensor& like) const {
   // A replay of a Plan draws on from where the stream then is.
   host_work(
       "dropout", {draws.view(), stream_.view()},
-      [device = like.device()](std::span<const View> views) {
+      [device = like.device(), draw = RandomDraw()](std::span<const View> views) {
         std::int64_t* const stream = views[1].as<std::int64_t>();
-        backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0,
-                               static_cast<std::uint64_t>(stream[1]), views[0], nullptr);
         // Unsigned: a position that was loaded may be any number.
-        stream[1] = static_cast<std::int64_t>(static_cast<std::uint64_t>(stream[1]) +
-                                              static_cast<std::uint64_t>(numel(views[0].shape)));
+        auto position = static_cast<std::uint64_t>(stream[1]);
+        const std::uint64_t at = draw.take(position, static_cast<std::uint64_t>(numel(views[0].shape)));
+        backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0, at, views[0],
+                               nullptr);
+        stream[1] = static_cast<std::int64_t>(position);
       },
       CallKind::numbers);
   return veldt::to(greater_equal(draws, full({}, p_, DType::f32, like.device())), like.dtype());

@@ -8,6 +8,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/recompute.h"
 
 namespace veldt::nn {
 namespace {
@@ -114,7 +115,7 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
     const Tensor mean = veldt::mean(x, dims, true);
     centred = x - mean;
     variance = veldt::mean(square(centred), dims, true);
-    if (running_mean_.defined()) track(mean.detach(), variance.detach(), count);
+    if (running_mean_.defined() && !recomputing()) track(mean.detach(), variance.detach(), count);
   } else {
     centred = x - column(running_mean_);
     variance = column(running_var_);

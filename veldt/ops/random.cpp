@@ -13,6 +13,7 @@
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
+#include "veldt/tensor/recompute.h"
 
 namespace veldt {
 namespace {
@@ -22,10 +23,12 @@ Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device d
   // A replay of a Plan draws on from where the Rng then is.
   host_work(
       "random", {out.view()},
-      [kind, &rng, device](std::span<const View> views) {
-        backend(device).random(kind, rng.seed(), rng.stream(), rng.position(), views[0], nullptr);
-        const auto draws = static_cast<std::uint64_t>(numel(views[0].shape));
-        rng.seek(rng.position() + (kind == RandomKind::normal ? 2 * draws : draws));
+      [kind, &rng, device, draw = RandomDraw()](std::span<const View> views) {
+        const auto count = static_cast<std::uint64_t>(numel(views[0].shape));
+        std::uint64_t position = rng.position();
+        const std::uint64_t at = draw.take(position, kind == RandomKind::normal ? 2 * count : count);
+        backend(device).random(kind, rng.seed(), rng.stream(), at, views[0], nullptr);
+        rng.seek(position);
       },
       CallKind::numbers);
   return out;

@@ -66,6 +66,7 @@ struct Wanted {
   SmallVector<const TensorImpl*> leaves;
   SmallVector<char> leads;  // of each node: it leads to a wanted tensor, or made one
   SmallVector<char> made;   // it made one
+  bool ends_there = false;  // the walk goes not beyond those
 };
 thread_local const Wanted* t_wanted = nullptr;
 
@@ -248,7 +249,7 @@ void walk(const Order& order, SmallVector<Pending>& pending, bool create_graph, 
     if (!pending[at].sum.defined()) continue;
     const Tensor g = pending[at].sum;
     if (!t_wanted || !t_wanted->made[at]) pending[at].sum = Tensor();
-    if (t_wanted && !t_wanted->leads[at]) continue;
+    if (t_wanted && (!t_wanted->leads[at] || (t_wanted->ends_there && t_wanted->made[at]))) continue;
     const Node& node = order[at];
     check_saved(node);
     t_backward_of = node.name;
@@ -281,8 +282,14 @@ void check_root(const Tensor& output, const char* caller, bool seeded) {
 const char* backward_of() { return t_backward_of; }
 
 bool grad_enabled() { return t_grad_enabled; }
-NoGrad::NoGrad() : before_(t_grad_enabled) { t_grad_enabled = false; }
-NoGrad::~NoGrad() { t_grad_enabled = before_; }
+NoGrad::NoGrad() : before_(t_grad_enabled) {
+  t_grad_enabled = false;
+  ++t_no_grad_depth;
+}
+NoGrad::~NoGrad() {
+  t_grad_enabled = before_;
+  --t_no_grad_depth;
+}
 EnableGrad::EnableGrad() : before_(t_grad_enabled) { t_grad_enabled = true; }
 EnableGrad::~EnableGrad() { t_grad_enabled = before_; }
 
@@ -301,6 +308,17 @@ void mark_listed(const Tensor& leaf) {
   if (leaf.impl()->role == LeafRole::parameter) leaf.impl()->role = LeafRole::listed;
 }
 
+namespace {
+
+void capture(const TensorList& inputs, TensorList& into) {
+  for (const Tensor& in : inputs)
+    if (in.requires_grad() &&
+        std::none_of(into.begin(), into.end(), [&](const Tensor& seen) { return seen.impl() == in.impl(); }))
+      into.push_back(in);
+}
+
+}  // namespace
+
 Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values) {
   const auto shares = [&](const Tensor& in) {
     return in.defined() && in.impl()->storage == out.impl()->storage;
@@ -308,6 +326,7 @@ Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backwa
   if (std::none_of(inputs.begin(), inputs.end(), shares)) out.impl()->storage->set_label(name);
   const auto needs = [](const Tensor& in) { return in.requires_grad(); };
   if (!t_grad_enabled || std::none_of(inputs.begin(), inputs.end(), needs)) {
+    if (t_captures && t_captures->depth == t_no_grad_depth) capture(inputs, t_captures->tensors);
     for (const Tensor& in : inputs)
       if (in.defined()) mark_cut(out, in, "NoGrad");
     return out;
@@ -374,9 +393,8 @@ void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, co
                   "set_requires_grad() on it before the forward pass");
 }
 
-}  // namespace
-
-Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed) {
+Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed,
+               bool ends_there) {
   check_grad_call(output, inputs, seed);
   const Tensor start = seed.defined() ? seed : ones_like(output);
   const std::shared_ptr<Node> root = output.impl()->node;
@@ -388,6 +406,7 @@ Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_
   if (root) {
     const Order order(root.get());
     Wanted wanted(order);
+    wanted.ends_there = ends_there;
     for (const Tensor& in : inputs) {
       if (!in.impl()->node)
         wanted.leaves.push_back(in.impl());
@@ -418,6 +437,17 @@ Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_
     result.push_back(found);
   }
   return result;
+}
+
+}  // namespace
+
+Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed) {
+  return grads_of(output, inputs, create_graph, seed, false);
+}
+
+Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
+                    const Tensor& seed) {
+  return grads_of(output, inputs, create_graph, seed, true);
 }
 
 }  // namespace veldt

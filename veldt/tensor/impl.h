@@ -43,4 +43,17 @@ struct Node {
   Node* next_dying = nullptr;
 };
 
+// grad() that takes all inputs as independent of each other: the walk ends at them.
+Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
+                    const Tensor& seed);
+
+// What the first call of a checkpoint() (tensor/recompute.h) uses that wants a gradient, each once. What lies
+// in a NoGrad of its own, one deeper, is not meant to have one.
+struct Captures {
+  TensorList tensors;
+  int depth;
+};
+inline thread_local constinit Captures* t_captures = nullptr;
+inline thread_local constinit int t_no_grad_depth = 0;
+
 }  // namespace veldt

@@ -1,0 +1,219 @@
+// checkpoint(): the gradient, the numbers drawn and the statistics are those of a pass that keeps everything,
+// and the memory is not.
+#include "veldt/tensor/recompute.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+#include "veldt/core/pool.h"
+#include "veldt/nn/activations.h"
+#include "veldt/nn/dropout.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/norm.h"
+#include "veldt/nn/sequential.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/autocast.h"
+#include "veldt/tensor/backends.h"
+#include "veldt/tensor/plan.h"
+
+namespace veldt::nn {
+namespace {
+
+using testing::HasSubstr;
+
+Sequential block_of(std::int64_t wide, Rng& rng) {
+  return Sequential{Linear(16, wide, rng), Dropout(0.3, rng), Gelu(), Linear(wide, 16, rng),
+                    Dropout(0.2, rng)};
+}
+
+struct Blocks {
+  explicit Blocks(std::int64_t wide = 64, int count = 6) {
+    Rng rng(5);
+    for (int i = 0; i < count; ++i) all.add(block_of(wide, rng));
+  }
+  Tensor loss(const Tensor& x, bool recomputed) const {
+    Tensor y = x;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      y = recomputed ? checkpoint([this, i](const TensorList& in) { return in[0] + all[i](in[0]); }, {y})
+                     : y + all[i](y);
+    return mean(square(y));
+  }
+  std::vector<std::vector<float>> gradients() const {
+    std::vector<std::vector<float>> out;
+    for (const Tensor& p : all.parameters()) out.push_back(p.grad().values<float>());
+    return out;
+  }
+  std::vector<std::vector<std::int64_t>> streams() const {
+    std::vector<std::vector<std::int64_t>> out;
+    for (const auto& [name, t] : all.named_buffers()) out.push_back(t.values<std::int64_t>());
+    return out;
+  }
+  Sequential all;
+};
+
+TEST(Checkpoint, GivesTheSameBitsAndDrawsTheSameNumbers) {
+  Rng rng(1);
+  Tensor x = randn({32, 16}, rng).set_requires_grad(), same = to(x.detach(), DType::f32).set_requires_grad();
+  const Blocks kept, again;
+  for (int step = 0; step < 3; ++step) {
+    const Tensor a = kept.loss(x, false), b = again.loss(same, true);
+    EXPECT_EQ(a.item(), b.item());
+    x.zero_grad();
+    same.zero_grad();
+    a.backward();
+    b.backward();
+    EXPECT_EQ(kept.gradients(), again.gradients());
+    EXPECT_EQ(x.grad().values<float>(), same.grad().values<float>());
+    EXPECT_EQ(kept.streams(), again.streams());
+  }
+}
+
+TEST(Checkpoint, TakesLessMemory) {
+  Rng rng(1);
+  const Tensor x = randn({256, 16}, rng);
+  const auto peak = [&](bool recomputed) {
+    const Blocks blocks(512, 8);
+    pool(Device{}).reset_peak();
+    const std::size_t before = pool(Device{}).stats().bytes_in_use;
+    blocks.loss(x, recomputed).backward();
+    return pool(Device{}).stats().peak_bytes - before;
+  };
+  const std::size_t kept = peak(false), again = peak(true);
+  EXPECT_LT(again, kept / 3) << again << " of " << kept;
+}
+
+// No input wants a gradient: the parameters do.
+TEST(Checkpoint, ReachesWhatTheFunctionUsesBesides) {
+  Rng rng(2);
+  const Linear layer(3, 2, rng), same = clone(layer);
+  const Tensor x = randn({4, 3}, rng);
+  Tensor scale = full({}, 2).set_requires_grad(), same_scale = full({}, 2).set_requires_grad();
+  const Tensor shared = square(scale), same_shared = square(same_scale);  // neither leaf nor input
+  sum(checkpoint([&](const TensorList& in) { return tanh(layer(in[0]) * shared); }, {x})).backward();
+  sum(tanh(same(x) * same_shared)).backward();
+  EXPECT_EQ(layer.weight().grad().values<float>(), same.weight().grad().values<float>());
+  EXPECT_EQ(layer.bias().grad().values<float>(), same.bias().grad().values<float>());
+  EXPECT_EQ(scale.grad().item(), same_scale.grad().item());
+}
+
+TEST(Checkpoint, LeavesAloneWhatTheFunctionShutsOff) {
+  Tensor x = ones({2}).set_requires_grad(), frozen = ones({2}).set_requires_grad();
+  const auto f = [&](const TensorList& in) {
+    Tensor constant;
+    {
+      const NoGrad off;
+      constant = frozen * 3;
+    }
+    return in[0] * constant;
+  };
+  sum(checkpoint(f, {x})).backward();
+  EXPECT_EQ(x.grad().values<float>(), (std::vector<float>{3, 3}));
+  EXPECT_FALSE(frozen.grad().defined());
+}
+
+TEST(Checkpoint, CanBeDifferentiatedTwice) {
+  Rng rng(3);
+  Tensor x = randn({5}, rng).set_requires_grad(), w = randn({5}, rng).set_requires_grad();
+  const Tensor between = square(x) + w;  // captured besides what it is made from
+  const auto f = [&](const TensorList& in) { return sum(tanh(in[0] * w) * in[0] * x * between); };
+  const auto second = [&](const Tensor& y) {
+    const Grads first = grad(y, {x, w}, true);
+    return grad(sum(first[0] * first[1]) + sum(square(first[1])), {x, w});
+  };
+  const Grads kept = second(f({square(x)})), again = second(checkpoint(f, {square(x)}));
+  const Grads kept_self = second(f({x})), self = second(checkpoint(f, {x}));
+  const Grads kept_first = grad(f({square(x)}), {x, w}), first = grad(checkpoint(f, {square(x)}), {x, w});
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t k = 0; k < 5; ++k) {
+      EXPECT_NEAR(first[i].values<float>()[k], kept_first[i].values<float>()[k], 1e-4);
+      EXPECT_NEAR(again[i].values<float>()[k], kept[i].values<float>()[k], 1e-4);
+      EXPECT_NEAR(self[i].values<float>()[k], kept_self[i].values<float>()[k], 1e-4);
+    }
+  }
+}
+
+TEST(Checkpoint, WithinAnotherGivesTheSameBits) {
+  Rng rng(1);
+  const Tensor x = randn({8, 16}, rng);
+  const Blocks kept, again;
+  const Tensor a = kept.loss(x, false);
+  const Tensor b = checkpoint([&](const TensorList& in) { return again.loss(in[0], true); }, {x});
+  EXPECT_EQ(a.item(), b.item());
+  a.backward();
+  b.backward();
+  EXPECT_EQ(kept.gradients(), again.gradients());
+  EXPECT_EQ(kept.streams(), again.streams());
+}
+
+TEST(Checkpoint, IsRecordedAndDrawsOnAtEachReplay) {
+  Rng rng(1), first(9), second(9);
+  const Tensor x = randn({8, 16}, rng);
+  const Blocks kept, again;
+  const auto step = [&](const Blocks& blocks, Rng& draws, bool recomputed) {
+    for (Tensor p : blocks.all.parameters()) p.zero_grad();
+    const auto noisy = [&](const TensorList& in) { return in[0] + randn({8, 16}, draws) * in[0]; };
+    const Tensor loss = blocks.loss(recomputed ? checkpoint(noisy, {x}) : noisy({x}), recomputed);
+    loss.backward();
+    return loss;
+  };
+  Plan plan([&] { return step(again, second, true); });
+  for (int i = 0; i < 3; ++i) {
+    const double eager = step(kept, first, false).item();
+    plan.replay();
+    EXPECT_EQ(plan.output().item(), eager);
+    EXPECT_EQ(kept.gradients(), again.gradients());
+    EXPECT_EQ(kept.streams(), again.streams());
+    EXPECT_EQ(first.position(), second.position());
+  }
+}
+
+TEST(Checkpoint, CountsABatchOnceInRunningStatistics) {
+  Rng rng(1);
+  Tensor x = randn({8, 3}, rng).set_requires_grad();
+  const BatchNorm1d kept(3), again(3);
+  sum(square(kept(x))).backward();
+  sum(square(checkpoint([&](const TensorList& in) { return again(in[0]); }, {x}))).backward();
+  EXPECT_EQ(kept.running_mean().values<float>(), again.running_mean().values<float>());
+  EXPECT_EQ(kept.running_var().values<float>(), again.running_var().values<float>());
+  EXPECT_FALSE(recomputing());
+}
+
+TEST(Checkpoint, ComputesInTheDtypesOfTheFirstCall) {
+  Rng rng(1);
+  const Linear layer(16, 8, rng), same = clone(layer);
+  Tensor x = randn({4, 16}, rng);
+  const auto loss = [&](const Linear& l, bool recomputed) {
+    const Autocast now(DType::bf16);
+    const auto f = [&](const TensorList& in) { return l(in[0]); };
+    return sum(square(recomputed ? checkpoint(f, {x}) : f({x})));
+  };
+  loss(layer, false).backward();
+  loss(same, true).backward();
+  EXPECT_EQ(layer.weight().grad().values<float>(), same.weight().grad().values<float>());
+}
+
+TEST(Checkpoint, NamesAFunctionThatDrawsAnotherNumberOfTimes) {
+  Rng rng(1);
+  Tensor x = ones({2}).set_requires_grad();
+  int calls = 0;
+  const Tensor y = checkpoint(
+      [&](const TensorList& in) { return calls++ == 0 ? in[0] * rand({2}, rng) : in[0] * 2; }, {x});
+  EXPECT_THAT(test::error_of([&] { sum(y).backward(); }), HasSubstr("drew 1 times at first and then 0"));
+}
+
+TEST(Checkpoint, NoticesValuesThatWereChangedSince) {
+  Tensor x = ones({2}).set_requires_grad(), data = ones({2});
+  const Tensor y = sum(checkpoint([](const TensorList& in) { return in[0] * in[1]; }, {x, data}));
+  data.assign(zeros({2}));
+  EXPECT_THAT(test::error_of([&] { y.backward(); }), HasSubstr("input 1 of checkpoint"));
+}
+
+}  // namespace
+}  // namespace veldt::nn

@@ -1,0 +1,156 @@
+#include "veldt/tensor/recompute.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/autocast.h"
+#include "veldt/tensor/impl.h"
+
+namespace veldt {
+namespace {
+
+// Where the draws of a first call were taken from, in their order.
+struct Tape {
+  std::vector<std::shared_ptr<std::uint64_t>> draws;
+  std::size_t next = 0;
+};
+
+// What a thread is at. A first call runs without a graph, so that no other begins within it; one may begin
+// within a second call.
+thread_local constinit Tape* t_first = nullptr;
+thread_local constinit Tape* t_second = nullptr;
+
+class TapeScope {
+ public:
+  TapeScope(Tape* first, Tape* second)
+      : first_(std::exchange(t_first, first)), second_(std::exchange(t_second, second)) {}
+  ~TapeScope() { t_first = first_, t_second = second_; }
+  TapeScope(const TapeScope&) = delete;
+  TapeScope& operator=(const TapeScope&) = delete;
+
+ private:
+  Tape *first_, *second_;
+};
+
+class CaptureScope {
+ public:
+  CaptureScope() : before_(std::exchange(t_captures, &captures_)) { captures_.depth = t_no_grad_depth; }
+  ~CaptureScope() { t_captures = before_; }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+  const TensorList& tensors() const { return captures_.tensors; }
+
+ private:
+  Captures captures_ = {};
+  Captures* before_;
+};
+
+using Function = std::function<Tensor(const TensorList&)>;
+
+// The same values without their graph; unlike detach() no end of it that is to be reported.
+Tensor cut(const Tensor& t) { return t.defined() ? t.alias(t.shape(), t.strides(), 0) : t; }
+
+bool is_among(const Tensor& t, const TensorList& list) {
+  return std::any_of(list.begin(), list.end(), [&](const Tensor& other) { return other.impl() == t.impl(); });
+}
+
+Tensor zeros_of(const Tensor& t) {
+  const Tensor out = empty(t.shape(), t);
+  kernels(out).fill(out.view(), 0, nullptr);
+  return out;
+}
+
+struct Part {
+  Function f;
+  TensorList inputs, captured;
+  std::vector<char> captures_input;  // f takes the input by itself, too
+  std::shared_ptr<Tape> tape;
+  std::optional<DType> autocast;
+
+  Tensor run_again(const TensorList& given) const {
+    const EnableGrad on;
+    const Autocast as_before(autocast);
+    tape->next = 0;
+    const TapeScope second(nullptr, tape.get());
+    Tensor y = f(given);
+    if (tape->next != tape->draws.size())
+      throw Error(str("a function in checkpoint() drew ", tape->draws.size(), " times at first and then ",
+                      tape->next),
+                  "its gradient would be that of other numbers", "let it do the same both times");
+    return y;
+  }
+
+  Grads operator()(const Tensor& g) const {
+    // The gradient of a gradient goes on behind the inputs; else the walk ends at leaves in their place.
+    const bool goes_on = grad_enabled();
+    TensorList given;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool itself = goes_on || captures_input[i] != 0;
+      given.push_back(itself ? inputs[i] : cut(inputs[i]));
+      if (!itself && inputs[i].requires_grad()) given.back().set_requires_grad();
+    }
+    const Tensor y = run_again(given);
+    std::vector<Tensor> wanted;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < inputs.size() + captured.size(); ++i) {
+      const bool is_input = i < inputs.size();
+      if (!needs_grad(is_input ? inputs[i] : captured[i - inputs.size()])) continue;
+      wanted.push_back(is_input ? given[i] : captured[i - inputs.size()]);
+      places.push_back(i);
+    }
+    Grads grads(inputs.size() + captured.size());
+    if (wanted.empty()) return grads;
+    Grads found;
+    if (y.requires_grad())
+      found = partial_grads(y, wanted, goes_on, g);
+    else  // nothing that f uses has a part in it
+      for (const Tensor& t : wanted) found.push_back(zeros_of(t));
+    for (std::size_t i = 0; i < places.size(); ++i) grads[places[i]] = std::move(found[i]);
+    return grads;
+  }
+};
+
+}  // namespace
+
+Tensor checkpoint(const Function& f, const TensorList& inputs) {
+  if (!grad_enabled()) return f(inputs);
+  Part part{f, inputs, {}, {}, std::make_shared<Tape>(), autocast_dtype()};
+  Tensor y;
+  {
+    TensorList given;
+    for (const Tensor& in : inputs) given.push_back(cut(in));
+    const NoGrad off;
+    const CaptureScope captures;
+    const TapeScope first(part.tape.get(), t_second);
+    y = f(given);
+    for (const Tensor& in : inputs) part.captures_input.push_back(is_among(in, captures.tensors()));
+    for (const Tensor& t : captures.tensors())
+      if (!is_among(t, inputs)) part.captured.push_back(t);
+  }
+  TensorList all = inputs;
+  all.insert(all.end(), part.captured.begin(), part.captured.end());
+  return record("checkpoint", cut(y), std::move(all), std::move(part));
+}
+
+bool recomputing() { return t_second != nullptr; }
+
+RandomDraw::RandomDraw() {
+  if (t_second) {
+    if (t_second->next < t_second->draws.size()) from_ = t_second->draws[t_second->next];
+    ++t_second->next;
+  }
+  if (t_first) t_first->draws.push_back(into_ = std::make_shared<std::uint64_t>(0));
+}
+
+std::uint64_t RandomDraw::take(std::uint64_t& position, std::uint64_t count) const {
+  const std::uint64_t at = from_ ? *from_ : position;
+  if (!from_) position += count;
+  if (into_) *into_ = at;
+  return at;
+}
+
+}  // namespace veldt
