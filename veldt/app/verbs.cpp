@@ -12,6 +12,7 @@ const std::vector<Verb>& verbs() {
       {"predict", "let a trained network classify, write or foretell", add_predict},
       {"info", "show what is in a file", add_info},
       {"csv", "turn pictures into pixel tables and back", add_csv},
+      {"data", "look at a data set", add_data},
       {"config", "show the settings and where each comes from", add_config},
       {"doctor", "try whether Veldt works here, and how fast", add_doctor},
       {"completion", "print a script that completes the command in a shell", add_completion},

@@ -48,6 +48,7 @@ Run add_eval(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
 Run add_info(VerbOptions& verb, Context& context);
 Run add_csv(VerbOptions& verb, Context& context);
+Run add_data(VerbOptions& verb, Context& context);
 Run add_config(VerbOptions& verb, Context& context);
 Run add_completion(VerbOptions& verb, Context& context);
 Run add_doctor(VerbOptions& verb, Context& context);
