@@ -267,6 +267,10 @@ TEST_F(TrainVerb, ARecipeThatCannotBeIsNamedByItsLine) {
   EXPECT_THAT(set.err, HasSubstr("did you mean 'train.epochs'?"));
 }
 
+TEST_F(TrainVerb, LearnsInHalfFloats) {
+  EXPECT_GT(trained(kRowsRecipe, {"--set", "train.autocast=bf16"}).at("test_accuracy"), 0.9);
+}
+
 TEST_F(TrainVerb, SetsTakeThePlaceOfTheFile) {
   const json found = trained(
       kRowsRecipe, {"--set", "train.epochs=1", "--set", "model.layers=[\"Flatten\", \"Linear(outputs)\"]"});

@@ -94,6 +94,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"train.patience", TomlType::whole, count_into(&Recipe::patience, kAny)},
       {"train.evaluate_every", TomlType::whole, count_into(&Recipe::evaluate_every, kAny)},
       {"train.watch", TomlType::text, text_into(&Recipe::watch)},
+      {"train.autocast", TomlType::text, text_into(&Recipe::autocast, {"bf16", "f16"})},
       {"train.loss", TomlType::text, written_into(&Recipe::loss)},
       {"train.metrics", TomlType::list, written_into(&Recipe::metrics)},
   };

@@ -45,7 +45,7 @@ struct Recipe {
   // [train]
   std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
   double seconds = 0;
-  std::string watch;
+  std::string watch, autocast;
   Written loss, metrics;
 
   bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }

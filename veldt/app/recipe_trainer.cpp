@@ -159,6 +159,7 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& 
     o.metrics = {train::mean_absolute_error()};
   o.accumulate = recipe.accumulate;
   o.ema_decay = recipe.ema;
+  if (!recipe.autocast.empty()) o.autocast = recipe.autocast == "bf16" ? DType::bf16 : DType::f16;
   return o;
 }
 
