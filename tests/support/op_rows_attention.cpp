@@ -11,30 +11,33 @@ namespace {
 
 using In = const std::vector<Tensor>&;
 
-// The weights of [.., queries, size] and [.., keys, size], of the same leading sizes.
-Values weights_of(const Values& q, const Values& k, bool causal) {
+// The weights of [.., queries, size] and [.., keys, size], of the same leading sizes; a scale of 0 is the
+// usual one.
+Values weights_of(const Values& q, const Values& k, bool causal, double scale = 0) {
   const int rank = q.shape.rank();
   const std::int64_t keys = k.shape[rank - 2], size = q.shape[rank - 1];
   Shape shape = q.shape;
   shape[rank - 1] = keys;
-  const auto score = [&](Shape at, std::int64_t key) {
+  const double by = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(size));
+  const Values scores = build(shape, [&](const Shape& place) {
     double sum = 0;
-    Shape other = at;
-    other[rank - 2] = key;
+    Shape at = place, other = place;
+    other[rank - 2] = place[rank - 1];
     for (std::int64_t i = 0; i < size; ++i) {
       at[rank - 1] = other[rank - 1] = i;
       sum += q.v[static_cast<std::size_t>(position_of(q.shape, at))] *
              k.v[static_cast<std::size_t>(position_of(k.shape, other))];
     }
-    return sum / std::sqrt(static_cast<double>(size));
-  };
+    return sum * by;
+  });
   return build(shape, [&](const Shape& at) {
-    const std::int64_t seen = causal ? std::min(keys, at[rank - 2] + 1) : keys;
-    if (at[rank - 1] >= seen) return 0.0;
+    const std::int64_t seen = causal ? std::min(keys, at[rank - 2] + 1) : keys, own = at[rank - 1];
+    if (own >= seen) return 0.0;
+    const double* const line = &scores.v[static_cast<std::size_t>(position_of(shape, at) - own)];
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, score(at, j));
-    for (std::int64_t j = 0; j < seen; ++j) sum += std::exp(score(at, j) - most);
-    return std::exp(score(at, at[rank - 1]) - most) / sum;
+    for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, line[j]);
+    for (std::int64_t j = 0; j < seen; ++j) sum += std::exp(line[j] - most);
+    return std::exp(line[own] - most) / sum;
   });
 }
 
@@ -60,19 +63,64 @@ Expected attended(const Values& weights, const Values& v) {
 OpRow attention_row() {
   OpRow row{
       .name = "scaled_dot_product_attention", .inputs = {{}, {}, {}}, .cases = {}, .order = 2, .ulps = 64};
-  const auto with = [&](const char* label, const Shape& q, const Shape& k, const Shape& v, bool causal) {
-    row.cases.push_back(
-        {label,
-         {q, k, v},
-         [=](In in) { return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = causal}); },
-         [=](const std::vector<Values>& in) { return attended(weights_of(in[0], in[1], causal), in[2]); }});
+  const auto with = [&](const char* label, const Shape& q, const Shape& k, const Shape& v, bool causal,
+                        double scale = 0) {
+    const AttentionOptions options{.causal = causal,
+                                   .scale = scale == 0 ? std::nullopt : std::optional(scale)};
+    row.cases.push_back({label,
+                         {q, k, v},
+                         [=](In in) { return scaled_dot_product_attention(in[0], in[1], in[2], options); },
+                         [=](const std::vector<Values>& in) {
+                           return attended(weights_of(in[0], in[1], causal, scale), in[2]);
+                         }});
   };
   with("one of one", {1, 1}, {1, 1}, {1, 1}, false);
   with("queries and keys", {2, 3}, {3, 3}, {3, 1}, false);
   with("causal", {3, 2}, {3, 2}, {3, 2}, true);
   with("heads", {2, 2, 2, 3}, {2, 2, 4, 3}, {2, 2, 4, 2}, false);
   with("no examples", {0, 2, 3}, {0, 2, 3}, {0, 2, 3}, true);
+  with("causal, more keys", {1, 2, 3, 2}, {1, 2, 5, 2}, {1, 2, 5, 3}, true);
+  with("causal, more queries", {1, 5, 2}, {1, 3, 2}, {1, 3, 1}, true);
   with("many, causal", {3, 20, 16}, {3, 20, 16}, {3, 20, 24}, true);
+  with("several blocks", {1, 2, 41, 19}, {1, 2, 75, 19}, {1, 2, 75, 37}, false);
+  with("several blocks, causal", {1, 1, 53, 8}, {1, 1, 61, 8}, {1, 1, 61, 5}, true);
+  with("wide heads", {1, 1, 6, 150}, {1, 1, 9, 150}, {1, 1, 9, 260}, false, 0.01);
+  return row;
+}
+
+// Part `which` of three side by side in x [n, time, 3 size], as [n, heads, time, size of a head]; and back.
+Values part_of_heads(const Values& x, std::int64_t which, std::int64_t heads) {
+  const std::int64_t size = x.shape[2] / 3, each = size / heads;
+  return build({x.shape[0], heads, x.shape[1], each}, [&](const Shape& at) {
+    return x.at({at[0], at[2], which * size + at[1] * each + at[3]});
+  });
+}
+Values joined_heads(const Values& x) {
+  const std::int64_t each = x.shape[3];
+  return build({x.shape[0], x.shape[2], x.shape[1] * each}, [&](const Shape& at) {
+    return x.at({at[0], at[2] / each, at[1], at[2] % each});
+  });
+}
+
+OpRow self_row() {
+  OpRow row{.name = "self_attention", .inputs = {{}}, .cases = {}, .order = 2, .ulps = 64};
+  const auto with = [&](const Shape& shape, std::int64_t heads, bool causal) {
+    row.cases.push_back(
+        {str(shape, ", ", heads, causal ? " heads, causal" : " heads"),
+         {shape},
+         [=](In in) { return self_attention(in[0], heads, {.causal = causal}); },
+         [=](const std::vector<Values>& in) {
+           const auto part = [&](std::int64_t i) { return part_of_heads(in[0], i, heads); };
+           const Expected e = attended(weights_of(part(0), part(1), causal), part(2));
+           return Expected{joined_heads(e.values), joined_heads({e.values.shape, e.magnitude}).v};
+         }});
+  };
+  with({1, 1, 3}, 1, true);
+  with({1, 3, 12}, 2, false);
+  with({2, 3, 6}, 1, true);
+  with({2, 0, 6}, 1, true);
+  with({0, 2, 6}, 1, false);
+  with({2, 70, 60}, 4, true);
   return row;
 }
 
@@ -152,7 +200,7 @@ OpRow positions_row() {
 }  // namespace
 
 std::vector<OpRow> attention_rows() {
-  return {attention_row(), weights_row(), rotary_row(), positions_row()};
+  return {attention_row(), self_row(), weights_row(), rotary_row(), positions_row()};
 }
 
 }  // namespace veldt::test

@@ -72,6 +72,24 @@ struct Backend {
   void (*arg_reduce)(ReduceOp op, const View& x, int dim, const View& out, Stream);
   // Along one dimension, f32 and f64: e^x over its sum, or the logarithm of that.
   void (*softmax)(bool log, const View& x, int dim, const View& out, Stream);
+  // Each line of x [lines, n]: y = (x - mean) scale weight + bias with scale = 1 / sqrt(variance + eps);
+  // without `centred` the mean counts as 0. moments [lines, 2]: the mean and the scale. weight and bias [n],
+  // or null. All contiguous, f32 or f64.
+  void (*layer_norm)(bool centred, double eps, const View& x, const View* weight, const View* bias,
+                     const View& moments, const View& y, Stream);
+  // The gradients by x, and by weight and bias unless they are null, for a gradient g of y; in a fixed order.
+  void (*layer_norm_slope)(bool centred, const View& x, const View* weight, const View& moments,
+                           const View& g, const View& dx, const View* dweight, const View* dbias, Stream);
+  // out = softmax(scale q k^T) v for each example and head; with `causal` query i sees keys 0 .. i alone.
+  // q [n, heads, queries, size], k [n, heads, keys, size], v and out [n, heads, .., width] of any strides,
+  // one key or more; sums [n, heads, queries], contiguous: the logarithm of what each softmax divides by. f32
+  // or f64.
+  void (*attend)(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
+                 const View& out, Stream);
+  // The gradients by q, k and v for a gradient g of out; in a fixed order.
+  void (*attend_slope)(bool causal, double scale, const View& q, const View& k, const View& v,
+                       const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+                       const View& dv, Stream);
   // out_t = factor_t out_(t-1) + x_t along dim, from its last position on with `reverse`; a null factor is 1.
   // f32 and f64 (accumulated in f64), i64.
   void (*recurrence)(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);

@@ -33,6 +33,18 @@ void arg_reduce(ReduceOp, const View& x, int dim, const View& out, Stream);
 // softmax.cpp
 void softmax(bool log, const View& x, int dim, const View& out, Stream);
 
+// norm.cpp
+void layer_norm(bool centred, double eps, const View& x, const View* weight, const View* bias,
+                const View& moments, const View& y, Stream);
+void layer_norm_slope(bool centred, const View& x, const View* weight, const View& moments, const View& g,
+                      const View& dx, const View* dweight, const View* dbias, Stream);
+
+// attention.cpp
+void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
+            const View& out, Stream);
+void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
+                  const View& out, const View& g, const View& dq, const View& dk, const View& dv, Stream);
+
 // scan.cpp
 void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
 

@@ -70,8 +70,8 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
       throw ShapeError(str(title(), " cannot take ", x->shape()),
                        str("sequences are ", batch_first_ ? "[n, time, " : "[time, n, ", size_, ']'),
                        "unsqueeze() a single one, or build the layer for its last size");
-  const auto sequences = [&](const Tensor& x) { return batch_first_ ? x : transpose(x, 0, 1); };
-  const Tensor q = sequences(query), k = sequences(key), v = sequences(value);
+  const auto in_order = [&](const Tensor& x) { return batch_first_ ? x : transpose(x, 0, 1); };
+  const Tensor q = in_order(query), k = in_order(key), v = in_order(value);
   const std::int64_t n = q.size(0), queries = q.size(1), keys = k.size(1);
   if (k.size(0) != n || v.size(0) != n || v.size(1) != keys)
     throw ShapeError(str(title(), " cannot take ", query.shape(), ", ", key.shape(), " and ", value.shape()),
@@ -81,17 +81,6 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
     return linear(x, narrow(in_weight_, 0, first * size_, count * size_),
                   in_bias_.defined() ? narrow(in_bias_, 0, first * size_, count * size_) : Tensor());
   };
-  const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
-    return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
-  };
-  std::array<Tensor, 3> parts;
-  if (is_same(query, key) && is_same(key, value)) {
-    const Tensor all = projected(q, 0, 3);
-    for (std::int64_t i = 0; i < 3; ++i)
-      parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * size_, size_));
-  } else {
-    parts = {by_head(projected(q, 0, 1)), by_head(projected(k, 1, 1)), by_head(projected(v, 2, 1))};
-  }
   AttentionOptions options{.mask = mask.mask, .causal = mask.causal};
   if (options.mask.defined() && options.mask.rank() == 3)
     options.mask = reshape(options.mask, {n, heads_, queries, keys});
@@ -110,11 +99,22 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
       options.mask =
           masked_fill(expand(options.mask, {n, heads_, queries, keys}), logical_not(counts), -1e30);
   }
-  const Tensor weights = attention_weights(parts[0], parts[1], options);
-  const Tensor heads = matmul(dropout_(weights), parts[2]);
-  const Tensor joined = reshape(transpose(heads, 1, 2), {n, queries, size_});
-  const Tensor y = out_(joined);
-  return batch_first_ ? y : transpose(y, 0, 1);
+  const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
+    return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
+  };
+  std::array<Tensor, 3> parts;
+  if (is_same(query, key) && is_same(key, value)) {
+    const Tensor all = linear(q, in_weight_, in_bias_);
+    if (!dropout_.drops()) return in_order(out_(self_attention(all, heads_, options)));
+    for (std::int64_t i = 0; i < 3; ++i)
+      parts[static_cast<std::size_t>(i)] = by_head(narrow(all, -1, i * size_, size_));
+  } else {
+    parts = {by_head(projected(q, 0, 1)), by_head(projected(k, 1, 1)), by_head(projected(v, 2, 1))};
+  }
+  const Tensor heads = dropout_.drops()
+                           ? matmul(dropout_(attention_weights(parts[0], parts[1], options)), parts[2])
+                           : scaled_dot_product_attention(parts[0], parts[1], parts[2], options);
+  return in_order(out_(reshape(transpose(heads, 1, 2), {n, queries, size_})));
 }
 
 TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t size, std::int64_t heads,

@@ -13,12 +13,13 @@ class RandomDropping : public Module {
  public:
   void fields(Fields& f) override { f("rng", stream_); }
   std::string title() const override;
+  // Whether a call changes anything.
+  bool drops() const { return training() && p_ > 0; }
 
  protected:
   // The stream's seed is drawn from `rng`. Throws ConfigError for p outside [0, 1].
   RandomDropping(const char* name, double p, Rng& rng);
 
-  bool drops() const { return training() && p_ > 0; }
   double p() const { return p_; }
   // 0 with probability p, else 1, in the dtype and on the device of `like`.
   Tensor draw(const Shape& shape, const Tensor& like) const;

@@ -1,5 +1,6 @@
 #include "veldt/ops/attention.h"
 
+#include <array>
 #include <cmath>
 
 #include "veldt/core/error.h"
@@ -12,6 +13,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt {
 namespace {
@@ -32,6 +34,70 @@ Tensor allowed(const Tensor& scores, const AttentionOptions& o) {
   return given ? logical_and(o.mask, before) : before;
 }
 
+double scale_of(const AttentionOptions& o, std::int64_t size) {
+  return o.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
+}
+
+// Whether the kernels that keep no weights do: a mask would have to be laid beside the scores.
+bool is_fused(const AttentionOptions& o, const Tensor& x, std::int64_t keys, std::int64_t width) {
+  return !o.mask.defined() && (x.dtype() == DType::f32 || x.dtype() == DType::f64) && keys > 0 && width > 0;
+}
+
+using Parts = std::array<Tensor, 3>;  // queries, keys and values, [n, heads, .., size or width]
+
+// Their gradients written with ops, for those that are differentiated again.
+Parts gradients_by_ops(const Parts& p, const AttentionOptions& o, const Tensor& g) {
+  const Tensor weights = attention_weights(p[0], p[1], o), by = matmul(g, transpose(p[2]));
+  const Tensor scores = weights * (by - sum(weights * by, {-1}, true)) * scale_of(o, p[0].size(-1));
+  return {matmul(scores, p[1]), matmul(transpose(scores), p[0]), matmul(transpose(weights), g)};
+}
+
+// Writes the result into `out`, [n, heads, queries, width] of any strides, and returns what the gradients
+// need besides.
+Tensor attend(const Parts& p, const AttentionOptions& o, const Tensor& out) {
+  const Tensor& q = p[0];
+  const Tensor sums = empty({q.size(0), q.size(1), q.size(2)}, q);
+  kernels(q).attend(o.causal, scale_of(o, q.size(3)), q.view(), p[1].view(), p[2].view(), sums.view(),
+                    out.view(), nullptr);
+  return sums;
+}
+
+void slopes(const Parts& p, const AttentionOptions& o, const Tensor& sums, const Tensor& out, const Tensor& g,
+            const Parts& into) {
+  kernels(g).attend_slope(o.causal, scale_of(o, p[0].size(3)), p[0].view(), p[1].view(), p[2].view(),
+                          sums.view(), out.view(), g.view(), into[0].view(), into[1].view(), into[2].view(),
+                          nullptr);
+}
+
+// q, k and v [n, heads, .., size or width].
+Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
+  const Tensor out = empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q);
+  const Tensor sums = attend({q, k, v}, o, out);
+  return record("attention", out, {q, k, v}, [=, result = out.detach()](const Tensor& g) -> Grads {
+    if (grad_enabled()) {
+      const Parts found = gradients_by_ops({q, k, v}, o, g);
+      return {found[0], found[1], found[2]};
+    }
+    const Parts into = {empty(q.shape(), q), empty(k.shape(), k), empty(v.shape(), v)};
+    slopes({q, k, v}, o, sums, result, g, into);
+    return {into[0], into[1], into[2]};
+  });
+}
+
+// [n, time, size] as [n, heads, time, size of a head]
+Tensor by_head(const Tensor& x, std::int64_t heads) {
+  return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
+}
+Parts parts_of(const Tensor& x, std::int64_t heads) {
+  const std::int64_t size = x.size(2) / 3;
+  const Tensor apart = reshape(x, {x.size(0), x.size(1), 3, heads, size / heads});
+  const auto part = [&](std::int64_t i) { return transpose(select(apart, 2, i), 1, 2); };
+  return {part(0), part(1), part(2)};
+}
+Tensor joined(const Tensor& x) {  // [n, heads, time, size of a head] to [n, time, size]
+  return reshape(transpose(x, 1, 2), {x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
 // Angles of `time` steps from `first` on, f64 [time, size / 2]: f32 would lose the phase of far steps.
 Tensor angles(std::int64_t first, std::int64_t time, std::int64_t size, double base, Device device) {
   const Tensor steps = to(arange(time, DType::i64, device), DType::f64) + static_cast<double>(first);
@@ -49,8 +115,7 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
     const Autocast off({});
     return to(attention_weights(to(q, DType::f32), to(k, DType::f32), o), q.dtype());
   }
-  const double scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
-  Tensor scores = matmul(q * scale, transpose(k, -2, -1));
+  Tensor scores = matmul(q * scale_of(o, q.size(-1)), transpose(k, -2, -1));
   if (o.mask.defined() && o.mask.dtype() != DType::boolean) scores = scores + to(o.mask, scores.dtype());
   const Tensor seen = allowed(scores, o);
   if (!seen.defined()) return softmax(scores, -1);
@@ -72,7 +137,46 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
                      to(values, DType::f32)),
               values.dtype());
   }
-  return matmul(attention_weights(q, k, o), values);
+  const Shape leading = q.shape().without(q.rank() - 1).without(q.rank() - 2);
+  const auto leads = [&](const Tensor& x) {
+    return x.rank() == q.rank() && x.shape().without(x.rank() - 1).without(x.rank() - 2) == leading &&
+           x.dtype() == q.dtype() && x.device() == q.device();
+  };
+  if (!is_fused(o, q, k.size(-2), v.size(-1)) || !leads(k) || !leads(v))
+    return matmul(attention_weights(q, k, o), values);
+  if (q.rank() == 4) return attended(q, k, v, o);
+  const auto stacked = [&](const Tensor& x) {
+    return reshape(x, {numel(leading), 1, x.size(-2), x.size(-1)});
+  };
+  Shape shape = q.shape();
+  shape[q.rank() - 1] = v.size(-1);
+  return reshape(attended(stacked(q), stacked(k), stacked(v), o), shape);
+}
+
+Tensor self_attention(const Tensor& given, std::int64_t heads, const AttentionOptions& o) {
+  if (given.rank() != 3 || heads < 1 || given.size(2) < 1 || given.size(2) % (3 * heads) != 0)
+    throw ShapeError(str("self_attention of ", heads, " heads cannot take ", given.shape()),
+                     "an input is [n, time, 3 size], and heads have equal parts of the size",
+                     "give queries, keys and values side by side, and a number of heads that divides them");
+  if (casts(given)) return self_attention(lowered(given), heads, o);
+  const Tensor x = as_float(given);
+  if (!is_fused(o, x, x.size(1), x.size(2))) {
+    const Parts p = parts_of(x, heads);
+    return joined(scaled_dot_product_attention(p[0], p[1], p[2], o));
+  }
+  const Tensor fixed = contiguous(x);
+  const Tensor out = empty({x.size(0), x.size(1), x.size(2) / 3}, x);
+  const Tensor sums = attend(parts_of(fixed.detach(), heads), o, by_head(out, heads));
+  return record("self_attention", out, {fixed}, [=, result = out.detach()](const Tensor& g) -> Grads {
+    if (grad_enabled()) {
+      const Parts found = gradients_by_ops(parts_of(fixed, heads), o, by_head(g, heads));
+      return {concat({joined(found[0]), joined(found[1]), joined(found[2])}, -1)};
+    }
+    const Tensor dx = empty(fixed.shape(), fixed);
+    slopes(parts_of(fixed.detach(), heads), o, sums, by_head(result, heads), by_head(g, heads),
+           parts_of(dx, heads));
+    return {dx};
+  });
 }
 
 Tensor rotary_embedding(const Tensor& given, std::int64_t first, double base) {

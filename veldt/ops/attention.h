@@ -19,6 +19,10 @@ struct AttentionOptions {
 // float dtype; bf16 and f16 are computed as f32 and rounded once. Throws ShapeError naming the shapes.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
+// The same of x [n, time, 3 size], which holds queries, keys and values side by side, each with the parts of
+// `heads` heads one after the other -> [n, time, size], likewise. A mask broadcasts to [n, heads, time,
+// time]. Throws ShapeError unless the heads divide the size.
+Tensor self_attention(const Tensor& x, std::int64_t heads, const AttentionOptions& options = {});
 // The weights alone, [.., queries, keys]: each row sums to 1, or is 0.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt {
 namespace {
@@ -37,19 +39,13 @@ void check_eps(const char* op, double eps) {
                       "use 0 or a small positive number");
 }
 
-// The dimensions that `normalized` stands for: the last ones of x.
-Dims last_dims(const char* op, const Tensor& x, const Shape& normalized) {
-  Dims dims;
+void check_last_dims(const char* op, const Tensor& x, const Shape& normalized) {
   bool fits = normalized.rank() >= 1 && normalized.rank() <= x.rank();
-  for (int d = 1; fits && d <= normalized.rank(); ++d) {
-    fits = x.size(-d) == normalized[normalized.rank() - d];
-    dims.push_back(-d);
-  }
+  for (int d = 1; fits && d <= normalized.rank(); ++d) fits = x.size(-d) == normalized[normalized.rank() - d];
   if (!fits)
     throw ShapeError(str(op, " over ", normalized, " cannot take ", x.shape()),
                      "the input's last dimensions must have the sizes that are normalised, one or more",
                      "build the layer for the input's last sizes, or reshape the input");
-  return dims;
 }
 
 // fn(x, weight, bias) in the dtype that it is computed in; the result in x's, if that has fractions.
@@ -61,9 +57,58 @@ Tensor in_floats(const Tensor& x, const Tensor& weight, const Tensor& bias, cons
   return is_float(x.dtype()) ? to(y, x.dtype()) : y;
 }
 
-Tensor standardized(const Tensor& x, const Dims& dims, double eps) {
-  const Tensor centred = x - mean(x, dims, true);
-  return centred * rsqrt(mean(square(centred), dims, true) + eps);
+// The same written with ops, for gradients that are differentiated again: with u = (x - mean) scale and
+// h = g weight, dx = scale (h - mean of h - u mean of (h u)).
+Grads gradients_by_ops(bool centred, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
+                       const Tensor& g) {
+  const auto line_mean = [](const Tensor& t) { return mean(t, {1}, true); };
+  const Tensor off = centred ? x - line_mean(x) : x;
+  const Tensor scale = rsqrt(line_mean(square(off)) + eps), u = off * scale;
+  const Tensor h = weight.defined() ? g * weight : g;
+  const Tensor rest = h - u * line_mean(h * u);
+  return {scale * (centred ? rest - line_mean(h) : rest),
+          weight.defined() && needs_grad(weight) ? sum(g * u, {0}) : Tensor(),
+          bias.defined() && needs_grad(bias) ? sum(g, {0}) : Tensor()};
+}
+
+// A view of a tensor that may be undefined, as the kernels take it.
+struct OptionalView {
+  View view;
+  bool given;
+  explicit OptionalView(const Tensor& t) : view(t.defined() ? t.view() : View{}), given(t.defined()) {}
+  operator const View*() const { return given ? &view : nullptr; }  // NOLINT
+};
+
+// Each line of x [lines, n] on its own; weight and bias [n], or undefined. Without `centred` the mean counts
+// as 0.
+Tensor norm_lines(const char* op, bool centred, const Tensor& given, const Tensor& given_weight,
+                  const Tensor& given_bias, double eps) {
+  const auto dense = [](const Tensor& t) { return t.defined() ? contiguous(t) : t; };
+  const Tensor x = dense(given), weight = dense(given_weight), bias = dense(given_bias);
+  const Tensor y = empty(x.shape(), x), moments = empty({x.size(0), 2}, x);
+  kernels(x).layer_norm(centred, eps, x.view(), OptionalView(weight), OptionalView(bias), moments.view(),
+                        y.view(), nullptr);
+  return record(op, y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
+    if (grad_enabled()) return gradients_by_ops(centred, x, weight, bias, eps, g);
+    const auto wanted = [&](const Tensor& t) {
+      return t.defined() && needs_grad(t) ? empty(t.shape(), t) : Tensor();
+    };
+    const Tensor dx = empty(x.shape(), x), dweight = wanted(weight), dbias = wanted(bias);
+    kernels(x).layer_norm_slope(centred, x.view(), OptionalView(weight), moments.view(), contiguous(g).view(),
+                                dx.view(), OptionalView(dweight), OptionalView(dbias), nullptr);
+    return {dx, dweight, dbias};
+  });
+}
+
+// The last dimensions of x, as many as `normalized` has, are a line.
+Tensor norm_last(const char* op, bool centred, const Tensor& x, const Shape& normalized, const Tensor& weight,
+                 const Tensor& bias, double eps) {
+  const auto flat = [](const Tensor& t) { return t.defined() ? flatten(t) : t; };
+  std::int64_t lines = 1;
+  for (int d = 0; d < x.rank() - normalized.rank(); ++d) lines *= x.size(d);
+  const Tensor y =
+      norm_lines(op, centred, reshape(x, {lines, numel(normalized)}), flat(weight), flat(bias), eps);
+  return reshape(y, x.shape());
 }
 
 Tensor scaled(Tensor y, const Tensor& weight, const Tensor& bias) {
@@ -76,12 +121,12 @@ Tensor scaled(Tensor y, const Tensor& weight, const Tensor& bias) {
 Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
   const Tensor x = widened(given);
-  const Dims dims = last_dims("layer_norm", x, normalized_shape);
+  check_last_dims("layer_norm", x, normalized_shape);
   check_parameter("layer_norm", "weight", weight, x, normalized_shape);
   check_parameter("layer_norm", "bias", bias, x, normalized_shape);
   check_eps("layer_norm", eps);
   return in_floats(x, weight, bias, [&](const Tensor& input, const Tensor& w, const Tensor& b) {
-    return scaled(standardized(input, dims, eps), w, b);
+    return norm_last("layer_norm", true, input, normalized_shape, w, b, eps);
   });
 }
 
@@ -104,7 +149,7 @@ Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& weight
   Shape column = Shape::filled(x.rank() - 1, 1);
   column[0] = channels;
   return in_floats(x, weight, bias, [&](const Tensor& input, const Tensor& w, const Tensor& b) {
-    const Tensor y = standardized(reshape(input, {x.size(0), groups, line}), {2}, eps);
+    const Tensor y = norm_lines("group_norm", true, reshape(input, {x.size(0) * groups, line}), {}, {}, eps);
     return scaled(reshape(y, x.shape()), w.defined() ? reshape(w, column) : w,
                   b.defined() ? reshape(b, column) : b);
   });
@@ -113,12 +158,12 @@ Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& weight
 Tensor rms_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
   const Tensor x = widened(given);
-  const Dims dims = last_dims("rms_norm", x, normalized_shape);
+  check_last_dims("rms_norm", x, normalized_shape);
   check_parameter("rms_norm", "weight", weight, x, normalized_shape);
   const double added = eps.value_or(epsilon_of(x.dtype()));
   check_eps("rms_norm", added);
   return in_floats(x, weight, {}, [&](const Tensor& input, const Tensor& w, const Tensor&) {
-    return scaled(input * rsqrt(mean(square(input), dims, true) + added), w, {});
+    return norm_last("rms_norm", false, input, normalized_shape, w, {}, added);
   });
 }
 

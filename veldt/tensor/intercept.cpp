@@ -36,6 +36,10 @@ template <> inline constexpr EntryInfo kInfo<&Backend::where>{"where", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::reduce>{"reduce", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::arg_reduce>{"arg_reduce", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::softmax>{"softmax", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::layer_norm>{"layer_norm", 0b11000};
+template <> inline constexpr EntryInfo kInfo<&Backend::layer_norm_slope>{"layer_norm_slope", 0b1110000};
+template <> inline constexpr EntryInfo kInfo<&Backend::attend>{"attend", 0b11000};
+template <> inline constexpr EntryInfo kInfo<&Backend::attend_slope>{"attend_slope", 0b111000000};
 template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
@@ -110,6 +114,9 @@ template <class... Args, void (*Backend::*Entry)(Args...)> class Call<Entry> fin
     if (std::strcmp(entry(), "matmul") == 0)
       return 2 * static_cast<double>(numel(views_.back().shape)) *
              static_cast<double>(views_[0].shape.back());
+    if (std::strncmp(entry(), "attend", 6) == 0)  // products with every key: 2 of them, or 5 for gradients
+      return (std::strcmp(entry(), "attend") == 0 ? 4 : 10) * n *
+             static_cast<double>(views_[1].shape[views_[1].shape.rank() - 2]);
     return std::strcmp(entry(), "copy") == 0 || std::strcmp(entry(), "fill") == 0 ? 0 : n;
   }
 
@@ -211,9 +218,11 @@ template <DeviceKind kKind> Backend wrapped(const Backend& real) {
   b.dot = &dot<kKind>;
   wrap<kKind, &Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
        &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
-       &Backend::softmax, &Backend::recurrence, &Backend::argsort, &Backend::scatter, &Backend::positions,
-       &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::max_pool, &Backend::gather,
-       &Backend::scatter_add, &Backend::grid_encode, &Backend::grid_scatter, &Backend::random>(b);
+       &Backend::softmax, &Backend::layer_norm, &Backend::layer_norm_slope, &Backend::attend,
+       &Backend::attend_slope, &Backend::recurrence, &Backend::argsort, &Backend::scatter,
+       &Backend::positions, &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::max_pool,
+       &Backend::gather, &Backend::scatter_add, &Backend::grid_encode, &Backend::grid_scatter,
+       &Backend::random>(b);
   return b;
 }
 

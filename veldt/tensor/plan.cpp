@@ -315,8 +315,9 @@ bool overlap(const View& a, const View& b) {
 // Whether the kernel writes all of its output and never reads what was there before.
 bool fills_its_output(const KernelCall& call) {
   const std::string_view entry = call.entry();
-  return entry == "matmul" || entry == "convolve" || entry == "max_pool" || entry == "reduce" ||
-         entry == "unary" || entry == "unary_slope" || entry == "binary" || entry == "grid_scatter";
+  return entry == "matmul" || entry == "layer_norm" || entry == "convolve" || entry == "max_pool" ||
+         entry == "reduce" || entry == "unary" || entry == "unary_slope" || entry == "binary" ||
+         entry == "grid_scatter";
 }
 
 }  // namespace

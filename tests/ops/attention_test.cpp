@@ -1,0 +1,88 @@
+// The fused attention against its weights, over more queries than a task takes; its gradients against those
+// made of single ops.
+#include "veldt/ops/attention.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+#include "veldt/core/threads.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+struct AttentionCase {
+  std::int64_t queries, keys, size, width;
+  bool causal;
+};
+constexpr AttentionCase kAttentions[] = {{61, 75, 19, 37, false}, {61, 75, 19, 37, true},
+                                         {75, 61, 32, 32, true},  {500, 20, 5, 3, false},
+                                         {530, 530, 8, 16, true}, {3, 700, 40, 2, false}};
+
+// The result, and the gradients by q, k and v.
+Grads attention_of(const AttentionCase& c, DType dtype, bool create_graph) {
+  Rng rng(1);
+  const auto given = [&](std::int64_t time, std::int64_t size) {
+    return to(randn({2, 3, time, size}, rng), dtype).set_requires_grad();
+  };
+  const Tensor q = given(c.queries, c.size), k = given(c.keys, c.size), v = given(c.keys, c.width);
+  const Tensor seed = to(randn({2, 3, c.queries, c.width}, rng), dtype);
+  const Tensor y = scaled_dot_product_attention(q, k, v, {.causal = c.causal});
+  Grads all = grad(y, {q, k, v}, create_graph, seed);
+  all.push_back(create_graph ? matmul(attention_weights(q, k, {.causal = c.causal}), v) : y);
+  return all;
+}
+
+TEST(Attention, FusedIsThatOfSingleOps) {
+  for (const AttentionCase& c : kAttentions)
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const auto fused = attention_of(c, dtype, false), expected = attention_of(c, DType::f64, true);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const Tensor off = to(fused[i].detach(), DType::f64) - expected[i].detach();
+        EXPECT_LE(max(abs(off)).item(),
+                  (dtype == DType::f32 ? 1e-5 : 1e-13) * max(abs(expected[i].detach())).item())
+            << c.queries << " queries, " << c.keys << " keys, " << dtype << ", gradient " << i;
+      }
+    }
+}
+
+TEST(Attention, HasTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  set_num_threads(1);
+  const auto one = attention_of(kAttentions[4], DType::f32, false);
+  set_num_threads(3);
+  const auto three = attention_of(kAttentions[4], DType::f32, false);
+  for (std::size_t i = 0; i < one.size(); ++i)
+    EXPECT_EQ(one[i].detach().values<float>(), three[i].detach().values<float>()) << i;
+  set_num_threads(before);
+}
+
+TEST(SelfAttention, TakesAMaskAsItsPartsDo) {
+  Rng rng(1);
+  Tensor x = to(randn({2, 5, 12}, rng), DType::f64).set_requires_grad();
+  const Tensor seen = tril(ones({5, 5}, DType::boolean));
+  const Tensor masked = self_attention(x, 2, {.mask = seen}), causal = self_attention(x, 2, {.causal = true});
+  EXPECT_LE(max(abs(masked - causal)).item(), 1e-14);
+  const Tensor off = grad(sum(square(masked)), {x})[0] - grad(sum(square(causal)), {x})[0];
+  EXPECT_LE(max(abs(off)).item(), 1e-13);
+}
+
+TEST(SelfAttention, NamesTheShapeThatHeadsDoNotDivide) {
+  EXPECT_NE(test::error_of([] {
+              self_attention(ones({2, 5, 12}), 3);
+            }).find("[2, 5, 12]"),
+            std::string::npos);
+  EXPECT_THROW(self_attention(ones({5, 12}), 2), ShapeError);
+}
+
+}  // namespace
+}  // namespace veldt

@@ -1,0 +1,69 @@
+// The fused gradients of norms against those made of single ops, over many lines and long ones.
+#include "veldt/ops/norm.h"
+
+#include <gtest/gtest.h>
+
+#include "veldt/core/threads.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+using NormOp = Tensor (*)(const Tensor& x, const Tensor& weight, const Tensor& bias);
+
+struct NormCase {
+  const char* name;
+  NormOp op;
+};
+constexpr NormCase kNorms[] = {
+    {"layer",
+     [](const Tensor& x, const Tensor& w, const Tensor& b) { return layer_norm(x, {x.size(-1)}, w, b); }},
+    {"group", [](const Tensor& x, const Tensor& w, const Tensor& b) { return group_norm(x, 1, w, b); }},
+    {"rms",
+     [](const Tensor& x, const Tensor& w, const Tensor& b) { return rms_norm(x, {x.size(-1)}, w) + 0 * b; }}};
+
+Grads norm_gradients(NormOp op, const Shape& shape, DType dtype, bool create_graph) {
+  Rng rng(1);
+  Tensor x = to(randn(shape, rng) * 3 + 1, dtype), weight = to(rand({shape[1]}, rng, 0.5, 2), dtype),
+         bias = to(randn({shape[1]}, rng), dtype);
+  for (Tensor* t : {&x, &weight, &bias}) t->set_requires_grad();
+  const Tensor seed = to(randn(shape, rng), dtype);
+  return grad(op(x, weight, bias), {x, weight, bias}, create_graph, seed);
+}
+
+TEST(NormGradients, FusedAreThoseOfSingleOps) {
+  for (const auto& [name, op] : kNorms)
+    for (const Shape& shape : {Shape{300, 130}, Shape{1000, 3}, Shape{5, 3001}})
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        const Grads fused = norm_gradients(op, shape, dtype, false),
+                    expected = norm_gradients(op, shape, DType::f64, true);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const Tensor off = to(fused[i], DType::f64) - expected[i].detach();
+          EXPECT_LE(max(abs(off)).item(),
+                    (dtype == DType::f32 ? 2e-5 : 1e-12) * max(abs(expected[i].detach())).item())
+              << name << ' ' << shape << ' ' << dtype << ", input " << i;
+        }
+      }
+}
+
+TEST(NormGradients, HaveTheSameBitsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const auto& [name, op] : kNorms) {
+    set_num_threads(1);
+    const Grads one = norm_gradients(op, {500, 130}, DType::f32, false);
+    set_num_threads(3);
+    const Grads three = norm_gradients(op, {500, 130}, DType::f32, false);
+    for (std::size_t i = 0; i < one.size(); ++i)
+      EXPECT_EQ(one[i].values<float>(), three[i].values<float>()) << name << ", input " << i;
+  }
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace veldt
