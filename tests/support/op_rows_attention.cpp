@@ -82,8 +82,8 @@ OpRow attention_row() {
   with("causal, more keys", {1, 2, 3, 2}, {1, 2, 5, 2}, {1, 2, 5, 3}, true);
   with("causal, more queries", {1, 5, 2}, {1, 3, 2}, {1, 3, 1}, true);
   with("many, causal", {3, 20, 16}, {3, 20, 16}, {3, 20, 24}, true);
-  with("several blocks", {1, 2, 41, 19}, {1, 2, 75, 19}, {1, 2, 75, 37}, false);
-  with("several blocks, causal", {1, 1, 53, 8}, {1, 1, 61, 8}, {1, 1, 61, 5}, true);
+  with("several blocks", {1, 2, 29, 19}, {1, 2, 45, 19}, {1, 2, 45, 37}, false);
+  with("several blocks, causal", {1, 1, 29, 8}, {1, 1, 45, 8}, {1, 1, 45, 5}, true);
   with("wide heads", {1, 1, 6, 150}, {1, 1, 9, 150}, {1, 1, 9, 260}, false, 0.01);
   return row;
 }
@@ -120,7 +120,7 @@ OpRow self_row() {
   with({2, 3, 6}, 1, true);
   with({2, 0, 6}, 1, true);
   with({0, 2, 6}, 1, false);
-  with({2, 70, 60}, 4, true);
+  with({1, 45, 60}, 4, true);
   return row;
 }
 

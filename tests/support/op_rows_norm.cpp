@@ -68,7 +68,7 @@ OpRow layer_row(const char* name, std::size_t inputs, bool rms) {
   add_layer(row, {0, 3}, 1, 0.1, rms);
   add_layer(row, {20, 67}, 1, 1e-5, rms);
   add_layer(row, {3, 40, 30}, 2, 1e-5, rms);
-  add_layer(row, {150, 130}, 1, 1e-5, rms);
+  add_layer(row, {150, 3}, 1, 1e-5, rms);
   return row;
 }
 
