@@ -214,6 +214,9 @@ patience = 5
   EXPECT_NEAR(found.at("better_than_naive"),
               1 - found.at("test_mae").get<double>() / found.at("naive_mae").get<double>(), 1e-9);
   EXPECT_THAT(bytes_of(dir_ / "run/forecast.svg"), HasSubstr("season before"));
+  const Ran eval = run_veldt({"eval", dir_ / "run/model.safetensors", "--data", dir_ / "", "--json"});
+  ASSERT_EQ(eval.exit_code, 0) << eval.err;
+  EXPECT_EQ(json::parse(eval.out).at("test_mae"), found.at("test_mae"));
   const Ran next =
       run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "sold.csv", "--count", "12", "--json"});
   ASSERT_EQ(next.exit_code, 0) << next.err;
@@ -233,6 +236,9 @@ TEST_F(TrainVerb, LearnsATable) {
   put_bytes(dir_ / "two.csv", "petal_length,petal_width,stem_length\n2.0,0.5,26\n6.5,2.4,27\n");
   const Ran predicted = run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"});
   EXPECT_EQ(predicted.out, "0\n1\n") << predicted.err;
+  // Columns are known by their names.
+  put_bytes(dir_ / "two.csv", "stem_length,petal_width,petal_length\n26,0.5,2.0\n27,2.4,6.5\n");
+  EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"}).out, "0\n1\n");
   put_bytes(dir_ / "one.csv", "petal_length\n2.0\n");
   EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "one.csv"}).exit_code, 4);
   const Ran number = run_veldt({"train", VELDT_SOURCE "/recipes/flowers.toml", "--data",
@@ -269,6 +275,34 @@ TEST_F(TrainVerb, ARecipeThatCannotBeIsNamedByItsLine) {
 
 TEST_F(TrainVerb, LearnsInHalfFloats) {
   EXPECT_GT(trained(kRowsRecipe, {"--set", "train.autocast=bf16"}).at("test_accuracy"), 0.9);
+}
+
+TEST_F(TrainVerb, SavesTheAveragesItMeasures) {
+  std::string text = kRowsRecipe;
+  text.replace(text.find("validation = 0.1\n"), 17, "");
+  const json found = trained(text, {"--set", "optimizer.ema=0.95"});
+  const Ran eval = run_veldt({"eval", dir_ / "run/model.safetensors", "--data", dir_ / "", "--json"});
+  EXPECT_EQ(json::parse(eval.out).at("loss"), found.at("test_loss"));
+}
+
+TEST_F(TrainVerb, RefusesWhatTheDataCannotBear) {
+  put_bytes(dir_ / "short.txt", "abc");
+  put_bytes(dir_ / "odd.csv", "a,b\n1,caf\xe9\n2,x\n3,x\n4,x\n5,x\n");
+  const auto fails = [&](const std::string& data, const std::string& layers, int code,
+                         const std::string& word) {
+    const Ran ran = train("[data]\n" + data + "\n[model]\nlayers = [" + layers + "]\n[train]\nsteps = 3\n");
+    EXPECT_EQ(ran.exit_code, code) << data << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(word)) << data;
+  };
+  const std::string text = "kind = \"text\"\npath = \"short.txt\"\ncontext = 2\n";
+  fails(text + "validation = 0.5\ntest = 0.5", "\"Embedding(2)\", \"Linear(outputs)\"", 2, "too short");
+  fails(text + "season = 3", "\"Embedding(2)\", \"Linear(outputs)\"", 2, "'data.season' is not for");
+  fails("kind = \"table\"\npath = \"odd.csv\"\ntarget = \"b\"\nclasses = true", "\"Linear(outputs)\"", 4,
+        "not UTF-8");
+  const Ran momentum = train(kRowsRecipe, {"--set", "optimizer.momentum=0.9"});
+  EXPECT_EQ(momentum.exit_code, 2) << momentum.err;
+  const Ran metric = train(kRowsRecipe, {"--set", "train.metrics=[\"mae\"]"});
+  EXPECT_EQ(metric.exit_code, 2) << metric.err;
 }
 
 TEST_F(TrainVerb, SetsTakeThePlaceOfTheFile) {

@@ -204,7 +204,7 @@ TEST_F(Fit, DivergesAtARateThatIsFarTooLarge) {
     FAIL() << "it did not diverge";
   } catch (const DivergedError& error) {
     EXPECT_NE(error.summary().find("diverged at step"), std::string::npos) << error.what();
-    EXPECT_NE(error.fix().find("--lr"), std::string::npos) << error.what();
+    EXPECT_NE(error.fix().find("learning rate"), std::string::npos) << error.what();
   }
 }
 

@@ -33,6 +33,8 @@ TEST(Chart, LeavesAGapForWhatIsNoNumber) {
 TEST(Chart, TakesLinesThatAreFlatOrOfOnePoint) {
   EXPECT_THAT(chart_svg({.lines = {{"", {3}, {7}}}}), Not(HasSubstr("nan")));
   EXPECT_THAT(chart_svg({.lines = {{"", {1, 2}, {0, 0}}}}), Not(HasSubstr("inf")));
+  for (const double near : {1e-16, 1e-12, 1e-8})
+    EXPECT_LT(chart_svg({.lines = {{"", {1, 2}, {1, 1 + near}}}}).size(), 4000U) << near;
 }
 
 TEST(Chart, PowersOfTenLeaveOutWhatIsNotAboveZero) {

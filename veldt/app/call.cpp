@@ -31,6 +31,14 @@ std::vector<std::string> split_arguments(const std::string& text) {
   return parts;
 }
 
+// Of "[3, 5]", or "3".
+std::vector<std::string> items_of(const std::string& value) {
+  const bool is_list = value.front() == '[' && value.back() == ']';
+  return split_arguments(is_list ? value.substr(1, value.size() - 2) : value);
+}
+
+constexpr std::int64_t kMostCount = 1 << 24;  // no layer is so wide
+
 bool is_name(const std::string& text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
          std::all_of(text.begin(), text.end(),
@@ -83,6 +91,10 @@ UsageError Call::unknown(const char* kind, const std::vector<std::string>& known
           nearest.empty() ? "choose one of them" : fmt::format("did you mean {}?", nearest)};
 }
 
+void Call::must_be(const char* kind, const std::vector<std::string>& known) const {
+  if (std::find(known.begin(), known.end(), name_) == known.end()) throw unknown(kind, known);
+}
+
 std::optional<std::string> Call::take(const char* name) {
   asked_.emplace_back(name);
   Argument* found = nullptr;
@@ -116,6 +128,7 @@ std::int64_t Call::count(const char* name, std::optional<std::int64_t> otherwise
   const std::optional<std::string> value = otherwise ? take(name) : required(name);
   if (!value) return *otherwise;
   if (const auto word = words_.find(*value); word != words_.end()) return word->second;
+  range.most = std::min<std::int64_t>(range.most, kMostCount);
   return count_from(source_of(name), *value, range);
 }
 
@@ -132,10 +145,19 @@ bool Call::on(const char* name, bool otherwise) {
 std::vector<double> Call::numbers(const char* name, const std::optional<std::vector<double>>& otherwise) {
   const std::optional<std::string> value = otherwise ? take(name) : required(name);
   if (!value) return *otherwise;
-  const bool is_list = value->front() == '[' && value->back() == ']';
   std::vector<double> all;
-  for (const std::string& part : split_arguments(is_list ? value->substr(1, value->size() - 2) : *value))
-    all.push_back(number_from(source_of(name), part, {}));
+  for (const std::string& part : items_of(*value)) all.push_back(number_from(source_of(name), part, {}));
+  return all;
+}
+
+std::vector<std::int64_t> Call::counts(const char* name,
+                                       const std::optional<std::vector<std::int64_t>>& otherwise,
+                                       CountRange range) {
+  const std::optional<std::string> value = otherwise ? take(name) : required(name);
+  if (!value) return *otherwise;
+  range.most = std::min<std::int64_t>(range.most, kMostCount);
+  std::vector<std::int64_t> all;
+  for (const std::string& part : items_of(*value)) all.push_back(count_from(source_of(name), part, range));
   return all;
 }
 

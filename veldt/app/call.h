@@ -31,6 +31,10 @@ class Call {
                      CountRange range = {.least = 1});
   double number(const char* name, std::optional<double> otherwise = {}, NumberRange range = {});
   bool on(const char* name, bool otherwise);
+  // Whole numbers, one or a list of them.
+  std::vector<std::int64_t> counts(const char* name,
+                                   const std::optional<std::vector<std::int64_t>>& otherwise = {},
+                                   CountRange range = {.least = 1});
   std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
   // As it was written; empty if it was not.
   std::string word(const char* name);
@@ -38,6 +42,8 @@ class Call {
 
   // An error about the whole call.
   UsageError refused(const std::string& why, const std::string& fix) const;
+  // Throws unknown() unless the name is one of those.
+  void must_be(const char* kind, const std::vector<std::string>& known) const;
   // There is no such name among those.
   UsageError unknown(const char* kind, const std::vector<std::string>& known) const;
 

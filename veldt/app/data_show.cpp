@@ -13,6 +13,7 @@
 #include "veldt/app/options.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
+#include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/data/picture_grid.h"
 #include "veldt/io/image.h"
@@ -42,7 +43,7 @@ std::string rows_of(const std::vector<std::string>& names, std::size_t columns) 
 
 // "lion", or of mixed pictures "lion 0.7 cub 0.3".
 std::string label_in_words(const Tensor& label, const std::vector<std::string>& classes) {
-  if (label.rank() == 0) return classes.at(static_cast<std::size_t>(label.item()));
+  if (label.rank() == 0) return on_one_line(classes.at(static_cast<std::size_t>(label.item())));
   std::string text;
   const std::vector<float> shares = label.values<float>();
   for (std::size_t c = 0; c < shares.size(); ++c)

@@ -26,6 +26,14 @@ int evaluate_model(EvalFlags flags, Context& context) {
   const Recipe& recipe = trained.recipe;
   flags.data = data_folder(recipe, flags.data, context);
   const RecipeData data = load_data(recipe, flags.data, &trained.facts);
+  if (!flags.drawing.empty() && (recipe.kind != "series" || flags.part != "test"))
+    throw UsageError("there is no forecast to draw", "--draw is for the test part of a series",
+                     "leave it out");
+  if (data.facts.classes != trained.facts.classes)
+    throw IoError(IoError::Kind::malformed, fmt::format("the data in {} have other classes", flags.data),
+                  fmt::format("they are {}, and the network knows {}", fmt::join(data.facts.classes, ", "),
+                              fmt::join(trained.facts.classes, ", ")),
+                  "give data with the classes it was trained on");
   if (data.facts.model.input != trained.facts.model.input ||
       data.facts.model.outputs != trained.facts.model.outputs)
     throw IoError(IoError::Kind::malformed,

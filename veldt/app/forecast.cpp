@@ -17,7 +17,7 @@ namespace {
 double naive_forecast(const Recipe& recipe, const std::vector<double>& values, std::size_t at,
                       std::size_t first) {
   const auto season = static_cast<std::size_t>(recipe.season);
-  if (season == 0) return values.at(first - 1);
+  if (season == 0 || first < season) return values.at(first - 1);
   while (at >= first && at >= season) at -= season;
   return values.at(at);
 }
@@ -32,7 +32,8 @@ train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train:
   const std::vector<float> forecasts = to(flatten(trainer.predict(*test)), Device{}).values<float>();
   const auto horizon = static_cast<std::size_t>(recipe.horizon);
   const std::size_t windows = forecasts.size() / horizon, begin = values.size() - horizon + 1 - windows;
-  io::ChartLine truth{"truth", {}, {}}, naive{"season before", {}, {}}, network{"network", {}, {}};
+  io::ChartLine truth{"truth", {}, {}}, naive{recipe.season > 0 ? "season before" : "value before", {}, {}},
+      network{"network", {}, {}};
   double error = 0, squares = 0, naive_error = 0;
   for (std::size_t w = 0; w < windows; ++w)
     for (std::size_t k = 0; k < horizon; ++k) {
@@ -50,14 +51,15 @@ train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train:
       }
     }
   const auto n = static_cast<double>(windows * horizon);
-  io::write_chart(path, {.title = fmt::format("{}: what it had not seen, {} ahead", title, recipe.horizon),
-                         .x = "row",
-                         .y = recipe.column,
-                         .lines = {naive, truth, network}});
-  return {{"test_mae", error / n},
-          {"test_rmse", std::sqrt(squares / n)},
-          {"naive_mae", naive_error / n},
-          {"better_than_naive", 1 - error / naive_error}};
+  if (!path.empty())
+    io::write_chart(path, {.title = fmt::format("{}: what it had not seen, {} ahead", title, recipe.horizon),
+                           .x = "row",
+                           .y = recipe.column,
+                           .lines = {naive, truth, network}});
+  train::Scores scores{
+      {"test_mae", error / n}, {"test_rmse", std::sqrt(squares / n)}, {"naive_mae", naive_error / n}};
+  if (naive_error > 0) scores.push_back({"better_than_naive", 1 - error / naive_error});
+  return scores;
 }
 
 std::vector<double> foretold(const Recipe& recipe, const DataFacts& facts, const nn::Module& model,

@@ -13,7 +13,8 @@ namespace veldt::app {
 
 // Over the test part, in the units of the series: "test_mae", "test_rmse", of the forecast that repeats the
 // last season (without one, the last value) "naive_mae", and the share by which the network's is less,
-// "better_than_naive". Draws both and the truth. Without a test part nothing.
+// "better_than_naive". Draws both and the truth into `path`, unless that is empty. Without a test part
+// nothing.
 train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train::Trainer& trainer,
                             std::optional<data::Loader>& test, const std::string& folder,
                             const std::string& path, const std::string& title);

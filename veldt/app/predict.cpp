@@ -9,6 +9,7 @@
 #include "veldt/app/options.h"
 #include "veldt/app/recipe_series.h"
 #include "veldt/app/signals.h"
+#include "veldt/app/terminal.h"
 #include "veldt/app/trained.h"
 #include "veldt/app/verbs.h"
 #include "veldt/app/writing.h"
@@ -62,7 +63,7 @@ void predict_pictures(const PredictFlags& flags, Context& context, Trained& trai
     nlohmann::ordered_json one = {
         {"input", path}, {"class", found.front().first}, {"top", nlohmann::json::array()}};
     for (const auto& [name, share] : found) {
-      text += fmt::format("  {} {:.1f} %", name, 100 * share);
+      text += fmt::format("  {} {:.1f} %", on_one_line(name), 100 * share);
       one["top"].push_back({{"class", name}, {"probability", share}});
     }
     list.push_back(std::move(one));
@@ -91,18 +92,10 @@ void predict_tables(const PredictFlags& flags, Context& context, Trained& traine
   if (flags.inputs.empty())
     throw UsageError("there is no table", "the network reads rows of one",
                      "name one (.csv) behind the model");
-  Recipe recipe = trained.recipe;
-  std::vector<std::string> columns = recipe.inputs.texts;
+  const Recipe& recipe = trained.recipe;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const std::string& path : flags.inputs) {
-    if (columns.empty()) columns = io::csv_columns(path);
-    std::erase(columns, recipe.target);
-    const Tensor rows = io::read_csv(path, columns).values;
-    if (rows.size(1) != trained.facts.model.input[0])
-      throw IoError(IoError::Kind::malformed, fmt::format("{} is not of the network's form", path),
-                    str("it has ", rows.size(1), " columns besides the target, and the network takes ",
-                        trained.facts.model.input[0]),
-                    "give the columns it was trained on");
+    const Tensor rows = io::read_csv(path, trained.facts.inputs).values;
     const Tensor scaled = scaled_columns(rows, trained.facts.columns);
     const Tensor y = to(trained.model(to(scaled, device)), Device{});
     const std::vector<std::int64_t> classes =
@@ -114,7 +107,8 @@ void predict_tables(const PredictFlags& flags, Context& context, Trained& traine
       else
         list.push_back(select(select(y, 0, i), 0, 0).item());
       if (!context.json)
-        context.out.text((recipe.classes ? list.back().get<std::string>() : list.back().dump()) + "\n");
+        context.out.text((recipe.classes ? on_one_line(list.back().get<std::string>()) : list.back().dump()) +
+                         "\n");
     }
   }
   if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
@@ -172,7 +166,7 @@ Run add_predict(VerbOptions& verb, Context& context) {
   }).command_line_only();
   add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
             "characters to write (500 unless given), or values to foretell");
-  add_number(verb, "--temperature", flags->temperature, {.above = 0},
+  add_number(verb, "--temperature", flags->temperature, {.least = 0.001},
              "of what is drawn: below 1 the likely becomes likelier");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed writes the same text");
   add_device(verb, flags->device);

@@ -116,7 +116,9 @@ std::string ProgressLine::to_block_begin() const {
 void ProgressLine::draw_block() {
   const Terminal terminal = options_.terminal();
   std::string block = on_screen_ ? to_block_begin() : "\r";
-  rows_above_ = static_cast<int>(panel_.size()) + 2 < terminal.height ? panel_.size() : 0;
+  const std::size_t rows = static_cast<int>(panel_.size()) + 2 < terminal.height ? panel_.size() : 0;
+  if (rows < rows_above_) block += "\x1b[J";
+  rows_above_ = rows;
   for (std::size_t i = 0; i < rows_above_; ++i) block += panel_[i] + "\x1b[K\n";
   options_.sink(block + live_line(terminal) + "\x1b[K");
   on_screen_ = true;

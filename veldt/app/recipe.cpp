@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "veldt/app/config_file.h"
 #include "veldt/app/suggest.h"
+#include "veldt/io/json.h"
 
 namespace veldt::app {
 namespace {
@@ -17,6 +19,7 @@ struct RecipeKey {
   const char* name;
   TomlType type;
   Take take;
+  std::vector<std::string> kinds = {};  // of data that it is for; none: all
 };
 
 Take text_into(std::string Recipe::*member, std::vector<std::string> choices = {}) {
@@ -48,31 +51,35 @@ Take written_into(Written Recipe::*member) {
 }
 
 const std::vector<RecipeKey>& recipe_keys() {
+  const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
   constexpr CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0};
   static const std::vector<RecipeKey> all = {
       {"data.kind", TomlType::text, text_into(&Recipe::kind, recipe_kinds())},
       {"data.path", TomlType::text, text_into(&Recipe::path)},
       {"data.files", TomlType::list, written_into(&Recipe::files)},
-      {"data.column", TomlType::text, text_into(&Recipe::column)},
-      {"data.inputs", TomlType::list, written_into(&Recipe::inputs)},
-      {"data.target", TomlType::text, text_into(&Recipe::target)},
-      {"data.classes", TomlType::on_off, switch_into(&Recipe::classes)},
+      {"data.column", TomlType::text, text_into(&Recipe::column), {"series"}},
+      {"data.inputs", TomlType::list, written_into(&Recipe::inputs), {"table"}},
+      {"data.target", TomlType::text, text_into(&Recipe::target), {"table"}},
+      {"data.classes", TomlType::on_off, switch_into(&Recipe::classes), {"table"}},
       {"data.validation", TomlType::number, number_into(&Recipe::validation, {.least = 0, .most = 0.9})},
-      {"data.test", TomlType::number, number_into(&Recipe::test, {.least = 0, .most = 0.9})},
+      {"data.test",
+       TomlType::number,
+       number_into(&Recipe::test, {.least = 0, .most = 0.9}),
+       {"pictures", "text", "series", "table"}},
       {"data.batch", TomlType::whole, count_into(&Recipe::batch, kSize)},
       {"data.workers", TomlType::whole, count_into(&Recipe::workers, {.least = 0, .most = 256})},
-      {"data.context", TomlType::whole, count_into(&Recipe::context, kSize)},
-      {"data.horizon", TomlType::whole, count_into(&Recipe::horizon, kSize)},
-      {"data.season", TomlType::whole, count_into(&Recipe::season, kSize)},
-      {"data.logarithm", TomlType::on_off, switch_into(&Recipe::logarithm)},
-      {"data.difference", TomlType::on_off, switch_into(&Recipe::difference)},
-      {"data.height", TomlType::whole, count_into(&Recipe::height, kSize)},
-      {"data.width", TomlType::whole, count_into(&Recipe::width, kSize)},
-      {"data.grey", TomlType::on_off, switch_into(&Recipe::grey)},
-      {"data.prepare", TomlType::list, written_into(&Recipe::prepare)},
-      {"data.augment", TomlType::list, written_into(&Recipe::augment)},
-      {"data.mix", TomlType::text, written_into(&Recipe::mix)},
-      {"data.tokens", TomlType::text, written_into(&Recipe::tokens)},
+      {"data.context", TomlType::whole, count_into(&Recipe::context, kSize), {"text", "series"}},
+      {"data.horizon", TomlType::whole, count_into(&Recipe::horizon, kSize), {"series"}},
+      {"data.season", TomlType::whole, count_into(&Recipe::season, kSize), {"series"}},
+      {"data.logarithm", TomlType::on_off, switch_into(&Recipe::logarithm), {"series"}},
+      {"data.difference", TomlType::on_off, switch_into(&Recipe::difference), {"series"}},
+      {"data.height", TomlType::whole, count_into(&Recipe::height, kSize), {"pictures"}},
+      {"data.width", TomlType::whole, count_into(&Recipe::width, kSize), {"pictures"}},
+      {"data.grey", TomlType::on_off, switch_into(&Recipe::grey), {"pictures"}},
+      {"data.prepare", TomlType::list, written_into(&Recipe::prepare), kOfPictures},
+      {"data.augment", TomlType::list, written_into(&Recipe::augment), kOfPictures},
+      {"data.mix", TomlType::text, written_into(&Recipe::mix), kOfPictures},
+      {"data.tokens", TomlType::text, written_into(&Recipe::tokens), {"text"}},
       {"model.layers", TomlType::list, written_into(&Recipe::layers)},
       {"model.init", TomlType::text, written_into(&Recipe::init)},
       {"optimizer.kind", TomlType::text,
@@ -87,8 +94,8 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"optimizer.warmup", TomlType::whole, count_into(&Recipe::warmup, kAny)},
       {"optimizer.schedule", TomlType::text, written_into(&Recipe::schedule)},
       {"train.seed", TomlType::whole, count_into(&Recipe::seed, kAny)},
-      {"train.epochs", TomlType::whole, count_into(&Recipe::epochs, kAny)},
-      {"train.steps", TomlType::whole, count_into(&Recipe::steps, kAny)},
+      {"train.epochs", TomlType::whole, count_into(&Recipe::epochs, {.least = 0, .most = 1'000'000'000})},
+      {"train.steps", TomlType::whole, count_into(&Recipe::steps, {.least = 0, .most = 1'000'000'000'000})},
       {"train.time", TomlType::text,
        [](Recipe& r, const Source& s, const Written& w) { r.seconds = seconds_from(s, w.texts.at(0)); }},
       {"train.patience", TomlType::whole, count_into(&Recipe::patience, kAny)},
@@ -176,6 +183,12 @@ void take_set(Recipe& recipe, const std::string& set) {
   if (equals == std::string::npos)
     throw UsageError(fmt::format("--set cannot be '{}'", set), "it sets nothing",
                      "write it as in --set train.epochs=3");
+  try {
+    static_cast<void>(io::dump_json(nlohmann::json(set)));
+  } catch (const nlohmann::json::exception&) {
+    throw UsageError(fmt::format("{} is not UTF-8", where), "a model file keeps it as JSON",
+                     "write it in UTF-8");
+  }
   const RecipeKey& key = known_recipe_key(set.substr(0, equals), where);
   if (key.type != TomlType::list) {
     take_value(recipe, key, {set.substr(equals + 1)}, where);
@@ -194,6 +207,11 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
   if (recipe.layers.texts.empty()) lacks("model.layers", "layers = [\"Linear(outputs)\"] below [model]");
   if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0)
     lacks("train.epochs", "epochs = 10 below [train], or steps, or time");
+  for (const auto& [name, texts] : recipe.given)
+    if (const auto& kinds = find_recipe_key(name)->kinds;
+        !kinds.empty() && std::find(kinds.begin(), kinds.end(), recipe.kind) == kinds.end())
+      throw UsageError(fmt::format("{}: '{}' is not for data of the kind '{}'", where, name, recipe.kind),
+                       fmt::format("it is for {}", fmt::join(kinds, ", ")), "leave it out");
   const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
   if (is_windows && recipe.context == 0)
     lacks("data.context", "context = 100, the length of what it looks at");

@@ -8,14 +8,17 @@
 #include <utility>
 
 #include "veldt/app/call.h"
+#include "veldt/app/recipe_series.h"
+#include "veldt/app/terminal.h"
 #include "veldt/data/mixing.h"
 #include "veldt/data/pictures.h"
-#include "veldt/app/recipe_series.h"
 #include "veldt/data/sequences.h"
 #include "veldt/data/table.h"
 #include "veldt/data/tokenizer.h"
 #include "veldt/io/directory.h"
+#include "veldt/io/csv.h"
 #include "veldt/io/file.h"
+#include "veldt/io/json.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/shape.h"
@@ -28,11 +31,10 @@ namespace fs = std::filesystem;
 data::Collate mix_of(const Recipe& recipe, std::int64_t classes) {
   if (!recipe.mix.given()) return {};
   Call call(recipe.mix.source(), recipe.mix.texts.at(0));
+  call.must_be("way to mix", {"mixup", "cutmix"});
   const double alpha = call.number("alpha", 1, {.least = 0.05});
   call.finish();
-  if (call.name() == "mixup") return data::mixup(alpha, classes);
-  if (call.name() == "cutmix") return data::cutmix(alpha, classes);
-  throw call.unknown("way to mix", {"mixup", "cutmix"});
+  return call.name() == "mixup" ? data::mixup(alpha, classes) : data::cutmix(alpha, classes);
 }
 
 void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& into) {
@@ -84,11 +86,19 @@ data::Batch flat_targets(std::vector<data::Example> examples, Rng& rng) {
 
 // Columns as standard scores, by the rows to learn from.
 void load_table(const Recipe& recipe, const std::string& folder, const DataFacts* known, RecipeData& into) {
-  into.train =
-      data::table(below(folder, recipe.path),
-                  {.inputs = recipe.inputs.texts, .target = recipe.target, .classes = recipe.classes});
-  const auto seed = static_cast<std::uint64_t>(recipe.seed);
+  const std::string path = below(folder, recipe.path);
   DataFacts& facts = into.facts;
+  facts.inputs = known != nullptr ? known->inputs : recipe.inputs.texts;
+  if (facts.inputs.empty()) {
+    facts.inputs = io::csv_columns(path);
+    std::erase(facts.inputs, recipe.target);
+  }
+  into.train =
+      data::table(path, {.inputs = facts.inputs, .target = recipe.target, .classes = recipe.classes});
+  if (into.train->size() < 4)
+    throw IoError(IoError::Kind::malformed, fmt::format("there is too little to learn in {}", path),
+                  fmt::format("it has {} rows", into.train->size()), "give a table of four rows or more");
+  const auto seed = static_cast<std::uint64_t>(recipe.seed);
   facts.classes = into.train->classes();
   const std::int64_t columns = into.train->get(0).at(0).size(0);
   facts.model = {{columns}, DType::f32, recipe.classes ? std::ssize(facts.classes) : 1};
@@ -108,13 +118,16 @@ void load_table(const Recipe& recipe, const std::string& folder, const DataFacts
 std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const std::string& text) {
   if (!recipe.tokens.given()) return std::make_shared<data::CharTokenizer>(text);
   Call call(recipe.tokens.source(), recipe.tokens.texts.at(0));
-  const std::int64_t size =
-      call.name() == "bpe" ? call.count("size", {}, {.least = 257, .most = 100'000}) : 0;
+  call.must_be("kind of token", {"characters", "bpe"});
+  const bool is_bpe = call.name() == "bpe";
+  const std::int64_t size = is_bpe ? call.count("size", {}, {.least = 257, .most = 100'000}) : 0;
   call.finish();
-  if (call.name() == "characters") return std::make_shared<data::CharTokenizer>(text);
-  if (call.name() == "bpe")
-    return std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train(text, size));
-  throw call.unknown("kind of token", {"characters", "bpe"});
+  if (!is_bpe) return std::make_shared<data::CharTokenizer>(text);
+  // Pairs of what is learned from alone.
+  const double share = (1 - recipe.test) * (1 - recipe.validation);
+  const auto bytes = static_cast<std::size_t>(static_cast<double>(text.size()) * share);
+  return std::make_shared<data::BpeTokenizer>(
+      data::BpeTokenizer::train(std::string_view(text).substr(0, bytes), size));
 }
 
 void load_text(const Recipe& recipe, const std::string& folder, const DataFacts* known, RecipeData& into) {
@@ -123,12 +136,31 @@ void load_text(const Recipe& recipe, const std::string& folder, const DataFacts*
   const Tensor tokens = into.facts.tokenizer->encode(text);
   const auto n = tokens.size(0);
   const auto share = [&](double s) { return static_cast<std::int64_t>(static_cast<double>(n) * s); };
-  const std::int64_t test = n - share(recipe.test), validation = test - share(recipe.validation);
+  const std::int64_t test = n - share(recipe.test),
+                     validation =
+                         test - static_cast<std::int64_t>(static_cast<double>(test) * recipe.validation);
+  if (validation <= recipe.context)
+    throw UsageError(
+        fmt::format("the text is too short: it has {} tokens", n),
+        fmt::format("what is held back and a context of {} leave none to learn from", recipe.context),
+        "give a longer one, or a smaller data.context, data.validation or data.test");
   into.train = windows_of(tokens, 0, validation, recipe.context, false);
   into.validation = windows_of(tokens, validation, test, recipe.context, true);
   into.test = windows_of(tokens, test, n, recipe.context, true);
   into.collate = flat_targets;
   into.facts.model = {{recipe.context}, DType::i64, into.facts.tokenizer->size()};
+}
+
+// A model file keeps them, as JSON.
+void check_names(const DataFacts& facts) {
+  for (const auto* names : {&facts.classes, &facts.inputs})
+    for (const std::string& name : *names) try {
+        static_cast<void>(io::dump_json(nlohmann::ordered_json(name)));
+      } catch (const nlohmann::json::exception&) {
+        throw IoError(IoError::Kind::malformed,
+                      fmt::format("'{}' cannot be the name of a class or a column", on_one_line(name)),
+                      "it is not UTF-8", "convert the file, or rename the folder");
+      }
 }
 
 }  // namespace
@@ -151,11 +183,6 @@ RecipeData load_data(const Recipe& recipe, const std::string& folder, const Data
   RecipeData data;
   data.prepare = transforms_of(recipe.prepare);
   data.augment = transforms_of(recipe.augment);
-  const bool is_windows = !recipe.is_of_pictures();
-  for (const Written* w : {&recipe.prepare, &recipe.augment, &recipe.mix})
-    if (is_windows && w->given())
-      throw UsageError(fmt::format("{} is for pictures", w->where),
-                       fmt::format("the data are a {}", recipe.kind), "leave it out");
   if (recipe.kind == "text")
     load_text(recipe, folder, facts, data);
   else if (recipe.kind == "series")
@@ -164,7 +191,8 @@ RecipeData load_data(const Recipe& recipe, const std::string& folder, const Data
     load_table(recipe, folder, facts, data);
   else
     load_pictures(recipe, folder, data);
-  if (!is_windows) data.mix = mix_of(recipe, data.facts.model.outputs);
+  check_names(data.facts);
+  if (recipe.is_of_pictures()) data.mix = mix_of(recipe, data.facts.model.outputs);
   return data;
 }
 
@@ -174,6 +202,7 @@ nlohmann::ordered_json facts_in_json(const DataFacts& facts) {
   json["tokens"] = facts.model.dtype == DType::i64;
   json["outputs"] = facts.model.outputs;
   json["classes"] = facts.classes;
+  json["inputs"] = facts.inputs;
   if (const auto* bpe = dynamic_cast<const data::BpeTokenizer*>(facts.tokenizer.get()))
     json["byte_pairs"] = bpe->text();
   else if (facts.tokenizer != nullptr)
@@ -204,6 +233,7 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     if (facts.model.outputs < 1 || facts.model.outputs > (1 << 24))
       throw refused("its outputs make no sense");
     facts.classes = json.at("classes").get<std::vector<std::string>>();
+    facts.inputs = json.at("inputs").get<std::vector<std::string>>();
     if (json.contains("byte_pairs"))
       facts.tokenizer = std::make_shared<data::BpeTokenizer>(
           data::BpeTokenizer::parse(json.at("byte_pairs").get<std::string>(), "of " + where));
@@ -217,7 +247,8 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     };
     facts.scaling = scaling(json.at("scaling"));
     for (const auto& pair : json.at("columns")) facts.columns.push_back(scaling(pair));
-    if (!facts.columns.empty() && facts.model.input != Shape{std::ssize(facts.columns)})
+    if (facts.columns.size() != facts.inputs.size() ||
+        (!facts.columns.empty() && facts.model.input != Shape{std::ssize(facts.columns)}))
       throw refused("it scales other columns than it takes");
     const std::int64_t outputs = facts.model.outputs;
     if ((!facts.classes.empty() && std::ssize(facts.classes) != outputs) ||

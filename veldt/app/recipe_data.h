@@ -24,7 +24,8 @@ struct DataFacts {
   std::vector<std::string> classes;                  // of pictures
   std::shared_ptr<const data::Tokenizer> tokenizer;  // of text
   Scaling scaling;                                   // of a series
-  std::vector<Scaling> columns;                      // of a table's inputs
+  std::vector<std::string> inputs;                   // of a table, and how each of these columns is scaled
+  std::vector<Scaling> columns;
 };
 nlohmann::ordered_json facts_in_json(const DataFacts& facts);
 // Held for hostile. Throws IoError malformed naming `where`.

@@ -56,21 +56,21 @@ template <class L> Build with_number(const char* name, double otherwise) {
   };
 }
 
-PerDim per_dim(const std::vector<double>& numbers) {
-  std::vector<std::int64_t> all(numbers.begin(), numbers.end());
+PerDim per_dim(const std::vector<std::int64_t>& all) {
   return all.size() == 1 ? PerDim(all[0]) : PerDim(Shape(std::span<const std::int64_t>(all)));
 }
 
 template <int kDims> Layer conv(Call& call, const Site& site) {
   const std::int64_t out = call.count("out");
-  const PerDim kernel = per_dim(call.numbers("kernel"));
+  const PerDim kernel = per_dim(call.counts("kernel"));
   nn::ConvLayerOptions o;
-  o.stride = per_dim(call.numbers("stride", std::vector<double>{1}));
+  o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
   const std::string padding = call.word("padding");
   if (padding == "same" || padding == "valid")
     o.padding = ConvPadding(padding.c_str());
   else if (!padding.empty())
-    o.padding = count_from({"padding of '" + call.text() + "'", "padding="}, padding, {.least = 0});
+    o.padding =
+        count_from({"padding of '" + call.text() + "'", "padding="}, padding, {.least = 0, .most = 1 << 20});
   o.dilation = call.count("dilation", 1);
   o.groups = call.count("groups", 1);
   o.bias = call.on("bias", true);
@@ -80,28 +80,28 @@ template <int kDims> Layer conv(Call& call, const Site& site) {
 
 template <int kDims> Layer conv_transpose(Call& call, const Site& site) {
   const std::int64_t out = call.count("out");
-  const PerDim kernel = per_dim(call.numbers("kernel"));
+  const PerDim kernel = per_dim(call.counts("kernel"));
   nn::ConvTransposeLayerOptions o;
-  o.stride = per_dim(call.numbers("stride", std::vector<double>{1}));
-  o.padding = per_dim(call.numbers("padding", std::vector<double>{0}));
-  o.output_padding = per_dim(call.numbers("output_padding", std::vector<double>{0}));
+  o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
+  o.padding = per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0}));
+  o.output_padding = per_dim(call.counts("output_padding", std::vector<std::int64_t>{0}, {.least = 0}));
   o.bias = call.on("bias", true);
   call.finish();
   return std::make_shared<nn::ConvTranspose<kDims>>(site.channels(), out, kernel, o, site.rng);
 }
 
 template <class Pool, class Options> Layer pool(Call& call, const Site&) {
-  const PerDim kernel = per_dim(call.numbers("kernel"));
+  const PerDim kernel = per_dim(call.counts("kernel"));
   Options o;
-  if (const auto stride = call.numbers("stride", std::vector<double>{}); !stride.empty())
+  if (const auto stride = call.counts("stride", std::vector<std::int64_t>{}); !stride.empty())
     o.stride = per_dim(stride);
-  o.padding = per_dim(call.numbers("padding", std::vector<double>{0}));
+  o.padding = per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0}));
   call.finish();
   return std::make_shared<Pool>(kernel, o);
 }
 
 template <class Pool> Layer adaptive_pool(Call& call, const Site&) {
-  const PerDim size = per_dim(call.numbers("size"));
+  const PerDim size = per_dim(call.counts("size"));
   call.finish();
   return std::make_shared<Pool>(size);
 }
@@ -240,6 +240,8 @@ Layer build_layer(Call& call, const Site& site) {
 void initialise(const Recipe& recipe, const nn::Module& model, Rng& rng) {
   if (!recipe.init.given()) return;
   Call call(recipe.init.source(), recipe.init.texts.at(0));
+  call.must_be("initialiser", {"xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
+                               "lecun_normal", "orthogonal", "normal"});
   const std::vector<std::pair<const char*, std::function<void(Tensor)>>> known = {
       {"xavier_uniform", [&](Tensor w) { nn::init::xavier_uniform(w, rng); }},
       {"xavier_normal", [&](Tensor w) { nn::init::xavier_normal(w, rng); }},
@@ -251,15 +253,10 @@ void initialise(const Recipe& recipe, const nn::Module& model, Rng& rng) {
                      Tensor w) { nn::init::normal(w, 0, deviation, rng); }},
   };
   call.finish();
-  std::vector<std::string> names;
-  for (const auto& [name, fill] : known) {
-    names.emplace_back(name);
-    if (call.name() != name) continue;
-    for (const auto& [parameter, tensor] : model.named_parameters())
-      if (tensor.rank() >= 2) fill(tensor);
-    return;
-  }
-  throw call.unknown("initialiser", names);
+  for (const auto& [name, fill] : known)
+    if (call.name() == name)
+      for (const auto& [parameter, tensor] : model.named_parameters())
+        if (tensor.rank() >= 2) fill(tensor);
 }
 
 }  // namespace
@@ -270,18 +267,23 @@ std::vector<std::string> layer_names() {
   return names;
 }
 
-nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts) {
+nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double most_parameters) {
   NoGrad off;
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
   Shape shape{1};
   for (const std::int64_t size : facts.input) shape.push_back(size);
   Tensor x = zeros(shape, facts.dtype);
   nn::Sequential model;
+  double parameters = 0;
   for (std::size_t i = 0; i < recipe.layers.texts.size(); ++i) {
     Call call(recipe.layers.source(i), recipe.layers.texts[i], {{"outputs", facts.outputs}});
     const Shape input = x.shape();
     try {
       Layer layer = build_layer(call, {input, facts, rng});
+      parameters += static_cast<double>(layer->parameter_count());
+      if (parameters > most_parameters)
+        throw call.refused(fmt::format("with it the network has {} parameters", parameters),
+                           "the file holds fewer");
       layer->eval();
       x = (*layer)(x);
       layer->train();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "veldt/app/recipe.h"
 #include "veldt/nn/sequential.h"
@@ -18,7 +19,9 @@ struct ModelFacts {
 
 // The layers one after the other, each built for what the ones before it give. Throws UsageError naming the
 // line for a layer that does not exist or does not fit.
-nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts);
+// Of a file's recipe, which may ask for anything: also once there are more parameters than it holds.
+nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts,
+                           double most_parameters = std::numeric_limits<double>::infinity());
 
 // The layers there are.
 std::vector<std::string> layer_names();

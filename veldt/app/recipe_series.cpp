@@ -86,9 +86,10 @@ Series scaled_series(const Recipe& recipe, const Scaling& scaling, std::vector<d
                      fmt::format("the season is {}, the horizon {}", recipe.season, recipe.horizon),
                      "give season = 12 for months, say");
   for (std::size_t i = series.lag; i < values.size(); ++i) {
-    if (recipe.logarithm && (values[i] <= 0 || values[i - series.lag] <= 0))
+    const std::size_t low = values[i] <= 0 ? i : i - series.lag;
+    if (recipe.logarithm && values[low] <= 0)
       throw IoError(IoError::Kind::malformed, fmt::format("'{}' has no logarithm", recipe.column),
-                    fmt::format("value {} is {}", i + 1, values[i]), "set data.logarithm = false");
+                    fmt::format("value {} is {}", low + 1, values[low]), "set data.logarithm = false");
     double v = as_network_sees(recipe, values[i]);
     if (recipe.difference) v -= as_network_sees(recipe, values[i - series.lag]);
     series.scaled.push_back(static_cast<float>((v - scaling.mean) / scaling.deviation));

@@ -28,6 +28,10 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
   o.clip.norm = recipe.clip;
   if constexpr (requires { o.momentum; })
     if (recipe.momentum) o.momentum = *recipe.momentum;
+  if constexpr (!requires { o.momentum; })
+    if (recipe.momentum)
+      throw UsageError(fmt::format("optimizer.momentum is not for {}", recipe.optimizer), "it has none",
+                       "leave it out, or choose sgd, rmsprop or muon");
   return std::make_unique<Optimizer>(model.named_parameters(), o);
 }
 
@@ -98,8 +102,12 @@ train::Loss loss_of(const Recipe& recipe) {
   };
 }
 
-train::MetricMaker metric_of(const Source& source, const std::string& text, const DataFacts& facts) {
+train::MetricMaker metric_of(const Recipe& recipe, const Source& source, const std::string& text,
+                             const DataFacts& facts) {
   Call call(source, text);
+  call.must_be("metric", recipe.learns_numbers() ? std::vector<std::string>{"mae", "rmse"}
+                                                 : std::vector<std::string>{"accuracy", "top_k", "perplexity",
+                                                                            "macro_f1", "auroc"});
   const std::int64_t k = call.name() == "top_k" ? call.count("k", 5) : 1;
   call.finish();
   const std::vector<std::pair<std::string, std::function<train::MetricMaker()>>> known = {
@@ -111,12 +119,9 @@ train::MetricMaker metric_of(const Source& source, const std::string& text, cons
       {"mae", train::mean_absolute_error},
       {"rmse", train::root_mean_squared_error},
   };
-  std::vector<std::string> names;
-  for (const auto& [name, make] : known) {
+  for (const auto& [name, make] : known)
     if (call.name() == name) return make();
-    names.push_back(name);
-  }
-  throw call.unknown("metric", names);
+  throw call.unknown("metric", {});
 }
 
 // [n, time, outputs] to [n time, outputs], as the targets are.
@@ -153,7 +158,7 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& 
   o.loss = loss_of(recipe);
   if (recipe.kind == "text") o.forward = by_position;
   for (std::size_t i = 0; i < recipe.metrics.texts.size(); ++i)
-    o.metrics.push_back(metric_of(recipe.metrics.source(i), recipe.metrics.texts[i], facts));
+    o.metrics.push_back(metric_of(recipe, recipe.metrics.source(i), recipe.metrics.texts[i], facts));
   if (!recipe.metrics.given() && !recipe.learns_numbers()) o.metrics = {train::accuracy()};
   if (!recipe.metrics.given() && recipe.kind == "table" && !recipe.classes)
     o.metrics = {train::mean_absolute_error()};

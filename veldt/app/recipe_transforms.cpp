@@ -1,4 +1,6 @@
 // Transforms of pictures as recipes write them.
+#include <fmt/format.h>
+
 #include "veldt/app/call.h"
 #include "veldt/app/recipe_data.h"
 #include "veldt/data/augment.h"

@@ -109,10 +109,10 @@ void draw_curves(const TrainFlags& flags, const std::string& title) {
   };
   io::Chart chart{.title = title, .x = "step", .y = "loss"};
   chart.lines.push_back({"training", column(table.values, 0), column(table.values, 1)});
-  try {
+  const std::vector<std::string> columns = io::csv_columns(in_run(flags, "metrics.csv"));
+  if (std::find(columns.begin(), columns.end(), "validation_loss") != columns.end()) {
     const io::CsvTable held = io::read_csv(in_run(flags, "metrics.csv"), {"step", "validation_loss"});
     chart.lines.push_back({"validation", column(held.values, 0), column(held.values, 1)});
-  } catch (const IoError&) {  // no such column without a validation set
   }
   io::write_chart(in_run(flags, "curves.svg"), chart);
 }
@@ -204,7 +204,6 @@ std::string what_a_step_takes(Training& training) {
 }
 
 int train_recipe(TrainFlags flags, Context& context) {
-  const StopOnSignal signal;
   const DeviceChoice device = choose_device(flags.device);
   const Recipe recipe = read_recipe(flags.config, flags.sets);
   if (flags.out.empty()) flags.out = (fs::path("runs") / fs::path(flags.config).stem()).string();
@@ -220,6 +219,7 @@ int train_recipe(TrainFlags flags, Context& context) {
                            training.model.parameter_count(), training.data.train->size(),
                            steps > 0 ? fmt::format("{} steps", steps) : fmt::format("{} s", recipe.seconds),
                            flags.out, what_a_step_takes(training), device.reason));
+  const StopOnSignal signal;
   TrainingView view(context.quiet,
                     static_cast<double>(training.train.batches()) / static_cast<double>(recipe.accumulate));
   train::Events events;
@@ -236,16 +236,27 @@ int train_recipe(TrainFlags flags, Context& context) {
                              command_to_resume(context, "train")));
     return signal.exit_code();
   }
+  // First of all: what comes behind may fail, and has taken no hours.
+  const auto save = [&](const train::Scores& scores) {
+    save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
+  };
+  save({});
   train::Scores scores = final_scores(training, result);
   const std::string title = fs::path(flags.config).stem().string();
-  draw_curves(flags, title);
+  try {
+    draw_curves(flags, title);
+  } catch (const IoError& e) {  // as the measures themselves, when they could not be written
+    view.warn(fmt::format("{} ({})", e.summary(), e.why()));
+  }
   if (recipe.kind == "series")
     for (const auto& score : draw_forecast(recipe, training.data.facts, *training.trainer, training.test,
                                            flags.data, in_run(flags, "forecast.svg"), title))
       scores.push_back(score);
-  save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
+  save(scores);
   if (recipe.kind == "text") {
-    const std::string sample = written_text(recipe, training.data.facts, training.model, {});
+    WritingOptions writing;
+    writing.should_stop = [&signal] { return signal.requested(); };
+    const std::string sample = written_text(recipe, training.data.facts, training.model, writing);
     io::write_file(in_run(flags, "sample.txt"), sample + "\n");
     if (!context.json) context.out.text(sample + "\n\n");
   }

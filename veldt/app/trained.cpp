@@ -57,8 +57,8 @@ Trained load_trained(const std::string& path) {
   Trained trained;
   try {
     std::vector<std::pair<std::string, std::vector<std::string>>> given;
-    const auto recipe = io::parse_json<TrainedJson>(part("recipe"));
-    for (const auto& [key, texts] : recipe.items())
+    const auto written = io::parse_json<TrainedJson>(part("recipe"));
+    for (const auto& [key, texts] : written.items())
       given.emplace_back(key, texts.get<std::vector<std::string>>());
     trained.recipe = recipe_of(given, path);
     trained.facts =
@@ -66,7 +66,14 @@ Trained load_trained(const std::string& path) {
     if ((trained.recipe.kind == "text") != (trained.facts.tokenizer != nullptr) ||
         (trained.recipe.kind == "text") != (trained.facts.model.dtype == DType::i64))
       throw no_recipe_model(path, "its recipe and what it knows of its data do not fit together");
-    trained.model = build_model(trained.recipe, trained.facts.model);
+    const Recipe& recipe = trained.recipe;
+    const bool has_classes = recipe.is_of_pictures() || (recipe.kind == "table" && recipe.classes);
+    if (has_classes != !trained.facts.classes.empty() ||
+        (recipe.kind == "table") != !trained.facts.inputs.empty())
+      throw no_recipe_model(path, "its recipe and what it knows of its data do not fit together");
+    double elements = 0;
+    for (const auto& [name, tensor] : file.tensors) elements += static_cast<double>(tensor.numel());
+    trained.model = build_model(recipe, trained.facts.model, elements);
   } catch (const nlohmann::json::exception& e) {
     throw no_recipe_model(path, e.what());
   } catch (const UsageError& e) {  // of a file, not of the command line

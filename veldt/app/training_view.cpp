@@ -69,11 +69,12 @@ TrainingView::TrainingView(bool quiet, double steps_per_epoch)
     : line_({.quiet = quiet}), steps_per_epoch_(steps_per_epoch) {}
 
 void TrainingView::update(const train::Progress& p) {
-  if (std::isfinite(p.loss)) losses_.push_back(p.loss);
-  // A long run keeps every other one.
+  // Of a long run every second, fourth .. is kept, of the old and of the new.
+  if (std::isfinite(p.loss) && heard_++ % every_ == 0) losses_.push_back(p.loss);
   if (losses_.size() > 4096) {
     for (std::size_t i = 0; 2 * i < losses_.size(); ++i) losses_[i] = losses_[2 * i];
     losses_.resize(losses_.size() / 2);
+    every_ *= 2;
   }
   std::string text =
       p.total_steps > 0 ? fmt::format("step {}/{}", p.step, p.total_steps) : fmt::format("step {}", p.step);

@@ -29,6 +29,7 @@ class TrainingView {
 
   double steps_per_epoch_;
   std::vector<double> losses_, watched_;  // of training; the first score of each evaluation
+  std::int64_t heard_ = 0, every_ = 1;    // updates, and which of them are kept
   std::string watched_name_;
 };
 

@@ -38,8 +38,8 @@ struct Range {
   void take(double v) { low = std::min(low, v), high = std::max(high, v); }
   // Of no extent, it would divide by 0.
   void open() {
-    const double extent = high - low;
-    if (extent > 0) return;
+    // Less than what steps between ticks could still tell apart counts as none.
+    if (high - low > 1e-9 * std::max(std::abs(low), std::abs(high))) return;
     const double room = low == 0 ? 1 : std::abs(low) / 2;
     low -= room, high += room;
   }

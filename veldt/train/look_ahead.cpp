@@ -37,6 +37,7 @@ class Trainer::AsBefore {
         lr_(trainer.optimizer_.lr()),
         model_(copies_of(trainer.model_.state())),
         optimizer_(copies_of(trainer.optimizer_.state())) {
+    if (trainer.scaler_) scaler_ = copies_of(trainer.scaler_->state());
     if (!was_training_) trainer.model_.train();
   }
   ~AsBefore() {
@@ -44,17 +45,23 @@ class Trainer::AsBefore {
     trainer_.model_.load_state(model_);
     trainer_.optimizer_.load_state(optimizer_);
     trainer_.optimizer_.set_lr(lr_);
+    if (trainer_.scaler_) trainer_.scaler_->load_state(scaler_);
     if (!was_training_) trainer_.model_.eval();
   }
   AsBefore(const AsBefore&) = delete;
   AsBefore& operator=(const AsBefore&) = delete;
 
-  double step(const data::Batch& given) {
-    const data::Batch batch = data::moved(given, trainer_.optimizer_.slab().values().device());
-    trainer_.optimizer_.zero_grad();
-    const Tensor loss = trainer_.loss_of(batch);
-    loss.backward();
-    trainer_.optimizer_.step();
+  // The batches of step i, where the optimizer computes.
+  std::vector<data::Batch> batches(data::Loader& loader, std::int64_t i) const {
+    std::vector<data::Batch> all;
+    const std::int64_t parts = trainer_.options_.accumulate;
+    for (std::int64_t k = 0; k < parts; ++k)
+      all.push_back(data::moved(loader.batch(i * parts + k), trainer_.optimizer_.slab().values().device()));
+    return all;
+  }
+  double step(const std::vector<data::Batch>& batches) {
+    const Tensor loss = trainer_.differentiate(batches);
+    trainer_.take_step();
     return loss.item();
   }
 
@@ -62,7 +69,7 @@ class Trainer::AsBefore {
   Trainer& trainer_;
   bool was_training_;
   double lr_;
-  NamedTensors model_, optimizer_;
+  NamedTensors model_, optimizer_, scaler_;
 };
 
 RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& options) {
@@ -79,7 +86,7 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
   for (std::int64_t i = 0; i < options.steps; ++i) {
     const double rate = options.lowest * std::pow(factor, static_cast<double>(i));
     optimizer_.set_lr(rate);
-    const double loss = now.step(loader.batch(i));
+    const double loss = now.step(now.batches(loader, i));
     average = kSmoothing * average + (1 - kSmoothing) * loss;
     const double smooth = average / (1 - std::pow(kSmoothing, static_cast<double>(i + 1)));
     if (!std::isfinite(smooth)) break;
@@ -107,20 +114,18 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
 
 std::vector<double> Trainer::overfit_batch(data::Loader& loader, std::int64_t steps) {
   AsBefore now(*this);
-  const data::Batch batch = loader.batch(0);
+  const std::vector<data::Batch> batch{data::moved(loader.batch(0), optimizer_.slab().values().device())};
   std::vector<double> losses;
   for (std::int64_t i = 0; i < steps; ++i) losses.push_back(now.step(batch));
   return losses;
 }
 
 StepFacts Trainer::forecast_step(data::Loader& loader) {
-  AsBefore now(*this);
-  const data::Batch batch = data::moved(loader.batch(0), optimizer_.slab().values().device());
+  const AsBefore now(*this);
+  const std::vector<data::Batch> batches = now.batches(loader, 0);
   return forecast([&] {
-    optimizer_.zero_grad();
-    const Tensor loss = loss_of(batch);
-    loss.backward();
-    optimizer_.step();
+    const Tensor loss = differentiate(batches);
+    take_step();
     return loss;
   });
 }

@@ -196,7 +196,7 @@ class Run {
         what,
         bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", rate_)
             : str("every parameter is still finite, so the step itself overflowed at a rate of ", rate_),
-        str("use a smaller --lr; ", kept));
+        str("use a smaller learning rate; ", kept));
   }
 
   void tell(bool last) {

@@ -27,7 +27,10 @@ void TopWeights::add(std::int64_t step, double value, const NamedTensors& state)
     const auto found = metadata.find(name_);
     if (found == metadata.end()) continue;  // of another run
     double kept = 0;
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), kept);
+    const char* const end = found->second.data() + found->second.size();
+    if (const auto read = std::from_chars(found->second.data(), end, kept);
+        read.ec != std::errc() || read.ptr != end || std::isnan(kept))
+      continue;
     all.push_back({kept, file});
   }
   const std::string own = all[0].file;

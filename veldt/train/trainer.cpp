@@ -84,10 +84,10 @@ class Trainer::FitTask final : public Task {
     if (options.resume && options.out.empty())
       throw ConfigError("there is nothing to resume", "a run is resumed from its folder, and none was given",
                         "set FitOptions::out");
-    if (validation == nullptr && (options.patience > 0 || !options.watch.empty()))
+    if (validation == nullptr && (options.patience > 0 || !options.watch.empty() || options.keep_top > 0))
       throw ConfigError("there is nothing to watch",
-                        "patience and watch are about a validation set, and there is none",
-                        "give one, or neither of them");
+                        "patience, watch and keep_top are about a validation set, and there is none",
+                        "give one, or none of them");
     if (options.schedule && options.seconds > 0 && options.steps <= 0 && options.epochs <= 0)
       throw ConfigError("a run that ends by the clock alone has no schedule",
                         "a schedule goes by steps, and their number is not known",
@@ -97,7 +97,10 @@ class Trainer::FitTask final : public Task {
   // A step takes one batch, or several that are accumulated.
   std::int64_t steps_for(std::int64_t epochs) const {
     const std::int64_t parts = trainer_.options_.accumulate;
-    return (epochs * train_.batches() + parts - 1) / parts;
+    std::int64_t batches = 0;
+    if (__builtin_mul_overflow(epochs, train_.batches(), &batches))
+      batches = std::numeric_limits<std::int64_t>::max() - parts;
+    return (batches + parts - 1) / parts;
   }
 
   void begin(std::int64_t step) {
@@ -122,23 +125,12 @@ class Trainer::FitTask final : public Task {
 
   // One batch after the other, so that the graph of one alone is in memory.
   Tensor differentiate() override {
-    optimizer().zero_grad();
-    Tensor sum;
-    for (const data::Batch& batch : batches_) {
-      const Tensor part = loss_of(batch) / static_cast<double>(batches_.size());
-      (trainer_.scaler_ ? trainer_.scaler_->scale(part) : part).backward();
-      sum = sum.defined() ? sum + part.detach() : part.detach();
+    return trainer_.differentiate(batches_, [this](const Tensor& part) {
       if (!audited_) audit(part);
-    }
-    return sum;
+    });
   }
 
-  void take_step() override {
-    if (trainer_.scaler_)
-      trainer_.scaler_->step(optimizer());
-    else
-      Task::take_step();
-  }
+  void take_step() override { trainer_.take_step(); }
 
   // Not before the first step has shown that every parameter learns.
   bool repeats() const override { return records_ && audited_; }
@@ -217,12 +209,11 @@ class Trainer::FitTask final : public Task {
     return options_.patience > 0 && state_.without_better >= static_cast<double>(options_.patience);
   }
 
-  // Puts the weights of the best evaluation back.
+  // Puts the weights of the best evaluation back: those that are measured, so averages, if there are any.
   void restore_best() {
-    if (state_.has_best == 0) return;
     optim::Ema* const average = trainer_.ema_ ? &*trainer_.ema_ : nullptr;
-    if (static_cast<std::int64_t>(state_.best_step) == step_) {
-      if (average != nullptr) average->copy_to_parameters();
+    if (state_.has_best == 0 || static_cast<std::int64_t>(state_.best_step) == step_) {
+      if (average != nullptr && average->updates() > 0) average->copy_to_parameters();
     } else if (best_) {
       model().load_state(*best_);
     } else if (!load_best_file()) {
@@ -391,6 +382,26 @@ Tensor Trainer::loss_of(const data::Batch& batch) const {
   return value;
 }
 
+Tensor Trainer::differentiate(const std::vector<data::Batch>& batches,
+                              const std::function<void(const Tensor&)>& after_each) {
+  optimizer_.zero_grad();
+  Tensor sum;
+  for (const data::Batch& batch : batches) {
+    const Tensor part = loss_of(batch) / static_cast<double>(batches.size());
+    (scaler_ ? scaler_->scale(part) : part).backward();
+    sum = sum.defined() ? sum + part.detach() : part.detach();
+    if (after_each) after_each(part);
+  }
+  return sum;
+}
+
+void Trainer::take_step() {
+  if (scaler_)
+    scaler_->step(optimizer_);
+  else
+    optimizer_.step();
+}
+
 // The score of that name; unnamed, the first metric or the loss.
 std::string Trainer::watched(const std::string& name) const {
   Scores known{{"loss", 0}};
@@ -449,7 +460,7 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
   result.run = run(task, run_options, heard);
   if (result.run.stop != Stop::asked) {  // whoever asked may resume in the middle
     task.evaluate();
-    if (options.restore_best && validation != nullptr) task.restore_best();
+    if (options.restore_best) task.restore_best();
   }
   result.best = task.best();
   result.evaluations = task.take_evaluations();

@@ -55,7 +55,8 @@ struct FitOptions {
   std::string watch = {};
   // Evaluations without a better one after which training stops; 0: never.
   std::int64_t patience = 0;
-  // Whether the weights of the best evaluation are put back at the end, unless somebody asked to stop.
+  // Whether the weights of the best evaluation are put back at the end (of a run with averages and without a
+  // validation set, the averages), unless somebody asked to stop.
   bool restore_best = true;
   // Above 0, with a folder: the weights of so many best evaluations are kept in its top/ (TopWeights).
   std::int64_t keep_top = 0;
@@ -119,9 +120,9 @@ class Trainer {
 
   // What follows looks before a fit, and leaves weights, averages and optimizer as they were.
   //
-  // Steps at rates that grow by the same factor from the lowest to the highest, or until the loss is four
-  // times its least (Smith 2017, "Cyclical learning rates"). Throws ConfigError for rates that do not rise
-  // from above 0, and for fewer than 10 steps.
+  // Steps, of accumulated batches if fits have such, at rates that grow by the same factor from the lowest to
+  // the highest, or until the loss is four times its least (Smith 2017, "Cyclical learning rates"). Throws
+  // ConfigError for rates that do not rise from above 0, and for fewer than 10 steps.
   RateSearch find_rate(data::Loader& loader, const RateSearchOptions& options = {});
   // The losses of so many steps on the loader's first batch alone. What cannot learn one batch by heart does
   // not learn a set: a fault in the model, the loss or the labels.
@@ -133,6 +134,11 @@ class Trainer {
   class FitTask;
   class AsBefore;
   Tensor loss_of(const data::Batch& batch) const;
+  // Leaves the gradients of the mean loss of all batches, one after the other, so that the graph of one alone
+  // is in memory; `after_each` is called with the loss of each.
+  Tensor differentiate(const std::vector<data::Batch>& batches,
+                       const std::function<void(const Tensor&)>& after_each = {});
+  void take_step();
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
   std::pair<double, double> weighed_loss(const Tensor& output, const data::Batch& batch) const;
