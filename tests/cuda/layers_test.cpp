@@ -1,12 +1,15 @@
 // Layers on the device: the numbers that the CPU gives, as they stand and in a recorded step.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/embedding.h"
 #include "veldt/nn/norm.h"
 #include "veldt/nn/recurrent.h"
+#include "veldt/ops/attention.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
@@ -77,6 +80,17 @@ TEST(CudaLayers, TrainAsOnTheCpu) {
     expect_near(planned.parameters()[i].grad(), host.parameters()[i].grad(), host.named_parameters()[i].name);
   }
   note_result(to(device.parameters()[0].grad(), Device{}));
+}
+
+TEST(CudaLayers, AttentionBeginsWithKeysThatNobodyMayReach) {
+  use_emulated_device();
+  // Of 64 keys the scores of the first 32 are -inf.
+  const Tensor q = ones({1, 1, 3, 4}), v = reshape(arange(256, DType::f32), {1, 1, 64, 4}) / 256;
+  Tensor k = ones({1, 1, 64, 4});
+  slice(k, 2, 0, 32).assign(full({1, 1, 32, 4}, -std::numeric_limits<double>::infinity()));
+  const auto there = [](const Tensor& t) { return to(t, kEmulated); };
+  expect_near(scaled_dot_product_attention(there(q), there(k), there(v)),
+              scaled_dot_product_attention(q, k, v), "y");
 }
 
 }  // namespace

@@ -209,6 +209,13 @@ TEST(Transformer, ThatIsCausalDoesNotSeeWhatComes) {
   const Tensor x = randn({1, 3, 4}, rng);
   const Tensor whole = layer(x), part = layer(slice(x, 1, 0, 2));
   EXPECT_LT(max(abs(slice(whole, 1, 0, 2) - part)).item(), 1e-5);
+  const TransformerLayerOptions causal{
+      .dim_feedforward = 8, .dropout = 0, .batch_first = true, .causal = true};
+  const TransformerEncoder stack(2, 4, 2, {.layer = causal}, rng);
+  EXPECT_LT(max(abs(slice(stack(x), 1, 0, 2) - stack(slice(x, 1, 0, 2)))).item(), 1e-5);
+  const TransformerDecoderLayer decoder(4, 2, causal, rng);
+  EXPECT_LT(max(abs(slice(decoder.decode(x, x), 1, 0, 2) - decoder.decode(slice(x, 1, 0, 2), x))).item(),
+            1e-5);
 }
 
 }  // namespace

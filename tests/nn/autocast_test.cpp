@@ -119,7 +119,7 @@ TEST(AutocastLayers, LossesOfHalvesAreThoseOfTheirValues) {
       [](const Tensor& a, const Tensor& b) {
         return margin_ranking(a, b, ones({4, 5}), {.margin = 1});
       },
-      [](const Tensor& a, const Tensor& b) { return triplet_margin(a, b, 1.0 - b); },
+      [](const Tensor& a, const Tensor& b) { return triplet_margin(a, b, -b); },
       [](const Tensor& a, const Tensor& b) { return bce(a, b); },
       [](const Tensor& a, const Tensor& b) { return bce_with_logits(a, b); },
       [](const Tensor& a, const Tensor& b) { return sigmoid_focal(a, b); },
@@ -131,11 +131,13 @@ TEST(AutocastLayers, LossesOfHalvesAreThoseOfTheirValues) {
   };
   for (std::size_t i = 0; i < std::size(kAll); ++i) {
     const Tensor expected = kAll[i](to(p, DType::f32), t);
+    const Tensor of_both = kAll[i](to(p, DType::f32), to(to(t, DType::bf16), DType::f32));
     const Autocast now(DType::bf16);
     const Tensor loss = kAll[i](p, t), both = kAll[i](p, to(t, DType::bf16));
     EXPECT_EQ(loss.dtype(), DType::f32) << i;
     EXPECT_EQ(loss.values<float>(), expected.values<float>()) << i;
     EXPECT_EQ(both.dtype(), DType::f32) << i;
+    EXPECT_EQ(both.values<float>(), of_both.values<float>()) << i;
   }
 }
 

@@ -8,7 +8,9 @@
 #include "tests/support/error_of.h"
 #include "tests/support/gradients.h"
 #include "veldt/core/error.h"
+#include "veldt/nn/module.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/create.h"
 #include "veldt/tensor/plan.h"
 
@@ -153,6 +155,21 @@ TEST(CrossEntropy, ReplaysInAPlan) {
   target.assign(indices({1, -100}));
   plan.replay();
   EXPECT_EQ(plan.output().item(), cross_entropy(logits, target).item());
+}
+
+TEST(Losses, FocalOfWhatIsRightHasAFiniteGradient) {
+  for (const double gamma : {0.0, 0.5, 1.0, 2.0}) {
+    Tensor x = nn::parameter(Tensor::of({3}, {18, 100, -40}));
+    sum(sigmoid_focal(x, Tensor::of({3}, {1, 1, 0}), {.gamma = gamma})).backward();
+    for (const float g : x.grad().values<float>()) EXPECT_TRUE(std::isfinite(g)) << gamma;
+  }
+}
+
+TEST(Losses, GaussianHasNoVarianceBelowItsEps) {
+  const Tensor p = zeros({3}), t = ones({3}), least = full({3}, 1e-6);
+  EXPECT_EQ(
+      gaussian_nll(p, t, Tensor::of({3}, {-1000, -5, 0}), {.reduction = Reduction::none}).values<float>(),
+      gaussian_nll(p, t, least, {.reduction = Reduction::none}).values<float>());
 }
 
 }  // namespace

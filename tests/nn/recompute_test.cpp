@@ -215,5 +215,27 @@ TEST(Checkpoint, NoticesValuesThatWereChangedSince) {
   EXPECT_THAT(test::error_of([&] { y.backward(); }), HasSubstr("input 1 of checkpoint"));
 }
 
+TEST(Checkpoint, OfOneTensorTwiceHasItsGradientOnce) {
+  for (const bool twice : {false, true}) {
+    Tensor x = parameter(full({}, 3.0));
+    const auto cube = [](const TensorList& in) { return in[0] * in[1] * in[2]; };
+    const auto takes_more = [&](const TensorList& in) { return in[0] * in[1] * x; };
+    EXPECT_EQ(grad(checkpoint(cube, {x, x, x}), {x}, twice)[0].item(), 27);
+    EXPECT_EQ(grad(checkpoint(takes_more, {x, x}), {x}, twice)[0].item(), 27);
+  }
+}
+
+TEST(Checkpoint, RefusesAGraphOfItsOwn) {
+  Tensor x = parameter(full({}, 3.0)), w = parameter(full({}, 2.0));
+  EXPECT_THROW(checkpoint([&](const TensorList&) { return w; }, {x}), Error);
+  EXPECT_THROW(checkpoint(
+                   [&](const TensorList& in) {
+                     const EnableGrad on;
+                     return in[0] * w;
+                   },
+                   {x}),
+               Error);
+}
+
 }  // namespace
 }  // namespace veldt::nn

@@ -129,7 +129,9 @@ template <class T> __global__ void __launch_bounds__(kWarps* kWarp) attend_kerne
         const bool seen = j + lane < keys_seen(a, first + warp * kOwn + r);
         const T score = seen ? scores[r] * a.scale : -std::numeric_limits<T>::infinity();
         const T top = warp_largest(score), now = top > most[r] ? top : most[r];
-        const T weight = scalar::exp(score - now), before = scalar::exp(most[r] - now);
+        // Of scores that are all -inf so far nothing is known, and inf - inf would be no number.
+        const T by = now == -std::numeric_limits<T>::infinity() ? T(0) : now;
+        const T weight = scalar::exp(score - by), before = scalar::exp(most[r] - by);
         shared.weights[0][warp][r][lane] = weight;
         total[r] = total[r] * before + warp_sum(weight);
         for (int c = 0; c < kColumns; ++c) sums[r][c] *= before;

@@ -38,6 +38,11 @@ Tensor around(const Tensor& x, const LayerNorm& norm, bool norm_first, const Par
   return norm_first ? x + part(norm(x)) : norm(x + part(x));
 }
 
+AttentionMask with_causal(AttentionMask mask, bool causal) {
+  mask.causal = mask.causal || causal;
+  return mask;
+}
+
 }  // namespace
 
 MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads, MultiheadAttentionOptions o,
@@ -131,7 +136,8 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t size, std::int64_t
       dropout1_(o.dropout, rng),
       dropout2_(o.dropout, rng) {}
 
-Tensor TransformerEncoderLayer::encode(const Tensor& x, const AttentionMask& mask) const {
+Tensor TransformerEncoderLayer::encode(const Tensor& x, const AttentionMask& given) const {
+  const AttentionMask mask = with_causal(given, options_.causal);
   const Tensor seen = around(x, norm1_, options_.norm_first,
                              [&](const Tensor& y) { return dropout1_(self_attn_.attend(y, y, y, mask)); });
   return around(seen, norm2_, options_.norm_first, [&](const Tensor& y) {
@@ -166,8 +172,9 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t size, std::int64_t
       dropout2_(o.dropout, rng),
       dropout3_(o.dropout, rng) {}
 
-Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
+Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, const AttentionMask& given,
                                        const AttentionMask& memory_mask) const {
+  const AttentionMask mask = with_causal(given, options_.causal);
   const Tensor own = around(x, norm1_, options_.norm_first,
                             [&](const Tensor& y) { return dropout1_(self_attn_.attend(y, y, y, mask)); });
   const Tensor seen = around(own, norm2_, options_.norm_first, [&](const Tensor& y) {

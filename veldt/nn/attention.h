@@ -57,7 +57,7 @@ struct TransformerLayerOptions {
   bool gelu = false;        // between the two linear layers, instead of relu
   bool norm_first = false;  // norms before each part, not behind it (Xiong et al. 2020)
   bool batch_first = false;
-  bool causal = false;  // forward() lets step i look at steps 0 .. i alone
+  bool causal = false;  // step i looks at steps 0 .. i of its own sequence alone, whatever the mask
   DType dtype = DType::f32;
   Device device = {};
 };
@@ -71,7 +71,7 @@ class TransformerEncoderLayer : public Module {
 
   // x [time, n, size], or [n, time, size] with batch_first.
   Tensor encode(const Tensor& x, const AttentionMask& mask) const;
-  Tensor forward(const Tensor& x) const override { return encode(x, {.causal = options_.causal}); }
+  Tensor forward(const Tensor& x) const override { return encode(x, {}); }
   void fields(Fields& f) override;
   std::string title() const override;
 

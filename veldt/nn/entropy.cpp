@@ -121,8 +121,8 @@ Tensor nll(const Tensor& given, const Tensor& target, ClassOptions options) {
   return by_index(rows, rows.x, options);
 }
 
-Tensor kl_div(const Tensor& given, const Tensor& target, KlOptions options) {
-  const Tensor log_prediction = widened(given);
+Tensor kl_div(const Tensor& given, const Tensor& given_target, KlOptions options) {
+  const Tensor log_prediction = widened(given), target = widened(given_target);
   check_loss("kl_div", log_prediction, target);
   if (options.batch_mean && options.reduction != Reduction::mean)
     throw ConfigError("kl_div cannot both take the mean over the batch and another reduction",
@@ -139,8 +139,8 @@ Tensor kl_div(const Tensor& given, const Tensor& target, KlOptions options) {
 }
 
 // The gradient is written out: that of the logarithms would be infinite, or 0 beyond their end.
-Tensor bce(const Tensor& given, const Tensor& targets, LossOptions options) {
-  const Tensor probabilities = widened(given);
+Tensor bce(const Tensor& given, const Tensor& given_targets, LossOptions options) {
+  const Tensor probabilities = widened(given), targets = widened(given_targets);
   check_loss("bce", probabilities, targets);
   constexpr double kEnd = -100, kTiny = static_cast<double>(1e-12f);  // torch's
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -157,8 +157,8 @@ Tensor bce(const Tensor& given, const Tensor& targets, LossOptions options) {
   return reduced(loss, options.reduction);
 }
 
-Tensor bce_with_logits(const Tensor& given, const Tensor& targets, BceLogitsOptions options) {
-  const Tensor logits = widened(given);
+Tensor bce_with_logits(const Tensor& given, const Tensor& given_targets, BceLogitsOptions options) {
+  const Tensor logits = widened(given), targets = widened(given_targets);
   check_loss("bce_with_logits", logits, targets);
   if (!options.positive_weight.defined())
     return reduced(softplus(logits) - logits * targets, options.reduction);
@@ -170,15 +170,19 @@ Tensor bce_with_logits(const Tensor& given, const Tensor& targets, BceLogitsOpti
   return reduced((1.0 - targets) * logits + weight * softplus(-logits), options.reduction);
 }
 
-Tensor sigmoid_focal(const Tensor& given, const Tensor& targets, FocalOptions options) {
-  const Tensor logits = widened(given);
+Tensor sigmoid_focal(const Tensor& given, const Tensor& given_targets, FocalOptions options) {
+  const Tensor logits = widened(given), targets = widened(given_targets);
   check_loss("sigmoid_focal", logits, targets);
   if (!(options.gamma >= 0))
     throw ConfigError(str("sigmoid_focal cannot have a gamma of ", options.gamma), "it must be 0 or more",
                       "give 2, as the paper does, or 0 for bce_with_logits");
   const Tensor p = sigmoid(logits), entropy = softplus(logits) - logits * targets;
   const Tensor missed = p + targets - 2.0 * (p * targets);  // 1 - q
-  Tensor loss = entropy * pow(missed, options.gamma);
+  // Not of 0 itself: with gamma below 1 its slope is infinite, and 0 times that no number.
+  const double least = missed.dtype() == DType::f64 ? std::numeric_limits<double>::min()
+                                                    : static_cast<double>(std::numeric_limits<float>::min());
+  const bool is_steep = options.gamma > 0 && options.gamma < 1;
+  Tensor loss = entropy * pow(is_steep ? maximum(missed, number_like(missed, least)) : missed, options.gamma);
   if (options.alpha >= 0) loss = loss * (targets * (2 * options.alpha - 1) + (1 - options.alpha));
   return reduced(loss, options.reduction);
 }

@@ -45,20 +45,20 @@ using nn::constant;
 using nn::number_like;
 using nn::reduced;
 
-Tensor mse(const Tensor& given, const Tensor& target, LossOptions options) {
-  const Tensor prediction = widened(given);
+Tensor mse(const Tensor& given, const Tensor& given_target, LossOptions options) {
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("mse", prediction, target);
   return reduced(square(prediction - target), options.reduction);
 }
 
-Tensor l1(const Tensor& given, const Tensor& target, LossOptions options) {
-  const Tensor prediction = widened(given);
+Tensor l1(const Tensor& given, const Tensor& given_target, LossOptions options) {
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("l1", prediction, target);
   return reduced(abs(prediction - target), options.reduction);
 }
 
-Tensor huber(const Tensor& given, const Tensor& target, HuberOptions options) {
-  const Tensor prediction = widened(given);
+Tensor huber(const Tensor& given, const Tensor& given_target, HuberOptions options) {
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("huber", prediction, target);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
@@ -69,8 +69,8 @@ Tensor huber(const Tensor& given, const Tensor& target, HuberOptions options) {
   return reduced(where(inside, square(distance) * 0.5, (distance - delta / 2) * delta), options.reduction);
 }
 
-Tensor smooth_l1(const Tensor& given, const Tensor& target, SmoothL1Options options) {
-  const Tensor prediction = widened(given);
+Tensor smooth_l1(const Tensor& given, const Tensor& given_target, SmoothL1Options options) {
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("smooth_l1", prediction, target);
   const double beta = options.beta;
   if (!(beta >= 0 && std::isfinite(beta)))
@@ -82,21 +82,22 @@ Tensor smooth_l1(const Tensor& given, const Tensor& target, SmoothL1Options opti
   return reduced(where(inside, square(distance) * (0.5 / beta), distance - beta / 2), options.reduction);
 }
 
-Tensor hinge_mse(const Tensor& given, const Tensor& target, LossOptions options) {
-  const Tensor prediction = widened(given);
+Tensor hinge_mse(const Tensor& given, const Tensor& given_target, LossOptions options) {
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("hinge_mse", prediction, target);
   return reduced(square(relu(1.0 - target * prediction)), options.reduction);
 }
 
-Tensor hinge_embedding(const Tensor& given, const Tensor& target, MarginOptions options) {
-  const Tensor x = widened(given);
+Tensor hinge_embedding(const Tensor& given, const Tensor& given_target, MarginOptions options) {
+  const Tensor x = widened(given), target = widened(given_target);
   check_loss("hinge_embedding", x, target);
   const Tensor alike = greater(target, number_like(target, 0));
   return reduced(where(alike, x, relu(options.margin - x)), options.reduction);
 }
 
-Tensor cosine_embedding(const Tensor& given, const Tensor& b, const Tensor& target, MarginOptions options) {
-  const Tensor a = widened(given);
+Tensor cosine_embedding(const Tensor& given, const Tensor& given_b, const Tensor& target,
+                        MarginOptions options) {
+  const Tensor a = widened(given), b = widened(given_b);
   check_loss("cosine_embedding", a, b);
   if (a.rank() != 2 || target.shape() != Shape{a.size(0)})
     throw ShapeError(
@@ -109,15 +110,18 @@ Tensor cosine_embedding(const Tensor& given, const Tensor& b, const Tensor& targ
   return reduced(where(alike, 1.0 - cosine, relu(cosine - options.margin)), options.reduction);
 }
 
-Tensor margin_ranking(const Tensor& given, const Tensor& b, const Tensor& target, MarginOptions options) {
-  const Tensor a = widened(given);
+Tensor margin_ranking(const Tensor& given, const Tensor& given_b, const Tensor& target,
+                      MarginOptions options) {
+  const Tensor a = widened(given), b = widened(given_b);
   check_loss("margin_ranking", a, b);
   check_loss("margin_ranking", a, target);
   return reduced(relu(options.margin - target * (a - b)), options.reduction);
 }
 
-Tensor triplet_margin(const Tensor& given, const Tensor& positive, const Tensor& negative, TripletOptions o) {
-  const Tensor anchor = widened(given);
+Tensor triplet_margin(const Tensor& given, const Tensor& given_positive, const Tensor& given_negative,
+                      TripletOptions o) {
+  const Tensor anchor = widened(given), positive = widened(given_positive),
+               negative = widened(given_negative);
   check_loss("triplet_margin", anchor, positive);
   check_loss("triplet_margin", anchor, negative);
   if (anchor.rank() == 0)
@@ -132,8 +136,8 @@ Tensor triplet_margin(const Tensor& given, const Tensor& positive, const Tensor&
   return reduced(relu(near - far + o.margin), o.reduction);
 }
 
-Tensor poisson_nll(const Tensor& given, const Tensor& target, PoissonOptions o) {
-  const Tensor prediction = widened(given);
+Tensor poisson_nll(const Tensor& given, const Tensor& given_target, PoissonOptions o) {
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("poisson_nll", prediction, target);
   Tensor loss =
       o.log_input ? exp(prediction) - target * prediction : prediction - target * log(prediction + o.eps);
@@ -146,8 +150,10 @@ Tensor poisson_nll(const Tensor& given, const Tensor& target, PoissonOptions o) 
   return reduced(loss, o.reduction);
 }
 
-Tensor gaussian_nll(const Tensor& given, const Tensor& target, const Tensor& variance, GaussianOptions o) {
-  const Tensor prediction = widened(given);
+Tensor gaussian_nll(const Tensor& given, const Tensor& given_target, const Tensor& given_variance,
+                    GaussianOptions o) {
+  const Tensor prediction = widened(given), target = widened(given_target),
+               variance = widened(given_variance);
   check_loss("gaussian_nll", prediction, target);
   if (!(o.eps > 0))
     throw ConfigError(str("gaussian_nll cannot have an eps of ", o.eps), "a variance of 0 would divide by it",
@@ -156,7 +162,9 @@ Tensor gaussian_nll(const Tensor& given, const Tensor& target, const Tensor& var
     throw ShapeError(
         str("gaussian_nll cannot use variances of ", variance.shape(), " for ", prediction.shape()),
         "each number has one, or shares it", "give them a shape that broadcasts to the prediction's");
-  const Tensor v = variance + relu(o.eps - constant(variance));
+  // eps below it, with the gradient of the variance itself, as torch has it.
+  const Tensor low = less(variance, number_like(variance, o.eps));
+  const Tensor v = where(low, (variance - constant(variance)) + o.eps, variance);
   Tensor loss = 0.5 * (log(v) + square(prediction - target) / v);
   if (o.full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
   return reduced(loss, o.reduction);

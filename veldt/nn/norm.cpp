@@ -95,7 +95,8 @@ void ChannelNorm::check(const Tensor& x) const {
 }
 
 Tensor ChannelNorm::forward(const Tensor& input) const {
-  const Tensor given = widened(input);
+  const bool is_of_halves = weight_.defined() && is_half(weight_.dtype());
+  const Tensor given = is_of_halves ? input : widened(input);
   check(given);
   if (of_examples_ && given.rank() == dims_ + 1) return squeeze(forward(unsqueeze(given, 0)), 0);
   const Tensor x = is_half(given.dtype()) ? veldt::to(given, DType::f32) : given;

@@ -193,7 +193,7 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
 
 RecurrentResult Recurrent::run(const Tensor& given, const RecurrentState& initial,
                                const Tensor& lengths) const {
-  const Tensor x = widened(given);
+  const Tensor x = is_half(weights_.front().weight_ih.dtype()) ? given : widened(given);
   check(x, lengths);
   if (initial.c.defined() && cell_ != Cell::lstm)
     throw ConfigError(name() + " cannot begin with a state c", "only an LSTM has one", "give h alone");

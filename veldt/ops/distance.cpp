@@ -2,14 +2,14 @@
 
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt {
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) {
   const Shape both = broadcast(a.shape(), b.shape(), "cosine_similarity");
-  const int d =
-      wrap_dim(dim, both.rank(), "cosine_similarity") - both.rank();  // from the end, as shapes are matched
-  return sum(normalize(a, 2, d, eps) * normalize(b, 2, d, eps), {d});
+  const int d = wrap_dim(dim, both.rank(), "cosine_similarity");
+  return sum(normalize(expand(a, both), 2, d, eps) * normalize(expand(b, both), 2, d, eps), {d});
 }
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps) {

@@ -116,11 +116,16 @@ Tensor scaled(Tensor y, const Tensor& weight, const Tensor& bias) {
   return bias.defined() ? y + bias : y;
 }
 
+Tensor widened_parameter(const Tensor& parameter) {
+  return parameter.defined() ? widened(parameter) : parameter;
+}
+
 }  // namespace
 
-Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& weight,
-                  const Tensor& bias, double eps) {
-  const Tensor x = widened(given);
+Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& given_weight,
+                  const Tensor& given_bias, double eps) {
+  const Tensor x = widened(given), weight = widened_parameter(given_weight),
+               bias = widened_parameter(given_bias);
   check_last_dims("layer_norm", x, normalized_shape);
   check_parameter("layer_norm", "weight", weight, x, normalized_shape);
   check_parameter("layer_norm", "bias", bias, x, normalized_shape);
@@ -130,9 +135,10 @@ Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tens
   });
 }
 
-Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& weight, const Tensor& bias,
-                  double eps) {
-  const Tensor x = widened(given);
+Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& given_weight,
+                  const Tensor& given_bias, double eps) {
+  const Tensor x = widened(given), weight = widened_parameter(given_weight),
+               bias = widened_parameter(given_bias);
   if (x.rank() < 2)
     throw ShapeError(str("group_norm cannot take ", x.shape()), "an input is [n, channels, ..]",
                      "give it a batch and channels");
@@ -155,9 +161,9 @@ Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& weight
   });
 }
 
-Tensor rms_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& weight,
+Tensor rms_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& given_weight,
                 std::optional<double> eps) {
-  const Tensor x = widened(given);
+  const Tensor x = widened(given), weight = widened_parameter(given_weight);
   check_last_dims("rms_norm", x, normalized_shape);
   check_parameter("rms_norm", "weight", weight, x, normalized_shape);
   const double added = eps.value_or(epsilon_of(x.dtype()));

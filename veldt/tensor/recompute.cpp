@@ -54,7 +54,7 @@ using Function = std::function<Tensor(const TensorList&)>;
 // The same values without their graph; unlike detach() no end of it that is to be reported.
 Tensor cut(const Tensor& t) { return t.defined() ? t.alias(t.shape(), t.strides(), 0) : t; }
 
-bool is_among(const Tensor& t, const TensorList& list) {
+template <class List> bool is_among(const Tensor& t, const List& list) {
   return std::any_of(list.begin(), list.end(), [&](const Tensor& other) { return other.impl() == t.impl(); });
 }
 
@@ -94,15 +94,20 @@ struct Part {
       if (!itself && inputs[i].requires_grad()) given.back().set_requires_grad();
     }
     const Tensor y = run_again(given);
+    Grads grads(inputs.size() + captured.size());
     std::vector<Tensor> wanted;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < inputs.size() + captured.size(); ++i) {
       const bool is_input = i < inputs.size();
       if (!needs_grad(is_input ? inputs[i] : captured[i - inputs.size()])) continue;
-      wanted.push_back(is_input ? given[i] : captured[i - inputs.size()]);
+      const Tensor& t = is_input ? given[i] : captured[i - inputs.size()];
+      if (is_among(t, wanted)) {  // the same one again: its first place gets all of the gradient
+        grads[i] = zeros_of(t);
+        continue;
+      }
+      wanted.push_back(t);
       places.push_back(i);
     }
-    Grads grads(inputs.size() + captured.size());
     if (wanted.empty()) return grads;
     Grads found;
     if (y.requires_grad())
@@ -127,6 +132,10 @@ Tensor checkpoint(const Function& f, const TensorList& inputs) {
     const CaptureScope captures;
     const TapeScope first(part.tape.get(), t_second);
     y = f(given);
+    if (y.defined() && y.requires_grad())
+      throw Error("a function in checkpoint() gave back a tensor that has a graph of its own",
+                  "what it gives is computed without one, to be computed again",
+                  "return what it computes, and switch no gradients on within it");
     for (const Tensor& in : inputs) part.captures_input.push_back(is_among(in, captures.tensors()));
     for (const Tensor& t : captures.tensors())
       if (!is_among(t, inputs)) part.captured.push_back(t);
