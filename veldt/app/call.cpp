@@ -102,7 +102,7 @@ std::optional<std::string> Call::take(const char* name) {
     if (a.name == name) found = &a;
   // Its place among those that were asked for, if nothing with a name stands there.
   const std::size_t place = asked_.size() - 1;
-  if (place < arguments_.size() && arguments_[place].name.empty()) {
+  if (place < std::min(places_, arguments_.size()) && arguments_[place].name.empty()) {
     if (found != nullptr) throw refused(fmt::format("'{}' is given twice", name), "leave one of them out");
     found = &arguments_[place];
   }
@@ -167,10 +167,15 @@ void Call::finish() const {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& a = arguments_[i];
     if (a.taken) continue;
-    if (a.name.empty())
-      throw refused(
-          fmt::format("it takes {} values, and '{}' is one more", asked_.size(), a.value),
-          asked_.empty() ? "leave out the parentheses" : fmt::format("give {}", fmt::join(asked_, ", ")));
+    if (a.name.empty()) {
+      const std::size_t places = std::min(places_, asked_.size());
+      const std::vector<std::string> first(asked_.begin(), asked_.begin() + static_cast<long>(places));
+      throw refused(fmt::format("'{}' is one value more than it takes without a name", a.value),
+                    places == 0
+                        ? "leave out the parentheses"
+                        : fmt::format("give {}({}), without the size of what comes in; others by name", name_,
+                                      fmt::join(first, ", ")));
+    }
     const std::string nearest = nearest_of(a.name, asked_);
     throw refused(asked_.empty() ? "it takes no arguments"
                                  : fmt::format("there is no '{}', but {}", a.name, fmt::join(asked_, ", ")),

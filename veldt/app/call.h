@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ class Call {
   std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
   // As it was written; empty if it was not.
   std::string word(const char* name);
+  // What is asked for from here on is given by name alone.
+  void by_name() { places_ = asked_.size(); }
   void finish() const;
 
   // An error about the whole call.
@@ -61,6 +64,7 @@ class Call {
   std::map<std::string, std::int64_t> words_;
   std::vector<Argument> arguments_;
   std::vector<std::string> asked_;
+  std::size_t places_ = std::numeric_limits<std::size_t>::max();  // arguments that may stand without a name
 };
 
 // Whether two names are the same, but for capitals: "ReLU" and "Relu".

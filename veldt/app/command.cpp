@@ -30,7 +30,8 @@ constexpr const char* kCommandExamples =
 
 class Command {
  public:
-  explicit Command(Context& context) : root_("neural fields: pictures as functions of position", "veldt") {
+  explicit Command(Context& context)
+      : root_("neural networks: fields that draw pictures, and recipes for all others", "veldt") {
     root_.require_subcommand(0, 1);
     root_.footer(kCommandExamples);
     root_.set_help_flag("-h,--help", "show this text");

@@ -106,7 +106,7 @@ std::vector<ConfigEntry> parse_config(const std::string& where, const std::strin
     collect(toml::parse(std::string_view(text)), {}, entries);
   } catch (const toml::parse_error& error) {
     throw refused(fmt::format("{}:{}", where, error.source().begin.line), std::string(error.description()),
-                  "write it as in steps = 600, below a line [fit]");
+                  "write it as in steps = 600, below a line such as [fit] or [train]; texts stand in quotes");
   }
   std::stable_sort(entries.begin(), entries.end(), [](const ConfigEntry& a, const ConfigEntry& b) {
     return a.line != b.line ? a.line < b.line : a.path.size() < b.path.size();

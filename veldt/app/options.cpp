@@ -5,7 +5,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace veldt::app {
@@ -210,7 +209,7 @@ Setting& add_texts(VerbOptions& verb, const std::string& names, const std::strin
       help);
   setting.option->type_name(kind)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   if (setting.option->get_positional())
-    setting.option->expected(1, std::numeric_limits<int>::max());
+    setting.option->expected(1, 1 << 20)->allow_extra_args(true);
   else
     setting.option->allow_extra_args(false);
   return setting;

@@ -105,9 +105,11 @@ void predict_tables(const PredictFlags& flags, Context& context, Trained& traine
         list.push_back(
             trained.facts.classes.at(static_cast<std::size_t>(classes[static_cast<std::size_t>(i)])));
       else
-        list.push_back(select(select(y, 0, i), 0, 0).item());
+        list.push_back(select(select(y, 0, i), 0, 0).item() * trained.facts.scaling.deviation +
+                       trained.facts.scaling.mean);
       if (!context.json)
-        context.out.text((recipe.classes ? on_one_line(list.back().get<std::string>()) : list.back().dump()) +
+        context.out.text((recipe.classes ? on_one_line(list.back().get<std::string>())
+                                         : fmt::format("{:.6g}", list.back().get<double>())) +
                          "\n");
     }
   }

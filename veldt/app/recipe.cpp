@@ -190,8 +190,10 @@ void take_set(Recipe& recipe, const std::string& set) {
                      "write it in UTF-8");
   }
   const RecipeKey& key = known_recipe_key(set.substr(0, equals), where);
-  if (key.type != TomlType::list) {
-    take_value(recipe, key, {set.substr(equals + 1)}, where);
+  // A text needs no quotes, and a list of one no brackets.
+  const std::string value = set.substr(equals + 1);
+  if (key.type != TomlType::list || !value.starts_with('[')) {
+    take_value(recipe, key, {value}, where);
     return;
   }
   for (const ConfigEntry& entry : parse_config(where, set))

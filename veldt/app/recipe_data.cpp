@@ -39,6 +39,11 @@ data::Collate mix_of(const Recipe& recipe, std::int64_t classes) {
 
 void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& into) {
   const std::string path = below(folder, recipe.path.empty() ? recipe.kind : recipe.path);
+  if (!io::is_directory(path))
+    throw IoError(IoError::Kind::missing, fmt::format("there is no folder {}", path),
+                  fmt::format("the recipe looks for '{}' below {}",
+                              recipe.path.empty() ? recipe.kind : recipe.path, folder.empty() ? "." : folder),
+                  "give the folder above it, --data DIR, or another --set data.path=..");
   const auto both = [&](auto read) {
     into.train = read(path, data::Part::train);
     into.test = read(path, data::Part::test);
@@ -108,9 +113,15 @@ void load_table(const Recipe& recipe, const std::string& folder, const DataFacts
   const data::Moments found = data::moments(*into.train);
   const std::vector<float> mean = found.mean.values<float>(), deviation = found.deviation.values<float>();
   for (std::size_t c = 0; c < mean.size(); ++c) facts.columns.push_back({mean[c], deviation[c]});
-  if (known != nullptr) facts.columns = known->columns;
-  into.prepare = [columns = facts.columns](data::Example example, Rng&) {
+  if (!recipe.classes) {
+    const data::Moments target = data::moments(*into.train, 1);
+    facts.scaling = {target.mean.values<float>().at(0), target.deviation.values<float>().at(0)};
+  }
+  if (known != nullptr) facts.columns = known->columns, facts.scaling = known->scaling;
+  into.prepare = [columns = facts.columns, target = facts.scaling, is_number = !recipe.classes](
+                     data::Example example, Rng&) {
     example.at(0) = scaled_columns(example.at(0), columns);
+    if (is_number) example.at(1) = scaled_columns(example.at(1), {target});
     return example;
   };
 }

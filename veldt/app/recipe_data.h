@@ -23,7 +23,7 @@ struct DataFacts {
   ModelFacts model;
   std::vector<std::string> classes;                  // of pictures
   std::shared_ptr<const data::Tokenizer> tokenizer;  // of text
-  Scaling scaling;                                   // of a series
+  Scaling scaling;                                   // of a series, or of a table's target
   std::vector<std::string> inputs;                   // of a table, and how each of these columns is scaled
   std::vector<Scaling> columns;
 };

@@ -63,7 +63,12 @@ std::string data_folder(const Recipe& recipe, const std::string& given, const Co
       line.update(share,
                   fmt::format("downloading {}, {:.1f} MB", download.name, static_cast<double>(bytes) / 1e6));
     };
-    data::fetch(download);
+    try {
+      data::fetch(download);
+    } catch (const IoError& e) {
+      throw IoError(e.kind(), e.summary(), e.why(),
+                    fmt::format("give the folder that has the data, --data DIR; or {}", e.fix()));
+    }
     line.finish();
   }
   return cache;

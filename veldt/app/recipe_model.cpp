@@ -63,6 +63,7 @@ PerDim per_dim(const std::vector<std::int64_t>& all) {
 template <int kDims> Layer conv(Call& call, const Site& site) {
   const std::int64_t out = call.count("out");
   const PerDim kernel = per_dim(call.counts("kernel"));
+  call.by_name();
   nn::ConvLayerOptions o;
   o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
   const std::string padding = call.word("padding");
@@ -81,6 +82,7 @@ template <int kDims> Layer conv(Call& call, const Site& site) {
 template <int kDims> Layer conv_transpose(Call& call, const Site& site) {
   const std::int64_t out = call.count("out");
   const PerDim kernel = per_dim(call.counts("kernel"));
+  call.by_name();
   nn::ConvTransposeLayerOptions o;
   o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
   o.padding = per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0}));
@@ -92,6 +94,7 @@ template <int kDims> Layer conv_transpose(Call& call, const Site& site) {
 
 template <class Pool, class Options> Layer pool(Call& call, const Site&) {
   const PerDim kernel = per_dim(call.counts("kernel"));
+  call.by_name();
   Options o;
   if (const auto stride = call.counts("stride", std::vector<std::int64_t>{}); !stride.empty())
     o.stride = per_dim(stride);
@@ -132,6 +135,7 @@ void check_sequences(const Call& call, const Site& site) {
 template <class Net, class Options> Layer recurrent(Call& call, const Site& site) {
   check_sequences(call, site);
   const std::int64_t hidden = call.count("hidden");
+  call.by_name();
   Options o;
   o.batch_first = true;
   o.num_layers = call.count("num_layers", 1, {.least = 1, .most = 64});
@@ -144,6 +148,7 @@ template <class Net, class Options> Layer recurrent(Call& call, const Site& site
 Layer transformer(Call& call, const Site& site) {
   check_sequences(call, site);
   const std::int64_t heads = call.count("heads");
+  call.by_name();
   nn::TransformerLayerOptions o;
   o.batch_first = true;
   o.dim_feedforward = call.count("dim_feedforward", 4 * site.last());
@@ -157,6 +162,7 @@ Layer transformer(Call& call, const Site& site) {
 
 Layer linear(Call& call, const Site& site) {
   const std::int64_t out = call.count("out");
+  call.by_name();
   const bool bias = call.on("bias", true);
   call.finish();
   return std::make_shared<nn::Linear>(site.last(), out, nn::LinearOptions{.bias = bias}, site.rng);

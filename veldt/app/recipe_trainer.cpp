@@ -168,6 +168,13 @@ train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& 
   return o;
 }
 
+train::Scores in_units(const Recipe& recipe, const DataFacts& facts, train::Scores scores) {
+  if (recipe.kind != "table" || recipe.classes) return scores;
+  for (auto& [name, value] : scores)
+    if (name == "mae" || name == "rmse") value *= facts.scaling.deviation;
+  return scores;
+}
+
 data::Loader training_loader(const Recipe& recipe, const RecipeData& data) {
   data::LoaderOptions o;
   o.batch = std::min(recipe.batch, data.train->size());

@@ -15,6 +15,10 @@ std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::M
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps);
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& facts);
 
+// Distances of a table's numbers in the units of its target, which is learned as a standard score; others,
+// and the loss, as they are.
+train::Scores in_units(const Recipe& recipe, const DataFacts& facts, train::Scores scores);
+
 data::Loader training_loader(const Recipe& recipe, const RecipeData& data);
 // For measuring: in order, without chance.
 data::Loader measuring_loader(const Recipe& recipe, const RecipeData& data, const data::DatasetPtr& set);

@@ -137,9 +137,13 @@ void add_scores(train::Scores& into, const std::string& of, const train::Scores&
 train::Scores final_scores(Training& training, const train::FitResult& result) {
   train::Scores scores;
   if (!result.evaluations.empty()) scores.push_back({"train_loss", result.evaluations.back().train_loss});
-  if (training.validation) add_scores(scores, "val", training.trainer->evaluate(*training.validation));
+  if (training.validation)
+    add_scores(
+        scores, "val",
+        in_units(training.recipe, training.data.facts, training.trainer->evaluate(*training.validation)));
   if (training.test && training.recipe.kind != "series")
-    add_scores(scores, "test", training.trainer->evaluate(*training.test));
+    add_scores(scores, "test",
+               in_units(training.recipe, training.data.facts, training.trainer->evaluate(*training.test)));
   return scores;
 }
 
@@ -176,8 +180,9 @@ void look_for_rate(const TrainFlags& flags, Context& context, Training& training
     context.out.json({{"rate", found.suggestion}, {"rates", found.rates}, {"losses", found.losses}});
   else
     context.out.text(
-        fmt::format("the loss falls fastest at a rate of {:.2g}: --set optimizer.lr={:.2g}\n{}\n",
-                    found.suggestion, found.suggestion, in_run(flags, "rate.svg")));
+        fmt::format("the loss falls fastest at a rate of {:.2g}; a third of it is a safe start: --set "
+                    "optimizer.lr={:.2g}\n{}\n",
+                    found.suggestion, found.suggestion / 3, in_run(flags, "rate.svg")));
 }
 
 // Exits with 8 if the network does not learn one batch by heart.
@@ -189,7 +194,8 @@ void look_at_one_batch(Context& context, Training& training) {
   if (context.json)
     context.out.json({{"steps", kSteps}, {"first_loss", first}, {"last_loss", last}});
   else
-    context.out.text(fmt::format("one batch, {} steps: loss {:.4g} to {:.4g}\n", kSteps, first, last));
+    context.out.text(fmt::format("one batch, {} steps: loss {:.4g} to {:.4g}{}\n", kSteps, first, last,
+                                 last < kLearned * first ? ", learned by heart" : ""));
   if (!(last < kLearned * first))
     throw ThresholdError(
         "the network does not learn one batch by heart",
@@ -226,9 +232,12 @@ int train_recipe(TrainFlags flags, Context& context) {
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
   events.on_warning = [&view](const std::string& text) { view.warn(text); };
   events.should_stop = [&signal] { return signal.requested(); };
-  const train::FitResult result = training.trainer->fit(
-      training.train, training.validation ? &*training.validation : nullptr, fit_options(flags, training),
-      events, [&view](const train::Evaluation& e) { view.update(e); });
+  const train::FitResult result =
+      training.trainer->fit(training.train, training.validation ? &*training.validation : nullptr,
+                            fit_options(flags, training), events, [&view, &training](train::Evaluation e) {
+                              e.scores = in_units(training.recipe, training.data.facts, e.scores);
+                              view.update(e);
+                            });
   view.finish();
   if (result.run.stop == train::Stop::asked) {
     if (!context.quiet)
@@ -236,6 +245,11 @@ int train_recipe(TrainFlags flags, Context& context) {
                              command_to_resume(context, "train")));
     return signal.exit_code();
   }
+  if (!context.quiet && result.run.stop == train::Stop::goal_met && result.best)
+    print_note(fmt::format("stopped after {} evaluations without a better one; the best was at step {}",
+                           recipe.patience, result.best->step));
+  if (!context.quiet && flags.resume && result.evaluations.empty())
+    print_note("the run was over already; nothing was trained");
   // First of all: what comes behind may fail, and has taken no hours.
   const auto save = [&](const train::Scores& scores) {
     save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
@@ -278,7 +292,7 @@ Run add_train(VerbOptions& verb, Context& context) {
   add_switch(verb, "--resume", flags->resume, "continue the run in --out").command_line_only();
   add_duration(verb, "--every", flags->every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
-  add_count(verb, "--top", flags->top, {.least = 0, .most = 1000},
+  add_count(verb, "--keep-top", flags->top, {.least = 0, .most = 1000},
             "keep the weights of so many best evaluations, in top/");
   Setting& find_rate = add_switch(verb, "--find-rate", flags->find_rate,
                                   "try rising learning rates, say which one does, and train nothing");

@@ -69,7 +69,7 @@ class Run {
     else if (!checkpoints_->steps().empty())
       throw ConfigError(str(options_.checkpoint_dir, " already holds a run"),
                         str("it has a checkpoint of step ", checkpoints_->steps().back()),
-                        "add --resume to continue it, or name another directory");
+                        "resume it (--resume, RunOptions::resume), or name another directory");
   }
 
   RunResult go() {
@@ -279,7 +279,7 @@ class Run {
     if (state.at("config") != config)
       throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
                         differences(state.at("config"), config),
-                        "give the same picture and options as before, or name another directory");
+                        "give the same data and options as before, or name another directory");
     if (state.at("threads").get<int>() != num_threads() && events_.on_warning)
       events_.on_warning(str("the run was started with ", io::dump_json(state.at("threads")),
                              " threads and goes on with ", num_threads(),
