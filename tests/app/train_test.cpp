@@ -144,7 +144,8 @@ context = 16
 batch = 16
 validation = 0.2
 [model]
-layers = ["Embedding(16)", "PositionEmbedding", "TransformerEncoderLayer(2, dropout=0)", "GRU(24)", "Linear(outputs)"]
+layers = ["Embedding(16)", "PositionEmbedding", "TransformerEncoderLayer(2, dropout=0)",
+          "GRU(24)", "Linear(outputs)"]
 [optimizer]
 lr = 1e-2
 clip = 1

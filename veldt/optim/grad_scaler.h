@@ -27,7 +27,8 @@ class GradScaler {
   GradScaler(const GradScaler&) = delete;
   GradScaler& operator=(const GradScaler&) = delete;
 
-  // loss times the scale, in f32: what backward() is called of.
+  // loss times the scale, in f32: what backward() is called of. Until step() the gradients are that much
+  // larger, so clip by the optimizer's option, not by hand.
   Tensor scale(const Tensor& loss) const;
   // Divides the gradients by the scale, then takes the optimizer's step, with its clipping; if one of them is
   // not finite the step is left out, and not counted. Then moves the scale. One call for each scale(): a
