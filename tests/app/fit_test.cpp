@@ -212,7 +212,7 @@ TEST_F(FitCommand, StopsAtItsTarget) {
 }
 
 TEST_F(FitCommand, TheFirstSignalEndsTheLastDrawing) {
-  // Draws a million points through 800,000 weights: many seconds.
+  // Draws a million points through 800,000 weights: 1.6 TFLOP, which takes one thread twenty seconds or more.
   put_bytes(picture_, make_png({.width = 1000, .height = 1000}, std::vector<int>(1'000'000, 128)));
   Process process({"fit", picture_, "-o", model_, "--width", "512", "--depth", "4", "--batch", "16",
                    "--steps", "1", "--threads", "1"},
@@ -221,7 +221,7 @@ TEST_F(FitCommand, TheFirstSignalEndsTheLastDrawing) {
   const auto start = std::chrono::steady_clock::now();
   process.send(SIGINT);
   EXPECT_EQ(process.wait(), 130) << process.err();
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 3);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 8);
   EXPECT_EQ(process.out(), "");
 }
 
