@@ -55,6 +55,12 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
   if (failure) std::rethrow_exception(failure);
 }
 
+std::int64_t even_grain(std::int64_t n, std::int64_t most, std::int64_t step) {
+  const auto shares = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+  const std::int64_t threads = num_threads(), pieces = shares(n, threads * most) * threads;
+  return std::max<std::int64_t>(1, shares(shares(n, std::max<std::int64_t>(1, pieces)), step)) * step;
+}
+
 SerialScope::SerialScope() : before_(t_serial) { t_serial = true; }
 SerialScope::~SerialScope() { t_serial = before_; }
 

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <limits>
 
-#include "hwy/aligned_allocator.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/kernels.h"
-#include "veldt/cpu/register_tile-inl.h"
+#include "veldt/cpu/product-inl.h"
+#include "veldt/cpu/room.h"
 #include "veldt/kernels/math-inl.h"
 
 #ifndef VELDT_CPU_ATTENTION_TASK
@@ -48,47 +48,6 @@ namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T> using Lanes = veldt::HWY_NAMESPACE::Lanes<T>;
-
-inline constexpr std::int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
-inline constexpr std::int64_t kDepth = 256;  // of a product: its panel of b stays in L1
-
-// `Rows` rows of c [.., Wide registers] = a b, or += a b.
-template <class T, int Rows, int Wide>
-HWY_INLINE void tile(std::int64_t k, Matrix<const T> a, const T* b, std::int64_t b_row, T* c,
-                     std::int64_t c_row, bool add) {
-  RegisterTile<T, Rows, Wide> sum;
-  for (std::int64_t p = 0; p < k; ++p)
-    sum.add_outer(a.data + p * a.col, a.row, RegisterRow<T, Wide>(b + p * b_row));
-  add ? sum.add_to(c, c_row) : sum.store(c, c_row);
-}
-
-template <class T, int Wide>
-HWY_INLINE void panel(std::int64_t m, std::int64_t k, Matrix<const T> a, const T* b, std::int64_t b_row, T* c,
-                      std::int64_t c_row, bool add) {
-  std::int64_t i = 0;
-  for (; i + kTileRows <= m; i += kTileRows)
-    tile<T, kTileRows, Wide>(k, {a.data + i * a.row, a.row, a.col}, b, b_row, c + i * c_row, c_row, add);
-  for (; i + 4 <= m; i += 4)
-    tile<T, 4, Wide>(k, {a.data + i * a.row, a.row, a.col}, b, b_row, c + i * c_row, c_row, add);
-  for (; i < m; ++i)
-    tile<T, 1, Wide>(k, {a.data + i * a.row, a.row, a.col}, b, b_row, c + i * c_row, c_row, add);
-}
-
-// c [m, n] = a [m, k] b [k, n], or += a b; n a multiple of a register, rows of b and c dense.
-template <class T>
-void product(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, const T* b,
-             std::int64_t b_row, T* c, std::int64_t c_row, bool add) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  for (std::int64_t p = 0; p < k; p += kDepth) {
-    const std::int64_t depth = std::min(kDepth, k - p);
-    const Matrix<const T> part = {a.data + p * a.col, a.row, a.col};
-    const bool adds = add || p > 0;
-    std::int64_t j = 0;
-    for (; j + 2 * lanes <= n; j += 2 * lanes)
-      panel<T, 2>(m, depth, part, b + p * b_row + j, b_row, c + j, c_row, adds);
-    for (; j < n; j += lanes) panel<T, 1>(m, depth, part, b + p * b_row + j, b_row, c + j, c_row, adds);
-  }
-}
 
 // Asks for a row of a few lines that will be read soon: rows of one head lie apart, where the processor does
 // not look ahead. An address beyond the end does no harm.
@@ -315,20 +274,9 @@ Kernels<double> kernels_of(double) {
   return {HWY_DYNAMIC_DISPATCH(room_f64), HWY_DYNAMIC_DISPATCH(attend_f64), HWY_DYNAMIC_DISPATCH(slope_f64)};
 }
 
-// Grows and stays, because a step asks for the same sizes again and again.
 template <class T> T* room_of(std::int64_t count) {
-  thread_local hwy::AlignedFreeUniquePtr<T[]> held;
-  thread_local std::int64_t size = 0;
-  if (size < count) {
-    size = 0;
-    held = hwy::AllocateAligned<T>(static_cast<std::size_t>(count));
-    if (!held)
-      throw OutOfMemory(
-          str("cannot allocate ", count * static_cast<std::int64_t>(sizeof(T)), " bytes for attention"),
-          "the system has no memory left for it", "use shorter sequences");
-    size = count;
-  }
-  return held.get();
+  thread_local Room<T> room;
+  return room.of(count, "attention");
 }
 
 // Example and head `which` of a view [n, heads, ..].

@@ -8,83 +8,129 @@
 #include <cstdint>
 #include <vector>
 
-#include "hwy/aligned_allocator.h"
 #include "hwy/highway.h"
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
-#include "veldt/cpu/register_tile-inl.h"
+#include "veldt/cpu/product-inl.h"
+#include "veldt/cpu/room.h"
+
+#ifndef VELDT_CPU_GEMM_BLOCK
+#define VELDT_CPU_GEMM_BLOCK
+namespace veldt::cpu {
+namespace {
+
+constexpr std::int64_t kBlockRows = 96;  // of a block of a: 96 x 256 floats are a tenth of L2
+constexpr std::int64_t kSlack = 16;      // elements between packed rows
+
+// rows x cols of c, from this depth of k.
+template <class T> struct Block {
+  std::int64_t rows, cols, k;
+  bool add;
+};
+
+}  // namespace
+}  // namespace veldt::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a register tile; it is two registers wide. 24 + 3 of 32 registers, or 12 + 3 of 16.
-inline constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
-
-// One tile: a is packed [k][kTileRows], b [k][two registers]. Writes rows x cols of it: less at the edges.
+// Columns of b: [k, n] to [n / width][k][width], the last panel filled up with zeros. This is one panel.
 template <class T>
-HWY_INLINE void tile(std::int64_t k, const T* a, const T* b, Matrix<T> c, std::int64_t rows,
-                     std::int64_t cols, bool add) {
-  const hn::ScalableTag<T> d;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  RegisterTile<T, kTileRows, 2> sum;
-  for (std::int64_t p = 0; p < k; ++p, a += kTileRows, b += 2 * lanes)
-    sum.add_outer(a, 1, RegisterRow<T, 2>(b));
-  if (rows == kTileRows && cols == 2 * lanes && c.col == 1)
-    return add ? sum.add_to(c.data, c.row) : sum.store(c.data, c.row);
-  HWY_ALIGN T edge[kTileRows * 2 * hn::MaxLanes(d)];
-  sum.store(edge, 2 * lanes);
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < cols; ++j) {
-      const T value = edge[i * 2 * lanes + j];
-      c.at(i, j) = add ? c.at(i, j) + value : value;
+HWY_INLINE void pack_panel(Matrix<const T> b, std::int64_t n, std::int64_t k, std::int64_t panel, T* to) {
+  const std::int64_t width = 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const std::int64_t first = panel * width, count = std::min(width, n - first);
+  to += panel * k * width;
+  for (std::int64_t p = 0; p < k; ++p, to += width) {
+    const T* const row = &b.at(p, first);
+    if (b.col == 1 && count == width) {
+      RegisterRow<T, 2>(row).store(to);
+      continue;
     }
-}
-
-// [rows, k] to [rows / height][k][height], the last strip filled up with zeros.
-template <class T>
-HWY_INLINE void pack(Matrix<const T> from, std::int64_t rows, std::int64_t k, std::int64_t height, T* to) {
-  for (std::int64_t i = 0; i < rows; i += height, to += height * k) {
-    const std::int64_t h = std::min(height, rows - i);
-    const T* strip = from.data + i * from.row;
-    if (h < height) std::fill_n(to, height * k, T(0));
-    if (from.row == 1) {
-      for (std::int64_t p = 0; p < k; ++p)
-        for (std::int64_t r = 0; r < h; ++r) to[p * height + r] = strip[p * from.col + r];
-    } else {
-      for (std::int64_t r = 0; r < h; ++r)
-        for (std::int64_t p = 0; p < k; ++p) to[p * height + r] = strip[r * from.row + p * from.col];
-    }
+    for (std::int64_t j = 0; j < count; ++j) to[j] = row[j * b.col];
+    std::fill(to + count, to + width, T(0));
   }
 }
 
-// A block of rows of c: packs its a, then runs through the panels of the packed b.
-template <class T>
-void block(std::int64_t rows, std::int64_t n, std::int64_t k, Matrix<const T> a, const T* b, Matrix<T> c,
-           bool add, T* scratch) {
+// Rows of a [rows, k], as a tile reads them: strips of kProductRows rows, [k][kProductRows], where a column
+// of a is dense, and else rows that end in a register more than they need, so that a column of them does not
+// fall into one set of the cache.
+template <class T> class PackedRows {
+ public:
+  PackedRows(Matrix<const T> a, std::int64_t rows, std::int64_t k, T* to)
+      : at_(to), strips_(a.row == 1 && a.col != 1), step_(strips_ ? k : k + kSlack) {
+    if (!strips_) {
+      for (std::int64_t i = 0; i < rows; ++i, to += step_) {
+        const T* const row = &a.at(i, 0);
+        if (a.col == 1)
+          std::copy_n(row, k, to);
+        else
+          for (std::int64_t p = 0; p < k; ++p) to[p] = row[p * a.col];
+      }
+      return;
+    }
+    for (std::int64_t i = 0; i < rows; i += kProductRows) {
+      const std::int64_t count = std::min(kProductRows, rows - i);
+      const T* column = &a.at(i, 0);
+      for (std::int64_t p = 0; p < k; ++p, to += kProductRows, column += a.col) {
+        if (count == kProductRows)
+          for (std::int64_t r = 0; r < kProductRows; ++r) to[r] = column[r];
+        else
+          std::copy_n(column, count, to);
+      }
+    }
+  }
+  HWY_INLINE Matrix<const T> operator()(std::int64_t i) const {
+    if (!strips_) return {at_ + i * step_, step_, 1};
+    const std::int64_t within = i % kProductRows;
+    return {at_ + (i - within) * step_ + within, 1, kProductRows};
+  }
+
+ private:
+  const T* at_;
+  bool strips_;
+  std::int64_t step_;  // between rows, of a strip too
+};
+
+// A block of c: packs its rows of a, then runs through the panels of the packed b.
+template <class T> void block(const Block<T>& x, Matrix<const T> a, const T* b, Matrix<T> c, T* scratch) {
+  constexpr std::int64_t kMost = 2 * hn::MaxLanes(hn::ScalableTag<T>());
   const std::int64_t width = 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  pack(a, rows, k, kTileRows, scratch);
-  for (std::int64_t j = 0; j < n; j += width)
-    for (std::int64_t i = 0; i < rows; i += kTileRows)
-      tile(k, scratch + i * k, b + j * k, Matrix<T>{&c.at(i, j), c.row, c.col},
-           std::min<std::int64_t>(kTileRows, rows - i), std::min(width, n - j), add);
+  const PackedRows<T> rows(a, x.rows, x.k, scratch);
+  for (std::int64_t j = 0; j < x.cols; j += width, b += x.k * width) {
+    const std::int64_t count = std::min(width, x.cols - j);
+    T* const out = c.data + j * c.col;
+    if (count == width && c.col == 1) {
+      product_panel<T, 2>(x.rows, x.k, rows, b, width, out, c.row, x.add);
+      continue;
+    }
+    HWY_ALIGN T edge[kBlockRows * kMost];
+    product_panel<T, 2>(x.rows, x.k, rows, b, width, edge, width, false);
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t q = 0; q < count; ++q) {
+        T& to = out[i * c.row + q * c.col];
+        to = x.add ? to + edge[i * width + q] : edge[i * width + q];
+      }
+  }
 }
 
-void block_f32(std::int64_t rows, std::int64_t n, std::int64_t k, Matrix<const float> a, const float* b,
-               Matrix<float> c, bool add, float* scratch) {
-  block(rows, n, k, a, b, c, add, scratch);
+std::int64_t tile_rows() { return kProductRows; }
+std::int64_t width_f32() { return 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
+std::int64_t width_f64() { return 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<double>())); }
+void block_f32(const Block<float>& x, Matrix<const float> a, const float* b, Matrix<float> c,
+               float* scratch) {
+  block(x, a, b, c, scratch);
 }
-void block_f64(std::int64_t rows, std::int64_t n, std::int64_t k, Matrix<const double> a, const double* b,
-               Matrix<double> c, bool add, double* scratch) {
-  block(rows, n, k, a, b, c, add, scratch);
+void block_f64(const Block<double>& x, Matrix<const double> a, const double* b, Matrix<double> c,
+               double* scratch) {
+  block(x, a, b, c, scratch);
 }
-// Columns of b: [k, n] to [n / width][k][width].
-void pack_b_f32(Matrix<const float> b, std::int64_t n, std::int64_t k, float* to) {
-  pack(b.transposed(), n, k, 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())), to);
+void pack_f32(Matrix<const float> b, std::int64_t n, std::int64_t k, std::int64_t panel, float* to) {
+  pack_panel(b, n, k, panel, to);
 }
-void pack_b_f64(Matrix<const double> b, std::int64_t n, std::int64_t k, double* to) {
-  pack(b.transposed(), n, k, 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<double>())), to);
+void pack_f64(Matrix<const double> b, std::int64_t n, std::int64_t k, std::int64_t panel, double* to) {
+  pack_panel(b, n, k, panel, to);
 }
 
 }  // namespace veldt::cpu::HWY_NAMESPACE
@@ -93,66 +139,90 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
+HWY_EXPORT(tile_rows);
+HWY_EXPORT(width_f32);
+HWY_EXPORT(width_f64);
 HWY_EXPORT(block_f32);
 HWY_EXPORT(block_f64);
-HWY_EXPORT(pack_b_f32);
-HWY_EXPORT(pack_b_f64);
+HWY_EXPORT(pack_f32);
+HWY_EXPORT(pack_f64);
 
-constexpr std::int64_t kDepth = 256;  // of a packed block: 12 rows of a and 32 columns of b fit into L1
-constexpr std::int64_t kRows = 96;    // of a block of a: 96 x 256 floats are a tenth of L2
-constexpr std::int64_t kCols = 1024;  // of a block of b: at most 1 MB of floats
-constexpr std::int64_t kSlab = 4096;  // of k, when c is so small that only k can be shared out
-constexpr std::int64_t kSlabs = 32;   // at most
-constexpr std::int64_t kSlack = 32;   // room for the filling of a last strip
+constexpr std::int64_t kDepth = 256;       // of a packed block
+constexpr std::int64_t kCols = 1024;       // of a block of b: at most 1 MB of floats
+constexpr std::int64_t kWork = 1 << 17;    // multiplications that are worth a thread
+constexpr std::int64_t kPacked = 1 << 14;  // elements of b that one task packs
+constexpr std::int64_t kSlab = 4096;       // of k, when c is so small that only k can be shared out
+constexpr std::int64_t kSlabs = 32;        // at most
 
-// Packing room, one a thread; it grows and stays, because a step asks for the same sizes again and again.
-template <class T> T* room(std::size_t count, int which) {
-  thread_local hwy::AlignedFreeUniquePtr<T[]> held[2];
-  thread_local std::size_t sizes[2] = {0, 0};
-  if (sizes[which] < count) {
-    sizes[which] = 0;
-    held[which] = hwy::AllocateAligned<T>(count);
-    if (!held[which])
-      throw OutOfMemory(str("cannot allocate ", count * sizeof(T), " bytes to multiply matrices"),
-                        "the system has no memory left for it", "use a smaller batch or a smaller network");
-    sizes[which] = count;
-  }
-  return held[which].get();
+// Packing room: 0 for b, 1 for a block of a.
+template <class T> T* room(std::int64_t count, int which) {
+  thread_local Room<T> rooms[2];
+  return rooms[which].of(count, "a product of matrices");
 }
 
-void block_of(std::int64_t rows, std::int64_t n, std::int64_t k, Matrix<const float> a, const float* b,
-              Matrix<float> c, bool add, float* scratch) {
-  HWY_DYNAMIC_DISPATCH(block_f32)(rows, n, k, a, b, c, add, scratch);
+template <class T> struct Kernels {
+  std::int64_t (*rows)();  // of a tile
+  std::int64_t (*width)();
+  void (*block)(const Block<T>&, Matrix<const T> a, const T* b, Matrix<T> c, T* scratch);
+  void (*pack)(Matrix<const T> b, std::int64_t n, std::int64_t k, std::int64_t panel, T* to);
+};
+Kernels<float> kernels_of(float) {
+  return {HWY_DYNAMIC_DISPATCH(tile_rows), HWY_DYNAMIC_DISPATCH(width_f32), HWY_DYNAMIC_DISPATCH(block_f32),
+          HWY_DYNAMIC_DISPATCH(pack_f32)};
 }
-void block_of(std::int64_t rows, std::int64_t n, std::int64_t k, Matrix<const double> a, const double* b,
-              Matrix<double> c, bool add, double* scratch) {
-  HWY_DYNAMIC_DISPATCH(block_f64)(rows, n, k, a, b, c, add, scratch);
-}
-void pack_b(Matrix<const float> b, std::int64_t n, std::int64_t k, float* to) {
-  HWY_DYNAMIC_DISPATCH(pack_b_f32)(b, n, k, to);
-}
-void pack_b(Matrix<const double> b, std::int64_t n, std::int64_t k, double* to) {
-  HWY_DYNAMIC_DISPATCH(pack_b_f64)(b, n, k, to);
+Kernels<double> kernels_of(double) {
+  return {HWY_DYNAMIC_DISPATCH(tile_rows), HWY_DYNAMIC_DISPATCH(width_f64), HWY_DYNAMIC_DISPATCH(block_f64),
+          HWY_DYNAMIC_DISPATCH(pack_f64)};
 }
 
 template <class T> Matrix<T> from(Matrix<T> x, std::int64_t i, std::int64_t j) {
   return {&x.at(i, j), x.row, x.col};
 }
 
+template <class T> void pack_all(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
+  const Kernels<T> use = kernels_of(T());
+  const std::int64_t width = use.width();
+  parallel_for((n + width - 1) / width, std::max<std::int64_t>(1, kPacked / (k * width)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t panel = begin; panel < end; ++panel) use.pack(b, n, k, panel, to);
+               });
+}
+
+std::int64_t shares(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// An element of c is the same sum however rows and columns are shared out, so that may
+// follow the number of threads.
 template <class T>
 void by_blocks(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
                Matrix<T> c, bool add) {
-  for (std::int64_t j = 0; j < n; j += kCols)
+  const Kernels<T> use = kernels_of(T());
+  const std::int64_t width = use.width();
+  for (std::int64_t j = 0; j < n; j += kCols) {
+    const std::int64_t cols = std::min(kCols, n - j), panels = shares(cols, width);
     for (std::int64_t p = 0; p < k; p += kDepth) {
-      const std::int64_t cols = std::min(kCols, n - j), depth = std::min(kDepth, k - p);
-      T* const packed = room<T>(static_cast<std::size_t>((cols + kSlack) * depth), 0);
-      pack_b(from(b, p, j), cols, depth, packed);
-      parallel_for(m, kRows, [&](std::int64_t begin, std::int64_t end) {
-        T* const scratch = room<T>(static_cast<std::size_t>((kRows + kSlack) * depth), 1);
-        block_of(end - begin, cols, depth, from(a, begin, p), packed, from(c, begin, j), add || p > 0,
-                 scratch);
-      });
+      const std::int64_t depth = std::min(kDepth, k - p);
+      T* const packed = room<T>(panels * width * depth, 0);
+      pack_all<T>(cols, depth, from(b, p, j), packed);
+      const std::int64_t threads = std::min<std::int64_t>(num_threads(), shares(m * cols * depth, kWork));
+      // Many rows are shared out by rows, few by columns.
+      const bool by_rows = threads > 1 && m >= 8 * kBlockRows;
+      const std::int64_t rows = by_rows ? even_grain(m, kBlockRows, use.rows()) : kBlockRows;
+      const std::int64_t tall = shares(m, rows);
+      const std::int64_t span = (by_rows ? panels : shares(panels, threads)) * width;
+      const auto task = [&](std::int64_t i, std::int64_t first) {
+        const Block<T> x{std::min(rows, m - i), std::min(span, cols - first), depth, add || p > 0};
+        use.block(x, from(a, i, p), packed + first * depth, from(c, i, j + first),
+                  room<T>(rows * (depth + kSlack), 1));
+      };
+      if (threads == 1) {
+        for (std::int64_t i = 0; i < tall; ++i) task(i * rows, 0);
+      } else {
+        parallel_for(tall * shares(cols, span), 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t t = begin; t < end; ++t) task(t % tall * rows, t / tall * span);
+        });
+      }
     }
+  }
 }
 
 // A small c from a long k, such as a weight's gradient: slabs of k make partial products, added in order.
@@ -165,8 +235,8 @@ void by_slabs(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a,
   std::vector<T> parts(static_cast<std::size_t>(slabs * m * n));
   parallel_for(slabs, 1, [&](std::int64_t s, std::int64_t) {
     const std::int64_t p = s * slab;
-    by_blocks(m, n, std::min(slab, k - p), from(a, 0, p), from(b, p, 0),
-              Matrix<T>{&parts[static_cast<std::size_t>(s * m * n)], n, 1}, false);
+    by_blocks<T>(m, n, std::min(slab, k - p), from(a, 0, p), from(b, p, 0),
+                 {&parts[static_cast<std::size_t>(s * m * n)], n, 1}, false);
   });
   parallel_for(m, std::max<std::int64_t>(1, kSlab / n), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
@@ -191,11 +261,18 @@ void gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, 
   } else if (m * n <= 512 * 512 && k >= 2 * kSlab) {
     by_slabs(m, n, k, a, b, c, add);
   } else {
-    by_blocks(m, n, k, a, b, c, add);
+    by_blocks<T>(m, n, k, a, b, c, add);
   }
 }
 
 }  // namespace
+
+std::int64_t panel_width(float) { return kernels_of(float()).width(); }
+std::int64_t panel_width(double) { return kernels_of(double()).width(); }
+void pack_panels(std::int64_t n, std::int64_t k, Matrix<const float> b, float* to) { pack_all(n, k, b, to); }
+void pack_panels(std::int64_t n, std::int64_t k, Matrix<const double> b, double* to) {
+  pack_all(n, k, b, to);
+}
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
           Matrix<float> c, bool add) {

@@ -20,7 +20,15 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c, bool add);
 
-// The same where m or n is at most 4 and memory lies well for it; false, with nothing done, where
+// Columns of b [k, n] as the tiles of products read them, [n / width][k][width], the last panel filled up
+// with zeros: `to` has room for round_up(n, width) k. For kernels that multiply by one matrix again and
+// again.
+std::int64_t panel_width(float);
+std::int64_t panel_width(double);
+void pack_panels(std::int64_t n, std::int64_t k, Matrix<const float> b, float* to);
+void pack_panels(std::int64_t n, std::int64_t k, Matrix<const double> b, double* to);
+
+// The same as gemm where m or n is at most 4 and memory lies well for it; false, with nothing done, where
 // it does not serve.
 bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
                  Matrix<float> c, bool add);

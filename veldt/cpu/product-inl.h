@@ -1,0 +1,67 @@
+// Products on one thread and without packing: for kernels that bring both matrices into the cache themselves.
+// The same bits for a row, whatever rows it comes with.
+#if defined(VELDT_CPU_PRODUCT_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef VELDT_CPU_PRODUCT_INL
+#undef VELDT_CPU_PRODUCT_INL
+#else
+#define VELDT_CPU_PRODUCT_INL
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "veldt/cpu/gemm.h"
+#include "veldt/cpu/register_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veldt::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows of the largest tile, which is two registers wide: 16 sums, 2 of b and 1 of a in 32 registers, or 12 in
+// 16. Taller ones are no faster, and leave more rows over.
+inline constexpr std::int64_t kProductRows = HWY_TARGET <= HWY_AVX3 ? 8 : 6;
+inline constexpr std::int64_t kProductDepth = 256;  // its panel of b stays near
+
+// `Rows` rows of c [.., Wide registers] = a b, or += a b.
+template <class T, int Rows, int Wide>
+HWY_INLINE void product_tile(std::int64_t k, Matrix<const T> a, const T* b, std::int64_t b_row, T* c,
+                             std::int64_t c_row, bool add) {
+  using Row = RegisterRow<T, Wide>;
+  RegisterTile<T, Rows, Wide> sum;
+  for (std::int64_t p = 0; p < k; ++p) sum.add_outer(a.data + p * a.col, a.row, Row(b + p * b_row));
+  add ? sum.add_to(c, c_row) : sum.store(c, c_row);
+}
+
+// The same for m rows: rows(i) is a from row i on, of which the next kProductRows are asked for if i is a
+// multiple of that.
+template <class T, int Wide, class RowsOf>
+HWY_INLINE void product_panel(std::int64_t m, std::int64_t k, const RowsOf& rows, const T* b,
+                              std::int64_t b_row, T* c, std::int64_t c_row, bool add) {
+  std::int64_t i = 0;
+  for (; i + kProductRows <= m; i += kProductRows)
+    product_tile<T, kProductRows, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
+  for (; i + 4 <= m; i += 4) product_tile<T, 4, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
+  for (; i < m; ++i) product_tile<T, 1, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
+}
+
+// c [m, n] = a [m, k] b [k, n], or += a b; n a multiple of a register, rows of b and c dense.
+template <class T>
+void product(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, const T* b,
+             std::int64_t b_row, T* c, std::int64_t c_row, bool add) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  for (std::int64_t p = 0; p < k; p += kProductDepth) {
+    const std::int64_t depth = std::min(kProductDepth, k - p);
+    const auto part = [&](std::int64_t i) { return Matrix<const T>{&a.at(i, p), a.row, a.col}; };
+    const bool adds = add || p > 0;
+    std::int64_t j = 0;
+    for (; j + 2 * lanes <= n; j += 2 * lanes)
+      product_panel<T, 2>(m, depth, part, b + p * b_row + j, b_row, c + j, c_row, adds);
+    for (; j < n; j += lanes)
+      product_panel<T, 1>(m, depth, part, b + p * b_row + j, b_row, c + j, c_row, adds);
+  }
+}
+
+}  // namespace veldt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

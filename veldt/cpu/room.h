@@ -1,0 +1,33 @@
+// Working memory of a thread.
+#pragma once
+
+#include <cstdint>
+
+#include "hwy/aligned_allocator.h"
+#include "veldt/core/error.h"
+
+namespace veldt::cpu {
+
+// Aligned, not initialised. Grows and stays, because a step asks for the same sizes again and again.
+template <class T> class Room {
+ public:
+  // `count` elements until the next call. Throws OutOfMemory, which names the work.
+  T* of(std::int64_t count, const char* work) {
+    if (size_ >= count) return held_.get();
+    size_ = 0;
+    held_ = hwy::AllocateAligned<T>(static_cast<std::size_t>(count));
+    if (!held_)
+      throw OutOfMemory(
+          str("cannot allocate ", count * static_cast<std::int64_t>(sizeof(T)), " bytes for ", work),
+          "the system has no memory left for it",
+          "use smaller batches, shorter sequences or a smaller network");
+    size_ = count;
+    return held_.get();
+  }
+
+ private:
+  hwy::AlignedFreeUniquePtr<T[]> held_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace veldt::cpu
