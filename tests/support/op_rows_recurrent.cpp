@@ -59,6 +59,9 @@ std::vector<OpRow> recurrent_rows() {
   with(2, 0, 2, false);
   with(5, 3, 17, false);
   with(4, 9, 20, true);
+  with(1, 6, 5, false);
+  with(2, 17, 33, true);
+  with(3, 70, 3, false);
   return {row};
 }
 

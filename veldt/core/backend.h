@@ -90,6 +90,15 @@ struct Backend {
   void (*attend_slope)(bool causal, double scale, const View& q, const View& k, const View& v,
                        const View& sums, const View& out, const View& g, const View& dq, const View& dk,
                        const View& dv, Stream);
+  // All steps of an LSTM, from the last to the first with `reverse`. inputs [time, n, 4 hidden] plus h
+  // weight^T of the step before are the sums of the gates i, f, g, o; gates [time, n, 4 hidden] after their
+  // functions; out [time, n, 2 hidden]: h and behind it c. weight [4 hidden, hidden]; h and c, the first
+  // state, [n, hidden]. All contiguous, f32 or f64.
+  void (*lstm)(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
+               const View& gates, const View& out, Stream);
+  // The gradients by the sums (that is, by inputs), by h and by c, for a gradient g of out.
+  void (*lstm_slope)(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
+                     const View& g, const View& dgates, const View& dh, const View& dc, Stream);
   // out_t = factor_t out_(t-1) + x_t along dim, from its last position on with `reverse`; a null factor is 1.
   // f32 and f64 (accumulated in f64), i64.
   void (*recurrence)(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);

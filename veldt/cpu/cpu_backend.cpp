@@ -31,6 +31,8 @@ const Backend& backend() {
       .layer_norm_slope = layer_norm_slope,
       .attend = attend,
       .attend_slope = attend_slope,
+      .lstm = lstm,
+      .lstm_slope = lstm_slope,
       .recurrence = recurrence,
       .argsort = argsort,
       .matmul = matmul,

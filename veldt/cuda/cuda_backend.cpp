@@ -32,6 +32,8 @@ Backend make_table(int index) {
       .layer_norm_slope = ranged<"layer_norm_slope", layer_norm_slope>,
       .attend = ranged<"attend", attend>,
       .attend_slope = ranged<"attend_slope", attend_slope>,
+      .lstm = ranged<"lstm", lstm>,
+      .lstm_slope = ranged<"lstm_slope", lstm_slope>,
       .recurrence = ranged<"recurrence", recurrence>,
       .argsort = ranged<"argsort", argsort>,
       .matmul = ranged<"matmul", matmul>,

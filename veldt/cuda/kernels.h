@@ -43,6 +43,12 @@ void attend(bool causal, double scale, const View& q, const View& k, const View&
 void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
                   const View& out, const View& g, const View& dq, const View& dk, const View& dv, Stream);
 
+// lstm.cu
+void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
+          const View& gates, const View& out, Stream);
+void lstm_slope(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
+                const View& g, const View& dgates, const View& dh, const View& dc, Stream);
+
 // scan.cu
 void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
 

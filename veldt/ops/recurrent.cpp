@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "veldt/core/error.h"
-#include "veldt/kernels/binary-inl.h"
-#include "veldt/kernels/unary-inl.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -19,71 +17,17 @@
 namespace veldt {
 namespace {
 
-constexpr int kSigmoid = IndexOf<scalar::Sigmoid, scalar::UnaryOps>::value;
-constexpr int kTanh = IndexOf<scalar::Tanh, scalar::UnaryOps>::value;
-constexpr int kTimes = IndexOf<scalar::Mul, scalar::BinaryOps>::value;
-
-// Calls of kernels on parts of [time, n, width] and of [n, width]; `hidden` columns unless said.
-struct Parts {
-  const Backend& k;
-  std::int64_t hidden;
-
-  // Columns `gate` hidden .. of step t.
-  View at(const Tensor& x, std::int64_t t, std::int64_t gate, std::int64_t count = 1) const {
-    View v = x.view();
-    v.data = static_cast<char*>(v.data) +
-             (t * v.strides[0] + gate * hidden) * static_cast<std::int64_t>(size_of(v.dtype));
-    v.shape = {x.size(1), count * hidden};
-    v.strides = {x.strides()[1], 1};
-    return v;
-  }
-  void apply(int op, const View& x, const View& y) const { k.unary(op, {}, x, y, nullptr); }
-  void times(const View& a, const View& b, const View& out) const { k.binary(kTimes, a, b, out, nullptr); }
-  void add(const View& from, const View& into) const { k.accumulate(from, into, nullptr); }
-  // out = g * slope, where the formula gave y.
-  void slope(int op, const View& y, const View& g, const View& out) const {
-    k.unary_slope(op, {}, y, y, g, out, nullptr);
-  }
-  // out [n, ..] = a b, or a b^T, plus `added`.
-  void product(const View& a, View b, bool transposed, const View* added, const View& out) const {
-    const auto one = [](View v) {
-      v.shape = {1, v.shape[0], v.shape[1]};
-      v.strides = {0, v.strides[0], v.strides[1]};
-      return v;
-    };
-    if (transposed) std::swap(b.shape[0], b.shape[1]), std::swap(b.strides[0], b.strides[1]);
-    const View bias = added != nullptr ? one(*added) : View{};
-    k.matmul(one(a), one(b), added != nullptr ? &bias : nullptr, one(out), nullptr);
-  }
-};
-
 // What the forward pass leaves for the gradient.
 struct Pass {
   Tensor out;    // [time, n, 2 hidden]: h and c
-  Tensor gates;  // [time, n, 4 hidden], the formulas applied
+  Tensor gates;  // [time, n, 4 hidden], their functions applied
 };
 
 Pass run(const Tensor& inputs, const Tensor& weight, const Tensor& h, const Tensor& c, bool backward) {
   const std::int64_t time = inputs.size(0), n = inputs.size(1), hidden = weight.size(1);
-  const Parts p{kernels(inputs), hidden};
   const Pass r{empty({time, n, 2 * hidden}, inputs), empty({time, n, 4 * hidden}, inputs)};
-  const Tensor kept = empty({n, hidden}, inputs);
-  for (std::int64_t i = 0; i < time; ++i) {
-    const std::int64_t t = backward ? time - 1 - i : i, before = backward ? t + 1 : t - 1;
-    const View h_before = i == 0 ? h.view() : p.at(r.out, before, 0);
-    const View c_before = i == 0 ? c.view() : p.at(r.out, before, 1);
-    const View added = p.at(inputs, t, 0, 4), all = p.at(r.gates, t, 0, 4);
-    const View h_now = p.at(r.out, t, 0), c_now = p.at(r.out, t, 1);
-    p.product(h_before, weight.view(), true, &added, all);
-    p.apply(kSigmoid, p.at(r.gates, t, 0, 2), p.at(r.gates, t, 0, 2));
-    p.apply(kTanh, p.at(r.gates, t, 2), p.at(r.gates, t, 2));
-    p.apply(kSigmoid, p.at(r.gates, t, 3), p.at(r.gates, t, 3));
-    p.times(p.at(r.gates, t, 0), p.at(r.gates, t, 2), c_now);
-    p.times(p.at(r.gates, t, 1), c_before, kept.view());
-    p.add(kept.view(), c_now);
-    p.apply(kTanh, c_now, kept.view());
-    p.times(p.at(r.gates, t, 3), kept.view(), h_now);
-  }
+  kernels(inputs).lstm(backward, inputs.view(), weight.view(), h.view(), c.view(), r.gates.view(),
+                       r.out.view(), nullptr);
   return r;
 }
 
@@ -99,34 +43,10 @@ Tensor states_before(const Tensor& out, const Tensor& h, std::int64_t hidden, bo
 Grads gradients(const Pass& r, const Tensor& weight, const Tensor& h, const Tensor& c, bool backward,
                 const Tensor& g) {
   const std::int64_t time = g.size(0), n = g.size(1), hidden = weight.size(1);
-  const Parts p{kernels(g), hidden};
-  const Tensor by_gates = empty({time, n, 4 * hidden}, g);
-  const Tensor by_h = zeros({n, hidden}, g.dtype(), g.device()),
-               by_c = zeros({n, hidden}, g.dtype(), g.device());
-  const Tensor tanh_c = empty({n, hidden}, g), kept = empty({n, hidden}, g);
-  const View dh = by_h.view(), dc = by_c.view(), at_c = tanh_c.view(), x = kept.view();
-  for (std::int64_t i = time - 1; i >= 0; --i) {
-    const std::int64_t t = backward ? time - 1 - i : i, before = backward ? t + 1 : t - 1;
-    const View c_before = i == 0 ? c.view() : p.at(r.out, before, 1);
-    const auto gate = [&](std::int64_t k) { return p.at(r.gates, t, k); };
-    const auto by = [&](std::int64_t k) { return p.at(by_gates, t, k); };
-    p.add(p.at(g, t, 0), dh);
-    p.add(p.at(g, t, 1), dc);
-    p.apply(kTanh, p.at(r.out, t, 1), at_c);
-    p.times(dh, at_c, x);
-    p.slope(kSigmoid, gate(3), x, by(3));
-    p.times(dh, gate(3), x);
-    p.slope(kTanh, at_c, x, x);
-    p.add(x, dc);
-    p.times(dc, gate(2), x);
-    p.slope(kSigmoid, gate(0), x, by(0));
-    p.times(dc, c_before, x);
-    p.slope(kSigmoid, gate(1), x, by(1));
-    p.times(dc, gate(0), x);
-    p.slope(kTanh, gate(2), x, by(2));
-    p.times(dc, gate(1), dc);
-    p.product(p.at(by_gates, t, 0, 4), weight.view(), false, nullptr, dh);
-  }
+  const Tensor by_gates = empty({time, n, 4 * hidden}, g), by_h = empty({n, hidden}, g),
+               by_c = empty({n, hidden}, g);
+  kernels(g).lstm_slope(backward, weight.view(), c.view(), r.gates.view(), r.out.view(), g.view(),
+                        by_gates.view(), by_h.view(), by_c.view(), nullptr);
   Tensor by_weight;
   if (needs_grad(weight))
     by_weight = matmul(transpose(reshape(by_gates, {time * n, 4 * hidden})),

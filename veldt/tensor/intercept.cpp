@@ -40,6 +40,8 @@ template <> inline constexpr EntryInfo kInfo<&Backend::layer_norm>{"layer_norm",
 template <> inline constexpr EntryInfo kInfo<&Backend::layer_norm_slope>{"layer_norm_slope", 0b1110000};
 template <> inline constexpr EntryInfo kInfo<&Backend::attend>{"attend", 0b11000};
 template <> inline constexpr EntryInfo kInfo<&Backend::attend_slope>{"attend_slope", 0b111000000};
+template <> inline constexpr EntryInfo kInfo<&Backend::lstm>{"lstm", 0b110000};
+template <> inline constexpr EntryInfo kInfo<&Backend::lstm_slope>{"lstm_slope", 0b11100000};
 template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
@@ -117,6 +119,9 @@ template <class... Args, void (*Backend::*Entry)(Args...)> class Call<Entry> fin
     if (std::strncmp(entry(), "attend", 6) == 0)  // products with every key: 2 of them, or 5 for gradients
       return (std::strcmp(entry(), "attend") == 0 ? 4 : 10) * n *
              static_cast<double>(views_[1].shape[views_[1].shape.rank() - 2]);
+    if (std::strcmp(entry(), "lstm") == 0) return 2 * n * static_cast<double>(views_[1].shape[1]);
+    if (std::strcmp(entry(), "lstm_slope") == 0)
+      return 2 * static_cast<double>(numel(views_[2].shape)) * static_cast<double>(views_[0].shape[1]);
     return std::strcmp(entry(), "copy") == 0 || std::strcmp(entry(), "fill") == 0 ? 0 : n;
   }
 
@@ -219,10 +224,10 @@ template <DeviceKind kKind> Backend wrapped(const Backend& real) {
   wrap<kKind, &Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
        &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
        &Backend::softmax, &Backend::layer_norm, &Backend::layer_norm_slope, &Backend::attend,
-       &Backend::attend_slope, &Backend::recurrence, &Backend::argsort, &Backend::scatter,
-       &Backend::positions, &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::max_pool,
-       &Backend::gather, &Backend::scatter_add, &Backend::grid_encode, &Backend::grid_scatter,
-       &Backend::random>(b);
+       &Backend::attend_slope, &Backend::lstm, &Backend::lstm_slope, &Backend::recurrence, &Backend::argsort,
+       &Backend::scatter, &Backend::positions, &Backend::ramp, &Backend::matmul, &Backend::convolve,
+       &Backend::max_pool, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
+       &Backend::grid_scatter, &Backend::random>(b);
   return b;
 }
 
