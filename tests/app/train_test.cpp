@@ -122,6 +122,11 @@ TEST_F(TrainVerb, LearnsPicturesAndEvalAndPredictAgreeWithIt) {
   const Ran two =
       run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "three.png", dir_ / "three.png"});
   EXPECT_EQ(std::count(two.out.begin(), two.out.end(), '\n'), 2) << two.err;
+  const json info = json::parse(run_veldt({"info", dir_ / "run/model.safetensors", "--json"}).out);
+  EXPECT_EQ(info.at("kind"), "network");
+  EXPECT_EQ(info.at("recipe").at("optimizer.lr"), json::array({"0.01"}));
+  EXPECT_EQ(info.at("scores").at("test_accuracy"), found.at("test_accuracy")) << info;
+  EXPECT_THAT(run_veldt({"info", dir_ / "run/model.safetensors"}).out, HasSubstr("Conv2d(4, 3, padding=1)"));
 }
 
 TEST_F(TrainVerb, TheSameRecipeGivesTheSameBitsWithAnyNumberOfWorkers) {

@@ -190,14 +190,17 @@ TEST(Gemm, MultipliesAndAddsAcrossAllItsBlocks) {
 
 TEST(Gemm, GivesTheSameBitsOnAnyNumberOfThreads) {
   const int before = num_threads();
-  for (const Shape& s : {Shape{500, 70, 300}, Shape{30, 40, 20000}}) {
+  for (const Shape& s : {Shape{500, 70, 300}, Shape{1000, 70, 300}, Shape{30, 40, 20000}}) {
     Array<float> a = Array<float>::random({s[0], s[2]}, 22), b = Array<float>::random({s[2], s[1]}, 23);
+    Array<float> columns = Array<float>::random({s[2], s[0]}, 22);
     std::vector<float> first;
     for (int threads : {1, 2, 3}) {
       set_num_threads(threads);
       Array<float> c({s[0], s[1]});
       cpu::gemm(s[0], s[1], s[2], {a.view().as<float>(), s[2], 1}, {b.view().as<float>(), s[1], 1},
                 {c.view().as<float>(), s[1], 1}, false);
+      cpu::gemm(s[0], s[1], s[2], {columns.view().as<float>(), 1, s[0]}, {b.view().as<float>(), s[1], 1},
+                {c.view().as<float>(), s[1], 1}, true);
       if (first.empty()) first = c.values();
       EXPECT_EQ(c.values(), first) << threads << " threads";
     }

@@ -62,6 +62,7 @@ std::vector<OpRow> recurrent_rows() {
   with(1, 6, 5, false);
   with(2, 17, 33, true);
   with(3, 70, 3, false);
+  with(2, 9, 70, false);
   return {row};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "veldt/app/inputs.h"
+#include "veldt/app/trained.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
 #include "veldt/io/directory.h"
@@ -217,9 +218,17 @@ Json describe_table(const std::string& path, std::int64_t max_pixels) {
 Json describe_safetensors(const std::string& path, bool verify) {
   const io::SafeTensorsHeader header = io::read_safetensors_header(path);
   const bool is_model = !field::field_kind(header.metadata).empty();
-  Json out = begun(is_model ? field::field_kind(header.metadata) : "safetensors", path);
+  const auto kind = header.metadata.find("kind");
+  const bool is_trained = kind != header.metadata.end() && kind->second == kTrainedKind;
+  Json out = begun(is_model     ? field::field_kind(header.metadata)
+                   : is_trained ? "network"
+                                : "safetensors",
+                   path);
   if (is_model) {
     add_model(out, header);
+  } else if (is_trained) {
+    for (const char* part : {"recipe", "scores", "facts"})
+      if (header.metadata.contains(part)) out[part] = parsed_or_text(header.metadata.at(part));
   } else {
     Json metadata = Json::object();
     for (const auto& [key, value] : header.metadata)

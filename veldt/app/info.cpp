@@ -126,6 +126,13 @@ Json options_for_people(const Json& options) {
 
 // What text shows of a description. JSON has all of it, under the names that files use.
 Json for_people(Json description) {
+  description.erase("facts");  // of a recipe's data: a vocabulary, the means of columns
+  if (description.contains("recipe") && description["recipe"].is_object()) {
+    Json& recipe = description["recipe"];
+    recipe.erase("data.files");  // URLs and hashes
+    for (auto& [key, texts] : recipe.items())
+      if (texts.is_array() && texts.size() == 1) texts = Json(texts.front());
+  }
   for (Json* part : {&description, description.contains("field") ? &description["field"] : nullptr}) {
     if (part == nullptr || !part->contains("layers")) continue;
     (*part)["options"] = options_for_people(part->at("options"));

@@ -10,7 +10,6 @@
 namespace veldt::app {
 namespace {
 
-constexpr const char* kRecipeModel = "veldt.recipe";
 constexpr std::size_t kMaxFacts = std::size_t{16} << 20;  // a vocabulary may be long
 
 using TrainedJson = nlohmann::ordered_json;
@@ -33,7 +32,7 @@ void save_trained(const std::string& path, const Recipe& recipe, const DataFacts
   TrainedJson found = TrainedJson::object();
   for (const auto& [name, value] : scores) found[name] = value;
   io::write_safetensors(path, model.state(),
-                        {{"kind", kRecipeModel},
+                        {{"kind", kTrainedKind},
                          {"format_version", "1"},
                          {"recipe", recipe_in_json(recipe)},
                          {"facts", io::dump_json(facts_in_json(facts))},
@@ -48,7 +47,7 @@ Trained load_trained(const std::string& path) {
       throw no_recipe_model(path, fmt::format("its metadata lacks '{}'", key));
     return found->second;
   };
-  if (part("kind") != kRecipeModel)
+  if (part("kind") != kTrainedKind)
     throw no_recipe_model(path, fmt::format("its kind is '{}'", part("kind")));
   if (part("format_version") != "1")
     throw IoError(IoError::Kind::corrupt, fmt::format("cannot read {}", path),

@@ -10,6 +10,9 @@
 
 namespace veldt::app {
 
+// The "kind" in the metadata of such a file; "recipe", "facts" and "scores" there are JSON.
+inline constexpr const char* kTrainedKind = "veldt.recipe";
+
 struct Trained {
   Recipe recipe;
   DataFacts facts;

@@ -55,9 +55,11 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
   if (failure) std::rethrow_exception(failure);
 }
 
+int threads_here() { return omp_in_parallel() ? 1 : num_threads(); }
+
 std::int64_t even_grain(std::int64_t n, std::int64_t most, std::int64_t step) {
   const auto shares = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
-  const std::int64_t threads = num_threads(), pieces = shares(n, threads * most) * threads;
+  const std::int64_t threads = threads_here(), pieces = shares(n, threads * most) * threads;
   return std::max<std::int64_t>(1, shares(shares(n, std::max<std::int64_t>(1, pieces)), step)) * step;
 }
 

@@ -18,8 +18,12 @@ void set_num_threads(int n);
 // after the loop.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
-// A grain for parallel_for: a multiple of `step`, about `most` or less, that gives all threads as many
-// pieces. It depends on their number: for bodies that give the same bits however the work is cut.
+// num_threads(), or 1 inside of a parallel_for, whose bodies do not share out their work again.
+int threads_here();
+
+// A grain for parallel_for, a multiple of `step` and about `most` at most, by which each of threads_here()
+// gets as much as the others where n allows it. For bodies that give the same bits however the work is cut:
+// alone of all cuts this one depends on the number of threads.
 std::int64_t even_grain(std::int64_t n, std::int64_t most, std::int64_t step);
 
 // While one lives, this thread works by itself: num_threads() is 1 for it. For threads beside the pool.

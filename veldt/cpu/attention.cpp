@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
@@ -49,12 +48,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T> using Lanes = veldt::HWY_NAMESPACE::Lanes<T>;
 
-// Asks for a row of a few lines that will be read soon: rows of one head lie apart, where the processor does
-// not look ahead. An address beyond the end does no harm.
+// Rows of one head lie apart, where the processor does not look ahead.
 constexpr std::int64_t kAhead = 8;
-template <class T> HWY_INLINE void fetch(const T* row, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; j += static_cast<std::int64_t>(64 / sizeof(T))) hwy::Prefetch(row + j);
-}
 
 // [rows, cols] times a factor, of each row its own, to other strides.
 template <class T, class Factor>

@@ -105,6 +105,7 @@ template <class T> void block(const Block<T>& x, Matrix<const T> a, const T* b, 
       product_panel<T, 2>(x.rows, x.k, rows, b, width, out, c.row, x.add);
       continue;
     }
+    static_assert(kBlockRows % kProductRows == 0, "even_grain may give more rows than `edge` has");
     HWY_ALIGN T edge[kBlockRows * kMost];
     product_panel<T, 2>(x.rows, x.k, rows, b, width, edge, width, false);
     for (std::int64_t i = 0; i < x.rows; ++i)
@@ -182,7 +183,8 @@ template <class T> Matrix<T> from(Matrix<T> x, std::int64_t i, std::int64_t j) {
 template <class T> void pack_all(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
   const Kernels<T> use = kernels_of(T());
   const std::int64_t width = use.width();
-  parallel_for((n + width - 1) / width, std::max<std::int64_t>(1, kPacked / (k * width)),
+  parallel_for((n + width - 1) / width,
+               std::max<std::int64_t>(1, kPacked / std::max<std::int64_t>(1, k * width)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t panel = begin; panel < end; ++panel) use.pack(b, n, k, panel, to);
                });
@@ -203,7 +205,7 @@ void by_blocks(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a
       const std::int64_t depth = std::min(kDepth, k - p);
       T* const packed = room<T>(panels * width * depth, 0);
       pack_all<T>(cols, depth, from(b, p, j), packed);
-      const std::int64_t threads = std::min<std::int64_t>(num_threads(), shares(m * cols * depth, kWork));
+      const std::int64_t threads = std::min<std::int64_t>(threads_here(), shares(m * cols * depth, kWork));
       // Many rows are shared out by rows, few by columns.
       const bool by_rows = threads > 1 && m >= 8 * kBlockRows;
       const std::int64_t rows = by_rows ? even_grain(m, kBlockRows, use.rows()) : kBlockRows;

@@ -1,5 +1,5 @@
-// The steps of an LSTM. The sequences of a batch do not meet, so a task takes its rows through all steps by
-// itself: no thread waits for another between two steps. The weight is packed once for all of them.
+// The steps of an LSTM. The sequences of a batch do not meet, so each thread takes its rows through all steps
+// by itself and waits for no other; the weight is packed once for all of them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/lstm.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
@@ -21,32 +20,46 @@
 namespace veldt::cpu {
 namespace {
 
-// The arrays of core/backend.h's lstm and lstm_slope, contiguous.
+// The arrays of core/backend.h's lstm, or of its lstm_slope where g is there; contiguous.
 template <class T> struct LstmSteps {
   std::int64_t time, n, hidden;
   bool reverse;
   const T *inputs, *h, *c, *g;
   T *gates, *out, *dgates, *dh, *dc;
 
-  std::int64_t at(std::int64_t step) const { return reverse ? time - 1 - step : step; }
-  // Row `row` of that step's part of an array [time, n, width].
+  // Row `row` of a step's part of an array [time, n, width].
   template <class U> U* row(U* array, std::int64_t step, std::int64_t row, std::int64_t width) const {
-    return array + (at(step) * n + row) * width;
+    return array + ((reverse ? time - 1 - step : step) * n + row) * width;
   }
   const T* cell_before(std::int64_t step, std::int64_t i) const {
     return step == 0 ? c + i * hidden : row(out, step - 1, i, 2 * hidden) + hidden;
   }
+  // Gradients go from the last step to the first.
+  std::int64_t step_of(std::int64_t turn) const { return g ? time - 1 - turn : turn; }
+  // Of a step's product: the columns of its result, and how many products each of them sums.
+  std::int64_t columns() const { return g ? hidden : 4 * hidden; }
+  std::int64_t depth() const { return g ? 4 * hidden : hidden; }
+  std::int64_t panels(std::int64_t width) const { return (columns() + width - 1) / width; }
 };
 
-// Sizes of working memory, in elements. Rows end in a panel more than they need, so that a column of them
-// does not fall into one set of the cache.
-struct LstmRoom {
-  std::int64_t columns, panel, hidden, gates;  // hidden and gates: a row's
-  LstmRoom(std::int64_t hidden_, std::int64_t panel_)
-      : columns(hidden_), panel(panel_), hidden(padded(1) + panel), gates(padded(4) + panel) {}
-  std::int64_t padded(std::int64_t count) const { return (count * columns + panel - 1) / panel * panel; }
-  std::int64_t row() const { return hidden + gates; }
-  std::int64_t weight(bool slope) const { return (slope ? 4 * padded(1) : padded(4)) * columns; }
+// Some rows of the batch and their working memory: a state [count, hidden], h or its gradient, and the sums
+// of gates [count, 4 hidden], or the gradients by them; rows are so far apart.
+template <class T> struct LstmRows {
+  std::int64_t first, count, state_row, sums_row;
+  T *state, *sums;
+
+  LstmRows part(std::int64_t from, std::int64_t of) const {
+    return {first + from, of, state_row, sums_row, state + from * state_row, sums + from * sums_row};
+  }
+};
+
+template <class T> struct LstmKernels {
+  void (*begin)(const LstmSteps<T>&, const LstmRows<T>&);
+  void (*cells)(const LstmSteps<T>&, std::int64_t step, const LstmRows<T>&);
+  void (*multiply)(const LstmSteps<T>&, std::int64_t step, const LstmRows<T>&, const T* packed,
+                   std::int64_t first_panel, std::int64_t end_panel);
+  void (*end)(const LstmSteps<T>&, const LstmRows<T>&);
+  void (*all)(const LstmSteps<T>&, const LstmRows<T>&, const T* packed);  // of these rows
 };
 
 }  // namespace
@@ -101,7 +114,7 @@ void step_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, const T*
   const std::int64_t hidden = s.hidden;
   const T *const x = s.row(s.inputs, step, i, 4 * hidden), *const before = s.cell_before(step, i);
   T *const gates = s.row(s.gates, step, i, 4 * hidden), *const out = s.row(s.out, step, i, 2 * hidden);
-  for_registers<T>(hidden, [&](const auto& memory, std::int64_t j) {
+  for_registers<T>(hidden, [&](const auto& memory, std::int64_t j) HWY_ATTR {
     const Gates<T> a = load_gates(memory, x + j, hidden), b = load_gates(memory, sums + j, hidden);
     const Gates<T> y = lstm_gates(Gates<T>{a.i + b.i, a.f + b.f, a.g + b.g, a.o + b.o});
     const Lanes<T> c = lstm_cell(y, memory.load(before + j)), h = lstm_output(y, c);
@@ -119,7 +132,7 @@ void slope_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, const T
   const T *const gates = s.row(s.gates, step, i, 4 * hidden), *const g = s.row(s.g, step, i, 2 * hidden);
   const T *const cell = s.row(s.out, step, i, 2 * hidden) + hidden, *const before = s.cell_before(step, i);
   T *const dgates = s.row(s.dgates, step, i, 4 * hidden), *const by_c = s.dc + i * hidden;
-  for_registers<T>(hidden, [&](const auto& memory, std::int64_t j) {
+  for_registers<T>(hidden, [&](const auto& memory, std::int64_t j) HWY_ATTR {
     Lanes<T> dc = memory.load(by_c + j) + memory.load(g + hidden + j);
     const Lanes<T> dh = memory.load(state + j) + memory.load(g + j);
     const Gates<T> by = lstm_slope(load_gates(memory, gates + j, hidden), memory.load(cell + j),
@@ -130,78 +143,81 @@ void slope_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, const T
   });
 }
 
-// c [m, n] = a [m, k] times the packed b; rows of a and c are dense, c has room for whole panels. Before
-// each panel ahead(share) may ask for memory that is read behind the product, this share of it.
-template <class T, class Ahead>
-HWY_INLINE void by_panels(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row,
-                          const T* packed, T* c, std::int64_t c_row, const Ahead& ahead) {
-  const std::int64_t width = 2 * lanes_of<T>();
-  for (std::int64_t j = 0; j < n; j += width, packed += k * width) {
-    ahead(j, std::min(width, n - j));
-    product<T>(m, width, k, {a, a_row, 1}, packed, width, c + j, c_row, false);
+template <class T> void cells(const LstmSteps<T>& s, std::int64_t step, const LstmRows<T>& rows) {
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    T *const state = rows.state + i * rows.state_row, *const sums = rows.sums + i * rows.sums_row;
+    s.g ? slope_row(s, step, rows.first + i, state, sums) : step_row(s, step, rows.first + i, sums, state);
   }
 }
 
-template <class T> HWY_INLINE void fetch(const T* from, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; j += static_cast<std::int64_t>(64 / sizeof(T))) hwy::Prefetch(from + j);
-}
-
+// What the cells read behind the product of this step: columns j .. j + count of `hidden`.
 template <class T>
-void run_rows(const LstmSteps<T>& s, const T* weight, std::int64_t first, std::int64_t end, T* room) {
-  const LstmRoom r(s.hidden, 2 * lanes_of<T>());
-  const std::int64_t m = end - first;
-  T *const state = room, *const sums = room + m * r.hidden;
-  for (std::int64_t i = 0; i < m; ++i)
-    std::copy_n(s.h + (first + i) * s.hidden, s.hidden, state + i * r.hidden);
-  for (std::int64_t step = 0; step < s.time; ++step) {
-    by_panels(m, 4 * s.hidden, s.hidden, state, r.hidden, weight, sums, r.gates,
-              [&](std::int64_t j, std::int64_t count) {
-                for (std::int64_t i = first; i < end; ++i)
-                  fetch(s.row(s.inputs, step, i, 4 * s.hidden) + j, count);
-              });
-    for (std::int64_t i = 0; i < m; ++i)
-      step_row(s, step, first + i, sums + i * r.gates, state + i * r.hidden);
-  }
+HWY_INLINE void fetch_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, std::int64_t j,
+                          std::int64_t count) {
+  if (!s.g) return fetch(s.row(s.inputs, step, i, 4 * s.hidden) + 4 * j, 4 * count);
+  if (step == 0) return;
+  fetch(s.row(s.gates, step - 1, i, 4 * s.hidden) + 4 * j, 4 * count);
+  fetch(s.row(s.out, step - 1, i, 2 * s.hidden) + s.hidden + j, count);
+  fetch(s.row(s.g, step - 1, i, 2 * s.hidden) + 2 * j, 2 * count);
 }
 
+// sums = state weight^T, or state = sums weight for the gradients: panels `begin` .. `end` of the packed
+// weight.
 template <class T>
-void slope_rows(const LstmSteps<T>& s, const T* weight, std::int64_t first, std::int64_t end, T* room) {
-  const LstmRoom r(s.hidden, 2 * lanes_of<T>());
-  const std::int64_t m = end - first;
-  T *const state = room, *const sums = room + m * r.hidden;
-  std::fill(state, sums, T(0));
-  std::fill(s.dc + first * s.hidden, s.dc + end * s.hidden, T(0));
-  for (std::int64_t step = s.time - 1; step >= 0; --step) {
-    for (std::int64_t i = 0; i < m; ++i)
-      slope_row(s, step, first + i, state + i * r.hidden, sums + i * r.gates);
-    by_panels(m, s.hidden, 4 * s.hidden, sums, r.gates, weight, state, r.hidden,
-              [&](std::int64_t j, std::int64_t count) {
-                if (step == 0) return;
-                for (std::int64_t i = first; i < end; ++i) {
-                  fetch(s.row(s.gates, step - 1, i, 4 * s.hidden) + 4 * j, 4 * count);
-                  fetch(s.row(s.out, step - 1, i, 2 * s.hidden) + s.hidden + j, count);
-                  fetch(s.row(s.g, step - 1, i, 2 * s.hidden) + 2 * j, 2 * count);
-                }
-              });
+void multiply_panels(const LstmSteps<T>& s, std::int64_t step, const LstmRows<T>& rows, const T* packed,
+                     std::int64_t begin, std::int64_t end) {
+  const std::int64_t width = 2 * lanes_of<T>(), k = s.depth();
+  const Matrix<const T> from =
+      s.g ? Matrix<const T>{rows.sums, rows.sums_row, 1} : Matrix<const T>{rows.state, rows.state_row, 1};
+  T* const to = s.g ? rows.state : rows.sums;
+  const std::int64_t to_row = s.g ? rows.state_row : rows.sums_row;
+  const std::int64_t share = s.g ? width : width / 4;  // of hidden, that a panel stands for
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    const std::int64_t j = std::min(panel * share, s.hidden), count = std::min(share, s.hidden - j);
+    for (std::int64_t i = 0; i < rows.count; ++i) fetch_row(s, step, rows.first + i, j, count);
+    product<T>(rows.count, width, k, from, packed + panel * k * width, width, to + panel * width, to_row,
+               false);
   }
-  for (std::int64_t i = 0; i < m; ++i)
-    std::copy_n(state + i * r.hidden, s.hidden, s.dh + (first + i) * s.hidden);
 }
 
-void step_f32(const LstmSteps<float>& s, std::int64_t step, std::int64_t i, const float* sums, float* state) {
-  step_row(s, step, i, sums, state);
+template <class T> void begin_rows(const LstmSteps<T>& s, const LstmRows<T>& rows) {
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    T* const state = rows.state + i * rows.state_row;
+    if (!s.g) {
+      std::copy_n(s.h + (rows.first + i) * s.hidden, s.hidden, state);
+    } else {
+      std::fill_n(state, s.hidden, T(0));
+      std::fill_n(s.dc + (rows.first + i) * s.hidden, s.hidden, T(0));
+    }
+  }
 }
-void step_f64(const LstmSteps<double>& s, std::int64_t step, std::int64_t i, const double* sums,
-              double* state) {
-  step_row(s, step, i, sums, state);
+
+template <class T> void end_rows(const LstmSteps<T>& s, const LstmRows<T>& rows) {
+  for (std::int64_t i = 0; s.g && i < rows.count; ++i)
+    std::copy_n(rows.state + i * rows.state_row, s.hidden, s.dh + (rows.first + i) * s.hidden);
 }
-void rows_f32(const LstmSteps<float>& s, const float* weight, std::int64_t first, std::int64_t end,
-              float* room) {
-  s.g ? slope_rows(s, weight, first, end, room) : run_rows(s, weight, first, end, room);
+
+template <class T> void all_steps(const LstmSteps<T>& s, const LstmRows<T>& rows, const T* packed) {
+  const std::int64_t panels = s.panels(2 * lanes_of<T>());
+  begin_rows(s, rows);
+  for (std::int64_t turn = 0; turn < s.time; ++turn) {
+    const std::int64_t step = s.step_of(turn);
+    if (s.g) cells(s, step, rows);
+    multiply_panels(s, step, rows, packed, 0, panels);
+    if (!s.g) cells(s, step, rows);
+  }
+  end_rows(s, rows);
 }
-void rows_f64(const LstmSteps<double>& s, const double* weight, std::int64_t first, std::int64_t end,
-              double* room) {
-  s.g ? slope_rows(s, weight, first, end, room) : run_rows(s, weight, first, end, room);
+
+const LstmKernels<float>& table_f32() {
+  static constexpr LstmKernels<float> table{begin_rows<float>, cells<float>, multiply_panels<float>,
+                                            end_rows<float>, all_steps<float>};
+  return table;
+}
+const LstmKernels<double>& table_f64() {
+  static constexpr LstmKernels<double> table{begin_rows<double>, cells<double>, multiply_panels<double>,
+                                             end_rows<double>, all_steps<double>};
+  return table;
 }
 
 }  // namespace veldt::cpu::HWY_NAMESPACE
@@ -210,55 +226,83 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(step_f32);
-HWY_EXPORT(step_f64);
-HWY_EXPORT(rows_f32);
-HWY_EXPORT(rows_f64);
+HWY_EXPORT(table_f32);
+HWY_EXPORT(table_f64);
 
-constexpr const char* kWork = "the steps of an LSTM";
-constexpr std::int64_t kFew = 4;        // rows
-constexpr std::int64_t kLeastRows = 8;  // of a task: fewer read the weight too often for what they compute
-constexpr std::int64_t kRows = 48;      // of a task at most: its working memory stays in L2
+constexpr const char* kWhat = "the steps of an LSTM";
+constexpr std::int64_t kFew = 4;          // rows
+constexpr std::int64_t kLeastRows = 4;    // that a thread should have for itself
+constexpr std::int64_t kMostRows = 48;    // of a task
+constexpr std::int64_t kLarge = 1 << 16;  // elements of a weight whose product all threads should share
+constexpr std::int64_t kCells = 1 << 11;  // elements of a state a task, where a step is shared out
 
-template <class T> struct LstmKernels {
-  void (*step)(const LstmSteps<T>&, std::int64_t step, std::int64_t i, const T* sums, T* state);
-  void (*rows)(const LstmSteps<T>&, const T* weight, std::int64_t first, std::int64_t end, T* room);
-};
-LstmKernels<float> lstm_kernels(float) {
-  return {HWY_DYNAMIC_DISPATCH(step_f32), HWY_DYNAMIC_DISPATCH(rows_f32)};
-}
-LstmKernels<double> lstm_kernels(double) {
-  return {HWY_DYNAMIC_DISPATCH(step_f64), HWY_DYNAMIC_DISPATCH(rows_f64)};
-}
+const LstmKernels<float>& lstm_kernels(float) { return HWY_DYNAMIC_DISPATCH(table_f32)(); }
+const LstmKernels<double>& lstm_kernels(double) { return HWY_DYNAMIC_DISPATCH(table_f64)(); }
 
-// A few rows, as when a text is written letter by letter, or one step: packing would cost more than it saves.
-template <class T> void run_few(const LstmSteps<T>& s, Matrix<const T> weight) {
+// Working memory of this thread. Rows end in a panel more than they need, so that a column of them does not
+// fall into one set of the cache.
+template <class T> LstmRows<T> rows_of(const LstmSteps<T>& s, std::int64_t first, std::int64_t count) {
   thread_local Room<T> room;
-  T* const state = room.of(5 * s.n * s.hidden, kWork);
-  T* const sums = state + s.n * s.hidden;
-  std::copy_n(s.h, s.n * s.hidden, state);
+  const std::int64_t panel = panel_width(T());
+  const auto padded = [&](std::int64_t n) { return (n + panel - 1) / panel * panel + panel; };
+  LstmRows<T> rows{first, count, padded(s.hidden), padded(4 * s.hidden), nullptr, nullptr};
+  rows.state = room.of(count * (rows.state_row + rows.sums_row), kWhat);
+  rows.sums = rows.state + count * rows.state_row;
+  return rows;
+}
+
+template <class T> void cells_in_parallel(const LstmSteps<T>& s, std::int64_t step, const LstmRows<T>& rows) {
+  parallel_for(rows.count, std::max<std::int64_t>(1, kCells / s.hidden),
+               [&](std::int64_t begin, std::int64_t end) {
+                 lstm_kernels(T()).cells(s, step, rows.part(begin, end - begin));
+               });
+}
+
+// The weight as it lies: for a few rows, as when a text is written letter by letter, or one step, packing it
+// would cost more than it saves.
+template <class T> void run_unpacked(const LstmSteps<T>& s, const View& weight) {
+  const auto batch = [](T* data, std::int64_t rows, std::int64_t columns, std::int64_t row,
+                        std::int64_t column) {
+    return View{data, dtype_of<T>, {1, rows, columns}, {0, row, column}};
+  };
+  const LstmRows<T> rows = rows_of(s, 0, s.n);
+  const View h = batch(rows.state, s.n, s.hidden, rows.state_row, 1),
+             transposed = batch(weight.as<T>(), s.hidden, 4 * s.hidden, 1, s.hidden),
+             sums = batch(rows.sums, s.n, 4 * s.hidden, rows.sums_row, 1);
+  lstm_kernels(T()).begin(s, rows);
   for (std::int64_t step = 0; step < s.time; ++step) {
-    const Matrix<const T> h{state, s.hidden, 1};
-    const Matrix<T> out{sums, 4 * s.hidden, 1};
-    if (!gemm_skinny(s.n, 4 * s.hidden, s.hidden, h, weight, out, false))
-      gemm(s.n, 4 * s.hidden, s.hidden, h, weight, out, false);
-    for (std::int64_t i = 0; i < s.n; ++i)
-      lstm_kernels(T()).step(s, step, i, sums + i * 4 * s.hidden, state + i * s.hidden);
+    matmul(h, transposed, nullptr, sums, nullptr);
+    cells_in_parallel(s, step, rows);
   }
 }
 
-template <class T> void run_lstm(const LstmSteps<T>& s, Matrix<const T> weight) {
-  thread_local Room<T> packed, rooms;
-  const LstmRoom r(s.hidden, panel_width(T()));
-  const bool slope = s.g != nullptr;
-  T* const panels = packed.of(r.weight(slope), kWork);
-  pack_panels((slope ? 1 : 4) * s.hidden, (slope ? 4 : 1) * s.hidden, weight, panels);
-  // Rows give the same bits in any company, so the cut may follow the number of threads.
-  const std::int64_t threads = num_threads(),
-                     tasks = (s.n + threads * kRows - 1) / (threads * kRows) * threads;
-  const std::int64_t grain = ((s.n + tasks - 1) / tasks + 3) / 4 * 4;
-  parallel_for(s.n, grain, [&](std::int64_t begin, std::int64_t end) {
-    lstm_kernels(T()).rows(s, panels, begin, end, rooms.of((end - begin) * r.row(), kWork));
+// Fewer rows than the threads need: they take each step together, first its product by columns, then its
+// cells.
+template <class T> void run_together(const LstmSteps<T>& s, const T* packed) {
+  const LstmKernels<T>& use = lstm_kernels(T());
+  const LstmRows<T> rows = rows_of(s, 0, s.n);
+  const std::int64_t panels = s.panels(panel_width(T()));
+  use.begin(s, rows);
+  for (std::int64_t turn = 0; turn < s.time; ++turn) {
+    const std::int64_t step = s.step_of(turn);
+    if (s.g) cells_in_parallel(s, step, rows);
+    parallel_for(panels, even_grain(panels, panels, 1), [&](std::int64_t begin, std::int64_t end) {
+      use.multiply(s, step, rows, packed, begin, end);
+    });
+    if (!s.g) cells_in_parallel(s, step, rows);
+  }
+  use.end(s, rows);
+}
+
+// An element is the same sum in any company, so rows and columns may be shared out as the threads need it.
+template <class T> void run_packed(const LstmSteps<T>& s, Matrix<const T> weight) {
+  thread_local Room<T> room;
+  const std::int64_t panel = panel_width(T());
+  T* const packed = room.of(s.panels(panel) * panel * s.depth(), kWhat);
+  pack_panels(s.columns(), s.depth(), weight, packed);
+  if (s.n < kLeastRows * threads_here() && 4 * s.hidden * s.hidden >= kLarge) return run_together(s, packed);
+  parallel_for(s.n, even_grain(s.n, kMostRows, kLeastRows), [&](std::int64_t begin, std::int64_t end) {
+    lstm_kernels(T()).all(s, rows_of(s, begin, end - begin), packed);
   });
 }
 
@@ -269,9 +313,8 @@ void lstm_of(bool reverse, const View& inputs, const View& weight, const View& h
   s.time = inputs.shape[0], s.n = inputs.shape[1], s.hidden = weight.shape[1], s.reverse = reverse;
   s.inputs = inputs.as<const T>(), s.h = h.as<const T>(), s.c = c.as<const T>();
   s.gates = gates.as<T>(), s.out = out.as<T>();
-  const Matrix<const T> transposed{weight.as<const T>(), 1, s.hidden};
-  const bool few = s.n <= kFew || s.time == 1;
-  few ? run_few<T>(s, transposed) : run_lstm<T>(s, transposed);
+  if (s.n <= kFew || s.time == 1) return run_unpacked<T>(s, weight);
+  run_packed<T>(s, {weight.as<const T>(), 1, s.hidden});
 }
 
 template <class T>
@@ -281,7 +324,7 @@ void slope_of(bool reverse, const View& weight, const View& c, const View& gates
   s.time = gates.shape[0], s.n = gates.shape[1], s.hidden = weight.shape[1], s.reverse = reverse;
   s.c = c.as<const T>(), s.gates = gates.as<T>(), s.out = out.as<T>(), s.g = g.as<const T>();
   s.dgates = dgates.as<T>(), s.dh = dh.as<T>(), s.dc = dc.as<T>();
-  run_lstm<T>(s, {weight.as<const T>(), s.hidden, 1});
+  run_packed<T>(s, {weight.as<const T>(), s.hidden, 1});
 }
 
 [[noreturn]] void refuse_lstm(DType dtype) {

@@ -49,7 +49,7 @@ inline char* scratch(std::size_t bytes) {
 // was built for two runs on one, as within a parallel loop, it may wait for the other for ever.
 // `small`: work that is not worth sharing out.
 inline int use_threads(bool small = false) {
-  const int threads = small || omp_in_parallel() ? 1 : num_threads();
+  const int threads = small ? 1 : threads_here();
   if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
   return threads;
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/register_tile-inl.h"
@@ -17,6 +18,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Asks for `count` elements that will be read soon. An address beyond the end does no harm.
+template <class T> HWY_INLINE void fetch(const T* row, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; j += static_cast<std::int64_t>(64 / sizeof(T))) hwy::Prefetch(row + j);
+}
 
 // Rows of the largest tile, which is two registers wide: 16 sums, 2 of b and 1 of a in 32 registers, or 12 in
 // 16. Taller ones are no faster, and leave more rows over.

@@ -15,6 +15,7 @@ template <class T> class Room {
   T* of(std::int64_t count, const char* work) {
     if (size_ >= count) return held_.get();
     size_ = 0;
+    held_.reset();  // not both at once
     held_ = hwy::AllocateAligned<T>(static_cast<std::size_t>(count));
     if (!held_)
       throw OutOfMemory(
