@@ -129,6 +129,22 @@ TEST(Attention, ByRotaryPositionsDependsOnTheDistanceAlone) {
   EXPECT_NEAR(product(0, 0), sum(q * k).item(), 1e-6);
 }
 
+TEST(Attention, OfADetachedSelfHasTheGradientsOfTheRest) {
+  Rng rng(5);
+  const MultiheadAttention layer(8, 2, {.batch_first = true}, rng);
+  const Tensor values = randn({2, 3, 8}, rng);
+  const auto gradient = [&](const std::array<bool, 3>& cut, bool copied) {
+    Tensor x = parameter(values.detach());
+    const auto part = [&](std::size_t i) {
+      if (!cut[i]) return x;
+      return copied ? x.detach() * 1.0 : x.detach();
+    };
+    return grad(sum(square(layer.attend(part(0), part(1), part(2)))), {x})[0].values<float>();
+  };
+  const std::array<bool, 3> query{true, false, false}, rest{false, true, true};
+  for (const auto& cut : {query, rest}) EXPECT_EQ(gradient(cut, false), gradient(cut, true));
+}
+
 TEST(Attention, DropsWeightsInTrainingAlone) {
   Rng rng(2);
   MultiheadAttention layer(4, 2, {.dropout = 0.5, .batch_first = true}, rng);

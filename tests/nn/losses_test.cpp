@@ -165,6 +165,14 @@ TEST(Losses, FocalOfWhatIsRightHasAFiniteGradient) {
   }
 }
 
+TEST(Losses, GaussianTakesAVarianceForEachRow) {
+  const Tensor p = Tensor::of({2, 2}, {1, 2, 3, 4}), t = zeros({2, 2}), v = Tensor::of({2}, {1, 4});
+  const GaussianOptions each{.reduction = Reduction::none};
+  EXPECT_EQ(gaussian_nll(p, t, v, each).values<float>(),
+            gaussian_nll(p, t, Tensor::of({2, 2}, {1, 1, 4, 4}), each).values<float>());
+  EXPECT_EQ(gaussian_nll(zeros({4, 5}), zeros({4, 5}), ones({4}), each).shape(), (Shape{4, 5}));
+}
+
 TEST(Losses, GaussianHasNoVarianceBelowItsEps) {
   const Tensor p = zeros({3}), t = ones({3}), least = full({3}, 1e-6);
   EXPECT_EQ(

@@ -156,6 +156,26 @@ TEST(Recurrent, GoesOnFromTheStateItLeft) {
   expect_near(tail.state.h, whole.state.h);
 }
 
+TEST(Recurrent, OfHalvesGoesOnFromItsStateUnderAnAutocast) {
+  Rng rng(2);
+  const LSTM layer(4, 8, {.dtype = DType::bf16}, rng);
+  const Tensor x = veldt::to(drawn({5, 2, 4}), DType::bf16);
+  const Autocast now(DType::bf16);
+  const RecurrentState state = layer.run(x).state;
+  EXPECT_EQ(layer.run(x, state).output.dtype(), DType::bf16);
+}
+
+TEST(Recurrent, GivesOneDtypeUnderAnAutocastWithLengthsAndWithout) {
+  Rng rng(2);
+  const LSTM layer(4, 8, rng);
+  const Tensor x = drawn({5, 2, 4});
+  const Autocast now(DType::bf16);
+  const RecurrentResult all = layer.run(x), part = layer.run(x, {}, lengths_of({5, 5}));
+  EXPECT_EQ(all.output.dtype(), DType::bf16);
+  EXPECT_EQ(part.output.dtype(), DType::bf16);
+  EXPECT_EQ(part.state.c.dtype(), all.state.c.dtype());
+}
+
 TEST(Recurrent, ReadsLengthsAnewAtEachReplayOfAPlan) {
   const LSTM layer(2, 3, {.bidirectional = true});
   const Tensor x = drawn({4, 2, 2}), lengths = lengths_of({4, 4});

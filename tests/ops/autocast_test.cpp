@@ -183,6 +183,19 @@ TEST_P(AutocastTo, TakesActivationsOfHalvesIntoAStackOfLayers) {
   EXPECT_EQ(numbers_of(mlp(x, layers, Precision::f32)), numbers_of(expected));
 }
 
+TEST_P(AutocastTo, TakesStacksThatAreOfHalvesThemselves) {
+  Rng rng(3);
+  const DenseLayers layers = {{to(randn({2, 8}, rng), GetParam()), {}, MlpActivation::identity, 1}};
+  const Tensor x = to(randn({3, 8}, rng), GetParam()), target = to(randn({3, 2}, rng), GetParam());
+  const Tensor expected = mlp(x, layers, Precision::f32);
+  const Tensor loss = mlp_loss(x, layers, target, {}).loss;
+  const Autocast now(GetParam());
+  EXPECT_EQ(numbers_of(mlp(x, layers, Precision::f32)), numbers_of(expected));
+  EXPECT_EQ(numbers_of(mlp_loss(x, layers, target, {}).loss), numbers_of(loss));
+  const DenseLayers wide = {{to(layers[0].weight, DType::f32), {}, MlpActivation::identity, 1}};
+  EXPECT_EQ(mlp_loss(x, wide, target, {}).loss.dtype(), DType::f32);
+}
+
 TEST(Autocast, LeavesWideAndWholeNumbersAlone) {
   const Autocast now(DType::bf16);
   EXPECT_EQ(matmul(ones({2, 2}, DType::f64), ones({2, 2}, DType::f64)).dtype(), DType::f64);

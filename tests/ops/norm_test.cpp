@@ -6,6 +6,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/distance.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -63,6 +64,12 @@ TEST(NormGradients, HaveTheSameBitsOnAnyNumberOfThreads) {
       EXPECT_EQ(one[i].values<float>(), three[i].values<float>()) << name << ", input " << i;
   }
   set_num_threads(before);
+}
+
+TEST(Normalize, OfHalvesKnowsSmallEpsAndLongVectors) {
+  const auto numbers = [](const Tensor& x) { return to(x, DType::f32).values<float>(); };
+  EXPECT_EQ(numbers(normalize(zeros({2, 3}, DType::f16))), std::vector<float>(6, 0));
+  EXPECT_EQ(numbers(normalize(full({1, 4}, 60000, DType::f16))), std::vector<float>(4, 0.5F));
 }
 
 }  // namespace

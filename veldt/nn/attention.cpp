@@ -16,10 +16,6 @@
 namespace veldt::nn {
 namespace {
 
-bool is_same(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.strides() == b.strides() && a.view().data == b.view().data;
-}
-
 MultiheadAttentionOptions attention_options(const TransformerLayerOptions& o) {
   return {.dropout = o.dropout, .batch_first = o.batch_first, .dtype = o.dtype, .device = o.device};
 }
@@ -108,7 +104,8 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
     return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
   };
   std::array<Tensor, 3> parts;
-  if (is_same(query, key) && is_same(key, value)) {
+  // One tensor, not one memory: x.detach() has no part in the gradients.
+  if (query.impl() == key.impl() && key.impl() == value.impl()) {
     const Tensor all = linear(q, in_weight_, in_bias_);
     if (!dropout_.drops()) return in_order(out_(self_attention(all, heads_, options)));
     for (std::int64_t i = 0; i < 3; ++i)

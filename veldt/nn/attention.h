@@ -42,8 +42,6 @@ class MultiheadAttention : public Module {
   std::string title() const override;
 
  private:
-  Tensor split(const Tensor& x, std::int64_t part) const;
-
   std::int64_t size_, heads_;
   bool batch_first_;
   Tensor in_weight_, in_bias_;

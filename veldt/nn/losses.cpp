@@ -152,9 +152,12 @@ Tensor poisson_nll(const Tensor& given, const Tensor& given_target, PoissonOptio
 
 Tensor gaussian_nll(const Tensor& given, const Tensor& given_target, const Tensor& given_variance,
                     GaussianOptions o) {
-  const Tensor prediction = widened(given), target = widened(given_target),
-               variance = widened(given_variance);
+  const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("gaussian_nll", prediction, target);
+  // One dimension short of the prediction it is a variance for each row, as torch reads it.
+  const int rank = prediction.rank();
+  const bool of_rows = rank > 0 && given_variance.shape() == prediction.shape().without(rank - 1);
+  const Tensor variance = widened(of_rows ? unsqueeze(given_variance, -1) : given_variance);
   if (!(o.eps > 0))
     throw ConfigError(str("gaussian_nll cannot have an eps of ", o.eps), "a variance of 0 would divide by it",
                       "give a small positive number");

@@ -80,7 +80,8 @@ struct GaussianOptions {
   Reduction reduction = Reduction::mean;
 };
 // (log v + (p - t)^2 / v) / 2: -log of the density of t under a normal distribution of mean p and variance v,
-// which has the shape of p, or broadcasts to it. Nix & Weigend 1994.
+// which has the shape of p, is one for each row of p ([..] for [.., n]), or broadcasts to p. Nix & Weigend
+// 1994.
 Tensor gaussian_nll(const Tensor& prediction, const Tensor& target, const Tensor& variance,
                     GaussianOptions options = {});
 

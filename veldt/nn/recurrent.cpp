@@ -129,7 +129,7 @@ Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int6
   const Tensor& like = weights_[0].weight_ih;
   const Shape shape = {static_cast<std::int64_t>(weights_.size()), n, hidden_};
   if (!state.defined()) return zeros(shape, like.dtype(), like.device());
-  const Tensor given = widened(state);
+  const Tensor given = is_half(like.dtype()) ? state : widened(state);
   if (given.shape() != shape || given.dtype() != like.dtype())
     throw ShapeError(
         str(name(), " cannot begin with a state ", what, " of ", given.dtype(), ' ', given.shape()),
@@ -187,8 +187,11 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     }
     state = std::move(next);
   }
-  const Tensor output = stack(outputs, 0);
-  return valid.defined() ? masked_fill(output, logical_not(valid), 0) : output;
+  Tensor output = stack(outputs, 0);
+  if (valid.defined()) output = masked_fill(output, logical_not(valid), 0);
+  if (cell_ != Cell::lstm) return output;
+  state = {lowered(state.h), lowered(state.c)};  // as lstm_steps() gives them under an Autocast
+  return lowered(output);
 }
 
 RecurrentResult Recurrent::run(const Tensor& given, const RecurrentState& initial,

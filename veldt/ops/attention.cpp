@@ -133,8 +133,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const Tensor values = as_float(v);
   if (is_half(values.dtype())) {
     const Autocast off({});
-    return to(matmul(attention_weights(to(as_float(q), DType::f32), to(as_float(k), DType::f32), o),
-                     to(values, DType::f32)),
+    return to(scaled_dot_product_attention(to(as_float(q), DType::f32), to(as_float(k), DType::f32),
+                                           to(values, DType::f32), o),
               values.dtype());
   }
   const Shape leading = q.shape().without(q.rank() - 1).without(q.rank() - 2);
@@ -160,6 +160,10 @@ Tensor self_attention(const Tensor& given, std::int64_t heads, const AttentionOp
                      "give queries, keys and values side by side, and a number of heads that divides them");
   if (casts(given)) return self_attention(lowered(given), heads, o);
   const Tensor x = as_float(given);
+  if (is_half(x.dtype())) {
+    const Autocast off({});
+    return to(self_attention(to(x, DType::f32), heads, o), x.dtype());
+  }
   if (!is_fused(o, x, x.size(1), x.size(2))) {
     const Parts p = parts_of(x, heads);
     return joined(scaled_dot_product_attention(p[0], p[1], p[2], o));

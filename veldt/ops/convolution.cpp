@@ -197,9 +197,9 @@ Tensor conv_transpose(const char* name, int dims, const Tensor& x, const Tensor&
 Shape PerDim::of(int dims) const {
   if (numbers_.rank() == dims) return numbers_;
   if (numbers_.rank() != 1)
-    throw ConfigError(
-        str("a convolution of ", dims, " dimensions was given the ", numbers_.rank(), " numbers ", numbers_),
-        "an option is one number, or one for each spatial dimension", str("give 1 or ", dims));
+    throw ConfigError(str("an option for ", dims, " spatial dimensions was given the ", numbers_.rank(),
+                          " numbers ", numbers_),
+                      "it is one number, or one for each spatial dimension", str("give 1 or ", dims));
   return Shape::filled(dims, numbers_[0]);
 }
 

@@ -1,6 +1,7 @@
 #include "veldt/ops/distance.h"
 
 #include "veldt/ops/binary.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 
@@ -13,11 +14,12 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) 
 }
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps) {
-  return norm(a - b + eps, p, {-1});
+  return through_f32(a - b, [&](const Tensor& apart) { return norm(apart + eps, p, {-1}); });
 }
 
 Tensor normalize(const Tensor& x, double p, int dim, double eps) {
-  return x / maximum(norm(x, p, {dim}, true), eps);
+  // f16 has neither so small an eps nor the norms of long vectors.
+  return through_f32(x, [&](const Tensor& y) { return y / maximum(norm(y, p, {dim}, true), eps); });
 }
 
 }  // namespace veldt

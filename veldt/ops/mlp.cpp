@@ -268,6 +268,12 @@ void check_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tenso
   if (o.weight.defined()) check_same_device("mlp_loss", x, o.weight);
 }
 
+// Halves as f32 under an Autocast, unless the layers are of halves themselves.
+Tensor as_layers(std::span<const DenseLayer> layers, const Tensor& x) {
+  const bool are_halves = !layers.empty() && is_half(layers.front().weight.dtype());
+  return are_halves || !x.defined() ? x : widened(x);
+}
+
 }  // namespace
 
 bool is_fused_mlp(std::span<const std::int64_t> sizes) {
@@ -282,7 +288,7 @@ bool has_products(Device device, Precision precision) {
 
 Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precision) {
   if (autocast_dtype()) {  // it has a precision of its own
-    const Tensor wide = widened(x);
+    const Tensor wide = as_layers(layers, x);
     const Autocast off({});
     return mlp(wide, layers, precision);
   }
@@ -307,9 +313,11 @@ Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
 MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
                        const MlpLossOptions& options) {
   if (autocast_dtype()) {
-    const Tensor wide = widened(x);
+    MlpLossOptions o = options;
+    o.weight = as_layers(layers, o.weight);
+    const Tensor wide = as_layers(layers, x), wide_target = as_layers(layers, target);
     const Autocast off({});
-    return mlp_loss(wide, layers, target, options);
+    return mlp_loss(wide, layers, wide_target, o);
   }
   check(x, layers, options.precision);
   check_loss(x, layers, target, options);
