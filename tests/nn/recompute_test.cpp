@@ -225,6 +225,36 @@ TEST(Checkpoint, OfOneTensorTwiceHasItsGradientOnce) {
   }
 }
 
+// The loss lies behind the checkpoint, so that the gradient which arrives there has a graph.
+TEST(Checkpoint, OfOneTensorTwiceCanBeDifferentiatedAgain) {
+  Tensor x = parameter(full({}, 3.0));
+  const auto cube = [](const TensorList& in) { return in[0] * in[1] * in[2]; };
+  const Grads first = grad(square(checkpoint(cube, {x, x, x})), {x}, true);
+  EXPECT_EQ(first[0].item(), 6 * 243);  // of x^6
+  EXPECT_EQ(grad(first[0], {x})[0].item(), 30 * 81);
+}
+
+TEST(Checkpoint, OfATensorWithoutAPartCanBeDifferentiatedAgain) {
+  Tensor x = parameter(full({}, 3.0)), z = parameter(full({}, 2.0));
+  const auto f = [](const TensorList& in) { return in[0] * in[0]; };
+  square(checkpoint(f, {x, z})).backward(true);
+  EXPECT_EQ(x.grad().item(), 4 * 27);  // of x^4
+  EXPECT_EQ(z.grad().item(), 0);
+  // To the third order, each time through the zeros.
+  const Grads first = grad(square(checkpoint(f, {x, z})), {x, z}, true);
+  const Grads second = grad(first[0] + square(first[1] + 1) + square(first[1]), {x, z}, true);
+  EXPECT_EQ(second[0].item(), 12 * 9);
+  EXPECT_EQ(grad(second[0] + square(second[1]), {x})[0].item(), 24 * 3);
+}
+
+TEST(Checkpoint, OfAConstantCanBeDifferentiatedAgain) {
+  Tensor x = parameter(full({}, 3.0));
+  const auto constant = [](const TensorList& in) { return square(in[0].detach()); };
+  const Grads first = grad(square(checkpoint(constant, {x})) * x, {x}, true);
+  EXPECT_EQ(first[0].item(), 81);
+  EXPECT_EQ(grad(first[0], {x})[0].item(), 0);
+}
+
 TEST(Checkpoint, RefusesAGraphOfItsOwn) {
   Tensor x = parameter(full({}, 3.0)), w = parameter(full({}, 2.0));
   EXPECT_THROW(checkpoint([&](const TensorList&) { return w; }, {x}), Error);

@@ -431,8 +431,8 @@ Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool cre
     for (std::size_t j = 0; j < i && !found.defined(); ++j)  // an input that is listed twice
       if (inputs[j].impl() == inputs[i].impl()) found = leaves[j].sum;
     if (!found.defined()) {
-      found = empty(inputs[i].shape(), inputs[i]);
-      kernels(found).fill(found.view(), 0.0, nullptr);
+      GradModeGuard mode(create_graph);
+      found = zero_gradient(inputs[i], start);
     }
     result.push_back(found);
   }
@@ -448,6 +448,13 @@ Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_
 Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
                     const Tensor& seed) {
   return grads_of(output, inputs, create_graph, seed, true);
+}
+
+Tensor zero_gradient(const Tensor& t, const Tensor& g) {
+  Tensor out = empty(t.shape(), t);
+  kernels(out).fill(out.view(), 0, nullptr);
+  return record(
+      "zeros", out, {g}, [g](const Tensor& gg) -> Grads { return {zero_gradient(g, gg)}; }, false);
 }
 
 }  // namespace veldt

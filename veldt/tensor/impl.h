@@ -47,6 +47,10 @@ struct Node {
 Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
                     const Tensor& seed);
 
+// The gradient of a t that has no part in what `g` is the gradient of. It depends on g as any gradient does,
+// so that it can be differentiated again.
+Tensor zero_gradient(const Tensor& t, const Tensor& g);
+
 // What the first call of a checkpoint() (tensor/recompute.h) uses that wants a gradient, each once. What lies
 // in a NoGrad of its own, one deeper, is not meant to have one.
 struct Captures {

@@ -58,12 +58,6 @@ template <class List> bool is_among(const Tensor& t, const List& list) {
   return std::any_of(list.begin(), list.end(), [&](const Tensor& other) { return other.impl() == t.impl(); });
 }
 
-Tensor zeros_of(const Tensor& t) {
-  const Tensor out = empty(t.shape(), t);
-  kernels(out).fill(out.view(), 0, nullptr);
-  return out;
-}
-
 struct Part {
   Function f;
   TensorList inputs, captured;
@@ -102,7 +96,7 @@ struct Part {
       if (!needs_grad(is_input ? inputs[i] : captured[i - inputs.size()])) continue;
       const Tensor& t = is_input ? given[i] : captured[i - inputs.size()];
       if (is_among(t, wanted)) {  // the same one again: its first place gets all of the gradient
-        grads[i] = zeros_of(t);
+        grads[i] = zero_gradient(t, g);
         continue;
       }
       wanted.push_back(t);
@@ -113,7 +107,7 @@ struct Part {
     if (y.requires_grad())
       found = partial_grads(y, wanted, goes_on, g);
     else  // nothing that f uses has a part in it
-      for (const Tensor& t : wanted) found.push_back(zeros_of(t));
+      for (const Tensor& t : wanted) found.push_back(zero_gradient(t, g));
     for (std::size_t i = 0; i < places.size(); ++i) grads[places[i]] = std::move(found[i]);
     return grads;
   }
