@@ -267,5 +267,26 @@ TEST(Checkpoint, RefusesAGraphOfItsOwn) {
                Error);
 }
 
+// It would be another tensor in the second call, which no gradient reaches.
+TEST(Checkpoint, RefusesATensorWithAGraphThatTheFunctionMakes) {
+  Tensor x = parameter(full({}, 3.0)), w = parameter(full({}, 2.0));
+  const auto f = [&](const TensorList& in) {
+    Tensor h;
+    {
+      const EnableGrad on;
+      h = square(w);
+    }
+    return in[0] * h;
+  };
+  EXPECT_THAT(test::error_of([&] { checkpoint(f, {x}); }), HasSubstr("has a graph of its own"));
+  {
+    const NoGrad off;
+    EXPECT_EQ(checkpoint(f, {x}).item(), 12);
+  }
+  const Tensor made_before = square(w);
+  checkpoint([&](const TensorList& in) { return in[0] * made_before; }, {x}).backward();
+  EXPECT_EQ(w.grad().item(), 12);
+}
+
 }  // namespace
 }  // namespace veldt::nn

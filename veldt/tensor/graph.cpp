@@ -279,6 +279,8 @@ void check_root(const Tensor& output, const char* caller, bool seeded) {
 
 }  // namespace
 
+std::uint64_t newest_sequence() { return g_sequence; }
+
 const char* backward_of() { return t_backward_of; }
 
 bool grad_enabled() { return t_grad_enabled; }

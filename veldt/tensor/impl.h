@@ -43,6 +43,9 @@ struct Node {
   Node* next_dying = nullptr;
 };
 
+// The sequence number of the newest node.
+std::uint64_t newest_sequence();
+
 // grad() that takes all inputs as independent of each other: the walk ends at them.
 Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
                     const Tensor& seed);

@@ -123,11 +123,16 @@ Tensor checkpoint(const Function& f, const TensorList& inputs) {
     TensorList given;
     for (const Tensor& in : inputs) given.push_back(cut(in));
     const NoGrad off;
+    const std::uint64_t before = newest_sequence();
     const CaptureScope captures;
     const TapeScope first(part.tape.get(), t_second);
     y = f(given);
-    if (y.defined() && y.requires_grad())
-      throw Error("a function in checkpoint() gave back a tensor that has a graph of its own",
+    const auto has_own_graph = [&](const Tensor& t) {
+      return t.impl()->node && t.impl()->node->sequence > before;
+    };
+    if ((y.defined() && y.requires_grad()) ||
+        std::any_of(captures.tensors().begin(), captures.tensors().end(), has_own_graph))
+      throw Error("a function in checkpoint() made or gave back a tensor that has a graph of its own",
                   "what it gives is computed without one, to be computed again",
                   "return what it computes, and switch no gradients on within it");
     for (const Tensor& in : inputs) part.captures_input.push_back(is_among(in, captures.tensors()));

@@ -19,8 +19,8 @@ namespace veldt {
 // Numbers drawn on the host (Rng::next_u32() and its like) and tensors without a gradient that are changed
 // meanwhile are not seen: f must find them as they were. What f only reads detached has a gradient of 0,
 // where without checkpoint() it has none. What f refers to must live until the gradient is there. Throws what
-// f throws, and Error if f draws another number of times than before, or gives back a tensor that it did not
-// compute.
+// f throws, and Error if f draws another number of times than before, gives back a tensor that it did not
+// compute, or makes one with a graph of its own (EnableGrad).
 Tensor checkpoint(const std::function<Tensor(const TensorList& inputs)>& f, const TensorList& inputs);
 
 // True while this thread runs a part of the forward pass again.
