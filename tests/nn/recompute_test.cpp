@@ -199,6 +199,28 @@ TEST(Checkpoint, ComputesInTheDtypesOfTheFirstCall) {
   EXPECT_EQ(layer.weight().grad().values<float>(), same.weight().grad().values<float>());
 }
 
+// Between the two calls the generators are others: a new seed, a new stream, a loaded state.
+TEST(Checkpoint, DrawsTheFirstNumbersAlthoughTheGeneratorWasReplaced) {
+  Tensor x = ones({64}).set_requires_grad();
+  for (const Rng& later : {Rng(2), Rng(1, 7)}) {
+    Rng rng(1), same(1);
+    rng.seek(3);
+    same.seek(3);
+    const Tensor y = checkpoint([&](const TensorList& in) { return in[0] * rand({64}, rng); }, {x});
+    rng = later;
+    EXPECT_EQ(grad(sum(y), {x})[0].values<float>(), rand({64}, same).values<float>());
+    EXPECT_EQ(rng.position(), later.position());
+  }
+  Rng rng(1);
+  const Dropout dropout(0.5, rng);
+  const Tensor y = checkpoint([&](const TensorList& in) { return dropout(in[0]); }, {x});
+  const std::vector<std::int64_t> loaded = {77, 1000};
+  Tensor stream = dropout.named_buffers()[0].tensor;
+  stream.assign(Tensor::from<std::int64_t>({2}, loaded));
+  EXPECT_EQ(grad(sum(y), {x})[0].values<float>(), y.values<float>());
+  EXPECT_EQ(stream.values<std::int64_t>(), loaded);
+}
+
 TEST(Checkpoint, NamesAFunctionThatDrawsAnotherNumberOfTimes) {
   Rng rng(1);
   Tensor x = ones({2}).set_requires_grad();

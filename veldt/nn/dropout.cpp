@@ -30,11 +30,11 @@ Tensor RandomDropping::draw(const Shape& shape, const Tensor& like) const {
       [device = like.device(), draw = RandomDraw()](std::span<const View> views) {
         std::int64_t* const stream = views[1].as<std::int64_t>();
         // Unsigned: a position that was loaded may be any number.
-        auto position = static_cast<std::uint64_t>(stream[1]);
-        const std::uint64_t at = draw.take(position, static_cast<std::uint64_t>(numel(views[0].shape)));
-        backend(device).random(RandomKind::uniform, static_cast<std::uint64_t>(stream[0]), 0, at, views[0],
-                               nullptr);
-        stream[1] = static_cast<std::int64_t>(position);
+        Rng rng(static_cast<std::uint64_t>(stream[0]));
+        rng.seek(static_cast<std::uint64_t>(stream[1]));
+        const Rng at = draw.take(rng, static_cast<std::uint64_t>(numel(views[0].shape)));
+        backend(device).random(RandomKind::uniform, at.seed(), at.stream(), at.position(), views[0], nullptr);
+        stream[1] = static_cast<std::int64_t>(rng.position());
       },
       CallKind::numbers);
   return veldt::to(greater_equal(draws, full({}, p_, DType::f32, like.device())), like.dtype());

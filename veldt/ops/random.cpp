@@ -25,10 +25,8 @@ Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device d
       "random", {out.view()},
       [kind, &rng, device, draw = RandomDraw()](std::span<const View> views) {
         const auto count = static_cast<std::uint64_t>(numel(views[0].shape));
-        std::uint64_t position = rng.position();
-        const std::uint64_t at = draw.take(position, kind == RandomKind::normal ? 2 * count : count);
-        backend(device).random(kind, rng.seed(), rng.stream(), at, views[0], nullptr);
-        rng.seek(position);
+        const Rng at = draw.take(rng, kind == RandomKind::normal ? 2 * count : count);
+        backend(device).random(kind, at.seed(), at.stream(), at.position(), views[0], nullptr);
       },
       CallKind::numbers);
   return out;

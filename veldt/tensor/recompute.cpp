@@ -14,7 +14,7 @@ namespace {
 
 // Where the draws of a first call were taken from, in their order.
 struct Tape {
-  std::vector<std::shared_ptr<std::uint64_t>> draws;
+  std::vector<std::shared_ptr<Rng>> draws;
   std::size_t next = 0;
 };
 
@@ -151,12 +151,12 @@ RandomDraw::RandomDraw() {
     if (t_second->next < t_second->draws.size()) from_ = t_second->draws[t_second->next];
     ++t_second->next;
   }
-  if (t_first) t_first->draws.push_back(into_ = std::make_shared<std::uint64_t>(0));
+  if (t_first) t_first->draws.push_back(into_ = std::make_shared<Rng>(0));
 }
 
-std::uint64_t RandomDraw::take(std::uint64_t& position, std::uint64_t count) const {
-  const std::uint64_t at = from_ ? *from_ : position;
-  if (!from_) position += count;
+Rng RandomDraw::take(Rng& rng, std::uint64_t count) const {
+  const Rng at = from_ ? *from_ : rng;
+  if (!from_) rng.seek(rng.position() + count);
   if (into_) *into_ = at;
   return at;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "veldt/core/rng.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt {
@@ -31,12 +32,12 @@ bool recomputing();
 class RandomDraw {
  public:
   RandomDraw();
-  // Where to draw `count` numbers from: `position`, which moves on by as many; while recomputing, from where
-  // the first call has drawn them.
-  std::uint64_t take(std::uint64_t& position, std::uint64_t count) const;
+  // Where to draw `count` numbers from: `rng`, which moves on by as many; while recomputing, from where the
+  // first call has drawn them.
+  Rng take(Rng& rng, std::uint64_t count) const;
 
  private:
-  std::shared_ptr<std::uint64_t> from_, into_;
+  std::shared_ptr<Rng> from_, into_;
 };
 
 }  // namespace veldt
