@@ -15,6 +15,7 @@
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -26,6 +27,7 @@
 namespace veldt::nn {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 Sequential block_of(std::int64_t wide, Rng& rng) {
@@ -275,6 +277,32 @@ TEST(Checkpoint, OfAConstantCanBeDifferentiatedAgain) {
   const Grads first = grad(square(checkpoint(constant, {x})) * x, {x}, true);
   EXPECT_EQ(first[0].item(), 81);
   EXPECT_EQ(grad(first[0], {x})[0].item(), 0);
+}
+
+TEST(Checkpoint, GivesNumbersWithoutAGradientAsTheyAre) {
+  const float values[] = {1, 4, 3, 2};
+  Tensor x = parameter(Tensor::from<float>({2, 2}, values));
+  const Tensor largest = checkpoint([](const TensorList& in) { return argmax(in[0], 1, true); }, {square(x)});
+  const Tensor positive = checkpoint([](const TensorList& in) { return greater(in[0], 2); }, {x});
+  EXPECT_FALSE(largest.requires_grad());
+  EXPECT_FALSE(positive.requires_grad());
+  const Tensor gathered = gather(x, 1, largest);
+  EXPECT_THAT(cuts_of(gathered), ElementsAre("checkpoint, read by gather"));
+  (sum(gathered) + sum(where(positive, x, x * 3))).backward();
+  EXPECT_EQ(x.grad().values<float>(), (std::vector<float>{3, 2, 2, 3}));
+}
+
+TEST(Checkpoint, RefusesAFunctionThatGivesNoTensor) {
+  Tensor x = parameter(full({}, 3.0));
+  const auto nothing = [](const TensorList&) { return Tensor(); };
+  EXPECT_THAT(test::error_of([&] { checkpoint(nothing, {x}); }), HasSubstr("gave back no tensor"));
+  {
+    const NoGrad off;
+    EXPECT_THAT(test::error_of([&] { checkpoint(nothing, {x}); }), HasSubstr("gave back no tensor"));
+  }
+  int calls = 0;
+  const Tensor y = checkpoint([&](const TensorList& in) { return calls++ == 0 ? in[0] * 2 : Tensor(); }, {x});
+  EXPECT_THAT(test::error_of([&] { y.backward(); }), HasSubstr("gave back no tensor"));
 }
 
 TEST(Checkpoint, RefusesAGraphOfItsOwn) {

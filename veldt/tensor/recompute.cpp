@@ -58,6 +58,14 @@ template <class List> bool is_among(const Tensor& t, const List& list) {
   return std::any_of(list.begin(), list.end(), [&](const Tensor& other) { return other.impl() == t.impl(); });
 }
 
+Tensor result_of(const Function& f, const TensorList& inputs) {
+  Tensor y = f(inputs);
+  if (!y.defined())
+    throw Error("a function in checkpoint() gave back no tensor", "its result is undefined",
+                "return what it computes, both times");
+  return y;
+}
+
 struct Part {
   Function f;
   TensorList inputs, captured;
@@ -70,7 +78,7 @@ struct Part {
     const Autocast as_before(autocast);
     tape->next = 0;
     const TapeScope second(nullptr, tape.get());
-    Tensor y = f(given);
+    Tensor y = result_of(f, given);
     if (tape->next != tape->draws.size())
       throw Error(str("a function in checkpoint() drew ", tape->draws.size(), " times at first and then ",
                       tape->next),
@@ -116,7 +124,7 @@ struct Part {
 }  // namespace
 
 Tensor checkpoint(const Function& f, const TensorList& inputs) {
-  if (!grad_enabled()) return f(inputs);
+  if (!grad_enabled()) return result_of(f, inputs);
   Part part{f, inputs, {}, {}, std::make_shared<Tape>(), autocast_dtype()};
   Tensor y;
   {
@@ -126,12 +134,11 @@ Tensor checkpoint(const Function& f, const TensorList& inputs) {
     const std::uint64_t before = newest_sequence();
     const CaptureScope captures;
     const TapeScope first(part.tape.get(), t_second);
-    y = f(given);
+    y = result_of(f, given);
     const auto has_own_graph = [&](const Tensor& t) {
       return t.impl()->node && t.impl()->node->sequence > before;
     };
-    if ((y.defined() && y.requires_grad()) ||
-        std::any_of(captures.tensors().begin(), captures.tensors().end(), has_own_graph))
+    if (y.requires_grad() || std::any_of(captures.tensors().begin(), captures.tensors().end(), has_own_graph))
       throw Error("a function in checkpoint() made or gave back a tensor that has a graph of its own",
                   "what it gives is computed without one, to be computed again",
                   "return what it computes, and switch no gradients on within it");
@@ -141,7 +148,11 @@ Tensor checkpoint(const Function& f, const TensorList& inputs) {
   }
   TensorList all = inputs;
   all.insert(all.end(), part.captured.begin(), part.captured.end());
-  return record("checkpoint", cut(y), std::move(all), std::move(part));
+  y = cut(y);
+  if (is_float(y.dtype())) return record("checkpoint", y, std::move(all), std::move(part));
+  for (const Tensor& in : all)
+    if (in.defined()) mark_cut(y, in, "checkpoint");
+  return y;
 }
 
 bool recomputing() { return t_second != nullptr; }

@@ -19,9 +19,10 @@ namespace veldt {
 //   {x});
 // Numbers drawn on the host (Rng::next_u32() and its like) and tensors without a gradient that are changed
 // meanwhile are not seen: f must find them as they were. What f only reads detached has a gradient of 0,
-// where without checkpoint() it has none. What f refers to must live until the gradient is there. Throws what
-// f throws, and Error if f draws another number of times than before, gives back a tensor that it did not
-// compute, or makes one with a graph of its own (EnableGrad).
+// where without checkpoint() it has none, and a result of whole numbers or booleans has none. What f refers
+// to must live until the gradient is there. Throws what f throws, and Error if f draws another number of
+// times than before, gives back nothing or a tensor that it did not compute, or makes one with a graph of its
+// own (EnableGrad).
 Tensor checkpoint(const std::function<Tensor(const TensorList& inputs)>& f, const TensorList& inputs);
 
 // True while this thread runs a part of the forward pass again.
