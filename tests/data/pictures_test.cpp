@@ -106,6 +106,22 @@ TEST(PictureFolder, HasAClassForEachFolder) {
   EXPECT_THAT(io_error_of([&] { picture_folder(dir / "fish"); }).summary(), HasSubstr("there is no folder"));
 }
 
+TEST(PictureFolder, TakesTheLabelsOfAnotherFolder) {
+  const TempDir dir = TempDir::in_memory();
+  for (const char* name : {"cat", "fish"}) {
+    fs::create_directory(dir / name);
+    io::write_image(dir / (name + std::string("/a.png")), full({4, 6, 1}, 0.6));
+  }
+  const DatasetPtr set = picture_folder(dir.path(), {.classes = {"cat", "dog", "fish"}});
+  EXPECT_THAT(set->classes(), ElementsAre("cat", "dog", "fish"));
+  EXPECT_EQ(set->get(0)[1].item(), 0);
+  EXPECT_EQ(set->get(1)[1].item(), 2);
+  const IoError unknown = io_error_of([&] { picture_folder(dir.path(), {.classes = {"cat", "dog"}}); });
+  EXPECT_EQ(unknown.kind(), IoError::Kind::malformed);
+  EXPECT_THAT(unknown.summary(), HasSubstr("'fish'"));
+  EXPECT_THAT(unknown.why(), HasSubstr("cat, dog"));
+}
+
 TEST(PictureFolder, NamesAPictureThatCannotBeRead) {
   const TempDir dir = TempDir::in_memory();
   fs::create_directory(dir / "cats");

@@ -52,10 +52,16 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
   if (recipe.kind == "cifar10") both(data::cifar10);
   if (recipe.kind == "cifar100") both(data::cifar100);
   if (recipe.kind == "pictures") {
-    const data::FolderOptions options{recipe.height, recipe.width, recipe.grey, {}};
+    data::FolderOptions options{.height = recipe.height, .width = recipe.width, .grey = recipe.grey};
     const std::string train = below(path, "train"), test = below(path, "test");
-    into.train = data::picture_folder(io::is_directory(train) ? train : path, options);
-    if (io::is_directory(train) && io::is_directory(test)) into.test = data::picture_folder(test, options);
+    const bool has_train = io::is_directory(train), has_test = has_train && io::is_directory(test);
+    if (has_test && recipe.test > 0)
+      throw UsageError(fmt::format("data.test is {}, and {} is there", recipe.test, test),
+                       "that folder is the test set, so none of the training pictures are",
+                       "leave out data.test, or move the folder away");
+    into.train = data::picture_folder(has_train ? train : path, options);
+    options.classes = into.train->classes();
+    if (has_test) into.test = data::picture_folder(test, options);
   }
   const auto seed = static_cast<std::uint64_t>(recipe.seed);
   if (into.test == nullptr && recipe.test > 0)

@@ -140,13 +140,14 @@ class PictureFolder final : public Dataset {
     if (!io::is_directory(folder))
       throw IoError(IoError::Kind::missing, "there is no folder " + folder, "it is missing, or is a file",
                     "name a folder that has a folder of pictures for each class");
+    std::vector<std::string> found;
     for (const std::string& name : io::list_directory(folder))
-      if (io::is_directory(folder + '/' + name)) classes_.push_back(name);
-    if (classes_.empty())
+      if (io::is_directory(folder + '/' + name)) found.push_back(name);
+    if (found.empty())
       throw IoError(IoError::Kind::missing, folder + " has no classes", "there is no folder in it",
                     "give each class a folder of its own, with its pictures");
-    for (std::size_t label = 0; label < classes_.size(); ++label)
-      add_class(fs::path(folder) / classes_[label], label);
+    classes_ = options_.classes.empty() ? found : options_.classes;
+    for (const std::string& name : found) add_class(fs::path(folder) / name, label_of(name, folder));
     if (options_.on_unreadable) drop_unreadable();
   }
 
@@ -164,6 +165,15 @@ class PictureFolder final : public Dataset {
     std::string path;
     std::size_t label;
   };
+
+  std::size_t label_of(const std::string& name, const std::string& folder) const {
+    const auto found = std::find(classes_.begin(), classes_.end(), name);
+    if (found != classes_.end()) return static_cast<std::size_t>(found - classes_.begin());
+    std::string known;
+    for (const std::string& each : classes_) known += str(known.empty() ? "" : ", ", each);
+    throw IoError(IoError::Kind::malformed, str(folder, " has a class '", name, "' that is not known"),
+                  str("the classes are ", known), "rename or remove the folder, or learn that class too");
+  }
 
   void add_class(const fs::path& folder, std::size_t label) {
     std::vector<std::string> found;

@@ -35,6 +35,9 @@ struct FolderOptions {
   bool grey = false;                   // one channel; else three, without alpha
   // Leave out a picture that cannot be read, of which this hears; without it, reading one is an error.
   std::function<void(const Error&)> on_unreadable = {};
+  // The classes of another folder, whose labels these are to have: one may be missing, a new one is refused.
+  // Empty: the folders are the classes.
+  std::vector<std::string> classes = {};
 };
 
 // One picture, as a picture_folder() has it. Throws IoError.
@@ -42,7 +45,8 @@ Tensor read_picture(const std::string& path, const FolderOptions& options);
 
 // The pictures (PNG, JPEG, WebP) of a folder's folders, each of which is a class, both in the order of their
 // names. They are read when they are asked for; with on_unreadable all are read once, beforehand. Throws
-// IoError missing if there is no folder, no class, or a class without a picture.
+// IoError missing if there is no folder, no class, or a class without a picture, malformed for a class that
+// is not among those given.
 DatasetPtr picture_folder(const std::string& folder, FolderOptions options = {});
 
 }  // namespace veldt::data

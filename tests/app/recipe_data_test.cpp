@@ -1,0 +1,61 @@
+// What a recipe's data become: labels, parts, and what cannot be learned from.
+#include "veldt/app/recipe_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/io/make_png.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/app/exit.h"
+
+namespace veldt::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class RecipeDataTest : public testing::Test {
+ protected:
+  using Given = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+  app::RecipeData load(Given data) const {
+    data.push_back({"model.layers", {"Linear(outputs)"}});
+    data.push_back({"train.epochs", {"1"}});
+    return app::load_data(app::recipe_of(data, "here"), dir_.path());
+  }
+  std::string refusal(const Given& data) const {
+    return error_of<app::UsageError>([&] { load(data); });
+  }
+  void put_picture(const std::string& name, int side = 2, int level = 100) const {
+    std::filesystem::create_directories(std::filesystem::path(dir_ / name).parent_path());
+    put_bytes(dir_ / name, make_png({.width = side, .height = side},
+                                    std::vector<int>(static_cast<std::size_t>(side * side), level)));
+  }
+
+  const TempDir dir_ = TempDir::in_memory();
+};
+
+TEST_F(RecipeDataTest, ATestFolderHasTheLabelsOfTheTrainingFolder) {
+  for (const char* name : {"p/train/cat/a.png", "p/train/dog/a.png", "p/train/fish/a.png", "p/test/cat/a.png",
+                           "p/test/fish/a.png"})
+    put_picture(name);
+  const Given pictures = {{"data.kind", {"pictures"}}, {"data.path", {"p"}}};
+  const app::RecipeData data = load(pictures);
+  EXPECT_THAT(data.facts.classes, ElementsAre("cat", "dog", "fish"));
+  ASSERT_EQ(data.test->size(), 2);
+  EXPECT_EQ(data.test->get(1).at(1).item(), 2);
+  Given with_share = pictures;
+  with_share.push_back({"data.test", {"0.5"}});
+  EXPECT_THAT(refusal(with_share), AllOf(HasSubstr("data.test is 0.5"), HasSubstr("p/test")));
+  put_picture("p/test/bird/a.png");
+  EXPECT_THAT(error_of<IoError>([&] { load(pictures); }), AllOf(HasSubstr("'bird'"), HasSubstr("cat, dog")));
+}
+
+}  // namespace
+}  // namespace veldt::test
