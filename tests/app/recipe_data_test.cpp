@@ -57,5 +57,19 @@ TEST_F(RecipeDataTest, ATestFolderHasTheLabelsOfTheTrainingFolder) {
   EXPECT_THAT(error_of<IoError>([&] { load(pictures); }), AllOf(HasSubstr("'bird'"), HasSubstr("cat, dog")));
 }
 
+TEST_F(RecipeDataTest, SomethingIsLeftToLearnFrom) {
+  put_picture("p/cat/a.png");
+  put_picture("p/cat/b.png");
+  EXPECT_THAT(refusal({{"data.kind", {"pictures"}}, {"data.path", {"p"}}, {"data.validation", {"0.9"}}}),
+              AllOf(HasSubstr("data.path 'p'"), HasSubstr("2 examples"), HasSubstr("data.validation = 0.9")));
+  put_bytes(dir_ / "t.csv", "a,b\n1,2\n2,3\n3,5\n4,4\n");
+  EXPECT_THAT(refusal({{"data.kind", {"table"}},
+                       {"data.path", {"t.csv"}},
+                       {"data.target", {"b"}},
+                       {"data.test", {"0.5"}},
+                       {"data.validation", {"0.9"}}}),
+              AllOf(HasSubstr("data.path 't.csv'"), HasSubstr("data.test = 0.5")));
+}
+
 }  // namespace
 }  // namespace veldt::test

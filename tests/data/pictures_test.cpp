@@ -60,6 +60,12 @@ TEST(Mnist, SaysWhatIsWrongWithItsFiles) {
   EXPECT_EQ(mnist(dir.path(), Part::test)->get(1)[1].item(), 9);
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({2, 4}, "12345678"));
   EXPECT_THAT(io_error_of(set).why(), HasSubstr("no pictures"));
+  put_bytes(dir / "t10k-images-idx3-ubyte", idx({0, 28, 28}, ""));
+  put_bytes(dir / "t10k-labels-idx1-ubyte", idx({0}, ""));
+  const IoError none = io_error_of(set);
+  EXPECT_EQ(none.kind(), IoError::Kind::malformed);
+  EXPECT_THAT(none.summary(), HasSubstr("t10k-images-idx3-ubyte"));
+  EXPECT_THAT(none.why(), HasSubstr("[0, 28, 28]"));
 }
 
 TEST(Cifar, HasPlanesAndTheFineLabels) {
@@ -148,6 +154,10 @@ TEST(Pictures, WantBytesAndWholeLabels) {
                 pictures(zeros({2, 1, 3, 3}, DType::u8), zeros({3}, DType::i64), {"a"});
               }),
               HasSubstr("i64 [3]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                pictures(zeros({0, 1, 3, 3}, DType::u8), zeros({0}, DType::i64), {"a"});
+              }),
+              HasSubstr("u8 [0, 1, 3, 3]"));
 }
 
 }  // namespace

@@ -37,6 +37,22 @@ data::Collate mix_of(const Recipe& recipe, std::int64_t classes) {
   return call.name() == "mixup" ? data::mixup(alpha, classes) : data::cutmix(alpha, classes);
 }
 
+// Takes the recipe's shares from `train`, at random.
+void hold_back(const Recipe& recipe, RecipeData& into) {
+  const auto seed = static_cast<std::uint64_t>(recipe.seed);
+  const std::int64_t all = into.train->size();
+  if (recipe.test > 0) std::tie(into.train, into.test) = data::split(into.train, recipe.test, seed);
+  if (recipe.validation > 0)
+    std::tie(into.train, into.validation) = data::split(into.train, recipe.validation, seed + 1);
+  if (into.train->size() == 0)
+    throw UsageError(
+        fmt::format("there is nothing to learn from in data.path '{}'",
+                    recipe.path.empty() ? recipe.kind : recipe.path),
+        fmt::format("it has {} examples, and data.test = {} and data.validation = {} hold back all", all,
+                    recipe.test, recipe.validation),
+        "hold back less, or give more examples");
+}
+
 void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& into) {
   const std::string path = below(folder, recipe.path.empty() ? recipe.kind : recipe.path);
   if (!io::is_directory(path))
@@ -63,16 +79,12 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
     options.classes = into.train->classes();
     if (has_test) into.test = data::picture_folder(test, options);
   }
-  const auto seed = static_cast<std::uint64_t>(recipe.seed);
-  if (into.test == nullptr && recipe.test > 0)
-    std::tie(into.train, into.test) = data::split(into.train, recipe.test, seed);
-  if (recipe.validation > 0)
-    std::tie(into.train, into.validation) = data::split(into.train, recipe.validation, seed + 1);
+  hold_back(recipe, into);
   DataFacts& facts = into.facts;
   facts.classes = into.train->classes();
   facts.model.outputs = static_cast<std::int64_t>(facts.classes.size());
   data::Example first = into.train->get(0);
-  Rng rng(seed);
+  Rng rng(static_cast<std::uint64_t>(recipe.seed));
   if (into.prepare) first = into.prepare(std::move(first), rng);
   facts.model.input = first.at(0).shape();
 }
@@ -109,13 +121,10 @@ void load_table(const Recipe& recipe, const std::string& folder, const DataFacts
   if (into.train->size() < 4)
     throw IoError(IoError::Kind::malformed, fmt::format("there is too little to learn in {}", path),
                   fmt::format("it has {} rows", into.train->size()), "give a table of four rows or more");
-  const auto seed = static_cast<std::uint64_t>(recipe.seed);
   facts.classes = into.train->classes();
   const std::int64_t columns = into.train->get(0).at(0).size(0);
   facts.model = {{columns}, DType::f32, recipe.classes ? std::ssize(facts.classes) : 1};
-  if (recipe.test > 0) std::tie(into.train, into.test) = data::split(into.train, recipe.test, seed);
-  if (recipe.validation > 0)
-    std::tie(into.train, into.validation) = data::split(into.train, recipe.validation, seed + 1);
+  hold_back(recipe, into);
   const data::Moments found = data::moments(*into.train);
   const std::vector<float> mean = found.mean.values<float>(), deviation = found.deviation.values<float>();
   for (std::size_t c = 0; c < mean.size(); ++c) facts.columns.push_back({mean[c], deviation[c]});

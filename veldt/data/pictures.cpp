@@ -25,7 +25,6 @@ IoError malformed(const std::string& path, const std::string& why, const std::st
 
 // The largest and the smallest label are classes; `where` they come from.
 void check_labels(const Tensor& labels, std::size_t classes, const std::string& where) {
-  if (labels.numel() == 0) return;
   const double low = min(to(labels, DType::f64)).item(), high = max(to(labels, DType::f64)).item();
   if (low < 0 || high >= static_cast<double>(classes))
     throw malformed(where,
@@ -213,11 +212,11 @@ class PictureFolder final : public Dataset {
 }  // namespace
 
 DatasetPtr pictures(const Tensor& all, const Tensor& labels, std::vector<std::string> classes) {
-  if (all.dtype() != DType::u8 || all.rank() != 4 || labels.dtype() != DType::i64 ||
+  if (all.dtype() != DType::u8 || all.rank() != 4 || all.numel() == 0 || labels.dtype() != DType::i64 ||
       labels.shape() != Shape{all.size(0)})
     throw ShapeError(str("a set of pictures cannot have ", all.dtype(), ' ', all.shape(), " with labels ",
                          labels.dtype(), ' ', labels.shape()),
-                     "it wants u8 [n, channels, height, width] and i64 [n]",
+                     "it wants u8 [n, channels, height, width] and i64 [n], n above 0",
                      "reshape() them, or convert with to()");
   if (classes.empty())
     throw ShapeError("a set of pictures needs the names of its classes", "none were given",
@@ -245,6 +244,7 @@ DatasetPtr mnist(const std::string& folder, Part part) {
   if (all.dtype() != DType::u8 || all.rank() != 3)
     throw malformed(pictures_path, str("it holds ", all.dtype(), ' ', all.shape(), ", which are no pictures"),
                     fix);
+  if (all.numel() == 0) throw malformed(pictures_path, str("it holds ", all.shape(), ": not one pixel"), fix);
   if (labels.dtype() != DType::u8 || labels.shape() != Shape{all.size(0)})
     throw malformed(
         labels_path,

@@ -17,7 +17,7 @@ namespace veldt::data {
 enum class Part : std::uint8_t { train, test };
 
 // Pictures u8 [n, channels, height, width] and labels i64 [n], kept as they are and scaled one by one. Throws
-// ShapeError for others, and for labels that are no class.
+// ShapeError for others, for none, and for labels that are no class.
 DatasetPtr pictures(const Tensor& pictures, const Tensor& labels, std::vector<std::string> classes);
 
 // The idx files of MNIST, or of a set of its form such as Fashion-MNIST, from a folder, with or without .gz:
