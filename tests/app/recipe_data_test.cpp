@@ -2,16 +2,19 @@
 #include "veldt/app/recipe_data.h"
 
 #include <gmock/gmock.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/app/command.h"
 #include "tests/io/make_png.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/app/exit.h"
+#include "veldt/io/safetensors.h"
 
 namespace veldt::test {
 namespace {
@@ -69,6 +72,34 @@ TEST_F(RecipeDataTest, SomethingIsLeftToLearnFrom) {
                        {"data.test", {"0.5"}},
                        {"data.validation", {"0.9"}}}),
               AllOf(HasSubstr("data.path 't.csv'"), HasSubstr("data.test = 0.5")));
+}
+
+TEST_F(RecipeDataTest, EvalRefusesATableThatHasGrown) {
+  std::string table = "a,b\n";
+  for (int i = 0; i < 40; ++i) table += fmt::format("{},{}\n", i, 2 * i);
+  put_bytes(dir_ / "t.csv", table);
+  put_bytes(dir_ / "r.toml",
+            "[data]\nkind = \"table\"\npath = \"t.csv\"\ntarget = \"b\"\ntest = 0.2\n"
+            "[model]\nlayers = [\"Linear(outputs)\"]\n[train]\nepochs = 1\n");
+  const std::string model = dir_ / "run/model.safetensors";
+  const Ran train = run_veldt({"train", dir_ / "r.toml", "--data", dir_.path(), "--out", dir_ / "run"});
+  ASSERT_EQ(train.exit_code, 0) << train.err;
+  const auto eval = [&](const std::string& path) { return run_veldt({"eval", path, "--data", dir_.path()}); };
+  EXPECT_EQ(eval(model).exit_code, 0);
+  put_bytes(dir_ / "t.csv", table + "40,80\n");
+  const Ran grown = eval(model);
+  EXPECT_EQ(grown.exit_code, 4) << grown.err;
+  EXPECT_THAT(grown.err, AllOf(HasSubstr("there are 41 examples and there were 40"), HasSubstr("test part")));
+  // A model file of before knows no number.
+  const io::SafeTensors file = io::read_safetensors(model);
+  auto metadata = file.metadata;
+  metadata.erase("veldt.xxh3");
+  std::string& facts = metadata.at("facts");
+  const std::string number = ",\"examples\":40";
+  ASSERT_NE(facts.find(number), std::string::npos) << facts;
+  facts.erase(facts.find(number), number.size());
+  io::write_safetensors(dir_ / "old.safetensors", file.tensors, metadata);
+  EXPECT_EQ(eval(dir_ / "old.safetensors").exit_code, 0);
 }
 
 }  // namespace

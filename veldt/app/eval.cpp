@@ -21,6 +21,21 @@ struct EvalFlags {
   std::string model, data, part = "test", device = "auto", drawing;
 };
 
+// Which examples were held back at random hangs on how many there were: of another number, some of those that
+// it learned from would be among the part.
+void check_examples(const Recipe& recipe, const DataFacts& trained, const DataFacts& found,
+                    const EvalFlags& flags) {
+  const bool is_drawn = recipe.test > 0 || (recipe.validation > 0 && flags.part != "test");
+  if (!is_drawn || trained.examples == 0 || found.examples == trained.examples) return;
+  throw IoError(
+      IoError::Kind::malformed,
+      fmt::format("the data in {} are not those that the network was trained on", flags.data),
+      fmt::format("there are {} examples and there were {}, so its {} part cannot be told from what it "
+                  "learned from",
+                  found.examples, trained.examples, flags.part),
+      "give the data as they were, or train again");
+}
+
 int evaluate_model(EvalFlags flags, Context& context) {
   Trained trained = load_trained(flags.model);
   const Recipe& recipe = trained.recipe;
@@ -41,6 +56,7 @@ int evaluate_model(EvalFlags flags, Context& context) {
                   str("it takes ", trained.facts.model.input, " and has ", trained.facts.model.outputs,
                       " outputs; they are ", data.facts.model.input, " of ", data.facts.model.outputs),
                   "give the data it was trained on, or others of that form");
+  check_examples(recipe, trained.facts, data.facts, flags);
   const data::DatasetPtr set = flags.part == "test"         ? data.test
                                : flags.part == "validation" ? data.validation
                                                             : data.train;

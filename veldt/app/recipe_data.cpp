@@ -41,6 +41,7 @@ data::Collate mix_of(const Recipe& recipe, std::int64_t classes) {
 void hold_back(const Recipe& recipe, RecipeData& into) {
   const auto seed = static_cast<std::uint64_t>(recipe.seed);
   const std::int64_t all = into.train->size();
+  into.facts.examples = all;
   if (recipe.test > 0) std::tie(into.train, into.test) = data::split(into.train, recipe.test, seed);
   if (recipe.validation > 0)
     std::tie(into.train, into.validation) = data::split(into.train, recipe.validation, seed + 1);
@@ -237,6 +238,7 @@ nlohmann::ordered_json facts_in_json(const DataFacts& facts) {
   json["scaling"] = pair(facts.scaling);
   json["columns"] = nlohmann::ordered_json::array();
   for (const Scaling& column : facts.columns) json["columns"].push_back(pair(column));
+  json["examples"] = facts.examples;
   return json;
 }
 
@@ -276,6 +278,7 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     if (facts.columns.size() != facts.inputs.size() ||
         (!facts.columns.empty() && facts.model.input != Shape{std::ssize(facts.columns)}))
       throw refused("it scales other columns than it takes");
+    if (json.contains("examples")) facts.examples = json.at("examples").get<std::int64_t>();
     const std::int64_t outputs = facts.model.outputs;
     if ((!facts.classes.empty() && std::ssize(facts.classes) != outputs) ||
         (facts.tokenizer != nullptr && facts.tokenizer->size() != outputs))
