@@ -74,6 +74,21 @@ TEST_F(RecipeDataTest, SomethingIsLeftToLearnFrom) {
               AllOf(HasSubstr("data.path 't.csv'"), HasSubstr("data.test = 0.5")));
 }
 
+TEST_F(RecipeDataTest, PicturesHaveOneSize) {
+  put_picture("p/cat/a.png", 4);
+  put_picture("p/cat/b.png", 6);
+  const Given mixed = {{"data.kind", {"pictures"}}, {"data.path", {"p"}}};
+  EXPECT_THAT(error_of<app::UsageError>([&] { load(mixed).train->get(1); }),
+              AllOf(HasSubstr("[3, 4, 4] and [3, 6, 6]"), HasSubstr("data.height and data.width")));
+  Given cropped = mixed;
+  cropped.insert(cropped.end(), {{"data.height", {"4"}}, {"data.width", {"4"}}});
+  EXPECT_EQ(load(cropped).train->get(1).at(0).shape(), (Shape{3, 4, 4}));
+  cropped.push_back({"data.augment", {"random_crop(3, 3)"}});
+  EXPECT_THAT(refusal(cropped), AllOf(HasSubstr("data.augment"), HasSubstr("[3, 4, 4] into [3, 3, 3]")));
+  cropped.back().second = {"random_crop(4, 4, 1)"};
+  EXPECT_EQ(load(cropped).facts.model.input, (Shape{3, 4, 4}));
+}
+
 TEST_F(RecipeDataTest, EvalRefusesATableThatHasGrown) {
   std::string table = "a,b\n";
   for (int i = 0; i < 40; ++i) table += fmt::format("{},{}\n", i, 2 * i);

@@ -54,6 +54,37 @@ void hold_back(const Recipe& recipe, RecipeData& into) {
         "hold back less, or give more examples");
 }
 
+// Pictures that keep their sizes are to have the same.
+data::DatasetPtr of_one_size(const data::DatasetPtr& set, const Shape& shape) {
+  return data::mapped(set, [shape](data::Example example) {
+    if (example.at(0).shape() != shape)
+      throw UsageError(str("the pictures have different sizes: ", shape, " and ", example.at(0).shape()),
+                       "a network takes pictures of one size, [channels, height, width]",
+                       "set data.height and data.width, which all are brought to");
+    return example;
+  });
+}
+
+// The shape that the network is shown: of an example that is measured, and the same of an augmented one.
+Shape input_of(const Recipe& recipe, const RecipeData& data) {
+  Rng rng(static_cast<std::uint64_t>(recipe.seed));
+  const auto shape_after = [&](const data::Transform& augment) {
+    data::Example example = data.train->get(0);
+    if (augment) example = augment(std::move(example), rng);
+    if (data.prepare) example = data.prepare(std::move(example), rng);
+    return example.at(0).shape();
+  };
+  const Shape measured = shape_after({}), learned = shape_after(data.augment);
+  if (learned != measured)
+    throw UsageError(
+        str("data.augment turns pictures of ", measured, " into ", learned),
+        "a network is measured without it, and takes pictures of one size",
+        recipe.kind == "pictures"
+            ? "let it keep the size, or set data.height and data.width to its"
+            : str("let it keep the size: random_crop(", measured[1], ", ", measured[2], ", 4), say"));
+  return measured;
+}
+
 void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& into) {
   const std::string path = below(folder, recipe.path.empty() ? recipe.kind : recipe.path);
   if (!io::is_directory(path))
@@ -79,15 +110,17 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
     into.train = data::picture_folder(has_train ? train : path, options);
     options.classes = into.train->classes();
     if (has_test) into.test = data::picture_folder(test, options);
+    if (recipe.height == 0 || recipe.width == 0) {
+      const Shape first = into.train->get(0).at(0).shape();
+      into.train = of_one_size(into.train, first);
+      if (has_test) into.test = of_one_size(into.test, first);
+    }
   }
   hold_back(recipe, into);
   DataFacts& facts = into.facts;
   facts.classes = into.train->classes();
   facts.model.outputs = static_cast<std::int64_t>(facts.classes.size());
-  data::Example first = into.train->get(0);
-  Rng rng(static_cast<std::uint64_t>(recipe.seed));
-  if (into.prepare) first = into.prepare(std::move(first), rng);
-  facts.model.input = first.at(0).shape();
+  facts.model.input = input_of(recipe, into);
 }
 
 // The windows of part [begin, end), `context` apart where they are only measured.
