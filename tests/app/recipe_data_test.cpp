@@ -74,6 +74,38 @@ TEST_F(RecipeDataTest, SomethingIsLeftToLearnFrom) {
               AllOf(HasSubstr("data.path 't.csv'"), HasSubstr("data.test = 0.5")));
 }
 
+TEST_F(RecipeDataTest, SharesThatHoldBackNothingAreRefused) {
+  std::string months = "sold\n", rows = "a,b\n";
+  for (int i = 0; i < 144; ++i) months += fmt::format("{}\n", i % 12 + i);
+  for (int i = 0; i < 4; ++i) rows += fmt::format("{},{}\n", i, i * i);
+  put_bytes(dir_ / "months.csv", months);
+  put_bytes(dir_ / "rows.csv", rows);
+  put_bytes(dir_ / "a.txt", std::string(10'000, 'a') + "b");
+  const Given series = {{"data.kind", {"series"}},
+                        {"data.path", {"months.csv"}},
+                        {"data.column", {"sold"}},
+                        {"data.context", {"12"}},
+                        {"data.horizon", {"12"}}};
+  const Given table = {{"data.kind", {"table"}}, {"data.path", {"rows.csv"}}, {"data.target", {"b"}}};
+  const Given text = {{"data.kind", {"text"}}, {"data.path", {"a.txt"}}, {"data.context", {"256"}}};
+  // Each with a share that is too small, and what the error says would do.
+  struct Case {
+    Given data;
+    const char *share, *enough;
+  };
+  for (const Case& c :
+       {Case{series, "0.05", "0.087"}, Case{table, "0.1", "0.375"}, Case{text, "0.01", "0.026"}})
+    for (const std::string key : {"data.validation", "data.test"}) {
+      Given with_share = c.data;
+      with_share.push_back({key, {c.share}});
+      EXPECT_THAT(refusal(with_share), AllOf(HasSubstr(key + " = " + c.share),
+                                             HasSubstr(fmt::format("give {} or more", c.enough))));
+      with_share.back().second = {c.enough};
+      const app::RecipeData data = load(with_share);
+      EXPECT_GT((key == "data.test" ? data.test : data.validation)->size(), 0) << c.enough;
+    }
+}
+
 TEST_F(RecipeDataTest, PicturesHaveOneSize) {
   put_picture("p/cat/a.png", 4);
   put_picture("p/cat/b.png", 6);

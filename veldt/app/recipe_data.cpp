@@ -126,7 +126,7 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
 // The windows of part [begin, end), `context` apart where they are only measured.
 data::DatasetPtr windows_of(const Tensor& tokens, std::int64_t begin, std::int64_t end, std::int64_t context,
                             bool apart) {
-  if (begin == end) return nullptr;
+  if (end - begin <= context) return nullptr;
   data::DatasetPtr all = data::token_windows(narrow(tokens, 0, begin, end - begin), context);
   if (!apart) return all;
   std::vector<std::int64_t> starts;
@@ -195,6 +195,7 @@ void load_text(const Recipe& recipe, const std::string& folder, const DataFacts*
   into.facts.tokenizer = known != nullptr ? known->tokenizer : tokenizer_of(recipe, text);
   const Tensor tokens = into.facts.tokenizer->encode(text);
   const auto n = tokens.size(0);
+  into.facts.examples = n;
   const auto share = [&](double s) { return static_cast<std::int64_t>(static_cast<double>(n) * s); };
   const std::int64_t test = n - share(recipe.test),
                      validation =
@@ -209,6 +210,24 @@ void load_text(const Recipe& recipe, const std::string& folder, const DataFacts*
   into.test = windows_of(tokens, test, n, recipe.context, true);
   into.collate = flat_targets;
   into.facts.model = {{recipe.context}, DType::i64, into.facts.tokenizer->size()};
+}
+
+// A share that is too small for an example would leave out its scores without a word.
+void check_parts(const Recipe& recipe, const RecipeData& data) {
+  const std::int64_t needed = recipe.kind == "text"     ? recipe.context + 1
+                              : recipe.kind == "series" ? recipe.horizon
+                                                        : 1;
+  const auto check = [&](const char* key, double share, double of, const data::DatasetPtr& part) {
+    if (share == 0 || (part != nullptr && part->size() > 0)) return;
+    const double least = std::ceil(1000 * (static_cast<double>(needed) + 0.5) / of) / 1000;
+    throw UsageError(fmt::format("{} = {} holds back nothing", key, share),
+                     fmt::format("it is a share of {:.0f}, and an example takes {}", of, needed),
+                     least > 0.9 ? "give more data, or leave it out"
+                                 : fmt::format("give {} or more, or leave it out", least));
+  };
+  const auto all = static_cast<double>(data.facts.examples);
+  check("data.test", recipe.test, all, data.test);
+  check("data.validation", recipe.validation, all * (1 - recipe.test), data.validation);
 }
 
 // A model file keeps them, as JSON.
@@ -251,6 +270,7 @@ RecipeData load_data(const Recipe& recipe, const std::string& folder, const Data
     load_table(recipe, folder, facts, data);
   else
     load_pictures(recipe, folder, data);
+  check_parts(recipe, data);
   check_names(data.facts);
   if (recipe.is_of_pictures()) data.mix = mix_of(recipe, data.facts.model.outputs);
   return data;

@@ -26,7 +26,7 @@ struct DataFacts {
   Scaling scaling;                                   // of a series, or of a table's target
   std::vector<std::string> inputs;                   // of a table, and how each of these columns is scaled
   std::vector<Scaling> columns;
-  std::int64_t examples = 0;  // of pictures and tables: from how many parts were drawn; 0: not known
+  std::int64_t examples = 0;  // pictures, rows, tokens or values that parts were taken from; 0: not known
 };
 nlohmann::ordered_json facts_in_json(const DataFacts& facts);
 // Held for hostile. Throws IoError malformed naming `where`.

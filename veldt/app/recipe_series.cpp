@@ -38,6 +38,7 @@ void load_forecasts(const Recipe& recipe, const std::string& folder, const DataF
                     RecipeData& into) {
   std::vector<double> values = read_series(recipe, folder);
   const auto [validation, test] = parts_of(recipe, values.size());
+  into.facts.examples = std::ssize(values);
   Scaling& scaling = into.facts.scaling;
   if (known != nullptr) {
     scaling = known->scaling;
