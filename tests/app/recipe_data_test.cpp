@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -104,6 +105,37 @@ TEST_F(RecipeDataTest, SharesThatHoldBackNothingAreRefused) {
       const app::RecipeData data = load(with_share);
       EXPECT_GT((key == "data.test" ? data.test : data.validation)->size(), 0) << c.enough;
     }
+}
+
+TEST_F(RecipeDataTest, BytePairsAreLearnedFromTheTrainingPartAlone) {
+  // Few tokens for the first half, many for the second: a share of tokens is not that of bytes.
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "the lion ";
+  for (int i = 0; i < 450; ++i) text += "qz";
+  put_bytes(dir_ / "a.txt", text);
+  const Given bpe = {{"data.kind", {"text"}},
+                     {"data.path", {"a.txt"}},
+                     {"data.context", {"4"}},
+                     {"data.tokens", {"bpe(270)"}}};
+  Given halves = bpe;
+  halves.push_back({"data.validation", {"0.5"}});
+  const app::RecipeData data = load(halves);
+  const data::Tokenizer& tokenizer = *data.facts.tokenizer;
+  const auto& words = tokenizer.vocabulary();
+  EXPECT_EQ(std::count(words.begin(), words.end(), "qz"), 0);
+  // In the first half the last word is whole, and the second begins with its first letter.
+  const data::Example last = data.train->get(data.train->size() - 1);
+  EXPECT_EQ(tokenizer.decode(last.at(1)).back(), ' ');
+  EXPECT_EQ(tokenizer.decode(data.validation->get(0).at(0)), "qzqz");
+  // A character is not cut in two.
+  std::string accents;
+  for (int i = 0; i < 101; ++i) accents += "\u00e9";
+  put_bytes(dir_ / "a.txt", accents);
+  for (const char* tokens : {"characters", "bpe(257)"}) {
+    halves[3].second = {tokens};
+    const app::RecipeData of = load(halves);
+    EXPECT_TRUE(of.facts.tokenizer->decode(of.validation->get(0).at(0)).starts_with("\u00e9")) << tokens;
+  }
 }
 
 TEST_F(RecipeDataTest, PicturesHaveOneSize) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "veldt/app/call.h"
@@ -123,11 +124,10 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
   facts.model.input = input_of(recipe, into);
 }
 
-// The windows of part [begin, end), `context` apart where they are only measured.
-data::DatasetPtr windows_of(const Tensor& tokens, std::int64_t begin, std::int64_t end, std::int64_t context,
-                            bool apart) {
-  if (end - begin <= context) return nullptr;
-  data::DatasetPtr all = data::token_windows(narrow(tokens, 0, begin, end - begin), context);
+// The windows of a part, `context` apart where they are only measured.
+data::DatasetPtr windows_of(const Tensor& tokens, std::int64_t context, bool apart) {
+  if (tokens.size(0) <= context) return nullptr;
+  data::DatasetPtr all = data::token_windows(tokens, context);
   if (!apart) return all;
   std::vector<std::int64_t> starts;
   for (std::int64_t i = 0; i < all->size(); i += context) starts.push_back(i);
@@ -175,7 +175,9 @@ void load_table(const Recipe& recipe, const std::string& folder, const DataFacts
   };
 }
 
-std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const std::string& text) {
+// Of `learned`, the training part of the text, byte pairs; the characters of all.
+std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const std::string& text,
+                                                    std::string_view learned) {
   if (!recipe.tokens.given()) return std::make_shared<data::CharTokenizer>(text);
   Call call(recipe.tokens.source(), recipe.tokens.texts.at(0));
   call.must_be("kind of token", {"characters", "bpe"});
@@ -183,33 +185,35 @@ std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const 
   const std::int64_t size = is_bpe ? call.count("size", {}, {.least = 257, .most = 100'000}) : 0;
   call.finish();
   if (!is_bpe) return std::make_shared<data::CharTokenizer>(text);
-  // Pairs of what is learned from alone.
-  const double share = (1 - recipe.test) * (1 - recipe.validation);
-  const auto bytes = static_cast<std::size_t>(static_cast<double>(text.size()) * share);
-  return std::make_shared<data::BpeTokenizer>(
-      data::BpeTokenizer::train(std::string_view(text).substr(0, bytes), size));
+  return std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train(learned, size));
 }
 
+// Where the last `share` of the text begins, moved back to the begin of a UTF-8 character.
+std::size_t end_without(std::string_view text, double share) {
+  std::size_t end = text.size() - static_cast<std::size_t>(static_cast<double>(text.size()) * share);
+  for (int back = 0; back < 3 && end > 0 && end < text.size() && (text[end] & 0xC0) == 0x80; ++back) --end;
+  return end;
+}
+
+// Its bytes are cut, and each part is encoded by itself: no pair is learned from, or reaches into, another.
 void load_text(const Recipe& recipe, const std::string& folder, const DataFacts* known, RecipeData& into) {
   const std::string text = io::read_file(below(folder, recipe.path));
-  into.facts.tokenizer = known != nullptr ? known->tokenizer : tokenizer_of(recipe, text);
-  const Tensor tokens = into.facts.tokenizer->encode(text);
-  const auto n = tokens.size(0);
-  into.facts.examples = n;
-  const auto share = [&](double s) { return static_cast<std::int64_t>(static_cast<double>(n) * s); };
-  const std::int64_t test = n - share(recipe.test),
-                     validation =
-                         test - static_cast<std::int64_t>(static_cast<double>(test) * recipe.validation);
-  if (validation <= recipe.context)
-    throw UsageError(
-        fmt::format("the text is too short: it has {} tokens", n),
-        fmt::format("what is held back and a context of {} leave none to learn from", recipe.context),
-        "give a longer one, or a smaller data.context, data.validation or data.test");
-  into.train = windows_of(tokens, 0, validation, recipe.context, false);
-  into.validation = windows_of(tokens, validation, test, recipe.context, true);
-  into.test = windows_of(tokens, test, n, recipe.context, true);
+  const std::string_view all = text, kept = all.substr(0, end_without(all, recipe.test)),
+                         learned = kept.substr(0, end_without(kept, recipe.validation));
+  into.facts.tokenizer = known != nullptr ? known->tokenizer : tokenizer_of(recipe, text, learned);
+  const data::Tokenizer& tokenizer = *into.facts.tokenizer;
+  const Tensor train = tokenizer.encode(learned), validation = tokenizer.encode(kept.substr(learned.size())),
+               test = tokenizer.encode(all.substr(kept.size()));
+  if (train.size(0) <= recipe.context)
+    throw UsageError(fmt::format("the text is too short: {} tokens are left to learn from", train.size(0)),
+                     fmt::format("an example takes {}, one more than data.context", recipe.context + 1),
+                     "give a longer one, or a smaller data.context, data.validation or data.test");
+  into.train = windows_of(train, recipe.context, false);
+  into.validation = windows_of(validation, recipe.context, true);
+  into.test = windows_of(test, recipe.context, true);
   into.collate = flat_targets;
-  into.facts.model = {{recipe.context}, DType::i64, into.facts.tokenizer->size()};
+  into.facts.examples = train.size(0) + validation.size(0) + test.size(0);
+  into.facts.model = {{recipe.context}, DType::i64, tokenizer.size()};
 }
 
 // A share that is too small for an example would leave out its scores without a word.
