@@ -78,6 +78,10 @@ TEST_F(DataShowCommand, ShowsWhatChanceDoesInEachEpoch) {
   EXPECT_TRUE(
       std::any_of(mixed.begin(), mixed.end(), [](auto& name) { return name.find(" 0.") < name.size(); }));
   EXPECT_EQ(shown({"--count", "1"}).at("classes").size(), 1U);
+  std::filesystem::rename(folder_ + "/light", folder_ + "/li\nght");
+  const std::vector<std::string> on_lines = shown({"--set", "data.mix=mixup(1)"}).at("classes");
+  EXPECT_THAT(on_lines, testing::Contains(HasSubstr("ght 0.")));
+  EXPECT_THAT(on_lines, testing::Each(testing::Not(HasSubstr("\n"))));
 }
 
 TEST_F(DataShowCommand, SaysWhatItCannotShow) {

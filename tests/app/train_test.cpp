@@ -231,6 +231,9 @@ patience = 5
   ASSERT_EQ(next.exit_code, 0) << next.err;
   const std::vector<double> forecast = json::parse(next.out).at("forecast");
   ASSERT_EQ(forecast.size(), 12);
+  const Ran nowhere =
+      run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "sold.csv", "--device", "cuda:999"});
+  EXPECT_EQ(nowhere.exit_code, 5) << nowhere.err;
   for (int i = 0; i < 12; ++i) {
     const double truth = (340 + i) * (1 + 0.3 * std::sin(2 * 3.14159265 * i / 12));
     EXPECT_NEAR(forecast[static_cast<std::size_t>(i)], truth, 0.05 * truth) << i;

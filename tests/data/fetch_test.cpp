@@ -129,6 +129,8 @@ TEST_F(Fetch, SurvivesAFullDisk) {
   put_bytes(dir / "file", "");
   asked.folder = dir / "file/within";
   EXPECT_EQ(io_error_of([&] { fetch(asked); }).kind(), Kind::unwritable);
+  asked.folder = dir / std::string(300, 'a');
+  EXPECT_TRUE(says(io_error_of([&] { fetch(asked); }), "too long"));
 }
 
 TEST_F(Fetch, RefusesWhatIsNoAddressHashOrName) {

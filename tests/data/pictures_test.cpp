@@ -51,6 +51,9 @@ TEST(Mnist, SaysWhatIsWrongWithItsFiles) {
   const auto set = [&] { mnist(dir.path(), Part::test); };
   EXPECT_THAT(io_error_of(set).summary(), HasSubstr("t10k-images-idx3-ubyte.gz"));
   EXPECT_EQ(io_error_of(set).kind(), IoError::Kind::missing);
+  const IoError too_long = io_error_of([] { mnist("/" + std::string(5000, 'a'), Part::test); });
+  EXPECT_EQ(too_long.kind(), IoError::Kind::missing);
+  EXPECT_THAT(too_long.why(), HasSubstr("too long"));
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({2, 2, 2}, "12345678"));
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({3}, std::string("\1\2\3", 3)));
   EXPECT_THAT(io_error_of(set).why(), HasSubstr("there are 2 pictures"));

@@ -64,7 +64,10 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
       {"a\n1 2\n", "'1 2'"},
       {"a,a\n1,2\n", "two columns are called a"},
       {"a\n\"1\n", "not closed"},
-      {"a\n\"1\"2\n", "after its closing quote"}};
+      {"a\n\"1\"2\n", "after its closing quote"},
+      {"a\n1\r2\n", "line 2\n  why: a carriage return"},
+      {"\"a\nor so\"\n\"1\n2\"\n", "line 3\n  why: column a"},
+      {"\"a\"\"\n\"\"\",b\n1,2\n3\n", "line 4"}};
   for (const auto& [text, words] : cases) {
     const IoError error = io_error_of([&] { read_text(text); });
     EXPECT_EQ(error.kind(), Kind::malformed) << text;

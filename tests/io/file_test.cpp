@@ -284,6 +284,9 @@ TEST(Directory, MakesListsAndNamesParents) {
   make_directories(dir / "x/y");
   make_directories(dir / "x/y");
   EXPECT_EQ(list_directory(dir / "x"), std::vector<std::string>{"y"});
+  EXPECT_TRUE(exists(dir / "x/y"));
+  EXPECT_FALSE(exists(dir / "x/z"));
+  EXPECT_TRUE(exists(dir / std::string(300, 'x')));
   EXPECT_EQ(io_error_of([&] { list_directory(dir / "z"); }).kind(), Kind::missing);
   put_bytes(dir / "file", "x");
   EXPECT_EQ(io_error_of([&] { make_directories(dir / "file/z"); }).kind(), Kind::unwritable);

@@ -1,16 +1,15 @@
 #include "veldt/app/config.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 
 #include "veldt/app/suggest.h"
 #include "veldt/app/values.h"
+#include "veldt/io/directory.h"
 
 namespace veldt::app {
 namespace {
@@ -21,12 +20,6 @@ std::string user_config_path() {
   const std::string home = variable("HOME");
   if (base.empty() && home.starts_with('/')) base = home + "/.config";
   return base.empty() ? "" : base + "/veldt/config.toml";
-}
-
-// What cannot be looked at counts as there, so that reading it says why.
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 std::string dotted(const std::vector<std::string>& path) { return fmt::format("{}", fmt::join(path, ".")); }
@@ -173,7 +166,7 @@ std::vector<ConfigPlace> config_places(const std::string& named) {
   if (!named.empty()) places.push_back({named, "--config", true, false});
   places.push_back({"veldt.toml", "the working directory", false, false});
   places.push_back({user_config_path(), "the user's own", false, false});
-  for (ConfigPlace& place : places) place.exists = !place.path.empty() && exists(place.path);
+  for (ConfigPlace& place : places) place.exists = !place.path.empty() && io::exists(place.path);
   return places;
 }
 

@@ -47,7 +47,8 @@ std::string label_in_words(const Tensor& label, const std::vector<std::string>& 
   std::string text;
   const std::vector<float> shares = label.values<float>();
   for (std::size_t c = 0; c < shares.size(); ++c)
-    if (shares[c] > 0) text += fmt::format("{}{} {:.2g}", text.empty() ? "" : " ", classes.at(c), shares[c]);
+    if (shares[c] > 0)
+      text += fmt::format("{}{} {:.2g}", text.empty() ? "" : " ", on_one_line(classes.at(c)), shares[c]);
   return text;
 }
 

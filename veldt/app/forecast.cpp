@@ -65,6 +65,7 @@ train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train:
 std::vector<double> foretold(const Recipe& recipe, const DataFacts& facts, const nn::Module& model,
                              std::vector<double> values, std::int64_t count) {
   const NoGrad off;
+  const Device device = model.parameters().at(0).device();
   const std::size_t known = values.size(), wanted = known + static_cast<std::size_t>(count);
   while (values.size() < wanted) {
     const Series series = scaled_series(recipe, facts.scaling, values);
@@ -73,8 +74,8 @@ std::vector<double> foretold(const Recipe& recipe, const DataFacts& facts, const
                        fmt::format("the network looks at {} of them, after a season", recipe.context),
                        "give a longer one");
     const std::vector<float> window(series.scaled.end() - recipe.context, series.scaled.end());
-    const std::vector<float> next =
-        flatten(model(Tensor::from<float>({1, recipe.context, 1}, window))).values<float>();
+    const Tensor x = to(Tensor::from<float>({1, recipe.context, 1}, window), device);
+    const std::vector<float> next = to(flatten(model(x)), Device{}).values<float>();
     for (const float v : next)
       if (values.size() < wanted) values.push_back(unscaled(recipe, facts.scaling, values, values.size(), v));
   }

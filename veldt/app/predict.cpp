@@ -126,12 +126,12 @@ int predict(const PredictFlags& flags, Context& context) {
   if (!is_text && !flags.prompt.empty())
     throw UsageError("--prompt is for networks that write",
                      fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
+  const Device device = choose_device(flags.device).device;
+  trained.model.to(device);
   if (trained.recipe.kind == "series") {
     predict_series(flags, context, trained);
     return kOk;
   }
-  const Device device = choose_device(flags.device).device;
-  trained.model.to(device);
   if (trained.recipe.kind == "table") {
     predict_tables(flags, context, trained, device);
     return kOk;
@@ -167,7 +167,7 @@ Run add_predict(VerbOptions& verb, Context& context) {
     flags->prompt = text;
   }).command_line_only();
   add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
-            "characters to write (500 unless given), or values to foretell");
+            "characters or byte pairs to write (500 unless given), or values to foretell");
   add_number(verb, "--temperature", flags->temperature, {.least = 0.001},
              "of what is drawn: below 1 the likely becomes likelier");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed writes the same text");

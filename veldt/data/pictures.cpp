@@ -57,7 +57,7 @@ class PictureSet final : public Dataset {
 std::string find_file(const std::string& folder, const std::vector<std::string>& names,
                       const std::string& from) {
   for (const std::string& name : names)
-    if (const fs::path path = fs::path(folder) / name; fs::exists(path)) return path.string();
+    if (const std::string path = (fs::path(folder) / name).string(); io::exists(path)) return path;
   throw IoError(
       IoError::Kind::missing, str("there is no ", names[0], " in ", folder),
       io::is_directory(folder) ? "the folder is there, and has no such file" : "there is no such folder",
@@ -111,8 +111,8 @@ DatasetPtr read_cifar(const Cifar& kind, const std::string& folder, Part part) {
   std::copy(labels.begin(), labels.end(), list.data<std::int64_t>());
   check_labels(list, kind.classes, folder);
   std::vector<std::string> classes;
-  if (const fs::path names = fs::path(folder) / kind.class_file; fs::exists(names))
-    classes = lines_of(names.string());
+  if (const std::string names = (fs::path(folder) / kind.class_file).string(); io::exists(names))
+    classes = lines_of(names);
   if (classes.size() != kind.classes) {
     classes.clear();
     for (std::size_t i = 0; i < kind.classes; ++i) classes.push_back(std::to_string(i));

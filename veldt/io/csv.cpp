@@ -19,7 +19,7 @@ class CsvReader {
   }
 
   bool at_end() const { return text_.empty(); }
-  // The fields of the next line.
+  // The fields of the next line, or of several, where a newline is between quotes.
   std::vector<std::string> read_line();
   float number(const std::string& field, const std::string& column) const;
   const std::string& text(const std::string& field, const std::string& column) const {
@@ -34,8 +34,8 @@ class CsvReader {
   std::string read_field();
 
   const std::string& path_;
-  std::string_view text_;  // not yet read
-  std::int64_t line_ = 0;
+  std::string_view text_;                  // not yet read
+  std::int64_t line_ = 0, next_line_ = 1;  // that the record begins on, and the one after it
 };
 
 // Leaves what ends the field: a comma, the end of the line, or nothing.
@@ -53,21 +53,25 @@ std::string CsvReader::read_field() {
     if (end == std::string_view::npos)
       fail("a quote is not closed", "close it, or double a quote that is meant");
     field += text_.substr(1, end - 1);
+    next_line_ += std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(end), '\n');
     text_.remove_prefix(end + 1);
   }
   return field;
 }
 
 std::vector<std::string> CsvReader::read_line() {
-  ++line_;
+  line_ = next_line_++;
   std::vector<std::string> fields = {read_field()};
   while (text_.starts_with(',')) {
     text_.remove_prefix(1);
     fields.push_back(read_field());
   }
-  if (text_.starts_with('\r')) text_.remove_prefix(1);
+  const bool has_return = text_.starts_with('\r');
+  if (has_return) text_.remove_prefix(1);
   if (text_.starts_with('\n')) {
     text_.remove_prefix(1);
+  } else if (has_return) {
+    fail("a carriage return ends no line here", "end lines by \\n or \\r\\n");
   } else if (!text_.empty()) {
     fail("a field goes on after its closing quote", "put the whole field between quotes");
   }

@@ -11,6 +11,9 @@ std::vector<std::string> list_directory(const std::string& path);
 
 bool is_directory(const std::string& path);
 
+// What cannot be looked at counts as there, so that reading it says why.
+bool exists(const std::string& path);
+
 // Makes the directory and its parents. Throws IoError unwritable.
 void make_directories(const std::string& path);
 
