@@ -161,7 +161,14 @@ std::vector<std::int64_t> Call::counts(const char* name,
   return all;
 }
 
-std::string Call::word(const char* name) { return take(name).value_or(""); }
+std::string Call::word(const char* name, const std::vector<std::string>& choices) {
+  for (Argument& a : arguments_)
+    if (a.name == name && std::find(choices.begin(), choices.end(), a.value) != choices.end()) {
+      a.taken = true;
+      return a.value;
+    }
+  return {};
+}
 
 void Call::finish() const {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {

@@ -37,8 +37,8 @@ class Call {
                                    const std::optional<std::vector<std::int64_t>>& otherwise = {},
                                    CountRange range = {.least = 1});
   std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
-  // As it was written; empty if it was not.
-  std::string word(const char* name);
+  // One of `choices`, where that was written; else empty, and what it is is asked for next.
+  std::string word(const char* name, const std::vector<std::string>& choices);
   // What is asked for from here on is given by name alone.
   void by_name() { places_ = asked_.size(); }
   void finish() const;

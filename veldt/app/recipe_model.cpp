@@ -20,6 +20,7 @@
 #include "veldt/nn/recurrent.h"
 #include "veldt/ops/create.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::app {
 namespace {
@@ -28,8 +29,8 @@ using Layer = std::shared_ptr<nn::Module>;
 
 // Where a layer is put: the shape of what comes in, [1, ..].
 struct Site {
+  const Call& call;
   const Shape& input;
-  const ModelFacts& facts;
   Rng& rng;
 
   std::int64_t last() const { return input.back(); }
@@ -37,22 +38,25 @@ struct Site {
   std::int64_t channels() const { return input.rank() < 2 ? input[0] : input[1]; }
 };
 
-using Build = std::function<Layer(Call&, const Site&)>;
+// Arguments are read before anything is known of what comes in, so that a wrong one is told before data are
+// looked for.
+using Build = std::function<Layer(const Site&)>;
+using Read = std::function<Build(Call&, const ModelFacts&)>;
 struct LayerKind {
   const char* name;
-  Build build;
+  Read read;
 };
 
-template <class L> Layer plain(Call& call, const Site&) {
+template <class L> Build plain(Call& call, const ModelFacts&) {
   call.finish();
-  return std::make_shared<L>();
+  return [](const Site&) { return std::make_shared<L>(); };
 }
 
-template <class L> Build with_number(const char* name, double otherwise) {
-  return [name, otherwise](Call& call, const Site&) -> Layer {
+template <class L> Read with_number(const char* name, double otherwise) {
+  return [name, otherwise](Call& call, const ModelFacts&) -> Build {
     const double value = call.number(name, otherwise);
     call.finish();
-    return std::make_shared<L>(value);
+    return [value](const Site&) { return std::make_shared<L>(value); };
   };
 }
 
@@ -60,26 +64,27 @@ PerDim per_dim(const std::vector<std::int64_t>& all) {
   return all.size() == 1 ? PerDim(all[0]) : PerDim(Shape(std::span<const std::int64_t>(all)));
 }
 
-template <int kDims> Layer conv(Call& call, const Site& site) {
+template <int kDims> Build conv(Call& call, const ModelFacts&) {
   const std::int64_t out = call.count("out");
   const PerDim kernel = per_dim(call.counts("kernel"));
   call.by_name();
   nn::ConvLayerOptions o;
   o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
-  const std::string padding = call.word("padding");
-  if (padding == "same" || padding == "valid")
-    o.padding = ConvPadding(padding.c_str());
-  else if (!padding.empty())
-    o.padding =
-        count_from({"padding of '" + call.text() + "'", "padding="}, padding, {.least = 0, .most = 1 << 20});
+  if (const std::string word = call.word("padding", {"same", "valid"}); !word.empty())
+    o.padding = ConvPadding(word.c_str());
+  else
+    o.padding = ConvPadding(
+        per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0, .most = 1 << 20})));
   o.dilation = call.count("dilation", 1);
   o.groups = call.count("groups", 1);
   o.bias = call.on("bias", true);
   call.finish();
-  return std::make_shared<nn::Conv<kDims>>(site.channels(), out, kernel, o, site.rng);
+  return [=](const Site& site) {
+    return std::make_shared<nn::Conv<kDims>>(site.channels(), out, kernel, o, site.rng);
+  };
 }
 
-template <int kDims> Layer conv_transpose(Call& call, const Site& site) {
+template <int kDims> Build conv_transpose(Call& call, const ModelFacts&) {
   const std::int64_t out = call.count("out");
   const PerDim kernel = per_dim(call.counts("kernel"));
   call.by_name();
@@ -89,10 +94,12 @@ template <int kDims> Layer conv_transpose(Call& call, const Site& site) {
   o.output_padding = per_dim(call.counts("output_padding", std::vector<std::int64_t>{0}, {.least = 0}));
   o.bias = call.on("bias", true);
   call.finish();
-  return std::make_shared<nn::ConvTranspose<kDims>>(site.channels(), out, kernel, o, site.rng);
+  return [=](const Site& site) {
+    return std::make_shared<nn::ConvTranspose<kDims>>(site.channels(), out, kernel, o, site.rng);
+  };
 }
 
-template <class Pool, class Options> Layer pool(Call& call, const Site&) {
+template <class Pool, class Options> Build pool(Call& call, const ModelFacts&) {
   const PerDim kernel = per_dim(call.counts("kernel"));
   call.by_name();
   Options o;
@@ -100,40 +107,45 @@ template <class Pool, class Options> Layer pool(Call& call, const Site&) {
     o.stride = per_dim(stride);
   o.padding = per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0}));
   call.finish();
-  return std::make_shared<Pool>(kernel, o);
+  return [=](const Site&) { return std::make_shared<Pool>(kernel, o); };
 }
 
-template <class Pool> Layer adaptive_pool(Call& call, const Site&) {
+template <class Pool> Build adaptive_pool(Call& call, const ModelFacts&) {
   const PerDim size = per_dim(call.counts("size"));
   call.finish();
-  return std::make_shared<Pool>(size);
+  return [size](const Site&) { return std::make_shared<Pool>(size); };
 }
 
-template <class Norm> Layer channel_norm(Call& call, const Site& site) {
+template <class Norm> Build channel_norm(Call& call, const ModelFacts&) {
   call.finish();
-  return std::make_shared<Norm>(site.channels());
+  return [](const Site& site) { return std::make_shared<Norm>(site.channels()); };
 }
 
-template <class Norm> Layer last_norm(Call& call, const Site& site) {
+template <class Norm> Build last_norm(Call& call, const ModelFacts&) {
   call.finish();
-  return std::make_shared<Norm>(site.last());
+  return [](const Site& site) { return std::make_shared<Norm>(site.last()); };
 }
 
-template <class Drop> Layer dropout(Call& call, const Site& site) {
+Build group_norm(Call& call, const ModelFacts&) {
+  const std::int64_t groups = call.count("num_groups");
+  call.finish();
+  return [groups](const Site& site) { return std::make_shared<nn::GroupNorm>(groups, site.channels()); };
+}
+
+template <class Drop> Build dropout(Call& call, const ModelFacts&) {
   const double p = call.number("p", 0.5, {.least = 0, .most = 1});
   call.finish();
-  return std::make_shared<Drop>(p, site.rng);
+  return [p](const Site& site) { return std::make_shared<Drop>(p, site.rng); };
 }
 
 // Layers over sequences would take [n, in] for one without a batch.
-void check_sequences(const Call& call, const Site& site) {
+void check_sequences(const Site& site) {
   if (site.input.rank() != 3)
-    throw call.refused(str("it takes sequences [n, time, in], and what comes is ", site.input),
-                       "put it behind an Embedding, or where the data are sequences");
+    throw site.call.refused(str("it takes sequences [n, time, in], and what comes is ", site.input),
+                            "put it behind an Embedding, or where the data are sequences");
 }
 
-template <class Net, class Options> Layer recurrent(Call& call, const Site& site) {
-  check_sequences(call, site);
+template <class Net, class Options> Build recurrent(Call& call, const ModelFacts&) {
   const std::int64_t hidden = call.count("hidden");
   call.by_name();
   Options o;
@@ -142,44 +154,57 @@ template <class Net, class Options> Layer recurrent(Call& call, const Site& site
   o.dropout = call.number("dropout", 0, {.least = 0, .most = 1});
   o.bidirectional = call.on("bidirectional", false);
   call.finish();
-  return std::make_shared<Net>(site.last(), hidden, o, site.rng);
+  return [=](const Site& site) {
+    check_sequences(site);
+    return std::make_shared<Net>(site.last(), hidden, o, site.rng);
+  };
 }
 
-Layer transformer(Call& call, const Site& site) {
-  check_sequences(call, site);
+Build transformer(Call& call, const ModelFacts& facts) {
   const std::int64_t heads = call.count("heads");
   call.by_name();
   nn::TransformerLayerOptions o;
   o.batch_first = true;
-  o.dim_feedforward = call.count("dim_feedforward", 4 * site.last());
+  const std::int64_t feedforward = call.count("dim_feedforward", 0);  // 0: not given
   o.dropout = call.number("dropout", 0.1, {.least = 0, .most = 1});
   o.gelu = call.on("gelu", true);
   o.norm_first = call.on("norm_first", true);
-  o.causal = call.on("causal", site.facts.dtype == DType::i64);
+  o.causal = call.on("causal", facts.dtype == DType::i64);
   call.finish();
-  return std::make_shared<nn::TransformerEncoderLayer>(site.last(), heads, o, site.rng);
+  return [=](const Site& site) {
+    check_sequences(site);
+    nn::TransformerLayerOptions sized = o;
+    sized.dim_feedforward = feedforward > 0 ? feedforward : 4 * site.last();
+    return std::make_shared<nn::TransformerEncoderLayer>(site.last(), heads, sized, site.rng);
+  };
 }
 
-Layer linear(Call& call, const Site& site) {
+Build linear(Call& call, const ModelFacts&) {
   const std::int64_t out = call.count("out");
   call.by_name();
   const bool bias = call.on("bias", true);
   call.finish();
-  return std::make_shared<nn::Linear>(site.last(), out, nn::LinearOptions{.bias = bias}, site.rng);
+  return [=](const Site& site) {
+    return std::make_shared<nn::Linear>(site.last(), out, nn::LinearOptions{.bias = bias}, site.rng);
+  };
 }
 
-Layer embedding(Call& call, const Site& site) {
+Build embedding(Call& call, const ModelFacts& facts) {
   const std::int64_t dim = call.count("dim");
   call.finish();
-  if (site.facts.dtype != DType::i64)
+  if (facts.dtype != DType::i64)
     throw call.refused("it reads tokens, and the data are numbers", "begin with another layer");
-  return std::make_shared<nn::Embedding>(site.facts.outputs, dim, site.rng);
+  return [dim, tokens = facts.outputs](const Site& site) {
+    return std::make_shared<nn::Embedding>(tokens, dim, site.rng);
+  };
 }
 
-Layer positions(Call& call, const Site& site) {
+Build positions(Call& call, const ModelFacts&) {
   call.finish();
-  check_sequences(call, site);
-  return std::make_shared<nn::PositionEmbedding>(site.input[1], site.last(), site.rng);
+  return [](const Site& site) {
+    check_sequences(site);
+    return std::make_shared<nn::PositionEmbedding>(site.input[1], site.last(), site.rng);
+  };
 }
 
 const std::vector<LayerKind>& layer_kinds() {
@@ -201,12 +226,7 @@ const std::vector<LayerKind>& layer_kinds() {
       {"BatchNorm1d", channel_norm<nn::BatchNorm1d>},
       {"BatchNorm2d", channel_norm<nn::BatchNorm2d>},
       {"InstanceNorm2d", channel_norm<nn::InstanceNorm2d>},
-      {"GroupNorm",
-       [](Call& call, const Site& site) -> Layer {
-         const std::int64_t groups = call.count("num_groups");
-         call.finish();
-         return std::make_shared<nn::GroupNorm>(groups, site.channels());
-       }},
+      {"GroupNorm", group_norm},
       {"LayerNorm", last_norm<nn::LayerNorm>},
       {"RMSNorm", last_norm<nn::RMSNorm>},
       {"Dropout", dropout<nn::Dropout>},
@@ -236,34 +256,41 @@ const std::vector<LayerKind>& layer_kinds() {
   return all;
 }
 
-Layer build_layer(Call& call, const Site& site) {
+Build read_layer(Call& call, const ModelFacts& facts) {
   for (const LayerKind& kind : layer_kinds())
-    if (same_name(kind.name, call.name())) return kind.build(call, site);
+    if (same_name(kind.name, call.name())) return kind.read(call, facts);
   throw call.unknown("layer", layer_names());
 }
 
-// Of all weights with two dimensions or more.
-void initialise(const Recipe& recipe, const nn::Module& model, Rng& rng) {
-  if (!recipe.init.given()) return;
+Call layer_call(const Recipe& recipe, std::size_t i, const ModelFacts& facts) {
+  return {recipe.layers.source(i), recipe.layers.texts[i], {{"outputs", facts.outputs}}};
+}
+
+using Fill = std::function<void(Tensor, Rng&)>;
+
+// None, if the layers' own initial values stay.
+Fill initialiser_of(const Recipe& recipe) {
+  if (!recipe.init.given()) return {};
   Call call(recipe.init.source(), recipe.init.texts.at(0));
   call.must_be("initialiser", {"xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
                                "lecun_normal", "orthogonal", "normal"});
-  const std::vector<std::pair<const char*, std::function<void(Tensor)>>> known = {
-      {"xavier_uniform", [&](Tensor w) { nn::init::xavier_uniform(w, rng); }},
-      {"xavier_normal", [&](Tensor w) { nn::init::xavier_normal(w, rng); }},
-      {"kaiming_uniform", [&](Tensor w) { nn::init::kaiming_uniform(w, rng); }},
-      {"kaiming_normal", [&](Tensor w) { nn::init::kaiming_normal(w, rng); }},
-      {"lecun_normal", [&](Tensor w) { nn::init::lecun_normal(w, rng); }},
-      {"orthogonal", [&](Tensor w) { nn::init::orthogonal(w, 1, rng); }},
-      {"normal", [&, deviation = call.name() == "normal" ? call.number("deviation", {}, {.above = 0}) : 0](
-                     Tensor w) { nn::init::normal(w, 0, deviation, rng); }},
-  };
+  const double deviation = call.name() == "normal" ? call.number("deviation", {}, {.above = 0}) : 0;
   call.finish();
+  const std::vector<std::pair<const char*, Fill>> known = {
+      {"xavier_uniform", [](Tensor w, Rng& rng) { nn::init::xavier_uniform(w, rng); }},
+      {"xavier_normal", [](Tensor w, Rng& rng) { nn::init::xavier_normal(w, rng); }},
+      {"kaiming_uniform", [](Tensor w, Rng& rng) { nn::init::kaiming_uniform(w, rng); }},
+      {"kaiming_normal", [](Tensor w, Rng& rng) { nn::init::kaiming_normal(w, rng); }},
+      {"lecun_normal", [](Tensor w, Rng& rng) { nn::init::lecun_normal(w, rng); }},
+      {"orthogonal", [](Tensor w, Rng& rng) { nn::init::orthogonal(w, 1, rng); }},
+      {"normal", [deviation](Tensor w, Rng& rng) { nn::init::normal(w, 0, deviation, rng); }},
+  };
   for (const auto& [name, fill] : known)
-    if (call.name() == name)
-      for (const auto& [parameter, tensor] : model.named_parameters())
-        if (tensor.rank() >= 2) fill(tensor);
+    if (call.name() == name) return fill;
+  return {};
 }
+
+constexpr std::int64_t kMostElements = 1 << 28;  // of an example between two layers: a gigabyte
 
 }  // namespace
 
@@ -273,27 +300,47 @@ std::vector<std::string> layer_names() {
   return names;
 }
 
+void check_model(const Recipe& recipe) {
+  // Any number may stand for the outputs.
+  const ModelFacts facts{.dtype = recipe.kind == "text" ? DType::i64 : DType::f32, .outputs = 1};
+  for (std::size_t i = 0; i < recipe.layers.texts.size(); ++i) {
+    Call call = layer_call(recipe, i, facts);
+    read_layer(call, facts);
+  }
+  initialiser_of(recipe);
+}
+
 nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double most_parameters) {
   NoGrad off;
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
+  const Fill fill = initialiser_of(recipe);
   Shape shape{1};
   for (const std::int64_t size : facts.input) shape.push_back(size);
-  Tensor x = zeros(shape, facts.dtype);
+  DType dtype = facts.dtype;
   nn::Sequential model;
   double parameters = 0;
   for (std::size_t i = 0; i < recipe.layers.texts.size(); ++i) {
-    Call call(recipe.layers.source(i), recipe.layers.texts[i], {{"outputs", facts.outputs}});
-    const Shape input = x.shape();
+    Call call = layer_call(recipe, i, facts);
+    const Shape input = shape;
+    DType next = dtype;
     try {
-      Layer layer = build_layer(call, {input, facts, rng});
-      parameters += static_cast<double>(layer->parameter_count());
-      if (parameters > most_parameters)
-        throw call.refused(fmt::format("with it the network has {} parameters", parameters),
-                           "the file holds fewer");
-      layer->eval();
-      x = (*layer)(x);
-      layer->train();
-      model.add(std::move(layer));
+      const Build build = read_layer(call, facts);
+      // On paper first: its sizes are looked at before it takes memory or time.
+      forecast([&] {
+        Rng other(0);
+        const Layer layer = build({call, input, other});
+        parameters += static_cast<double>(layer->parameter_count());
+        if (parameters > most_parameters)
+          throw call.refused(fmt::format("with it the network has {} parameters", parameters),
+                             "the file holds fewer");
+        layer->eval();
+        const Tensor y = (*layer)(zeros(input, dtype));
+        shape = y.shape(), next = y.dtype();
+      });
+      if (numel(shape) > kMostElements)
+        throw call.refused(str("an example becomes ", shape, " there"), "give smaller sizes");
+      dtype = next;
+      model.add(build({call, input, rng}));
     } catch (const UsageError&) {
       throw;
     } catch (const Error& e) {
@@ -302,12 +349,15 @@ nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double
     }
   }
   const int sequence = facts.dtype == DType::i64 ? 1 : 0;
-  if (x.rank() != 2 + sequence || x.size(-1) != facts.outputs)
+  if (shape.rank() != 2 + sequence || shape.back() != facts.outputs)
     throw UsageError(
-        str(recipe.layers.where, " end in ", x.shape()),
+        str(recipe.layers.where, " end in ", shape),
         str("the data want ", facts.outputs, " outputs for each ", sequence == 1 ? "token" : "example"),
         "end with Linear(outputs), behind Flatten or LastStep if need be");
-  initialise(recipe, model, rng);
+  // All weights with two dimensions or more.
+  if (fill)
+    for (const auto& [name, tensor] : model.named_parameters())
+      if (tensor.rank() >= 2) fill(tensor, rng);
   return model;
 }
 

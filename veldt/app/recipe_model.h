@@ -9,13 +9,17 @@
 
 namespace veldt::app {
 
-// What the network is given and is to give: an example without its first dimension, and how many numbers
-// "outputs" and "vocabulary" stand for in its layers.
+// What the network is given and is to give: an example without its first dimension, and which number
+// "outputs" stands for in its layers.
 struct ModelFacts {
   Shape input = {};
   DType dtype = DType::f32;
   std::int64_t outputs = 0;
 };
+
+// Names and arguments of the layers and of the initialiser, as far as they can be told without data. Throws
+// UsageError naming the line.
+void check_model(const Recipe& recipe);
 
 // The layers one after the other, each built for what the ones before it give. Throws UsageError naming the
 // line for a layer that does not exist or does not fit.
