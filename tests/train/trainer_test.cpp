@@ -10,6 +10,7 @@
 #include <set>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 #include "tests/io/faults.h"
 #include "tests/support/error_of.h"
@@ -28,6 +29,7 @@
 #include "veldt/ops/unary.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/sgd.h"
+#include "veldt/train/metrics_file.h"
 
 namespace veldt::train {
 namespace {
@@ -413,6 +415,51 @@ TEST(Trainer, KeepsTheWeightsOfTheBestEvaluations) {
   for (const auto& entry : fs::directory_iterator(dir / "run/top"))
     found.insert(entry.path().filename().string());
   EXPECT_EQ(found, wanted);
+}
+
+TEST(Trainer, ANewRunDoesNotCountWhatAnEarlierOneHasKept) {
+  const TempDir dir;
+  const FitOptions options{.epochs = 2, .keep_top = 2, .out = dir / "run"};
+  Learner good, fresh;
+  good.trainer.fit(good.train, &good.validation,
+                   {.epochs = 40, .evaluate_every = 100, .keep_top = 2, .out = dir / "run"});
+  fs::remove_all(dir / "run/checkpoints");
+  test::put_bytes(dir / "run/top/notes.txt", "mine");
+  fresh.trainer.fit(fresh.train, &fresh.validation, options);
+  std::set<std::string> found;
+  for (const auto& entry : fs::directory_iterator(dir / "run/top"))
+    found.insert(entry.path().filename().string());
+  EXPECT_EQ(found,
+            (std::set<std::string>{"notes.txt", "step-000000010.safetensors", "step-000000020.safetensors"}));
+}
+
+// The first epoch's batches take 16 ms each to make, and the trainer waits for them; later ones are there at
+// once.
+TEST(Trainer, CountsTheWaitingOfAllItsEpochs) {
+  const TempDir dir;
+  Learner first, second;
+  data::LoaderOptions slow{.batch = 32};
+  slow.workers = 0;
+  auto made = std::make_shared<int>(0);
+  slow.transform = [made](data::Example e, Rng&) {
+    if ((*made)++ < 320) std::this_thread::sleep_for(std::chrono::microseconds(500));
+    return e;
+  };
+  data::Loader train(circle(320, 1), slow);
+  FitOptions options{.epochs = 2, .out = dir / "run"};
+  const FitResult fit = first.trainer.fit(train, nullptr, options);
+  EXPECT_GT(fit.waiting * fit.run.seconds, 0.1);
+  options.resume = true, options.epochs = 3;
+  const FitResult more = second.trainer.fit(train, nullptr, options);
+  EXPECT_EQ(more.evaluations.size(), 1u);
+  EXPECT_GT(more.waiting * more.run.seconds, 0.1);
+}
+
+TEST(Trainer, MeasuresThatCannotBeReadAreAnErrorOfTheirOwn) {
+  MetricsFile file(std::string(5000, 'x') + "/metrics.csv");
+  EXPECT_THROW(file.begin(3), IoError);
+  MetricsFile none("/nowhere/metrics.csv");
+  none.begin(3);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/autocast.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/train/copies.h"
 #include "veldt/train/metrics_file.h"
 #include "veldt/train/top_weights.h"
 
@@ -38,12 +39,6 @@ std::string shapes_of(const data::Batch& batch) {
   return text;
 }
 
-Tensor copied(const Tensor& t) {
-  Tensor copy = empty(t.shape(), t.dtype(), t.device());
-  copy.assign(t);
-  return copy;
-}
-
 }  // namespace
 
 // What a fit remembers between steps: it is in every checkpoint, as numbers of one tensor.
@@ -52,8 +47,9 @@ struct FitState {
   double best = 0, has_best = 0, best_step = 0;
   double without_better = 0;  // evaluations
   double seconds = 0;         // of evaluations so far, and the steps before them
+  double waited = 0;          // of them, for data to learn from
 
-  using Numbers = std::array<double, 7>;
+  using Numbers = std::array<double, 8>;
 };
 static_assert(sizeof(FitState) == sizeof(FitState::Numbers));
 
@@ -101,6 +97,7 @@ class Trainer::FitTask final : public Task {
   void begin(std::int64_t step) {
     step_ = step;
     if (file_) file_->begin(step);
+    if (top_) written([&] { top_->begin(step); });
     since_ = Clock::now();
     waited_ = train_.waited();
   }
@@ -157,7 +154,9 @@ class Trainer::FitTask final : public Task {
     e.train_loss = std::exchange(state_.train_loss, 0) / std::exchange(state_.steps, 0);
     e.learning_rate = optimizer().lr();
     const double passed = seconds(since_, now);
-    e.waiting = passed > 0 ? (train_.waited() - waited_) / passed : 0;
+    const double waited = train_.waited() - waited_;
+    e.waiting = passed > 0 ? waited / passed : 0;
+    state_.waited += waited;
     if (validation_ != nullptr) {
       e.scores = trainer_.evaluate(*validation_);
       judge(e);
@@ -174,6 +173,7 @@ class Trainer::FitTask final : public Task {
   NamedTensors own_state() override {
     FitState now = state_;
     now.seconds += seconds(since_, Clock::now());
+    now.waited += train_.waited() - waited_;
     const auto numbers = std::bit_cast<FitState::Numbers>(now);
     NamedTensors all{{"fit", Tensor::from<double>({std::ssize(numbers)}, numbers)}};
     if (trainer_.ema_)
@@ -235,6 +235,12 @@ class Trainer::FitTask final : public Task {
     return e;
   }
 
+  // The share of the fit so far, over all resumptions.
+  double waiting() const {
+    const double all = state_.seconds + seconds(since_, Clock::now());
+    return all > 0 ? (state_.waited + train_.waited() - waited_) / all : 0;
+  }
+
   std::vector<Evaluation> take_evaluations() { return std::move(evaluations_); }
 
  private:
@@ -259,7 +265,7 @@ class Trainer::FitTask final : public Task {
       into = data::moved(std::move(batch), device_);
       // What is written into again must not be the data set's own.
       if (records_)
-        for (Tensor& t : into) t = copied(t);
+        for (Tensor& t : into) t = copy_of(t);
       return;
     }
     bool fits = batch.size() == into.size();
@@ -291,7 +297,8 @@ class Trainer::FitTask final : public Task {
   // False if the file is not there, or is of another evaluation: a killed run may have written it after its
   // last checkpoint.
   bool load_best_file() {
-    if (options_.out.empty() || !fs::exists(best_path())) return false;
+    std::error_code none;
+    if (options_.out.empty() || !fs::exists(best_path(), none)) return false;
     const io::SafeTensors file = io::read_safetensors(best_path());
     const auto step = file.metadata.find("step");
     if (step == file.metadata.end() ||
@@ -322,8 +329,7 @@ class Trainer::FitTask final : public Task {
                             {{"step", std::to_string(step_)}, {watched_name_, str(value)}});
     });
     if (on_disk || !options_.restore_best) return;
-    best_.emplace();
-    for (const auto& [name, tensor] : model().state()) best_->push_back({name, copied(tensor)});
+    best_ = copies_of(model().state());
   }
 
   void write(const Evaluation& e) {
@@ -403,6 +409,7 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
     task.evaluate();
     if (options.restore_best) task.restore_best();
   }
+  result.waiting = task.waiting();
   result.best = task.best();
   result.evaluations = task.take_evaluations();
   return result;

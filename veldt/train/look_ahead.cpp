@@ -8,20 +8,11 @@
 
 #include "veldt/core/error.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/train/copies.h"
 #include "veldt/train/trainer.h"
 
 namespace veldt::train {
 namespace {
-
-NamedTensors copies_of(const NamedTensors& all) {
-  NamedTensors copies;
-  for (const auto& [name, tensor] : all) {
-    Tensor copy = empty(tensor.shape(), tensor.dtype(), tensor.device());
-    copy.assign(tensor);
-    copies.push_back({name, copy});
-  }
-  return copies;
-}
 
 constexpr double kSmoothing = 0.9;  // of the losses of a search
 constexpr double kTooMuch = 4;      // times the least loss: the rate is beyond what serves

@@ -190,8 +190,8 @@ class Run {
                                  : std::string("no checkpoint was kept");
     const std::string what = str("training diverged at step ", step_, ": the loss is ", loss_);
     if (const std::string data = task_.bad_data(); !data.empty())
-      throw DivergedError(what, data,
-                          str("mend the data: LoaderOptions::check_finite names the example; ", kept));
+      throw DivergedError(
+          what, data, str("mend the data (in C++, LoaderOptions::check_finite names the example); ", kept));
     throw DivergedError(
         what,
         bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", rate_)

@@ -30,7 +30,8 @@ std::string in_json(const std::vector<std::string>& columns, const std::string& 
 
 void MetricsFile::begin(std::int64_t step) {
   lines_.clear();
-  if (step == 0 || !std::filesystem::exists(path_)) return;
+  std::error_code error_there;  // then reading says what is wrong
+  if (step == 0 || (!std::filesystem::exists(path_, error_there) && !error_there)) return;
   const std::string text = io::read_file(path_);
   for (std::size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size();) {
     const std::size_t end = text.find('\n', at + 1);

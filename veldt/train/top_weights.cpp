@@ -13,6 +13,18 @@
 
 namespace veldt::train {
 
+void TopWeights::begin(std::int64_t step) const {
+  if (!io::is_directory(folder_)) return;
+  for (const std::string& file : io::list_directory(folder_)) {
+    const std::string prefix = "step-", suffix = ".safetensors";
+    if (!file.starts_with(prefix) || !file.ends_with(suffix)) continue;
+    std::int64_t of = 0;
+    const auto [end, error] = std::from_chars(file.data() + prefix.size(), file.data() + file.size(), of);
+    if (error == std::errc() && end == file.data() + file.size() - suffix.size() && (of > step || step == 0))
+      io::remove_file(folder_ + '/' + file);
+  }
+}
+
 void TopWeights::add(std::int64_t step, double value, const NamedTensors& state) {
   if (std::isnan(value)) return;
   struct Kept {

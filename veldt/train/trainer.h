@@ -87,7 +87,8 @@ struct Evaluation {
 
 struct FitResult {
   RunResult run;
-  std::optional<Evaluation> best = {};       // none without a validation set
+  double waiting = 0;                   // share of the time, over all resumptions, spent waiting for data
+  std::optional<Evaluation> best = {};  // none without a validation set
   std::vector<Evaluation> evaluations = {};  // since this process began or resumed
 };
 
