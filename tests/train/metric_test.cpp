@@ -68,6 +68,8 @@ TEST(Metric, MeasuresPerplexityAndDistances) {
   const Tensor p = Tensor::of({4}, {1, 2, 3, 4}), t = Tensor::of({4}, {1, 2, 3, 8});
   EXPECT_DOUBLE_EQ(value_of(mean_absolute_error(), p, t), 1);
   EXPECT_DOUBLE_EQ(value_of(root_mean_squared_error(), p, t), 2);
+  EXPECT_DOUBLE_EQ(value_of(mean_absolute_error(3), p, t), 3);
+  EXPECT_DOUBLE_EQ(value_of(root_mean_squared_error(3), p, t), 6);
   EXPECT_FALSE(mean_absolute_error()()->larger_is_better());
 }
 

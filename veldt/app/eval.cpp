@@ -68,7 +68,7 @@ int evaluate_model(EvalFlags flags, Context& context) {
   const auto optimizer = optimizer_of(recipe, trained.model);  // a Trainer has one
   train::Trainer trainer(trained.model, *optimizer, trainer_options_of(recipe, trained.facts));
   std::optional<data::Loader> loader = measuring_loader(recipe, data, set);
-  train::Scores scores = in_units(recipe, trained.facts, trainer.evaluate(*loader));
+  train::Scores scores = trainer.evaluate(*loader);
   if (recipe.kind == "series" && flags.part == "test")
     for (const auto& score :
          draw_forecast(recipe, trained.facts, trainer, loader, flags.data, flags.drawing, "eval"))

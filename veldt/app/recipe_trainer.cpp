@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "veldt/app/call.h"
+#include "veldt/app/suggest.h"
 #include "veldt/data/augment.h"
 #include "veldt/nn/losses.h"
 #include "veldt/ops/shape.h"
@@ -28,25 +29,37 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
   o.clip.norm = recipe.clip;
   if constexpr (requires { o.momentum; })
     if (recipe.momentum) o.momentum = *recipe.momentum;
-  if constexpr (!requires { o.momentum; })
-    if (recipe.momentum)
-      throw UsageError(fmt::format("optimizer.momentum is not for {}", recipe.optimizer), "it has none",
-                       "leave it out, or choose sgd, rmsprop or muon");
   return std::make_unique<Optimizer>(model.named_parameters(), o);
 }
 
-using BuildOptimizer = std::unique_ptr<optim::Optimizer> (*)(const Recipe&, const nn::Module&);
-constexpr std::pair<const char*, BuildOptimizer> kOptimizers[] = {
-    {"sgd", built<optim::Sgd, optim::SgdOptions>},
+struct OptimizerKind {
+  const char* name;
+  std::unique_ptr<optim::Optimizer> (*build)(const Recipe&, const nn::Module&);
+  bool has_momentum = false;
+};
+constexpr OptimizerKind kOptimizers[] = {
+    {"sgd", built<optim::Sgd, optim::SgdOptions>, true},
     {"adam", built<optim::Adam, optim::AdamOptions>},
     {"adamw", built<optim::AdamW, optim::AdamWOptions>},
     {"radam", built<optim::Radam, optim::RadamOptions>},
-    {"rmsprop", built<optim::Rmsprop, optim::RmspropOptions>},
+    {"rmsprop", built<optim::Rmsprop, optim::RmspropOptions>, true},
     {"adagrad", built<optim::Adagrad, optim::AdagradOptions>},
     {"lion", built<optim::Lion, optim::LionOptions>},
     {"adan", built<optim::Adan, optim::AdanOptions>},
-    {"muon", built<optim::Muon, optim::MuonOptions>},
+    {"muon", built<optim::Muon, optim::MuonOptions>, true},
 };
+
+const OptimizerKind& optimizer_kind(const Recipe& recipe) {
+  for (const OptimizerKind& kind : kOptimizers) {
+    if (recipe.optimizer != kind.name) continue;
+    if (recipe.momentum && !kind.has_momentum)
+      throw UsageError(fmt::format("optimizer.momentum is not for {}", recipe.optimizer), "it has none",
+                       "leave it out, or choose sgd, rmsprop or muon");
+    return kind;
+  }
+  throw UsageError(fmt::format("there is no optimizer '{}'", recipe.optimizer),
+                   "a recipe names one that is there", "give adam");
+}
 
 optim::Schedule schedule_without_warmup(Call& call, double lr, std::int64_t steps) {
   const auto done = [&](auto schedule) -> optim::Schedule {
@@ -87,8 +100,10 @@ train::Loss loss_of(const Recipe& recipe) {
   const std::vector<std::string> of_classes{"cross_entropy"}, of_numbers{"mse", "l1", "huber", "smooth_l1"};
   const std::vector<std::string>& known = is_number ? of_numbers : of_classes;
   if (std::find(known.begin(), known.end(), call.name()) == known.end()) throw call.unknown("loss", known);
-  const double smoothing = call.name() == "cross_entropy" ? call.number("label_smoothing", 0) : 0;
-  const double bend = call.name() == "huber" || call.name() == "smooth_l1" ? call.number("delta", 1) : 1;
+  const double smoothing =
+      call.name() == "cross_entropy" ? call.number("label_smoothing", 0, {.least = 0, .most = 1}) : 0;
+  const bool bends = call.name() == "huber" || call.name() == "smooth_l1";
+  const double bend = bends ? call.number("delta", 1, {.above = 0}) : 1;
   call.finish();
   if (call.name() == "mse") return [](const Tensor& y, const data::Batch& b) { return mse(y, b.back()); };
   if (call.name() == "l1") return [](const Tensor& y, const data::Batch& b) { return l1(y, b.back()); };
@@ -102,26 +117,70 @@ train::Loss loss_of(const Recipe& recipe) {
   };
 }
 
+// `facts` is null before there are data: then names and arguments are looked at alone.
 train::MetricMaker metric_of(const Recipe& recipe, const Source& source, const std::string& text,
-                             const DataFacts& facts) {
+                             const DataFacts* facts) {
   Call call(source, text);
+  if (recipe.kind == "series")
+    throw call.refused(
+        "a forecast is measured at the end in any case, in the units of its series: test_mae "
+        "and test_rmse",
+        "leave out train.metrics");
   call.must_be("metric", recipe.learns_numbers() ? std::vector<std::string>{"mae", "rmse"}
                                                  : std::vector<std::string>{"accuracy", "top_k", "perplexity",
                                                                             "macro_f1", "auroc"});
   const std::int64_t k = call.name() == "top_k" ? call.count("k", 5) : 1;
   call.finish();
+  const std::int64_t outputs = facts != nullptr ? facts->model.outputs : 0;
+  if (call.name() == "auroc" && (recipe.kind == "text" || (facts != nullptr && outputs != 2)))
+    throw call.refused(recipe.kind == "text"
+                           ? "it is for two classes, and a text has characters"
+                           : fmt::format("it is for two classes, and there are {}", outputs),
+                       "choose accuracy or macro_f1, say");
+  if (facts != nullptr && k > outputs)
+    throw call.refused(fmt::format("of {} classes all are among the best {}", outputs, k),
+                       "give a smaller k");
+  if (call.name() == "macro_f1" && outputs > train::Confusion::kMostClasses)
+    throw call.refused(fmt::format("it is for {} classes at most, and there are {}",
+                                   train::Confusion::kMostClasses, outputs),
+                       "choose accuracy or top_k, say");
+  const double unit = facts != nullptr ? facts->scaling.deviation : 1;
   const std::vector<std::pair<std::string, std::function<train::MetricMaker()>>> known = {
       {"accuracy", train::accuracy},
       {"top_k", [k] { return train::top_k(k); }},
       {"perplexity", train::perplexity},
-      {"macro_f1", [&] { return train::macro_f1(facts.model.outputs); }},
+      {"macro_f1", [&] { return train::macro_f1(std::max<std::int64_t>(outputs, 1)); }},
       {"auroc", train::auroc},
-      {"mae", train::mean_absolute_error},
-      {"rmse", train::root_mean_squared_error},
+      {"mae", [&] { return train::mean_absolute_error(unit); }},
+      {"rmse", [&] { return train::root_mean_squared_error(unit); }},
   };
   for (const auto& [name, make] : known)
     if (call.name() == name) return make();
   throw call.unknown("metric", {});
+}
+
+std::vector<train::MetricMaker> metrics_of(const Recipe& recipe, const DataFacts* facts) {
+  std::vector<train::MetricMaker> metrics;
+  const auto add = [&](const Source& source, const std::string& text) {
+    metrics.push_back(metric_of(recipe, source, text, facts));
+  };
+  for (std::size_t i = 0; i < recipe.metrics.texts.size(); ++i)
+    add(recipe.metrics.source(i), recipe.metrics.texts[i]);
+  const Source unless_given{"train.metrics", "", true};
+  if (!recipe.metrics.given() && !recipe.learns_numbers()) add(unless_given, "accuracy");
+  if (!recipe.metrics.given() && recipe.kind == "table" && !recipe.classes) add(unless_given, "mae");
+  return metrics;
+}
+
+void check_watch(const Recipe& recipe, const std::vector<train::MetricMaker>& metrics) {
+  std::vector<std::string> known{"loss"};
+  for (const train::MetricMaker& make : metrics) known.push_back(make()->name());
+  if (recipe.watch.empty() || std::find(known.begin(), known.end(), recipe.watch) != known.end()) return;
+  const std::string nearest = nearest_of(recipe.watch, known);
+  throw UsageError(
+      fmt::format("train.watch cannot be '{}'", recipe.watch),
+      fmt::format("what is measured is {}", fmt::join(known, ", ")),
+      nearest.empty() ? "name one of them, or add its metric" : fmt::format("did you mean '{}'?", nearest));
 }
 
 // [n, time, outputs] to [n time, outputs], as the targets are.
@@ -133,10 +192,7 @@ Tensor by_position(const nn::Module& model, const data::Batch& batch) {
 }  // namespace
 
 std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model) {
-  for (const auto& [name, build] : kOptimizers)
-    if (recipe.optimizer == name) return build(recipe, model);
-  throw UsageError(fmt::format("there is no optimizer '{}'", recipe.optimizer),
-                   "a recipe names one that is there", "give adam");
+  return optimizer_kind(recipe).build(recipe, model);
 }
 
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps) {
@@ -147,32 +203,35 @@ std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std:
   if (recipe.warmup >= steps && steps > 0)
     throw UsageError(fmt::format("optimizer.warmup cannot be {}", recipe.warmup),
                      fmt::format("the run has {} steps", steps), "give fewer");
-  optim::Schedule schedule =
-      schedule_without_warmup(call, lr, std::max<std::int64_t>(steps - recipe.warmup, 1));
-  if (recipe.warmup == 0) return schedule;
-  return optim::LinearWarmup{.steps = recipe.warmup, .then = std::move(schedule)};
+  try {
+    optim::Schedule schedule =
+        schedule_without_warmup(call, lr, std::max<std::int64_t>(steps - recipe.warmup, 1));
+    if (recipe.warmup == 0) return schedule;
+    return optim::LinearWarmup{.steps = recipe.warmup, .then = std::move(schedule)};
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& e) {
+    throw call.refused(fmt::format("{}: {}", e.summary(), e.why()), e.fix());
+  }
+}
+
+void check_training(const Recipe& recipe) {
+  constexpr std::int64_t kMany = 1'000'000'000'000;  // where the data will tell
+  optimizer_kind(recipe);
+  schedule_of(recipe, recipe.lr.value_or(1e-3), recipe.steps > 0 ? recipe.steps : kMany);
+  loss_of(recipe);
+  check_watch(recipe, metrics_of(recipe, nullptr));
 }
 
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& facts) {
   train::TrainerOptions o;
   o.loss = loss_of(recipe);
   if (recipe.kind == "text") o.forward = by_position;
-  for (std::size_t i = 0; i < recipe.metrics.texts.size(); ++i)
-    o.metrics.push_back(metric_of(recipe, recipe.metrics.source(i), recipe.metrics.texts[i], facts));
-  if (!recipe.metrics.given() && !recipe.learns_numbers()) o.metrics = {train::accuracy()};
-  if (!recipe.metrics.given() && recipe.kind == "table" && !recipe.classes)
-    o.metrics = {train::mean_absolute_error()};
+  o.metrics = metrics_of(recipe, &facts);
   o.accumulate = recipe.accumulate;
   o.ema_decay = recipe.ema;
   if (!recipe.autocast.empty()) o.autocast = recipe.autocast == "bf16" ? DType::bf16 : DType::f16;
   return o;
-}
-
-train::Scores in_units(const Recipe& recipe, const DataFacts& facts, train::Scores scores) {
-  if (recipe.kind != "table" || recipe.classes) return scores;
-  for (auto& [name, value] : scores)
-    if (name == "mae" || name == "rmse") value *= facts.scaling.deviation;
-  return scores;
 }
 
 data::Loader training_loader(const Recipe& recipe, const RecipeData& data) {

@@ -10,14 +10,16 @@
 
 namespace veldt::app {
 
+// Names and arguments of optimizer, schedule, loss and metrics, as far as they can be told without data.
+// Throws UsageError naming the line.
+void check_training(const Recipe& recipe);
+
 std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model);
 // None, if the rate stays. `steps` is how many there are.
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps);
+// Distances of a table's numbers are in the units of its target, which is learned as a standard score. Throws
+// UsageError naming the line for a loss or a metric that is not there, or not for such data.
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& facts);
-
-// Distances of a table's numbers in the units of its target, which is learned as a standard score; others,
-// and the loss, as they are.
-train::Scores in_units(const Recipe& recipe, const DataFacts& facts, train::Scores scores);
 
 data::Loader training_loader(const Recipe& recipe, const RecipeData& data);
 // For measuring: in order, without chance.

@@ -137,13 +137,9 @@ void add_scores(train::Scores& into, const std::string& of, const train::Scores&
 train::Scores final_scores(Training& training, const train::FitResult& result) {
   train::Scores scores;
   if (!result.evaluations.empty()) scores.push_back({"train_loss", result.evaluations.back().train_loss});
-  if (training.validation)
-    add_scores(
-        scores, "val",
-        in_units(training.recipe, training.data.facts, training.trainer->evaluate(*training.validation)));
+  if (training.validation) add_scores(scores, "val", training.trainer->evaluate(*training.validation));
   if (training.test && training.recipe.kind != "series")
-    add_scores(scores, "test",
-               in_units(training.recipe, training.data.facts, training.trainer->evaluate(*training.test)));
+    add_scores(scores, "test", training.trainer->evaluate(*training.test));
   return scores;
 }
 
@@ -212,6 +208,9 @@ std::string what_a_step_takes(Training& training) {
 int train_recipe(TrainFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
   const Recipe recipe = read_recipe(flags.config, flags.sets);
+  check_model(recipe);
+  check_training(recipe);
+  transforms_of(recipe.prepare), transforms_of(recipe.augment);
   if (flags.out.empty()) flags.out = (fs::path("runs") / fs::path(flags.config).stem()).string();
   flags.data = data_folder(recipe, flags.data, context);
   Training training(recipe, flags.data, device.device);
@@ -234,10 +233,8 @@ int train_recipe(TrainFlags flags, Context& context) {
   events.should_stop = [&signal] { return signal.requested(); };
   const train::FitResult result =
       training.trainer->fit(training.train, training.validation ? &*training.validation : nullptr,
-                            fit_options(flags, training), events, [&view, &training](train::Evaluation e) {
-                              e.scores = in_units(training.recipe, training.data.facts, e.scores);
-                              view.update(e);
-                            });
+                            fit_options(flags, training), events,
+                            [&view](const train::Evaluation& e) { view.update(e); });
   view.finish();
   if (result.run.stop == train::Stop::asked) {
     if (!context.quiet)

@@ -98,17 +98,21 @@ class Perplexity final : public MeanMetric {
 
 class Distance final : public MeanMetric {
  public:
-  explicit Distance(bool squared) : MeanMetric(squared ? "rmse" : "mae", false), squared_(squared) {}
+  Distance(bool squared, double unit)
+      : MeanMetric(squared ? "rmse" : "mae", false), squared_(squared), unit_(unit) {}
   void add(const Tensor& output, const data::Batch& batch) override {
     const LossOptions all{.reduction = Reduction::sum};
     const Tensor wide = to(output, DType::f64), target = to(target_of(batch), DType::f64);
     MeanMetric::count((squared_ ? mse(wide, target, all) : l1(wide, target, all)).item(),
                       static_cast<double>(output.numel()));
   }
-  double value() const override { return squared_ ? std::sqrt(MeanMetric::value()) : MeanMetric::value(); }
+  double value() const override {
+    return unit_ * (squared_ ? std::sqrt(MeanMetric::value()) : MeanMetric::value());
+  }
 
  private:
   bool squared_;
+  double unit_;
 };
 
 class Auroc final : public Metric {
@@ -181,12 +185,12 @@ MetricMaker auroc() {
   return [] { return std::make_unique<Auroc>(); };
 }
 
-MetricMaker mean_absolute_error() {
-  return [] { return std::make_unique<Distance>(false); };
+MetricMaker mean_absolute_error(double unit) {
+  return [unit] { return std::make_unique<Distance>(false, unit); };
 }
 
-MetricMaker root_mean_squared_error() {
-  return [] { return std::make_unique<Distance>(true); };
+MetricMaker root_mean_squared_error(double unit) {
+  return [unit] { return std::make_unique<Distance>(true, unit); };
 }
 
 MetricMaker macro_f1(std::int64_t classes) {
@@ -194,9 +198,9 @@ MetricMaker macro_f1(std::int64_t classes) {
 }
 
 Confusion::Confusion(std::int64_t classes) : classes_(classes) {
-  if (classes < 1 || classes > 1 << 14)
-    throw ConfigError(str("cannot count confusions of ", classes, " classes"), "there must be 1 to 16384",
-                      "give the number of classes");
+  if (classes < 1 || classes > kMostClasses)
+    throw ConfigError(str("cannot count confusions of ", classes, " classes"),
+                      str("there must be 1 to ", kMostClasses), "give the number of classes");
   reset();
 }
 

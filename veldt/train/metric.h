@@ -42,6 +42,9 @@ MetricMaker perplexity();
 // How often a label (row) was taken for a class (column).
 class Confusion final : public Metric {
  public:
+  static constexpr std::int64_t kMostClasses = 1 << 14;  // its counts take two gigabytes then
+
+  // Throws ConfigError for less than one class, and more than that.
   explicit Confusion(std::int64_t classes);
   std::string name() const override { return "macro_f1"; }
   void reset() override;
@@ -67,8 +70,10 @@ MetricMaker macro_f1(std::int64_t classes);
 // missing, and of outputs that hold a NaN.
 MetricMaker auroc();
 
-// "mae" and "rmse": the mean absolute and the root of the mean squared difference to the batch's last tensor.
-MetricMaker mean_absolute_error();
-MetricMaker root_mean_squared_error();
+// "mae" and "rmse": the mean absolute and the root of the mean squared difference to the batch's last tensor,
+// in units of which a difference of 1 makes so many: the deviation, where what is learned are standard
+// scores.
+MetricMaker mean_absolute_error(double unit = 1);
+MetricMaker root_mean_squared_error(double unit = 1);
 
 }  // namespace veldt::train
