@@ -344,7 +344,7 @@ TEST_F(TrainVerb, ARunThatIsThereIsNotOverwritten) {
   const Ran again = train(kRowsRecipe);
   EXPECT_EQ(again.exit_code, 2) << again.err;
   EXPECT_THAT(again.err, HasSubstr("--resume"));
-  const Ran other = train(kRowsRecipe, {"--resume"});
+  const Ran other = train(kRowsRecipe, {"--resume", "--set", "data.batch=10"});
   EXPECT_EQ(other.exit_code, 2) << other.err;
 }
 

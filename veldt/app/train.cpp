@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -76,6 +77,11 @@ struct Training {
   std::optional<data::Loader> validation, test;
 };
 
+// What a resumed run may change: where its data lie, how fast they come, and when it ends. A schedule that
+// goes by the number of steps holds on to that by itself.
+const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.workers",
+                                          "train.epochs", "train.steps", "train.time"};
+
 train::FitOptions fit_options(const TrainFlags& flags, const Training& training) {
   const Recipe& recipe = training.recipe;
   train::FitOptions o;
@@ -94,7 +100,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.checkpoint_every = flags.every;
   o.keep = static_cast<int>(flags.keep);
   o.keep_top = flags.top;
-  o.config = recipe_in_json(recipe);
+  o.config = recipe_in_json(recipe, kMayChange);
   return o;
 }
 
@@ -145,14 +151,13 @@ train::Scores final_scores(Training& training, const train::FitResult& result) {
 
 void report_training(const TrainFlags& flags, Context& context, const Training& training,
                      const train::FitResult& result, const train::Scores& scores) {
-  const double waiting = result.evaluations.empty() ? 0 : result.evaluations.back().waiting;
   if (context.json) {
     nlohmann::ordered_json out = {{"output", in_run(flags, "model.safetensors")},
                                   {"parameters", training.model.parameter_count()},
                                   {"steps", result.run.steps},
                                   {"seconds", result.run.seconds},
                                   {"stopped_by", text_of_stop(result.run.stop)},
-                                  {"waiting", waiting}};
+                                  {"waiting", result.waiting}};
     if (result.best) out["best_step"] = result.best->step;
     for (const auto& [name, value] : scores) out[name] = value;
     context.out.json(out);
@@ -160,7 +165,7 @@ void report_training(const TrainFlags& flags, Context& context, const Training& 
   }
   context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s, {:.1f} % of them waiting for data\n",
                                in_run(flags, "model.safetensors"), training.model.parameter_count(),
-                               result.run.steps, result.run.seconds, 100 * waiting));
+                               result.run.steps, result.run.seconds, 100 * result.waiting));
   for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<16} {:.5g}\n", name, value));
 }
 
@@ -205,6 +210,40 @@ std::string what_a_step_takes(Training& training) {
   return fmt::format("a step takes {:.3g} MB and {:.3g} GFLOP", megabytes, facts.flops / 1e9);
 }
 
+// All that comes behind the last step. A stop that was asked for is heeded between two files, so that each is
+// whole.
+void finish_training(const TrainFlags& flags, Context& context, Training& training,
+                     const train::FitResult& result, TrainingView& view, const std::function<bool()>& stop) {
+  const Recipe& recipe = training.recipe;
+  const auto save = [&](const train::Scores& scores) {
+    save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
+  };
+  // First of all: what comes behind may fail, and has taken no hours.
+  save({});
+  if (stop()) return;
+  train::Scores scores = final_scores(training, result);
+  const std::string title = fs::path(flags.config).stem().string();
+  try {
+    draw_curves(flags, title);
+  } catch (const IoError& e) {  // as the measures themselves, when they could not be written
+    view.warn(fmt::format("{} ({})", e.summary(), e.why()));
+  }
+  if (recipe.kind == "series")
+    for (const auto& score : draw_forecast(recipe, training.data.facts, *training.trainer, training.test,
+                                           flags.data, in_run(flags, "forecast.svg"), title))
+      scores.push_back(score);
+  save(scores);
+  if (recipe.kind == "text") {
+    WritingOptions writing;
+    writing.should_stop = stop;
+    const std::string sample = written_text(recipe, training.data.facts, training.model, writing);
+    if (stop()) return;
+    io::write_file(in_run(flags, "sample.txt"), sample + "\n");
+    if (!context.json) context.out.text(sample + "\n\n");
+  }
+  report_training(flags, context, training, result, scores);
+}
+
 int train_recipe(TrainFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
   const Recipe recipe = read_recipe(flags.config, flags.sets);
@@ -231,10 +270,9 @@ int train_recipe(TrainFlags flags, Context& context) {
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
   events.on_warning = [&view](const std::string& text) { view.warn(text); };
   events.should_stop = [&signal] { return signal.requested(); };
-  const train::FitResult result =
-      training.trainer->fit(training.train, training.validation ? &*training.validation : nullptr,
-                            fit_options(flags, training), events,
-                            [&view](const train::Evaluation& e) { view.update(e); });
+  const train::FitResult result = training.trainer->fit(
+      training.train, training.validation ? &*training.validation : nullptr, fit_options(flags, training),
+      events, [&view](const train::Evaluation& e) { view.update(e); });
   view.finish();
   if (result.run.stop == train::Stop::asked) {
     if (!context.quiet)
@@ -247,31 +285,13 @@ int train_recipe(TrainFlags flags, Context& context) {
                            recipe.patience, result.best->step));
   if (!context.quiet && flags.resume && result.evaluations.empty())
     print_note("the run was over already; nothing was trained");
-  // First of all: what comes behind may fail, and has taken no hours.
-  const auto save = [&](const train::Scores& scores) {
-    save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
-  };
-  save({});
-  train::Scores scores = final_scores(training, result);
-  const std::string title = fs::path(flags.config).stem().string();
-  try {
-    draw_curves(flags, title);
-  } catch (const IoError& e) {  // as the measures themselves, when they could not be written
-    view.warn(fmt::format("{} ({})", e.summary(), e.why()));
+  finish_training(flags, context, training, result, view, events.should_stop);
+  if (signal.requested()) {
+    if (!context.quiet)
+      print_note(
+          fmt::format("stopped behind the last step; {} is written", in_run(flags, "model.safetensors")));
+    return signal.exit_code();
   }
-  if (recipe.kind == "series")
-    for (const auto& score : draw_forecast(recipe, training.data.facts, *training.trainer, training.test,
-                                           flags.data, in_run(flags, "forecast.svg"), title))
-      scores.push_back(score);
-  save(scores);
-  if (recipe.kind == "text") {
-    WritingOptions writing;
-    writing.should_stop = [&signal] { return signal.requested(); };
-    const std::string sample = written_text(recipe, training.data.facts, training.model, writing);
-    io::write_file(in_run(flags, "sample.txt"), sample + "\n");
-    if (!context.json) context.out.text(sample + "\n\n");
-  }
-  report_training(flags, context, training, result, scores);
   return kOk;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "veldt/io/json.h"
@@ -21,9 +22,10 @@ IoError no_recipe_model(const std::string& path, const std::string& why) {
 
 }  // namespace
 
-std::string recipe_in_json(const Recipe& recipe) {
+std::string recipe_in_json(const Recipe& recipe, const std::vector<std::string>& without) {
   TrainedJson json = TrainedJson::object();
-  for (const auto& [key, texts] : recipe.given) json[key] = texts;
+  for (const auto& [key, texts] : recipe.given)
+    if (std::find(without.begin(), without.end(), key) == without.end()) json[key] = texts;
   return io::dump_json(json);
 }
 

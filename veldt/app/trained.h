@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "veldt/app/recipe.h"
 #include "veldt/app/recipe_data.h"
@@ -25,7 +26,7 @@ void save_trained(const std::string& path, const Recipe& recipe, const DataFacts
 // In evaluation mode. Throws IoError missing, malformed for a file that is no such model, and corrupt.
 Trained load_trained(const std::string& path);
 
-// What the recipe was made from, as JSON.
-std::string recipe_in_json(const Recipe& recipe);
+// What the recipe was made from, but for the keys in `without`, as JSON.
+std::string recipe_in_json(const Recipe& recipe, const std::vector<std::string>& without = {});
 
 }  // namespace veldt::app

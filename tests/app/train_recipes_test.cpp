@@ -1,0 +1,283 @@
+// What recipes are refused, and when; in which units their measures are; what a resumed run may change.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/app/command.h"
+#include "tests/app/process.h"
+#include "tests/app/small_model.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/app/exit.h"
+#include "veldt/app/recipe_model.h"
+#include "veldt/app/trained.h"
+#include "veldt/io/csv.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/tensor/backends.h"
+
+namespace veldt::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+const std::string kNumbers = R"toml(
+[data]
+kind = "table"
+path = "t.csv"
+target = "weight"
+inputs = ["length"]
+validation = 0.2
+test = 0.2
+batch = 16
+[model]
+layers = ["Linear(outputs)"]
+[optimizer]
+lr = 1e-2
+[train]
+epochs = 2
+metrics = ["mae", "rmse"]
+)toml";
+
+const std::string kKinds = R"toml(
+[data]
+kind = "table"
+path = "t.csv"
+target = "kind"
+inputs = ["length"]
+classes = true
+validation = 0.2
+[model]
+layers = ["Linear(outputs)"]
+[train]
+epochs = 1
+)toml";
+
+const std::string kText = R"toml(
+[data]
+kind = "text"
+path = "t.txt"
+context = 8
+batch = 8
+validation = 0.2
+[model]
+layers = ["Embedding(4)", "LSTM(4)", "Linear(outputs)"]
+[train]
+steps = 2
+)toml";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+class TrainRecipe : public testing::Test {
+ protected:
+  // Weights far from 0 and 1, so that their units and standard scores are not taken for each other.
+  TrainRecipe() {
+    std::string table = "length,weight,kind\n", text;
+    for (int i = 0; i < 200; ++i)
+      table += std::to_string(i % 37) + "," + std::to_string(5000 + 100 * (i % 37)) + "," +
+               std::to_string(i % 3) + "\n";
+    put_bytes(dir_ / "t.csv", table);
+    for (int i = 0; i < 40; ++i) text += "the lion looks at you.\n";
+    put_bytes(dir_ / "t.txt", text);
+  }
+  Ran train(const std::string& recipe, const Words& more = {}, const std::string& data = "") const {
+    put_bytes(dir_ / "r.toml", recipe);
+    return run_veldt(Words{"train", dir_ / "r.toml", "--data", data.empty() ? dir_ / "" : data, "--out",
+                           dir_ / "run", "--json"} +
+                     more);
+  }
+  json trained(const std::string& recipe, const Words& more = {}) const {
+    const Ran ran = train(recipe, more);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return json::parse(ran.out, nullptr, false);
+  }
+  // Also where there are no data, which come later.
+  void expect_refused(const std::string& recipe, const Words& words, bool early = true) const {
+    const Ran ran = train(recipe, {}, early ? dir_ / "nothing" : "");
+    EXPECT_EQ(ran.exit_code, 2) << recipe << ran.err;
+    for (const std::string& word : words) EXPECT_THAT(ran.err, HasSubstr(word)) << recipe;
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "run/metrics.csv"));
+  }
+
+  const TempDir dir_;
+};
+
+TEST_F(TrainRecipe, DistancesAreInOneUnitEverywhere) {
+  const json found = trained(kNumbers, {"--keep-top", "1"});
+  const double mae = found.at("val_mae");
+  EXPECT_GT(mae, 100) << found;
+  EXPECT_GT(found.at("val_rmse"), mae);
+  std::istringstream lines(bytes_of(dir_ / "run/metrics.jsonl"));
+  double best = 1e9;
+  for (std::string line; std::getline(lines, line);)
+    best = std::min(best, json::parse(line).at("validation_mae").get<double>());
+  EXPECT_NEAR(best, mae, 1e-6 * mae);
+  EXPECT_NEAR(io::read_csv(dir_ / "run/metrics.csv", {"validation_mae"}).values.values<float>().back(), mae,
+              1e-3 * mae);
+  EXPECT_NEAR(std::stod(io::read_safetensors_header(dir_ / "run/best.safetensors").metadata.at("mae")), mae,
+              1e-3 * mae);
+  for (const auto& kept : std::filesystem::directory_iterator(dir_ / "run/top"))
+    EXPECT_NEAR(std::stod(io::read_safetensors_header(kept.path().string()).metadata.at("mae")), mae,
+                1e-6 * mae);
+  const Ran eval = run_veldt({"eval", dir_ / "run/model.safetensors", "--data", dir_ / "", "--json"});
+  EXPECT_EQ(json::parse(eval.out).at("mae"), found.at("test_mae")) << eval.err;
+}
+
+TEST_F(TrainRecipe, AMetricThatDoesNotFitIsRefusedBeforeTraining) {
+  const std::string three = kKinds + "metrics = [\"accuracy\", \"NAME\"]\n";
+  expect_refused(replaced(three, "NAME", "auroc"), {"r.toml:13", "number 2", "auroc", "there are 3"}, false);
+  expect_refused(replaced(three, "NAME", "top_k(4)"), {"r.toml:13", "number 2", "of 3 classes"}, false);
+  expect_refused(kText + "metrics = [\"auroc\"]\n", {"r.toml:12", "auroc", "two classes"});
+  const std::string series = replaced(replaced(kText, "\"text\"", "\"series\""), "Embedding(4)", "GRU(4)");
+  for (const char* name : {"mae", "rmse"})
+    expect_refused(series + "metrics = [\"" + name + "\"]\n", {"r.toml:12", name, "test_mae"});
+  // Of two classes it is measured.
+  std::string pairs = "length,weight,kind\n";
+  for (int i = 0; i < 100; ++i) pairs += std::to_string(i) + ",1," + std::to_string(i % 2) + "\n";
+  put_bytes(dir_ / "t.csv", pairs);
+  EXPECT_TRUE(trained(replaced(three, "NAME", "auroc")).contains("val_auroc"));
+}
+
+TEST_F(TrainRecipe, WhatIsMisspeltIsToldBeforeTheDataAreLookedFor) {
+  const auto edited = [](const std::string& from, const std::string& to) {
+    return replaced(kText, from, to);
+  };
+  expect_refused(edited("LSTM(4)", "LSMT(4)"), {"r.toml:9", "number 2", "did you mean LSTM?"});
+  expect_refused(edited("LSTM(4)", "LSTM(hiden=4)"), {"number 2", "did you mean 'hidden'?"});
+  expect_refused(edited("LSTM(4)", "Conv2d(4)"), {"number 2", "it lacks 'kernel'"});
+  expect_refused(edited("LSTM(4)", "Conv2d(4, 3, padding=some)"), {"r.toml:9", "padding", "'some'"});
+  expect_refused(edited("LSTM(4)", "Dropout(2)"), {"number 2"});
+  expect_refused(edited("[train]", "init = \"ortogonal\"\n[train]"),
+                 {"r.toml:10", "did you mean orthogonal?"});
+  const std::string optimizer = edited("[train]", "[optimizer]\nKEY\n[train]");
+  expect_refused(replaced(optimizer, "KEY", "schedule = \"cosin\""), {"r.toml:11", "did you mean cosine?"});
+  expect_refused(replaced(optimizer, "KEY", "schedule = \"one_cycle(rise=0)\""), {"r.toml:11", "rise"});
+  expect_refused(replaced(optimizer, "KEY", "momentum = 0.9"), {"optimizer.momentum is not for adam"});
+  expect_refused(kText + "loss = \"crossentropy\"\n", {"r.toml:12", "did you mean cross_entropy?"});
+  expect_refused(kText + "loss = \"cross_entropy(label_smoothing=2)\"\n", {"r.toml:12", "label_smoothing"});
+  expect_refused(kText + "metrics = [\"acuracy\"]\n", {"r.toml:12", "did you mean accuracy?"});
+  expect_refused(kText + "watch = \"acuracy\"\n", {"train.watch", "did you mean 'accuracy'?"});
+}
+
+TEST(RecipeModel, PaddingIsANumberAListOrAWord) {
+  app::Recipe recipe;
+  const auto built = [&](const std::string& padding) {
+    recipe.layers = {{"Conv2d(3, 3, padding=" + padding + ")", "Flatten", "Linear(outputs)"},
+                     "r.toml:4: 'l'"};
+    return app::build_model(recipe, {{1, 6, 6}, DType::f32, 2}).parameter_count();
+  };
+  const auto parameters = [](std::int64_t rows, std::int64_t columns) {
+    return 3 * 9 + 3 + 3 * rows * columns * 2 + 2;
+  };
+  EXPECT_EQ(built("0"), parameters(4, 4));
+  EXPECT_EQ(built("[1, 2]"), parameters(6, 8));
+  EXPECT_EQ(built("same"), parameters(6, 6));
+  EXPECT_EQ(built("valid"), parameters(4, 4));
+  EXPECT_THAT(error_of<app::UsageError>([&] { built("some"); }), HasSubstr("r.toml:4"));
+}
+
+// A file may ask for anything: what it holds too few weights for takes no memory.
+TEST(RecipeModel, AFilesSizesAreLookedAtBeforeTheyTakeMemory) {
+  app::Recipe recipe;
+  const auto refused = [&](const Words& layers, const Shape& input, DType dtype, std::int64_t outputs) {
+    recipe.layers = {layers, "f.safetensors: 'l'"};
+    pool(Device{}).reset_peak();
+    const std::size_t before = pool(Device{}).stats().peak_bytes;
+    EXPECT_THROW(app::build_model(recipe, {input, dtype, outputs}, 1000), app::UsageError) << layers[0];
+    EXPECT_LT(pool(Device{}).stats().peak_bytes, before + (std::size_t{1} << 20)) << layers[0];
+  };
+  refused({"Linear(1M)", "Linear(outputs)"}, {100}, DType::f32, 2);
+  refused({"Embedding(1M)", "Linear(outputs)"}, {4}, DType::i64, 1 << 20);
+  refused({"LSTM(100k)", "LastStep", "Linear(outputs)"}, {4, 1}, DType::f32, 1);
+  refused({"TransformerEncoderLayer(1, dim_feedforward=1M)"}, {4, 64}, DType::f32, 1);
+  refused({"Conv2d(1M, 99)", "Flatten", "Linear(outputs)"}, {1, 100, 100}, DType::f32, 1);
+  refused({"Conv2d(1, 1, padding=1M)", "Flatten", "Linear(outputs)"}, {1, 9, 9}, DType::f32, 1);
+  refused({"AdaptiveAvgPool2d(1M)", "Flatten", "Linear(outputs)"}, {1, 9, 9}, DType::f32, 1);
+}
+
+// Each kind, with what it may be given: its sizes are found without computing.
+TEST(RecipeModel, EveryLayerIsBuiltWhereItFits) {
+  app::Recipe recipe;
+  std::string covered;
+  const auto built = [&](const Words& layers, const Shape& input, DType dtype = DType::f32) {
+    recipe.layers = {layers, "r.toml:4: 'l'"};
+    for (const std::string& layer : layers) covered += layer.substr(0, layer.find('(')) + ' ';
+    EXPECT_EQ(error_of([&] { app::build_model(recipe, {input, dtype, 5}); }), "") << layers[0];
+  };
+  const Words head{"Flatten", "Linear(outputs)"};
+  built(Words{"Conv1d(4, 3)", "BatchNorm1d", "MaxPool1d(2)", "AvgPool1d(2)", "ConvTranspose1d(4, 3)",
+              "AdaptiveAvgPool1d(3)"} +
+            head,
+        {2, 24});
+  built(Words{"Conv2d(4, 3)", "BatchNorm2d", "InstanceNorm2d", "GroupNorm(2)", "Dropout2d", "MaxPool2d(2)",
+              "AvgPool2d(2)", "ConvTranspose2d(4, 3)", "AdaptiveAvgPool2d(4)", "AdaptiveMaxPool2d(2)"} +
+            head,
+        {2, 24, 24});
+  built(Words{"Conv3d(4, 3)"} + head, {2, 6, 6, 6});
+  built({"Embedding(8)", "PositionEmbedding", "TransformerEncoderLayer(2)", "RNN(4)",
+         "LSTM(4, num_layers=2, dropout=0.1)", "GRU(4, bidirectional=on)", "LayerNorm", "RMSNorm",
+         "Linear(outputs)"},
+        {6}, DType::i64);
+  built({"LSTM(4)", "LastStep", "Dropout", "AlphaDropout", "Relu", "Relu6", "LeakyRelu", "Elu", "Selu",
+         "Gelu", "Silu", "Mish", "Hardswish", "Tanh", "Sigmoid", "Softplus", "Sine", "Linear(outputs)"},
+        {6, 1});
+  for (const std::string& name : app::layer_names()) EXPECT_THAT(covered, HasSubstr(name + ' '));
+}
+
+TEST_F(TrainRecipe, ResumingMayChangeWhereDataLieAndWhenItEnds) {
+  const json half = trained(kNumbers, {"--set", "train.epochs=1"});
+  std::filesystem::rename(dir_ / "t.csv", dir_ / "moved.csv");
+  const Words elsewhere{"--resume", "--set", "data.path=moved.csv", "--set", "data.workers=2"};
+  const json more = trained(kNumbers, elsewhere + Words{"--set", "train.epochs=3"});
+  EXPECT_EQ(more.at("steps"), 3 * half.at("steps").get<int>());
+  EXPECT_EQ(
+      trained(kNumbers, elsewhere + Words{"--set", "train.epochs=9", "--set", "train.steps=30"}).at("steps"),
+      30);
+  // What is learned, and how, stays.
+  for (const char* other : {"optimizer.lr=1e-3", "data.batch=8", "data.inputs=kind", "train.seed=4"}) {
+    const Ran ran = train(kNumbers, elsewhere + Words{"--set", "train.epochs=20", "--set", other});
+    EXPECT_EQ(ran.exit_code, 2) << other << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(std::string(other).substr(0, std::string(other).find('='))));
+  }
+}
+
+TEST_F(TrainRecipe, AScheduleOverAllStepsHoldsOnToTheirNumber) {
+  const std::string falling = replaced(kNumbers, "lr = 1e-2", "lr = 1e-2\nschedule = \"cosine\"");
+  std::filesystem::remove_all(dir_ / "run");
+  trained(falling, {"--set", "train.epochs=1"});
+  const Ran longer = train(falling, {"--resume", "--set", "train.epochs=2"});
+  EXPECT_EQ(longer.exit_code, 2) << longer.err;
+  EXPECT_THAT(longer.err, HasSubstr("cosine from"));
+  EXPECT_EQ(train(falling, {"--resume", "--set", "train.epochs=1", "--set", "data.workers=3"}).exit_code, 0);
+}
+
+TEST_F(TrainRecipe, AStopBehindTheLastStepLeavesWholeFiles) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "the lion looks at you.\n";
+  put_bytes(dir_ / "t.txt", text);
+  put_bytes(dir_ / "r.toml",
+            replaced(replaced(kText, "validation = 0.2", "test = 0.5"), "LSTM(4)", "LSTM(64)"));
+  const TempDir log;
+  Process process({"train", dir_ / "r.toml", "--data", dir_ / "", "--out", dir_ / "run", "--threads", "1"},
+                  log);
+  // The weights are saved; measuring them takes seconds.
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(dir_ / "run/model.safetensors"); }));
+  process.send(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+  EXPECT_THAT(process.err(), HasSubstr("model.safetensors is written"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "run/sample.txt"));
+  EXPECT_EQ(
+      run_veldt({"predict", dir_ / "run/model.safetensors", "--prompt", "the", "--count", "2"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace veldt::test
