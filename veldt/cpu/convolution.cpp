@@ -12,6 +12,7 @@
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/onednn.h"
+#include "veldt/cpu/room.h"
 
 namespace veldt::cpu {
 namespace {
@@ -66,11 +67,9 @@ void multiply(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, M
   if (!gemm_skinny(m, n, k, a, b, c, add)) gemm(m, n, k, a, b, c, add);
 }
 
-// Room of this thread; it grows and stays.
 template <class T> T* room(Index count) {
-  thread_local std::vector<T> held;
-  if (held.size() < static_cast<std::size_t>(count)) held.resize(static_cast<std::size_t>(count));
-  return held.data();
+  thread_local Room<T> held;
+  return held.of(count, "a convolution");
 }
 
 template <class T> class Convolution {
