@@ -63,7 +63,7 @@ class BiasProduct {
                              c = layout(key.m, key.n, key.c_step, false);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc plan(dnnl::matmul::desc(a, b, bias, c), attributes, onednn::engine());
+    const auto plan = onednn::plan_of<dnnl::matmul>(attributes, std::tuple(a, b, bias, c));
     primitive_ = dnnl::matmul(plan);
     scratch_bytes_ = plan.scratchpad_desc().get_size();
     for (const auto& [argument, desc] :
@@ -77,7 +77,7 @@ class BiasProduct {
   void run(const float* a, const float* b, const float* bias, float* c) {
     dnnl::stream& stream = onednn::stream();
     const auto point = [&](int argument, const void* p) {
-      arguments_.at(argument).set_data_handle(const_cast<void*>(p), stream);
+      onednn::point(arguments_.at(argument), const_cast<void*>(p));
     };
     point(DNNL_ARG_SRC, a);
     point(DNNL_ARG_WEIGHTS, b);

@@ -1,4 +1,5 @@
-// What calls of oneDNN have in common. For files that know it is built in.
+// What calls of oneDNN have in common, and what its releases 2 and 3 have not. For files that know it is
+// built in.
 #pragma once
 
 #include <dnnl.hpp>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -34,6 +36,30 @@ inline dnnl::engine& engine() {
 inline dnnl::stream& stream() {
   thread_local dnnl::stream own(engine());
   return own;
+}
+
+// What oneDNN will do for a Primitive: `what` is what that computes, `hint` the plan of the forward pass
+// where it is a backward one. oneDNN 2 wants `what` as a struct of its own, which oneDNN 3 has not.
+template <class Primitive, class... What, class... Hint>
+typename Primitive::primitive_desc plan_of(const dnnl::primitive_attr& attributes,
+                                           const std::tuple<What...>& what, const Hint&... hint) {
+  using Plan = typename Primitive::primitive_desc;
+  return std::apply(
+      [&](const What&... w) {
+        if constexpr (requires { typename Primitive::desc; })
+          return Plan(typename Primitive::desc(w...), attributes, engine(), hint...);
+        else
+          return Plan(engine(), w..., hint..., attributes);
+      },
+      what);
+}
+
+// Lets `memory` stand for `data`. oneDNN 2 may fill up what its layout pads, on this thread's stream.
+template <class Memory> void point(const Memory& memory, void* data) {
+  if constexpr (requires { memory.set_data_handle(data, stream()); })
+    memory.set_data_handle(data, stream());
+  else
+    memory.set_data_handle(data);
 }
 
 // Room of this thread, at the start of a cache line, shared by all primitives; it grows and stays.

@@ -84,8 +84,8 @@ class Operand {
   std::size_t bytes() const { return bytes_; }  // of room that the call has to give it
 
   void begin(float* data, char* room) {
-    plain_.set_data_handle(data, onednn::stream());
-    inner_.set_data_handle(bytes_ > 0 ? static_cast<void*>(room) : data, onednn::stream());
+    onednn::point(plain_, data);
+    onednn::point(inner_, bytes_ > 0 ? static_cast<void*>(room) : data);
     if (bytes_ > 0 && !written_) reorder_.execute(onednn::stream(), plain_, inner_);
   }
   void end() {
@@ -111,26 +111,23 @@ class Part {
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-    const dnnl::convolution_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, kDirect, x, w, bias, y, f.stride, f.dilation, f.before, f.after},
-        attributes, onednn::engine());
+    const auto forward = onednn::plan_of<dnnl::convolution_forward>(
+        attributes, std::tuple(dnnl::prop_kind::forward_training, kDirect, x, w, bias, y, f.stride,
+                               f.dilation, f.before, f.after));
+    const std::tuple backward(kDirect, x, w, y, f.stride, f.dilation, f.before, f.after);
     switch (key.part) {
       case ConvPart::output:
         primitive_ = dnnl::convolution_forward(forward);
         take(f, forward.src_desc(), forward.weights_desc(), forward.dst_desc(), forward.scratchpad_desc());
         break;
       case ConvPart::input_gradient: {
-        const dnnl::convolution_backward_data::primitive_desc plan(
-            {kDirect, x, w, y, f.stride, f.dilation, f.before, f.after}, attributes, onednn::engine(),
-            forward);
+        const auto plan = onednn::plan_of<dnnl::convolution_backward_data>(attributes, backward, forward);
         primitive_ = dnnl::convolution_backward_data(plan);
         take(f, plan.diff_src_desc(), plan.weights_desc(), plan.diff_dst_desc(), plan.scratchpad_desc());
         break;
       }
       case ConvPart::weight_gradient: {
-        const dnnl::convolution_backward_weights::primitive_desc plan(
-            {kDirect, x, w, y, f.stride, f.dilation, f.before, f.after}, attributes, onednn::engine(),
-            forward);
+        const auto plan = onednn::plan_of<dnnl::convolution_backward_weights>(attributes, backward, forward);
         primitive_ = dnnl::convolution_backward_weights(plan);
         take(f, plan.src_desc(), plan.diff_weights_desc(), plan.diff_dst_desc(), plan.scratchpad_desc());
         break;
@@ -148,7 +145,7 @@ class Part {
       operand->begin(data, room);
       room += operand->bytes();
     }
-    scratch_.set_data_handle(room, stream);
+    onednn::point(scratch_, room);
     const bool gives_x = key_.part == ConvPart::input_gradient,
                gives_w = key_.part == ConvPart::weight_gradient;
     std::unordered_map<int, memory> arguments = {
@@ -157,7 +154,7 @@ class Part {
         {gives_x || gives_w ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, y_.inner()},
         {DNNL_ARG_SCRATCHPAD, scratch_}};
     if (bias != nullptr) {
-      bias_.set_data_handle(const_cast<float*>(bias), stream);
+      onednn::point(bias_, const_cast<float*>(bias));
       arguments.emplace(DNNL_ARG_BIAS, bias_);
     }
     primitive_.execute(stream, arguments);
