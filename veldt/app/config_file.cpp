@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "veldt/app/config_text.h"
 #include "veldt/io/file.h"
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -16,10 +17,7 @@
 namespace veldt::app {
 namespace {
 
-// A configuration is a page of text. The bounds keep nested tables (a.a.a = 1) from ending the stack: a name
-// of tables stands on one line, and the library bounds arrays itself.
-constexpr std::uint64_t kMaxBytes = 1 << 18;
-constexpr std::size_t kMaxLine = 2000;
+constexpr std::uint64_t kMaxBytes = 1 << 18;  // a configuration is a page of text
 
 ConfigFileError refused(const std::string& where, const std::string& why, const std::string& fix) {
   return {fmt::format("cannot read the configuration {}", where), why, fix};
@@ -35,23 +33,6 @@ std::string text_of_file(const std::string& path) {
     throw refused(path, fmt::format("it has {} bytes, and at most {} are read", file.size(), kMaxBytes),
                   "give a TOML file with settings of Veldt");
   return io::read_file(path, kMaxBytes);
-}
-
-void check_lines(const std::string& path, const std::string& text) {
-  int line = 1;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] == '\0')
-      throw refused(fmt::format("{}:{}", path, line), "there is a zero byte, so it is no text",
-                    "give a TOML file with settings of Veldt");
-    if (i < text.size() && text[i] != '\n') continue;
-    if (i - begin > kMaxLine)
-      throw refused(fmt::format("{}:{}", path, line),
-                    fmt::format("the line has {} bytes, and at most {} are read", i - begin, kMaxLine),
-                    "write one setting on a line");
-    begin = i + 1;
-    ++line;
-  }
 }
 
 ConfigEntry entry_of(const toml::node& node) {
@@ -100,7 +81,8 @@ void collect(const toml::table& table, const std::vector<std::string>& path, std
 }  // namespace
 
 std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text) {
-  check_lines(where, text);
+  if (const auto fault = fault_in_config(text))
+    throw refused(fmt::format("{}:{}", where, fault->line), fault->why, fault->fix);
   std::vector<ConfigEntry> entries;
   try {
     collect(toml::parse(std::string_view(text)), {}, entries);

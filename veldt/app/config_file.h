@@ -1,5 +1,5 @@
-// A configuration file, read as TOML 1.0 and held for hostile: a list of its values with their lines, of
-// which nothing is believed yet.
+// A configuration file, read as TOML 1.0 (but for lines joined by a backslash) and held for hostile: a list
+// of its values with their lines, of which nothing is believed yet.
 #pragma once
 
 #include <string>
