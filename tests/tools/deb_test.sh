@@ -28,6 +28,8 @@ for package in veldt libveldt-dev; do
 done
 grep -q 'libpng16-16.*libstdc++6' "$root/veldt.depends" || { echo 'FAIL: veldt lacks its libraries'; exit 1; }
 
+"$repository/tools/check_linked" "$root/tree"
+
 version=$(sed -n 's/^project(Veldt VERSION \([0-9.]*\).*/\1/p' "$repository/CMakeLists.txt")
 said=$("$root/tree/usr/bin/veldt" --version)
 [[ $said == *"$version"* ]] || { echo "FAIL: the packed command says it is $said"; exit 1; }

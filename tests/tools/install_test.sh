@@ -58,6 +58,7 @@ consume folder folder -DVELDT_FOLDER="$repository" "${same[@]}"
 consume shared folder -DVELDT_FOLDER="$repository" -DVELDT_ONEDNN="$onednn" -DBUILD_SHARED_LIBS=ON \
   -DVELDT_INSTALL=ON
 run 'the install of the shared library fails' cmake --install "$root/shared" --prefix "$root/shared_prefix"
+"$repository/tools/check_linked" "$root/shared" "$root/shared_prefix"
 consume shared_package package -DCMAKE_PREFIX_PATH="$root/shared_prefix"
 library=$(find "$root/shared_prefix" -type f -name 'libveldt.so.*')
 printf '%s has %d KiB\n' "$(basename "$library")" $(($(stat -c %s "$library") / 1024))

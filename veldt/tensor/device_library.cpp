@@ -2,8 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 
 #include "veldt/core/error.h"
@@ -23,20 +26,31 @@ Library& library() {
   return l;
 }
 
-// The folders where it is looked for, beginning with that of the code that runs now.
+// The file that holds this code, as the kernel knows it. The name that a program was called by, and the path
+// of a library that was relative when it was loaded, may lead to somebody else's folder.
+std::filesystem::path own_file() {
+  const auto here = reinterpret_cast<std::uintptr_t>(&own_file);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {  // begin-end permissions offset device inode path
+    std::uintptr_t begin = 0, end = 0;
+    int path = 0;
+    const char* const form = "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n";
+    if (std::sscanf(line.c_str(), form, &begin, &end, &path) == 2 && begin <= here && here < end)
+      return line.substr(static_cast<std::size_t>(path));
+  }
+  return {};
+}
+
+// The places where it is looked for, those that have it: absolute paths, since dlopen would take a bare name
+// from any folder that the environment names.
 std::vector<std::string> candidates() {
   std::vector<std::string> paths;
-  Dl_info here;
+  const std::filesystem::path folder = own_file().parent_path();
+  if (!folder.is_absolute()) return paths;
   std::error_code none;
-  if (dladdr(reinterpret_cast<const void*>(&candidates), &here) != 0 && here.dli_fname != nullptr) {
-    std::filesystem::path file(here.dli_fname);
-    if (!file.is_absolute()) file = std::filesystem::read_symlink("/proc/self/exe", none);
-    const std::filesystem::path folder = file.parent_path();
-    for (const std::filesystem::path& place :
-         {folder / kFile, folder / ".." / VELDT_LIBDIR / kFile, folder / ".." / "lib" / kFile})
-      if (std::filesystem::exists(place, none)) paths.push_back(place.lexically_normal().string());
-  }
-  paths.emplace_back(kFile);
+  for (const std::filesystem::path& place :
+       {folder / kFile, folder / ".." / VELDT_LIBDIR / kFile, folder / ".." / "lib" / kFile})
+    if (std::filesystem::exists(place, none)) paths.push_back(place.lexically_normal().string());
   return paths;
 }
 
@@ -62,7 +76,7 @@ void set_cuda_library(const std::string& path) {
   if (library().plugin)
     throw Error("cannot choose another CUDA library", "one is in use already",
                 "choose it before the first use");
-  library().path = path;
+  library().path = path.empty() ? path : std::filesystem::absolute(path).string();
 }
 
 const DevicePlugin& cuda_library() {
@@ -70,6 +84,8 @@ const DevicePlugin& cuda_library() {
   const std::lock_guard lock(l.mutex);
   if (l.plugin) return *l.plugin;
   const std::vector<std::string> paths = l.path.empty() ? candidates() : std::vector<std::string>{l.path};
+  if (paths.empty())
+    refuse(str("this installation has no ", kFile), "build Veldt where nvcc is found, or use --device cpu");
   void* handle = nullptr;
   std::string said;
   for (const std::string& path : paths) {
@@ -82,8 +98,6 @@ const DevicePlugin& cuda_library() {
     const char* error = dlerror();
     if (said.empty()) said = error ? error : "no reason was given";
   }
-  if (paths.size() == 1 && l.path.empty())
-    refuse(str("this installation has no ", kFile), "build Veldt where nvcc is found, or use --device cpu");
   refuse(str("the library could not be loaded: ", said), "install what it names, or use --device cpu");
 }
 

@@ -9,8 +9,7 @@
 namespace veldt {
 
 // Where libveldt_cuda.so is, if not where it is looked for: beside the program or library that holds Veldt,
-// in
-// ../lib of that folder, then where the system looks. Before its first use.
+// then in its ../lib, or what an install calls lib. Before its first use.
 void set_cuda_library(const std::string& path);
 
 // The library. Throws DeviceError that says why it cannot be used. Its open() does, where there is no such
