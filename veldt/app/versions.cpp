@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <hwy/highway.h>
 #include <png.h>
-#include <toml++/impl/version.h>
+#include <toml++/toml.h>
 #include <webp/decode.h>
 #include <xxhash.h>
 #include <zlib.h>
