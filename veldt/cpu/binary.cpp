@@ -1,6 +1,4 @@
-// Elementwise ops of two inputs, comparisons, and where().
-#include <type_traits>
-
+// Elementwise ops of two inputs.
 #include "veldt/cpu/elementwise.h"
 #include "veldt/cpu/kernels.h"
 
@@ -43,33 +41,12 @@ const cpu::BinaryRows* binary_table() { return rows(BinaryOps()); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "veldt/kernels/compare.h"
-
 namespace veldt {
 namespace {
 HWY_EXPORT(binary_table);
 }
 namespace cpu {
 namespace {
-
-template <class Op, class T>
-void compare_row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
-  const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
-  bool* out = static_cast<bool*>(to);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::holds(a[i], b[i]);
-}
-
-template <class T, class... Op> BinaryRow compare_row_of(int op, TypeList<Op...>) {
-  static constexpr BinaryRow table[] = {&compare_row<Op, T>...};
-  return table[op];
-}
-
-template <class T> void where_row(char* const* at, std::int64_t n) {
-  const bool* condition = reinterpret_cast<const bool*>(at[0]);
-  const T *a = reinterpret_cast<const T*>(at[1]), *b = reinterpret_cast<const T*>(at[2]);
-  T* out = reinterpret_cast<T*>(at[3]);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = condition[i] ? a[i] : b[i];
-}
 
 const BinaryRows& rows_of(int op) {
   static const BinaryRows* const table = HWY_DYNAMIC_DISPATCH(binary_table)();
@@ -92,29 +69,6 @@ void binary(int op, const View& a, const View& b, const View& out, Stream) {
 
 void accumulate(const View& from, const View& into, Stream stream) {
   binary(IndexOf<HWY_NAMESPACE::Add, HWY_NAMESPACE::BinaryOps>::value, into, from, into, stream);
-}
-
-void compare(int op, const View& a, const View& b, const View& out, Stream) {
-  switch (a.dtype) {
-    case DType::f32:
-    case DType::bf16:
-    case DType::f16: return run(compare_row_of<float>(op, CompareOps()), a, b, out);
-    case DType::f64: return run(compare_row_of<double>(op, CompareOps()), a, b, out);
-    case DType::i64: return run(compare_row_of<std::int64_t>(op, CompareOps()), a, b, out);
-    case DType::i32: return run(compare_row_of<std::int32_t>(op, CompareOps()), a, b, out);
-    case DType::u8:
-    case DType::boolean: return run(compare_row_of<std::uint8_t>(op, CompareOps()), a, b, out);
-  }
-}
-
-void where(const View& condition, const View& a, const View& b, const View& out, Stream) {
-  const View* views[] = {&condition, &a, &b, &out};
-  switch (size_of(a.dtype)) {
-    case 1: return for_each_row(views, 4, where_row<std::uint8_t>);
-    case 2: return for_each_row(views, 4, where_row<std::uint16_t>);
-    case 4: return for_each_row(views, 4, where_row<std::uint32_t>);
-    default: return for_each_row(views, 4, where_row<std::uint64_t>);
-  }
 }
 
 }  // namespace cpu

@@ -1,32 +1,65 @@
-// Fill and copy: every dtype to every dtype, any strides.
-#include <algorithm>
+// Fill and copy: every dtype to every dtype, any strides. Plain loops, compiled for each instruction set.
 #include <cstdint>
 #include <cstring>
 
 #include "veldt/cpu/elementwise.h"
 #include "veldt/cpu/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/copy.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "veldt/cpu/rows.h"
 #include "veldt/kernels/convert.h"
 
-namespace veldt::cpu {
+HWY_BEFORE_NAMESPACE();
+namespace veldt {
+namespace HWY_NAMESPACE {
 namespace {
 
-template <class From, class To> void convert_row(char* const* at, std::int64_t n) {
-  const From* from = reinterpret_cast<const From*>(at[0]);
-  To* to = reinterpret_cast<To*>(at[1]);
+template <class From, class To> void convert_row(const void* from_row, void* to_row, std::int64_t n) {
+  const From* __restrict from = static_cast<const From*>(from_row);
+  To* __restrict to = static_cast<To*>(to_row);
   for (std::int64_t i = 0; i < n; ++i) to[i] = scalar::store<To>(scalar::load(from[i]));
 }
 
-template <class T> void fill_with(const View& out, double value) {
+template <class T> void fill_row(double value, void* to_row, std::int64_t n) {
+  T* to = static_cast<T*>(to_row);
   const T v = scalar::store<T>(value);
-  const View* views[] = {&out};
-  for_each_row(views, 1,
-               [v](char* const* at, std::int64_t n) { std::fill_n(reinterpret_cast<T*>(at[0]), n, v); });
+  for (std::int64_t i = 0; i < n; ++i) to[i] = v;
+}
+
+cpu::ConvertRow convert_row_of(DType from, DType to) {
+  cpu::ConvertRow row = nullptr;
+  scalar::with_type(from, [&](auto source) {
+    scalar::with_type(to, [&](auto target) { row = &convert_row<decltype(source), decltype(target)>; });
+  });
+  return row;
+}
+
+cpu::FillRow fill_row_of(DType dtype) {
+  cpu::FillRow row = nullptr;
+  scalar::with_type(dtype, [&](auto type) { row = &fill_row<decltype(type)>; });
+  return row;
 }
 
 }  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace veldt
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt {
+namespace {
+HWY_EXPORT(convert_row_of);
+HWY_EXPORT(fill_row_of);
+}  // namespace
+namespace cpu {
 
 void fill(const View& out, double value, Stream) {
-  scalar::with_type(out.dtype, [&](auto type) { fill_with<decltype(type)>(out, value); });
+  const View* views[] = {&out};
+  const FillRow row = HWY_DYNAMIC_DISPATCH(fill_row_of)(out.dtype);
+  for_each_row(views, 1, [=](char* const* at, std::int64_t n) { row(value, at[0], n); });
 }
 
 void copy(const View& from, const View& to, Stream) {
@@ -37,11 +70,10 @@ void copy(const View& from, const View& to, Stream) {
       std::memmove(at[1], at[0], static_cast<std::size_t>(n * bytes));
     });
   }
-  scalar::with_type(from.dtype, [&](auto source) {
-    scalar::with_type(to.dtype, [&](auto target) {
-      for_each_row(views, 2, convert_row<decltype(source), decltype(target)>);
-    });
-  });
+  const ConvertRow row = HWY_DYNAMIC_DISPATCH(convert_row_of)(from.dtype, to.dtype);
+  for_each_row(views, 2, [row](char* const* at, std::int64_t n) { row(at[0], at[1], n); });
 }
 
-}  // namespace veldt::cpu
+}  // namespace cpu
+}  // namespace veldt
+#endif

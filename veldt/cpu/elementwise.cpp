@@ -1,119 +1,165 @@
 #include "veldt/cpu/elementwise.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
-#include "veldt/kernels/convert.h"
+#include "veldt/cpu/stage.h"
 
 namespace veldt::cpu {
 namespace {
 
 constexpr std::int64_t kGrain = 1 << 14;  // elements a task: about 10 us of the cheapest kernel
-constexpr std::int64_t kStage = 256;      // elements of a stack buffer
+constexpr std::int64_t kStage = 512;      // elements of a staged row
+constexpr std::int64_t kTurnedBytes =
+    16384;                           // what a transposed block may take: three are to fit into the L1 cache
+constexpr std::int64_t kShort = 16;  // rows below this are handed out several at a time
 
-// The views with dimensions merged where all operands allow it.
+// The views with their dimensions in the order of the output's memory, merged where all operands allow it.
+// The last two dimensions are walked a block at a time.
 struct Walk {
   int count = 0;
-  Shape shape;                    // never rank 0
+  Shape shape;                    // never below rank 2
   Strides strides[kMaxOperands];  // in elements
   char* data[kMaxOperands] = {};
   std::int64_t bytes[kMaxOperands] = {};
-  DType half[kMaxOperands] = {};  // bf16 or f16 where the kernel wants floats instead, else f32
+  DType half[kMaxOperands] = {};       // bf16 or f16 where the kernel wants floats instead, else f32
+  bool turned[kMaxOperands] = {};      // transposed: its neighbours lie along the last dimension but one
+  bool joins_rows = false;             // rows are short: the kernel gets all those of a block as one
+  std::int64_t rows = 1, columns = 1;  // of a block
+
+  std::int64_t stride(int k) const { return strides[k].back(); }
+  std::int64_t row_stride(int k) const { return strides[k][shape.rank() - 2]; }
 };
+
+// The dimensions by falling strides of the output, so that it is written in the order of its memory.
+int output_order(const View& out, int* order) {
+  int rank = 0;
+  for (int d = 0; d < out.shape.rank(); ++d) {
+    if (out.shape[d] == 1) continue;
+    int at = rank++;
+    for (; at > 0 && std::abs(out.strides[order[at - 1]]) < std::abs(out.strides[d]); --at)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
+  return rank;
+}
+
+void push_dimension(Walk& w, const View* const* views, int d) {
+  w.shape.push_back(views[0]->shape[d]);
+  for (int k = 0; k < w.count; ++k) w.strides[k].push_back(views[k]->strides[d]);
+}
 
 Walk merge(const View* const* views, int count, Halves halves) {
   Walk w;
   w.count = count;
-  const Shape& shape = views[0]->shape;
   for (int k = 0; k < count; ++k) {
     w.data[k] = views[k]->as<char>();
     w.bytes[k] = static_cast<std::int64_t>(size_of(views[k]->dtype));
     if (halves == Halves::as_f32 && is_half(views[k]->dtype)) w.half[k] = views[k]->dtype;
   }
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (shape[d] == 1) continue;
-    bool joins = w.shape.rank() > 0;
-    for (int k = 0; joins && k < count; ++k) joins = w.strides[k].back() == views[k]->strides[d] * shape[d];
-    if (joins) {
-      const int last = w.shape.rank() - 1;
-      w.shape[last] *= shape[d];
-      for (int k = 0; k < count; ++k) w.strides[k][last] = views[k]->strides[d];
-    } else {
-      w.shape.push_back(shape[d]);
-      for (int k = 0; k < count; ++k) w.strides[k].push_back(views[k]->strides[d]);
+  int order[kMaxRank];
+  const int rank = output_order(*views[count - 1], order);
+  for (int i = 0; i < rank; ++i) {
+    const int d = order[i], last = w.shape.rank() - 1;
+    const std::int64_t size = views[0]->shape[d];
+    bool joins = last >= 0;
+    for (int k = 0; joins && k < count; ++k) joins = w.strides[k].back() == views[k]->strides[d] * size;
+    if (!joins) {
+      push_dimension(w, views, d);
+      continue;
     }
+    w.shape[last] *= size;
+    for (int k = 0; k < count; ++k) w.strides[k][last] = views[k]->strides[d];
   }
-  if (w.shape.rank() == 0) {
-    w.shape.push_back(1);
-    for (int k = 0; k < count; ++k) w.strides[k].push_back(1);
+  while (w.shape.rank() < 2) {  // dimensions of 1 in front
+    w.shape = w.shape.with_inserted(0, 1);
+    for (int k = 0; k < count; ++k) w.strides[k] = w.strides[k].with_inserted(0, w.shape.rank() == 1 ? 1 : 0);
   }
   return w;
 }
 
-template <class T> void gather_strided(const char* from, std::int64_t stride, char* to, std::int64_t n) {
-  const T* f = reinterpret_cast<const T*>(from);
-  T* t = reinterpret_cast<T*>(to);
-  for (std::int64_t i = 0; i < n; ++i) t[i] = f[i * stride];
-}
-
-template <class T> void scatter_strided(const char* from, char* to, std::int64_t stride, std::int64_t n) {
-  const T* f = reinterpret_cast<const T*>(from);
-  T* t = reinterpret_cast<T*>(to);
-  for (std::int64_t i = 0; i < n; ++i) t[i * stride] = f[i];
-}
-
-// Dense halves go eight at a time, which g++ turns into SIMD.
-template <class Half> void widen(const char* from, std::int64_t stride, char* to, std::int64_t n) {
-  const Half* __restrict f = reinterpret_cast<const Half*>(from);
-  float* __restrict t = reinterpret_cast<float*>(to);
-  std::int64_t i = 0;
-  for (; stride == 1 && i + 8 <= n; i += 8)
-    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = scalar::load(f[i + l]);
-  for (; i < n; ++i) t[i] = scalar::load(f[i * stride]);
-}
-
-template <class Half> void narrow(const char* from, char* to, std::int64_t stride, std::int64_t n) {
-  const float* __restrict f = reinterpret_cast<const float*>(from);
-  Half* __restrict t = reinterpret_cast<Half*>(to);
-  std::int64_t i = 0;
-  for (; stride == 1 && i + 8 <= n; i += 8)
-    for (std::int64_t l = 0; l < 8; ++l) t[i + l] = scalar::store<Half>(f[i + l]);
-  for (; i < n; ++i) t[i * stride] = scalar::store<Half>(f[i]);
-}
-
-void stage_in(const char* from, std::int64_t stride, std::int64_t bytes, DType half, char* to,
-              std::int64_t n) {
-  if (half == DType::bf16) return widen<scalar::BFloat16>(from, stride, to, n);
-  if (half == DType::f16) return widen<scalar::Float16>(from, stride, to, n);
-  switch (bytes) {
-    case 1: return gather_strided<std::uint8_t>(from, stride, to, n);
-    case 2: return gather_strided<std::uint16_t>(from, stride, to, n);
-    case 4: return gather_strided<std::uint32_t>(from, stride, to, n);
-    default: return gather_strided<std::uint64_t>(from, stride, to, n);
+// Dimension d becomes the last but one.
+void move_to_rows(Walk& w, int d) {
+  for (int to = w.shape.rank() - 2; d < to; ++d) {
+    std::swap(w.shape[d], w.shape[d + 1]);
+    for (int k = 0; k < w.count; ++k) std::swap(w.strides[k][d], w.strides[k][d + 1]);
   }
 }
 
-void stage_out(const char* from, char* to, std::int64_t stride, std::int64_t bytes, DType half,
-               std::int64_t n) {
-  if (half == DType::bf16) return narrow<scalar::BFloat16>(from, to, stride, n);
-  if (half == DType::f16) return narrow<scalar::Float16>(from, to, stride, n);
-  switch (bytes) {
-    case 1: return scatter_strided<std::uint8_t>(from, to, stride, n);
-    case 2: return scatter_strided<std::uint16_t>(from, to, stride, n);
-    case 4: return scatter_strided<std::uint32_t>(from, to, stride, n);
-    default: return scatter_strided<std::uint64_t>(from, to, stride, n);
+// The dimension along which a transposed input's neighbours lie, -1 if none is transposed.
+int turned_dimension(const Walk& w) {
+  constexpr std::int64_t kLeast = 4;
+  for (int k = 0; k + 1 < w.count; ++k) {
+    if (std::abs(w.stride(k)) < kLeast) continue;
+    for (int d = w.shape.rank() - 2; d >= 0; --d)
+      if (w.strides[k][d] == 1 && w.shape[d] >= kLeast) return d;
   }
+  return -1;
 }
 
-// n elements of the innermost dimension, starting at `at`.
-void run_row(const Walk& w, char* const* at, std::int64_t n, const RowKernel& kernel) {
-  const int inner = w.shape.rank() - 1, out = w.count - 1;
+// Of all but the last; of equal ones the last.
+int largest_dimension(const Walk& w) {
+  int largest = w.shape.rank() - 2;
+  for (int d = largest - 1; d >= 0; --d)
+    if (w.shape[d] > w.shape[largest]) largest = d;
+  return largest;
+}
+
+void choose_block(Walk& w) {
+  const std::int64_t inner = w.shape.back(), rows = w.shape[w.shape.rank() - 2];
+  if (inner < kShort && numel(w.shape) > inner) {
+    if (rows < kShort) move_to_rows(w, largest_dimension(w));
+    w.joins_rows = true;
+    w.columns = inner;
+    w.rows = std::min(w.shape[w.shape.rank() - 2], kStage / inner);
+    return;
+  }
+  const int d = turned_dimension(w);
+  if (d < 0) {
+    w.columns = std::min(inner, kGrain);
+    w.rows = std::clamp<std::int64_t>(kGrain / inner, 1, rows);
+    return;
+  }
+  move_to_rows(w, d);
+  std::int64_t widest = 1;
+  for (int k = 0; k + 1 < w.count; ++k) {
+    w.turned[k] = w.row_stride(k) == 1 && w.stride(k) != 1 && w.stride(k) != 0;
+    if (w.turned[k]) widest = std::max(widest, w.bytes[k]);
+  }
+  w.rows = std::min<std::int64_t>(w.shape[w.shape.rank() - 2], widest < 4 ? 64 : 32);  // a cache line or two
+  w.columns = std::min(inner, kTurnedBytes / widest / w.rows / 16 * 16);
+}
+
+void stage_in(const Walk& w, int k, const char* from, std::int64_t stride, char* to, std::int64_t n) {
+  const Stage& s = stage();
+  if (w.half[k] == DType::f32) return s.move[stage_index(w.bytes[k])](from, stride, to, 1, n);
+  alignas(64) std::uint16_t halves[kStage];
+  if (stride != 1) s.move[stage_index(2)](from, stride, halves, 1, n);
+  const void* dense = stride == 1 ? static_cast<const void*>(from) : halves;
+  (w.half[k] == DType::bf16 ? s.widen_bf16 : s.widen_f16)(dense, to, n);
+}
+
+void stage_out(const Walk& w, int k, const char* from, char* to, std::int64_t stride, std::int64_t n) {
+  const Stage& s = stage();
+  if (w.half[k] == DType::f32) return s.move[stage_index(w.bytes[k])](from, 1, to, stride, n);
+  const auto narrow = w.half[k] == DType::bf16 ? s.narrow_bf16 : s.narrow_f16;
+  if (stride == 1) return narrow(from, to, n);
+  alignas(64) std::uint16_t halves[kStage];
+  narrow(from, halves, n);
+  s.move[stage_index(2)](halves, 1, to, stride, n);
+}
+
+// n elements at `at`, of the strides given.
+void run_row(const Walk& w, char* const* at, const std::int64_t* strides, std::int64_t n,
+             const RowKernel& kernel) {
+  const int out = w.count - 1;
   bool staged[kMaxOperands];
   bool any = false;
   for (int k = 0; k < w.count; ++k) {
-    staged[k] = (w.strides[k][inner] != 1 && n > 1) || w.half[k] != DType::f32;
+    staged[k] = (strides[k] != 1 && n > 1) || w.half[k] != DType::f32;
     any = any || staged[k];
   }
   if (!any) return kernel(at, n);
@@ -122,34 +168,79 @@ void run_row(const Walk& w, char* const* at, std::int64_t n, const RowKernel& ke
     const std::int64_t m = std::min(kStage, n - i);
     char* rows[kMaxOperands];
     for (int k = 0; k < w.count; ++k) {
-      const std::int64_t stride = w.strides[k][inner];
-      char* here = at[k] + i * stride * w.bytes[k];
+      char* here = at[k] + i * strides[k] * w.bytes[k];
       rows[k] = staged[k] ? buffer[k] : here;
-      if (staged[k] && k != out && (stride != 0 || i == 0))
-        stage_in(here, stride, w.bytes[k], w.half[k], buffer[k], m);
+      if (staged[k] && k != out && (strides[k] != 0 || i == 0))
+        stage_in(w, k, here, strides[k], buffer[k], m);
     }
     kernel(rows, m);
     if (staged[out])
-      stage_out(buffer[out], at[out] + i * w.strides[out][inner] * w.bytes[out], w.strides[out][inner],
-                w.bytes[out], w.half[out], m);
+      stage_out(w, out, buffer[out], at[out] + i * strides[out] * w.bytes[out], strides[out], m);
   }
 }
 
-// Rows first..last of the outer dimensions, elements begin..end of each.
-void run_rows(const Walk& w, std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end,
-              const RowKernel& kernel) {
-  const int inner = w.shape.rank() - 1;
-  for (std::int64_t row = first; row < last; ++row) {
-    char* at[kMaxOperands];
-    for (int k = 0; k < w.count; ++k) at[k] = w.data[k] + begin * w.strides[k][inner] * w.bytes[k];
-    std::int64_t rest = row;
-    for (int d = inner - 1; d >= 0; --d) {
-      const std::int64_t i = rest % w.shape[d];
-      rest /= w.shape[d];
-      for (int k = 0; k < w.count; ++k) at[k] += i * w.strides[k][d] * w.bytes[k];
-    }
-    run_row(w, at, end - begin, kernel);
+// A block row by row. Transposed operands are turned first, the whole block at a time.
+void run_long_rows(const Walk& w, char* const* start, std::int64_t rows, std::int64_t columns,
+                   const RowKernel& kernel) {
+  alignas(64) char turned[kMaxOperands - 1][kTurnedBytes];
+  char* at[kMaxOperands];
+  std::int64_t strides[kMaxOperands], down[kMaxOperands];
+  for (int k = 0; k < w.count; ++k) {
+    at[k] = start[k];
+    strides[k] = w.stride(k);
+    down[k] = w.row_stride(k) * w.bytes[k];
+    if (!w.turned[k]) continue;
+    stage().turn[stage_index(w.bytes[k])](start[k], strides[k], turned[k], columns, rows, columns);
+    at[k] = turned[k];
+    strides[k] = 1;
+    down[k] = columns * w.bytes[k];
   }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    run_row(w, at, strides, columns, kernel);
+    for (int k = 0; k < w.count; ++k) at[k] += down[k];
+  }
+}
+
+// A block whose rows are short, as one row: what is not dense is gathered column by column.
+void run_short_rows(const Walk& w, char* const* start, std::int64_t rows, std::int64_t columns,
+                    const RowKernel& kernel) {
+  const Stage& s = stage();
+  const int out = w.count - 1;
+  alignas(64) char dense[kMaxOperands][kStage * 8];
+  char* at[kMaxOperands];
+  std::int64_t strides[kMaxOperands];
+  const auto is_dense = [&](int k) { return w.stride(k) == 1 && w.row_stride(k) == columns; };
+  const auto move = [&](int k) { return s.move[stage_index(w.bytes[k])]; };
+  for (int k = 0; k < w.count; ++k) {
+    strides[k] = 1;
+    at[k] = is_dense(k) ? start[k] : dense[k];
+    for (std::int64_t c = 0; k != out && !is_dense(k) && c < columns; ++c)
+      move(k)(start[k] + c * w.stride(k) * w.bytes[k], w.row_stride(k), dense[k] + c * w.bytes[k], columns,
+              rows);
+  }
+  run_row(w, at, strides, rows * columns, kernel);
+  for (std::int64_t c = 0; !is_dense(out) && c < columns; ++c)
+    move(out)(dense[out] + c * w.bytes[out], columns, start[out] + c * w.stride(out) * w.bytes[out],
+              w.row_stride(out), rows);
+}
+
+// Block `index` of all, counted along the columns first, then the rows, then the other dimensions.
+void run_block(const Walk& w, std::int64_t index, const RowKernel& kernel) {
+  const int rank = w.shape.rank();
+  const std::int64_t inner = w.shape.back(), height = w.shape[rank - 2];
+  const std::int64_t across = (inner + w.columns - 1) / w.columns, down = (height + w.rows - 1) / w.rows;
+  const std::int64_t column = index % across * w.columns, row = index / across % down * w.rows;
+  char* at[kMaxOperands];
+  for (int k = 0; k < w.count; ++k)
+    at[k] = w.data[k] + (row * w.row_stride(k) + column * w.stride(k)) * w.bytes[k];
+  std::int64_t rest = index / across / down;
+  for (int d = rank - 3; d >= 0; --d) {
+    const std::int64_t i = rest % w.shape[d];
+    rest /= w.shape[d];
+    for (int k = 0; k < w.count; ++k) at[k] += i * w.strides[k][d] * w.bytes[k];
+  }
+  const std::int64_t rows = std::min(w.rows, height - row), columns = std::min(w.columns, inner - column);
+  (w.joins_rows ? run_short_rows : run_long_rows)(w, at, rows, columns, kernel);
 }
 
 // True if a kernel can read all of the memory as it lies.
@@ -177,14 +268,18 @@ void for_each_row(const View* const* views, int count, const RowKernel& kernel, 
     for (int k = 0; k < count; ++k) at[k] = views[k]->as<char>();
     return kernel(at, total);
   }
-  const Walk w = merge(views, count, halves);
-  const std::int64_t inner = w.shape.back(), outer = total / inner;
-  if (outer == 1) {
-    parallel_for(inner, kGrain, [&](std::int64_t b, std::int64_t e) { run_rows(w, 0, 1, b, e, kernel); });
-  } else {
-    const std::int64_t rows = std::max<std::int64_t>(1, kGrain / inner);
-    parallel_for(outer, rows, [&](std::int64_t b, std::int64_t e) { run_rows(w, b, e, 0, inner, kernel); });
+  Walk w = merge(views, count, halves);
+  choose_block(w);
+  const int rank = w.shape.rank();
+  std::int64_t blocks = 1;
+  for (int d = 0; d < rank; ++d) {
+    const std::int64_t size = d == rank - 1 ? w.columns : d == rank - 2 ? w.rows : 1;
+    blocks *= (w.shape[d] + size - 1) / size;
   }
+  parallel_for(blocks, std::max<std::int64_t>(1, kGrain / (w.rows * w.columns)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) run_block(w, i, kernel);
+               });
 }
 
 }  // namespace veldt::cpu

@@ -22,8 +22,10 @@ void unary_slope(int op, Scalars, const View& x, const View& y, const View& g, c
 
 // binary.cpp
 void binary(int op, const View& a, const View& b, const View& out, Stream);
-void compare(int op, const View& a, const View& b, const View& out, Stream);
 void accumulate(const View& from, const View& into, Stream);
+
+// compare.cpp
+void compare(int op, const View& a, const View& b, const View& out, Stream);
 void where(const View& condition, const View& a, const View& b, const View& out, Stream);
 
 // reduce.cpp

@@ -22,6 +22,14 @@ struct BinaryRows {
   BinaryRow f32, f64;
 };
 
+// compare.cpp
+using WhereRow = void (*)(const std::uint8_t* condition, const void* a, const void* b, void* out,
+                          std::int64_t n);
+
+// copy.cpp
+using ConvertRow = void (*)(const void* from, void* to, std::int64_t n);
+using FillRow = void (*)(double value, void* to, std::int64_t n);
+
 // libm.cpp: those of UnaryLibmOps and BinaryLibmOps.
 const UnaryRows& libm_unary_rows(int op);
 const BinaryRows& libm_binary_rows(int op);

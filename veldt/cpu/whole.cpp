@@ -1,11 +1,19 @@
 // Elementwise ops of two whole numbers: each formula that has one, for i64, i32 and u8, as plain loops.
 #include "veldt/core/error.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/whole.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/binary_libm-inl.h"
 
-namespace veldt::cpu {
+HWY_BEFORE_NAMESPACE();
+namespace veldt {
+namespace HWY_NAMESPACE {
 namespace {
+using cpu::BinaryRow;
 
 template <class Op, class I> void row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
   const I *a = static_cast<const I*>(a_row), *b = static_cast<const I*>(b_row);
@@ -25,21 +33,34 @@ template <class I, class... Op, class... Libm> BinaryRow row_of(int op, TypeList
   return table[op];
 }
 
-template <class I> BinaryRow row_of(int op) {
-  return row_of<I>(op, scalar::BinaryOps(), scalar::BinaryLibmOps());
+template <class I> BinaryRow row_of(int op) { return row_of<I>(op, BinaryOps(), BinaryLibmOps()); }
+
+BinaryRow best_row(int op, DType dtype) {
+  if (dtype == DType::i64) return row_of<std::int64_t>(op);
+  if (dtype == DType::i32) return row_of<std::int32_t>(op);
+  return row_of<std::uint8_t>(op);  // booleans too
 }
 
 }  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace veldt
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt {
+namespace {
+HWY_EXPORT(best_row);
+}
+namespace cpu {
 
 BinaryRow whole_row(int op, DType dtype) {
-  BinaryRow found = nullptr;
-  if (dtype == DType::i64) found = row_of<std::int64_t>(op);
-  if (dtype == DType::i32) found = row_of<std::int32_t>(op);
-  if (dtype == DType::u8 || dtype == DType::boolean) found = row_of<std::uint8_t>(op);
+  const BinaryRow found = HWY_DYNAMIC_DISPATCH(best_row)(op, dtype);
   if (!found)
     throw DeviceError(str("the cpu cannot compute this op on ", dtype), "it has a kernel for floats alone",
                       "convert the tensors: to(x, DType::f32)");
   return found;
 }
 
-}  // namespace veldt::cpu
+}  // namespace cpu
+}  // namespace veldt
+#endif
