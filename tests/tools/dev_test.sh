@@ -27,7 +27,7 @@ stand_in() {  # NAME LINE...: a program of that name, first in the path
   chmod +x "$root/bin/$1"
 }
 
-for verb in setup build paint test check bench gpu format help; do
+for verb in setup build paint test check bench gpu fresh format help; do
   expect "./dev lists $verb" 0 "  $verb" "$root/dev"
 done
 expect 'the help of a verb, before anything is built' 0 '  test ' "$root/dev" test --help
@@ -37,6 +37,15 @@ expect 'an unknown flag of gpu, before anything is built' 2 'unrecognized argume
 expect 'an unknown part of gpu' 2 'there is no part foo' "$root/dev" gpu --only foo
 expect 'two archives' 2 'takes one file, not 2' "$root/dev" gpu pack a b
 expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
+expect 'an unknown Debian' 2 'does not know "11"' "$root/dev" fresh 11
+expect 'two Debians' 2 'does not know "12 13"' "$root/dev" fresh 12 13
+stand_in id 'echo 1000'
+expect 'fresh without root' 1 'only root can make a root folder' "$root/dev" fresh 13
+stand_in id 'echo 0'
+stand_in fresh 'echo "tries $*"'
+cp "$root/bin/fresh" "$root/tools/fresh"
+VELDT_NO_SETUP=1 expect 'fresh tries both' 0 'tries 12 13' "$root/dev" fresh
+VELDT_NO_SETUP=1 expect 'fresh tries one' 0 'tries 13' "$root/dev" fresh 13
 
 # Packages: everything but g++ and cmake is there. apt-get and sudo only note how they are called.
 stand_in sudo '[[ $1 == -v ]] || exec "$@"'
