@@ -1,20 +1,13 @@
 // Every allocation of a whole piece of work fails once: reading a picture, three steps, saving, loading,
 // drawing, writing. Each time the answer is an error, nothing is lost or half written, and the work can be
-// done again. This program's operator new and posix_memalign, which is where tensors come from, do the
-// failing.
-#include <dlfcn.h>
-#include <execinfo.h>
+// done again.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <new>
 #include <thread>
 
-#include "tests/support/sanitizers.h"
+#include "tests/support/system_calls.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/core/pool.h"
@@ -25,55 +18,6 @@
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/tensor/backends.h"
-
-namespace {
-
-// Allocations until the one that fails; below zero, none does.
-std::atomic<std::int64_t> g_until_failure{-1};
-std::atomic<bool> g_for_good{false};  // all that follow fail too
-
-#ifndef VELDT_SMALL_BLOCKS_FROM_HEAP
-// nlohmann's destructor of a value allocates, and being noexcept ends the program when it cannot. That is
-// that library's; the failure waits for the next allocation then.
-bool in_a_destructor_of_json() {
-  void* frames[8];
-  const int count = backtrace(frames, 8);
-  for (int i = 0; i < count; ++i) {
-    Dl_info info;
-    if (dladdr(frames[i], &info) && info.dli_sname && std::strstr(info.dli_sname, "json_value7destroy"))
-      return true;
-  }
-  return false;
-}
-
-bool fails_now() {
-  std::int64_t left = g_until_failure.load();
-  while (left > 0 && !g_until_failure.compare_exchange_weak(left, left - 1)) {
-  }
-  if (left == 0 && g_for_good) return !in_a_destructor_of_json();
-  if (left != 1) return false;
-  if (!in_a_destructor_of_json()) return true;
-  g_until_failure = 1;
-  return false;
-}
-
-#endif
-
-}  // namespace
-
-#ifndef VELDT_SMALL_BLOCKS_FROM_HEAP
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (!fails_now())
-    if (void* p = std::malloc(bytes)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-extern "C" int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) noexcept {
-  *p = fails_now() ? nullptr : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  return *p ? 0 : ENOMEM;
-}
-#endif
 
 namespace veldt::field {
 namespace {
@@ -111,7 +55,7 @@ struct Work {
 };
 
 TEST(SlowOutOfMemory, AtAnyAllocationIsACleanErrorAndTheWorkCanBeDoneAgain) {
-  if (test::kForeignHeap) GTEST_SKIP() << "the sanitizer has an operator new of its own";
+  if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has a heap of its own";
   const Work work;
   const std::vector<float> expected = work.run();
   std::int64_t failures = 0;
@@ -119,15 +63,16 @@ TEST(SlowOutOfMemory, AtAnyAllocationIsACleanErrorAndTheWorkCanBeDoneAgain) {
     pool({}).trim();  // or the pool would serve what is to fail
     const std::int64_t blocks = pool({}).stats().blocks_in_use;
     bool done = false;
-    g_until_failure = n;
+    test::FailingCall failing(test::Call::allocate, n);
     try {
+      const test::Watch watch(failing);
       work.run();
       done = true;
     } catch (const std::bad_alloc&) {
     } catch (const Error& e) {
       EXPECT_FALSE(e.summary().empty());
     }
-    const bool reached = g_until_failure.exchange(-1) == 0;
+    const bool reached = failing.reached();
     ASSERT_EQ(pool({}).stats().blocks_in_use, blocks) << "allocation " << n << " leaks tensors";
     if (!reached) {
       EXPECT_TRUE(done);
@@ -145,7 +90,7 @@ TEST(SlowOutOfMemory, AtAnyAllocationIsACleanErrorAndTheWorkCanBeDoneAgain) {
 
 // Once memory is gone it stays gone: unwinding, and freeing a graph, may not ask for any.
 TEST(OutOfMemory, ThatLastsIsACleanErrorInForwardAndBackward) {
-  if (test::kForeignHeap) GTEST_SKIP() << "the sanitizer has an operator new of its own";
+  if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has a heap of its own";
   Rng rng(2);
   Tensor w = randn({4, 4}, rng).set_requires_grad();
   const Tensor x = randn({3, 4}, rng);
@@ -155,17 +100,15 @@ TEST(OutOfMemory, ThatLastsIsACleanErrorInForwardAndBackward) {
     // A thread of its own, which has no small blocks to fall back on.
     std::thread([&] {
       pool({}).trim();
-      g_for_good = true;
-      g_until_failure = n;
+      test::FailingCall failing(test::Call::allocate, n, ENOMEM, true);
       try {
+        const test::Watch watch(failing);
         w.zero_grad();
         mean(square(tanh(linear(tanh(linear(x, w)), w)))).backward();
         done = true;
       } catch (const std::bad_alloc&) {
       } catch (const Error&) {
       }
-      g_until_failure = -1;
-      g_for_good = false;
     }).join();
     failures += !done;
   }

@@ -137,9 +137,9 @@ void report(const Failure& failure, Context& context) {
 int run_command(int argc, char** argv) {
   prepare_standard_streams();
   Context context;
-  context.arguments.assign(argv, argv + argc);
-  if (context.arguments.empty()) context.arguments.emplace_back("veldt");
   try {
+    context.arguments.assign(argv, argv + argc);
+    if (context.arguments.empty()) context.arguments.emplace_back("veldt");
     return Command(context).run(context);
   } catch (...) {
     const Failure failure = current_failure();

@@ -85,7 +85,9 @@ DrawnFile::~DrawnFile() {
 void DrawnFile::write(const Tensor& band) {
   if (encoding_.valid()) encoding_.get();
   band_ = band;
-  encoding_ = std::async(std::launch::async, [this, from = band.data<float>(), rows = band.size(0)] {
+  // Deferred where there is no thread to be had: get() does it then.
+  constexpr auto beside = std::launch::async | std::launch::deferred;
+  encoding_ = std::async(beside, [this, from = band.data<float>(), rows = band.size(0)] {
     if (picture_)
       picture_->write_rows(from, rows);
     else

@@ -7,11 +7,12 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
@@ -203,6 +204,10 @@ struct Loader::State {
     std::exception_ptr failure;
   };
 
+  std::optional<Made>& place(std::int64_t number) {
+    return made[static_cast<std::size_t>(number % options.ahead)];
+  }
+
   void run_worker() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -217,8 +222,19 @@ struct Loader::State {
         result.failure = std::current_exception();
       }
       lock.lock();
-      if (of == generation) made[number] = std::move(result);
+      if (of == generation) place(number) = std::move(result);
       ready.notify_all();
+    }
+  }
+
+  // Fewer than asked for where the system has no more threads; without one, take() makes what it is asked
+  // for.
+  void start_workers() {
+    try {
+      threads.reserve(static_cast<std::size_t>(options.workers));
+      while (std::ssize(threads) < options.workers) threads.emplace_back([this] { run_worker(); });
+    } catch (const std::system_error&) {
+      options.workers = static_cast<int>(std::ssize(threads));
     }
   }
 
@@ -227,17 +243,18 @@ struct Loader::State {
     stop_at = last;
     if (number != wanted || threads.empty()) {
       ++generation;
-      made.clear();
+      made.assign(static_cast<std::size_t>(options.ahead), std::nullopt);
       wanted = next = number;
     }
-    while (std::ssize(threads) < options.workers) threads.emplace_back([this] { run_worker(); });
+    start_workers();
+    if (threads.empty()) return make(number);
     work.notify_all();
     const std::int64_t mine = generation;
-    ready.wait(lock, [&] { return made.contains(number) || generation != mine; });
+    ready.wait(lock, [&] { return generation != mine || place(number); });
     if (generation != mine || wanted != number)
       throw Error("two threads ask a loader for batches", "it makes them for one, in order",
                   "give each thread a loader of its own");
-    Made result = std::move(made.extract(number).mapped());
+    Made result = *std::exchange(place(number), std::nullopt);
     ++wanted;
     lock.unlock();
     work.notify_one();
@@ -252,7 +269,9 @@ struct Loader::State {
 
   std::mutex mutex;
   std::condition_variable work, ready;
-  std::map<std::int64_t, Made> made;
+  // Batch i, `wanted` or one of the `ahead` - 1 behind it, is at i % ahead: a thread that has made one needs
+  // no memory to hand it over.
+  std::vector<std::optional<Made>> made;
   std::int64_t wanted = 0, next = 0;  // batches: that is asked for next, that is begun next
   std::int64_t stop_at = 0;           // the one behind the last that is wanted
   std::int64_t generation = 0;        // of batches that follow each other

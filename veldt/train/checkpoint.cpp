@@ -65,7 +65,7 @@ bool holds_our_files_alone(const std::string& path) noexcept {
   try {
     const std::vector<std::string> names = io::list_directory(path);
     return std::all_of(names.begin(), names.end(), is_our_file);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return false;
   }
 }
@@ -78,7 +78,7 @@ void remove_checkpoint(const std::string& path) noexcept {
     io::remove_file(path + "/" + kManifestFile);
     for (const std::string& name : io::list_directory(path)) io::remove_file(path + "/" + name);
     ::rmdir(path.c_str());
-  } catch (const Error&) {
+  } catch (const std::exception&) {  // memory that is not there as well
     // It is in nobody's way; the next start tries again.
   }
 }

@@ -1,0 +1,181 @@
+// Every single call for memory, a thread or a file fails once, while the command fits, trains, resumes and
+// draws: it ends with a code of the manual and an error of three lines, what it leaves is whole, and the same
+// command then succeeds. VELDT_ALL_FAULTS=1 tries each call; without it at most some dozens of each kind.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/app/command.h"
+#include "tests/app/process.h"
+#include "tests/app/small_model.h"
+#include "tests/io/faults.h"
+#include "tests/support/system_calls.h"
+#include "veldt/app/command.h"
+#include "veldt/core/threads.h"
+#include "veldt/io/image.h"
+#include "veldt/train/checkpoint.h"
+
+namespace veldt::test {
+namespace {
+
+using Words = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+// The command in a process of its own, but in this program, whose calls can be made to fail.
+struct RanHere {
+  int code = 0;
+  std::int64_t calls = 0;
+  std::string err;
+};
+
+RanHere run_here(Words words, const std::string& directory, Call call, std::int64_t n, int error) {
+  static auto* const calls = static_cast<std::int64_t*>(
+      ::mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  *calls = 0;
+  const std::string log = directory + ".err";
+  RanHere ran;
+  ran.code = in_child([&] {
+    ::alarm(120);  // a hang is a death by SIGALRM
+    if (::chdir(directory.c_str()) != 0) return 126;
+    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    ::dup2(::open("/dev/null", O_RDWR), STDOUT_FILENO);
+    words.insert(words.begin(), "veldt");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    FailingCall failing(call, n, error);
+    const Watch watch(failing);
+    const int code = app::run_command(static_cast<int>(words.size()), argv.data());
+    *calls = failing.count();
+    return code;
+  });
+  ran.calls = *calls;
+  ran.err = bytes_of(log);
+  return ran;
+}
+
+// A thing to do in a directory of its own, which `prepared` has what it needs.
+class Work {
+ public:
+  Work(Words words, const std::string& prepared) : words_(std::move(words)), prepared_(prepared) {}
+
+  void fails_cleanly_at_each(Call call, int error, std::int64_t most) {
+    const RanHere counted = fresh_run(call, kNever, error);
+    ASSERT_EQ(counted.code, 0) << counted.err;
+    const std::int64_t stride =
+        std::getenv("VELDT_ALL_FAULTS") ? 1 : std::max<std::int64_t>(1, counted.calls / most);
+    std::int64_t failures = 0;
+    for (std::int64_t n = 1; n <= counted.calls; n += stride) {
+      SCOPED_TRACE(testing::Message() << words_.front() << ", kind " << static_cast<int>(call) << ", call "
+                                      << n << " of " << counted.calls);
+      const RanHere ran = fresh_run(call, n, error);
+      failures += ran.code != 0;
+      check(ran, call);
+      if (n % (10 * stride) != 1) continue;
+      const bool resumes =
+          has_checkpoint(directory_ + "/ck") || has_checkpoint(directory_ + "/run/checkpoints");
+      const bool told = words_.back() == "--resume" || words_.front() == "render";
+      const RanHere again =
+          run_here(resumes && !told ? words_ + Words{"--resume"} : words_, directory_, call, kNever, 0);
+      EXPECT_EQ(again.code, 0) << again.err;
+    }
+    // Who gets no thread does its work without it.
+    EXPECT_EQ(failures > 0, counted.calls > 0 && call != Call::start_thread);
+  }
+
+ private:
+  RanHere fresh_run(Call call, std::int64_t n, int error) {
+    fs::remove_all(directory_);
+    fs::copy(prepared_, directory_, fs::copy_options::recursive);
+    return run_here(words_, directory_, call, n, error);
+  }
+
+  void check(const RanHere& ran, Call call) const {
+    EXPECT_TRUE(ran.code == 0 || (ran.code >= 2 && ran.code <= 9)) << ran.code << "\n" << ran.err;
+    const std::size_t at = ran.err.rfind("veldt: error:");
+    if (ran.code != 0) {
+      EXPECT_TRUE(has_three_lines(ran.err.substr(std::min(at, ran.err.size()))));
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+      const std::string path = entry.path(), name = entry.path().filename();
+      // Taking a checkpoint away needs memory; the next start tries again.
+      const bool may_stay = call == Call::allocate && name.starts_with("ckpt-");
+      EXPECT_TRUE(may_stay || name.find(".tmp") == std::string::npos) << path << " was left behind";
+      if (name.ends_with(".safetensors")) {
+        EXPECT_NO_THROW(io::read_safetensors(path));
+      }
+      if (name.ends_with(".png")) {
+        EXPECT_NO_THROW(io::read_image(path));
+      }
+      if (name.starts_with("ckpt-") && name.find(".tmp") == std::string::npos) {
+        EXPECT_NO_THROW(train::verify_checkpoint(path));
+      }
+    }
+  }
+
+  const TempDir dir_ = TempDir::in_memory();
+  const std::string directory_ = dir_ / "work";
+  const Words words_;
+  const std::string prepared_;
+};
+
+// What each verb starts from, made once.
+class SlowFaults : public testing::Test {
+ protected:
+  SlowFaults() {
+    if (!kCanWatch) return;
+    set_num_threads(1);  // a process that forks has no threads
+    fs::create_directories(dir_ / "plain");
+    put_bytes(dir_ / "plain/p.png", rings_png());
+    std::string rows = "a,b,c\n";
+    for (int i = 0; i < 40; ++i) rows += str(i % 7, ",", i % 5, ",", (i % 7) * 2 - i % 5, "\n");
+    put_bytes(dir_ / "plain/rows.csv", rows);
+    put_bytes(dir_ / "plain/r.toml",
+              "[data]\nkind = \"table\"\npath = \"rows.csv\"\ntarget = \"c\"\nbatch = 8\nvalidation = 0.2\n"
+              "[model]\nlayers = [\"Linear(4)\", \"Tanh\", \"Linear(outputs)\"]\n[train]\nsteps = 6\n");
+    copy("plain", "fitted");
+    run(kFit, "fitted");
+    copy("fitted", "stopped");  // the checkpoints are there, the model is not
+    fs::remove(dir_ / "stopped/m.safetensors");
+    copy("plain", "trained");
+    run(kTrain, "trained");
+  }
+  void copy(const std::string& from, const std::string& to) const {
+    fs::copy(dir_ / from, dir_ / to, fs::copy_options::recursive);
+  }
+  void run(const Words& words, const std::string& where) const {
+    const RanHere ran = run_here(words, dir_ / where, Call::open, kNever, 0);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+  static Words with(Words words, const Words& more) { return words + more; }
+
+  void all_fail_cleanly_at_each(Call call, int error, std::int64_t most) const {
+    if (!kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+    for (const auto& [words, prepared] : std::vector<std::pair<Words, std::string>>{
+             {kFit, "plain"},
+             {with(kFit, {"--resume"}), "stopped"},
+             {{"render", "m.safetensors", "-o", "drawn.png", "--size", "20x10", "--threads", "1"}, "fitted"},
+             {kTrain, "plain"},
+             {with(kTrain, {"--resume"}), "trained"}})
+      Work(words, dir_ / prepared).fails_cleanly_at_each(call, error, most);
+  }
+
+  const Words kFit{"fit",     "p.png", "-o",      "m.safetensors", "--steps",      "4",  "--width",   "8",
+                   "--depth", "1",     "--every", "0.1ms",         "--checkpoint", "ck", "--threads", "1"};
+  const Words kTrain{"train", "r.toml", "--data", ".", "--out", "run", "--every", "0.1ms", "--threads", "1"};
+  const TempDir dir_ = TempDir::in_memory();
+};
+
+TEST_F(SlowFaults, OfMemory) { all_fail_cleanly_at_each(Call::allocate, ENOMEM, 60); }
+TEST_F(SlowFaults, OfThreads) { all_fail_cleanly_at_each(Call::start_thread, EAGAIN, 40); }
+TEST_F(SlowFaults, OfOpening) { all_fail_cleanly_at_each(Call::open, EMFILE, 40); }
+TEST_F(SlowFaults, OfWriting) { all_fail_cleanly_at_each(Call::write, ENOSPC, 40); }
+TEST_F(SlowFaults, OfSyncing) { all_fail_cleanly_at_each(Call::sync, EIO, 40); }
+TEST_F(SlowFaults, OfRenaming) { all_fail_cleanly_at_each(Call::rename, ENOSPC, 40); }
+TEST_F(SlowFaults, OfMakingDirectories) { all_fail_cleanly_at_each(Call::make_directory, ENOSPC, 40); }
+
+}  // namespace
+}  // namespace veldt::test
