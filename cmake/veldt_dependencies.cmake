@@ -51,6 +51,22 @@ macro(veldt_find_library name header package)
 endmacro()
 
 veldt_find_library(hwy hwy/highway.h libhwy-dev)
+# Where a release says what it is: highway.h until 1.0, then base.h. The kernels want functions of 1.0.
+if(VELDT_hwy_INCLUDE)
+  file(GLOB hwy_headers ${VELDT_hwy_INCLUDE}/hwy/highway.h ${VELDT_hwy_INCLUDE}/hwy/base.h)
+  set(hwy_version "")
+  foreach(header ${hwy_headers})
+    file(STRINGS ${header} hwy_lines REGEX "^#define HWY_(MAJOR|MINOR|PATCH) ")
+    string(REGEX REPLACE "[^0-9;]" "" hwy_lines "${hwy_lines}")
+    list(APPEND hwy_version ${hwy_lines})
+  endforeach()
+  list(JOIN hwy_version "." hwy_version)
+  if(hwy_version VERSION_LESS 1.0.3)
+    string(APPEND VELDT_MISSING "Highway is too old\n"
+      "  why: ${VELDT_hwy_INCLUDE} has ${hwy_version}, and Veldt needs 1.0.3 or later\n"
+      "  fix: install a later one, or take Debian 12 or Ubuntu 24.04, which have it\n")
+  endif()
+endif()
 veldt_find_library(xxhash xxhash.h libxxhash-dev)
 veldt_find_library(webp webp/encode.h libwebp-dev)
 if(VELDT_ONEDNN)

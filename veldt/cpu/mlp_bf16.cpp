@@ -3,8 +3,10 @@
 #include "veldt/cpu/mlp_bf16_finish.h"
 
 #if defined(__x86_64__) && defined(__linux__)
+#ifndef __clang__  // which does not know the warning
 // g++ 12 holds the intrinsics' undefined registers for a mistake (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
