@@ -3,7 +3,7 @@
 #
 # In:  VELDT_ONEDNN VELDT_BUILD_APP; VELDT_GLOBAL_DEPENDENCIES: make the targets known in the folders
 #      above too.
-# Out: OpenMP::OpenMP_CXX PNG::PNG JPEG::JPEG ZLIB::ZLIB fmt::fmt nlohmann_json::nlohmann_json
+# Out: Threads::Threads PNG::PNG JPEG::JPEG ZLIB::ZLIB fmt::fmt nlohmann_json::nlohmann_json
 #      veldt_dep::{hwy,xxhash,webp,dnnl},
 #      and VELDT_MISSING, a message that is empty when all were found.
 
@@ -72,7 +72,7 @@ veldt_find_library(webp webp/encode.h libwebp-dev)
 if(VELDT_ONEDNN)
   veldt_find_library(dnnl dnnl.hpp libdnnl-dev)
 endif()
-veldt_find_package(OpenMP OpenMP::OpenMP_CXX "g++ (or libomp-dev with clang)")
+veldt_find_package(Threads Threads::Threads libc6-dev)
 veldt_find_package(PNG PNG::PNG libpng-dev)
 veldt_find_package(JPEG JPEG::JPEG libjpeg-dev)
 veldt_find_package(ZLIB ZLIB::ZLIB zlib1g-dev)

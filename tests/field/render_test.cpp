@@ -197,7 +197,6 @@ TEST(Render, TakesTheMostSamplesWhenShrinkingBeyondMeasure) {
 TEST(Render, NeedsLittleMemoryForWideNetworksToo) {
   if (test::kAddressSanitizer) GTEST_SKIP() << "memory is measured";
   const int status = test::in_child([] {
-    set_num_threads(1);  // OpenMP's others did not come along
     FieldOptions o = small_options(200, 200);
     o.widths = {60000};
     const ImageField field(o, 1);

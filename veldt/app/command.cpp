@@ -50,7 +50,10 @@ class Command {
     if (verb == nullptr) return kOk;
     if (context.threads) set_num_threads(static_cast<int>(*context.threads));
     try {
-      return verb->run();
+      const int status = verb->run();
+      if (const std::string shortage = thread_shortage(); !shortage.empty())
+        std::fprintf(stderr, "veldt: warning: %s; the others did its work\n", shortage.c_str());
+      return status;
     } catch (const ConfigError& error) {
       if (!is_configured(*verb)) throw;
       throw ConfigError(

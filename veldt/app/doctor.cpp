@@ -83,11 +83,8 @@ void report_threads(Report& report, const Machine& machine) {
   if (machine.cpu_quota) {
     text += fmt::format(", a control group grants the time of {:.3g}", *machine.cpu_quota);
     numbers["cpu_quota"] = *machine.cpu_quota;
-    if (*machine.cpu_quota < threads - 0.5)
-      text += fmt::format(": --threads {} will be faster", std::max(1, static_cast<int>(*machine.cpu_quota)));
   }
-  if (const char* omp = std::getenv("OMP_NUM_THREADS"))
-    text += fmt::format("; OMP_NUM_THREADS={} is not obeyed, VELDT_THREADS is", omp);
+  if (const std::string shortage = thread_shortage(); !shortage.empty()) text += "; " + shortage;
   report.add("threads", true, text, numbers);
 }
 

@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
-#include <sstream>
+
+#include "veldt/core/cores.h"
 
 namespace veldt::app {
 namespace {
@@ -40,11 +41,13 @@ void read_processor(const std::string& root, Machine& machine) {
   }
 }
 
-void count_cores(Machine& machine) {
+void count_cores(const std::string& root, Machine& machine) {
+  const Cores here = cores_of_this_process(root);
+  machine.cpu_quota = here.quota;
+  machine.allowed = here.allowed;
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return;
-  machine.allowed = CPU_COUNT(&set);
   std::set<std::string> cores;  // by the list of hardware threads that share one
   for (int i = 0; i < CPU_SETSIZE; ++i)
     if (CPU_ISSET(i, &set))
@@ -53,42 +56,12 @@ void count_cores(Machine& machine) {
   machine.cores = cores.count("") != 0 ? machine.allowed : static_cast<int>(cores.size());
 }
 
-// The directories of this process's control groups, from its own up to the root; a limit may stand in any.
-std::vector<std::string> group_directories(const std::string& root, const std::string& controller) {
-  std::ifstream file(root + "/proc/self/cgroup");
-  std::vector<std::string> directories;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t second = line.find(':'), third = line.find(':', second + 1);
-    if (third == std::string::npos) continue;
-    const std::string names = line.substr(second + 1, third - second - 1);
-    std::string base = root + "/sys/fs/cgroup";
-    if (!names.empty() && names.find(controller) == std::string::npos) continue;
-    if (!names.empty()) base += "/" + controller;  // version 1: a tree for each controller
-    for (std::string path = line.substr(third + 1);; path.erase(path.find_last_of('/'))) {
-      directories.push_back(base + (path == "/" ? "" : path));
-      if (path.empty() || path == "/" || path.find('/') == std::string::npos) break;
-    }
-  }
-  return directories;
-}
-
-template <class T> void keep_smaller(std::optional<T>& least, T value) {
-  if (value > 0 && (!least || value < *least)) least = value;
-}
-
-void read_groups(const std::string& root, Machine& machine) {
-  for (const std::string& directory : group_directories(root, "cpu")) {
-    std::istringstream both(first_line(directory + "/cpu.max"));  // "150000 100000", or "max 100000"
-    double quota = 0, period = 0;
-    if (both >> quota >> period && period > 0) keep_smaller(machine.cpu_quota, quota / period);
-    quota = std::strtod(first_line(directory + "/cpu.cfs_quota_us").c_str(), nullptr);
-    period = std::strtod(first_line(directory + "/cpu.cfs_period_us").c_str(), nullptr);
-    if (period > 0) keep_smaller(machine.cpu_quota, quota / period);
-  }
-  for (const std::string& directory : group_directories(root, "memory"))
+void read_memory_groups(const std::string& root, Machine& machine) {
+  for (const std::string& directory : control_groups(root, "memory"))
     for (const char* name : {"/memory.max", "/memory.limit_in_bytes"}) {
       const std::int64_t limit = std::strtoll(first_line(directory + name).c_str(), nullptr, 10);
-      if (machine.memory == 0 || limit < machine.memory) keep_smaller(machine.memory_limit, limit);
+      const bool limits = limit > 0 && (machine.memory == 0 || limit < machine.memory);
+      if (limits) machine.memory_limit = std::min(machine.memory_limit.value_or(limit), limit);
     }
 }
 
@@ -97,10 +70,10 @@ void read_groups(const std::string& root, Machine& machine) {
 Machine this_machine(const std::string& root) {
   Machine machine;
   read_processor(root, machine);
-  count_cores(machine);
+  count_cores(root, machine);
   machine.memory = memory_line(root, "MemTotal");
   machine.memory_free = memory_line(root, "MemAvailable");
-  read_groups(root, machine);
+  read_memory_groups(root, machine);
   return machine;
 }
 

@@ -176,10 +176,6 @@ Kernels<double> kernels_of(double) {
           HWY_DYNAMIC_DISPATCH(pack_f64)};
 }
 
-template <class T> Matrix<T> from(Matrix<T> x, std::int64_t i, std::int64_t j) {
-  return {&x.at(i, j), x.row, x.col};
-}
-
 template <class T> void pack_all(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
   const Kernels<T> use = kernels_of(T());
   const std::int64_t width = use.width();

@@ -14,6 +14,11 @@ template <class T> struct Matrix {
   Matrix transposed() const { return {data, col, row}; }
 };
 
+// The part of a matrix that begins at (i, j).
+template <class T> Matrix<T> from(Matrix<T> x, std::int64_t i, std::int64_t j) {
+  return {&x.at(i, j), x.row, x.col};
+}
+
 // c[m, n] = a[m, k] b[k, n], or c += a b with `add`. The same bits whatever the number of threads.
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
           Matrix<float> c, bool add);

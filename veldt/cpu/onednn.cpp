@@ -1,8 +1,10 @@
 #include "veldt/cpu/onednn.h"
 
 #if VELDT_HAVE_ONEDNN
+#include <atomic>
 #include <unordered_map>
 
+#include "veldt/core/threads.h"
 #include "veldt/cpu/onednn_call.h"
 
 namespace veldt::cpu {
@@ -45,7 +47,6 @@ bool by_sgemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float
 struct Key {
   std::int64_t m, n, k, a_step, b_step, c_step;
   bool a_transposed, b_transposed;
-  int threads;  // oneDNN cuts the work for them when it builds a primitive
   friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -95,8 +96,35 @@ class BiasProduct {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
+// What one thread does of a product.
+bool multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Blas blas_a,
+              Matrix<const float> b, Blas blas_b, const float* row_bias, Matrix<float> c, std::int64_t c_step,
+              bool add) {
+  const onednn::OneThread alone;
+  if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, c_step, add);
+  try {
+    const Key key = {
+        m, n, k, blas_a.step, blas_b.step, c_step, blas_a.transposed == 'T', blas_b.transposed == 'T'};
+    onednn::primitive_for<BiasProduct>(key).run(a.data, b.data, row_bias, c.data);
+    return true;
+  } catch (const dnnl::error& error) {
+    return done(error.status, m, n, k);
+  }
+}
+
+constexpr double kSmall = 1 << 18;      // multiplications that take about as long as waking a thread
+constexpr std::int64_t kLeast = 16;     // rows of c, or columns, that are worth a call each
+constexpr std::int64_t kRegisters = 8;  // of them, a multiple of what a kernel has in its registers
+
+// Rows of c, or columns, for a thread at a time.
+std::int64_t share_of(std::int64_t size, double work) {
+  if (work < kSmall || size < kLeast) return size;
+  return even_grain(size, size, size < 16 * kRegisters ? 1 : kRegisters);
+}
+
 }  // namespace
 
+// Shared out along the longer side of c: each thread lays out the other operand for itself.
 bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
                    Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add) {
   const Blas blas_a = blas_of(a, m, k), blas_b = blas_of(b, k, n), blas_c = blas_of(c, m, n);
@@ -104,23 +132,17 @@ bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const 
   if (blas_c.transposed == 'T')  // c^T = b^T a^T; the bias would run down its columns
     return row_bias == nullptr &&
            onednn_matmul(n, m, k, b.transposed(), a.transposed(), nullptr, c.transposed(), add);
-  const int threads = onednn::use_threads();
-  if (row_bias == nullptr) return by_sgemm(m, n, k, a, blas_a, b, blas_b, c, blas_c.step, add);
-  try {
-    const Key key = {m,
-                     n,
-                     k,
-                     blas_a.step,
-                     blas_b.step,
-                     blas_c.step,
-                     blas_a.transposed == 'T',
-                     blas_b.transposed == 'T',
-                     threads};
-    onednn::primitive_for<BiasProduct>(key).run(a.data, b.data, row_bias, c.data);
-    return true;
-  } catch (const dnnl::error& error) {
-    return done(error.status, m, n, k);
-  }
+  const bool by_rows = m >= n;
+  const std::int64_t size = by_rows ? m : n;
+  const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  std::atomic<bool> served = true;
+  parallel_for(size, share_of(size, work), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t i = by_rows ? begin : 0, j = by_rows ? 0 : begin, count = end - begin;
+    if (!multiply(by_rows ? count : m, by_rows ? n : count, k, from(a, i, 0), blas_a, from(b, 0, j), blas_b,
+                  row_bias ? row_bias + j : nullptr, from(c, i, j), blas_c.step, add))
+      served = false;
+  });
+  return served;
 }
 
 }  // namespace veldt::cpu

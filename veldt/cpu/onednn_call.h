@@ -2,8 +2,9 @@
 // built in.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <dnnl.hpp>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
 
 namespace veldt::cpu::onednn {
 
@@ -70,15 +70,29 @@ inline char* scratch(std::size_t bytes) {
   return held.data() + (kLine - reinterpret_cast<std::uintptr_t>(held.data()) % kLine);
 }
 
-// Tells OpenMP, which keeps the number for each thread of the program apart, how many threads a call from
-// here gets, and gives it back. oneDNN cuts the work for so many when it builds a primitive, and if one that
-// was built for two runs on one, as within a parallel loop, it may wait for the other for ever.
-// `small`: work that is not worth sharing out.
-inline int use_threads(bool small = false) {
-  const int threads = small ? 1 : threads_here();
-  if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
-  return threads;
-}
+// While one lives, oneDNN works on this thread alone: Veldt's own threads share out the work. Debian's oneDNN
+// asks OpenMP how many threads it may use, and OpenMP keeps that number for each thread of the program; the
+// caller's is put back. A oneDNN that was built without OpenMP has nobody to ask: it is serial, or Intel's
+// TBB gives it what this thread's arena has.
+class OneThread {
+ public:
+  OneThread() : before_(most_ ? most_() : 1) {
+    if (before_ != 1 && set_) set_(1);
+  }
+  ~OneThread() {
+    if (before_ != 1 && set_) set_(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  template <class Function> static Function find(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  }
+  inline static int (*const most_)() = find<int (*)()>("omp_get_max_threads");
+  inline static void (*const set_)(int) = find<void (*)(int)>("omp_set_num_threads");
+  int before_;
+};
 
 // The primitive for `key`, whose class has key() and is built from one. Each thread keeps the last few it
 // used, most recent first: no lock, and a network's layers come round again in every step.

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "veldt/core/threads.h"
+#include "veldt/cpu/convolution_cut.h"
 #include "veldt/cpu/onednn_call.h"
 
 namespace veldt::cpu {
@@ -13,9 +15,9 @@ using dnnl::memory;
 
 struct Key {
   ConvSizes sizes;
+  ConvSteps steps;
   ConvPart part;
   bool biased;
-  int threads;
   friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -24,7 +26,7 @@ struct Form {
   memory::dims x, w, y, stride, dilation, before, after;
   memory::desc x_plain, w_plain, y_plain;
 
-  explicit Form(const ConvSizes& s) {
+  Form(const ConvSizes& s, const ConvSteps& steps) {
     const bool flat = s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.padding[0] == 0;
     x = {s.batch, s.groups * s.c_in};
     y = {s.batch, s.groups * s.c_out};
@@ -40,9 +42,9 @@ struct Form {
       const std::int64_t reach = (s.out[d] - 1) * s.stride[d] + s.dilation[d] * (s.kernel[d] - 1) + 1;
       after.push_back(reach - s.in[d] - s.padding[d]);
     }
-    x_plain = plain(x);
-    y_plain = plain(y);
-    w_plain = plain(w);
+    x_plain = plain(x, {steps.x_example, steps.x_channel});
+    y_plain = plain(y, {steps.y_example, steps.y_channel});
+    w_plain = s.groups > 1 ? plain(w, {}) : plain(w, {steps.w_channel});
   }
 
   // What oneDNN would call an error: rows of x that no step comes near (a transpose may have them), and what
@@ -56,10 +58,12 @@ struct Form {
   }
 
  private:
-  static memory::desc plain(const memory::dims& sizes) {
+  // Row by row, but for the steps of the first dimensions.
+  static memory::desc plain(const memory::dims& sizes, const memory::dims& first) {
     memory::dims strides(sizes.size());
     std::int64_t step = 1;
     for (std::size_t i = sizes.size(); i-- > 0; step *= sizes[i]) strides[i] = step;
+    std::copy(first.begin(), first.end(), strides.begin());
     return {sizes, memory::data_type::f32, strides};
   }
 };
@@ -104,7 +108,7 @@ class Operand {
 class Part {
  public:
   explicit Part(const Key& key) : key_(key) {
-    const Form f(key.sizes);
+    const Form f(key.sizes, key.steps);
     const memory::desc x = any(f.x), w = any(f.w), y = any(f.y);
     const memory::desc bias =
         key.biased ? memory::desc({f.y[1]}, memory::data_type::f32, memory::format_tag::a) : memory::desc();
@@ -177,63 +181,42 @@ class Part {
   memory bias_, scratch_;
 };
 
-constexpr double kSmall = 1 << 18;  // operations that take about as long as waking a thread
-
-// All the examples in one call. False if oneDNN has no such kernel.
-bool whole(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y) {
+// False if oneDNN has no such kernel.
+bool run(const ConvPiece& piece, ConvPart part, float* x, float* w, const float* bias, float* y) {
   try {
-    const Key key = {sizes, part, bias != nullptr, onednn::use_threads(sizes.flops() < kSmall)};
+    const onednn::OneThread alone;
+    const Key key = {piece.sizes, piece.steps, part, bias != nullptr};
     onednn::primitive_for<Part>(key).run(x, w, bias, y);
     return true;
   } catch (const dnnl::error& error) {
+    const ConvSizes& s = piece.sizes;
     return onednn::done(error.status, [&] {
-      return str("oneDNN cannot convolve ", sizes.batch, " examples of ", sizes.groups * sizes.c_in,
-                 " channels into ", sizes.groups * sizes.c_out);
+      return str("oneDNN cannot convolve ", s.batch, " examples of ", s.groups * s.c_in, " channels into ",
+                 s.groups * s.c_out);
     });
   }
-}
-
-// Examples that a thread takes at a time, with one thread's primitives: so many stay in its cache from one
-// primitive to the next, and threads wait for each other once, not after each. All of them where a thread
-// would have no example of its own, or the weights are what takes the time.
-std::int64_t examples_at_a_time(const ConvSizes& s, ConvPart part) {
-  constexpr std::int64_t kCache = 256 << 10;  // floats
-  const std::int64_t example = s.groups * (s.c_in * s.inputs() + s.c_out * s.outputs());
-  const std::int64_t weights = s.groups * s.c_out * s.depth(), threads = num_threads();
-  const bool sums = part == ConvPart::weight_gradient;
-  const std::int64_t pieces = sums ? threads : 4 * threads;
-  std::int64_t count = (s.batch + pieces - 1) / pieces;
-  if (!sums) count = std::min(count, std::max<std::int64_t>(1, kCache / example));
-  return s.flops() < kSmall || omp_in_parallel() || s.batch < threads || weights > count * example / 2
-             ? s.batch
-             : count;
 }
 
 }  // namespace
 
 bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y) {
-  const bool empty = sizes.batch == 0 || sizes.c_in == 0 || sizes.c_out == 0;
-  if (empty || !Form(sizes).serves()) return false;
-  const std::int64_t count = examples_at_a_time(sizes, part);
-  if (count == sizes.batch) return whole(sizes, part, x, w, bias, y);
-  const std::int64_t x_size = sizes.groups * sizes.c_in * sizes.inputs();
-  const std::int64_t y_size = sizes.groups * sizes.c_out * sizes.outputs();
-  const std::int64_t w_size = sizes.groups * sizes.c_out * sizes.depth(),
-                     pieces = (sizes.batch + count - 1) / count;
-  const bool sums = part == ConvPart::weight_gradient;
+  if (sizes.batch == 0 || sizes.c_in == 0 || sizes.c_out == 0) return false;
+  const ConvCut cut(sizes, part);
+  const std::int64_t w_size = sizes.groups * sizes.c_out * sizes.depth(), pieces = cut.count();
+  for (const std::int64_t i : {std::int64_t{0}, pieces - 1})  // between them there is no padding
+    if (const ConvPiece piece = cut.piece(i); !Form(piece.sizes, piece.steps).serves()) return false;
   // The sums of all pieces but the first. Kept: a step asks for the same sizes again and again.
   thread_local std::vector<float> room;
-  const auto more = static_cast<std::size_t>(sums ? (pieces - 1) * w_size : 0);
+  const auto more = static_cast<std::size_t>(cut.sums() ? (pieces - 1) * w_size : 0);
   if (room.size() < more) room.resize(more);
   float* const partial = room.data();  // this thread's, for all threads
   std::atomic<bool> served = true;
-  parallel_for(sizes.batch, count, [&](std::int64_t begin, std::int64_t end) {
-    ConvSizes some = sizes;
-    some.batch = end - begin;
-    float* const to = sums && begin > 0 ? partial + (begin / count - 1) * w_size : w;
-    if (!whole(some, part, x + begin * x_size, to, bias, y + begin * y_size)) served = false;
+  parallel_for(pieces, 1, [&](std::int64_t i, std::int64_t) {
+    const ConvPiece piece = cut.piece(i);
+    float* const to = cut.sums() && i > 0 ? partial + (i - 1) * w_size : w + piece.w;
+    if (!run(piece, part, x + piece.x, to, bias ? bias + piece.bias : nullptr, y + piece.y)) served = false;
   });
-  if (sums && served)
+  if (cut.sums() && served)
     parallel_for(w_size, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = 0; p + 1 < pieces; ++p)
         for (std::int64_t i = begin; i < end; ++i) w[i] += partial[p * w_size + i];

@@ -1,0 +1,391 @@
+#include "veldt/core/worker_pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "veldt/core/error.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace veldt::workers {
+namespace {
+
+constexpr int kMost = 1023;
+constexpr std::size_t kLine = 64;
+
+// --- waiting --------------------------------------------------------------------------------------
+
+using Word = std::atomic<std::uint32_t>;  // what a futex waits on
+static_assert(sizeof(Word) == 4 && Word::is_always_lock_free);
+
+// Asleep until somebody calls wake(), if the word still is what was seen. May return for no reason.
+void sleep_on(Word& word, std::uint32_t seen) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+void wake(Word& word) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+using Nanoseconds = std::int64_t;
+Nanoseconds now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Waking a thread costs some 10 us, and lets it start after 30; what a step does between two loops is mostly
+// shorter than this. Who spins much longer uses up the time that other programs leave it.
+constexpr Nanoseconds kSpin = 40'000;
+
+// True as soon as `done`, false when it was not for as long as spinning pays.
+template <class Done> bool spin_until(const Done& done) {
+  if (done()) return true;
+  for (const Nanoseconds end = now() + kSpin; now() < end;)
+    for (int i = 0; i < 8; ++i) {
+      pause();
+      if (done()) return true;
+    }
+  return false;
+}
+
+// Moves this thread to another processor, if it may run on one. A thread that is woken often finds itself
+// where the one that woke it runs, though others are idle: a virtual machine's kernel takes an idle processor
+// for one that its host has put aside. Then the two would take turns until the kernel balances its load,
+// which takes milliseconds.
+void leave_processor(int processor) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || !CPU_ISSET(processor, &allowed)) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(processor, &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+  sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+// --- work -----------------------------------------------------------------------------------------
+
+// The units that one thread is to do: [first, last) in the halves of one word, so that it may take the first
+// while another takes the last.
+class alignas(kLine) Share {
+ public:
+  void set(std::uint32_t first, std::uint32_t last) {
+    both_.store(pack(first, last), std::memory_order_relaxed);
+  }
+  bool take_first(std::uint32_t& unit) {
+    return take([&](std::uint32_t first, std::uint32_t last) {
+      unit = first;
+      return pack(first + 1, last);
+    });
+  }
+  bool take_last(std::uint32_t& unit) {
+    return take([&](std::uint32_t first, std::uint32_t last) {
+      unit = last - 1;
+      return pack(first, last - 1);
+    });
+  }
+
+ private:
+  static std::uint64_t pack(std::uint32_t first, std::uint32_t last) {
+    return std::uint64_t{first} << 32 | last;
+  }
+  template <class Rest> bool take(const Rest& rest) {
+    std::uint64_t seen = both_.load(std::memory_order_relaxed);
+    while (true) {
+      const auto first = static_cast<std::uint32_t>(seen >> 32), last = static_cast<std::uint32_t>(seen);
+      if (first >= last) return false;
+      if (both_.compare_exchange_weak(seen, rest(first, last), std::memory_order_relaxed)) return true;
+    }
+  }
+
+  std::atomic<std::uint64_t> both_{0};
+};
+
+class Job;
+
+struct alignas(kLine) Worker {
+  std::atomic<Job*> job{nullptr};  // posted, and not yet accepted
+  Word asleep{0};
+  std::atomic<bool> claimed{true};
+  Share share;             // of the job it was claimed for
+  Worker* next = nullptr;  // claimed for the same job
+  std::thread thread;
+};
+
+thread_local bool t_inside = false;
+std::atomic<int> g_callers{0};
+std::atomic<std::uint32_t> g_forks{0};  // how often this process is the child of a fork
+
+// One call of run(). It lives on the caller's stack: once `left_` counts every worker that accepted it,
+// nobody may touch it any more.
+class Job {
+ public:
+  Job(std::int64_t n, std::int64_t grain, Body body) : n_(n), grain_(grain), body_(body) {
+    const std::int64_t pieces = (n + grain - 1) / grain;
+    unit_ = (pieces + kMostUnits - 1) / kMostUnits;
+    units_ = static_cast<std::uint32_t>((pieces + unit_ - 1) / unit_);
+  }
+
+  // Shares the units out to the caller and the workers of the list, in this order.
+  void share_out(Worker* team, int count) {
+    team_ = team;
+    const auto bound = [&](int i) {
+      return static_cast<std::uint32_t>(std::uint64_t{units_} * i / (count + 1));
+    };
+    own_.set(0, bound(1));
+    int i = 1;
+    for (Worker* w = team; w != nullptr; w = w->next, ++i) w->share.set(bound(i), bound(i + 1));
+  }
+
+  void work_as_caller() { work(own_, false); }
+  void work_as(Worker& worker, bool awoken) {
+    if (awoken && sched_getcpu() == processor_) leave_processor(processor_);
+    work(worker.share, true);
+    if (left_.fetch_add(1, std::memory_order_acq_rel) & kAsleep) wake(left_);
+  }
+
+  // Until `accepted` workers have left.
+  void wait_for(std::uint32_t accepted) {
+    const auto all_left = [&] { return (left_.load(std::memory_order_acquire) & ~kAsleep) == accepted; };
+    if (spin_until(all_left)) return;
+    while (!all_left()) {
+      if (g_forks.load(std::memory_order_relaxed) != forks_)
+        throw Error("a loop over threads cannot be finished",
+                    "one of its bodies called fork(), and the child has none of the other threads",
+                    "fork outside of parallel_for");
+      const std::uint32_t seen = left_.fetch_or(kAsleep, std::memory_order_acq_rel) | kAsleep;
+      if ((seen & ~kAsleep) != accepted) sleep_on(left_, seen);
+    }
+  }
+
+  void rethrow() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  static constexpr std::uint32_t kAsleep = 1u << 31;  // in left_: the caller sleeps
+  static constexpr std::int64_t kMostUnits = 1 << 16;
+
+  void work(Share& own, bool may_leave) {
+    std::uint32_t unit = 0;
+    // Others have come who want the pool: their threads and this one would be more than the cores.
+    const auto stays = [&] { return !may_leave || g_callers.load(std::memory_order_relaxed) <= callers_; };
+    while (stays() && own.take_first(unit)) run(unit);
+    for (Worker* w = team_; w != nullptr; w = w->next)
+      while (stays() && w->share.take_last(unit)) run(unit);
+    while (stays() && own_.take_last(unit)) run(unit);
+  }
+
+  void run(std::uint32_t unit) {
+    try {
+      const std::int64_t first = unit * unit_ * grain_;
+      const std::int64_t last = std::min(n_, first + unit_ * grain_);
+      for (std::int64_t i = first; i < last; i += grain_)
+        if (!failed_.load(std::memory_order_relaxed)) body_(i, std::min(last, i + grain_));
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+
+  const std::int64_t n_, grain_;
+  const Body body_;
+  std::int64_t unit_;  // pieces that are taken at a time
+  std::uint32_t units_;
+  Worker* team_ = nullptr;
+  const int callers_ = std::max(1, g_callers.load(std::memory_order_relaxed));
+  const int processor_ = sched_getcpu();
+  const std::uint32_t forks_ = g_forks.load(std::memory_order_relaxed);
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+  Share own_;
+  alignas(kLine) Word left_{0};
+};
+
+Job* const kEnd = reinterpret_cast<Job*>(1);  // posted to end a worker
+
+void serve(Worker& self) {
+  t_inside = true;
+  while (true) {
+    bool awoken = false;
+    const auto posted = [&] { return self.job.load(std::memory_order_relaxed) != nullptr; };
+    while (!spin_until(posted)) {
+      awoken = true;
+      self.asleep.store(1, std::memory_order_seq_cst);
+      if (self.job.load(std::memory_order_seq_cst) != nullptr) break;
+      sleep_on(self.asleep, 1);
+    }
+    self.asleep.store(0, std::memory_order_relaxed);
+    Job* const job = self.job.exchange(nullptr, std::memory_order_acq_rel);
+    if (job == kEnd) return;
+    if (job != nullptr) job->work_as(self, awoken);  // else the caller did without
+  }
+}
+
+void post(Worker& worker, Job* job) {
+  worker.job.store(job, std::memory_order_seq_cst);
+  if (worker.asleep.load(std::memory_order_seq_cst) == 1 && worker.asleep.exchange(0) == 1)
+    wake(worker.asleep);
+}
+
+// --- the pool -------------------------------------------------------------------------------------
+
+// Never destroyed: threads sleep on it until the process is gone. A worker that was ended keeps its place,
+// and stays claimed, for whoever still looks at it.
+struct Pool {
+  std::array<std::atomic<Worker*>, kMost> workers{};
+  std::atomic<int> made{0};
+  std::atomic<bool> short_of{false};  // a thread could not be made: no more are tried for
+  std::mutex changing;                // guards what makes and ends workers, and the members below
+  std::string why;
+  Worker* lost = nullptr;  // of the parent of a fork
+};
+
+Pool& pool();
+
+// The child of a fork has one thread, and makes workers of its own.
+void begin_as_child() {
+  Pool& p = pool();
+  for (int i = 0; i < kMost; ++i)
+    if (Worker* const w = p.workers[static_cast<std::size_t>(i)].exchange(nullptr)) {
+      w->next = p.lost;
+      p.lost = w;
+    }
+  p.made = 0;
+  p.short_of = false;
+  p.changing.unlock();
+  g_callers = t_inside ? 1 : 0;
+  ++g_forks;
+}
+
+Pool& pool() {
+  static Pool* const only = [] {
+    pthread_atfork([] { pool().changing.lock(); }, [] { pool().changing.unlock(); }, &begin_as_child);
+    return new Pool;
+  }();
+  return *only;
+}
+
+// A worker has no business with signals: the program's own threads are to get them.
+void start(Worker& worker) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    worker.thread = std::thread([&worker] { serve(worker); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void make(int wanted) {
+  Pool& p = pool();
+  const std::lock_guard lock(p.changing);
+  for (int i = p.made; i < std::min(wanted, kMost) && !p.short_of; ++i) {
+    std::atomic<Worker*>& place = p.workers[static_cast<std::size_t>(i)];
+    try {
+      if (place.load() == nullptr) place.store(new Worker);
+      start(*place.load());
+    } catch (const std::exception& e) {
+      p.why = str("thread ", i + 2, " of ", wanted + 1, " could not be made: ", e.what());
+      p.short_of = true;
+      return;
+    }
+    place.load()->claimed.store(false, std::memory_order_release);
+    p.made.store(i + 1, std::memory_order_release);
+  }
+}
+
+// At most `most` free workers, as a list.
+Worker* claim(int most, int& count) {
+  Pool& p = pool();
+  if (p.made.load(std::memory_order_acquire) < most && !p.short_of.load(std::memory_order_relaxed))
+    make(most);
+  Worker *first = nullptr, **end = &first;
+  const int made = p.made.load(std::memory_order_acquire);
+  for (int i = 0; i < made && count < most; ++i) {
+    Worker* const w = p.workers[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
+    if (w->claimed.load(std::memory_order_relaxed) || w->claimed.exchange(true, std::memory_order_acquire))
+      continue;
+    *end = w;
+    end = &w->next;
+    ++count;
+  }
+  *end = nullptr;
+  return first;
+}
+
+}  // namespace
+
+void run(std::int64_t n, std::int64_t grain, Body body, int helpers) {
+  Job job(n, grain, body);
+  int count = 0;
+  Worker* const team = helpers > 0 ? claim(helpers, count) : nullptr;
+  job.share_out(team, count);
+  for (Worker* w = team; w != nullptr; w = w->next) post(*w, &job);
+  job.work_as_caller();
+  std::uint32_t accepted = 0;
+  for (Worker* w = team; w != nullptr; w = w->next)
+    if (w->job.exchange(nullptr, std::memory_order_acq_rel) == nullptr) ++accepted;
+  job.wait_for(accepted);
+  for (Worker *w = team, *next = nullptr; w != nullptr; w = next) {
+    next = w->next;
+    w->claimed.store(false, std::memory_order_release);
+  }
+  job.rethrow();
+}
+
+bool inside() { return t_inside; }
+
+Caller::Caller() {
+  g_callers.fetch_add(1, std::memory_order_relaxed);
+  t_inside = true;
+}
+Caller::~Caller() {
+  g_callers.fetch_sub(1, std::memory_order_relaxed);
+  t_inside = false;
+}
+int Caller::count() { return g_callers.load(std::memory_order_relaxed); }
+
+void keep(int most) {
+  Pool& p = pool();
+  const std::lock_guard lock(p.changing);
+  p.short_of = false;
+  p.why.clear();
+  while (p.made > std::max(0, most)) {
+    Worker* const w = p.workers[static_cast<std::size_t>(p.made - 1)];
+    while (w->claimed.exchange(true, std::memory_order_acquire)) sched_yield();
+    --p.made;
+    post(*w, kEnd);
+    w->thread.join();
+  }
+}
+
+std::string shortage() {
+  Pool& p = pool();
+  const std::lock_guard lock(p.changing);
+  return p.why;
+}
+
+}  // namespace veldt::workers
