@@ -9,6 +9,7 @@
 #include "tests/app/command.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/app/machine.h"
+#include "veldt/core/cores.h"
 
 namespace veldt::test {
 namespace {
@@ -64,6 +65,18 @@ TEST(Doctor, ExitsWithOneForWhatFails) {
 TEST(Doctor, ObeysTheSettingsOfThreads) {
   const Ran ran = run_veldt({"doctor", "--time", "10ms", "--json"}, {.environment = {"VELDT_THREADS=1"}});
   EXPECT_EQ(finding(json::parse(ran.out), "threads").at("threads"), 1);
+}
+
+TEST(Doctor, ObeysTheThreadsOfOpenMp) {
+  const auto threads = [](const std::string& setting) -> int {
+    return finding(
+               json::parse(run_veldt({"doctor", "--time", "10ms", "--json"}, {.environment = {setting}}).out),
+               "threads")
+        .at("threads");
+  };
+  EXPECT_EQ(threads("OMP_NUM_THREADS=1"), 1);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=3,2"), 3);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=many"), cores_of_this_process().usable());
 }
 
 TEST(Doctor, ExitsWithFiveForADeviceThatIsMissing) {

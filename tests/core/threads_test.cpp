@@ -2,13 +2,24 @@
 #include "veldt/core/threads.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/support/child.h"
+#include "tests/support/sanitizers.h"
+#include "veldt/core/cores.h"
 #include "veldt/core/error.h"
 
 namespace veldt {
@@ -78,6 +89,198 @@ TEST_F(ParallelFor, ThrowsWhatItsBodyThrows) {
     EXPECT_THROW(parallel_for(8, 1, [](std::int64_t, std::int64_t) { throw std::bad_alloc(); }),
                  std::bad_alloc);
   }
+}
+
+TEST_F(ParallelFor, DoesEachPieceOnceOnMoreThreadsThanThereAreCores) {
+  set_num_threads(16);
+  std::vector<std::atomic<int>> done(5000);
+  for (int round = 0; round < 200; ++round)
+    parallel_for(5000, 3, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++done[static_cast<std::size_t>(i)];
+    });
+  EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 200; }));
+}
+
+TEST_F(ParallelFor, TakesMorePiecesThanThereAreNumbersOfThirtyTwoBits) {
+  set_num_threads(3);
+  std::atomic<std::int64_t> pieces = 0, sum = 0;
+  constexpr std::int64_t kGrain = std::int64_t{1} << 40, kPieces = 100'003;
+  parallel_for(kGrain * kPieces - 5, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    ++pieces;
+    sum += (end - begin) / (kGrain / 8);
+  });
+  EXPECT_EQ(pieces, kPieces);
+  EXPECT_EQ(sum, 8 * kPieces - 1);
+}
+
+TEST_F(ParallelFor, ServesCallersAtTheSameTime) {
+  set_num_threads(4);
+  std::atomic<std::int64_t> sum = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 6; ++c)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 300; ++round)
+        parallel_for(100, 7, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+    });
+  for (std::thread& t : callers) t.join();
+  EXPECT_EQ(sum, 6 * 300 * 100);
+}
+
+// The threads of a loop and the callers themselves, and not as many as callers times threads.
+TEST_F(ParallelFor, OfManyCallersDoesNotStartMoreThanThereMayBe) {
+  set_num_threads(4);
+  std::atomic<int> now = 0, most = 0;
+  const auto body = [&](std::int64_t, std::int64_t) {
+    const int here = ++now;
+    for (int seen = most; here > seen && !most.compare_exchange_weak(seen, here);) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    --now;
+  };
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 5; ++c)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) parallel_for(12, 1, body);
+    });
+  for (std::thread& t : callers) t.join();
+  EXPECT_LE(most, 4 - 1 + 5);
+}
+
+std::int64_t threads_of_this_process() {
+  std::int64_t count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+TEST_F(ParallelFor, KeepsNoThreadsBeyondWhatWasSet) {
+  set_num_threads(1);
+  const std::int64_t before = threads_of_this_process();
+  set_num_threads(6);
+  pieces_of(100, 1);
+  EXPECT_EQ(threads_of_this_process(), before + 5);
+  set_num_threads(3);
+  EXPECT_EQ(threads_of_this_process(), before + 2);
+  set_num_threads(1);
+  EXPECT_EQ(threads_of_this_process(), before);
+  set_num_threads(4);
+  EXPECT_EQ(pieces_of(10, 4).size(), 3u);
+}
+
+TEST_F(ParallelFor, LeavesOutWhatHasNotBegunWhenABodyThrows) {
+  set_num_threads(2);
+  std::atomic<int> done = 0;
+  EXPECT_THROW(parallel_for(1000, 1,
+                            [&](std::int64_t i, std::int64_t) {
+                              if (i == 0) throw std::bad_alloc();
+                              std::this_thread::sleep_for(std::chrono::microseconds(100));
+                              ++done;
+                            }),
+               std::bad_alloc);
+  EXPECT_LT(done, 900);
+  EXPECT_EQ(pieces_of(8, 4).size(), 2u);
+}
+
+TEST_F(ParallelFor, WorksInTheChildOfAFork) {
+  set_num_threads(3);
+  ASSERT_EQ(pieces_of(100, 1).size(), 100u);  // so that there are threads to lose
+  EXPECT_EQ(test::in_child([] {
+              std::atomic<int> waited_for = 0;  // two pieces that wait for each other: the child has threads
+              parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+                for (++waited_for; waited_for < 2;) std::this_thread::yield();
+              });
+              return pieces_of(100, 1).size() == 100 ? 7 : 8;
+            }),
+            7);
+  EXPECT_EQ(pieces_of(100, 1).size(), 100u);
+}
+
+TEST_F(ParallelFor, SaysWhyTheChildOfAForkWithinABodyCannotGoOn) {
+  set_num_threads(2);
+  const int status = test::in_child([] {
+    const pid_t parent = getpid();
+    std::atomic<int> inside = 0;
+    pid_t child = -1;
+    try {
+      parallel_for(2, 1, [&](std::int64_t i, std::int64_t) {
+        for (++inside; inside < 2;) std::this_thread::yield();  // both threads have a piece
+        if (i == 0) child = fork();
+        if (i == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      });
+    } catch (const Error& error) {
+      _exit(getpid() != parent && error.summary() == "a loop over threads cannot be finished" ? 7 : 8);
+    }
+    if (getpid() != parent) _exit(9);
+    int of_child = 0;
+    waitpid(child, &of_child, 0);
+    return WIFEXITED(of_child) ? WEXITSTATUS(of_child) : 10;
+  });
+  EXPECT_EQ(status, 7);
+}
+
+TEST_F(ParallelFor, GoesOnWithFewerThreadsWhereTheSystemMakesNoMore) {
+  if (test::kForeignHeap) GTEST_SKIP() << "a sanitizer needs all address space";
+  const int status = test::in_child([] {
+    set_num_threads(200);
+    const rlimit few{256 << 20, 256 << 20};  // of address space; a thread takes 8 MB of it for its stack
+    setrlimit(RLIMIT_AS, &few);
+    if (pieces_of(1000, 1).size() != 1000) return 8;
+    if (thread_shortage().find("of 200 could not be made") == std::string::npos) return 9;
+    set_num_threads(2);  // asks anew
+    return thread_shortage().empty() && pieces_of(1000, 1).size() == 1000 ? 7 : 10;
+  });
+  EXPECT_EQ(status, 7);
+}
+
+// Two loops that never rest, on as many cores as this test has: threads that spin at each other's side would
+// take a hundred times as long (libgomp's did).
+using SlowParallelFor = ParallelFor;
+TEST_F(SlowParallelFor, BesideBusyProcessesTakesAFewTimesAsLongAtMost) {
+  set_num_threads(2);
+  const auto loops = [] {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 4000; ++i)
+      parallel_for(2, 1, [](std::int64_t, std::int64_t) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
+        while (std::chrono::steady_clock::now() < until) {
+        }
+      });
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double best = 1e9;
+  for (int attempt = 0; attempt < 3 && best > 8; ++attempt) {
+    const double alone = loops();
+    std::vector<pid_t> busy(static_cast<std::size_t>(cores_of_this_process().usable()));
+    for (pid_t& p : busy)
+      if ((p = fork()) == 0)
+        while (true) {
+          std::atomic_signal_fence(std::memory_order_seq_cst);  // a loop without effects may be taken away
+        }
+    const double beside = loops();
+    for (const pid_t p : busy) {
+      kill(p, SIGKILL);
+      waitpid(p, nullptr, 0);
+    }
+    best = std::min(best, beside / alone);
+  }
+  EXPECT_LT(best, 8);
+}
+
+TEST(Cores, AreThoseOfTheAffinityMask) {
+  const int status = test::in_child([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return cores_of_this_process().allowed == 1 ? 7 : 8;
+  });
+  EXPECT_EQ(status, 7);
+}
+
+TEST(Cores, OfAQuotaAreRoundedUp) {
+  EXPECT_EQ((Cores{.allowed = 8, .quota = 1.5}.usable()), 2);
+  EXPECT_EQ((Cores{.allowed = 8, .quota = 0.2}.usable()), 1);
+  EXPECT_EQ((Cores{.allowed = 2, .quota = 64}.usable()), 2);
+  EXPECT_EQ((Cores{.allowed = 4, .quota = std::nullopt}.usable()), 4);
 }
 
 }  // namespace

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "tests/support/views.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
@@ -19,6 +23,29 @@ template <class T> std::vector<T> all_parts() {
   Array<T> x = Array<T>::random({40, 6, 12, 11}, 1), w = Array<T>::random({8, 3, 3, 3}, 2);
   Array<T> y = Array<T>::random({40, 8, 6, 11}, 3), bias = Array<T>::random({8}, 4);
   Array<T> x_out({40, 6, 12, 11}, T(7)), w_out({8, 3, 3, 3}, T(7)), y_out({40, 8, 6, 11}, T(7));
+  const auto convolve = cpu::backend().convolve;
+  const View added = bias.view();
+  convolve(layout, ConvPart::output, x.view(), w.view(), &added, y_out.view(), nullptr);
+  convolve(layout, ConvPart::input_gradient, w.view(), y.view(), nullptr, x_out.view(), nullptr);
+  convolve(layout, ConvPart::weight_gradient, x.view(), y.view(), nullptr, w_out.view(), nullptr);
+  std::vector<T> all = y_out.values();
+  all.insert(all.end(), x_out.values().begin(), x_out.values().end());
+  all.insert(all.end(), w_out.values().begin(), w_out.values().end());
+  return all;
+}
+
+// The three parts of a convolution of random numbers, one after the other.
+template <class T>
+std::vector<T> parts_of(const ConvLayout& layout, const Shape& x_shape, const Shape& w_shape) {
+  Shape y_shape = {x_shape[0], w_shape[0]};
+  for (int d = 0; d < layout.dims; ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    y_shape.push_back(layout.output_size(d, x_shape[at + 2] + 2 * layout.padding[at], w_shape[at + 2]));
+  }
+  Array<T> x = Array<T>::random(x_shape, 1), w = Array<T>::random(w_shape, 2),
+           y = Array<T>::random(y_shape, 3);
+  Array<T> bias = Array<T>::random({w_shape[0]}, 4), x_out(x_shape, T(7)), w_out(w_shape, T(7)),
+           y_out(y_shape, T(7));
   const auto convolve = cpu::backend().convolve;
   const View added = bias.view();
   convolve(layout, ConvPart::output, x.view(), w.view(), &added, y_out.view(), nullptr);
@@ -60,6 +87,46 @@ TEST(CpuConvolution, OfSinglesIsThatOfDoublesOnAnyNumberOfThreads) {
 
 // A loop of the program's own that convolves in each turn: oneDNN must not wait for threads that it will not
 // get.
+// One example, or a few with heavy weights, are shared out by channels, groups or rows.
+TEST(CpuConvolution, OfFewExamplesIsSharedOutAndStaysTheSame) {
+  struct Case {
+    std::string name;
+    ConvLayout layout;
+    Shape x, w;
+  };
+  const Case cases[] = {
+      {"channels", {.dims = 2, .padding = {1, 1, 0}}, {1, 48, 20, 20}, {64, 48, 3, 3}},
+      {"odd channels", {.dims = 2, .stride = {2, 1, 1}}, {1, 37, 21, 20}, {53, 37, 3, 3}},
+      {"heavy weights", {.dims = 2, .padding = {1, 1, 0}}, {5, 128, 3, 3}, {96, 128, 3, 3}},
+      {"groups", {.dims = 2, .groups = 8}, {1, 64, 20, 20}, {48, 8, 3, 3}},
+      {"rows", {.dims = 2, .padding = {2, 2, 0}}, {1, 3, 90, 70}, {8, 3, 5, 5}},
+      {"rows and steps",
+       {.dims = 2, .stride = {3, 2, 1}, .padding = {1, 0, 0}},
+       {1, 3, 131, 75},
+       {8, 3, 5, 4}},
+      {"rows far apart",
+       {.dims = 2, .padding = {6, 6, 0}, .dilation = {4, 4, 1}},
+       {1, 3, 80, 80},
+       {8, 3, 4, 4}},
+      {"steps beyond the kernel", {.dims = 2, .stride = {4, 4, 1}}, {1, 4, 202, 202}, {8, 4, 3, 3}},
+      {"one dimension", {.dims = 1, .padding = {3, 0, 0}}, {1, 4, 9000}, {6, 4, 7}},
+      {"three dimensions", {.dims = 3, .padding = {1, 1, 1}}, {1, 2, 20, 15, 15}, {4, 2, 3, 3, 3}},
+  };
+  const int before = num_threads();
+  for (const Case& c : cases) {
+    const std::vector<double> exact = parts_of<double>(c.layout, c.x, c.w);
+    for (const int threads : {1, 2, 3, 7}) {
+      set_num_threads(threads);
+      const std::vector<float> got = parts_of<float>(c.layout, c.x, c.w);
+      ASSERT_EQ(got.size(), exact.size());
+      for (std::size_t i = 0; i < exact.size(); ++i)
+        ASSERT_NEAR(got[i], exact[i], 3e-5 * (10 + std::abs(exact[i])))
+            << c.name << ", " << threads << " threads";
+    }
+  }
+  set_num_threads(before);
+}
+
 TEST(CpuConvolution, RunsWithinAParallelLoop) {
   const int before = num_threads();
   set_num_threads(2);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 
@@ -77,24 +78,6 @@ class WithoutRoot {
  private:
   bool was_root_;
 };
-
-// Runs `body` in a child process; returns its exit status (the body's value), or minus the signal that ended
-// it.
-inline int in_child(const std::function<int()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    int status = 99;
-    try {
-      status = body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "child: %s\n", error.what());
-    }
-    ::_exit(status);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
 
 // A pid that no process has.
 inline int dead_pid() {
