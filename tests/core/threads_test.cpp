@@ -257,6 +257,7 @@ TEST_F(SlowParallelFor, BesideBusyProcessesTakesAFewTimesAsLongAtMost) {
         }
     const double beside = loops();
     for (const pid_t p : busy) {
+      ASSERT_GT(p, 0);
       kill(p, SIGKILL);
       waitpid(p, nullptr, 0);
     }
