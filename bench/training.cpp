@@ -2,7 +2,12 @@
 // optimizer: LeNet and an LSTM over characters (examples/mnist.cpp, examples/char_lstm.cpp), and a GPT.
 //   bench_training [THREADS]                answers lines "CASE SECONDS" with the milliseconds of each step
 //   bench_training [THREADS] --profile CASE prints where the time of a step goes
+//   bench_training [THREADS] --avx2 [..]    the same without AVX-512; oneDNN has a variable for its part of
+//   it,
+//                                           which training.py sets
 // bench/peers/training.py asks, and does the same work in PyTorch.
+#include <hwy/targets.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -142,6 +147,11 @@ void answer(Work& work, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  if (argc > 2 && std::strcmp(argv[2], "--avx2") == 0) {
+    hwy::DisableTargets(HWY_AVX3 | (HWY_AVX3 - 1));  // and all that are better, which have lower bits
+    argv[2] = argv[1];
+    ++argv, --argc;
+  }
   set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   const std::map<std::string, Work (*)(Rng&)> makers = {
       {"lenet", lenet}, {"char_lstm", char_lstm}, {"gpt", gpt}};

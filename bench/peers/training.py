@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The training steps of bench/training.cpp in PyTorch, in turn with Veldt: milliseconds a step.
 
-usage: training.py BENCH_TRAINING [--rounds N] [--threads N] [--seconds S] [--cases a,b] [--compiled]
+usage: training.py BENCH_TRAINING [--rounds N] [--threads N] [--seconds S] [--cases a,b] [--compiled] [--avx2]
 
 BENCH_TRAINING is the path of bench_training; PyTorch is that of the interpreter that runs this. Both stay alive and
 warm. Of each sample the median step counts; the ratio is the median of the rounds' ratios. --compiled adds
-torch.compile of forward and backward.
+torch.compile of forward and backward; --avx2 keeps both from AVX-512.
 """
 import argparse
 import json
@@ -24,6 +24,8 @@ TUNED = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
+AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 
 
 def torch_works():
@@ -155,6 +157,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0, help="of a sample; 1 by default")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--avx2", action="store_true", help="without AVX-512 on both sides")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)  # PyTorch's side, for itself
     o = parser.parse_args()
     if o.serve:
@@ -162,11 +165,12 @@ def main():
     cases = o.cases.split(",")
     if unknown := [case for case in cases if case not in CASES]:
         parser.error(f"there is no case {', '.join(unknown)}; there are {', '.join(CASES)}")
-    veldt = Program("Veldt", [o.program, str(o.threads)], {})
+    least = AVX2 if o.avx2 else {}
+    veldt = Program("Veldt", [o.program, str(o.threads), *["--avx2"] * o.avx2], least)
     torch = [sys.executable, __file__, o.program, "--serve", "--threads", str(o.threads)]
-    peers = [Program("PyTorch", torch, TUNED)]
+    peers = [Program("PyTorch", torch, {**TUNED, **least})]
     if o.compiled:
-        peers.append(Program("compiled", [*torch, "--compiled"], TUNED))
+        peers.append(Program("compiled", [*torch, "--compiled"], {**TUNED, **least}))
     version = [peer.line().strip() for peer in peers][0]
     print(f"PyTorch {version}, {o.threads} threads, {o.rounds} rounds in turn, milliseconds")
     for case in cases:

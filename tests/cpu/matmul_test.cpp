@@ -59,6 +59,13 @@ TEST(Matmul, AgreesWithAPlainLoopOnSmallShapes) {
       }
 }
 
+TEST(Matmul, AgreesWithAPlainLoopOnProductsOfLists) {
+  for (std::int64_t k : {600, 4096, 4097, 70'001}) {
+    expect_products<float>(1, 1, 1, k);
+    expect_products<double>(1, 1, 1, k);
+  }
+}
+
 TEST(Matmul, AgreesWithAPlainLoopOnShapesOfNeuralFields) {
   expect_products<float>(1, 300, 128, 2);
   expect_products<float>(1, 300, 1, 128);
@@ -147,8 +154,8 @@ TEST(Matmul, PassesNanAndInfinityOn) {
 }
 
 TEST(Matmul, GivesTheSameBitsInEveryRun) {
-  for (const Shape& shape :
-       {Shape{5000, 128, 2}, Shape{5000, 64, 64}, Shape{64, 64, 5000}, Shape{128, 2, 5000}}) {
+  for (const Shape& shape : {Shape{5000, 128, 2}, Shape{5000, 64, 64}, Shape{64, 64, 5000},
+                             Shape{128, 2, 5000}, Shape{1, 1, 70'001}}) {
     Array<float> a = Array<float>::random({1, shape[0], shape[2]}, 18);
     Array<float> b = Array<float>::random({1, shape[2], shape[1]}, 19);
     Array<float> once({1, shape[0], shape[1]}), again({1, shape[0], shape[1]});

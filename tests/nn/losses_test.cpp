@@ -86,6 +86,25 @@ TEST(Losses, CanBeDifferentiatedTwice) {
   EXPECT_TRUE(report.ok) << report.message;
 }
 
+TEST(SmoothL1, OfATinyBendIsL1) {
+  const Tensor p = Tensor::of({4}, {1e-5, -3, 0, INFINITY}), t = zeros({4});
+  for (const double beta : {1e-30, 1e-40, 1e-300})
+    EXPECT_EQ(smooth_l1(p, t, {.beta = beta, .reduction = Reduction::none}).values<float>(),
+              l1(p, t, {.reduction = Reduction::none}).values<float>());
+}
+
+TEST(Huber, IsStraightBeyondItsBend) {
+  Tensor p = Tensor::of({5}, {0.25, -0.25, 3, -INFINITY, NAN}).set_requires_grad();
+  const Tensor y = huber(p, zeros({5}), {.delta = 0.5, .reduction = Reduction::none});
+  sum(y).backward();
+  const std::vector<float> values = y.detach().values<float>(), slopes = p.grad().values<float>();
+  EXPECT_EQ(std::vector(values.begin(), values.begin() + 4),
+            (std::vector<float>{0.03125f, 0.03125f, 1.375f, INFINITY}));
+  EXPECT_EQ(std::vector(slopes.begin(), slopes.begin() + 4),
+            (std::vector<float>{0.25f, -0.25f, 0.5f, -0.5f}));
+  EXPECT_TRUE(std::isnan(values[4]) && std::isnan(slopes[4]));
+}
+
 // ------------------------------------------------------------------ classes
 
 Tensor indices(std::initializer_list<std::int64_t> list) {

@@ -9,10 +9,13 @@
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
 
@@ -42,6 +45,13 @@ TEST(AvgPool, KeepsWhatIsNotFiniteInItsWindow) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THAT(avg_pool1d(Tensor::of({1, 4}, {1, inf, 3, 5}), 2).values<float>(),
               ElementsAre(std::numeric_limits<float>::infinity(), 4));
+}
+
+TEST(AdaptiveAvgPool, OfEqualWindowsIsAvgPool) {
+  Rng rng(1);
+  const Tensor x = randn({2, 3, 6, 20}, rng, 0, 1, DType::f64);
+  EXPECT_LE(max(abs(adaptive_avg_pool2d(x, {3, 5}) - avg_pool2d(x, {2, 4}))).item(), 1e-15);
+  EXPECT_LE(max(abs(adaptive_avg_pool2d(x, 1) - mean(x, {2, 3}, true))).item(), 1e-15);
 }
 
 TEST(AvgPool, TakesNoMemoryBesidesItsInput) {

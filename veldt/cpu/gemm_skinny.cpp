@@ -74,6 +74,25 @@ HWY_INLINE void dots(std::int64_t rows, std::int64_t k, Matrix<const T> a, const
   }
 }
 
+// The product of two lists, in four sums that do not wait for each other.
+template <class T> T dot(std::int64_t n, const T* a, const T* b) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  const auto at = [&](std::int64_t i, auto sum)
+                      HWY_ATTR { return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum); };
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = at(i, s0);
+    s1 = at(i + lanes, s1);
+    s2 = at(i + 2 * lanes, s2);
+    s3 = at(i + 3 * lanes, s3);
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  for (; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 // sums[c, j] += over r of w(r, c) x(r, j), for N rows c and `Wide` registers of neighbouring j.
 template <int N, int Wide, class T>
 HWY_INLINE void weighted_block(std::int64_t rows, const T* x, std::int64_t stride, Matrix<const T> w, T* sums,
@@ -131,6 +150,8 @@ void dots_f64(std::int64_t n, std::int64_t rows, std::int64_t k, Matrix<const do
               Matrix<double> c, bool add) {
   dots_of(n, rows, k, a, b, c, add);
 }
+float dot_f32(std::int64_t n, const float* a, const float* b) { return dot(n, a, b); }
+double dot_f64(std::int64_t n, const double* a, const double* b) { return dot(n, a, b); }
 void pack_columns_f32(std::int64_t n, std::int64_t k, Matrix<const float> b, float* to) {
   pack_columns(n, k, b, to);
 }
@@ -154,12 +175,15 @@ namespace veldt::cpu {
 namespace {
 HWY_EXPORT(dots_f32);
 HWY_EXPORT(dots_f64);
+HWY_EXPORT(dot_f32);
+HWY_EXPORT(dot_f64);
 HWY_EXPORT(pack_columns_f32);
 HWY_EXPORT(pack_columns_f64);
 HWY_EXPORT(weighted_f32);
 HWY_EXPORT(weighted_f64);
 
 constexpr std::int64_t kGrain = 1 << 15;  // elements of the large operand a task
+constexpr std::int64_t kPiece = 1 << 12;  // elements of a dot product that are added in T
 constexpr std::int64_t kSlab = 256;       // rows summed up before they are added to the rest (N_*::kMaxRows)
 constexpr std::int64_t kPadding = 16;     // elements of the widest register
 
@@ -168,6 +192,12 @@ template <class T> auto dots_kernel() {
     return HWY_DYNAMIC_DISPATCH(dots_f32);
   else
     return HWY_DYNAMIC_DISPATCH(dots_f64);
+}
+template <class T> auto dot_kernel() {
+  if constexpr (sizeof(T) == 4)
+    return HWY_DYNAMIC_DISPATCH(dot_f32);
+  else
+    return HWY_DYNAMIC_DISPATCH(dot_f64);
 }
 template <class T> auto pack_kernel() {
   if constexpr (sizeof(T) == 4)
@@ -218,10 +248,29 @@ void by_weighted_rows(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<con
     }
 }
 
+// Pieces of a fixed length, whose products are added in double in their order.
+template <class T> void by_pieces(std::int64_t k, const T* a, const T* b, T& c, bool add) {
+  const std::int64_t pieces = (k + kPiece - 1) / kPiece;
+  std::vector<T> parts(static_cast<std::size_t>(pieces));
+  const auto kernel = dot_kernel<T>();
+  parallel_for(pieces, kGrain / kPiece, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p)
+      parts[static_cast<std::size_t>(p)] =
+          kernel(std::min(kPiece, k - p * kPiece), a + p * kPiece, b + p * kPiece);
+  });
+  double sum = add ? static_cast<double>(c) : 0;
+  for (const T part : parts) sum += static_cast<double>(part);
+  c = static_cast<T>(sum);
+}
+
 template <class T>
 bool skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
             bool add) {
   constexpr std::int64_t kMostColumns = 4;
+  if (m == 1 && n == 1 && a.col == 1 && b.row == 1) {
+    by_pieces(k, a.data, b.data, c.at(0, 0), add);
+    return true;
+  }
   if (n > kMostColumns && m <= kMostColumns)  // c^T = b^T a^T
     return skinny(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);
   if (n > kMostColumns) return false;

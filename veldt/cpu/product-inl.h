@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -45,10 +46,17 @@ template <class T, int Wide, class RowsOf>
 HWY_INLINE void product_panel(std::int64_t m, std::int64_t k, const RowsOf& rows, const T* b,
                               std::int64_t b_row, T* c, std::int64_t c_row, bool add) {
   std::int64_t i = 0;
-  for (; i + kProductRows <= m; i += kProductRows)
-    product_tile<T, kProductRows, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
-  for (; i + 4 <= m; i += 4) product_tile<T, 4, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
-  for (; i < m; ++i) product_tile<T, 1, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
+  const auto tiles = [&]<int kRows>(std::integral_constant<int, kRows>, std::int64_t end) HWY_ATTR {
+    for (; i < end; i += kRows) product_tile<T, kRows, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
+  };
+  // What is left of the large tiles goes in tiles of four, and so does one large tile if that leaves fewer
+  // single rows: those wait for each sum.
+  constexpr std::int64_t kLarge = kProductRows;
+  std::int64_t large = m / kLarge * kLarge;
+  if (large > 0 && (m - large + kLarge) % 4 < (m - large) % 4) large -= kLarge;
+  tiles(std::integral_constant<int, static_cast<int>(kLarge)>(), large);
+  tiles(std::integral_constant<int, 4>(), i + (m - i) / 4 * 4);
+  tiles(std::integral_constant<int, 1>(), m);
 }
 
 // c [m, n] = a [m, k] b [k, n], or += a b; n a multiple of a register, rows of b and c dense.

@@ -62,6 +62,19 @@ struct Square {
   template <class F> VELDT_FN F slope(F x, F) const { return F(2) * x; }
 };
 
+// rate x^2 / 2 up to |x| = delta, rate delta (|x| - delta / 2) beyond: Huber 1964
+struct Huber {
+  static constexpr const char* name = "huber";
+  double delta, rate;
+  template <class F> VELDT_FN F forward(F x) const {
+    const F a = abs(x), within = select_gt(a, F(delta), F(delta), a);
+    return F(rate) * within * (a - F(0.5) * within);
+  }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return F(rate) * select_gt(x, F(delta), F(delta), select_gt(F(-delta), x, F(-delta), x));
+  }
+};
+
 // x^p with a constant p
 struct PowScalar {
   static constexpr const char* name = "pow";
@@ -160,7 +173,7 @@ struct Round {
 using UnaryOps =
     TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Sigmoid, Softplus,
              Relu, Sine, Gauss, Finer, Wire, Quotient, Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc,
-             Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid>;
+             Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid, Huber>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -1,6 +1,7 @@
 #include "veldt/nn/losses.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "veldt/core/error.h"
@@ -64,9 +65,7 @@ Tensor huber(const Tensor& given, const Tensor& given_target, HuberOptions optio
   if (!(delta > 0 && std::isfinite(delta)))
     throw ConfigError(str("huber cannot change at a distance of ", delta), "delta must be above 0 and finite",
                       "give a positive delta, such as 1");
-  const Tensor distance = abs(prediction - target);
-  const Tensor inside = less_equal(distance, number_like(distance, delta));
-  return reduced(where(inside, square(distance) * 0.5, (distance - delta / 2) * delta), options.reduction);
+  return reduced(huber_of(prediction - target, delta, 1), options.reduction);
 }
 
 Tensor smooth_l1(const Tensor& given, const Tensor& given_target, SmoothL1Options options) {
@@ -76,10 +75,10 @@ Tensor smooth_l1(const Tensor& given, const Tensor& given_target, SmoothL1Option
   if (!(beta >= 0 && std::isfinite(beta)))
     throw ConfigError(str("smooth_l1 cannot change at a distance of ", beta), "beta must be 0 or more",
                       "give 0 for l1, or a distance");
-  if (beta == 0) return l1(prediction, target, {options.reduction});
-  const Tensor distance = abs(prediction - target);
-  const Tensor inside = less(distance, number_like(distance, beta));
-  return reduced(where(inside, square(distance) * (0.5 / beta), distance - beta / 2), options.reduction);
+  // Below the smallest normal float 1 / beta would be infinite.
+  if (beta < static_cast<double>(std::numeric_limits<float>::min()))
+    return l1(prediction, target, {options.reduction});
+  return reduced(huber_of(prediction - target, beta, 1 / beta), options.reduction);
 }
 
 Tensor hinge_mse(const Tensor& given, const Tensor& given_target, LossOptions options) {

@@ -99,33 +99,26 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   const Tensor given = is_of_halves ? input : widened(input);
   check(given);
   if (of_examples_ && given.rank() == dims_ + 1) return squeeze(forward(unsqueeze(given, 0)), 0);
-  const Tensor x = is_half(given.dtype()) ? veldt::to(given, DType::f32) : given;
-  const int spatial = x.rank() - 2;
-  const auto column = [&](const Tensor& list) { return as_column(veldt::to(list, x.dtype()), spatial); };
-  Tensor centred, variance;
-  if (training() || !running_mean_.defined()) {
-    Dims dims;
-    for (int d = of_examples_ ? 2 : 0; d < x.rank(); ++d)
-      if (d != 1) dims.push_back(d);
-    std::int64_t count = x.size(0) > 0 ? 1 : 0;
-    for (const int d : dims) count *= x.size(d);
-    if (count < 2)
-      throw ShapeError(str(name(), " cannot find a variance in ", x.shape()),
-                       str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
-                       "give it two or more, or evaluate with running statistics: eval()");
-    const Tensor mean = veldt::mean(x, dims, true);
-    centred = x - mean;
-    variance = veldt::mean(square(centred), dims, true);
-    if (running_mean_.defined() && !recomputing()) track(mean.detach(), variance.detach(), count);
-  } else {
-    centred = x - column(running_mean_);
-    variance = column(running_var_);
-  }
-  Tensor scale = rsqrt(variance + eps_);
-  if (weight_.defined()) scale = scale * column(weight_);
-  Tensor y = centred * scale;
-  if (bias_.defined()) y = y + column(bias_);
-  return veldt::to(y, given.dtype());
+  const DType wide = is_half(given.dtype()) ? DType::f32 : given.dtype();
+  const auto column = [&](const Tensor& list) {
+    return list.defined() ? as_column(veldt::to(list, wide), given.rank() - 2) : list;
+  };
+  if (!training() && running_mean_.defined())
+    return standardise_by(column(running_mean_), column(running_var_), given, column(weight_), column(bias_),
+                          eps_);
+  const Tensor x = veldt::to(given, wide);
+  Dims dims;
+  for (int d = of_examples_ ? 2 : 0; d < x.rank(); ++d)
+    if (d != 1) dims.push_back(d);
+  std::int64_t count = x.size(0) > 0 ? 1 : 0;
+  for (const int d : dims) count *= x.size(d);
+  if (count < 2)
+    throw ShapeError(str(name(), " cannot find a variance in ", x.shape()),
+                     str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
+                     "give it two or more, or evaluate with running statistics: eval()");
+  const Standardised r = standardise(x, dims, column(weight_), column(bias_), eps_);
+  if (running_mean_.defined() && !recomputing()) track(r.mean, r.variance, count);
+  return veldt::to(r.y, given.dtype());
 }
 
 // mean, variance [1 or n, c, 1 ..], of `count` numbers each. No value is read here, so a Plan can hold it.

@@ -106,9 +106,10 @@ Tensor along(const Tensor& x, int dim, const Axis& a, Interpolation mode, bool a
   column[dim] = wide[dim] = a.out;
   Tensor sum;
   for (const Tap& tap : taps_of(a, mode, align_corners, x)) {
-    Tensor part = gather_within(x, dim, expand(reshape(tap.index, column), wide));
-    if (tap.weight.defined()) part = part * reshape(tap.weight, column);
-    sum = sum.defined() ? sum + part : part;
+    const Tensor part = gather_within(x, dim, expand(reshape(tap.index, column), wide));
+    if (!tap.weight.defined()) return part;
+    const Tensor weight = reshape(tap.weight, column);
+    sum = sum.defined() ? multiply_add(part, weight, sum) : part * weight;
   }
   return sum;
 }

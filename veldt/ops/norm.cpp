@@ -111,16 +111,69 @@ Tensor norm_last(const char* op, bool centred, const Tensor& x, const Shape& nor
   return reshape(y, x.shape());
 }
 
-Tensor scaled(Tensor y, const Tensor& weight, const Tensor& bias) {
-  if (weight.defined()) y = y * weight;
-  return bias.defined() ? y + bias : y;
+Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
+  if (weight.defined() && bias.defined()) return multiply_add(y, weight, bias);
+  return weight.defined() ? y * weight : bias.defined() ? y + bias : y;
 }
 
 Tensor widened_parameter(const Tensor& parameter) {
   return parameter.defined() ? widened(parameter) : parameter;
 }
 
+Tensor times(const Tensor& x, const Tensor& weight) { return weight.defined() ? x * weight : x; }
+
 }  // namespace
+
+Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift) {
+  return to(to(x, scale.dtype()) * scale + shift, x.dtype());
+}
+
+// With u = (x - mean) scale: dx = scale weight (g - mean of g - u mean of (g u)).
+Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
+                         double eps) {
+  const auto over = [dims](const Tensor& t) { return mean(t, dims, true); };
+  const auto scale_of = [=](const Tensor& variance) { return rsqrt(variance + eps); };
+  Standardised r;
+  Tensor centred, scale;
+  {
+    const NoGrad off;
+    r.mean = over(x);
+    centred = x - r.mean;
+    r.variance = over(square(centred));
+    scale = scale_of(r.variance);
+    r.y = multiply_add(centred, times(scale, weight), bias.defined() ? bias : zeros_like(scale));
+  }
+  r.y = record("standardise", r.y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
+    const bool again = grad_enabled();  // then the gradient is to depend on x through both
+    const Tensor off = again ? x - over(x) : centred, by = again ? scale_of(over(square(off))) : scale;
+    const Tensor of_g = over(g), of_gu = over(g * off) * by, factor = times(by, weight);
+    const double count = static_cast<double>(x.numel()) / static_cast<double>(by.numel());
+    return {needs_grad(x)
+                ? multiply_add(g, factor, multiply_add(off, -(factor * by * of_gu), -(factor * of_g)))
+                : Tensor(),
+            weight.defined() && needs_grad(weight) ? sum_to(of_gu * count, weight.shape()) : Tensor(),
+            bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
+  });
+  return r;
+}
+
+Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
+                      const Tensor& bias, double eps) {
+  const Tensor scale = rsqrt(variance + eps);
+  Tensor y;
+  {
+    const NoGrad off;
+    const Tensor factor = times(scale, weight), shift = -(mean * factor);
+    y = multiply_add(x, factor, bias.defined() ? bias + shift : shift);
+  }
+  return record("standardise_by", y, {x, weight, bias}, [=](const Tensor& given) -> Grads {
+    const Tensor g = to(given, scale.dtype());
+    const auto unit = [&] { return (to(x, scale.dtype()) - mean) * scale; };
+    return {needs_grad(x) ? to(g * times(scale, weight), x.dtype()) : Tensor(),
+            weight.defined() && needs_grad(weight) ? sum_to(g * unit(), weight.shape()) : Tensor(),
+            bias.defined() && needs_grad(bias) ? sum_to(g, bias.shape()) : Tensor()};
+  });
+}
 
 Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& given_weight,
                   const Tensor& given_bias, double eps) {

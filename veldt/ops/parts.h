@@ -59,6 +59,26 @@ Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool kee
 // Throws unless `index` is i64, of x's rank, no larger than x but along dim, and its numbers are positions of
 // that dimension.
 void check_index(const char* op, const Tensor& x, int dim, const Tensor& index);
+// g^T x for g [n, out] and x [n, in], the gradient of a weight [out, in]; maybe a transposed view.
+Tensor weight_gradient(const Tensor& g, const Tensor& x);
+
+// rate x^2 / 2 up to |x| = delta, then rate delta (|x| - delta / 2): Huber 1964.
+Tensor huber_of(const Tensor& x, double delta, double rate);
+
+// x scale + shift; scale and shift, of x's dtype or of f32 beside halves, broadcast to its shape.
+Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift);
+
+// (x - mean) / sqrt(variance + eps) weight + bias, the moments those over `dims`, which are kept with a size
+// of 1. weight and bias are undefined, or broadcast to x and have a size of 1 along `dims`. f32 or f64.
+struct Standardised {
+  Tensor y, mean, variance;  // the moments without a gradient
+};
+Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
+                         double eps);
+// The same by moments that are given, as constants that broadcast to x. x may be of halves beside f32.
+Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
+                      const Tensor& bias, double eps);
+
 // gather() by an index that is known to fit.
 Tensor gather_within(const Tensor& x, int dim, const Tensor& index);
 

@@ -172,16 +172,28 @@ Tensor shares(const Line& l, const Tensor& like) {
   return to(inside, like.dtype()) / to(end - begin, like.dtype());
 }
 
+// Where every size divides: each dimension apart into [out, in / out], and the mean over the latter.
+Tensor mean_of_equal_windows(const Tensor& x, const std::vector<Line>& lines) {
+  Shape apart;
+  Dims within;
+  const int leading = x.rank() - static_cast<int>(lines.size());
+  for (int d = 0; d < leading; ++d) apart.push_back(x.size(d));
+  for (const Line& l : lines) {
+    apart.push_back(l.out);
+    within.push_back(apart.rank());
+    apart.push_back(l.in / l.out);
+  }
+  return mean(reshape(x, apart), within);
+}
+
 Tensor adaptive_avg_pool(const Tensor& given, const std::vector<Line>& lines) {
   return through_f32(as_float(given), [&](const Tensor& x) {
+    const auto divides = [](const Line& l) { return l.in % l.out == 0; };
+    if (std::all_of(lines.begin(), lines.end(), divides)) return mean_of_equal_windows(x, lines);
     Tensor y = x;
     for (std::size_t d = 0; d < lines.size(); ++d) {
       const Line& l = lines[d];
       const int dim = x.rank() - static_cast<int>(lines.size() - d);
-      if (l.out == 1) {  // and no matrix, which would be the usual end of a network
-        y = mean(y, {dim}, true);
-        continue;
-      }
       const Tensor m = shares(l, x);
       if (dim == x.rank() - 1) {
         y = matmul(y, m);

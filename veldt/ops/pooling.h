@@ -36,8 +36,8 @@ Tensor avg_pool1d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o
 Tensor avg_pool2d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
 Tensor avg_pool3d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
 
-// Windows of about equal size that give results of that size. Means are products with matrices of sizes in x
-// out; what is not finite spreads along its lines.
+// Windows of about equal size that give results of that size. Unless all sizes divide x's, means are products
+// with matrices of sizes in x out; what is not finite spreads along its lines.
 Tensor adaptive_max_pool1d(const Tensor& x, const PerDim& size);
 Tensor adaptive_max_pool2d(const Tensor& x, const PerDim& size);
 Tensor adaptive_max_pool3d(const Tensor& x, const PerDim& size);

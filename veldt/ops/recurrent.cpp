@@ -49,8 +49,8 @@ Grads gradients(const Pass& r, const Tensor& weight, const Tensor& h, const Tens
                         by_gates.view(), by_h.view(), by_c.view(), nullptr);
   Tensor by_weight;
   if (needs_grad(weight))
-    by_weight = matmul(transpose(reshape(by_gates, {time * n, 4 * hidden})),
-                       reshape(states_before(r.out, h, hidden, backward), {time * n, hidden}));
+    by_weight = weight_gradient(reshape(by_gates, {time * n, 4 * hidden}),
+                                reshape(states_before(r.out, h, hidden, backward), {time * n, hidden}));
   return {by_gates, by_weight, by_h, by_c};
 }
 

@@ -5,6 +5,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/unary_op.h"
 
 namespace veldt {
@@ -45,6 +46,11 @@ Tensor unary(const char* name, int op, const Tensor& given, Scalars scalars, Slo
 Tensor affine(const Tensor& x, double scale, double shift) {
   return unary<scalar::Affine>(
       x, {scale, shift}, [](const Tensor& t, Scalars s) { return full({}, s.a, t.dtype(), t.device()); });
+}
+
+Tensor huber_of(const Tensor& x, double delta, double rate) {
+  return unary<scalar::Huber>(x, {delta, rate},
+                              [](const Tensor& t, Scalars s) { return s.b * clamp(t, -s.a, s.a); });
 }
 
 Tensor neg(const Tensor& x) {
