@@ -68,6 +68,6 @@ struct DevicePlugin {
 };
 
 inline constexpr const char* kDevicePluginEntry = "veldt_device_plugin";
-using DevicePluginEntry = const DevicePlugin& (*)();
+using DevicePluginEntry = const DevicePlugin* (*)();
 
 }  // namespace veldt

@@ -65,7 +65,7 @@ const Backend& open(int index) {
 }  // namespace
 }  // namespace veldt::cuda
 
-extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& veldt_device_plugin() {
+extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin* veldt_device_plugin() {
   static const veldt::DevicePlugin plugin = {
       VELDT_VERSION,
       sizeof(veldt::Backend),
@@ -79,5 +79,5 @@ extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin& vel
        veldt::cuda::end_steps, veldt::cuda::ranged<"steps", veldt::cuda::launch_steps>,
        veldt::cuda::destroy_steps},
       veldt::cuda::on_full};
-  return plugin;
+  return &plugin;
 }

@@ -61,7 +61,7 @@ std::vector<std::string> candidates() {
 const DevicePlugin& load(const std::string& path, void* handle) {
   const auto entry = reinterpret_cast<DevicePluginEntry>(dlsym(handle, kDevicePluginEntry));
   if (entry == nullptr) refuse(str(path, " is not a library of Veldt"), "install Veldt's own");
-  const DevicePlugin& plugin = entry();
+  const DevicePlugin& plugin = *entry();
   if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.backend_bytes != sizeof(Backend) ||
       plugin.plugin_bytes != sizeof(DevicePlugin))
     refuse(str(path, " is of Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
