@@ -69,20 +69,6 @@ template <class Done> bool spin_until(const Done& done) {
   return false;
 }
 
-// Moves this thread to another processor, if it may run on one. A thread that is woken often finds itself
-// where the one that woke it runs, though others are idle: a virtual machine's kernel takes an idle processor
-// for one that its host has put aside. Then the two would take turns until the kernel balances its load,
-// which takes milliseconds.
-void leave_processor(int processor) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || !CPU_ISSET(processor, &allowed)) return;
-  cpu_set_t others = allowed;
-  CPU_CLR(processor, &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-  sched_setaffinity(0, sizeof allowed, &allowed);
-}
-
 // --- work -----------------------------------------------------------------------------------------
 
 // The units that one thread is to do: [first, last) in the halves of one word, so that it may take the first
@@ -130,7 +116,30 @@ struct alignas(kLine) Worker {
   Share share;             // of the job it was claimed for
   Worker* next = nullptr;  // claimed for the same job
   std::thread thread;
+  std::atomic<pid_t> id{0};  // the kernel's
+  cpu_set_t processors;      // that it may run on, while one of them is
+  std::atomic<bool> kept_off{false};
 };
+
+// A kernel wakes a thread rather where it was woken from than on an idle processor that its hypervisor has
+// put aside (Linux: vcpu_is_preempted()). Then worker and caller take turns until the load is balanced, after
+// milliseconds. So a worker is not to wake here; where it may run, it says itself once it does.
+void keep_off_this_processor(Worker& worker) {
+  const pid_t id = worker.id.load(std::memory_order_relaxed);
+  const int here = sched_getcpu();
+  if (id == 0 || here < 0 || here >= CPU_SETSIZE) return;
+  cpu_set_t others;
+  if (sched_getaffinity(id, sizeof others, &others) != 0) return;
+  worker.processors = others;
+  CPU_CLR(here, &others);
+  if (CPU_COUNT(&others) == 0 || CPU_EQUAL(&others, &worker.processors)) return;
+  worker.kept_off.store(true, std::memory_order_release);
+  sched_setaffinity(id, sizeof others, &others);
+}
+void run_anywhere(Worker& self) {
+  if (self.kept_off.exchange(false, std::memory_order_acquire))
+    sched_setaffinity(0, sizeof self.processors, &self.processors);
+}
 
 thread_local bool t_inside = false;
 std::atomic<int> g_callers{0};
@@ -158,8 +167,7 @@ class Job {
   }
 
   void work_as_caller() { work(own_, false); }
-  void work_as(Worker& worker, bool awoken) {
-    if (awoken && sched_getcpu() == processor_) leave_processor(processor_);
+  void work_as(Worker& worker) {
     work(worker.share, true);
     if (left_.fetch_add(1, std::memory_order_acq_rel) & kAsleep) wake(left_);
   }
@@ -213,7 +221,6 @@ class Job {
   std::uint32_t units_;
   Worker* team_ = nullptr;
   const int callers_ = std::max(1, g_callers.load(std::memory_order_relaxed));
-  const int processor_ = sched_getcpu();
   const std::uint32_t forks_ = g_forks.load(std::memory_order_relaxed);
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
@@ -225,26 +232,27 @@ Job* const kEnd = reinterpret_cast<Job*>(1);  // posted to end a worker
 
 void serve(Worker& self) {
   t_inside = true;
+  self.id.store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
   while (true) {
-    bool awoken = false;
     const auto posted = [&] { return self.job.load(std::memory_order_relaxed) != nullptr; };
     while (!spin_until(posted)) {
-      awoken = true;
       self.asleep.store(1, std::memory_order_seq_cst);
       if (self.job.load(std::memory_order_seq_cst) != nullptr) break;
       sleep_on(self.asleep, 1);
     }
+    run_anywhere(self);
     self.asleep.store(0, std::memory_order_relaxed);
     Job* const job = self.job.exchange(nullptr, std::memory_order_acq_rel);
     if (job == kEnd) return;
-    if (job != nullptr) job->work_as(self, awoken);  // else the caller did without
+    if (job != nullptr) job->work_as(self);  // else the caller did without
   }
 }
 
 void post(Worker& worker, Job* job) {
   worker.job.store(job, std::memory_order_seq_cst);
-  if (worker.asleep.load(std::memory_order_seq_cst) == 1 && worker.asleep.exchange(0) == 1)
-    wake(worker.asleep);
+  if (worker.asleep.load(std::memory_order_seq_cst) == 0 || worker.asleep.exchange(0) == 0) return;
+  keep_off_this_processor(worker);
+  wake(worker.asleep);
 }
 
 // --- the pool -------------------------------------------------------------------------------------
