@@ -50,8 +50,7 @@ namespace {
 
 const BinaryRows& rows_of(int op) {
   static const BinaryRows* const table = HWY_DYNAMIC_DISPATCH(binary_table)();
-  constexpr int kSimd = HWY_NAMESPACE::BinaryOps::size;
-  return op < kSimd ? table[op] : libm_binary_rows(op - kSimd);
+  return table[op];
 }
 
 void run(BinaryRow f, const View& a, const View& b, const View& out) {

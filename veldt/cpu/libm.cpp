@@ -1,17 +1,10 @@
 // The elementwise formulas that libm computes one number at a time: compiled once, for no instruction set in
 // particular.
 #include "veldt/cpu/rows.h"
-#include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/unary_libm-inl.h"
 
 namespace veldt::cpu {
 namespace {
-
-template <class Op, class T> void binary_row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
-  const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
-  T* out = static_cast<T*>(to);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::forward(a[i], b[i]);
-}
 
 template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t n) {
   const Op op = formula<Op>(s.a, s.b);
@@ -35,14 +28,8 @@ template <class... Op> const UnaryRows* unary_rows(TypeList<Op...>) {
   return table;
 }
 
-template <class... Op> const BinaryRows* binary_rows(TypeList<Op...>) {
-  static constexpr BinaryRows table[] = {{&binary_row<Op, float>, &binary_row<Op, double>}...};
-  return table;
-}
-
 }  // namespace
 
-const BinaryRows& libm_binary_rows(int op) { return binary_rows(scalar::BinaryLibmOps())[op]; }
 const UnaryRows& libm_unary_rows(int op) { return unary_rows(scalar::UnaryLibmOps())[op]; }
 
 }  // namespace veldt::cpu

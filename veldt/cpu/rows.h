@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "veldt/core/backend.h"
+#include "veldt/core/rng.h"
 #include "veldt/kernels/type_list.h"
 
 namespace veldt::cpu {
@@ -30,10 +31,12 @@ using WhereRow = void (*)(const std::uint8_t* condition, const void* a, const vo
 using ConvertRow = void (*)(const void* from, void* to, std::int64_t n);
 using FillRow = void (*)(double value, void* to, std::int64_t n);
 
-// libm.cpp: those of UnaryLibmOps and BinaryLibmOps.
+// random.cpp: numbers from draw `first` on
+using RandomRow = void (*)(RandomKind, const Rng&, std::uint64_t first, void* out, std::int64_t n);
+
+// libm.cpp: those of UnaryLibmOps.
 const UnaryRows& libm_unary_rows(int op);
-const BinaryRows& libm_binary_rows(int op);
-// whole.cpp: of i64, i32, u8 or booleans; op counts BinaryOps, then BinaryLibmOps. Throws DeviceError where
+// whole.cpp: of i64, i32, u8 or booleans of BinaryOps. Throws DeviceError where
 // the formula has none.
 BinaryRow whole_row(int op, DType dtype);
 

@@ -7,7 +7,6 @@
 #include "hwy/highway.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/binary-inl.h"
-#include "veldt/kernels/binary_libm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt {
@@ -28,12 +27,12 @@ template <class Op, class I> constexpr BinaryRow row_of() {
     return nullptr;
 }
 
-template <class I, class... Op, class... Libm> BinaryRow row_of(int op, TypeList<Op...>, TypeList<Libm...>) {
-  static constexpr BinaryRow table[] = {row_of<Op, I>()..., row_of<Libm, I>()...};
+template <class I, class... Op> BinaryRow row_of(int op, TypeList<Op...>) {
+  static constexpr BinaryRow table[] = {row_of<Op, I>()...};
   return table[op];
 }
 
-template <class I> BinaryRow row_of(int op) { return row_of<I>(op, BinaryOps(), BinaryLibmOps()); }
+template <class I> BinaryRow row_of(int op) { return row_of<I>(op, BinaryOps()); }
 
 BinaryRow best_row(int op, DType dtype) {
   if (dtype == DType::i64) return row_of<std::int64_t>(op);

@@ -3,13 +3,12 @@
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/kernels/binary-inl.h"
-#include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/compare.h"
 
 namespace veldt::cuda {
 namespace {
 
-using Formulas = Join<scalar::BinaryOps, scalar::BinaryLibmOps>;
+using Formulas = scalar::BinaryOps;
 
 // Whole numbers are computed as i64: what wraps when it is stored is what would have wrapped before.
 template <class Op, class F> __device__ inline F value_of(F a, F b) {

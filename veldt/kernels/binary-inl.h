@@ -10,7 +10,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "veldt/kernels/division-inl.h"
 #include "veldt/kernels/math-inl.h"
+#include "veldt/kernels/plane-inl.h"
+#include "veldt/kernels/power-inl.h"
 #include "veldt/kernels/type_list.h"
 #include "veldt/kernels/open-inl.h"
 
@@ -62,7 +65,72 @@ struct Minimum {
   template <class I> VELDT_FN static I whole(I a, I b) { return a < b ? a : b; }
 };
 
-using BinaryOps = TypeList<Add, Sub, Mul, Div, Pow, Maximum, Minimum>;
+// False for an unsigned type, where -1 is the largest number.
+template <class I> VELDT_FN bool is_minus_one(I x) {
+  return static_cast<I>(-1) < I(0) && x == static_cast<I>(-1);
+}
+
+// yes if one is above 0 and the other below
+template <class F> VELDT_FN F if_opposite(F a, F b, F yes, F no) {
+  return select_gt(a, F(0), select_gt(F(0), b, yes, no), select_gt(F(0), a, select_gt(b, F(0), yes, no), no));
+}
+
+// a - b trunc(a / b), exactly: it has the sign of a. By 0: NaN, of whole numbers 0.
+struct Fmod {
+  static constexpr const char* name = "fmod";
+  template <class F> VELDT_FN static F forward(F a, F b) { return fmod(a, b); }
+  template <class I> VELDT_FN static I whole(I a, I b) {
+    if (b == I(0) || is_minus_one(b)) return I(0);  // the lowest number over -1 would overflow
+    return static_cast<I>(a % b);
+  }
+};
+
+// a - b floor(a / b): it has the sign of b, as Python's %.
+struct Remainder {
+  static constexpr const char* name = "remainder";
+  template <class F> VELDT_FN static F forward(F a, F b) {
+    const F m = fmod(a, b);
+    return if_opposite(m, b, m + b, m);
+  }
+  template <class I> VELDT_FN static I whole(I a, I b) {
+    const I m = Fmod::whole(a, b);
+    return m != I(0) && (m < I(0)) != (b < I(0)) ? static_cast<I>(m + b) : m;
+  }
+};
+
+// floor(a / b) of the exact quotient, as Python's //.
+struct FloorDivide {
+  static constexpr const char* name = "floor_divide";
+  template <class F> VELDT_FN static F forward(F a, F b) {
+    const F m = fmod(a, b), ratio = a / b;
+    const F cut = (a - m) / b, quotient = if_opposite(m, b, cut - F(1), cut);  // whole but for its rounding
+    const F below = floor(quotient);
+    const F near = select_gt(quotient - below, F(0.5), below + F(1), below);
+    const F signed_near = select_gt(abs(near), F(0), near, copysign(F(0), ratio));
+    return select_gt(abs(b), F(0), select_nan(quotient, quotient, signed_near), ratio);
+  }
+  template <class I> VELDT_FN static I whole(I a, I b) {
+    if (b == I(0)) return I(0);
+    if (is_minus_one(b)) return Sub::whole(I(0), a);
+    const I quotient = static_cast<I>(a / b);
+    return a % b != I(0) && (a < I(0)) != (b < I(0)) ? static_cast<I>(quotient - 1) : quotient;
+  }
+};
+
+// The angle of the point (b, a).
+struct Atan2 {
+  static constexpr const char* name = "atan2";
+  template <class F> VELDT_FN static F forward(F a, F b) { return atan2(a, b); }
+};
+
+// sqrt(a^2 + b^2) without overflow
+struct Hypot {
+  static constexpr const char* name = "hypot";
+  template <class F> VELDT_FN static F forward(F a, F b) { return hypot(a, b); }
+};
+
+using BinaryOps =
+    TypeList<Add, Sub, Mul, Div, Pow, Maximum, Minimum, Fmod, Remainder, FloorDivide, Atan2, Hypot>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "veldt/kernels/binary-inl.h"
-#include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
 #include "veldt/kernels/unary_libm-inl.h"
@@ -20,7 +19,7 @@ template <class... Op, class... Libm> const char* name_in(TypeList<Op...>, TypeL
 }  // namespace
 
 const char* formula_name(const char* entry, int op) {
-  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), scalar::BinaryLibmOps(), op);
+  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), TypeList<>(), op);
   if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), TypeList<>(), op);
   return name_in(scalar::UnaryOps(), scalar::UnaryLibmOps(), op);
 }

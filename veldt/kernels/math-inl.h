@@ -90,6 +90,16 @@ template <class T> struct Lanes {
   friend HWY_INLINE Lanes operator-(Lanes a) { return hn::Neg(a.v); }
 };
 
+// What libm computes, lane by lane.
+template <class T, class Fn> HWY_INLINE Lanes<T> each_lane(Lanes<T> a, Lanes<T> b, Fn fn) {
+  const typename Lanes<T>::D d;
+  HWY_ALIGN T as[hn::MaxLanes(d)], bs[hn::MaxLanes(d)];
+  hn::Store(a.v, d, as);
+  hn::Store(b.v, d, bs);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) as[i] = fn(as[i], bs[i]);
+  return hn::Load(d, as);
+}
+
 // Highway's polynomials turn a NaN into a number in places; training must see it, so it is put back.
 template <class T> HWY_INLINE Lanes<T> keep_nan(Lanes<T> x, Lanes<T> y) {
   return hn::IfThenElse(hn::IsNaN(x.v), x.v, y.v);
@@ -141,15 +151,6 @@ template <class T> HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
   return keep_nan(x, Lanes<T>(hn::Tanh(typename Lanes<T>::D(), x.v)));
 }
 template <class T> HWY_INLINE Lanes<T> abs(Lanes<T> x) { return hn::Abs(x.v); }
-// libm lane by lane: exp(p log x) would lose digits and the sign of a negative base.
-template <class T> HWY_INLINE Lanes<T> pow(Lanes<T> x, Lanes<T> p) {
-  const typename Lanes<T>::D d;
-  HWY_ALIGN T xs[hn::MaxLanes(d)], ps[hn::MaxLanes(d)];
-  hn::Store(x.v, d, xs);
-  hn::Store(p.v, d, ps);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = pow(xs[i], ps[i]);
-  return hn::Load(d, xs);
-}
 template <class T> HWY_INLINE Lanes<T> select_gt(Lanes<T> a, Lanes<T> b, Lanes<T> yes, Lanes<T> no) {
   return hn::IfThenElse(hn::Gt(a.v, b.v), yes.v, no.v);
 }

@@ -11,6 +11,7 @@
 
 #include "veldt/kernels/activation-inl.h"
 #include "veldt/kernels/math-inl.h"
+#include "veldt/kernels/power-inl.h"
 #include "veldt/kernels/type_list.h"
 #include "veldt/kernels/open-inl.h"
 
@@ -79,8 +80,8 @@ struct Huber {
 struct PowScalar {
   static constexpr const char* name = "pow";
   double p;
-  template <class F> VELDT_FN F forward(F x) const { return pow(x, F(p)); }
-  template <class F> VELDT_FN F slope(F x, F) const { return p == 0 ? F(0) : F(p) * pow(x, F(p - 1)); }
+  template <class F> VELDT_FN F forward(F x) const { return power(x, p); }
+  template <class F> VELDT_FN F slope(F x, F) const { return p == 0 ? F(0) : F(p) * power(x, p - 1); }
 };
 
 struct Clamp {

@@ -3,11 +3,9 @@
 #include <cstdint>
 
 #include <cmath>
-#include <type_traits>
 
 #include "veldt/core/error.h"
 #include "veldt/kernels/binary-inl.h"
-#include "veldt/kernels/binary_libm-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/parts.h"
@@ -49,21 +47,13 @@ Tensor beside(const Tensor& x, Scalar value) { return constant(value, value.besi
 // The view of x repeated to `shape`, for a kernel alone.
 View spread(const Tensor& x, const Shape& shape) { return broadcast_view(x, shape); }
 
-// Where a backend finds the formula: those of libm are counted on from the others.
-template <class Op, class... Simd> constexpr int index_in(TypeList<Simd...> simd) {
-  if constexpr ((std::is_same_v<Op, Simd> || ...))
-    return IndexOf<Op, TypeList<Simd...>>::value;
-  else
-    return decltype(simd)::size + IndexOf<Op, scalar::BinaryLibmOps>::value;
-}
-template <class Op> constexpr int index_of() { return index_in<Op>(scalar::BinaryOps()); }
-
 // a and b have one dtype.
 template <class Op>
 Tensor arithmetic(const Tensor& a, const Tensor& b, BackwardFn backward, bool saves_values) {
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty(shape, a);
-  kernels(a).binary(index_of<Op>(), spread(a, shape), spread(b, shape), out.view(), nullptr);
+  kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view(),
+                    nullptr);
   return record(Op::name, out, {a, b}, std::move(backward), saves_values);
 }
 
