@@ -164,7 +164,8 @@ TEST(Power, ByAPlainNumberIsWithinTwoUnitsOfTheLastPlace) {
     Array<float> from({n}, x), to({n});
     cpu::backend().unary(op, {p, 0}, from.view(), to.view(), nullptr);
     for (std::size_t i = 0; i < x.size(); ++i)
-      ASSERT_LE(ulps(to.values()[i], std::pow(static_cast<long double>(x[i]), static_cast<long double>(p))),
+      ASSERT_LE(ulps(to.values()[i], std::pow(static_cast<long double>(x[i]),
+                                              static_cast<long double>(static_cast<float>(p)))),
                 2)
           << x[i] << " to the power " << p << " is " << to.values()[i];
   }

@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "tests/support/views.h"
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
+#include "veldt/kernels/draws.h"
 
 namespace veldt {
 namespace {
@@ -29,7 +31,9 @@ TEST(Random, UniformDrawsAreThoseOfRngFromAnyPosition) {
       for (std::int64_t i = 0; i < n; ++i) {
         const float wanted = Rng::to_unit(rng.at(position + static_cast<std::uint64_t>(i)));
         ASSERT_EQ(f[static_cast<std::size_t>(i)], wanted);
-        ASSERT_EQ(d[static_cast<std::size_t>(i)], static_cast<double>(wanted));
+        const std::uint64_t pair = position + 2 * static_cast<std::uint64_t>(i);
+        const double high = rng.at(pair) >> 5, low = rng.at(pair + 1) >> 6;
+        ASSERT_EQ(d[static_cast<std::size_t>(i)], (high * 0x1p26 + low) * 0x1p-53);
       }
     }
 }
@@ -42,11 +46,28 @@ TEST(Random, NormalDrawsAreBoxAndMullersFromTwoOfRngs) {
     for (std::uint64_t i = 0; i < 9000; ++i) {
       const double u1 = static_cast<double>(Rng::to_unit(rng.at(position + 2 * i)));
       const double u2 = static_cast<double>(Rng::to_unit(rng.at(position + 2 * i + 1)));
-      const double wanted = std::sqrt(-2 * std::log(1 - u1)) * std::cos(2 * std::numbers::pi * u2);
-      ASSERT_EQ(d[i], wanted);
-      ASSERT_EQ(f[i], static_cast<float>(wanted));
+      const double radius = std::sqrt(-2 * std::log(1 - u1));
+      ASSERT_NEAR(d[i], radius * std::cos(2 * std::numbers::pi * u2), 1e-15 * std::max(1.0, radius));
+      ASSERT_EQ(f[i], static_cast<float>(d[i]));
     }
   }
+}
+
+TEST(Random, NormalDrawsHaveAllTheirDigits) {
+  for (std::uint32_t k = 0; k < 1u << 24; k += 997) {
+    const long double u = k * 0x1p-24L, pi = std::numbers::pi_v<long double>;
+    const double log = scalar::minus_two_log(k << 8), cosine = scalar::cosine_of_turn(k << 8);
+    const auto exact_log = static_cast<double>(-2 * std::log1p(-u));
+    // From the nearest quarter of a turn, where the cosine of a rounded angle would lose its digits.
+    const auto exact_cosine = static_cast<double>(std::sin(2 * pi * (std::fabs(u - 0.5L) - 0.25L)));
+    ASSERT_NEAR(log, exact_log, 8e-16 * std::fabs(exact_log)) << k;
+    ASSERT_NEAR(cosine, exact_cosine, 8e-16 * std::fabs(exact_cosine)) << k;
+  }
+}
+
+TEST(Random, UniformDoublesAreFinerThanFloats) {
+  const std::vector<double> d = drawn<double>(RandomKind::uniform, 0, 100000);
+  EXPECT_EQ(std::set<double>(d.begin(), d.end()).size(), d.size());
 }
 
 TEST(Random, UniformDrawsFillTheUnitIntervalEvenly) {

@@ -6,7 +6,9 @@
 
 #include "tests/support/op_table.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::test {
 namespace {
@@ -45,27 +47,38 @@ OpRow like_row(const char* name, Tensor (*op)(const Tensor&), double value) {
 }
 
 // Draw i of (seed, stream 0), from the published definition of the stream.
-double unit(std::uint64_t seed, std::uint64_t i) {
-  const Philox::Block block =
-      Philox::block({static_cast<std::uint32_t>(i / 4), 0, 0, 0}, static_cast<std::uint32_t>(seed),
-                    static_cast<std::uint32_t>(seed >> 32));
-  return static_cast<double>(block[i % 4] >> 8) * 0x1p-24;
+std::uint64_t word(std::uint64_t seed, std::uint64_t i) {
+  return Philox::block({static_cast<std::uint32_t>(i / 4), 0, 0, 0}, static_cast<std::uint32_t>(seed),
+                       static_cast<std::uint32_t>(seed >> 32))[i % 4];
+}
+
+// Its upper 24 bits.
+double unit(std::uint64_t seed, std::uint64_t i) { return static_cast<double>(word(seed, i) >> 8) * 0x1p-24; }
+
+// 53 bits of draws i and i + 1.
+double unit_of_two(std::uint64_t seed, std::uint64_t i) {
+  return (static_cast<double>(word(seed, i) >> 5) * 0x1p26 + static_cast<double>(word(seed, i + 1) >> 6)) *
+         0x1p-53;
 }
 
 OpRow rand_row() {
   OpRow row = row_of("rand", 2, {});
   for (const Shape& shape : {Shape{}, Shape{7}, Shape{2, 3, 5}, Shape{0}, Shape{50, 401}}) {
-    const Values expected = build(shape, [&](const Shape& at) {
-      return -2 + 5 * unit(99, static_cast<std::uint64_t>(position_of(shape, at)) + 3);
-    });
+    const auto position = [shape](const Shape& at) {
+      return static_cast<std::uint64_t>(position_of(shape, at));
+    };
+    const auto drawn = [shape](DType as, double low, double high) {
+      Rng rng(99);
+      rng.seek(3);
+      return rand(shape, rng, low, high, as);
+    };
     row.cases.push_back(made(
-        str(shape),
-        [shape](DType dtype) {
-          Rng rng(99);
-          rng.seek(3);
-          return rand(shape, rng, -2, 3, dtype);
-        },
-        expected, 5));
+        str(shape, " of 24 bits"),
+        [=](DType t) { return t == DType::f32 ? drawn(t, -2, 3) : to(drawn(DType::f32, 0, 1), t) * 5 - 2; },
+        build(shape, [&](const Shape& at) { return -2 + 5 * unit(99, position(at) + 3); }), 5));
+    row.cases.push_back(made(
+        str(shape, " of 53 bits"), [=](DType t) { return to(drawn(DType::f64, -2, 3), t); },
+        build(shape, [&](const Shape& at) { return -2 + 5 * unit_of_two(99, 2 * position(at) + 3); }), 5));
   }
   return row;
 }
@@ -85,15 +98,9 @@ OpRow randn_row() {
           rng.seek(1);
           return randn(shape, rng, 1, 0.5, dtype);
         },
-        expected, 2));
+        expected, 4));
   }
   return row;
-}
-
-// The draw itself, 32 bits.
-std::uint64_t word(std::uint64_t seed, std::uint64_t i) {
-  return Philox::block({static_cast<std::uint32_t>(i / 4), 0, 0, 0}, static_cast<std::uint32_t>(seed),
-                       static_cast<std::uint32_t>(seed >> 32))[i % 4];
 }
 
 std::vector<OpRow> choice_rows() {
@@ -136,7 +143,7 @@ std::vector<OpRow> choice_rows() {
                            [](const std::vector<Values>& in) {
                              return Expected{build(in[0].shape, [&](const Shape& at) {
                                const auto i = static_cast<std::uint64_t>(position_of(in[0].shape, at));
-                               return unit(8, i) < in[0].at(at) ? 1.0 : 0.0;
+                               return unit_of_two(8, 2 * i) < in[0].at(at) ? 1.0 : 0.0;
                              })};
                            }});
   for (const Shape& shape : {Shape{5}, Shape{3, 4}})
@@ -152,7 +159,8 @@ std::vector<OpRow> choice_rows() {
                                const std::int64_t n = to[last];
                                to[last] = 20;
                                return Expected{build(to, [&](Shape at) {
-                                 double u = unit(9, static_cast<std::uint64_t>(position_of(to, at))),
+                                 double u = unit_of_two(9,
+                                                        2 * static_cast<std::uint64_t>(position_of(to, at))),
                                         total = 0, reached = 0;
                                  for (at[last] = 0; at[last] < n; ++at[last]) total += in[0].at(at);
                                  u *= total;

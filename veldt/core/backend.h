@@ -143,9 +143,9 @@ struct Backend {
   void (*grid_scatter)(const GridLayout&, const GridDerivative&, const View& x, const View& g,
                        const View& table, Stream);
 
-  // Uniform in [0,1) or standard normal (Box-Muller), draws position .. position + numel - 1 of Rng(seed,
-  // stream), in row-major order; normal takes two draws an element. out: contiguous f32 or f64. word: the
-  // draw itself, 32 bits, as i64.
+  // Uniform in [0,1) or standard normal (Box-Muller) from draw `position` of Rng(seed, stream) on, in
+  // row-major order; a normal number takes two draws, and so does a uniform f64. out: contiguous f32 or f64.
+  // word: the draw itself, 32 bits, as i64.
   void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
                  const View& out, Stream);
 

@@ -1,80 +1,134 @@
 // Random numbers by position: element i is a pure function of (seed, stream, position + i), so pieces can be
-// drawn in any order and by any number of threads. Plain scalar code, with the normal's logarithm and cosine
-// in double, so that every processor draws the same numbers.
+// drawn in any order and by any number of threads. Plain loops, compiled for each instruction set, over
+// sixteen blocks of Philox at a time; the numbers are the same on every processor.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numbers>
+#include <type_traits>
 
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 
-namespace veldt::cpu {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/random.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "veldt/cpu/rows.h"
+#include "veldt/kernels/draws.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veldt {
+namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 13;  // about 20 us of uniform draws
+constexpr int kBlocks = 16;            // of Philox, computed together
+constexpr std::int64_t kPiece = 1024;  // draws that lie in a buffer before they are made into numbers
 
-// Draws first .. first + n - 1 of rng's stream, a Philox block of four at a time.
-template <class Each>
-void for_each_draw(const Rng& rng, std::uint64_t first, std::int64_t n, const Each& each) {
-  std::int64_t i = 0;
-  for (; i < n && (first + static_cast<std::uint64_t>(i)) % 4 != 0; ++i)
-    each(i, rng.at(first + static_cast<std::uint64_t>(i)));
-  const auto word = [](std::uint64_t v, int shift) { return static_cast<std::uint32_t>(v >> shift); };
-  for (; i + 4 <= n; i += 4) {
-    const std::uint64_t b = (first + static_cast<std::uint64_t>(i)) / 4;
-    const Philox::Block block =
-        Philox::block({word(b, 0), word(b, 32), word(rng.stream(), 0), word(rng.stream(), 32)},
-                      word(rng.seed(), 0), word(rng.seed(), 32));
-    for (std::size_t lane = 0; lane < 4; ++lane) each(i + static_cast<std::int64_t>(lane), block[lane]);
+// The draws of blocks first .. first + kBlocks - 1, as Philox::block() has them.
+void draw_blocks(const Rng& rng, std::uint64_t first, std::uint32_t* __restrict draws) {
+  std::uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
+  for (int b = 0; b < kBlocks; ++b) {
+    const std::uint64_t index = first + static_cast<std::uint64_t>(b);
+    c0[b] = static_cast<std::uint32_t>(index), c1[b] = static_cast<std::uint32_t>(index >> 32);
+    c2[b] = static_cast<std::uint32_t>(rng.stream()), c3[b] = static_cast<std::uint32_t>(rng.stream() >> 32);
   }
-  for (; i < n; ++i) each(i, rng.at(first + static_cast<std::uint64_t>(i)));
+  auto key0 = static_cast<std::uint32_t>(rng.seed()), key1 = static_cast<std::uint32_t>(rng.seed() >> 32);
+  for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u)
+    for (int b = 0; b < kBlocks; ++b) {
+      const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c0[b], p1 = std::uint64_t{0xCD9E8D57u} * c2[b];
+      c0[b] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[b] ^ key0, c1[b] = static_cast<std::uint32_t>(p1);
+      c2[b] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[b] ^ key1, c3[b] = static_cast<std::uint32_t>(p0);
+    }
+  for (int b = 0; b < kBlocks; ++b) {
+    draws[4 * b] = c0[b], draws[4 * b + 1] = c1[b];
+    draws[4 * b + 2] = c2[b], draws[4 * b + 3] = c3[b];
+  }
 }
 
-template <class T> void uniform(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
-  for_each_draw(rng, first, n,
-                [&](std::int64_t i, std::uint32_t draw) { out[i] = static_cast<T>(Rng::to_unit(draw)); });
+// numbers(draws, out + i, m) makes numbers i .. i + m - 1, each of kDraws draws, of those from `first` on.
+template <int kDraws, class T, class Numbers>
+void draw_row(const Rng& rng, std::uint64_t first, T* out, std::int64_t n, const Numbers& numbers) {
+  std::uint32_t draws[kPiece + 4 * kBlocks];
+  for (std::int64_t i = 0; i < n; i += kPiece / kDraws) {
+    const std::int64_t m = std::min(kPiece / kDraws, n - i);
+    const std::uint64_t at = first + static_cast<std::uint64_t>(kDraws * i);
+    const auto skip = static_cast<std::int64_t>(at % 4), needed = skip + kDraws * m;
+    for (std::int64_t k = 0; k < needed; k += 4 * kBlocks)
+      draw_blocks(rng, (at + static_cast<std::uint64_t>(k)) / 4, draws + k);
+    numbers(draws + skip, out + i, m);
+  }
 }
 
-// Box & Muller 1958: sqrt(-2 ln(1 - u1)) cos(2 pi u2); 1 - u1 is never 0.
-template <class T> void normal(const Rng& rng, std::uint64_t first, T* out, std::int64_t n) {
-  double radius = 0;
-  for_each_draw(rng, first, 2 * n, [&](std::int64_t i, std::uint32_t draw) {
-    const double u = static_cast<double>(Rng::to_unit(draw));
-    if (i % 2 == 0)
-      radius = std::sqrt(-2.0 * std::log(1.0 - u));
-    else
-      out[i / 2] = static_cast<T>(radius * std::cos(2.0 * std::numbers::pi * u));
-  });
+template <class T> void words(const std::uint32_t* __restrict draws, T* __restrict out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(draws[i]);
 }
 
-template <class T> void draw(RandomKind kind, const Rng& rng, std::uint64_t position, const View& out) {
-  parallel_for(numel(out.shape), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    const std::uint64_t skip = static_cast<std::uint64_t>(begin);
-    if constexpr (std::is_integral_v<T>)
-      for_each_draw(rng, position + skip, end - begin, [&](std::int64_t i, std::uint32_t word) {
-        out.as<T>()[begin + i] = static_cast<T>(word);
-      });
-    else if (kind == RandomKind::uniform)
-      uniform(rng, position + skip, out.as<T>() + begin, end - begin);
-    else
-      normal(rng, position + 2 * skip, out.as<T>() + begin, end - begin);
-  });
+void uniforms(const std::uint32_t* __restrict draws, float* __restrict out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<float>(static_cast<std::int32_t>(draws[i] >> 8)) * 0x1p-24f;
+}
+
+void uniforms(const std::uint32_t* __restrict draws, double* __restrict out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = scalar::unit_of_two(draws[2 * i], draws[2 * i + 1]);
+}
+
+// Box & Muller 1958: sqrt(-2 log(1 - u1)) cos(2 pi u2)
+template <class T> void normals(const std::uint32_t* __restrict draws, T* __restrict out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<T>(std::sqrt(scalar::minus_two_log(draws[2 * i])) *
+                            scalar::cosine_of_turn(draws[2 * i + 1]));
+}
+
+template <class T>
+void random_row(RandomKind kind, const Rng& rng, std::uint64_t first, void* to, std::int64_t n) {
+  T* out = static_cast<T*>(to);
+  if constexpr (std::is_integral_v<T>)
+    draw_row<1>(rng, first, out, n, words<T>);
+  else if (kind == RandomKind::normal)
+    draw_row<2>(rng, first, out, n, normals<T>);
+  else
+    draw_row<static_cast<int>(scalar::draws_of(RandomKind::uniform, dtype_of<T>))>(
+        rng, first, out, n,
+        [](const std::uint32_t* draws, T* part, std::int64_t m) { uniforms(draws, part, m); });
+}
+
+cpu::RandomRow random_row_of(DType dtype) {
+  if (dtype == DType::f32) return &random_row<float>;
+  if (dtype == DType::f64) return &random_row<double>;
+  return &random_row<std::int64_t>;
 }
 
 }  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace veldt
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt {
+namespace {
+HWY_EXPORT(random_row_of);
+}
+namespace cpu {
 
 void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
             const View& out, Stream) {
+  if (out.dtype != DType::f32 && out.dtype != DType::f64 &&
+      (out.dtype != DType::i64 || kind != RandomKind::word))
+    throw DeviceError(str("the cpu cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
+                      "draw f32 and convert");
+  constexpr std::int64_t kGrain = 1 << 13;  // about 20 us of uniform draws
   const Rng rng(seed, rng_stream);
-  if (out.dtype == DType::f32) return draw<float>(kind, rng, position, out);
-  if (out.dtype == DType::i64 && kind == RandomKind::word)
-    return draw<std::int64_t>(kind, rng, position, out);
-  if (out.dtype == DType::f64) return draw<double>(kind, rng, position, out);
-  throw DeviceError(str("the cpu cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
-                    "draw f32 and convert");
+  const RandomRow row = HWY_DYNAMIC_DISPATCH(random_row_of)(out.dtype);
+  const auto bytes = static_cast<std::int64_t>(size_of(out.dtype));
+  const std::uint64_t each = scalar::draws_of(kind, out.dtype);
+  parallel_for(numel(out.shape), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    row(kind, rng, position + each * static_cast<std::uint64_t>(begin), out.as<char>() + begin * bytes,
+        end - begin);
+  });
 }
 
-}  // namespace veldt::cpu
+}  // namespace cpu
+}  // namespace veldt
+#endif

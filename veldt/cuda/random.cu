@@ -1,12 +1,12 @@
 // Random numbers by position: the draws of core/rng.h, each a pure function of (seed, stream, position).
 #include <cmath>
-#include <numbers>
 
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/numbers.h"
 #include "veldt/cuda/runtime.h"
+#include "veldt/kernels/draws.h"
 
 namespace veldt::cuda {
 namespace {
@@ -22,7 +22,7 @@ struct Draws {
   }
 };
 
-// Uniform numbers, or the draws themselves as whole numbers. A thread takes a block of four draws, of which
+// Uniform floats, or the draws themselves as whole numbers. A thread takes a block of four draws, of which
 // the first and the last thread may need a part.
 template <class T>
 __global__ void __launch_bounds__(kThreads) draw_kernel(Numbers<Draws> numbers, std::int64_t n, T* out) {
@@ -55,14 +55,16 @@ __device__ inline Philox::Block four_draws(const Draws& d, std::uint64_t first) 
   return draws;
 }
 
-// Box & Muller 1958, as cpu/random.cpp has it: in double, for the numbers must not depend on the processor. A
-// thread takes the draws of two numbers.
-template <class T>
-__global__ void __launch_bounds__(kThreads) normal_kernel(Numbers<Draws> numbers, std::int64_t n, T* out) {
+// Numbers of two draws each: normal ones (Box & Muller 1958, in double, for they must not depend on the
+// processor) or uniform f64. A thread takes the draws of two numbers.
+template <class T, bool kNormal>
+__global__ void __launch_bounds__(kThreads) pair_kernel(Numbers<Draws> numbers, std::int64_t n, T* out) {
   const Draws d = numbers();
   const auto number = [](std::uint32_t u1, std::uint32_t u2) {
-    const double radius = sqrt(-2.0 * log(1.0 - static_cast<double>(Rng::to_unit(u1))));
-    return static_cast<T>(radius * cos(2.0 * std::numbers::pi * static_cast<double>(Rng::to_unit(u2))));
+    if constexpr (kNormal)
+      return static_cast<T>(sqrt(scalar::minus_two_log(u1)) * scalar::cosine_of_turn(u2));
+    else
+      return static_cast<T>(scalar::unit_of_two(u1, u2));
   };
   for (std::int64_t i = 2 * first_element(); i < n; i += 2 * element_step()) {
     const Philox::Block u = four_draws(d, d.position + 2 * static_cast<std::uint64_t>(i));
@@ -78,8 +80,11 @@ template <class T> void draw(RandomKind kind, const Draws& d, const View& out) {
   if (!numbers) return;
   if constexpr (!std::is_integral_v<T>)
     if (kind == RandomKind::normal)
-      return launch(normal_kernel<T>, blocks_for(n / 2 + 1), kThreads, 0, *numbers, n, out.as<T>());
-  launch(draw_kernel<T>, blocks_for(n / 4 + 2), kThreads, 0, *numbers, n, out.as<T>());
+      return launch(pair_kernel<T, true>, blocks_for(n / 2 + 1), kThreads, 0, *numbers, n, out.as<T>());
+  if constexpr (std::is_same_v<T, double>)
+    launch(pair_kernel<T, false>, blocks_for(n / 2 + 1), kThreads, 0, *numbers, n, out.as<T>());
+  else
+    launch(draw_kernel<T>, blocks_for(n / 4 + 2), kThreads, 0, *numbers, n, out.as<T>());
 }
 
 }  // namespace

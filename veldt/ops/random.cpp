@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "veldt/core/error.h"
+#include "veldt/kernels/draws.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
@@ -25,7 +26,7 @@ Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device d
       "random", {out.view()},
       [kind, &rng, device, draw = RandomDraw()](std::span<const View> views) {
         const auto count = static_cast<std::uint64_t>(numel(views[0].shape));
-        const Rng at = draw.take(rng, kind == RandomKind::normal ? 2 * count : count);
+        const Rng at = draw.take(rng, count * scalar::draws_of(kind, views[0].dtype));
         backend(device).random(kind, at.seed(), at.stream(), at.position(), views[0], nullptr);
       },
       CallKind::numbers);
@@ -92,10 +93,9 @@ Tensor randperm(std::int64_t n, Rng& rng, Device device) {
 
 Tensor bernoulli(const Tensor& p, Rng& rng) {
   NoGrad off;
-  const Tensor chance = as_float(p.detach());
-  const DType drawn = chance.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const Tensor u = rand(p.shape(), rng, 0, 1, drawn, p.device());
-  return to(less(u, to(chance, drawn)), p.dtype());
+  // 53 bits: the 24 of f32 would make what is rarer than 2^-24 as likely as that.
+  const Tensor u = rand(p.shape(), rng, 0, 1, DType::f64, p.device());
+  return to(less(u, to(p.detach(), DType::f64)), p.dtype());
 }
 
 Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng) {
