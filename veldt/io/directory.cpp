@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -40,10 +39,18 @@ bool exists(const std::string& path) {
 }
 
 void make_directories(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
   if (is_directory(path)) return;
-  throw unwritable(path, "making the directory", error ? error.value() : ENOTDIR);
+  for (std::size_t end = 0; end != std::string::npos && end < path.size();) {
+    end = path.find('/', path.find_first_not_of('/', end));
+    const std::string part = path.substr(0, end);
+    if (is_directory(part)) continue;
+    if (::mkdir(part.c_str(), 0777) == 0) {
+      sync_directory(parent_of(part));
+    } else if (const int error = errno; !is_directory(part)) {  // another process may have been faster
+      throw unwritable(part, "making the directory", error == EEXIST ? ENOTDIR : error);
+    }
+  }
+  if (!is_directory(path)) throw unwritable(path, "making the directory", ENOENT);
 }
 
 void sync_directory(const std::string& path) {

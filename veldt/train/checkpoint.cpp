@@ -173,26 +173,27 @@ void CheckpointDir::save(const CheckpointData& data) {
 }
 
 // Gives a complete directory its name. One that has it already, of the same step, changes places with it: at
-// no moment is there none.
+// no moment is there none, and the older one goes when the newer name is durable.
 void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
   const std::string target = path_of(step);
+  std::string older;
   if (!io::is_directory(target)) {
     if (::rename(temporary.c_str(), target.c_str()) != 0) throw io::unwritable(target, "rename", errno);
   } else if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
-    remove_checkpoint(temporary);  // now the older one
+    older = temporary;
   } else {
     // A file system that cannot exchange (NFS). Process 0 is nobody's: after a kill here the next start gives
     // the older one its name back.
-    const std::string older = target + ".tmp-0";
+    older = target + ".tmp-0";
     if (::rename(target.c_str(), older.c_str()) != 0) throw io::unwritable(target, "rename", errno);
     if (::rename(temporary.c_str(), target.c_str()) != 0) {
       const int error = errno;
       (void)::rename(older.c_str(), target.c_str());
       throw io::unwritable(target, "rename", error);
     }
-    remove_checkpoint(older);
   }
   io::sync_directory(path_);
+  if (!older.empty()) remove_checkpoint(older);
 }
 
 // Later steps than `newest` are of another run, or damaged: only the damaged go.
