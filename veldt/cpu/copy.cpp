@@ -1,6 +1,8 @@
 // Fill and copy: every dtype to every dtype, any strides. Plain loops, compiled for each instruction set.
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "veldt/cpu/elementwise.h"
 #include "veldt/cpu/kernels.h"
@@ -24,8 +26,10 @@ template <class From, class To> void convert_row(const void* from_row, void* to_
 }
 
 template <class T> void fill_row(double value, void* to_row, std::int64_t n) {
-  T* to = static_cast<T*>(to_row);
-  const T v = scalar::store<T>(value);
+  // Halves as their bits: g++ makes no SIMD of structs.
+  using Stored = std::conditional_t<std::is_class_v<T>, std::uint16_t, T>;
+  Stored* to = static_cast<Stored*>(to_row);
+  const auto v = std::bit_cast<Stored>(scalar::store<T>(value));
   for (std::int64_t i = 0; i < n; ++i) to[i] = v;
 }
 

@@ -1,34 +1,73 @@
 // Numbers that follow from their position: ramps, and the positions at which a mask holds.
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veldt/cpu/ramp.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "veldt/cpu/rows.h"
 #include "veldt/kernels/convert.h"
 
-namespace veldt::cpu {
+HWY_BEFORE_NAMESPACE();
+namespace veldt {
+namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;  // elements a task
+// Elements begin .. begin + n - 1, below 2^31 of them.
+template <class T>
+void ramp_row(const Ramp& r, std::int64_t begin, void* row, std::int64_t stride, std::int64_t n) {
+  T* __restrict to = static_cast<T*>(row);
+  const auto start = static_cast<double>(begin);  // start + i is exact
+  const auto count = static_cast<std::int32_t>(n);
+  if constexpr (std::is_integral_v<T>) {  // unsigned, because it may wrap
+    const auto first = static_cast<std::uint64_t>(r.whole_first),
+               step = static_cast<std::uint64_t>(r.whole_step);
+    for (std::int64_t i = 0; i < n; ++i)
+      to[i * stride] =
+          scalar::store<T>(static_cast<std::int64_t>(first + step * static_cast<std::uint64_t>(begin + i)));
+  } else if (stride == 1 && r.parts == 1) {
+    for (std::int32_t i = 0; i < count; ++i)
+      to[i] = scalar::store<T>(r.first + r.span * (start + static_cast<double>(i)));
+  } else if (stride == 1) {
+    for (std::int32_t i = 0; i < count; ++i)
+      to[i] = scalar::store<T>(r.first + r.span * (start + static_cast<double>(i)) / r.parts);
+  } else {
+    for (std::int32_t i = 0; i < count; ++i)
+      to[i * stride] = scalar::store<T>(r.first + r.span * (start + static_cast<double>(i)) / r.parts);
+  }
+}
 
-template <class T> T value_at(const Ramp& r, std::int64_t i) {
-  if constexpr (std::is_integral_v<T>)  // unsigned, because it may wrap
-    return scalar::store<T>(
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(r.whole_first) +
-                                  static_cast<std::uint64_t>(r.whole_step) * static_cast<std::uint64_t>(i)));
-  else
-    return scalar::store<T>(r.first + r.span * static_cast<double>(i) / r.parts);
+cpu::RampRow ramp_row_of(DType dtype) {
+  cpu::RampRow row = nullptr;
+  scalar::with_type(dtype, [&](auto type) { row = &ramp_row<decltype(type)>; });
+  return row;
 }
 
 }  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace veldt
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace veldt {
+namespace {
+HWY_EXPORT(ramp_row_of);
+}
+namespace cpu {
 
 void ramp(const Ramp& r, const View& out, Stream) {
-  scalar::with_type(out.dtype, [&](auto type) {
-    using T = decltype(type);
-    const std::int64_t stride = out.strides[0];
-    T* to = out.as<T>();
-    parallel_for(out.shape[0], kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i * stride] = value_at<T>(r, i);
-    });
+  constexpr std::int64_t kGrain = 1 << 14;  // elements a task
+  const RampRow row = HWY_DYNAMIC_DISPATCH(ramp_row_of)(out.dtype);
+  const auto bytes = static_cast<std::int64_t>(size_of(out.dtype));
+  const std::int64_t stride = out.strides[0], n = out.shape[0];
+  parallel_for((n + kGrain - 1) / kGrain, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t begin = first * kGrain; begin < std::min(n, last * kGrain); begin += kGrain)
+      row(r, begin, out.as<char>() + begin * stride * bytes, stride, std::min(kGrain, n - begin));
   });
 }
 
@@ -40,4 +79,6 @@ void positions(const View& mask, const View& out, Stream) {
     if (holds[i]) to[found++] = i;
 }
 
-}  // namespace veldt::cpu
+}  // namespace cpu
+}  // namespace veldt
+#endif

@@ -34,6 +34,9 @@ using FillRow = void (*)(double value, void* to, std::int64_t n);
 // random.cpp: numbers from draw `first` on
 using RandomRow = void (*)(RandomKind, const Rng&, std::uint64_t first, void* out, std::int64_t n);
 
+// ramp.cpp: elements begin .. begin + n - 1
+using RampRow = void (*)(const Ramp&, std::int64_t begin, void* row, std::int64_t stride, std::int64_t n);
+
 // libm.cpp: those of UnaryLibmOps.
 const UnaryRows& libm_unary_rows(int op);
 // whole.cpp: of i64, i32, u8 or booleans of BinaryOps. Throws DeviceError where

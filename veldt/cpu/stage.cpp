@@ -92,15 +92,43 @@ template <class From, class To> void convert(const void* from, void* to, std::in
   for (std::int64_t i = 0; i < n; ++i) t[i] = scalar::store<To>(scalar::load(f[i]));
 }
 
+// Since AVX2 x86 converts IEEE halves by itself, with the same bits.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+void widen_f16(const void* from, void* to, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  const auto* f = static_cast<const hwy::float16_t*>(from);
+  float* t = static_cast<float*>(to);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, f + i)), d, t + i);
+  convert<scalar::Float16, float>(f + i, t + i, n - i);
+}
+
+void narrow_f16(const void* from, void* to, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  const float* f = static_cast<const float*>(from);
+  auto* t = static_cast<hwy::float16_t*>(to);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, f + i)), half, t + i);
+  convert<float, scalar::Float16>(f + i, t + i, n - i);
+}
+#else
+void widen_f16(const void* from, void* to, std::int64_t n) { convert<scalar::Float16, float>(from, to, n); }
+void narrow_f16(const void* from, void* to, std::int64_t n) { convert<float, scalar::Float16>(from, to, n); }
+#endif
+
 const cpu::Stage* stage_table() {
-  using scalar::BFloat16, scalar::Float16;
+  using scalar::BFloat16;
   static const cpu::Stage table = {
       {&move<std::uint8_t>, &move<std::uint16_t>, &move<std::uint32_t>, &move<std::uint64_t>},
       {&turn<std::uint8_t>, &turn<std::uint16_t>, &turn<std::uint32_t>, &turn<std::uint64_t>},
       &convert<BFloat16, float>,
-      &convert<Float16, float>,
+      &widen_f16,
       &convert<float, BFloat16>,
-      &convert<float, Float16>};
+      &narrow_f16};
   return &table;
 }
 
