@@ -54,10 +54,12 @@ TEST(Reduce, AgreesWithAPlainLoopOverEverySubsetOfDimensions) {
     Array<float> f = Array<float>::random(shape, 1);
     Array<double> d = Array<double>::random(shape, 2);
     Array<std::int64_t> i = Array<std::int64_t>::random(shape, 3, -100, 100);
+    Array<std::int32_t> narrow = Array<std::int32_t>::random(shape, 4, -100, 100);
     for (int dims = 0; dims < 1 << shape.rank(); ++dims) {
       expect_reduces<float>(f.view(), dims);
       expect_reduces<double>(d.view(), dims);
       expect_reduces<std::int64_t>(i.view(), dims);
+      expect_reduces<std::int32_t>(narrow.view(), dims);
     }
   }
 }
@@ -146,6 +148,29 @@ TEST(Reduce, CountsBooleansAndBytesInIntegers) {
   EXPECT_EQ(counts.values(), (std::vector<std::int64_t>{2, 3}));
   cpu::backend().reduce(ReduceOp::sum, u.view(), counts.view(), nullptr);
   EXPECT_EQ(counts.values(), (std::vector<std::int64_t>{51000, 51000}));
+}
+
+TEST(Reduce, FindsTheExtremesOfBytes) {
+  Array<std::uint8_t> x = Array<std::uint8_t>::random({300, 70}, 11, 0, 256);
+  for (int dims = 0; dims < 4; ++dims)
+    for (ReduceOp op : {ReduceOp::max, ReduceOp::min})
+      for (const View& view : {x.view(), test::transposed(x.view(), 0, 1)}) {
+        Array<std::uint8_t> out(reduced(view.shape, dims));
+        cpu::backend().reduce(op, view, out.view(), nullptr);
+        const std::vector<double> wanted = oracle<std::uint8_t>(op, view, reduced(view.shape, dims));
+        EXPECT_EQ(std::vector<double>(out.values().begin(), out.values().end()), wanted) << dims;
+      }
+}
+
+TEST(Reduce, SumsAndProductsOfIntegersWrap) {
+  Array<std::int64_t> x({50}, std::int64_t{3} << 61), out({1});
+  cpu::backend().reduce(ReduceOp::sum, x.view(), out.view(), nullptr);
+  EXPECT_EQ(out[0], static_cast<std::int64_t>(std::uint64_t{50} * (std::uint64_t{3} << 61)));
+  Array<std::int64_t> threes({50}, 3);
+  std::uint64_t power = 1;
+  for (int i = 0; i < 50; ++i) power *= 3;
+  cpu::backend().reduce(ReduceOp::prod, threes.view(), out.view(), nullptr);
+  EXPECT_EQ(out[0], static_cast<std::int64_t>(power));
 }
 
 TEST(Reduce, IntegersKeepAllTheirDigits) {

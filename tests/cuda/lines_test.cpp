@@ -1,9 +1,9 @@
 // Ops along a line on the emulated device against the cpu's: softmax, recurrences, sorting, positions.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "tests/cuda/both_devices.h"
-#include "veldt/core/error.h"
 
 namespace veldt::test {
 namespace {
@@ -51,14 +51,14 @@ TEST_F(CudaLines, SoftmaxOfSpecialNumbersAgrees) {
   softmaxes(Both(v, DType::f32), 1);
 }
 
-void recurs(const Both& x, const Both* factor, int dim, double magnitude) {
+void recurs(const Both& x, const Both* factor, int dim, double magnitude, ReduceOp op = ReduceOp::sum) {
   const View here = factor ? factor->here.view() : View{}, there = factor ? factor->there.view() : View{};
   for (const bool reverse : {false, true}) {
     const Both out = unwritten(x.here.shape(), x.here.dtype());
-    backend(Device{}).recurrence(x.here.view(), factor ? &here : nullptr, dim, reverse, out.here.view(),
+    backend(Device{}).recurrence(op, x.here.view(), factor ? &here : nullptr, dim, reverse, out.here.view(),
                                  nullptr);
-    backend(kEmulated).recurrence(x.there.view(), factor ? &there : nullptr, dim, reverse, out.there.view(),
-                                  nullptr);
+    backend(kEmulated).recurrence(op, x.there.view(), factor ? &there : nullptr, dim, reverse,
+                                  out.there.view(), nullptr);
     expect_same(out, 1, x.here.dtype() == DType::f64 ? magnitude : 1e-6);
   }
 }
@@ -74,6 +74,7 @@ TEST_F(CudaLines, RecurrenceAgrees) {
         SCOPED_TRACE(testing::Message() << dtype << ", " << name_of(layout) << ", dim " << dim);
         recurs(x, nullptr, dim, 100);
         recurs(x, &factor, dim, 100);
+        recurs(factor, nullptr, dim, 100, ReduceOp::prod);
       }
     }
 }
@@ -163,14 +164,57 @@ TEST_F(CudaLines, FindsPositions) {
     }
 }
 
-TEST_F(CudaLines, RefusesHalves) {
-  const Both x(numbers({4}, DType::f32, 1), DType::f16), out = unwritten({4}, DType::i64);
-  EXPECT_THROW(backend(kEmulated).argsort(x.there.view(), 0, false, out.there.view(), nullptr), DeviceError);
-  EXPECT_THROW(backend(kEmulated).softmax(false, x.there.view(), 0, x.there.view(), nullptr), DeviceError);
-  EXPECT_THROW(backend(kEmulated).recurrence(x.there.view(), nullptr, 0, false, x.there.view(), nullptr),
-               DeviceError);
-  EXPECT_THROW(backend(kEmulated).arg_reduce(ReduceOp::max, x.there.view(), 0, out.there.view(), nullptr),
-               DeviceError);
+TEST_F(CudaLines, ReadsHalvesWhereTheyLie) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    Values v = numbers({3, 300, 4}, DType::f32, 13);
+    v.v[5] = std::nan("");
+    v.v[9] = -0.0;
+    v.v[300] = kInfinity;
+    const Both x(v, dtype, Layout::transposed);
+    for (int dim = 0; dim < 3; ++dim) {
+      SCOPED_TRACE(testing::Message() << dtype << ", dim " << dim);
+      softmaxes(x, dim);
+      recurs(x, nullptr, dim, 1e-6);
+      sorts(x, dim);
+      for (const auto op : {ReduceOp::max, ReduceOp::min}) {
+        Shape kept = x.here.shape();
+        kept[dim] = 1;
+        const Both out = unwritten(kept, DType::i64);
+        backend(Device{}).arg_reduce(op, x.here.view(), dim, out.here.view(), nullptr);
+        backend(kEmulated).arg_reduce(op, x.there.view(), dim, out.there.view(), nullptr);
+        expect_same(out, 0);
+      }
+    }
+  }
+}
+
+TEST_F(CudaLines, GivesTheFirstOfAnOrderAlone) {
+  for (const std::int64_t n : {5, 1000, 5000})
+    for (const std::int64_t k : {1, 3}) {
+      Values v = numbers({2, n}, DType::f64, 14);
+      for (double& x : v.v) x = std::floor(x / 8);  // many are equal
+      const Both x(v, DType::f64);
+      for (const bool descending : {false, true}) {
+        const Both out = unwritten({2, k}, DType::i64, Layout::transposed);
+        backend(Device{}).argsort(x.here.view(), 1, descending, out.here.view(), nullptr);
+        backend(kEmulated).argsort(x.there.view(), 1, descending, out.there.view(), nullptr);
+        SCOPED_TRACE(testing::Message() << k << " of " << n);
+        expect_same(out, 0);
+      }
+    }
+}
+
+TEST_F(CudaLines, SearchesAmongRisingNumbers) {
+  for (const std::int64_t n : {1, 7, 1000}) {
+    Values line = numbers({3, n}, DType::f64, 15), values = numbers({3, 500}, DType::f64, 16);
+    for (std::int64_t row = 0; row < 3; ++row)
+      std::sort(line.v.begin() + row * n, line.v.begin() + (row + 1) * n);
+    for (std::size_t i = 0; i < 100; ++i) values.v[i] = line.v[i % static_cast<std::size_t>(n)];
+    const Both x(line, DType::f64), at(values, DType::f64), out = unwritten({3, 500}, DType::i64);
+    backend(Device{}).search(x.here.view(), at.here.view(), out.here.view(), nullptr);
+    backend(kEmulated).search(x.there.view(), at.there.view(), out.there.view(), nullptr);
+    expect_same(out, 0);
+  }
 }
 
 }  // namespace

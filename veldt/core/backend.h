@@ -19,7 +19,8 @@ struct Scalars {
   double a = 0, b = 0;
 };
 
-enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min };
+// norm: the root of the sum of squares, of floats alone.
+enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min, norm };
 enum class RandomKind : std::uint8_t { uniform, normal, word };
 
 // Element i of floats: first + span i / parts; of whole numbers whole_first + whole_step i.
@@ -65,12 +66,13 @@ struct Backend {
   void (*where)(const View& condition, const View& a, const View& b, const View& out, Stream);
 
   // out has x's rank; its size is 1 along each reduced dimension. Fixed order whatever the thread count.
-  // Sums, means and products of f32 are accumulated in f64, of whole numbers in i64.
+  // Sums, means and products of floats are accumulated in f64, of whole numbers in i64; halves give f32.
   void (*reduce)(ReduceOp, const View& x, const View& out, Stream);
   // The first index of the largest or smallest (op: max or min) element along `dim`; out: i64, size 1 along
   // dim.
   void (*arg_reduce)(ReduceOp op, const View& x, int dim, const View& out, Stream);
-  // Along one dimension, f32 and f64: e^x over its sum, or the logarithm of that.
+  // Along one dimension: e^x over its sum, or the logarithm of that. Halves are computed as f32, rounded
+  // once.
   void (*softmax)(bool log, const View& x, int dim, const View& out, Stream);
   // Each line of x [lines, n]: y = (x - mean) scale weight + bias with scale = 1 / sqrt(variance + eps);
   // without `centred` the mean counts as 0. moments [lines, 2]: the mean and the scale. weight and bias [n],
@@ -99,11 +101,17 @@ struct Backend {
   // The gradients by the sums (that is, by inputs), by h and by c, for a gradient g of out.
   void (*lstm_slope)(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
                      const View& g, const View& dgates, const View& dh, const View& dc, Stream);
-  // out_t = factor_t out_(t-1) + x_t along dim, from its last position on with `reverse`; a null factor is 1.
-  // f32 and f64 (accumulated in f64), i64.
-  void (*recurrence)(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
-  // The stable order of each line along dim, as i64 positions; a NaN is the largest. Any dtype but halves.
+  // Along dim, from its last position on with `reverse`: of the op sum, out_t = factor_t out_(t-1) + x_t,
+  // where a null factor is 1; of prod, which has no factor, out_t = x_t out_(t-1). Floats, accumulated in
+  // f64, and i64.
+  void (*recurrence)(ReduceOp, const View& x, const View* factor, int dim, bool reverse, const View& out,
+                     Stream);
+  // The stable order of each line along dim, as i64 positions, or as many of its first ones as out takes; a
+  // NaN is the largest. Any dtype.
   void (*argsort)(const View& x, int dim, bool descending, const View& out, Stream);
+  // How many numbers of line i of x [lines, n], which rise, are at most each of values [lines, k]: out
+  // [lines, k], i64. All contiguous, x and values f64.
+  void (*search)(const View& x, const View& values, const View& out, Stream);
 
   // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides;
   // transposed operands are read where they lie. `bias` may be null.

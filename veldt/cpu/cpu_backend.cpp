@@ -35,6 +35,7 @@ const Backend& backend() {
       .lstm_slope = lstm_slope,
       .recurrence = recurrence,
       .argsort = argsort,
+      .search = search,
       .matmul = matmul,
       .multiplies = multiplies,
       .convolve = convolve,

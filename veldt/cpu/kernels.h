@@ -54,10 +54,13 @@ void lstm_slope(bool reverse, const View& weight, const View& c, const View& gat
                 const View& g, const View& dgates, const View& dh, const View& dc, Stream);
 
 // scan.cpp
-void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
+void recurrence(ReduceOp, const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
 
 // sort.cpp
 void argsort(const View& x, int dim, bool descending, const View& out, Stream);
+
+// search.cpp
+void search(const View& x, const View& values, const View& out, Stream);
 
 // ramp.cpp
 void ramp(const Ramp&, const View& out, Stream);

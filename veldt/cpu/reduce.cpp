@@ -1,9 +1,10 @@
 // Sums, maxima and minima over any subset of dimensions, and argmax. A reduction is cut into tiles of one
 // kept and one reduced dimension, the innermost of each kind, with loops over the others around them.
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -11,6 +12,7 @@
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/lines.h"
 #include "veldt/cpu/reduce_tile.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cpu {
 namespace {
@@ -20,28 +22,9 @@ constexpr std::int64_t kMaxKept = 512;     // columns of a tile: 4 KB of accumul
 constexpr std::int64_t kEnoughTasks = 16;  // below it, the reduced dimensions are shared out too
 constexpr std::int64_t kPartials = 32;     // partial results of one output when they are
 
-// Unsigned, because a sum or product that overflows wraps.
-template <class T> void reduce_tile(ReduceOp op, const T* x, const Tile& t, std::int64_t* acc) {
-  for (std::int64_t j = 0; j < t.kept; ++j) {
-    std::uint64_t sum = static_cast<std::uint64_t>(acc[j]), product = sum;
-    std::int64_t most = acc[j], least = acc[j];
-    for (std::int64_t l = 0; l < t.reduced; ++l) {
-      const std::int64_t value = static_cast<std::int64_t>(x[j * t.kept_stride + l * t.reduced_stride]);
-      sum += static_cast<std::uint64_t>(value);
-      product *= static_cast<std::uint64_t>(value);
-      most = std::max(most, value);
-      least = std::min(least, value);
-    }
-    acc[j] = op == ReduceOp::sum    ? static_cast<std::int64_t>(sum)
-             : op == ReduceOp::prod ? static_cast<std::int64_t>(product)
-             : op == ReduceOp::max  ? most
-                                    : least;
-  }
-}
-
 template <class Acc> Acc start_of(ReduceOp op) {
   using Limits = std::numeric_limits<Acc>;
-  if (op == ReduceOp::sum || op == ReduceOp::mean) return 0;
+  if (op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::norm) return 0;
   if (op == ReduceOp::prod) return 1;
   if constexpr (Limits::has_infinity) return op == ReduceOp::max ? -Limits::infinity() : Limits::infinity();
   return op == ReduceOp::max ? Limits::lowest() : Limits::max();
@@ -165,6 +148,9 @@ template <class T, class Acc, class Out> class Reduction {
     cut_.kept.offset(task / cut_.kept_chunks, &unused, &at);
     if (op_ == ReduceOp::mean)
       for (std::int64_t j = 0; j < n; ++j) out_[at + j * stride] = static_cast<Out>(acc[j] / divisor_);
+    else if (op_ == ReduceOp::norm)
+      for (std::int64_t j = 0; j < n; ++j)
+        out_[at + j * stride] = static_cast<Out>(std::sqrt(static_cast<double>(acc[j])));
     else
       for (std::int64_t j = 0; j < n; ++j) out_[at + j * stride] = static_cast<Out>(acc[j]);
   }
@@ -196,8 +182,9 @@ template <class T, class Acc, class Out> class Reduction {
     for (std::int64_t task = 0; task < cut_.tasks; ++task) {
       Acc acc[kMaxKept];
       std::fill_n(acc, cut_.kept_step, start_of<Acc>(op_));
-      // The partial results are `runs` rows of kept_step columns.
-      reduce_tile(op_, partial(task * runs), Tile{cut_.kept_step, 1, runs, cut_.kept_step}, acc);
+      // The partial results are `runs` rows of kept_step columns; those of a norm are sums.
+      reduce_tile(op_ == ReduceOp::norm ? ReduceOp::sum : op_, partial(task * runs),
+                  Tile{cut_.kept_step, 1, runs, cut_.kept_step}, acc);
       store(task, acc);
     }
   }
@@ -253,9 +240,9 @@ struct Smaller {
 // The first index of the best of n elements; a NaN is better than all.
 template <class Better, class T> std::int64_t arg_best(const T* x, std::int64_t n, std::int64_t stride) {
   std::int64_t best = 0;
-  T found = x[0];
+  auto found = scalar::load(x[0]);
   for (std::int64_t i = 1; i < n && found == found; ++i) {
-    const T value = x[i * stride];
+    const auto value = scalar::load(x[i * stride]);
     if (Better::holds(value, found) || value != value) {
       found = value;
       best = i;
@@ -264,12 +251,29 @@ template <class Better, class T> std::int64_t arg_best(const T* x, std::int64_t 
   return best;
 }
 
-template <class T> void run_arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {
+// The same for `lines` lines that are neighbours in memory.
+template <class Better, class T>
+void arg_best_of_columns(const T* x, std::int64_t n, std::int64_t stride, std::int64_t lines,
+                         std::int64_t* best) {
+  decltype(scalar::load(*x)) found[kMostLines];
+  for (std::int64_t l = 0; l < lines; ++l) found[l] = scalar::load(x[l]), best[l] = 0;
+  for (std::int64_t i = 1; i < n; ++i)
+    for (std::int64_t l = 0; l < lines; ++l) {
+      const auto value = scalar::load(x[i * stride + l]);
+      if (!Better::holds(value, found[l]) && (value == value || found[l] != found[l])) continue;
+      found[l] = value;
+      best[l] = i;
+    }
+}
+
+template <class Better, class T> void run_arg_reduce(const View& x, int dim, const View& out) {
   const std::int64_t n = x.shape[dim], stride = x.strides[dim];
-  for_each_line<2>({&x, &out}, dim, [&](const std::array<std::int64_t, 2>& at) {
-    const T* line = x.as<const T>() + at[0];
-    out.as<std::int64_t>()[at[1]] =
-        op == ReduceOp::max ? arg_best<Greater>(line, n, stride) : arg_best<Smaller>(line, n, stride);
+  for_each_bundle<2>({&x, &out}, dim, [&](const Bundle<2>& lines) {
+    const T* from = x.as<const T>() + lines.at[0];
+    std::int64_t* to = out.as<std::int64_t>() + lines.at[1];
+    if (lines.dense) return arg_best_of_columns<Better>(from, n, stride, lines.count, to);
+    for (std::int64_t l = 0; l < lines.count; ++l)
+      to[l * lines.apart[1]] = arg_best<Better>(from + l * lines.apart[0], n, stride);
   });
 }
 
@@ -284,6 +288,11 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   }
   if (from == DType::f32 && to == DType::f32) return Reduction<float, double, float>(op, x, out).run();
   if (from == DType::f64 && to == DType::f64) return Reduction<double, double, double>(op, x, out).run();
+  if (from == DType::bf16 && to == DType::f32)
+    return Reduction<scalar::BFloat16, double, float>(op, x, out).run();
+  if (from == DType::f16 && to == DType::f32)
+    return Reduction<scalar::Float16, double, float>(op, x, out).run();
+  if (op == ReduceOp::norm) refuse("take the norm of", from, to);
   if (from == DType::i64 && to == DType::i64)
     return Reduction<std::int64_t, std::int64_t, std::int64_t>(op, x, out).run();
   if (from == DType::i32 && to == DType::i64)
@@ -292,22 +301,19 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
     return Reduction<std::int32_t, std::int64_t, std::int32_t>(op, x, out).run();
   if ((from == DType::u8 || from == DType::boolean) && to == DType::i64)
     return Reduction<std::uint8_t, std::int64_t, std::int64_t>(op, x, out).run();
-  if ((from == DType::u8 || from == DType::boolean) && to == from && op != ReduceOp::sum)
+  if ((from == DType::u8 || from == DType::boolean) && to == from && op == ReduceOp::prod)
     return Reduction<std::uint8_t, std::int64_t, std::uint8_t>(op, x, out).run();
+  if ((from == DType::u8 || from == DType::boolean) && to == from && op != ReduceOp::sum)
+    return Reduction<std::uint8_t, std::uint8_t, std::uint8_t>(op, x, out).run();
   refuse("reduce", from, to);
 }
 
 void arg_reduce(ReduceOp op, const View& x, int dim, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  switch (x.dtype) {
-    case DType::f32: return run_arg_reduce<float>(op, x, dim, out);
-    case DType::f64: return run_arg_reduce<double>(op, x, dim, out);
-    case DType::i64: return run_arg_reduce<std::int64_t>(op, x, dim, out);
-    case DType::i32: return run_arg_reduce<std::int32_t>(op, x, dim, out);
-    case DType::u8:
-    case DType::boolean: return run_arg_reduce<std::uint8_t>(op, x, dim, out);
-    default: refuse("find the extremes of", x.dtype, out.dtype);
-  }
+  scalar::with_type(x.dtype, [&](auto type) {
+    using T = std::conditional_t<std::is_same_v<decltype(type), bool>, std::uint8_t, decltype(type)>;
+    op == ReduceOp::max ? run_arg_reduce<Greater, T>(x, dim, out) : run_arg_reduce<Smaller, T>(x, dim, out);
+  });
 }
 
 }  // namespace veldt::cpu

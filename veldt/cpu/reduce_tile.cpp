@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "veldt/cpu/reduce_tile.h"
@@ -13,90 +14,169 @@ HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Everything is accumulated in double: at memory speed the conversion is free, and the mean of 10^7 floats is
-// right to the last bit of a float.
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
+// Floats are accumulated in double: at memory speed the conversion is free, and the mean of 10^7 floats is
+// right to the last bit of a float. Whole numbers in i64. T: what is read, Acc: what it is accumulated in.
+template <class Acc> using D = hn::ScalableTag<Acc>;
+template <class Acc> using V = hn::Vec<D<Acc>>;
 
-HWY_INLINE V load(const double* p) { return hn::LoadU(D(), p); }
-HWY_INLINE V load(const float* p) { return hn::PromoteTo(D(), hn::LoadU(hn::Rebind<float, D>(), p)); }
+template <class Acc> HWY_INLINE V<Acc> load(const Acc* p) { return hn::LoadU(D<Acc>(), p); }
+template <class Acc> HWY_INLINE V<Acc> load(const float* p) {
+  return hn::PromoteTo(D<Acc>(), hn::LoadU(hn::Rebind<float, D<Acc>>(), p));
+}
+template <class Acc> HWY_INLINE V<Acc> load(const std::int32_t* p) {
+  return hn::PromoteTo(D<Acc>(), hn::LoadU(hn::Rebind<std::int32_t, D<Acc>>(), p));
+}
+template <class Acc> HWY_INLINE V<Acc> load(const std::uint8_t* p) requires(sizeof(Acc) == 8) {
+  const hn::Rebind<std::int32_t, D<Acc>> four;
+  return hn::PromoteTo(D<Acc>(), hn::PromoteTo(four, hn::LoadU(hn::Rebind<std::uint8_t, D<Acc>>(), p)));
+}
+template <class Acc> HWY_INLINE V<Acc> load(const scalar::BFloat16* p) {
+  const hn::Rebind<float, D<Acc>> f;
+  const hn::RebindToUnsigned<decltype(f)> bits;
+  const hn::Rebind<std::uint16_t, D<Acc>> halves;
+  const auto wide = hn::PromoteTo(bits, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(p)));
+  return hn::PromoteTo(D<Acc>(), hn::BitCast(f, hn::ShiftLeft<16>(wide)));
+}
+// As scalar::load(Float16), where there is no instruction for it that Highway uses for infinities too.
+template <class Acc> HWY_INLINE V<Acc> load(const scalar::Float16* p) {
+  const hn::Rebind<float, D<Acc>> f;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  const hn::Rebind<hwy::float16_t, D<Acc>> halves;
+  return hn::PromoteTo(D<Acc>(),
+                       hn::PromoteTo(f, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(p))));
+#else
+  const hn::RebindToUnsigned<decltype(f)> bits;
+  const hn::Rebind<std::uint16_t, D<Acc>> halves;
+  const auto wide = hn::PromoteTo(bits, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(p)));
+  const auto magnitude = hn::ShiftLeft<13>(hn::And(wide, hn::Set(bits, 0x7fffu)));
+  const auto finite = hn::BitCast(bits, hn::Mul(hn::BitCast(f, magnitude), hn::Set(f, 0x1p112f)));
+  const auto rest = hn::Or(magnitude, hn::Set(bits, 0x7f800000u));
+  const auto kept = hn::IfThenElse(hn::Gt(magnitude, hn::Set(bits, 0x0f7fffffu)), rest, finite);
+  const auto sign = hn::ShiftLeft<16>(hn::And(wide, hn::Set(bits, 0x8000u)));
+  return hn::PromoteTo(D<Acc>(), hn::BitCast(f, hn::Or(kept, sign)));
+#endif
+}
 
-struct Sum {
-  static double start() { return 0; }
-  static HWY_INLINE V join(V a, V x) { return hn::Add(a, x); }
-  static HWY_INLINE double join(double a, double x) { return a + x; }
+// Unsigned, because a sum or product that overflows wraps.
+template <class Acc>
+using Wrapping =
+    std::conditional_t<std::is_integral_v<Acc>, std::make_unsigned<Acc>, std::type_identity<Acc>>::type;
+
+// of(): what an element counts as; join(): of registers and of numbers alike.
+struct Plain {
+  template <class X> static HWY_INLINE X of(X x) { return x; }
 };
-struct Product {
-  static double start() { return 1; }
-  static HWY_INLINE V join(V a, V x) { return hn::Mul(a, x); }
-  static HWY_INLINE double join(double a, double x) { return a * x; }
+struct Sum : Plain {
+  template <class Acc> static Acc start() { return 0; }
+  template <class X> static HWY_INLINE X join(X a, X x) {
+    if constexpr (std::is_arithmetic_v<X>)
+      return static_cast<X>(static_cast<Wrapping<X>>(a) + static_cast<Wrapping<X>>(x));
+    else
+      return hn::Add(a, x);
+  }
+};
+struct Product : Plain {
+  template <class Acc> static Acc start() { return 1; }
+  template <class X> static HWY_INLINE X join(X a, X x) {
+    if constexpr (std::is_arithmetic_v<X>)
+      return static_cast<X>(static_cast<Wrapping<X>>(a) * static_cast<Wrapping<X>>(x));
+    else
+      return hn::Mul(a, x);
+  }
+};
+struct Squares : Sum {
+  template <class X> static HWY_INLINE X of(X x) { return Product::join(x, x); }
 };
 // A NaN wins: it is taken where it appears, and nothing compares greater than it afterwards.
-struct Max {
-  static double start() { return -std::numeric_limits<double>::infinity(); }
-  static HWY_INLINE V join(V a, V x) { return hn::IfThenElse(hn::Or(hn::Gt(x, a), hn::IsNaN(x)), x, a); }
-  static HWY_INLINE double join(double a, double x) { return x > a || x != x ? x : a; }
+struct Max : Plain {
+  template <class Acc> static Acc start() {
+    using Limits = std::numeric_limits<Acc>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+  template <class X> static HWY_INLINE X join(X a, X x) {
+    if constexpr (std::is_arithmetic_v<X>)
+      return x > a || x != x ? x : a;
+    else if constexpr (std::is_floating_point_v<hn::TFromV<X>>)
+      return hn::IfThenElse(hn::Or(hn::Gt(x, a), hn::IsNaN(x)), x, a);
+    else
+      return hn::Max(a, x);
+  }
 };
-struct Min {
-  static double start() { return std::numeric_limits<double>::infinity(); }
-  static HWY_INLINE V join(V a, V x) { return hn::IfThenElse(hn::Or(hn::Lt(x, a), hn::IsNaN(x)), x, a); }
-  static HWY_INLINE double join(double a, double x) { return x < a || x != x ? x : a; }
+struct Min : Plain {
+  template <class Acc> static Acc start() {
+    using Limits = std::numeric_limits<Acc>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  template <class X> static HWY_INLINE X join(X a, X x) {
+    if constexpr (std::is_arithmetic_v<X>)
+      return x < a || x != x ? x : a;
+    else if constexpr (std::is_floating_point_v<hn::TFromV<X>>)
+      return hn::IfThenElse(hn::Or(hn::Lt(x, a), hn::IsNaN(x)), x, a);
+    else
+      return hn::Min(a, x);
+  }
 };
 
-template <class Op, class T> HWY_INLINE double row(const T* x, std::int64_t n, double acc) {
-  const D d;
+template <class Op, class Acc, class T> HWY_INLINE V<Acc> loaded(const T* x) { return Op::of(load<Acc>(x)); }
+template <class Op, class Acc, class T> HWY_INLINE Acc number(T x) {
+  return Op::of(static_cast<Acc>(scalar::load(x)));
+}
+
+template <class Op, class T, class Acc> HWY_INLINE Acc row(const T* x, std::int64_t n, Acc acc) {
+  const D<Acc> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t i = 0;
   if (n >= 4 * lanes) {
-    V s0 = hn::Set(d, Op::start()), s1 = s0, s2 = s0, s3 = s0;
+    V<Acc> s0 = hn::Set(d, Op::template start<Acc>()), s1 = s0, s2 = s0, s3 = s0;
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
-      s0 = Op::join(s0, load(x + i));
-      s1 = Op::join(s1, load(x + i + lanes));
-      s2 = Op::join(s2, load(x + i + 2 * lanes));
-      s3 = Op::join(s3, load(x + i + 3 * lanes));
+      s0 = Op::join(s0, loaded<Op, Acc>(x + i));
+      s1 = Op::join(s1, loaded<Op, Acc>(x + i + lanes));
+      s2 = Op::join(s2, loaded<Op, Acc>(x + i + 2 * lanes));
+      s3 = Op::join(s3, loaded<Op, Acc>(x + i + 3 * lanes));
     }
-    HWY_ALIGN double each[hn::MaxLanes(d)];
+    HWY_ALIGN Acc each[hn::MaxLanes(d)];
     hn::Store(Op::join(Op::join(s0, s1), Op::join(s2, s3)), d, each);
     for (std::int64_t l = 0; l < lanes; ++l) acc = Op::join(acc, each[l]);
   }
-  for (; i < n; ++i) acc = Op::join(acc, static_cast<double>(x[i]));
+  for (; i < n; ++i) acc = Op::join(acc, number<Op, Acc>(x[i]));
   return acc;
 }
 
 // `Wide` registers of accumulators, which a strip of columns keeps while it runs down the rows. Recursive,
 // because g++ keeps an array in memory.
-template <class Op, int Wide> struct Strip {
-  V first;
-  Strip<Op, Wide - 1> rest;
+template <class Op, class Acc, int Wide> struct Strip {
+  V<Acc> first;
+  Strip<Op, Acc, Wide - 1> rest;
 
-  HWY_INLINE explicit Strip(const double* from) : first(hn::LoadU(D(), from)), rest(from + hn::Lanes(D())) {}
+  HWY_INLINE explicit Strip(const Acc* from)
+      : first(hn::LoadU(D<Acc>(), from)), rest(from + hn::Lanes(D<Acc>())) {}
   template <class T> HWY_INLINE void join(const T* x) {
-    first = Op::join(first, load(x));
-    rest.join(x + hn::Lanes(D()));
+    first = Op::join(first, loaded<Op, Acc>(x));
+    rest.join(x + hn::Lanes(D<Acc>()));
   }
-  HWY_INLINE void store(double* to) const {
-    hn::StoreU(first, D(), to);
-    rest.store(to + hn::Lanes(D()));
+  HWY_INLINE void store(Acc* to) const {
+    hn::StoreU(first, D<Acc>(), to);
+    rest.store(to + hn::Lanes(D<Acc>()));
   }
 };
-template <class Op> struct Strip<Op, 0> {
-  HWY_INLINE explicit Strip(const double*) {}
+template <class Op, class Acc> struct Strip<Op, Acc, 0> {
+  HWY_INLINE explicit Strip(const Acc*) {}
   template <class T> HWY_INLINE void join(const T*) {}
-  HWY_INLINE void store(double*) const {}
+  HWY_INLINE void store(Acc*) const {}
 };
 
-template <class Op, int Wide, class T>
-HWY_INLINE void strip(const T* x, std::int64_t rows, std::int64_t stride, double* acc) {
-  Strip<Op, Wide> sums(acc);
+template <class Op, int Wide, class T, class Acc>
+HWY_INLINE void strip(const T* x, std::int64_t rows, std::int64_t stride, Acc* acc) {
+  Strip<Op, Acc, Wide> sums(acc);
   for (std::int64_t r = 0; r < rows; ++r) sums.join(x + r * stride);
   sums.store(acc);
 }
 
 // The additions into one column are in the order of the rows, whichever strip it falls in.
-template <class Op, class T>
-HWY_INLINE void columns(const T* x, std::int64_t cols, std::int64_t rows, std::int64_t stride, double* acc) {
+template <class Op, class T, class Acc>
+HWY_INLINE void columns(const T* x, std::int64_t cols, std::int64_t rows, std::int64_t stride, Acc* acc) {
   constexpr int kWide = HWY_TARGET <= HWY_AVX3 ? 16 : 8;  // half the registers
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(D<Acc>()));
   std::int64_t j = 0;
   for (; j + kWide * lanes <= cols; j += kWide * lanes) strip<Op, kWide>(x + j, rows, stride, acc + j);
   for (; j + kWide / 2 * lanes <= cols; j += kWide / 2 * lanes)
@@ -105,23 +185,23 @@ HWY_INLINE void columns(const T* x, std::int64_t cols, std::int64_t rows, std::i
     strip<Op, kWide / 4>(x + j, rows, stride, acc + j);
   for (; j + lanes <= cols; j += lanes) strip<Op, 1>(x + j, rows, stride, acc + j);
   for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t i = j; i < cols; ++i) acc[i] = Op::join(acc[i], static_cast<double>(x[r * stride + i]));
+    for (std::int64_t i = j; i < cols; ++i) acc[i] = Op::join(acc[i], number<Op, Acc>(x[r * stride + i]));
 }
 
 // [rows, cols] without gaps and with few columns is read as [rows / k, k cols], which fills the registers;
 // the k groups of columns are folded at the end.
-template <class Op, class T>
-void narrow_columns(const T* x, std::int64_t cols, std::int64_t rows, double* acc) {
+template <class Op, class T, class Acc>
+void narrow_columns(const T* x, std::int64_t cols, std::int64_t rows, Acc* acc) {
   constexpr std::int64_t kWide = 128;
   const std::int64_t k = kWide / cols, wide = k * cols, wide_rows = rows / k;
-  double sums[kWide];
-  for (std::int64_t j = 0; j < wide; ++j) sums[j] = Op::start();
+  Acc sums[kWide];
+  for (std::int64_t j = 0; j < wide; ++j) sums[j] = Op::template start<Acc>();
   columns<Op>(x, wide, wide_rows, wide, sums);
   for (std::int64_t j = 0; j < wide; ++j) acc[j % cols] = Op::join(acc[j % cols], sums[j]);
   columns<Op>(x + wide_rows * wide, cols, rows - wide_rows * k, cols, acc);
 }
 
-template <class Op, class T> void tile(const T* x, const Tile& t, double* acc) {
+template <class Op, class T, class Acc> void tile(const T* x, const Tile& t, Acc* acc) {
   if (t.reduced_stride == 1) {
     for (std::int64_t j = 0; j < t.kept; ++j) acc[j] = row<Op>(x + j * t.kept_stride, t.reduced, acc[j]);
   } else if (t.kept_stride == 1 && t.kept < 64 && t.reduced_stride == t.kept) {
@@ -131,18 +211,34 @@ template <class Op, class T> void tile(const T* x, const Tile& t, double* acc) {
   } else {
     for (std::int64_t l = 0; l < t.reduced; ++l)
       for (std::int64_t j = 0; j < t.kept; ++j)
-        acc[j] = Op::join(acc[j], static_cast<double>(x[j * t.kept_stride + l * t.reduced_stride]));
+        acc[j] = Op::join(acc[j], number<Op, Acc>(x[j * t.kept_stride + l * t.reduced_stride]));
   }
 }
 
-template <class T> void tile_of(ReduceOp op, const T* x, const Tile& t, double* acc) {
-  if (op == ReduceOp::sum || op == ReduceOp::mean) return tile<Sum>(x, t, acc);
-  if (op == ReduceOp::prod) return tile<Product>(x, t, acc);
+template <class T, class Acc> void tile_of(ReduceOp op, const T* x, const Tile& t, Acc* acc) {
   if (op == ReduceOp::max) return tile<Max>(x, t, acc);
-  return tile<Min>(x, t, acc);
+  if (op == ReduceOp::min) return tile<Min>(x, t, acc);
+  if constexpr (sizeof(Acc) == 8) {
+    if (op == ReduceOp::prod) return tile<Product>(x, t, acc);
+    if constexpr (std::is_floating_point_v<Acc>)
+      if (op == ReduceOp::norm) return tile<Squares>(x, t, acc);
+    tile<Sum>(x, t, acc);
+  }
 }
 void tile_f32(ReduceOp op, const float* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
 void tile_f64(ReduceOp op, const double* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
+void tile_bf16(ReduceOp op, const scalar::BFloat16* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
+void tile_f16(ReduceOp op, const scalar::Float16* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
+void tile_i64(ReduceOp op, const std::int64_t* x, const Tile& t, std::int64_t* acc) {
+  tile_of(op, x, t, acc);
+}
+void tile_i32(ReduceOp op, const std::int32_t* x, const Tile& t, std::int64_t* acc) {
+  tile_of(op, x, t, acc);
+}
+void tile_u8(ReduceOp op, const std::uint8_t* x, const Tile& t, std::int64_t* acc) { tile_of(op, x, t, acc); }
+void extremes_u8(ReduceOp op, const std::uint8_t* x, const Tile& t, std::uint8_t* acc) {
+  tile_of(op, x, t, acc);
+}
 
 }  // namespace veldt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -152,6 +248,12 @@ namespace veldt::cpu {
 namespace {
 HWY_EXPORT(tile_f32);
 HWY_EXPORT(tile_f64);
+HWY_EXPORT(tile_bf16);
+HWY_EXPORT(tile_f16);
+HWY_EXPORT(tile_i64);
+HWY_EXPORT(tile_i32);
+HWY_EXPORT(tile_u8);
+HWY_EXPORT(extremes_u8);
 }  // namespace
 
 void reduce_tile(ReduceOp op, const float* x, const Tile& t, double* acc) {
@@ -159,6 +261,24 @@ void reduce_tile(ReduceOp op, const float* x, const Tile& t, double* acc) {
 }
 void reduce_tile(ReduceOp op, const double* x, const Tile& t, double* acc) {
   HWY_DYNAMIC_DISPATCH(tile_f64)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const scalar::BFloat16* x, const Tile& t, double* acc) {
+  HWY_DYNAMIC_DISPATCH(tile_bf16)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const scalar::Float16* x, const Tile& t, double* acc) {
+  HWY_DYNAMIC_DISPATCH(tile_f16)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const std::int64_t* x, const Tile& t, std::int64_t* acc) {
+  HWY_DYNAMIC_DISPATCH(tile_i64)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const std::int32_t* x, const Tile& t, std::int64_t* acc) {
+  HWY_DYNAMIC_DISPATCH(tile_i32)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const std::uint8_t* x, const Tile& t, std::int64_t* acc) {
+  HWY_DYNAMIC_DISPATCH(tile_u8)(op, x, t, acc);
+}
+void reduce_tile(ReduceOp op, const std::uint8_t* x, const Tile& t, std::uint8_t* acc) {
+  HWY_DYNAMIC_DISPATCH(extremes_u8)(op, x, t, acc);
 }
 
 }  // namespace veldt::cpu

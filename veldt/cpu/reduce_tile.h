@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "veldt/core/backend.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cpu {
 
@@ -13,8 +14,15 @@ struct Tile {
 };
 
 // acc[j] = op(acc[j], x[j * kept_stride + l * reduced_stride] for each l), j < kept, l < reduced. In an order
-// that depends on the tile's sizes and strides alone.
+// that depends on the tile's sizes and strides alone. `norm` adds squares; floats alone have it.
 void reduce_tile(ReduceOp op, const float* x, const Tile& tile, double* acc);
 void reduce_tile(ReduceOp op, const double* x, const Tile& tile, double* acc);
+void reduce_tile(ReduceOp op, const scalar::BFloat16* x, const Tile& tile, double* acc);
+void reduce_tile(ReduceOp op, const scalar::Float16* x, const Tile& tile, double* acc);
+void reduce_tile(ReduceOp op, const std::int64_t* x, const Tile& tile, std::int64_t* acc);
+void reduce_tile(ReduceOp op, const std::int32_t* x, const Tile& tile, std::int64_t* acc);
+void reduce_tile(ReduceOp op, const std::uint8_t* x, const Tile& tile, std::int64_t* acc);
+// max and min alone, which need no more room than an element.
+void reduce_tile(ReduceOp op, const std::uint8_t* x, const Tile& tile, std::uint8_t* acc);
 
 }  // namespace veldt::cpu

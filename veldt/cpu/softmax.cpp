@@ -1,10 +1,15 @@
-// Softmax and its logarithm along one dimension, in one pass over each line while it is in the cache.
-#include <array>
+// Softmax and its logarithm along one dimension, in three passes over lines while they are in the cache: one
+// line, or a panel of lines that are neighbours in memory. Both add up in the same order, so a result does
+// not depend on how the line lies.
 #include <cmath>
-#include <vector>
+#include <cstdint>
 
 #include "veldt/core/error.h"
 #include "veldt/cpu/kernels.h"
+#include "veldt/cpu/lines.h"
+#include "veldt/cpu/room.h"
+#include "veldt/cpu/stage.h"
+#include "veldt/kernels/convert.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/softmax.cpp"
@@ -12,62 +17,116 @@
 #include "hwy/highway.h"
 #include "veldt/kernels/math-inl.h"
 
+#ifndef VELDT_CPU_SOFTMAX_KERNELS
+#define VELDT_CPU_SOFTMAX_KERNELS
+namespace veldt::cpu {
+constexpr std::int64_t kPanel = 64;  // lines: four cache lines of floats
+constexpr std::int64_t kSums = 16;   // sums of a line's exponentials, in double: as many as fill registers
+
+template <class T> struct SoftmaxKernels {
+  // A line of n neighbours.
+  void (*line)(bool log, const T* x, T* y, std::int64_t n);
+  // `width` lines beside each other, at most kPanel, of n elements each, which are `from` and `to` apart.
+  void (*panel)(bool log, const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width,
+                std::int64_t n);
+};
+}  // namespace veldt::cpu
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
+using cpu::kPanel, cpu::kSums;
 
 // A NaN wins.
-template <class T> T largest(const T* x, std::size_t n) {
+template <class T> HWY_INLINE Lanes<T> larger(Lanes<T> a, Lanes<T> b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(b.v, a.v), hn::IsNaN(b.v)), b.v, a.v);
+}
+template <class T> T largest(const T* x, std::int64_t n) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto join = [](auto a, auto b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); };
-  auto most = hn::Neg(hn::Inf(d));
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) most = join(most, hn::LoadU(d, x + i));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  Lanes<T> most = hn::Neg(hn::Inf(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) most = larger(most, Lanes<T>(hn::LoadU(d, x + i)));
   HWY_ALIGN T each[hn::MaxLanes(d)];
-  hn::Store(most, d, each);
+  hn::Store(most.v, d, each);
   T all = each[0];
-  for (std::size_t k = 1; k < lanes; ++k) all = each[k] > all || each[k] != each[k] ? each[k] : all;
+  for (std::int64_t k = 1; k < lanes; ++k) all = each[k] > all || each[k] != each[k] ? each[k] : all;
   for (; i < n; ++i) all = x[i] > all || x[i] != x[i] ? x[i] : all;
   return all;
 }
 
-// The sum of e^(x - shift), in double, and the exponentials in y. The tail takes the same path, so a value
-// never depends on where it stands.
-template <class T> double exponentials(const T* x, T shift, T* y, std::size_t n) {
+// to[i] = of(lanes of from, i), a register at a time; the tail takes the same path, so a value never depends
+// on where it stands.
+template <class T, class Of> HWY_INLINE void each_lanes(const T* from, T* to, std::int64_t n, const Of& of) {
   const hn::ScalableTag<T> d;
-  const Lanes<T> by(hn::Set(d, shift));
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(exp(Lanes<T>(hn::LoadU(d, x + i)) - by).v, d, y + i);
-  if (i < n) exp(Lanes<T>::load_part(x + i, n - i) - by).store_part(y + i, n - i);
-  double sums[4] = {};
-  for (i = 0; i + 4 <= n; i += 4)
-    for (std::size_t k = 0; k < 4; ++k) sums[k] += static_cast<double>(y[i + k]);
-  for (; i < n; ++i) sums[0] += static_cast<double>(y[i]);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-template <class T> void softmax_line(bool log, const T* x, T* y, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const T most = largest(x, n);
-  const double sum = exponentials(x, most, y, n);
-  const T total = static_cast<T>(sum), shift = static_cast<T>(std::log(sum));
-  std::size_t i = 0;
-  if (log) {
-    for (; i + lanes <= n; i += lanes)
-      hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)), hn::Set(d, shift)), d, y + i);
-    for (; i < n; ++i) y[i] = x[i] - most - shift;
-  } else {
-    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Div(hn::LoadU(d, y + i), hn::Set(d, total)), d, y + i);
-    for (; i < n; ++i) y[i] = y[i] / total;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(of(Lanes<T>(hn::LoadU(d, from + i)), i).v, d, to + i);
+  if (i < n) {
+    const auto rest = static_cast<std::size_t>(n - i);
+    of(Lanes<T>::load_part(from + i, rest), i).store_part(to + i, rest);
   }
 }
 
-void softmax_line_f32(bool log, const float* x, float* y, std::size_t n) { softmax_line(log, x, y, n); }
-void softmax_line_f64(bool log, const double* x, double* y, std::size_t n) { softmax_line(log, x, y, n); }
+template <class T> void line(bool log, const T* x, T* y, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const Lanes<T> most(hn::Set(d, largest(x, n)));
+  each_lanes(x, y, n, [&](Lanes<T> v, std::int64_t) { return exp(v - most); });
+  double sums[kSums] = {};
+  std::int64_t i = 0;
+  for (; i + kSums <= n; i += kSums)
+    for (std::int64_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(y[i + k]);
+  for (; i < n; ++i) sums[0] += static_cast<double>(y[i]);
+  for (std::int64_t half = kSums / 2; half > 0; half /= 2)
+    for (std::int64_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  if (log) {
+    const Lanes<T> shift(hn::Set(d, static_cast<T>(std::log(sums[0]))));
+    each_lanes(x, y, n, [&](Lanes<T> v, std::int64_t) { return v - most - shift; });
+  } else {
+    const Lanes<T> total(hn::Set(d, static_cast<T>(sums[0])));
+    each_lanes(y, y, n, [&](Lanes<T> v, std::int64_t) { return v / total; });
+  }
+}
+
+template <class T>
+HWY_INLINE void add_row(const T* __restrict y, double* __restrict sums, std::int64_t width) {
+  for (std::int64_t j = 0; j < width; ++j) sums[j] += static_cast<double>(y[j]);
+}
+
+template <class T>
+void panel(bool log, const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width,
+           std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  // Whole registers are read of these, whatever the width.
+  HWY_ALIGN T most[kPanel + hn::MaxLanes(d)] = {}, last[kPanel + hn::MaxLanes(d)] = {};
+  HWY_ALIGN double sums[kSums][kPanel] = {};
+  const auto at = [&](const T* row, std::int64_t j) { return Lanes<T>(hn::LoadU(d, row + j)); };
+  for (std::int64_t j = 0; j < width; ++j) most[j] = -HUGE_VALF;
+  for (std::int64_t i = 0; i < n; ++i)
+    each_lanes(x + i * from, most, width, [&](Lanes<T> v, std::int64_t j) { return larger(at(most, j), v); });
+  for (std::int64_t i = 0; i < n; ++i) {
+    T* const row = y + i * to;
+    each_lanes(x + i * from, row, width, [&](Lanes<T> v, std::int64_t j) { return exp(v - at(most, j)); });
+    add_row(row, sums[i < n / kSums * kSums ? i % kSums : 0], width);
+  }
+  for (std::int64_t half = kSums / 2; half > 0; half /= 2)
+    for (std::int64_t k = 0; k < half; ++k)
+      for (std::int64_t j = 0; j < width; ++j) sums[k][j] += sums[k + half][j];
+  for (std::int64_t j = 0; j < width; ++j) last[j] = static_cast<T>(log ? std::log(sums[0][j]) : sums[0][j]);
+  for (std::int64_t i = 0; i < n; ++i) {
+    T* const row = y + i * to;
+    if (log)
+      each_lanes(x + i * from, row, width,
+                 [&](Lanes<T> v, std::int64_t j) { return v - at(most, j) - at(last, j); });
+    else
+      each_lanes(row, row, width, [&](Lanes<T> v, std::int64_t j) { return v / at(last, j); });
+  }
+}
+
+cpu::SoftmaxKernels<float> kernels_f32() { return {&line<float>, &panel<float>}; }
+cpu::SoftmaxKernels<double> kernels_f64() { return {&line<double>, &panel<double>}; }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -75,83 +134,86 @@ void softmax_line_f64(bool log, const double* x, double* y, std::size_t n) { sof
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "veldt/cpu/lines.h"
-
 namespace veldt {
 namespace {
-HWY_EXPORT(softmax_line_f32);
-HWY_EXPORT(softmax_line_f64);
+HWY_EXPORT(kernels_f32);
+HWY_EXPORT(kernels_f64);
 }  // namespace
 namespace cpu {
 namespace {
 
-void softmax_line_of(bool log, const float* x, float* y, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(softmax_line_f32)(log, x, y, n);
-}
-void softmax_line_of(bool log, const double* x, double* y, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(softmax_line_f64)(log, x, y, n);
-}
-
-constexpr std::int64_t kPanel = 16;  // neighbouring lines that share their cache lines
-
-// `width` lines, neighbours in memory, through buffers in which each is dense.
-template <class T>
-void softmax_panel(bool log, const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width,
-                   std::int64_t n) {
-  thread_local std::vector<T> lines, results;
-  const auto size = static_cast<std::size_t>(width * n);
-  lines.resize(size);
-  results.resize(size);
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t k = 0; k < width; ++k) lines[static_cast<std::size_t>(k * n + i)] = x[i * from + k];
-  for (std::int64_t k = 0; k < width; ++k)
-    softmax_line_of(log, &lines[static_cast<std::size_t>(k * n)], &results[static_cast<std::size_t>(k * n)],
-                    static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t k = 0; k < width; ++k) y[i * to + k] = results[static_cast<std::size_t>(k * n + i)];
+template <class F> SoftmaxKernels<F> kernels_of() {
+  if constexpr (sizeof(F) == 4)
+    return HWY_DYNAMIC_DISPATCH(kernels_f32)();
+  else
+    return HWY_DYNAMIC_DISPATCH(kernels_f64)();
 }
 
-// Line by line, or `width` neighbours at a time.
-template <class T> void run_lines(bool log, const View& x, int dim, const View& out, std::int64_t width) {
-  const std::int64_t n = x.shape[dim], from = x.strides[dim], to = out.strides[dim];
-  for_each_line<2>({&x, &out}, dim, [&](const std::array<std::int64_t, 2>& at) {
-    const T* source = x.as<const T>() + at[0];
-    T* target = out.as<T>() + at[1];
-    if (from == 1 && to == 1 && width == 1)
-      softmax_line_of(log, source, target, static_cast<std::size_t>(n));
+// T: what is stored, F: what it is computed as.
+template <class T, class F> struct Softmax {
+  bool log;
+  SoftmaxKernels<F> kernels = kernels_of<F>();
+  // From neighbours to neighbours.
+  void (*widen)(const void* from, void* to, std::int64_t n) = nullptr;
+  void (*narrow)(const void* from, void* to, std::int64_t n) = nullptr;
+
+  void line(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t n) const {
+    if constexpr (std::is_same_v<T, F>)
+      if (from == 1 && to == 1) return kernels.line(log, x, y, n);
+    thread_local Room<F> room;
+    F *const in = room.of(2 * n, "softmax"), *const out = in + n;
+    if (widen && from == 1)
+      widen(x, in, n);
     else
-      softmax_panel(log, source, from, target, to, width, n);
-  });
-}
+      for (std::int64_t i = 0; i < n; ++i) in[i] = scalar::load(x[i * from]);
+    kernels.line(log, in, out, n);
+    if (narrow && to == 1)
+      narrow(out, y, n);
+    else
+      for (std::int64_t i = 0; i < n; ++i) y[i * to] = scalar::store<T>(out[i]);
+  }
 
-// Positions begin.. of one dimension, `count` of them, `step` apart.
-template <class T> View part_of(View v, int dim, std::int64_t begin, std::int64_t count, std::int64_t step) {
-  v.data = v.as<T>() + begin * v.strides[dim];
-  v.shape[dim] = count;
-  v.strides[dim] *= step;
-  return v;
-}
+  void panel(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width, std::int64_t n) const {
+    if constexpr (std::is_same_v<T, F>) {
+      kernels.panel(log, x, from, y, to, width, n);
+    } else {
+      thread_local Room<F> room;
+      F *const in = room.of(2 * n * width, "softmax"), *const out = in + n * width;
+      for (std::int64_t i = 0; i < n; ++i) widen(x + i * from, in + i * width, width);
+      kernels.panel(log, in, width, out, width, width, n);
+      for (std::int64_t i = 0; i < n; ++i) narrow(out + i * width, y + i * to, width);
+    }
+  }
 
-template <class T> void run_softmax(bool log, const View& x, int dim, const View& out) {
-  int dense = -1;  // another dimension along which both are dense
-  for (int d = 0; d < x.shape.rank(); ++d)
-    if (d != dim && x.strides[d] == 1 && out.strides[d] == 1) dense = d;
-  const std::int64_t panels = dense < 0 || x.strides[dim] == 1 ? 0 : x.shape[dense] / kPanel;
-  if (panels == 0) return run_lines<T>(log, x, dim, out, 1);
-  run_lines<T>(log, part_of<T>(x, dense, 0, panels, kPanel), dim, part_of<T>(out, dense, 0, panels, kPanel),
-               kPanel);
-  const std::int64_t done = panels * kPanel, rest = x.shape[dense] - done;
-  if (rest > 0)
-    run_lines<T>(log, part_of<T>(x, dense, done, rest, 1), dim, part_of<T>(out, dense, done, rest, 1), 1);
-}
+  void run(const View& x, int dim, const View& out) const {
+    const std::int64_t n = x.shape[dim], from = x.strides[dim], to = out.strides[dim];
+    for_each_bundle<2>({&x, &out}, dim, [&](const Bundle<2>& lines) {
+      const T* source = x.as<const T>() + lines.at[0];
+      T* target = out.as<T>() + lines.at[1];
+      for (std::int64_t l = 0; l < lines.count; lines.dense ? l += kPanel : ++l) {
+        if (lines.dense)
+          panel(source + l, from, target + l, to, std::min(kPanel, lines.count - l), n);
+        else
+          line(source + l * lines.apart[0], from, target + l * lines.apart[1], to, n);
+      }
+    });
+  }
+};
 
 }  // namespace
 
 void softmax(bool log, const View& x, int dim, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  if (x.dtype == DType::f32) return run_softmax<float>(log, x, dim, out);
-  if (x.dtype == DType::f64) return run_softmax<double>(log, x, dim, out);
-  throw DeviceError(str("the cpu has no softmax of ", x.dtype), "it has kernels for f32 and f64",
+  const Stage& s = stage();
+  if (x.dtype == DType::f32) return Softmax<float, float>{log}.run(x, dim, out);
+  if (x.dtype == DType::f64) return Softmax<double, double>{log}.run(x, dim, out);
+  if (x.dtype == DType::bf16)
+    return Softmax<scalar::BFloat16, float>{log, kernels_of<float>(), s.widen_bf16, s.narrow_bf16}.run(x, dim,
+                                                                                                       out);
+  if (x.dtype == DType::f16)
+    return Softmax<scalar::Float16, float>{log, kernels_of<float>(), s.widen_f16, s.narrow_f16}.run(x, dim,
+                                                                                                    out);
+  throw DeviceError(str("the cpu has no softmax of ", x.dtype), "it has kernels for floats",
                     "convert the tensor to f32 first");
 }
 

@@ -2,8 +2,8 @@
 #include "veldt/core/error.h"
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
-#include "veldt/cuda/order_key.h"
 #include "veldt/cuda/scratch.h"
+#include "veldt/kernels/order_key.h"
 
 namespace veldt::cuda {
 namespace {
@@ -20,7 +20,8 @@ struct Best {
   __device__ Found start() const { return {0, std::int64_t{1} << 62}; }
   template <class T> __device__ Found of(T x, std::int64_t position) const {
     const std::uint64_t key = order_key(x);
-    return {largest || x != x ? key : ~key, position};
+    const auto number = scalar::load(x);
+    return {largest || number != number ? key : ~key, position};
   }
   __device__ Found of(Found x, std::int64_t) const { return x; }
   __device__ Found join(Found a, Found b) const {
@@ -59,9 +60,8 @@ void arg_reduce(ReduceOp op, const View& x, int dim, const View& out, Stream) {
     case DType::i32: return run_arg_reduce<std::int32_t>(op, x, dim, out);
     case DType::u8:
     case DType::boolean: return run_arg_reduce<std::uint8_t>(op, x, dim, out);
-    default:
-      throw DeviceError(str("cuda cannot find the extremes of ", x.dtype), "it has no kernel for half floats",
-                        "convert the tensor to f32 first");
+    case DType::bf16: return run_arg_reduce<scalar::BFloat16>(op, x, dim, out);
+    case DType::f16: return run_arg_reduce<scalar::Float16>(op, x, dim, out);
   }
 }
 

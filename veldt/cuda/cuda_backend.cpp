@@ -36,6 +36,7 @@ Backend make_table(int index) {
       .lstm_slope = ranged<"lstm_slope", lstm_slope>,
       .recurrence = ranged<"recurrence", recurrence>,
       .argsort = ranged<"argsort", argsort>,
+      .search = ranged<"search", search>,
       .matmul = ranged<"matmul", matmul>,
       .multiplies = multiplies,
       .convolve = ranged<"convolve", convolve>,

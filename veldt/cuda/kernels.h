@@ -50,10 +50,13 @@ void lstm_slope(bool reverse, const View& weight, const View& c, const View& gat
                 const View& g, const View& dgates, const View& dh, const View& dc, Stream);
 
 // scan.cu
-void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
+void recurrence(ReduceOp, const View& x, const View* factor, int dim, bool reverse, const View& out, Stream);
 
 // sort.cu
 void argsort(const View& x, int dim, bool descending, const View& out, Stream);
+
+// search.cu
+void search(const View& x, const View& values, const View& out, Stream);
 
 // ramp.cu
 void ramp(const Ramp&, const View& out, Stream);

@@ -49,7 +49,7 @@ void positions(const View& mask, const View& out, Stream stream) {
     reduce(ReduceOp::sum, {mask.as<bool>() + whole * chunk, DType::u8, {rest}, {1}},
            {ends + whole, DType::i64, {1}, {1}}, stream);
   const View list{ends, DType::i64, {pieces}, {1}};
-  recurrence(list, nullptr, 0, false, list, stream);
+  recurrence(ReduceOp::sum, list, nullptr, 0, false, list, stream);
   launch(positions_kernel, blocks_for(pieces * kThreads), kThreads, 0, mask.as<const bool>(), n, chunk, ends,
          out.as<std::int64_t>(), out.strides[0], most);
 }

@@ -6,6 +6,7 @@
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cuda {
 namespace {
@@ -19,11 +20,15 @@ template <class Acc> struct Reduction {
   Acc first;
 
   __device__ Acc start() const { return first; }
-  template <class T> __device__ Acc of(T x, std::int64_t) const { return static_cast<Acc>(x); }
+  template <class T> __device__ Acc of(T x, std::int64_t) const {
+    const auto number = static_cast<Acc>(scalar::load(x));
+    return op == ReduceOp::norm ? number * number : number;
+  }
   __device__ Acc join(Acc a, Acc b) const {
     switch (op) {
       case ReduceOp::sum:
-      case ReduceOp::mean: return static_cast<Acc>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
+      case ReduceOp::mean:
+      case ReduceOp::norm: return static_cast<Acc>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
       case ReduceOp::prod: return static_cast<Acc>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
       // A NaN wins: it is taken where it appears, and nothing compares greater than it afterwards.
       case ReduceOp::max: return b > a || b != b ? b : a;
@@ -48,25 +53,31 @@ template <class Acc> __device__ void store(Acc value, void* out, DType to, std::
   }
 }
 
-// Where results go, and what they are divided by.
+// Where results go, and what becomes of them.
 template <class Acc> struct Target {
   void* out;
   DType dtype;
   Acc divisor;
+  bool root;
+
+  __device__ Acc finished(Acc all) const {
+    if constexpr (std::is_floating_point_v<Acc>)
+      if (root) return ::sqrt(all);
+    return divisor == 1 ? all : all / divisor;
+  }
 };
 
 template <class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduce_kernel(Lines l, Reduction<Acc> fold, const T* x, Acc* partials, Target<Acc> to) {
   GPU_SHARED(Acc, shared, kThreads);
-  fold_lines(fold, l, x, partials, shared, [&](std::int64_t at, Acc all) {
-    store(to.divisor == 1 ? all : all / to.divisor, to.out, to.dtype, at);
-  });
+  fold_lines(fold, l, x, partials, shared,
+             [&](std::int64_t at, Acc all) { store(to.finished(all), to.out, to.dtype, at); });
 }
 
 template <class Acc> Acc start_of(ReduceOp op) {
   using Limits = std::numeric_limits<Acc>;
-  if (op == ReduceOp::sum || op == ReduceOp::mean) return 0;
+  if (op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::norm) return 0;
   if (op == ReduceOp::prod) return 1;
   if constexpr (Limits::has_infinity) return op == ReduceOp::max ? -Limits::infinity() : Limits::infinity();
   return op == ReduceOp::max ? Limits::lowest() : Limits::max();
@@ -76,8 +87,8 @@ template <class T, class Acc> void run_reduce(ReduceOp op, const View& x, const 
   unsigned along = 0;
   for (int d = 0; d < x.shape.rank(); ++d)
     if (out.shape[d] == 1) along |= 1u << d;
-  const Reduction<Acc> fold{op, start_of<Acc>(op)};
-  Target<Acc> to{out.data, out.dtype, 1};
+  Reduction<Acc> fold{op, start_of<Acc>(op)};
+  Target<Acc> to{out.data, out.dtype, 1, op == ReduceOp::norm};
   if (op == ReduceOp::mean) to.divisor = static_cast<Acc>(numel(x.shape) / numel(out.shape));
   const Lines l = lines_of(x, out, along, true);
   const Scratch memory(static_cast<std::size_t>(l.chunks > 1 ? l.chunks * l.kept.count : 0) * sizeof(Acc));
@@ -85,6 +96,7 @@ template <class T, class Acc> void run_reduce(ReduceOp op, const View& x, const 
   launch(reduce_kernel<T, Acc>, l.blocks(), kThreads, 0, l, fold, x.as<const T>(), partials, to);
   if (l.chunks == 1) return;
   const Lines second = lines_of_partials(l);
+  if (op == ReduceOp::norm) fold.op = ReduceOp::sum;  // the partial results are sums
   launch(reduce_kernel<Acc, Acc>, second.blocks(), kThreads, 0, second, fold, partials, partials, to);
 }
 
@@ -101,6 +113,9 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   const bool bytes = from == DType::u8 || from == DType::boolean;
   if (from == DType::f32 && to == from) return run_reduce<float, double>(op, x, out);
   if (from == DType::f64 && to == from) return run_reduce<double, double>(op, x, out);
+  if (from == DType::bf16 && to == DType::f32) return run_reduce<scalar::BFloat16, double>(op, x, out);
+  if (from == DType::f16 && to == DType::f32) return run_reduce<scalar::Float16, double>(op, x, out);
+  if (op == ReduceOp::norm) refuse("take the norm of", from, to);
   if (from == DType::i64 && to == from) return run_reduce<std::int64_t, std::int64_t>(op, x, out);
   if (from == DType::i32 && (to == DType::i64 || to == from))
     return run_reduce<std::int32_t, std::int64_t>(op, x, out);

@@ -1,13 +1,14 @@
 // Linear recurrences along one dimension: cumulative sums, cumulative products, and the gradients of both.
 //
-// With factors a line is one thread's: joining pieces would multiply factors that the running value never
-// meets in one product, and overflow where it does not. Long running sums are cut: the sums of the pieces,
-// their running sums, and each piece from there on.
+// With factors, and of products, a line is one thread's: joining pieces would multiply factors that the
+// running value never meets in one product, and overflow where it does not. Long running sums are cut: the
+// sums of the pieces, their running sums, and each piece from there on.
 #include "veldt/core/error.h"
 #include "veldt/cuda/axes.h"
 #include "veldt/cuda/block_scan-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cuda {
 namespace {
@@ -23,21 +24,34 @@ struct Scan {
 };
 
 // State: what the running value is kept in; unsigned for whole numbers, because overflow wraps.
+template <class State, class T> __device__ State state_of(T x) { return static_cast<State>(scalar::load(x)); }
+template <class T, class State> __device__ T stored(State state) {
+  if constexpr (std::is_integral_v<State>)
+    return static_cast<T>(state);
+  else
+    return scalar::store<T>(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(state));
+}
+
 template <class T, class State>
-__global__ void __launch_bounds__(kThreads) line_kernel(Scan s, const T* x, const T* factor, T* out) {
+__global__ void __launch_bounds__(kThreads)
+    line_kernel(Scan s, bool product, const T* x, const T* factor, T* out) {
   for (std::int64_t line = first_element(); line < s.lines.count; line += element_step()) {
     std::int64_t at[3];
     offsets_of(s.lines, line, at);
     State state = 0;
     for (std::int64_t k = 0; k < s.length; ++k) {
       const std::int64_t i = s.position(k);
-      const auto step = static_cast<State>(x[at[0] + i * s.strides[0]]);
+      const State step = state_of<State>(x[at[0] + i * s.strides[0]]);
       // The first has nothing before it: an infinite factor must not meet that 0.
-      if (k > 0 && factor != nullptr)
-        state = static_cast<State>(factor[at[1] + i * s.strides[1]]) * state + step;
+      if (k == 0)
+        state = step;
+      else if (product)
+        state *= step;
+      else if (factor != nullptr)
+        state = state_of<State>(factor[at[1] + i * s.strides[1]]) * state + step;
       else
-        state = k > 0 ? state + step : step;
-      out[at[2] + i * s.strides[2]] = static_cast<T>(state);
+        state += step;
+      out[at[2] + i * s.strides[2]] = stored<T>(state);
     }
   }
 }
@@ -53,7 +67,7 @@ __global__ void __launch_bounds__(kThreads) piece_kernel(Scan s, const T* x, Sta
     offsets_of(s.lines, line, at);
     State own = 0, total;
     for (std::int64_t k = begin + threadIdx.x; k < end; k += kThreads)
-      own += static_cast<State>(x[at[0] + s.position(k) * s.strides[0]]);
+      own += state_of<State>(x[at[0] + s.position(k) * s.strides[0]]);
     scan_block(own, shared, &total);
     if (threadIdx.x == 0) sums[item] = total;
   }
@@ -71,10 +85,10 @@ __global__ void __launch_bounds__(kThreads) sum_kernel(Scan s, const T* x, const
     State before = piece > 0 ? ends[item - 1] : State(0);
     for (std::int64_t first = begin; first < end; first += kThreads) {
       const std::int64_t k = first + threadIdx.x, i = s.position(k);
-      const State own = k < end ? static_cast<State>(x[at[0] + i * s.strides[0]]) : State(0);
+      const State own = k < end ? state_of<State>(x[at[0] + i * s.strides[0]]) : State(0);
       State total;
       const State sum = scan_block(own, shared, &total);
-      if (k < end) out[at[2] + i * s.strides[2]] = static_cast<T>(before + sum);
+      if (k < end) out[at[2] + i * s.strides[2]] = stored<T>(before + sum);
       before += total;
     }
   }
@@ -102,11 +116,11 @@ bool line_by_line(const Scan& s) {
 }
 
 template <class T, class State>
-void run_recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out) {
+void run_recurrence(bool product, const View& x, const View* factor, int dim, bool reverse, const View& out) {
   const Scan s = scan_of(x, factor ? *factor : x, dim, reverse, out);
   const T *from = x.as<const T>(), *by = factor ? factor->as<const T>() : nullptr;
-  if (factor || line_by_line(s)) {
-    launch(line_kernel<T, State>, blocks_for(s.lines.count), kThreads, 0, s, from, by, out.as<T>());
+  if (factor || product || line_by_line(s)) {
+    launch(line_kernel<T, State>, blocks_for(s.lines.count), kThreads, 0, s, product, from, by, out.as<T>());
     return;
   }
   const std::int64_t pieces = s.lines.count * s.chunks;
@@ -116,7 +130,8 @@ void run_recurrence(const View& x, const View* factor, int dim, bool reverse, co
     const View ends{memory.as<State>(), DType::f64, {s.lines.count, s.chunks}, {s.chunks, 1}};
     const Scan second = scan_of(ends, ends, 1, false, ends);
     State* const sums = memory.as<State>();
-    launch(line_kernel<State, State>, blocks_for(s.lines.count), kThreads, 0, second, sums, nullptr, sums);
+    launch(line_kernel<State, State>, blocks_for(s.lines.count), kThreads, 0, second, false, sums, nullptr,
+           sums);
   }
   launch(sum_kernel<T, State>, blocks_for(pieces * kThreads), kThreads, 0, s, from, memory.as<State>(),
          out.as<T>());
@@ -124,13 +139,23 @@ void run_recurrence(const View& x, const View* factor, int dim, bool reverse, co
 
 }  // namespace
 
-void recurrence(const View& x, const View* factor, int dim, bool reverse, const View& out, Stream) {
+void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out,
+                Stream) {
   if (numel(out.shape) == 0) return;
-  if (x.dtype == DType::f32) return run_recurrence<float, double>(x, factor, dim, reverse, out);
-  if (x.dtype == DType::f64) return run_recurrence<double, double>(x, factor, dim, reverse, out);
-  if (x.dtype == DType::i64) return run_recurrence<std::int64_t, std::uint64_t>(x, factor, dim, reverse, out);
-  throw DeviceError(str("cuda has no recurrence of ", x.dtype), "it has kernels for f32, f64 and i64",
-                    "convert the tensor first");
+  const bool product = op == ReduceOp::prod;
+  const auto run = [&](auto type, auto state) {
+    run_recurrence<decltype(type), decltype(state)>(product, x, factor, dim, reverse, out);
+  };
+  switch (x.dtype) {
+    case DType::f32: return run(float(), double());
+    case DType::f64: return run(double(), double());
+    case DType::bf16: return run(scalar::BFloat16(), double());
+    case DType::f16: return run(scalar::Float16(), double());
+    case DType::i64: return run(std::int64_t(), std::uint64_t());
+    default:
+      throw DeviceError(str("cuda has no recurrence of ", x.dtype), "it has kernels for floats and i64",
+                        "convert the tensor first");
+  }
 }
 
 }  // namespace veldt::cuda

@@ -6,6 +6,7 @@
 #include "veldt/core/error.h"
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/kernels/convert.h"
 #include "veldt/kernels/math-inl.h"
 
 namespace veldt::cuda {
@@ -17,11 +18,12 @@ constexpr double kNothing = -std::numeric_limits<double>::infinity();
 template <class T> struct Largest {
   using State = double;
   __device__ double start() const { return kNothing; }
-  __device__ double of(T x, std::int64_t) const { return static_cast<double>(x); }
+  __device__ double of(T x, std::int64_t) const { return static_cast<double>(scalar::load(x)); }
   __device__ double join(double a, double b) const { return b > a || b != b ? b : a; }
 };
 
-template <class T>
+// F: what a T is computed as.
+template <class T, class F>
 __global__ void __launch_bounds__(kThreads) softmax_kernel(Lines l, bool log, const T* x, T* out) {
   GPU_SHARED(double, shared, kThreads);
   const Lane lane(l);
@@ -32,28 +34,28 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(Lines l, bool log, co
     if (there) offsets_of(l.kept, first + lane.line, line);
     const std::int64_t end = there ? length : 0;
     const Largest<T> largest;
-    const T most =
-        static_cast<T>(join_lanes(largest, lane, fold_lane(largest, l, lane, x + line[0], 0, end), shared));
+    const F most =
+        static_cast<F>(join_lanes(largest, lane, fold_lane(largest, l, lane, x + line[0], 0, end), shared));
     double own = 0;
     for (std::int64_t r = lane.index; r < end; r += lane.count) {
       std::int64_t at[1];
       offsets_of(l.along, r, at);
-      own += static_cast<double>(scalar::exp(x[line[0] + at[0]] - most));
+      own += static_cast<double>(scalar::exp(scalar::load(x[line[0] + at[0]]) - most));
     }
     const double sum = join_lanes(Add{}, lane, own, shared);
-    const T total = static_cast<T>(sum), shift = static_cast<T>(::log(sum));
+    const F total = static_cast<F>(sum), shift = static_cast<F>(::log(sum));
     for (std::int64_t r = lane.index; r < end; r += lane.count) {
       std::int64_t at[2];
       offsets_of(l.along, r, at);
-      const T above = x[line[0] + at[0]] - most;
-      out[line[1] + at[1]] = log ? above - shift : scalar::exp(above) / total;
+      const F above = scalar::load(x[line[0] + at[0]]) - most;
+      out[line[1] + at[1]] = scalar::store<T>(log ? above - shift : scalar::exp(above) / total);
     }
   }
 }
 
-template <class T> void run_softmax(bool log, const View& x, int dim, const View& out) {
+template <class T, class F = T> void run_softmax(bool log, const View& x, int dim, const View& out) {
   const Lines l = lines_of(x, out, 1u << dim, false);
-  launch(softmax_kernel<T>, l.blocks(), kThreads, 0, l, log, x.as<const T>(), out.as<T>());
+  launch(softmax_kernel<T, F>, l.blocks(), kThreads, 0, l, log, x.as<const T>(), out.as<T>());
 }
 
 }  // namespace
@@ -62,7 +64,9 @@ void softmax(bool log, const View& x, int dim, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
   if (x.dtype == DType::f32) return run_softmax<float>(log, x, dim, out);
   if (x.dtype == DType::f64) return run_softmax<double>(log, x, dim, out);
-  throw DeviceError(str("cuda has no softmax of ", x.dtype), "it has kernels for f32 and f64",
+  if (x.dtype == DType::bf16) return run_softmax<scalar::BFloat16, float>(log, x, dim, out);
+  if (x.dtype == DType::f16) return run_softmax<scalar::Float16, float>(log, x, dim, out);
+  throw DeviceError(str("cuda has no softmax of ", x.dtype), "it has kernels for floats",
                     "convert the tensor to f32 first");
 }
 

@@ -1,13 +1,13 @@
-// The stable order of the elements of each line. Segments of a line that fit a block are sorted there by a
-// bitonic network (Batcher 1968), whose numbers of position make it stable; then neighbouring runs are merged
-// until a line is one, each element counting those of the other run before it.
+// The stable order of the elements of each line, or the first of it. Segments of a line that fit a block are
+// sorted there by a bitonic network (Batcher 1968), whose numbers of position make it stable; then
+// neighbouring runs are merged until a line is one, each element counting those of the other run before it.
 #include <bit>
 
 #include "veldt/core/error.h"
 #include "veldt/cuda/axes.h"
 #include "veldt/cuda/kernels.h"
-#include "veldt/cuda/order_key.h"
 #include "veldt/cuda/scratch.h"
+#include "veldt/kernels/order_key.h"
 
 namespace veldt::cuda {
 namespace {
@@ -17,6 +17,7 @@ constexpr int kTile = 1024;  // elements of a block
 struct Sorting {
   Axes lines;  // of x and out
   std::int64_t length, from_stride, to_stride;
+  std::int64_t kept;  // positions of a line that out takes
   DType dtype;
   bool descending;
   std::int64_t segments;  // of a line
@@ -39,6 +40,8 @@ __device__ std::uint64_t key_of(const Sorting& s, const void* x, std::int64_t at
   switch (s.dtype) {
     case DType::f32: key = key_as<float>(x, at); break;
     case DType::f64: key = key_as<double>(x, at); break;
+    case DType::bf16: key = key_as<scalar::BFloat16>(x, at); break;
+    case DType::f16: key = key_as<scalar::Float16>(x, at); break;
     case DType::i64: key = key_as<std::int64_t>(x, at); break;
     case DType::i32: key = key_as<std::int32_t>(x, at); break;
     default: key = key_as<std::uint8_t>(x, at);
@@ -101,8 +104,12 @@ __global__ void __launch_bounds__(kThreads)
       std::int64_t at[2];
       offsets_of(s.lines, spot.line, at);
       const std::int64_t e = spot.line * s.length + spot.at;
-      if (s.segments > 1) to.keys[e] = keys[i];
-      (s.segments > 1 ? to.positions[e] : out[at[1] + spot.at * s.to_stride]) = spot.begin + places[i];
+      if (s.segments > 1) {
+        to.keys[e] = keys[i];
+        to.positions[e] = spot.begin + places[i];
+      } else if (spot.at < s.kept) {
+        out[at[1] + spot.at * s.to_stride] = places[i];
+      }
     }
     __syncthreads();
   }
@@ -137,7 +144,7 @@ __global__ void __launch_bounds__(kThreads)
     if (2 * run < n) {
       to.keys[line * n + place] = keys[r];
       to.positions[line * n + place] = from.positions[e];
-    } else {
+    } else if (place < s.kept) {
       std::int64_t at[2];
       offsets_of(s.lines, line, at);
       out[at[1] + place * s.to_stride] = from.positions[e];
@@ -149,13 +156,11 @@ __global__ void __launch_bounds__(kThreads)
 
 void argsort(const View& x, int dim, bool descending, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  if (is_half(x.dtype))
-    throw DeviceError(str("cuda cannot sort ", x.dtype), "it has no kernel for half floats",
-                      "convert the tensor to f32 first");
   Sorting s{axes_of({&x, &out}, ~(1u << dim)),
             x.shape[dim],
             x.strides[dim],
             out.strides[dim],
+            out.shape[dim],
             x.dtype,
             descending,
             1,

@@ -40,6 +40,11 @@ inline Tensor widened(const Tensor& x) {
   return autocast_dtype() && is_half(x.dtype()) ? to(x, DType::f32) : x;
 }
 
+// For kernels that read halves and give f32: the dtype of what x gives, and y of it rounded to x's dtype,
+// under an Autocast not at all.
+inline DType wide_dtype(const Tensor& x) { return is_half(x.dtype()) ? DType::f32 : x.dtype(); }
+inline Tensor rounded(const Tensor& y, const Tensor& x) { return autocast_dtype() ? y : to(y, x.dtype()); }
+
 // fn(x) for kernels that have no half floats: computed from f32, the result rounded once; under an Autocast
 // not at all. The casts are recorded, so the gradient comes back in x's own dtype.
 template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/kernels/draws.h"
@@ -53,6 +56,44 @@ double below(double high, DType dtype) {
   return static_cast<double>(static_cast<double>(near) < high ? near : std::nextafter(near, -INFINITY));
 }
 
+// The smallest sum of weights that a draw can be a share of to full precision.
+constexpr double kLeastTotal = std::numeric_limits<double>::min();
+
+[[noreturn]] void refuse_weights(std::span<const double> weights, double total, std::int64_t row) {
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (!(weights[i] >= 0 && weights[i] < INFINITY))
+      throw Error(str("multinomial cannot draw by the weight ", weights[i], " of class ", i, " of row ", row),
+                  "a weight is a finite number, 0 or more",
+                  "check what the weights were computed from, such as logits that overflowed");
+  if (total == 0)
+    throw Error(str("multinomial cannot draw from row ", row, ": all ", weights.size(), " weights are 0"),
+                "some class must be possible", "give at least one class a weight above 0");
+  throw Error(str("multinomial cannot draw from row ", row, ": its weights sum to ", total),
+              "the sum must be a normal f64, from 2.3e-308 to 1.7e308",
+              "scale the weights, for example by softmax");
+}
+
+// each [rows, n], least and total [rows, 1], all f64.
+void check_weights(const Tensor& each, const Tensor& least, const Tensor& total) {
+  host_work("check of weights", {each.view(), least.view(), total.view()},
+            [device = each.device()](std::span<const View> views) {
+              const auto read = [&](const View& v, std::int64_t first, std::int64_t count) {
+                std::vector<double> numbers(static_cast<std::size_t>(count));
+                if (count > 0)
+                  backend(device).download(numbers.data(), v.as<double>() + first,
+                                           numbers.size() * sizeof(double), nullptr);
+                return numbers;
+              };
+              const std::int64_t rows = views[0].shape[0], n = views[0].shape[1];
+              const std::vector<double> lows = read(views[1], 0, rows), sums = read(views[2], 0, rows);
+              for (std::size_t r = 0; r < sums.size(); ++r) {
+                const auto row = static_cast<std::int64_t>(r);
+                if (!(lows[r] >= 0 && sums[r] >= kLeastTotal && sums[r] < INFINITY))
+                  refuse_weights(read(views[0], row * n, n), sums[r], row);
+              }
+            });
+}
+
 }  // namespace
 
 Tensor rand(const Shape& shape, Rng& rng, double low, double high, DType dtype, Device device) {
@@ -102,16 +143,24 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng) {
   if (weights.rank() < 1 || weights.size(-1) == 0)
     throw ShapeError(str("multinomial cannot choose from ", weights.shape()), "there is no class",
                      "give a weight for each class along the last dimension");
+  if (count < 0)
+    throw ShapeError(str("multinomial cannot draw ", count, " times"), "a count is 0 or more",
+                     "check the number of draws");
   NoGrad off;
   const std::int64_t n = weights.size(-1);
-  const Tensor reached = cumsum(to(weights.detach(), DType::f64), -1);
-  const Tensor total = slice(reached, -1, n - 1, n);
   Shape shape = weights.shape();
   shape[shape.rank() - 1] = count;
-  const Tensor u = rand(shape, rng, 0, 1, DType::f64, weights.device()) * total;
-  // How many classes end at or before u: those of weight 0 are never chosen.
-  const Tensor passed = less_equal(unsqueeze(reached, -2), unsqueeze(u, -1));
-  return minimum(sum(passed, {-1}), n - 1);
+  const std::int64_t rows = weights.numel() / n;
+  const Tensor each = reshape(to(weights.detach(), DType::f64), {rows, n});
+  const Tensor reached = cumsum(each, 1);
+  const Tensor total = contiguous(slice(reached, 1, n - 1, n));
+  check_weights(contiguous(each), min(each, {1}), total);
+  // A draw is below 1, and 1 - 2^-52 times a normal number is below that number whichever way it is rounded:
+  // so is the product below the total, and the first class that ends behind it has a weight above 0.
+  const Tensor u = rand({rows, count}, rng, 0, 1, DType::f64, weights.device()) * (total * (1 - 0x1p-52));
+  const Tensor out = empty({rows, count}, DType::i64, weights.device());
+  kernels(reached).search(reached.view(), u.view(), out.view(), nullptr);
+  return reshape(out, shape);
 }
 
 }  // namespace veldt

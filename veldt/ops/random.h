@@ -20,7 +20,8 @@ Tensor randperm(std::int64_t n, Rng& rng, Device device = {});
 // 1 with the probability that each element of p gives, else 0, in p's dtype.
 Tensor bernoulli(const Tensor& p, Rng& rng);
 // `count` draws of an index into each line of weights [.., n], each as likely as its weight, with
-// replacement: i64 [.., count]. Weights are not negative and not all 0; they need not sum to 1.
+// replacement: i64 [.., count]. The weights need not sum to 1. Throws Error for one that is negative,
+// infinite or NaN, and for a line of zeros, naming it; lines count in row-major order.
 Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng);
 
 }  // namespace veldt

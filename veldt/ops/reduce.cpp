@@ -19,27 +19,38 @@ std::int64_t reduced_count(const Tensor& x, const Shape& kept) {
   return n;
 }
 
-// What whole numbers and booleans are summed in.
-DType sum_dtype(DType t) { return is_float(t) ? t : DType::i64; }
-
-Tensor sum_kept(const Tensor& given, const Shape& kept) {
-  return through_f32(given, [&](const Tensor& x) {
-    const Tensor y = empty(kept, sum_dtype(x.dtype()), x.device());
-    kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
-    return record(
-        "sum", y, {x}, [shape = x.shape()](const Tensor& g) -> Grads { return {expand(g, shape)}; }, false);
-  });
+Tensor sum_kept(const Tensor& x, const Shape& kept) {
+  const Tensor y = empty(kept, is_float(x.dtype()) ? wide_dtype(x) : DType::i64, x.device());
+  kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
+  const Tensor out = record(
+      "sum", y, {x},
+      [shape = x.shape(), dtype = x.dtype()](const Tensor& g) -> Grads {
+        return {expand(to(g, dtype), shape)};
+      },
+      false);
+  return is_half(x.dtype()) ? rounded(out, x) : out;
 }
 
 Tensor mean_kept(const Tensor& x, const Shape& kept) {
-  const Tensor y = empty(kept, x);
+  const Tensor y = empty(kept, wide_dtype(x), x.device());
   kernels(x).reduce(ReduceOp::mean, x.view(), y.view(), nullptr);
-  return record(
-      "mean", y, {x},
-      [shape = x.shape(), n = static_cast<double>(reduced_count(x, kept))](const Tensor& g) -> Grads {
-        return {expand(g / n, shape)};
-      },
-      false);
+  return rounded(record(
+                     "mean", y, {x},
+                     [shape = x.shape(), dtype = x.dtype(), n = static_cast<double>(reduced_count(x, kept))](
+                         const Tensor& g) -> Grads { return {expand(to(g / n, dtype), shape)}; },
+                     false),
+                 x);
+}
+
+// The root of the sum of squares. It has no slope at 0; the gradient there is 0, as in PyTorch.
+Tensor norm_kept(const Tensor& x, const Shape& kept) {
+  const Tensor y = empty(kept, wide_dtype(x), x.device());
+  kernels(x).reduce(ReduceOp::norm, x.view(), y.view(), nullptr);
+  return record("norm", y, {x}, [x, kept, y = y.detach()](const Tensor& g) -> Grads {
+    const Tensor length = grad_enabled() ? norm_kept(x, kept) : y, zero = equal(length, 0);
+    const Tensor share = where(zero, zeros_like(length), g / where(zero, ones_like(length), length));
+    return {to(to(x, share.dtype()) * share, x.dtype())};
+  });
 }
 
 Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims, bool keepdim) {
@@ -47,18 +58,16 @@ Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims,
   if (x.numel() == 0 && numel(kept) > 0)
     throw ShapeError(str(name, " has nothing to choose from in ", x.shape()), "the tensor has no elements",
                      "check the size before reducing");
-  if (is_half(x.dtype()))
-    return through_f32(x, [&](const Tensor& wide) { return extreme(op, name, wide, dims, keepdim); });
-  const Tensor y = empty(kept, x);
+  const Tensor y = empty(kept, wide_dtype(x), x.device());
   kernels(x).reduce(op, x.view(), y.view(), nullptr);
   const Tensor out = record(name, y, {x}, [x, y = y.detach()](const Tensor& g) -> Grads {
-    const Tensor hit = to(equal(x.detach(), y), x.dtype());
+    const Tensor hit = to(equal(x.detach(), y), y.dtype());
     Dims over;
     for (int d = 0; d < x.rank(); ++d)
       if (y.size(d) != x.size(d)) over.push_back(d);
-    return {(g * (over.empty() ? hit : hit / sum(hit, over, true)))};
+    return {to(g * (over.empty() ? hit : hit / sum(hit, over, true)), x.dtype())};
   });
-  return drop_reduced(out, x, dims, keepdim);
+  return drop_reduced(rounded(out, x), x, dims, keepdim);
 }
 
 Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool keepdim) {
@@ -69,8 +78,7 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
   Shape kept = x.shape();
   kept[d] = 1;
   const Tensor out = empty(kept, DType::i64, x.device());
-  const Tensor wide = is_half(x.dtype()) ? to(x.detach(), DType::f32) : x;
-  kernels(x).arg_reduce(op, wide.view(), d, out.view(), nullptr);
+  kernels(x).arg_reduce(op, x.view(), d, out.view(), nullptr);
   mark_cut(out, x, name);
   return drop_reduced(out, x, {d}, keepdim);
 }
@@ -106,9 +114,7 @@ Tensor sum(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor mean(const Tensor& x, const Dims& dims, bool keepdim) {
-  const Tensor y = through_f32(
-      as_float(x), [&](const Tensor& wide) { return mean_kept(wide, reduced_shape(x, dims, "mean")); });
-  return drop_reduced(y, x, dims, keepdim);
+  return drop_reduced(mean_kept(as_float(x), reduced_shape(x, dims, "mean")), x, dims, keepdim);
 }
 
 Tensor max(const Tensor& x, const Dims& dims, bool keepdim) {
@@ -140,7 +146,8 @@ Tensor any(const Tensor& x, const Dims& dims, bool keepdim) {
 }
 
 Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
-  return equal(sum(logical_not(x), dims, keepdim), 0);
+  const Tensor count = sum(to(x, DType::boolean), dims, keepdim);
+  return equal(count, reduced_count(x, reduced_shape(x, dims, "all")));
 }
 
 Tensor stddev(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
@@ -148,15 +155,19 @@ Tensor stddev(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
 }
 
 Tensor norm(const Tensor& given, double p, const Dims& dims, bool keepdim) {
+  if (p == 2) {
+    const Tensor x = as_float(given), y = norm_kept(x, reduced_shape(x, dims, "norm"));
+    return drop_reduced(rounded(y, x), x, dims, keepdim);
+  }
   return through_f32(as_float(given), [&](const Tensor& x) {
     if (p == INFINITY) return max(abs(x), dims, keepdim);
     if (p == -INFINITY) return min(abs(x), dims, keepdim);
     if (p == 0) return to(sum(not_equal(x, 0), dims, keepdim), x.dtype());
     if (p == 1) return sum(abs(x), dims, keepdim);
-    const Tensor total = sum(p == 2 ? square(x) : pow(abs(x), p), dims, keepdim);
-    // At 0 the root has no slope; the gradient there is 0, as in PyTorch.
+    const Tensor total = sum(pow(abs(x), p), dims, keepdim);
+    // As norm_kept() where it is 0.
     const Tensor zero = equal(total, 0), safe = where(zero, ones_like(total), total);
-    return where(zero, total, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+    return where(zero, total, pow(safe, 1 / p));
   });
 }
 

@@ -17,8 +17,8 @@
 namespace veldt {
 namespace {
 
-// What whole numbers and half floats are accumulated from.
-Tensor wide(const Tensor& x) { return is_float(x.dtype()) ? x : to(x, DType::i64); }
+// What whole numbers are accumulated from, and halves under an Autocast.
+Tensor source_of(const Tensor& x) { return is_float(x.dtype()) ? widened(x) : to(x, DType::i64); }
 
 Tensor constant_slice(const Tensor& x, int dim, double value) {
   Shape shape = x.shape();
@@ -39,7 +39,8 @@ Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) 
   const Tensor out = empty(x.shape(), x);
   View f;
   if (factor.defined()) f = factor.view();
-  kernels(x).recurrence(x.view(), factor.defined() ? &f : nullptr, dim, reverse, out.view(), nullptr);
+  kernels(x).recurrence(ReduceOp::sum, x.view(), factor.defined() ? &f : nullptr, dim, reverse, out.view(),
+                        nullptr);
   return record("recurrence", out, {x, factor},
                 [x, factor, dim, reverse, kept = out.detach()](const Tensor& g) -> Grads {
                   if (!factor.defined()) return {recurrence(g, factor, dim, !reverse), Tensor()};
@@ -50,15 +51,17 @@ Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) 
                 });
 }
 
-// Products of x up to and with each position: a recurrence that x's own first element starts.
+// Products of x up to and with each position: p_t = x_t p_(t-1). With h_t = g_t + x_(t+1) h_(t+1) the
+// gradient of x_t is h_t p_(t-1).
 Tensor products(const Tensor& x, int dim, bool reverse) {
-  const std::int64_t n = x.size(dim);
-  if (n == 0) return x;
-  const Tensor first = reverse ? slice(x, dim, n - 1, n) : slice(x, dim, 0, 1);
-  Shape shape = x.shape();
-  shape[dim] = n - 1;
-  const Tensor rest = zeros(shape, x.dtype(), x.device());
-  return recurrence(reverse ? concat({rest, first}, dim) : concat({first, rest}, dim), x, dim, reverse);
+  const Tensor out = empty(x.shape(), x);
+  kernels(x).recurrence(ReduceOp::prod, x.view(), nullptr, dim, reverse, out.view(), nullptr);
+  return record("cumprod", out, {x}, [x, dim, reverse, kept = out.detach()](const Tensor& g) -> Grads {
+    const Tensor factors = to(x, wide_dtype(x));
+    const Tensor h = recurrence(to(g, factors.dtype()), shifted(factors, dim, !reverse, 0), dim, !reverse);
+    const bool anew = grad_enabled() || is_half(x.dtype());
+    return {to(h * shifted(anew ? products(factors, dim, reverse) : kept, dim, reverse, 1), x.dtype())};
+  });
 }
 
 // g times the product of all other elements of the reduced dimensions, which are brought into one line.
@@ -80,31 +83,29 @@ Tensor product_gradient(const Tensor& x, const Tensor& g, const std::vector<int>
 
 Tensor cumsum(const Tensor& given, int dim) {
   const int d = wrap_dim(dim, given.rank(), "cumsum");
-  return through_f32(wide(given), [d](const Tensor& x) { return recurrence(x, {}, d, false); });
+  return recurrence(source_of(given), {}, d, false);
 }
 
 Tensor cumprod(const Tensor& given, int dim) {
   const int d = wrap_dim(dim, given.rank(), "cumprod");
-  return through_f32(wide(given), [d](const Tensor& x) { return products(x, d, false); });
+  return products(source_of(given), d, false);
 }
 
 Tensor prod(const Tensor& given, const Dims& dims, bool keepdim) {
   const Shape kept = reduced_shape(given, dims, "prod");
-  const Tensor y = through_f32(wide(given), [&](const Tensor& x) {
-    const Tensor out = empty(kept, x);
-    kernels(x).reduce(ReduceOp::prod, x.view(), out.view(), nullptr);
-    return record("prod", out, {x}, [x, kept](const Tensor& g) -> Grads {
-      if (x.numel() == 0) return {expand(g, x.shape())};  // nothing, but in the graph
-      std::vector<int> order;
-      for (int d = 0; d < x.rank(); ++d)
-        if (kept[d] == x.size(d)) order.push_back(d);
-      const int count = static_cast<int>(order.size());
-      for (int d = 0; d < x.rank(); ++d)
-        if (kept[d] != x.size(d)) order.push_back(d);
-      return {product_gradient(x, g, order, count)};
-    });
+  const Tensor x = source_of(given), y = empty(kept, wide_dtype(x), x.device());
+  kernels(x).reduce(ReduceOp::prod, x.view(), y.view(), nullptr);
+  const Tensor out = record("prod", y, {x}, [x, kept](const Tensor& g) -> Grads {
+    if (x.numel() == 0) return {expand(to(g, x.dtype()), x.shape())};  // nothing, but in the graph
+    std::vector<int> order;
+    for (int d = 0; d < x.rank(); ++d)
+      if (kept[d] == x.size(d)) order.push_back(d);
+    const int count = static_cast<int>(order.size());
+    for (int d = 0; d < x.rank(); ++d)
+      if (kept[d] != x.size(d)) order.push_back(d);
+    return {to(product_gradient(to(x, g.dtype()), g, order, count), x.dtype())};
   });
-  return drop_reduced(y, given, dims, keepdim);
+  return drop_reduced(rounded(out, x), given, dims, keepdim);
 }
 
 }  // namespace veldt

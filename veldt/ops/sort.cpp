@@ -7,18 +7,29 @@
 
 namespace veldt {
 
-Tensor argsort(const Tensor& x, int dim, bool descending) {
-  const int d = wrap_dim(dim, x.rank(), "argsort");
-  const Tensor source = is_half(x.dtype()) ? to(x.detach(), DType::f32) : x;
-  const Tensor out = empty(x.shape(), DType::i64, x.device());
-  kernels(x).argsort(source.view(), d, descending, out.view(), nullptr);
-  mark_cut(out, x, "argsort");
+namespace {
+
+// The first k of each line's order.
+Tensor order_of(const Tensor& x, int dim, bool descending, std::int64_t k, const char* op) {
+  Shape shape = x.shape();
+  shape[dim] = k;
+  const Tensor out = empty(shape, DType::i64, x.device());
+  kernels(x).argsort(x.view(), dim, descending, out.view(), nullptr);
+  mark_cut(out, x, op);
   return out;
 }
 
+}  // namespace
+
+Tensor argsort(const Tensor& x, int dim, bool descending) {
+  const int d = wrap_dim(dim, x.rank(), "argsort");
+  return order_of(x, d, descending, x.size(d), "argsort");
+}
+
 Sorted sort(const Tensor& x, int dim, bool descending) {
-  const Tensor order = argsort(x, dim, descending);
-  return {gather_within(x, wrap_dim(dim, x.rank(), "sort"), order), order};
+  const int d = wrap_dim(dim, x.rank(), "sort");
+  const Tensor order = order_of(x, d, descending, x.size(d), "sort");
+  return {gather_within(x, d, order), order};
 }
 
 Sorted topk(const Tensor& x, std::int64_t k, int dim, bool largest) {
@@ -26,7 +37,7 @@ Sorted topk(const Tensor& x, std::int64_t k, int dim, bool largest) {
   if (k < 0 || k > x.size(d))
     throw ShapeError(str("topk cannot take ", k, " elements of dimension ", d),
                      str("its size is ", x.size(d)), str("take 0 to ", x.size(d)));
-  const Tensor order = contiguous(slice(argsort(x, d, largest), d, 0, k));
+  const Tensor order = order_of(x, d, largest, k, "topk");
   return {gather_within(x, d, order), order};
 }
 

@@ -44,6 +44,7 @@ template <> inline constexpr EntryInfo kInfo<&Backend::lstm>{"lstm", 0b110000};
 template <> inline constexpr EntryInfo kInfo<&Backend::lstm_slope>{"lstm_slope", 0b11100000};
 template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::search>{"search", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::convolve>{"convolve", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::max_pool>{"max_pool", 0b10};
@@ -225,8 +226,8 @@ template <DeviceKind kKind> Backend wrapped(const Backend& real) {
        &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
        &Backend::softmax, &Backend::layer_norm, &Backend::layer_norm_slope, &Backend::attend,
        &Backend::attend_slope, &Backend::lstm, &Backend::lstm_slope, &Backend::recurrence, &Backend::argsort,
-       &Backend::scatter, &Backend::positions, &Backend::ramp, &Backend::matmul, &Backend::convolve,
-       &Backend::max_pool, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
+       &Backend::search, &Backend::scatter, &Backend::positions, &Backend::ramp, &Backend::matmul,
+       &Backend::convolve, &Backend::max_pool, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
        &Backend::grid_scatter, &Backend::random>(b);
   return b;
 }
