@@ -1,6 +1,6 @@
-// Picking and adding by index along one dimension. Trailing dimensions over which the index does not change
-// (its stride is 0) and memory is dense are moved as one row: embedding look-ups and
-// shuffled batches copy whole rows.
+// Picking, writing and adding by index along one dimension. Trailing dimensions over which the index does not
+// change (its stride is 0) and memory is dense are moved as one row: embedding look-ups and shuffled batches
+// copy whole rows. Elsewhere elements are moved one by one, in the order in which they lie.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
+#include "veldt/cpu/reduce_tile.h"
 
 namespace veldt::cpu {
 namespace {
@@ -82,8 +83,96 @@ void gather_slice(const Walk& w, const Loop& at, const T* x, const std::int64_t*
              out + at.rows + i * w.along.rows, w.row);
 }
 
+// The loops of a walk element by element, the last dimension innermost, those of size 1 left out. Along the
+// indexed dimension the table does not move. Whichever loop is outside, one place is met in the index's
+// order.
+struct Nest {
+  Loop loops[kMaxRank] = {{1, 0, 0, 0}};  // never empty
+  int count = 0, along = -1;              // along: the indexed dimension's loop, if it is one
+  std::int64_t table_step;
+
+  Nest(const View& table, int dim, const View& index, const View& rows) : table_step(table.strides[dim]) {
+    for (int d = 0; d < index.shape.rank(); ++d) {
+      if (index.shape[d] == 1) continue;
+      if (d == dim) along = count;
+      loops[count++] = {index.shape[d], index.strides[d], d == dim ? 0 : table.strides[d], rows.strides[d]};
+    }
+    count = std::max(count, 1);
+  }
+  const Loop& inner() const { return loops[count - 1]; }
+  // Positions begin..end of one loop.
+  Nest part(int loop, std::int64_t begin, std::int64_t end, Loop* start) const {
+    Nest n = *this;
+    Loop& l = n.loops[loop];
+    *start = {0, begin * l.index, begin * l.table, begin * l.rows};
+    l.size = end - begin;
+    return n;
+  }
+  // Calls run(offsets) for each run of the innermost loop, in order.
+  template <class Run> void walk(const Loop& start, const Run& run) const {
+    std::int64_t runs = 1;
+    for (int d = 0; d + 1 < count; ++d) runs *= loops[d].size;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      Loop at = start;
+      std::int64_t rest = i;
+      for (int d = count - 2; d >= 0; --d) {
+        const std::int64_t k = rest % loops[d].size;
+        rest /= loops[d].size;
+        at.index += k * loops[d].index;
+        at.table += k * loops[d].table;
+        at.rows += k * loops[d].rows;
+      }
+      run(at);
+    }
+  }
+};
+
+// Calls move(table offset, rows offset) for each element of a run.
+template <class Move>
+void move_run(const Loop& l, std::int64_t step, const std::int64_t* index, std::int64_t table,
+              std::int64_t rows, const Move& move) {
+  if (l.index == 1 && l.rows == 1) {
+    for (std::int64_t j = 0; j < l.size; ++j) move(table + j * l.table + index[j] * step, rows + j);
+  } else {
+    for (std::int64_t j = 0; j < l.size; ++j)
+      move(table + j * l.table + index[j * l.index] * step, rows + j * l.rows);
+  }
+}
+
+// Calls move(table offset, rows offset) for each element. The largest loop but the indexed dimension's, or
+// with `free`, if any order will do, the largest of all, is shared out.
+template <class Move>
+void move_elements(const View& table, int dim, const View& index, const View& rows, bool free,
+                   const Move& move) {
+  const Nest nest(table, dim, index, rows);
+  int cut = -1;
+  for (int d = 0; d < nest.count; ++d)
+    if ((free || d != nest.along) && (cut < 0 || nest.loops[d].size > nest.loops[cut].size)) cut = d;
+  const auto work = [&](const Nest& part, const Loop& start) {
+    part.walk(start, [&](const Loop& at) {
+      move_run(part.inner(), part.table_step, index.as<const std::int64_t>() + at.index, at.table, at.rows,
+               move);
+    });
+  };
+  if (cut < 0) return work(nest, {0, 0, 0, 0});
+  const std::int64_t size = nest.loops[cut].size;
+  const std::int64_t most = std::max<std::int64_t>(1, kGrain / (numel(index.shape) / size));
+  const std::int64_t grain = std::max(most, even_grain(size, size, 1));
+  parallel_for(size, grain, [&](std::int64_t b, std::int64_t e) {
+    Loop start;
+    const Nest part = nest.part(cut, b, e, &start);
+    work(part, start);
+  });
+}
+
 template <class T> void run_gather(const View& x, int dim, const View& index_view, const View& out) {
   const Walk w = walk_of(x, dim, index_view, out);
+  if (w.row == 1) {
+    const T* from = x.as<const T>();
+    T* to = out.as<T>();
+    return move_elements(x, dim, index_view, out, true,
+                         [=](std::int64_t table, std::int64_t rows) { to[rows] = from[table]; });
+  }
   const std::int64_t* index = index_view.as<const std::int64_t>();
   const std::int64_t steps = w.along.size;
   if (w.slices == 1) {
@@ -102,6 +191,12 @@ template <class T> void run_gather(const View& x, int dim, const View& index_vie
 // In the order of the index, so that of several writes to one place the last one stays.
 template <class T> void run_scatter(const View& source, int dim, const View& index_view, const View& out) {
   const Walk w = walk_of(out, dim, index_view, source);
+  if (w.row == 1) {
+    const T* from = source.as<const T>();
+    T* to = out.as<T>();
+    return move_elements(out, dim, index_view, source, false,
+                         [=](std::int64_t table, std::int64_t rows) { to[table] = from[rows]; });
+  }
   const std::int64_t* index = index_view.as<const std::int64_t>();
   parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / (w.along.size * w.row)),
                [&](std::int64_t b, std::int64_t e) {
@@ -141,6 +236,13 @@ template <class T> void run_scatter_add(const View& g, int dim, const View& inde
   const Walk w = walk_of(out, dim, index_view, g);
   const std::int64_t* index = index_view.as<const std::int64_t>();
   const std::int64_t targets = out.shape[dim], slice_work = w.along.size * w.row;
+  if (w.row == 1 && (w.slices > 1 || threads_here() == 1)) {
+    const T* from = g.as<const T>();
+    T* to = out.as<T>();
+    return move_elements(out, dim, index_view, g, false, [=](std::int64_t table, std::int64_t rows) {
+      to[table] = static_cast<T>(to[table] + from[rows]);
+    });
+  }
   if (w.slices == 1 && slice_work > kGrain) {
     // Each task reads the whole index and adds what falls into its share of the targets.
     const std::int64_t share = (targets + num_threads() - 1) / num_threads();
@@ -165,15 +267,11 @@ struct Range {
 };
 
 Range range_of(const std::int64_t* x, std::int64_t stride, std::int64_t n) {
-  Range even, odd;  // two, so that one comparison need not wait for the one before
-  std::int64_t i = 0;
-  for (; i + 2 <= n; i += 2) {
-    even.add(x[i * stride], x[i * stride]);
-    odd.add(x[(i + 1) * stride], x[(i + 1) * stride]);
-  }
-  if (i < n) even.add(x[i * stride], x[i * stride]);
-  even.add(odd.low, odd.high);
-  return even;
+  Range range;
+  const Tile line{1, 0, n, stride};
+  reduce_tile(ReduceOp::min, x, line, &range.low);
+  reduce_tile(ReduceOp::max, x, line, &range.high);
+  return range;
 }
 
 }  // namespace

@@ -71,12 +71,23 @@ void ramp(const Ramp& r, const View& out, Stream) {
   });
 }
 
+// Each position is written, and the next takes its place unless it holds: no branch that might be
+// mispredicted.
 void positions(const View& mask, const View& out, Stream) {
+  constexpr std::int64_t kBlock = 512;
   const bool* holds = mask.as<const bool>();
   std::int64_t* to = out.as<std::int64_t>();
   const std::int64_t n = numel(mask.shape), most = out.shape[0];
-  for (std::int64_t i = 0, found = 0; i < n && found < most; ++i)
-    if (holds[i]) to[found++] = i;
+  for (std::int64_t first = 0, written = 0; first < n && written < most; first += kBlock) {
+    std::int64_t block[kBlock + 1], found = 0;
+    for (std::int64_t i = first; i < std::min(n, first + kBlock); ++i) {
+      block[found] = i;
+      found += holds[i] ? 1 : 0;
+    }
+    const std::int64_t count = std::min(found, most - written);
+    std::copy_n(block, count, to + written);
+    written += count;
+  }
 }
 
 }  // namespace cpu

@@ -6,7 +6,9 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 
@@ -154,6 +156,14 @@ std::int64_t product_of(const Term& term, const std::string& labels) {
   return n;
 }
 
+// [batch, m, k] x [batch, n, k] where no element of one tensor meets more than one of the other, or k is 1:
+// with nothing to use twice a matrix product is only in the way. Halves are multiplied and summed as f32.
+Tensor multiplied(const Tensor& a, const Tensor& b, bool sums) {
+  const DType dtype = promote(a.dtype(), b.dtype()), wide = is_half(dtype) ? DType::f32 : dtype;
+  if (!sums) return a * b;
+  return to(sum(to(a, wide) * to(b, wide), {-1}), dtype);
+}
+
 // One matrix product: [batch, rows, inner] x [batch, inner, columns], where inner is what `kept` lacks.
 Term join(std::string_view equation, Term a, Term b, const std::string& kept) {
   match(equation, a, b);
@@ -170,11 +180,19 @@ Term join(std::string_view equation, Term a, Term b, const std::string& kept) {
     if (!has(a.labels, label)) columns += label;
   const std::int64_t batches = product_of(a, batch), k = product_of(a, inner), m = product_of(a, rows),
                      n = product_of(b, columns);
-  const Tensor left = reshape(arranged(a, batch + rows + inner), {batches, m, k});
-  const Tensor right = reshape(arranged(b, batch + inner + columns), {batches, k, n});
   Shape shape;
   for (const Label label : batch + rows) shape.push_back(size_of(a, label));
   for (const Label label : columns) shape.push_back(size_of(b, label));
+  const bool floats = is_float(a.tensor.dtype()) && is_float(b.tensor.dtype());
+  if (floats && (inner.empty() || (m == 1 && n == 1))) {
+    const Tensor left =
+        reshape(arranged({lowered(a.tensor), a.labels}, batch + rows + inner), {batches, m, 1, k});
+    const Tensor right =
+        reshape(arranged({lowered(b.tensor), b.labels}, batch + columns + inner), {batches, 1, n, k});
+    return {reshape(multiplied(left, right, !inner.empty()), shape), batch + rows + columns};
+  }
+  const Tensor left = reshape(arranged(a, batch + rows + inner), {batches, m, k});
+  const Tensor right = reshape(arranged(b, batch + inner + columns), {batches, k, n});
   return {reshape(matmul(left, right), shape), batch + rows + columns};
 }
 

@@ -39,7 +39,8 @@ Tensor scattered(const Tensor& g, const Shape& shape, int dim, const Tensor& ind
   if (is_half(g.dtype()))
     return through_f32(g, [&](const Tensor& wide) { return scattered(wide, shape, dim, index); });
   const Tensor out = zeros(shape, g.dtype(), g.device());
-  kernels(g).scatter_add(g.view(), dim, index.view(), out.view(), nullptr);
+  const Tensor dense = contiguous(g.detach());  // whole rows are added at once
+  kernels(g).scatter_add(dense.view(), dim, index.view(), out.view(), nullptr);
   return record(
       "scatter_add", out, {g, index},
       [dim, index](const Tensor& gg) -> Grads {

@@ -110,8 +110,9 @@ Tensor nonzero(const Tensor& x) {
   std::vector<Tensor> columns(static_cast<std::size_t>(x.rank()));
   for (int d = x.rank() - 1; d >= 0; --d) {
     const Tensor size = whole(x.size(d), x.device());
-    columns[static_cast<std::size_t>(d)] = remainder(rest, size);
-    rest = floor_divide(rest, size);
+    const Tensor above = d > 0 ? floor_divide(rest, size) : Tensor();
+    columns[static_cast<std::size_t>(d)] = d > 0 ? rest - above * size : rest;
+    rest = above;
   }
   return stack(columns, 1);
 }
