@@ -15,6 +15,7 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
+#include "veldt/app/run_folder.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/trained.h"
@@ -250,7 +251,8 @@ int train_recipe(TrainFlags flags, Context& context) {
   check_model(recipe);
   check_training(recipe);
   transforms_of(recipe.prepare), transforms_of(recipe.augment);
-  if (flags.out.empty()) flags.out = (fs::path("runs") / fs::path(flags.config).stem()).string();
+  if (flags.out.empty()) flags.out = folder_named_after(flags.config);
+  if (!flags.resume && !flags.find_rate && !flags.overfit) check_for_strange_files(flags.out);
   flags.data = data_folder(recipe, flags.data, context);
   Training training(recipe, flags.data, device.device);
   io::make_directories(flags.out);

@@ -1,0 +1,123 @@
+// Where a run of `veldt train` goes, whatever its recipe is called, and that it takes no one's files' place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/app/command.h"
+#include "tests/support/temp_dir.h"
+
+namespace veldt::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+const std::string kTinyRecipe = R"toml(
+[data]
+kind = "table"
+path = "t.csv"
+target = "y"
+[model]
+layers = ["Linear(outputs)"]
+[train]
+steps = 2
+)toml";
+
+class RunFolder : public testing::Test {
+ protected:
+  RunFolder() {
+    fs::create_directories(dir_ / "work/below");
+    std::string table = "x,y\n";
+    for (int i = 0; i < 20; ++i) table += std::to_string(i) + "," + std::to_string(2 * i) + "\n";
+    put_bytes(dir_ / "work/t.csv", table);
+  }
+  Ran train(const std::string& recipe, const Words& more = {}) const {
+    Words words{"train", "--data", ".", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--", recipe});
+    return run_veldt(words, {.directory = dir_ / "work"});
+  }
+  // All plain files below the working directory's parent, with what they hold.
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(dir_.path()))
+      if (entry.is_regular_file()) all[entry.path().string()] = bytes_of(entry.path().string());
+    return all;
+  }
+  const TempDir dir_;
+};
+
+TEST_F(RunFolder, IsNamedAfterTheRecipe) {
+  for (const auto& [recipe, folder] :
+       std::map<std::string, std::string>{{"plain.toml", "runs/plain"},
+                                          {"below/two.words.toml", "runs/two.words"},
+                                          {"without", "runs/without"},
+                                          {"with space \xc3\xa4.toml", "runs/with space \xc3\xa4"}}) {
+    put_bytes(dir_ / ("work/" + recipe), kTinyRecipe);
+    const Ran ran = train(recipe);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_TRUE(fs::exists(dir_ / ("work/" + folder + "/model.safetensors"))) << folder;
+  }
+}
+
+// ".." was the stem of "...toml", and "." that of "..toml".
+TEST_F(RunFolder, NeverLeadsOutOfRuns) {
+  put_bytes(dir_ / "work/model.safetensors", "precious");
+  const Words recipes = {"...toml",   "..toml",       ".toml",         "....toml", ".hidden.toml", "-x.toml",
+                         "a\nb.toml", "\x1b[2J.toml", "below/...toml", "./..toml", "../...toml"};
+  for (const std::string& recipe : recipes) put_bytes(dir_ / ("work/" + recipe), kTinyRecipe);
+  const auto before = files();
+  for (const std::string& recipe : recipes) {
+    const Ran ran = train(recipe);
+    EXPECT_EQ(ran.exit_code, 2) << recipe << "\n" << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err)) << recipe;
+    EXPECT_THAT(ran.err, HasSubstr("--out DIR"));
+  }
+  EXPECT_EQ(files(), before);
+  EXPECT_FALSE(fs::exists(dir_ / "work/runs"));
+  EXPECT_EQ(train("...toml", {"--out", "named"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(dir_ / "work/named/model.safetensors"));
+}
+
+TEST_F(RunFolder, IsNoLinkToAnotherPlace) {
+  put_bytes(dir_ / "work/r.toml", kTinyRecipe);
+  fs::create_directories(dir_ / "elsewhere");
+  fs::create_directories(dir_ / "work/runs");
+  fs::create_directory_symlink(dir_ / "elsewhere", dir_ / "work/runs/r");
+  const Ran ran = train("r.toml");
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("symbolic link"));
+  EXPECT_EQ(count_entries(dir_ / "elsewhere"), 0u);
+  // runs/ itself may be on another disk.
+  fs::remove_all(dir_ / "work/runs");
+  fs::create_directory_symlink(dir_ / "elsewhere", dir_ / "work/runs");
+  EXPECT_EQ(train("r.toml").exit_code, 0);
+  EXPECT_TRUE(fs::exists(dir_ / "elsewhere/r/model.safetensors"));
+}
+
+TEST_F(RunFolder, IsNotOneThatHoldsStrangeFiles) {
+  put_bytes(dir_ / "work/r.toml", kTinyRecipe);
+  for (const std::string name : {"model.safetensors", "metrics.csv", "curves.svg", "best.safetensors"}) {
+    put_bytes(dir_ / ("work/" + name), "precious");
+    const Ran ran = train("r.toml", {"--out", "."});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err));
+    EXPECT_THAT(ran.err, HasSubstr(". already holds " + name));
+    EXPECT_EQ(bytes_of(dir_ / ("work/" + name)), "precious");
+    fs::remove(dir_ / ("work/" + name));
+  }
+  EXPECT_EQ(count_entries(dir_ / "work"), 3u);
+  EXPECT_EQ(train("r.toml", {"--out", "."}).exit_code, 0);
+  // A run that a kill ended before its first checkpoint has its folder, and begins anew.
+  fs::remove_all(dir_ / "work/checkpoints");
+  fs::create_directory(dir_ / "work/checkpoints");
+  EXPECT_EQ(train("r.toml", {"--out", "."}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace veldt::test

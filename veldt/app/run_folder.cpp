@@ -1,0 +1,51 @@
+#include "veldt/app/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "veldt/app/exit.h"
+#include "veldt/io/directory.h"
+
+namespace veldt::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Why a folder below runs/ cannot be called so; empty if it can.
+const char* fault_of(const std::string& name) {
+  if (name.empty()) return "without its ending nothing of it is left";
+  if (name.starts_with('.')) return "what begins with a dot leads elsewhere, or is hidden";
+  if (name.starts_with('-')) return "what begins with a dash is taken for a flag";
+  const auto is_control = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; };
+  if (std::any_of(name.begin(), name.end(), is_control)) return "it holds a control character";
+  return "";
+}
+
+}  // namespace
+
+std::string folder_named_after(const std::string& recipe) {
+  const fs::path file = fs::path(recipe).filename();
+  const std::string name = file.stem().string(), folder = "runs/" + name;
+  if (const std::string fault = fault_of(name); !fault.empty())
+    throw UsageError(fmt::format("no folder of a run can be named after '{}'", file.string()), fault,
+                     "name the folder, --out DIR, or rename the recipe");
+  if (std::error_code none; fs::is_symlink(folder, none))
+    throw UsageError(fmt::format("cannot write the run into {}", folder), "it is a symbolic link",
+                     "give the folder that it leads to, --out DIR, or remove the link");
+  return folder;
+}
+
+void check_for_strange_files(const std::string& folder) {
+  if (io::is_directory(folder + "/checkpoints")) return;
+  for (const char* name : {"model.safetensors", "best.safetensors", "metrics.csv", "metrics.jsonl",
+                           "curves.svg", "sample.txt", "forecast.svg", "top"})
+    if (io::exists(folder + '/' + name))
+      throw UsageError(
+          fmt::format("{} already holds {}", folder, name),
+          "it is no run's, for there is no checkpoints/ beside it, and a new run would replace it",
+          "name another folder, --out DIR, or move it away");
+}
+
+}  // namespace veldt::app

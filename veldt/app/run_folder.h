@@ -1,0 +1,16 @@
+// The folder of a run of `veldt train`: how it is called, and what it may take the place of.
+#pragma once
+
+#include <string>
+
+namespace veldt::app {
+
+// runs/NAME, after the recipe's NAME.toml. Throws UsageError for a name that would lead elsewhere or hide the
+// folder ("..", ".x", "-x", one with a control character), and where runs/NAME is a symbolic link.
+std::string folder_named_after(const std::string& recipe);
+
+// Throws UsageError if `folder` holds a file that a new run would replace, and no run has written it: a run
+// begins with its folder checkpoints/.
+void check_for_strange_files(const std::string& folder);
+
+}  // namespace veldt::app
