@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <vector>
 
 #include "tests/io/faults.h"
+#include "tests/support/system_calls.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/directory.h"
@@ -147,15 +149,79 @@ TEST(AtomicFile, LetsTwoWritersOfOnePathEachWriteAWholeFile) {
 
 TEST(AtomicFile, SweepsLeftoversOfTheDeadAndNothingElse) {
   const TempDir dir;
-  const std::string mine = str("a.tmp-", ::getppid());  // alive
-  const std::string dead = str("a.tmp-", test::dead_pid());
+  const std::string dead = "a.tmp-4711";
   for (const std::string& name : {dead, dead + ".1", dead + ".42"}) put_bytes(dir / name, "half");
-  const std::vector<std::string> kept = {"a.tmp-",      "a.tmp-12x", mine,     mine + ".1",
-                                         dead + ".bak", dead + ".",  "b.tmp-1"};
+  const std::vector<std::string> kept = {"a.tmp-",   "a.tmp-12x", dead + ".bak",
+                                         dead + ".", "b.tmp-1",   "aa.tmp-1"};
   for (const std::string& name : kept) put_bytes(dir / name, "keep");
+  std::filesystem::create_directory(dir / "a.tmp-3");
+  std::filesystem::create_symlink("b.tmp-1", dir / "a.tmp-4");
+  ASSERT_EQ(::mkfifo((dir / "a.tmp-5").c_str(), 0600), 0);
   write_file(dir / "a", "new");
-  EXPECT_EQ(count_entries(dir.path()), kept.size() + 1);
+  EXPECT_EQ(count_entries(dir.path()), kept.size() + 4);
   for (const std::string& name : kept) EXPECT_TRUE(std::filesystem::exists(dir / name)) << name;
+}
+
+// The number of a process says nothing: in another container it is another's, or nobody's.
+TEST(AtomicFile, KnowsTheLivingByTheirLocks) {
+  const TempDir dir;
+  const std::string foreign = str("a.tmp-", test::dead_pid());
+  std::string name;
+  {
+    AtomicFile first(dir / "a");
+    first.write("first", 5);
+    name = list_directory(dir.path()).at(0);
+    std::filesystem::rename(dir / name, dir / foreign);  // as if its writer were elsewhere
+    put_bytes(dir / "a.tmp-1", "half");                  // process 1 is alive, and has not locked it
+    write_file(dir / "a", "second");
+    EXPECT_EQ(list_directory(dir.path()), (std::vector<std::string>{"a", foreign}));
+    put_bytes(dir / name, "another's");
+  }
+  EXPECT_EQ(bytes_of(dir / name), "another's");  // what has taken its name is not removed with it
+}
+
+// A writer that is alone finds its own number taken when a container with the same number died in its folder.
+TEST(AtomicFile, TakesTheNameOfADeadWriterOfItsOwnNumber) {
+  const TempDir dir;
+  for (const char* end : {"", ".1", ".2"}) put_bytes(dir / str("a.tmp-", ::getpid(), end), "half");
+  write_file(dir / "a", "new");
+  EXPECT_EQ(list_directory(dir.path()), (std::vector<std::string>{"a"}));
+}
+
+// Makers and sweepers of one name at the same time: every commit has to find its file.
+TEST(CrashAtomicFile, SurvivesSweepersThatRaceWithIt) {
+  const TempDir dir = TempDir::in_memory();
+  std::vector<pid_t> writers;
+  for (int w = 0; w < 4; ++w) {
+    writers.push_back(::fork());
+    if (writers.back() != 0) continue;
+    int status = 0;
+    try {
+      for (int i = 0; i < 300; ++i) write_file(dir / "a", std::string(100, static_cast<char>('a' + w)));
+    } catch (const Error& error) {
+      std::fprintf(stderr, "writer %d: %s\n", w, error.what());
+      status = 1;
+    }
+    ::_exit(status);
+  }
+  for (const pid_t writer : writers) {
+    int status = 0;
+    ::waitpid(writer, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(list_directory(dir.path()), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(bytes_of(dir / "a").size(), 100u);
+}
+
+TEST(SweepLeftovers, TakesAllThatTheDeadHaveLeftInADirectory) {
+  const TempDir dir;
+  AtomicFile alive(dir / "a");
+  const std::string of_the_living = list_directory(dir.path()).at(0);
+  for (const char* name : {"b.tmp-1", "c.gz.tmp-22.3"}) put_bytes(dir / name, "half");
+  for (const char* name : {".tmp-1", "d", "d.tmp-x"}) put_bytes(dir / name, "keep");
+  sweep_leftovers(dir.path());
+  EXPECT_EQ(list_directory(dir.path()), (std::vector<std::string>{".tmp-1", of_the_living, "d", "d.tmp-x"}));
+  sweep_leftovers(dir / "nothing");
 }
 
 TEST(AtomicFile, WritesDirectlyToADevice) {
@@ -294,6 +360,33 @@ TEST(Directory, MakesListsAndNamesParents) {
   EXPECT_EQ(parent_of("a"), ".");
   EXPECT_EQ(parent_of("/a"), "/");
   EXPECT_EQ(parent_of("b/a"), "b");
+}
+
+// The paths that are made durable, in their order.
+class Synced final : public test::Watcher {
+ public:
+  int before(const test::SystemCall& call) override {
+    if (call.call == test::Call::sync)
+      paths.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(call.fd)));
+    return 0;
+  }
+  std::vector<std::string> paths;
+};
+
+// A directory's name is in its parent: fsync of the new directory alone does not keep it.
+TEST(Directory, MakesEachDirectoryDurable) {
+  if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "there");
+  Synced synced;
+  {
+    const test::Watch watch(synced);
+    make_directories(dir / "there/x//y/z/");
+    make_directories(dir / "there/x/y");
+  }
+  EXPECT_EQ(synced.paths, (std::vector<std::string>{dir / "there", dir / "there/x", dir / "there/x/y"}));
+  EXPECT_EQ(io_error_of([] { make_directories(""); }).kind(), Kind::unwritable);
+  EXPECT_EQ(io_error_of([&] { make_directories(dir / std::string(5000, 'x')); }).kind(), Kind::unwritable);
 }
 
 TEST(Digest, IsXxh3With128Bits) {

@@ -12,6 +12,7 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/digest.h"
+#include "veldt/io/file.h"
 
 namespace veldt::train {
 namespace {
@@ -124,6 +125,7 @@ TEST(CheckpointDir, IsForOneProcessAtATime) {
   CheckpointDir after(dir.path());  // the lock went with its holder
 }
 
+// The lock is held, so that nobody writes them, whatever their process number means here.
 TEST(CheckpointDir, SweepsOrphansThatAreProvablyOurs) {
   const TempDir dir;
   const std::string dead = str(".tmp-", test::dead_pid()), alive = str(".tmp-", ::getppid());
@@ -141,15 +143,53 @@ TEST(CheckpointDir, SweepsOrphansThatAreProvablyOurs) {
   make("ckpt-abc", "model.safetensors");
   put_bytes(dir / "notes.txt", "mine");
   CheckpointDir checkpoints(dir.path());
-  std::vector<std::string> kept = {".lock",
-                                   "ckpt-00000009" + dead,
-                                   "ckpt-00000010" + alive,
-                                   "ckpt-00000011.tmp-x",
-                                   "ckpt-7" + dead,
-                                   "ckpt-abc",
-                                   "notes.txt"};
+  std::vector<std::string> kept = {
+      ".lock", "ckpt-00000009" + dead, "ckpt-00000011.tmp-x", "ckpt-7" + dead, "ckpt-abc", "notes.txt"};
   EXPECT_THAT(io::list_directory(dir.path()), ::testing::UnorderedElementsAreArray(kept));
   EXPECT_TRUE(checkpoints.steps().empty());
+}
+
+TEST(CheckpointDir, IsMadeAndLockedAnewWhenItWasMovedAway) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir / "run");
+  checkpoints.save(data_of(1));
+  for (const bool moved : {true, false}) {
+    if (moved)
+      std::filesystem::rename(dir / "run", dir / "away");
+    else
+      std::filesystem::remove_all(dir / "run");
+    std::vector<std::string> warnings;
+    checkpoints.save(data_of(2), &warnings);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_THAT(warnings[0], HasSubstr("moved away or removed"));
+    EXPECT_THAT(checkpoints.steps(), ElementsAre(2));
+    EXPECT_THROW(CheckpointDir(dir / "run"), ConfigError);  // the lock is ours again
+    warnings.clear();
+    checkpoints.save(data_of(3), &warnings);
+    EXPECT_TRUE(warnings.empty());
+  }
+  EXPECT_THAT(CheckpointDir(dir / "away").steps(), ElementsAre(1));
+}
+
+TEST(CheckpointDir, StopsWhenAnotherRunHasItsPlace) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir / "run");
+  checkpoints.save(data_of(1));
+  std::filesystem::rename(dir / "run", dir / "away");
+  {
+    CheckpointDir other(dir / "run");
+    other.save(data_of(7));
+    try {
+      checkpoints.save(data_of(2));
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const ConfigError& error) {
+      EXPECT_TRUE(says(error, "another run has its place")) << error.what();
+      EXPECT_TRUE(says(error, str("process ", ::getpid()))) << error.what();
+    }
+    EXPECT_THAT(other.steps(), ElementsAre(7));
+  }
+  checkpoints.save(data_of(8));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(7, 8));
 }
 
 // As after a kill while a checkpoint was replaced by another of its step, on a disk without exchange.
@@ -302,6 +342,39 @@ TEST(CrashCheckpoint, LeavesTheOldOnesOnAFullDiskAndSavesAgainLater) {
   }
   checkpoints.save(data_of(3));
   expect_step(checkpoints.load_newest(), 3);
+}
+
+// Old checkpoints are worth less than a new one: with room for two, the run's last step is what a kill
+// leaves.
+TEST(CrashCheckpoint, GivesUpOldOnesForANewOneOnAFullDisk) {
+  const TempDir dir;
+  const test::SmallDisk disk(dir / "disk", "128k");
+  if (!disk.active()) GTEST_SKIP() << "mounting needs root";
+  CheckpointDir checkpoints(dir / "disk", 4);
+  std::vector<std::string> warnings;
+  for (std::int64_t step = 1; step < 12; ++step) {
+    checkpoints.save(data_of(step, 3000), &warnings);
+    verify_checkpoint(checkpoints.path_of(step));
+  }
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(11));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("made room for a new one"));
+  // With room for one alone, that one stays.
+  EXPECT_THROW(checkpoints.save(data_of(12, 20000)), io::DiskFull);
+  expect_step(checkpoints.load_newest(), 11);
+}
+
+TEST(CrashCheckpoint, NeverGivesUpTheNewestWholeOne) {
+  const TempDir dir;
+  const test::SmallDisk disk(dir / "disk", "128k");
+  if (!disk.active()) GTEST_SKIP() << "mounting needs root";
+  CheckpointDir checkpoints(dir / "disk", 5);
+  for (const std::int64_t step : {1, 2, 3}) checkpoints.save(data_of(step, 1000));
+  flip(dir / "disk/ckpt-00000003/model.safetensors",
+       bytes_of(dir / "disk/ckpt-00000003/model.safetensors").size() - 1);
+  EXPECT_EQ(io_error_of([&] { checkpoints.save(data_of(4, 1000000)); }).kind(), Kind::unwritable);
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(2, 3));
+  expect_step(checkpoints.load_newest(), 2);
 }
 
 // Makes one file of the checkpoint the largest in turn, and every limit below its size fail its writing.

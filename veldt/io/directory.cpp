@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,23 +48,29 @@ void make_directories(const std::string& path) {
     if (::mkdir(part.c_str(), 0777) == 0) {
       sync_directory(parent_of(part));
     } else if (const int error = errno; !is_directory(part)) {  // another process may have been faster
-      throw unwritable(part, "making the directory", error == EEXIST ? ENOTDIR : error);
+      throw_unwritable(part, "making the directory", error == EEXIST ? ENOTDIR : error);
     }
   }
-  if (!is_directory(path)) throw unwritable(path, "making the directory", ENOENT);
+  if (!is_directory(path)) throw_unwritable(path, "making the directory", ENOENT);
 }
 
 void sync_directory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
     if (errno == EACCES) return;  // one may write to it but not read it: the kernel syncs it in its own time
-    throw unwritable(path, "opening the directory", errno);
+    throw_unwritable(path, "opening the directory", errno);
   }
   const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
   // Some file systems cannot sync a directory, and say so.
   if (error != 0 && error != EINVAL && error != ENOTSUP)
-    throw unwritable(path, "fsync of the directory", error);
+    throw_unwritable(path, "fsync of the directory", error);
+}
+
+std::optional<std::uint64_t> free_bytes(const std::string& path) {
+  struct statvfs info {};
+  if (::statvfs(path.c_str(), &info) != 0 || info.f_blocks == 0) return std::nullopt;
+  return std::uint64_t{info.f_bavail} * info.f_frsize;
 }
 
 std::string parent_of(const std::string& path) {

@@ -1,6 +1,8 @@
 // Directories: list, make, make durable.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,15 @@ bool is_directory(const std::string& path);
 // What cannot be looked at counts as there, so that reading it says why.
 bool exists(const std::string& path);
 
-// Makes the directory and its parents. Throws IoError unwritable.
+// Makes the directory and its parents, each so that it survives a power failure. Throws IoError unwritable.
 void make_directories(const std::string& path);
 
 // Makes renames, new files and removals in a directory survive a power failure. Throws IoError unwritable.
 void sync_directory(const std::string& path);
+
+// What may still be written to the disk of a directory, as the system counts it; nullopt where it does not
+// say.
+std::optional<std::uint64_t> free_bytes(const std::string& path);
 
 // The directory a path lies in: "." for a bare name.
 std::string parent_of(const std::string& path);

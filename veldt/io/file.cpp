@@ -1,7 +1,7 @@
 #include "veldt/io/file.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,31 +67,49 @@ std::string follow_links(std::string path) {
   throw unwritable(path, "open", ELOOP);
 }
 
-// The process of "<pid>" or "<pid>.<n>", the end of a temporary name; 0 if it is none.
-std::int64_t process_in(std::string_view text) {
+// "<pid>" or "<pid>.<n>", the end of a temporary name.
+bool is_of_a_process(std::string_view text) {
   std::int64_t pid = 0, n = 0;
   const char* end = text.data() + text.size();
   auto parsed = std::from_chars(text.data(), end, pid);
   if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '.')
     parsed = std::from_chars(parsed.ptr + 1, end, n);
-  return parsed.ec == std::errc() && parsed.ptr == end && pid > 0 && n >= 0 ? pid : 0;
+  return parsed.ec == std::errc() && parsed.ptr == end && pid > 0 && n >= 0;
 }
 
-// Removes "<target>.tmp-<pid>" and "<target>.tmp-<pid>.<n>" of processes that died while they wrote it.
-void sweep_leftovers(const std::string& target) {
-  const std::string parent = parent_of(target);
-  const std::string prefix = target.substr(target.find_last_of('/') + 1) + ".tmp-";
+bool is_still_called(int fd, const std::string& path) {
+  struct stat open {
+  }, named{};
+  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
+// Removes a temporary file that nobody has locked. Its name may have gone to another file since it was
+// opened; once it is locked it cannot, because its writer, if any, gives up.
+void remove_if_dead(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return;  // another's, or gone
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ::flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+      is_still_called(fd, path))
+    ::unlink(path.c_str());
+  ::close(fd);
+}
+
+// Of the names that begin with `prefix`, those that end as a temporary one does.
+void sweep(const std::string& directory, const std::string& prefix) {
+  constexpr std::string_view kTemporary = ".tmp-";
   std::vector<std::string> names;
   try {
-    names = list_directory(parent);
+    names = list_directory(directory);
   } catch (const IoError&) {
     return;  // a directory one may write to but not list
   }
   for (const std::string& name : names) {
-    if (!name.starts_with(prefix)) continue;
-    const std::int64_t pid = process_in(std::string_view(name).substr(prefix.size()));
-    if (pid == 0 || process_is_alive(pid)) continue;
-    ::unlink((parent + "/" + name).c_str());
+    const std::size_t at = name.rfind(kTemporary);
+    if (at == std::string::npos || at == 0 || (!prefix.empty() && name.substr(0, at) != prefix)) continue;
+    if (is_of_a_process(std::string_view(name).substr(at + kTemporary.size())))
+      remove_if_dead(directory + "/" + name);
   }
 }
 
@@ -102,9 +120,11 @@ IoError unwritable(const std::string& path, const std::string& action, int error
           fix_for(error_number)};
 }
 
-bool process_is_alive(std::int64_t pid) {
-  if (pid <= 0 || pid > INT32_MAX) return false;
-  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
+void throw_unwritable(const std::string& path, const std::string& action, int error_number) {
+  const IoError error = unwritable(path, action, error_number);
+  if (error_number == ENOSPC || error_number == EDQUOT)
+    throw DiskFull(error.kind(), error.summary(), error.why(), error.fix());
+  throw IoError(error);
 }
 
 // ---- reading ----
@@ -176,16 +196,16 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
                   "give a path");
   struct stat info {};
   const bool exists = ::stat(path_.c_str(), &info) == 0;
-  if ((exists && S_ISDIR(info.st_mode)) || path_.back() == '/') throw unwritable(path_, "open", EISDIR);
+  if ((exists && S_ISDIR(info.st_mode)) || path_.back() == '/') throw_unwritable(path_, "open", EISDIR);
   if (names_open_file(path_) || (exists && !S_ISREG(info.st_mode))) {
     // O_APPEND: /dev/stdout may be a file that already holds something.
     fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-    if (fd_ < 0) throw unwritable(path_, "open", errno);
+    if (fd_ < 0) throw_unwritable(path_, "open", errno);
     return;
   }
   if (exists) {
     // A rename would replace a write-protected file all the same.
-    if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) throw unwritable(path_, "open", errno);
+    if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) throw_unwritable(path_, "open", errno);
   }
   target_ = follow_links(path_);
   open_temporary();
@@ -193,28 +213,43 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
 }
 
 void AtomicFile::open_temporary() {
-  sweep_leftovers(target_);
+  sweep(parent_of(target_), target_.substr(target_.find_last_of('/') + 1));
   const std::string base = str(target_, ".tmp-", ::getpid());
   temporary_ = base;
-  // A second writer of the same path in this process takes another name.
+  // A second writer of the same path in this process takes another name, and so does one of the same number
+  // in another container.
   for (int i = 1; i < 100; ++i) {
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ >= 0 || errno != EEXIST) break;
+    if (open_and_lock()) return;
+    if (errno != EEXIST) break;
     temporary_ = str(base, ".", i);
   }
-  if (fd_ >= 0) return;
   const int error = errno;
   temporary_.clear();
-  throw unwritable(path_, "opening a file beside it", error);
+  throw_unwritable(path_, "opening a file beside it", error);
+}
+
+// False, with errno, if there is no file of that name to write. One that another process sweeps between its
+// making and its locking counts as one that was there. Where nothing can be locked (some network file
+// systems), nothing is swept either.
+bool AtomicFile::open_and_lock() {
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) return false;
+  const bool is_ours = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (is_ours && is_still_called(fd_, temporary_)) return true;
+  ::close(fd_);
+  fd_ = -1;
+  errno = EEXIST;
+  return false;
 }
 
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::discard() noexcept {
   if (fd_ < 0) return;
+  // While it is locked, and so ours; unless someone else has moved it away.
+  if (!temporary_.empty() && is_still_called(fd_, temporary_)) ::unlink(temporary_.c_str());
   ::close(fd_);
   fd_ = -1;
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
@@ -245,7 +280,7 @@ void AtomicFile::write_out(const char* data, std::size_t bytes) {
     } else if (errno != EINTR) {
       const int error = errno;
       discard();
-      throw unwritable(path_, str("writing after ", written_, " bytes"), error);
+      throw_unwritable(path_, str("writing after ", written_, " bytes"), error);
     }
   }
 }
@@ -256,13 +291,13 @@ void AtomicFile::commit() {
   if (temporary_.empty()) {  // written directly: a device need not know fsync
     const int closed = ::close(fd_);
     fd_ = -1;
-    if (closed != 0) throw unwritable(path_, "close", errno);
+    if (closed != 0) throw_unwritable(path_, "close", errno);
     return;
   }
   const auto fail = [&](const char* action) {
     const int error = errno;
     discard();
-    throw unwritable(path_, action, error);
+    throw_unwritable(path_, action, error);
   };
   if (::fsync(fd_) != 0) fail("fsync");
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename");
@@ -281,16 +316,18 @@ void check_writable(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode)) {
     // Opening a FIFO waits for its reader.
-    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) throw unwritable(path, "open", errno);
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) throw_unwritable(path, "open", errno);
     return;
   }
   AtomicFile probe(path);
 }
 
+void sweep_leftovers(const std::string& directory) { sweep(directory, ""); }
+
 bool remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return true;
   if (errno == ENOENT) return false;
-  throw unwritable(path, "remove", errno);
+  throw_unwritable(path, "remove", errno);
 }
 
 }  // namespace veldt::io

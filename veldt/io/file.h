@@ -9,8 +9,15 @@
 
 namespace veldt::io {
 
+// Kind unwritable, because the disk is full or a quota is used up.
+class DiskFull : public IoError {
+  using IoError::IoError;
+};
+
 // An IoError of kind unwritable: `action` ("write", "rename") failed on `path` with this errno.
 IoError unwritable(const std::string& path, const std::string& action, int error_number);
+// Throws it, as DiskFull where that is what it says.
+[[noreturn]] void throw_unwritable(const std::string& path, const std::string& action, int error_number);
 
 // A plain file, open for reading. Throws IoError missing if there is none, if it may not be read, or if
 // `path` is a directory, a FIFO or a device: those have no size to check a header against, and may never end.
@@ -39,9 +46,10 @@ class InputFile {
 std::string read_file(const std::string& path, std::uint64_t max_bytes = std::uint64_t{1} << 30);
 
 // A file that is there whole or not at all. Bytes go to "<path>.tmp-<pid>" in the same directory; commit()
-// makes them durable and gives them their name; without it the destructor removes them. Opening one also
-// removes such files of processes that died while writing the same path. A symbolic link is followed, an
-// existing file's mode is kept.
+// makes them durable and gives them their name; without it the destructor removes them. It is locked (flock)
+// as long as it is written, so that opening one can remove what dead writers of the same path have left, and
+// leave alone what a live one writes, wherever that runs: process numbers mean nothing in another container.
+// A symbolic link is followed, an existing file's mode is kept.
 //
 // A device, a FIFO, /dev/stdout and the like cannot be renamed over: they are written directly.
 // Every failure is an IoError unwritable, and leaves no temporary file.
@@ -58,6 +66,7 @@ class AtomicFile {
 
  private:
   void open_temporary();
+  bool open_and_lock();
   void write_out(const char* data, std::size_t bytes);
   void discard() noexcept;
 
@@ -76,10 +85,11 @@ void write_file(const std::string& path, const std::string& bytes);
 // of work and not after. A full disk cannot be foreseen.
 void check_writable(const std::string& path);
 
+// Removes from a directory the temporary files of AtomicFiles whose writers died, whatever was written; for a
+// directory that holds nothing but such files. One that is not there or cannot be listed is left as it is.
+void sweep_leftovers(const std::string& directory);
+
 // Removes a file; false if there was none.
 bool remove_file(const std::string& path);
-
-// True if the process can be signalled or belongs to someone else: its temporary files are in use.
-bool process_is_alive(std::int64_t pid);
 
 }  // namespace veldt::io

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/io/directory.h"
@@ -106,7 +108,7 @@ CheckpointDir::~CheckpointDir() {
 void CheckpointDir::lock() {
   const std::string file = path_ + "/.lock";
   lock_fd_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_fd_ < 0) throw io::unwritable(file, "open", errno);
+  if (lock_fd_ < 0) io::throw_unwritable(file, "open", errno);
   if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) {
     const std::string pid = str(::getpid(), "\n");
     if (::ftruncate(lock_fd_, 0) == 0)
@@ -118,17 +120,35 @@ void CheckpointDir::lock() {
   (void)!::read(lock_fd_, pid, sizeof pid - 1);
   ::close(lock_fd_);
   lock_fd_ = -1;
-  if (error != EWOULDBLOCK) throw io::unwritable(file, "lock", error);
+  if (error != EWOULDBLOCK) io::throw_unwritable(file, "lock", error);
   const auto holder = number_in(std::string_view(pid).substr(0, std::string_view(pid).find('\n')));
   throw ConfigError(str("the checkpoint directory ", path_, " is in use"),
                     holder ? str("process ", *holder, " holds its lock") : "another process holds its lock",
                     "wait for it to end, or choose another directory");
 }
 
+// False if the directory was moved or removed since: then another process could have it.
+bool CheckpointDir::is_locked() const {
+  struct stat held {
+  }, there{};
+  return lock_fd_ >= 0 && ::fstat(lock_fd_, &held) == 0 && ::stat((path_ + "/.lock").c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+void CheckpointDir::lock_again() {
+  if (lock_fd_ >= 0) ::close(std::exchange(lock_fd_, -1));
+  io::make_directories(path_);
+  try {
+    lock();
+  } catch (const ConfigError& error) {
+    throw ConfigError(str(path_, " was moved away or removed, and another run has its place"), error.why(),
+                      "resume this run from where its checkpoints are now, with --resume");
+  }
+}
+
 // Where directories cannot be exchanged, publish() has the older of two checkpoints of one step aside as
 // ".tmp-0" for a moment: a kill just then leaves it without a name. The lock is held, so whatever has a
-// temporary name belongs to a process that died; its pid is checked all the same, because a lock need not
-// hold across machines.
+// temporary name belongs to a process that died.
 void CheckpointDir::sweep_orphans() {
   for (const std::string& name : io::list_directory(path_)) {
     const auto entry = parse_name(name);
@@ -136,7 +156,7 @@ void CheckpointDir::sweep_orphans() {
     const std::string orphan = path_ + "/" + name, target = path_of(entry->step);
     const bool set_aside = *entry->pid == 0 && ::access((orphan + "/" + kManifestFile).c_str(), F_OK) == 0;
     if (set_aside && !io::is_directory(target) && ::rename(orphan.c_str(), target.c_str()) == 0) continue;
-    if (*entry->pid == ::getpid() || !io::process_is_alive(*entry->pid)) remove_checkpoint(orphan);
+    remove_checkpoint(orphan);
   }
 }
 
@@ -152,9 +172,32 @@ std::vector<std::int64_t> CheckpointDir::steps() const {
   return steps;
 }
 
-void CheckpointDir::save(const CheckpointData& data) {
+void CheckpointDir::save(const CheckpointData& data, std::vector<std::string>* warnings) {
   if (data.step < 0)
     throw ConfigError(str("cannot save step ", data.step), "it is below zero", "count from 0");
+  const auto warn = [warnings](const std::string& text) {
+    if (warnings != nullptr) warnings->push_back(text);
+  };
+  if (!is_locked()) {
+    lock_again();
+    warn(str(path_, " was moved away or removed while the run had it: it is made anew"));
+  }
+  try {
+    write(data);
+  } catch (const io::DiskFull&) {
+    const std::size_t removed = make_room(data.step);
+    if (removed == 0) throw;
+    keep_ = 1;
+    warn(str("the disk of ", path_, " is full: ", removed,
+             removed == 1 ? " older checkpoint" : " older checkpoints",
+             " made room for a new one, and from now on the newest alone is kept"));
+    write(data);
+  }
+  std::erase(damaged_, data.step);
+  remove_old(data.step);
+}
+
+void CheckpointDir::write(const CheckpointData& data) {
   const std::string temporary = str(path_of(data.step), ".tmp-", ::getpid());
   remove_checkpoint(temporary);
   io::make_directories(temporary);
@@ -168,8 +211,25 @@ void CheckpointDir::save(const CheckpointData& data) {
     remove_checkpoint(temporary);
     throw;
   }
-  std::erase(damaged_, data.step);
-  remove_old(data.step);
+}
+
+// Removes the checkpoints before the newest whole one below this step; returns how many.
+std::size_t CheckpointDir::make_room(std::int64_t step) {
+  const auto is_whole = [this](std::int64_t s) {
+    try {
+      verify_checkpoint(path_of(s));
+      return true;
+    } catch (const IoError&) {
+      return false;
+    }
+  };
+  const std::vector<std::int64_t> before = steps();
+  std::vector<std::int64_t> old(before.begin(), std::lower_bound(before.begin(), before.end(), step));
+  while (!old.empty() && !is_whole(old.back())) old.pop_back();
+  if (old.empty()) return 0;
+  old.pop_back();
+  remove(old);
+  return before.size() - steps().size();
 }
 
 // Gives a complete directory its name. One that has it already, of the same step, changes places with it: at
@@ -178,18 +238,18 @@ void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
   const std::string target = path_of(step);
   std::string older;
   if (!io::is_directory(target)) {
-    if (::rename(temporary.c_str(), target.c_str()) != 0) throw io::unwritable(target, "rename", errno);
+    if (::rename(temporary.c_str(), target.c_str()) != 0) io::throw_unwritable(target, "rename", errno);
   } else if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
     older = temporary;
   } else {
     // A file system that cannot exchange (NFS). Process 0 is nobody's: after a kill here the next start gives
     // the older one its name back.
     older = target + ".tmp-0";
-    if (::rename(target.c_str(), older.c_str()) != 0) throw io::unwritable(target, "rename", errno);
+    if (::rename(target.c_str(), older.c_str()) != 0) io::throw_unwritable(target, "rename", errno);
     if (::rename(temporary.c_str(), target.c_str()) != 0) {
       const int error = errno;
       (void)::rename(older.c_str(), target.c_str());
-      throw io::unwritable(target, "rename", error);
+      io::throw_unwritable(target, "rename", error);
     }
   }
   io::sync_directory(path_);
@@ -204,13 +264,17 @@ void CheckpointDir::remove_old(std::int64_t newest) {
       whole.push_back(step);
   if (whole.size() > static_cast<std::size_t>(keep_))
     old.insert(old.end(), whole.begin(), whole.end() - keep_);
-  for (const std::int64_t step : old) {
+  remove(old);
+  std::erase_if(damaged_, [&](std::int64_t step) { return !io::is_directory(path_of(step)); });
+}
+
+void CheckpointDir::remove(const std::vector<std::int64_t>& steps) {
+  for (const std::int64_t step : steps) {
     if (!holds_our_files_alone(path_of(step))) continue;
     // Renamed first: a half-removed checkpoint must not look like a damaged one.
     const std::string temporary = str(path_of(step), ".tmp-", ::getpid());
     if (::rename(path_of(step).c_str(), temporary.c_str()) == 0) remove_checkpoint(temporary);
   }
-  std::erase_if(damaged_, [&](std::int64_t step) { return !io::is_directory(path_of(step)); });
 }
 
 std::optional<CheckpointData> CheckpointDir::load_newest(std::vector<std::string>* warnings) {

@@ -56,10 +56,12 @@ class CheckpointDir {
   // would otherwise prefer a later step of the run before.
   std::vector<std::int64_t> steps() const;
 
-  // Writes a checkpoint, and after it is durable removes those that are older than the `keep` newest. Throws
-  // IoError unwritable (a full disk, say); then the older ones are as they were and nothing half-written is
-  // left.
-  void save(const CheckpointData& data);
+  // Writes a checkpoint, and after it is durable removes those that are older than the `keep` newest. On a
+  // full disk all but the newest whole one go first, and from then on one is kept; on one that has room for
+  // no other, and wherever else it cannot be written, throws IoError unwritable, and leaves the newest whole
+  // one, and nothing half-written. A directory that was moved away since is made and locked anew; throws
+  // ConfigError if another process has it by now. Each of that adds a warning.
+  void save(const CheckpointData& data, std::vector<std::string>* warnings = nullptr);
 
   // The newest that verifies; nullopt if there is none at all. Each one passed over adds a warning. Throws
   // IoError corrupt if there are some and none verifies, or if a newer Veldt wrote the newest.
@@ -70,9 +72,14 @@ class CheckpointDir {
 
  private:
   void lock();
+  bool is_locked() const;
+  void lock_again();
   void sweep_orphans();
+  void write(const CheckpointData& data);
+  std::size_t make_room(std::int64_t step);
   void publish(const std::string& temporary, std::int64_t step);
   void remove_old(std::int64_t newest);
+  void remove(const std::vector<std::int64_t>& steps);
 
   std::string path_;
   int keep_;

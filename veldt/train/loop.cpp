@@ -1,5 +1,6 @@
 #include "veldt/train/loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -241,13 +242,19 @@ class Run {
                                          {"loss", loss_},
                                          {"threads", num_threads()},
                                          {"config", io::parse_json<json>(options_.config)}});
+    std::vector<std::string> warnings;
+    const auto warn = [&](const std::string& text) {
+      if (events_.on_warning) events_.on_warning(text);
+    };
     try {
-      checkpoints_->save(data);
+      checkpoints_->save(data, &warnings);
+      std::for_each(warnings.begin(), warnings.end(), warn);
       saved_step_ = step_;
       if (events_.on_checkpoint) events_.on_checkpoint(step_, checkpoints_->path_of(step_));
     } catch (const IoError& e) {
+      std::for_each(warnings.begin(), warnings.end(), warn);
       save_error_ = str(e.summary(), " (", e.why(), ")");
-      if (events_.on_warning) events_.on_warning(save_error_ + "; training goes on");
+      warn(save_error_ + "; training goes on");
       return false;
     }
     return true;
