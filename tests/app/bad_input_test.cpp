@@ -261,6 +261,24 @@ std::vector<BadCase> fit_cases() {
   };
 }
 
+// "-" is no stream, and nothing is no path.
+std::vector<BadCase> path_cases() {
+  std::vector<BadCase> cases;
+  for (const auto& [name, path] : {std::pair("Dash", "-"), std::pair("Nothing", "")}) {
+    const std::string value = path, said = "cannot be '" + value + "'";
+    cases.push_back({std::string(name) + "ToFit", {"fit", value, "-o", "OUT/m"}, 2, {"INPUT " + said}});
+    cases.push_back(
+        {std::string(name) + "FromFit", {"fit", "IN/good.png", "-o", value}, 2, {"--output " + said}});
+    cases.push_back({std::string(name) + "ToCompare", {"compare", "IN/good.png", value}, 2, {"B " + said}});
+    cases.push_back({std::string(name) + "ToInfo", {"info", value}, 2, {"FILE " + said}});
+    cases.push_back(
+        {std::string(name) + "ToPredict", {"predict", "IN/other.safetensors", value}, 2, {"INPUT " + said}});
+    cases.push_back(
+        {std::string(name) + "ForARun", {"train", "IN/r.toml", "--out", value}, 2, {"--out " + said}});
+  }
+  return cases;
+}
+
 // Outputs that cannot be.
 std::vector<BadCase> output_cases() {
   return {
@@ -326,6 +344,7 @@ INSTANTIATE_TEST_SUITE_P(Pictures, BadInput, testing::ValuesIn(picture_cases()),
 INSTANTIATE_TEST_SUITE_P(Sounds, BadInput, testing::ValuesIn(sound_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Models, BadInput, testing::ValuesIn(model_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Fit, BadInput, testing::ValuesIn(fit_cases()), kName);
+INSTANTIATE_TEST_SUITE_P(Paths, BadInput, testing::ValuesIn(path_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Outputs, BadInput, testing::ValuesIn(output_cases()), kName);
 
 // Work done, and not time passed: the machine that runs the tests may be busy.

@@ -87,8 +87,20 @@ TEST(Command, ClosedStreamsDoNotEndUpInOutputs) {
   const TempDir dir;
   const RunOptions closed{.in = Stream::closed, .out = Stream::closed};
   EXPECT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir / "open.csv"}).exit_code, 0);
-  EXPECT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir / "closed.csv", "--json"}, closed).exit_code, 0);
+  const Ran ran = run_veldt({"csv", "encode", kCub, "-o", dir / "closed.csv", "--json"}, closed);
+  EXPECT_EQ(ran.exit_code, 6);  // its object is lost
+  EXPECT_TRUE(has_three_lines(ran.err));
   EXPECT_EQ(bytes_of(dir / "open.csv"), bytes_of(dir / "closed.csv"));
+}
+
+TEST(Command, WhatIsLostOnAClosedStdoutIsAnError) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--help"}, {"--version"}, {"info", kCub}, {"info", kCub, "--json"}}) {
+    const Ran ran = run_veldt(words, {.out = Stream::closed});
+    EXPECT_EQ(ran.exit_code, 6) << words[0];
+    EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+    EXPECT_NE(ran.err.find("closed from the start"), std::string::npos) << ran.err;
+  }
 }
 
 TEST(Command, TakesNamesThatAreNotUtf8) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/app/command.h"
+#include "tests/app/pseudo_terminal.h"
 #include "tests/io/faults.h"
 #include "tests/support/temp_dir.h"
 
@@ -87,6 +88,41 @@ TEST_F(Outputs, APictureThatMayNotBeWrittenStaysAsItIs) {
     GTEST_SKIP() << "nobody may not run " << veldt_binary();
   expect_refused(run_veldt({"csv", "decode", table_, "-o", output}, nobody));
   EXPECT_EQ(bytes_of(output), "older");
+}
+
+// A network writes what it was taught, by whomever: a terminal is not to obey it.
+TEST_F(Outputs, TextOfANetworkCommandsNoTerminal) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "\x1b[2J\n\t";
+  put_bytes(dir_ / "t.txt", text);
+  put_bytes(dir_ / "r.toml", R"toml(
+[data]
+kind = "text"
+path = "t.txt"
+context = 4
+[model]
+layers = ["Embedding(2)", "Linear(outputs)"]
+[train]
+steps = 1
+)toml");
+  const std::vector<std::string> train = {"train", dir_ / "r.toml", "--data", dir_ / "",
+                                          "--out", dir_ / "run",    "--quiet"};
+  const std::vector<std::string> predict = {"predict", dir_ / "run/model.safetensors"};
+  const auto expect_harmless = [](const std::string& shown) {
+    EXPECT_EQ(shown.find('\x1b'), std::string::npos) << shown;
+    EXPECT_NE(shown.find("\\x1b"), std::string::npos) << shown;
+    EXPECT_NE(shown.find('\n'), std::string::npos);
+    EXPECT_NE(shown.find('\t'), std::string::npos);
+  };
+  OnTerminal training(train);
+  expect_harmless(training.shown());
+  ASSERT_EQ(training.wait(), 0);
+  OnTerminal predicting(predict);
+  expect_harmless(predicting.shown());
+  EXPECT_EQ(predicting.wait(), 0);
+  const Ran piped = run_veldt(predict);
+  EXPECT_NE(piped.out.find('\x1b'), std::string::npos);  // byte for byte
+  EXPECT_EQ(bytes_of(dir_ / "run/sample.txt").find("\\x1b"), std::string::npos);
 }
 
 }  // namespace

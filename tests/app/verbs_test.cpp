@@ -361,7 +361,9 @@ TEST_F(InfoOfARun, NamesADamagedCheckpoint) {
   std::string bytes = bytes_of(path);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   put_bytes(path, bytes);
-  EXPECT_EQ(run_veldt({"info", dir_ / "run"}).exit_code, 0);
+  const Ran listed = run_veldt({"info", dir_ / "run"});
+  EXPECT_EQ(listed.exit_code, 0);
+  EXPECT_EQ(listed.out.find("null"), std::string::npos) << listed.out;
   const Ran ran = run_veldt({"info", dir_ / "run", "--verify"});
   EXPECT_EQ(ran.exit_code, 9);
   EXPECT_NE(ran.err.find("ckpt-00000020"), std::string::npos) << ran.err;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "veldt/core/escape.h"
+
 namespace veldt {
 namespace {
 
@@ -39,6 +41,35 @@ TEST(Error, NamesTheLastPlaceItWasGiven) {
   error.set_place({"body.2", "Linear(2, 8)", &error});
   EXPECT_STREQ(error.what(), "it broke, in body.2 (Linear(2, 8))\n  why: it was old\n  fix: buy another");
   EXPECT_EQ(error.place().outermost, &error);
+}
+
+// what() is for logs and terminals too, and C programs take it for text up to the first NUL.
+TEST(Error, EscapesWhatFilesHaveWritten) {
+  const Error error(std::string("no column 'a\0b'", 15), "line 1\nis \x1b[2J", "\tmend it");
+  EXPECT_STREQ(error.what(), "no column 'a\\x00b'\n  why: line 1\\x0ais \\x1b[2J\n  fix: \\x09mend it");
+  EXPECT_EQ(error.why(), "line 1\\x0ais \\x1b[2J");
+  Error placed("it broke", "it was old", "buy another");
+  placed.set_place({"a\x07", "Linear", nullptr});
+  EXPECT_EQ(placed.summary(), "it broke, in a\\x07 (Linear)");
+}
+
+TEST(EscapeControls, LeavesTextInUtf8Alone) {
+  const std::string text = "caf\u00e9 \u20ac \U0001f981 ~ \\x1b";
+  EXPECT_EQ(escape_controls(text), text);
+  EXPECT_EQ(escape_controls("\u009b2J \u00a0"), "\\xc2\\x9b2J \u00a0");
+  EXPECT_EQ(escape_controls("a\nb\tc\r", "\n\t"), "a\nb\tc\\x0d");
+}
+
+TEST(EscapeControls, ShowsBytesThatAreNoCharacters) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"\x91", "\\x91"},                    // of a byte-pair model
+      {"\xe4gypt", "\\xe4gypt"},            // Latin-1
+      {"\xe2\x82", "\\xe2\\x82"},           // cut off
+      {"\xc0\x8a", "\\xc0\\x8a"},           // a line end, too long
+      {"\xe0\x82\x9b", "\\xe0\\x82\\x9b"},  // U+009B, too long
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // a surrogate
+      {"\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80"}};
+  for (const auto& [bytes, shown] : cases) EXPECT_EQ(escape_controls(bytes), shown);
 }
 
 TEST(Error, IsCaughtAsItselfWithItsKind) {

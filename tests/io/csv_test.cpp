@@ -75,6 +75,9 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
   }
   EXPECT_TRUE(says(io_error_of([] { read_text("a,b\n1,2\n", {"c"}); }), "choose from a, b"));
   EXPECT_THROW(read_text("a\n1\n", {"a", "a"}), ConfigError);
+  // The columns of a table with two of one name may have come from its own first line.
+  const IoError two = io_error_of([] { read_text("a,b,b\n1,2,3\n", {"a", "b", "b"}); });
+  EXPECT_TRUE(says(two, "line 1") && says(two, "two columns are called b")) << two.what();
   EXPECT_EQ(io_error_of([] { read_csv("/nowhere/a.csv"); }).kind(), Kind::missing);
 }
 

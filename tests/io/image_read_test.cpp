@@ -155,7 +155,10 @@ TEST(ReadImage, SaysWhatAFileThatIsNoPngSeemsToBe) {
                                                        {"RIFF", "RIFF file"},
                                                        {"GIF89a", "GIF"},
                                                        {std::string("\0\1\2\3", 4), "no kind"},
-                                                       {"\x89PNG\n\x1a\n....", "line ends"}};
+                                                       {"\x89PNG\n\x1a\n....", "line ends"},
+                                                       {"\x89PNG\r\r\n\x1a\r\n..", "line ends"},
+                                                       {"\x89PNG\r\n\x1b\n....", "eight bytes are damaged"},
+                                                       {"\x88PNG\r\n\x1a\n....", "eight bytes are damaged"}};
   for (const auto& [bytes, text] : cases) {
     const IoError error = error_of_bytes(bytes);
     EXPECT_EQ(error.kind(), Kind::malformed);
@@ -171,6 +174,18 @@ TEST(ReadImage, RefusesWhatIsNoPlainFile) {
     EXPECT_EQ(io_error_of([&] { read_image(path); }).kind(), Kind::missing) << path;
 }
 
+// 16-bit samples become four bytes each.
+TEST(ReadImage, CountsSamplesOfSixteenBitsAsPixels) {
+  const TempDir dir;
+  put_bytes(dir / "p.png", make_png({.width = 2, .height = 2, .depth = 16, .type = PNG_COLOR_TYPE_RGB},
+                                    std::vector<int>(12, 700)));
+  EXPECT_EQ(read_image(dir / "p.png", {.max_pixels = 12}).numel(), 12);
+  const IoError error = io_error_of([&] { read_image(dir / "p.png", {.max_pixels = 11}); });
+  EXPECT_EQ(error.kind(), Kind::malformed);
+  EXPECT_TRUE(says(error, "4 pixels of 12 bytes") && says(error, "11 of 4 bytes")) << error.what();
+  EXPECT_TRUE(says(error, "raise max_pixels to 12")) << error.what();
+}
+
 TEST(ReadImage, RefusesImpossibleSizesBeforeAskingForMemory) {
   const std::pair<std::string, const char*> cases[] = {
       {claim_size(1000000000, 1), "1000000000 pixels"},
@@ -178,7 +193,7 @@ TEST(ReadImage, RefusesImpossibleSizesBeforeAskingForMemory) {
       {claim_size(0x7fffffff, 0x7fffffff, 16, 6), "too large"},
       {claim_size(0x80000000u, 0x80000000u), "2147483648 x 2147483648 is impossible"},
       {claim_size(0, 5), "0 x 5"},
-      {claim_size(16384, 16384, 16, 6), "too early"}};  // allowed, but the file cannot hold it
+      {claim_size(16384, 16384, 16, 0), "too early"}};  // allowed, but the file cannot hold it
   for (const auto& [bytes, text] : cases) {
     const IoError error = error_of_bytes(bytes);
     EXPECT_EQ(error.kind(), Kind::malformed);

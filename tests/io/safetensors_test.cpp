@@ -260,6 +260,24 @@ TEST(SafeTensors, RefuseDigestsThatAreABomb) {
   }
 }
 
+// An entry of 60 bytes takes a kilobyte of memory, whatever the tensor holds.
+TEST(SafeTensors, RefuseMoreTensorsThanAnyNetworkHas) {
+  const TempDir dir;
+  const auto file_of = [&](std::size_t count) {
+    std::string header = "{";
+    for (std::size_t i = 0; i < count; ++i)
+      header += str(i == 0 ? "" : ",", '"', i, R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})");
+    header += '}';
+    const std::uint64_t length = header.size();
+    put_bytes(dir / "f", std::string(reinterpret_cast<const char*>(&length), sizeof length) + header);
+    return dir / "f";
+  };
+  EXPECT_EQ(read_safetensors_header(file_of(1000)).tensors.size(), 1000u);
+  const IoError error = io_error_of([&] { read_safetensors_header(file_of((1 << 18) + 1)); });
+  EXPECT_EQ(error.kind(), Kind::malformed);
+  EXPECT_TRUE(says(error, "more than the 262144 tensors")) << error.what();
+}
+
 TEST(SafeTensors, RefuseWhatVeldtCannotHoldButListIt) {
   const TempDir dir;
   put_bytes(dir / "a", file_of(tensor_header("I16", "[2]", "[0,4]"), 4));

@@ -138,8 +138,8 @@ void report(const Failure& failure, Context& context) {
 }  // namespace
 
 int run_command(int argc, char** argv) {
-  prepare_standard_streams();
   Context context;
+  if (!prepare_standard_streams()) context.out.lose();
   try {
     context.arguments.assign(argv, argv + argc);
     if (context.arguments.empty()) context.arguments.emplace_back("veldt");

@@ -1,16 +1,19 @@
 // veldt compare A B: how alike two pictures or two sounds are, either of which may be a model.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "veldt/app/compare_sounds.h"
 #include "veldt/app/drawing.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
+#include "veldt/app/progress_line.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/image.h"
@@ -18,6 +21,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
 #include "veldt/train/metrics.h"
 
 namespace veldt::app {
@@ -42,10 +46,10 @@ struct CompareFlags {
   std::int64_t max_pixels = kMaxPixels;
 };
 
-// A picture, or a model that is still to be drawn.
+// A picture, as bytes where it has no finer levels, or a model that is still to be drawn.
 struct Side {
   std::string path;
-  Tensor picture;
+  std::optional<field::Signal> picture;
   std::optional<field::ImageField> model;
 };
 
@@ -54,7 +58,7 @@ Side load_side(const std::string& path, std::int64_t max_pixels) {
   if (kind_of_file(path) == FileKind::safetensors) {
     side.model = field::ImageField::load(path);
   } else {
-    side.picture = load_picture(path, max_pixels);
+    side.picture.emplace(load_picture(path, max_pixels, true));
   }
   return side;
 }
@@ -66,7 +70,7 @@ struct Size {
 // A picture's own size; between two models the larger one's.
 Size common_size(const Side& a, const Side& b) {
   for (const Side* side : {&a, &b})
-    if (!side->model) return {side->picture.size(1), side->picture.size(0)};
+    if (!side->model) return {side->picture->columns(), side->picture->rows()};
   const auto& x = a.model->options();
   const auto& y = b.model->options();
   // As doubles: sizes from a file may be huge.
@@ -99,38 +103,81 @@ void draw(Side& side, Size size, std::int64_t max_pixels, const Context& context
         fmt::format("cannot draw {} at {} x {} to compare it", side.path, size.width, size.height),
         fmt::format("at most {} pixels are compared", max_pixels),
         "raise --max-pixels, or render parts of both with --crop and compare those");
-  side.picture = draw_field(*side.model, size.width, size.height, context);
+  side.picture.emplace(draw_field(*side.model, size.width, size.height, context));
 }
 
-void drop_alpha(Side& side, const Context& context) {
-  const std::int64_t channels = side.picture.size(2);
-  side.picture = over_white(side.picture);
-  if (side.picture.size(2) != channels && !context.quiet)
-    print_note(fmt::format("{} has alpha and is laid over white", side.path));
-}
+bool has_alpha(const Side& side) { return side.picture->channels() % 2 == 0; }
 
-void make_alike(Side& a, Side& b, std::int64_t max_pixels, const Context& context) {
+// Two pictures of one size, of which some rows at a time become numbers.
+class Pair {
+ public:
+  Pair(Side a, Side b, const Context& context)
+      : a_(std::move(a)), b_(std::move(b)), channels_(std::max(colours(a_), colours(b_))) {
+    for (const Side* side : {&a_, &b_})
+      if (has_alpha(*side) && !context.quiet)
+        print_note(fmt::format("{} has alpha and is laid over white", side->path));
+  }
+
+  std::int64_t width() const { return a_.picture->columns(); }
+  std::int64_t height() const { return a_.picture->rows(); }
+  std::int64_t channels() const { return channels_; }
+
+  // Calls use(a, b) with the same rows of both, f32 [rows, width, channels], from top to bottom.
+  template <class Use> void bands(const Use& use) const {
+    const std::int64_t rows = std::max<std::int64_t>(1, (std::int64_t{1} << 22) / (width() * channels_));
+    for (std::int64_t first = 0; first < height(); first += rows) {
+      const std::int64_t count = std::min(rows, height() - first);
+      use(band(a_, first, count), band(b_, first, count));
+    }
+  }
+
+ private:
+  static std::int64_t colours(const Side& side) {
+    return side.picture->channels() - (has_alpha(side) ? 1 : 0);
+  }
+  Tensor band(const Side& side, std::int64_t first, std::int64_t count) const {
+    return grey_repeated(over_white(side.picture->read(first, count)), channels_);
+  }
+
+  Side a_, b_;
+  std::int64_t channels_;
+};
+
+Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
   const Size size = common_size(a, b);
   if (!context.quiet) note_size(a, b, size);
   draw(a, size, max_pixels, context);
   draw(b, size, max_pixels, context);
-  if (a.picture.size(0) != b.picture.size(0) || a.picture.size(1) != b.picture.size(1))
-    throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", a.picture.size(1),
-                                 a.picture.size(0), b.picture.size(1), b.picture.size(0)),
+  if (a.picture->rows() != b.picture->rows() || a.picture->columns() != b.picture->columns())
+    throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", a.picture->columns(),
+                                 a.picture->rows(), b.picture->columns(), b.picture->rows()),
                      fmt::format("{} and {} differ in size", a.path, b.path),
                      "resize one of them, or give the model itself: it is drawn at the other's size");
-  drop_alpha(a, context);
-  drop_alpha(b, context);
-  const std::int64_t channels = std::max(a.picture.size(2), b.picture.size(2));
-  a.picture = grey_repeated(a.picture, channels);
-  b.picture = grey_repeated(b.picture, channels);
+  return {std::move(a), std::move(b), context};
+}
+
+train::PictureScore score_of(const Pair& pair, const Context& context) {
+  ProgressLine line({.quiet = context.quiet, .show_after = 2});
+  train::PictureComparison comparison(pair.height(), pair.width(), pair.channels());
+  std::int64_t done = 0;
+  pair.bands([&](const Tensor& a, const Tensor& b) {
+    comparison.add(a, b);
+    line.update_rows(done += a.size(0), pair.height());
+  });
+  line.finish();
+  return comparison.score();
 }
 
 // |a - b|, stretched so that the largest difference is white.
-void write_difference(const std::string& path, const Tensor& a, const Tensor& b) {
-  const Tensor difference = abs(a - b);
-  const double largest = max(difference).item();
-  io::write_image(path, largest > 0 ? difference * (1 / largest) : difference);
+void write_difference(const std::string& path, const Pair& pair) {
+  double largest = 0;
+  pair.bands([&](const Tensor& a, const Tensor& b) { largest = std::max(largest, max(abs(a - b)).item()); });
+  io::ImageWriter file(path, pair.width(), pair.height(), pair.channels());
+  pair.bands([&](const Tensor& a, const Tensor& b) {
+    const Tensor difference = largest > 0 ? abs(a - b) * (1 / largest) : abs(a - b);
+    file.write_rows(difference.data<float>(), difference.size(0));
+  });
+  file.finish();
 }
 
 std::string score_in_words(const train::PictureScore& score, std::int64_t pixels) {
@@ -168,11 +215,12 @@ int compare(const CompareFlags& flags, Context& context) {
     require("SNR", compare_sounds(flags.a, flags.b, flags.diff, flags.max_pixels, context), flags.min_psnr);
     return kOk;
   }
+  const NoGrad off;
   Side a = load_side(flags.a, flags.max_pixels), b = load_side(flags.b, flags.max_pixels);
-  make_alike(a, b, flags.max_pixels, context);
-  const train::PictureScore score = train::compare_pictures(a.picture, b.picture);
-  if (!flags.diff.empty()) write_difference(flags.diff, a.picture, b.picture);
-  print_score(score, a.picture.size(0) * a.picture.size(1), context);
+  const Pair pair = alike(std::move(a), std::move(b), flags.max_pixels, context);
+  const train::PictureScore score = score_of(pair, context);
+  if (!flags.diff.empty()) write_difference(flags.diff, pair);
+  print_score(score, pair.width() * pair.height(), context);
   require("PSNR", score.psnr, flags.min_psnr);
   return kOk;
 }

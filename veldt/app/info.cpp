@@ -37,6 +37,7 @@ using Json = nlohmann::ordered_json;
 
 std::string scalar_in_words(const Json& value) {
   if (value.is_string()) return on_one_line(value.get<std::string>());
+  if (value.is_null()) return "-";  // of a checkpoint that cannot be read
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
   return on_one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -67,7 +67,11 @@ FileKind kind_of_file(const std::string& path) {
 
 void refuse_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
-  const bool known = !io::known_content(bytes).empty();
+  const std::string_view content = io::known_content(bytes);
+  if (content.starts_with("a PNG"))  // else its reader would be here
+    throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
+                  "copy or download it again, as a file that is no text");
+  const bool known = !content.empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                 known ? fmt::format("convert it to {} first", io::kPictureFormats)
                       : fmt::format("give a picture ({}), a sound ({}), a pixel table (.csv) or a model "

@@ -42,6 +42,11 @@ origin.
 Exit codes and the objects that `--json` prints are in [formats.md](formats.md).
 
 Counts may be written 10k, 2M and 1_000 on the command line; times 30, 30s, 500ms, 5m and 1.5h.
+
+Paths are names of files. `-` is refused, because Veldt reads files in any order and renames them when they
+are whole; `./-` is a file of that name, and `/dev/stdout` takes a drawing. What a network has written
+(`predict`, and the sample at the end of `train`) goes to a terminal with control characters as `\x1b`, and
+to a file or a pipe byte for byte.
 )";
 
 // A bar would end the cell of a table.

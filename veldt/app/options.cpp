@@ -186,7 +186,7 @@ Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<s
 
 Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help) {
   return add_into(verb, names, ValueKind::path, "PATH", into, help,
-                  [](const Source&, const std::string& text) { return text; })
+                  [](auto& source, auto& text) { return path_from(source, text); })
       .command_line_only();
 }
 Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
@@ -259,7 +259,7 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
 
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
   return add_count(verb, "--max-pixels", into, {.least = 1},
-                   "refuse larger pictures, and sounds of more samples");
+                   "refuse larger pictures (16-bit samples count as pixels), and sounds of more samples");
 }
 
 void add_threads(VerbOptions& verb, Context& context) {

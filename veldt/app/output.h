@@ -14,21 +14,28 @@ inline double decibels_in_json(double decibels) { return std::clamp(decibels, -9
 // Writes at once. A reader that went away (`veldt info x | head -1`) is no error, and the rest is dropped.
 class Output {
  public:
-  // Throws IoError unwritable (a full disk behind a redirection).
+  // Throws IoError unwritable: a full disk behind a redirection, a stdout that was closed from the start.
   void text(std::string_view text);
+  // Text that a network has written: to a terminal with control characters escaped, line ends and tabs
+  // excepted; to a file or a pipe byte for byte.
+  void foreign_text(std::string_view text);
   // One object on one line; text that is not UTF-8 gets U+FFFD. A verb prints at most one.
   void json(const nlohmann::ordered_json& object);
   // Drops all that comes: stdout holds something else.
   void close() { closed_ = true; }
+  // There is none: what comes is lost, which is an error.
+  void lose() { lost_ = true; }
   bool has_json() const { return has_json_; }
 
  private:
   bool has_json_ = false;
   bool closed_ = false;
+  bool lost_ = false;
 };
 
 // A closed stdin, stdout or stderr becomes /dev/null: otherwise the next file that is opened takes its
-// number, and results are written into it. SIGPIPE becomes an error that Output understands.
-void prepare_standard_streams();
+// number, and results are written into it. SIGPIPE becomes an error that Output understands. False if stdout
+// was closed.
+bool prepare_standard_streams();
 
 }  // namespace veldt::app

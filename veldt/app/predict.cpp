@@ -118,6 +118,7 @@ void predict_tables(const PredictFlags& flags, Context& context, Trained& traine
 
 int predict(const PredictFlags& flags, Context& context) {
   const NoGrad off;
+  for (const std::string& input : flags.inputs) path_from({"INPUT", "INPUT "}, input);
   Trained trained = load_trained(flags.model);
   const bool is_text = trained.recipe.kind == "text";
   if (is_text && !flags.inputs.empty())
@@ -150,7 +151,7 @@ int predict(const PredictFlags& flags, Context& context) {
   if (context.json)
     context.out.json({{"model", flags.model}, {"text", text}});
   else
-    context.out.text(text + "\n");
+    context.out.foreign_text(text + "\n");
   return signal.exit_code();
 }
 

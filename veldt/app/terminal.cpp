@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "veldt/app/values.h"
+#include "veldt/core/escape.h"
 
 namespace veldt::app {
 namespace {
@@ -47,24 +48,7 @@ void write_stderr(std::string_view text) {
   }
 }
 
-std::string on_one_line(std::string_view text) {
-  std::string out;
-  unsigned char before = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    // U+0080 to U+009F in UTF-8 are control characters too: U+009B begins what ESC [ does.
-    const bool is_c1 = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
-    if (is_c1) out.pop_back();
-    if (is_c1) out += "\\xc2";
-    if (is_c1 || byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-    before = byte;
-  }
-  return out;
-}
+std::string on_one_line(std::string_view text) { return escape_controls(text); }
 
 void print_note(std::string_view text) { write_stderr(fmt::format("veldt: note: {}\n", on_one_line(text))); }
 

@@ -20,8 +20,7 @@ Terminal stderr_terminal();
 // Everything, at once; failures are ignored, because there is nobody left to tell.
 void write_stderr(std::string_view text);
 
-// Text from a file or a path, fit for a terminal: control characters as \x1b, so that it can neither end its
-// line nor command the terminal.
+// Text from a file or a path, by escape_controls().
 std::string on_one_line(std::string_view text);
 
 // "veldt: note: .." for what a user may like to know.

@@ -240,7 +240,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     const std::string sample = written_text(recipe, training.data.facts, training.model, writing);
     if (stop()) return;
     io::write_file(in_run(flags, "sample.txt"), sample + "\n");
-    if (!context.json) context.out.text(sample + "\n\n");
+    if (!context.json) context.out.foreign_text(sample + "\n\n");
   }
   report_training(flags, context, training, result, scores);
 }

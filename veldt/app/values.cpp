@@ -99,6 +99,15 @@ std::string choice_from(const Source& source, const std::string& text,
                   nearest.empty() ? all : fmt::format("did you mean '{}'? {}", nearest, all));
 }
 
+std::string path_from(const Source& source, const std::string& text) {
+  if (text.empty())
+    throw bad_value(source, text, "a path has at least one letter", "give a path, or leave it out");
+  if (text == "-")
+    throw bad_value(source, text, "files are read and written by name, and no stream is called so",
+                    "write ./- for a file of this name, or /dev/stdout for an output");
+  return text;
+}
+
 bool switch_from(const Source& source, const std::string& text) {
   for (const char* yes : {"true", "yes", "on", "1"})
     if (text == yes) return true;

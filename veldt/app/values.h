@@ -42,6 +42,9 @@ double seconds_from(const Source& source, const std::string& text);
 std::string choice_from(const Source& source, const std::string& text,
                         const std::vector<std::string>& choices);
 
+// A file's or a folder's: not empty, and not "-", which stands for no stream here.
+std::string path_from(const Source& source, const std::string& text);
+
 // true, false, yes, no, on, off, 1, 0.
 bool switch_from(const Source& source, const std::string& text);
 

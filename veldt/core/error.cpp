@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+#include "veldt/core/escape.h"
+
 namespace veldt {
 
 void StrPart::write_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
@@ -14,7 +16,11 @@ std::string join_parts(std::initializer_list<StrPart> parts) {
 }
 
 Error::Error(std::string_view what, std::string_view why, std::string_view fix)
-    : std::runtime_error(std::string(what)), summary_(what), why_(why), fix_(fix), first_line_(what) {
+    : std::runtime_error(std::string(what)),
+      summary_(escape_controls(what)),
+      why_(escape_controls(why)),
+      fix_(escape_controls(fix)),
+      first_line_(summary_) {
   join();
 }
 
@@ -22,8 +28,8 @@ Error::~Error() = default;
 
 void Error::set_place(Place place) {
   place_ = std::move(place);
-  summary_ =
-      first_line_ + ", in " + (place_.path.empty() ? place_.title : place_.path + " (" + place_.title + ")");
+  const std::string where = place_.path.empty() ? place_.title : place_.path + " (" + place_.title + ")";
+  summary_ = first_line_ + ", in " + escape_controls(where);
   join();
 }
 

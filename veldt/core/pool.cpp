@@ -109,7 +109,7 @@ void Pool::refuse(std::size_t size, const std::string& reason) const {
                " fits now");
   throw OutOfMemory(str("cannot allocate ", bytes_text(size), " on ", backend_.device),
                     str(reason, "; tensors hold ", bytes_text(stats_.bytes_in_use), held),
-                    str(fits, "; use a smaller batch or a smaller network"));
+                    str(fits, "; use a smaller batch, network or picture"));
 }
 
 void Pool::give(void* p, std::size_t bytes, Storage& owner) noexcept {

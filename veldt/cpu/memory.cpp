@@ -18,7 +18,7 @@ void* allocate(std::size_t bytes) {
   void* p = nullptr;
   if (posix_memalign(&p, alignment, bytes) != 0)
     throw OutOfMemory(str("cannot allocate ", bytes, " bytes on the cpu"),
-                      "the system has no memory left for it", "use a smaller batch or a smaller network");
+                      "the system has no memory left for it", "use a smaller batch, network or picture");
   if (alignment == kHugePage) madvise(p, bytes, MADV_HUGEPAGE);  // advice: a refusal costs speed only
   return p;
 }

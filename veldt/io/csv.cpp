@@ -114,12 +114,6 @@ std::vector<std::size_t> places_of(const CsvReader& reader, const std::vector<st
 
 CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns,
                   const std::vector<std::string>& texts) {
-  std::vector<std::string> asked = columns;
-  asked.insert(asked.end(), texts.begin(), texts.end());
-  for (const std::string& name : asked)
-    if (std::count(asked.begin(), asked.end(), name) > 1)
-      throw ConfigError(str("cannot read column ", name, " twice"), "a table has each column once",
-                        "name it once");
   const std::string bytes = read_file(path);
   CsvReader reader(path, bytes);
   const std::vector<std::string> header = reader.read_line();
@@ -130,6 +124,12 @@ CsvTable read_csv(const std::string& path, const std::vector<std::string>& colum
         [&](const std::string& name) { return std::find(texts.begin(), texts.end(), name) == texts.end(); });
   const std::vector<std::size_t> places = places_of(reader, header, table.columns);
   const std::vector<std::size_t> text_places = places_of(reader, header, texts);
+  std::vector<std::string> asked = columns;
+  asked.insert(asked.end(), texts.begin(), texts.end());
+  for (const std::string& name : asked)
+    if (std::count(asked.begin(), asked.end(), name) > 1)
+      throw ConfigError(str("cannot read column ", name, " twice"), "a table has each column once",
+                        "name it once");
   table.texts.resize(texts.size());
   std::vector<float> values;
   std::int64_t rows = 0;

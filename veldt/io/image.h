@@ -34,7 +34,9 @@ struct ImageInfo {
 ImageInfo image_info(const std::string& path);
 
 struct ReadOptions {
-  std::int64_t max_pixels = std::int64_t{1} << 28;  // refused before any memory is asked for
+  // Larger ones are refused before any memory is asked for. A pixel has four bytes here: of 16-bit samples,
+  // which become f32, each counts as one.
+  std::int64_t max_pixels = std::int64_t{1} << 28;
   // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same.
   bool keep_bytes = false;
 };

@@ -19,7 +19,11 @@ using namespace std::string_view_literals;  // some hold a zero
 
 constexpr Magic kMagics[] = {
     {"\x89PNG\r\n\x1a\n"sv, 0, "a PNG", ImageFormat::png},
-    {"\x89PNG"sv, 0, "a PNG whose line ends were changed in transfer"},
+    {"\x89PNG\n"sv, 0, "a PNG whose line ends were changed in transfer"},
+    {"\x89PNG\r\r\n"sv, 0, "a PNG whose line ends were changed in transfer"},
+    {"\x89PNG\r\n\x1a\r\n"sv, 0, "a PNG whose line ends were changed in transfer"},
+    {"\x89PNG"sv, 0, "a PNG whose first eight bytes are damaged"},
+    {"PNG\r\n\x1a\n"sv, 1, "a PNG whose first eight bytes are damaged"},
     {"\xff\xd8\xff"sv, 0, "a JPEG", ImageFormat::jpeg},
     {"WEBP"sv, 8, "a WebP", ImageFormat::webp},
     {"WAVE"sv, 8, "a WAV", {}, true},

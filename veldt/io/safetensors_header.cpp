@@ -58,7 +58,11 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
     } else if (place_ == Place::root) {
       keys_.clear();
       place_ = key_ == "__metadata__" ? Place::metadata : Place::tensor;
-      if (place_ == Place::tensor) header_.tensors.push_back({.name = key_});
+      if (place_ == Place::tensor) {
+        if (header_.tensors.size() == kMaxTensors)
+          return refuse(str("lists more than the ", kMaxTensors, " tensors that are allowed"));
+        header_.tensors.push_back({.name = key_});
+      }
     } else {
       return refuse("has an object in the wrong place");
     }

@@ -1,0 +1,14 @@
+// Texts from files, made fit to be shown.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace veldt {
+
+// For a line of a terminal or a log: control characters, and bytes that are no UTF-8, as \x1b, so that the
+// text can neither end its line nor command the terminal. What `except` holds stays as it is. Errors do so
+// with all that they are given.
+std::string escape_controls(std::string_view text, std::string_view except = {});
+
+}  // namespace veldt
