@@ -382,10 +382,40 @@ TEST_F(TrainVerb, DownloadsWhatTheRecipeNamesOnce) {
     const Ran ran = run(out_of_it, "c");
     EXPECT_EQ(ran.exit_code, 2) << out_of_it;
     EXPECT_THAT(ran.err, HasSubstr("out of it"));
+    const Ran given = run_veldt({"train", recipe(text), "--data", dir_ / "cache/veldt", "--out", dir_ / "d",
+                                 "--set", "data.path=" + std::string(out_of_it)});
+    EXPECT_EQ(given.exit_code, 2) << out_of_it;
+    EXPECT_THAT(given.err, HasSubstr("data.path cannot be"));
   }
   const Ran none = run_veldt({"train", recipe(kRowsRecipe)}, {.directory = dir_ / ""});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("--data"));
+}
+
+TEST_F(TrainVerb, ADownloadThatIsStoppedLeavesNothing) {
+  const HttpServer& server = HttpServer::running();
+  if (!server.is_up()) GTEST_SKIP() << "no Python";
+  const std::string text =
+      "[data]\nkind = \"text\"\npath = \"texts/lion.txt\"\ncontext = 8\nfiles = [\"lion.txt " +
+      server.at("/endless") + ' ' + std::string(64, '0') + "\"]\n" +
+      "[model]\nlayers = [\"Embedding(2)\", \"Linear(outputs)\"]\n[train]\nsteps = 2\n";
+  const std::string cache = dir_ / "cache/veldt";
+  std::filesystem::create_directories(cache + "/pictures");
+  put_bytes(cache + "/pictures/t.gz.tmp-4711", "what a killed process has left");
+  put_bytes(cache + "/pictures/t.gz", "kept");
+  ::setenv("XDG_CACHE_HOME", (dir_ / "cache").c_str(), 1);
+  const TempDir log;
+  Process process({"train", recipe(text), "--out", dir_ / "run"}, log);
+  ::unsetenv("XDG_CACHE_HOME");
+  const bool began = comes_true([&] { return std::filesystem::exists(cache + "/texts"); });
+  if (!began && process.err().find("built without") != std::string::npos) GTEST_SKIP() << process.err();
+  ASSERT_TRUE(began) << process.err();
+  ASSERT_TRUE(comes_true([&] { return count_entries(cache + "/texts") == 1; }));
+  EXPECT_EQ(io::list_directory(cache + "/pictures"), (Words{"t.gz"}));
+  process.send(SIGTERM);
+  EXPECT_EQ(process.wait(), 143);
+  EXPECT_THAT(process.err(), HasSubstr("the download of lion.txt was stopped"));
+  EXPECT_EQ(count_entries(cache + "/texts"), 0U);
 }
 
 TEST_F(TrainVerb, AModelFileIsNotBelieved) {

@@ -117,6 +117,19 @@ TEST_F(Fetch, StopsAtALimitAndWhenToldTo) {
   };
   EXPECT_THAT(error_of<ConfigError>([&] { fetch(asked); }), HasSubstr("enough"));
   expect_no_file();
+  FetchOptions promised = options("/lions");
+  promised.max_bytes = 299'999;
+  promised.on_progress = [](std::uint64_t bytes, std::uint64_t) { EXPECT_EQ(bytes, 0u); };
+  EXPECT_EQ(io_error_of([&] { fetch(promised); }).kind(), Kind::malformed);
+  expect_no_file();
+}
+
+TEST_F(Fetch, IsLedToTheWebAlone) {
+  const IoError error = io_error_of([&] { fetch(options("/elsewhere")); });
+  EXPECT_EQ(error.kind(), Kind::missing);
+  EXPECT_TRUE(says(error, "ftp")) << error.what();
+  EXPECT_FALSE(says(error, "connect")) << error.what();
+  expect_no_file();
 }
 
 TEST_F(Fetch, SurvivesAFullDisk) {
@@ -124,7 +137,13 @@ TEST_F(Fetch, SurvivesAFullDisk) {
   if (!disk.active()) GTEST_SKIP() << "cannot mount a small disk";
   FetchOptions asked = options("/lions");
   asked.folder = dir / "disk";
-  EXPECT_EQ(io_error_of([&] { fetch(asked); }).kind(), Kind::unwritable);
+  const IoError full = io_error_of([&] { fetch(asked); });
+  EXPECT_EQ(full.kind(), Kind::unwritable);
+  // The server's word is heard before the disk is full, or just after.
+  EXPECT_TRUE(says(full, "has 300000 bytes, and the disk") || says(full, "No space left")) << full.what();
+  EXPECT_EQ(test::count_entries(asked.folder), 0u);
+  asked.url = options("/endless").url;  // which does not say how much will come
+  EXPECT_TRUE(says(io_error_of([&] { fetch(asked); }), "No space left"));
   EXPECT_EQ(test::count_entries(asked.folder), 0u);
   put_bytes(dir / "file", "");
   asked.folder = dir / "file/within";

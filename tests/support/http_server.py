@@ -15,6 +15,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, b"", {"Location": "/lions"})
         if self.path == "/round":
             return self.answer(302, b"", {"Location": "/round"})
+        if self.path == "/elsewhere":
+            return self.answer(302, b"", {"Location": "ftp://127.0.0.1:1/lions"})
         if self.path == "/lions":
             return self.answer(200, LIONS)
         if self.path == "/torn":  # the connection ends before what was promised

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "veldt/core/error.h"
 
@@ -19,7 +20,7 @@ enum ExitCode : int {
   kDiverged = 7,        // training met a number that is not finite
   kBelowThreshold = 8,  // a result misses what was asked of it (--min-psnr)
   kCorrupt = 9,         // a checkpoint or model is damaged, or of a newer version
-  kInterrupted = 128,   // plus the signal's number: 130 for Ctrl-C, 143 for SIGTERM
+  kInterrupted = 128,   // plus the signal's number: SIGHUP 129, Ctrl-C 130, SIGTERM 143
 };
 
 // A command line that cannot be obeyed.
@@ -30,6 +31,17 @@ class UsageError : public ConfigError {
 // A result that misses a threshold. Thrown after the result has been printed.
 class ThresholdError : public Error {
   using Error::Error;
+};
+
+// A signal asked to end before there was a result.
+class StoppedError : public Error {
+ public:
+  StoppedError(int exit_code, std::string_view what, std::string_view fix)
+      : Error(what, "a signal asked for it", fix), exit_code_(exit_code) {}
+  int exit_code() const { return exit_code_; }
+
+ private:
+  int exit_code_;
 };
 
 struct Failure {

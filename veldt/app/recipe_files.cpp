@@ -7,7 +7,9 @@
 #include <sstream>
 
 #include "veldt/app/progress_line.h"
+#include "veldt/app/signals.h"
 #include "veldt/data/fetch.h"
+#include "veldt/io/file.h"
 
 namespace veldt::app {
 namespace {
@@ -35,41 +37,59 @@ data::FetchOptions download_of(const Source& source, const std::string& text) {
   return {.url = url, .sha256 = all.back(), .name = name, .folder = {}, .on_progress = {}};
 }
 
-// Below the cache, wherever a recipe of a stranger would like to put them.
-fs::path folder_of_files(const Recipe& recipe) {
+// Below the folder of the data, wherever a recipe of a stranger would like to read and write.
+fs::path checked_path(const Recipe& recipe) {
   const fs::path path = recipe.path.empty() ? recipe.kind : recipe.path;
-  const bool leaves = path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
-  if (leaves)
+  if (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())
     throw UsageError(fmt::format("data.path cannot be '{}'", recipe.path),
-                     "files are downloaded below the cache, and this leads out of it",
-                     "write a path without '..', or give --data DIR");
-  return recipe.is_of_pictures() ? path : path.parent_path();
+                     "data lie below the folder of --data, or below the cache, and this leads out of it",
+                     "write a path without '..' that begins there, and name the folder by --data DIR");
+  return path;
+}
+
+// The cache is Veldt's own: what downloads that were killed have left there, each up to its whole size, goes.
+void sweep_cache(const std::string& cache) {
+  io::sweep_leftovers(cache);
+  std::error_code none;
+  for (const auto& entry : fs::recursive_directory_iterator(cache, none))
+    if (entry.is_directory(none)) io::sweep_leftovers(entry.path().string());
+}
+
+void download_file(data::FetchOptions download, bool quiet) {
+  const StopOnSignal signal;
+  ProgressLine line({.quiet = quiet, .show_after = 1});
+  download.on_progress = [&](std::uint64_t bytes, std::uint64_t of) {
+    if (signal.requested())
+      throw StoppedError(signal.exit_code(), fmt::format("the download of {} was stopped", download.name),
+                         "run the same command again to download it");
+    const double share = of > 0 ? static_cast<double>(bytes) / static_cast<double>(of) : -1;
+    line.update(share,
+                fmt::format("downloading {}, {:.1f} MB", download.name, static_cast<double>(bytes) / 1e6));
+  };
+  try {
+    data::fetch(download);
+  } catch (const IoError& e) {
+    throw IoError(e.kind(), e.summary(), e.why(),
+                  fmt::format("give the folder that has the data, --data DIR; or {}", e.fix()));
+  }
+  line.finish();
 }
 
 }  // namespace
 
 std::string data_folder(const Recipe& recipe, const std::string& given, const Context& context) {
+  const fs::path path = checked_path(recipe);
+  const fs::path folder = recipe.is_of_pictures() ? path : path.parent_path();
   if (!given.empty()) return given;
   if (!recipe.files.given())
     throw UsageError("the recipe does not say where its data come from", "data.files names none",
                      "give the folder of the data: --data DIR");
   const std::string cache = cache_folder();
+  sweep_cache(cache);
   for (std::size_t i = 0; i < recipe.files.texts.size(); ++i) {
     data::FetchOptions download = download_of(recipe.files.source(i), recipe.files.texts[i]);
-    download.folder = (cache / folder_of_files(recipe)).string();
-    ProgressLine line({.quiet = context.quiet, .show_after = 1});
-    download.on_progress = [&](std::uint64_t bytes, std::uint64_t of) {
-      const double share = of > 0 ? static_cast<double>(bytes) / static_cast<double>(of) : -1;
-      line.update(share,
-                  fmt::format("downloading {}, {:.1f} MB", download.name, static_cast<double>(bytes) / 1e6));
-    };
-    try {
-      data::fetch(download);
-    } catch (const IoError& e) {
-      throw IoError(e.kind(), e.summary(), e.why(),
-                    fmt::format("give the folder that has the data, --data DIR; or {}", e.fix()));
-    }
-    line.finish();
+    download.folder = (cache / folder).string();
+    download_file(download, context.quiet);
   }
   return cache;
 }

@@ -9,8 +9,8 @@
 namespace veldt::app {
 
 // `given`, if --data was; nothing is downloaded then. Else veldt in the user's cache, with the files that
-// data.files names, each checked by its hash. Throws UsageError for a recipe that names none; as
-// data::fetch().
+// data.files names, each checked by its hash. Throws UsageError for a recipe that names none, and where
+// data.path leads out of the folder; as data::fetch().
 std::string data_folder(const Recipe& recipe, const std::string& given, const Context& context);
 
 }  // namespace veldt::app

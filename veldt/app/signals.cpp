@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstddef>
 
@@ -13,8 +14,10 @@ namespace {
 
 // A handler may touch nothing else.
 volatile std::sig_atomic_t received = 0;
+volatile std::sig_atomic_t was_urgent = 0;  // there was a SIGINT or SIGTERM
 
-struct sigaction old_interrupt, old_terminate;
+constexpr std::array kSignals{SIGHUP, SIGINT, SIGTERM};
+std::array<struct sigaction, kSignals.size()> old_actions;
 
 // The handler gets a stack of its own. oneDNN's generated matrix kernels do not survive one on theirs: a
 // signal in the midst of a product corrupted the heap, once in some fifty. 64 KB hold the largest register
@@ -23,18 +26,21 @@ alignas(64) char handler_stack[std::size_t{1} << 16];
 stack_t old_stack;
 
 void on_signal(int signal_number) {
-  if (received != 0) {
+  const bool is_urgent = signal_number != SIGHUP;
+  if (is_urgent && was_urgent != 0) {
     constexpr char newline = '\n';  // leaves the progress line behind
     [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, &newline, 1);
     ::_exit(kInterrupted + signal_number);
   }
-  received = signal_number;
+  if (is_urgent) was_urgent = 1;
+  if (received == 0) received = signal_number;
 }
 
 }  // namespace
 
 StopOnSignal::StopOnSignal() {
   received = 0;
+  was_urgent = 0;
   stack_t stack{};
   stack.ss_sp = handler_stack;
   stack.ss_size = sizeof handler_stack;
@@ -43,16 +49,15 @@ StopOnSignal::StopOnSignal() {
   action.sa_handler = on_signal;
   ::sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART | SA_ONSTACK;
-  ::sigaction(SIGINT, nullptr, &old_interrupt);
-  ::sigaction(SIGTERM, nullptr, &old_terminate);
-  // What the caller had ignored (nohup, a background job) stays ignored.
-  if (old_interrupt.sa_handler != SIG_IGN) ::sigaction(SIGINT, &action, nullptr);
-  if (old_terminate.sa_handler != SIG_IGN) ::sigaction(SIGTERM, &action, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &old_actions[i]);
+    // What the caller had ignored (nohup, a background job) stays ignored.
+    if (old_actions[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 StopOnSignal::~StopOnSignal() {
-  ::sigaction(SIGINT, &old_interrupt, nullptr);
-  ::sigaction(SIGTERM, &old_terminate, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &old_actions[i], nullptr);
   ::sigaltstack(&old_stack, nullptr);
 }
 

@@ -1,11 +1,12 @@
-// Ctrl-C and SIGTERM for verbs that work for long: the first one asks to stop after the current step, the
-// second one stops at once.
+// Ctrl-C, SIGTERM and the SIGHUP of a terminal that closes, for verbs that work for long: the first one asks
+// to stop after the current step, a second Ctrl-C or SIGTERM stops at once.
 #pragma once
 
 namespace veldt::app {
 
-// While one lives, the first SIGINT or SIGTERM is remembered, and the second ends the process with 130 or
-// 143. Without one a signal ends the process as usual. At most one at a time.
+// While one lives, the first SIGINT, SIGTERM or SIGHUP is remembered, and the second SIGINT or SIGTERM ends
+// the process with 130 or 143. A SIGHUP never does: a closing terminal sends several, and a session that ends
+// sends one beside its SIGTERM. Without one a signal ends the process as usual. At most one at a time.
 class StopOnSignal {
  public:
   StopOnSignal();
@@ -14,7 +15,7 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
   bool requested() const;
-  // 130 or 143 after a signal, 0 without one.
+  // 128 plus the number of the first signal: 129, 130 or 143; 0 without one.
   int exit_code() const;
 };
 

@@ -4,6 +4,8 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "veldt/core/error.h"
 #include "veldt/data/sha256.h"
@@ -76,7 +78,7 @@ struct Download {
   const FetchOptions& options;
   io::AtomicFile file;
   Sha256 hash = {};
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, promised = 0;
   std::exception_ptr thrown = nullptr;
 
   template <class Work> bool without_throwing(const Work& work) {
@@ -90,15 +92,30 @@ struct Download {
   }
 };
 
+void check_size(const FetchOptions& o, std::uint64_t bytes) {
+  if (bytes > o.max_bytes)
+    throw IoError(IoError::Kind::malformed, str("cannot download ", o.url),
+                  str("it has more than the ", o.max_bytes, " bytes that are allowed"),
+                  "check the address, or set FetchOptions::max_bytes");
+}
+
+// What is to come, as soon as the server says: a full disk is better foreseen than met.
+void check_promise(Download& download, std::uint64_t of) {
+  if (of == 0 || std::exchange(download.promised, of) == of) return;
+  const FetchOptions& o = download.options;
+  check_size(o, of);
+  const std::optional<std::uint64_t> free = io::free_bytes(o.folder);
+  if (free && of > *free + download.bytes)
+    throw IoError(IoError::Kind::unwritable, str("cannot download ", o.url),
+                  str("it has ", of, " bytes, and the disk of ", o.folder, " has room for ", *free),
+                  "free some space there, or download into a folder of another disk");
+}
+
 std::size_t on_bytes(char* data, std::size_t, std::size_t count, void* user) {
   auto& download = *static_cast<Download*>(user);
   const bool fine = download.without_throwing([&] {
-    const FetchOptions& o = download.options;
     download.bytes += count;
-    if (download.bytes > o.max_bytes)
-      throw IoError(IoError::Kind::malformed, str("cannot download ", o.url),
-                    str("it has more than the ", o.max_bytes, " bytes that are allowed"),
-                    "check the address, or set FetchOptions::max_bytes");
+    check_size(download.options, download.bytes);
     download.hash.update(data, count);
     download.file.write(data, count);
   });
@@ -109,6 +126,7 @@ int on_news(void* user, curl_off_t of, curl_off_t bytes, curl_off_t, curl_off_t)
   auto& download = *static_cast<Download*>(user);
   const auto count = [](curl_off_t x) { return static_cast<std::uint64_t>(std::max<curl_off_t>(x, 0)); };
   return download.without_throwing([&] {
+    check_promise(download, count(of));
     if (download.options.on_progress) download.options.on_progress(count(bytes), count(of));
   })
              ? 0
@@ -128,6 +146,11 @@ void download_to(const std::string& path, const FetchOptions& o) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_FAILONERROR, 1L);
   set(CURLOPT_FOLLOWLOCATION, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+  set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");  // and no files of this machine
+#else
+  set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
   set(CURLOPT_MAXREDIRS, 10L);
   set(CURLOPT_CONNECTTIMEOUT, 30L);
   set(CURLOPT_LOW_SPEED_LIMIT, 1000L);

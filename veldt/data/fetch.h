@@ -22,7 +22,8 @@ struct FetchOptions {
 // whole or not at all. Libcurl asks the environment for proxies. Gives up after half a minute below 1000
 // bytes a second. Throws ConfigError for an address, hash or name that is none; IoError missing if it cannot
 // be had, saying how to get it by hand; malformed for another hash, which it names, and for more than
-// max_bytes; unwritable; Error on a machine without libcurl or libcrypto.
+// max_bytes; unwritable, before it begins if the server says how much will come and the disk has no room;
+// Error on a machine without libcurl or libcrypto.
 std::string fetch(const FetchOptions& options);
 
 }  // namespace veldt::data
