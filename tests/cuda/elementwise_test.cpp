@@ -13,7 +13,6 @@
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
-#include "veldt/kernels/unary_libm-inl.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::test {
@@ -162,7 +161,7 @@ TEST(CudaWhere, HasTheBitsOfTheCpu) {
       }
 }
 
-using Unary = Join<scalar::UnaryOps, scalar::UnaryLibmOps>;
+using Unary = scalar::UnaryOps;
 constexpr Scalars kScalars = {0.75, 1.25};
 
 // Ordinary numbers and special ones, but no large ones: the CPU's sine is not made for them.

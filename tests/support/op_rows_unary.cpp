@@ -49,11 +49,10 @@ Formula clamp_formula(double low, double high) {
                                       : x[0]; });
 }
 
-// The argument omega x is rounded before the sine is taken of it.
 Formula sine_formula(double omega) {
   return formula(
       str("omega ", omega), [omega](In in) { return sine(in[0], omega); },
-      [omega](X x) { return std::sin(omega * x[0]); }, [omega](X x) { return std::fabs(omega * x[0]); });
+      [omega](X x) { return std::sin(omega * x[0]); });
 }
 
 Formula gauss_formula(double scale) {
@@ -71,8 +70,7 @@ Formula finer_formula(double omega) {
   const auto argument = [omega](double x) { return omega * (std::fabs(x) + 1) * x; };
   return formula(
       str("omega ", omega), [omega](In in) { return finer(in[0], omega); },
-      [argument](X x) { return std::sin(argument(x[0])); },
-      [argument](X x) { return std::fabs(argument(x[0])); });
+      [argument](X x) { return std::sin(argument(x[0])); });
 }
 
 Formula wire_formula(double omega, double scale) {
@@ -90,11 +88,6 @@ double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 double sigmoid_of(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double softplus_of(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 double relu_of(double x) { return x < 0 ? 0 : x; }
-
-OpRow within(OpRow row, double limit) {
-  row.special_limit = limit;
-  return row;
-}
 
 // Functions that have their own kernel or libm's.
 std::vector<OpRow> function_rows() {
@@ -160,8 +153,6 @@ std::vector<OpRow> step_rows() {
 }  // namespace
 
 std::vector<OpRow> unary_rows() {
-  // Highway's sine is made for arguments up to 39,000.
-  constexpr double kTurns = 3e4;
   std::vector<OpRow> rows;
   rows.push_back(unary(
       "neg", kAnywhere, neg, [](double x) { return -x; }, 2, 0));
@@ -202,20 +193,18 @@ std::vector<OpRow> unary_rows() {
   rows.push_back(elementwise("clamp", {{.avoid = {-0.5, 1}}},
                              {clamp_formula(-0.5, 1), clamp_formula(-0.5, INFINITY), clamp_formula(1, 1)}, 2,
                              0));
-  rows.push_back(within(unary(
-                            "sin", kAnywhere, sin, [](double x) { return std::sin(x); }, 3, 4),
-                        kTurns));
-  rows.push_back(within(unary(
-                            "cos", kAnywhere, cos, [](double x) { return std::cos(x); }, 3, 4),
-                        kTurns));
+  rows.push_back(unary(
+      "sin", kAnywhere, sin, [](double x) { return std::sin(x); }, 3, 3));
+  rows.push_back(unary(
+      "cos", kAnywhere, cos, [](double x) { return std::cos(x); }, 3, 3));
   rows.push_back(unary(
       "tanh", kAnywhere, tanh, [](double x) { return std::tanh(x); }, 3, 5));
   rows.push_back(unary("sigmoid", kAnywhere, sigmoid, sigmoid_of, 3, 4));
   rows.push_back(unary("softplus", kAnywhere, softplus, softplus_of, 3, 6));
   rows.push_back(unary("relu", kNotZero, relu, relu_of, 2, 0));
-  rows.push_back(within(elementwise("sine", {kAnywhere}, {sine_formula(1), sine_formula(30)}, 3, 4), 1e3));
+  rows.push_back(elementwise("sine", {kAnywhere}, {sine_formula(1), sine_formula(30)}, 3, 3));
   rows.push_back(elementwise("gauss", {kAnywhere}, {gauss_formula(0.5), gauss_formula(3)}, 3, 4));
-  rows.push_back(within(elementwise("finer", {kNotZero}, {finer_formula(1), finer_formula(5)}, 3, 4), 70));
+  rows.push_back(elementwise("finer", {kNotZero}, {finer_formula(1), finer_formula(5)}, 3, 3));
   rows.push_back(elementwise("wire", {kAnywhere}, {wire_formula(3, 0.5), wire_formula(5, 2)}, 3, 6));
   for (OpRow& row : function_rows()) rows.push_back(std::move(row));
   for (OpRow& row : step_rows()) rows.push_back(std::move(row));

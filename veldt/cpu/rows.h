@@ -37,8 +37,6 @@ using RandomRow = void (*)(RandomKind, const Rng&, std::uint64_t first, void* ou
 // ramp.cpp: elements begin .. begin + n - 1
 using RampRow = void (*)(const Ramp&, std::int64_t begin, void* row, std::int64_t stride, std::int64_t n);
 
-// libm.cpp: those of UnaryLibmOps.
-const UnaryRows& libm_unary_rows(int op);
 // whole.cpp: of i64, i32, u8 or booleans of BinaryOps. Throws DeviceError where
 // the formula has none.
 BinaryRow whole_row(int op, DType dtype);

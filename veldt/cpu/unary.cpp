@@ -15,6 +15,21 @@ namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 
+template <class Op, class T> constexpr bool kWide = std::is_same_v<T, float>&& requires { Op::wide; };
+
+template <class Op, class T> HWY_INLINE Lanes<T> forward(const Op& op, Lanes<T> x) {
+  if constexpr (kWide<Op, T>)
+    return joined(op.forward(lower_half(x)), op.forward(upper_half(x)));
+  else
+    return op.forward(x);
+}
+template <class Op, class T> HWY_INLINE Lanes<T> slope(const Op& op, Lanes<T> x, Lanes<T> y) {
+  if constexpr (kWide<Op, T>)
+    return joined(op.slope(lower_half(x), lower_half(y)), op.slope(upper_half(x), upper_half(y)));
+  else
+    return op.slope(x, y);
+}
+
 template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
   const Op op = formula<Op>(s.a, s.b);
   const hn::ScalableTag<T> d;
@@ -22,9 +37,9 @@ template <class Op, class T> void forward_row(Scalars s, const void* from, void*
   T* y = static_cast<T*>(to);
   const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(op.forward(Lanes<T>(hn::LoadU(d, x + i))).v, d, y + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(forward(op, Lanes<T>(hn::LoadU(d, x + i))).v, d, y + i);
   // The tail takes the same path, so a value never depends on where it stands.
-  if (i < n) op.forward(Lanes<T>::load_part(x + i, n - i)).store_part(y + i, n - i);
+  if (i < n) forward(op, Lanes<T>::load_part(x + i, n - i)).store_part(y + i, n - i);
 }
 
 template <class Op, class T>
@@ -38,13 +53,13 @@ void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_ro
   const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Lanes<T> slope = op.slope(Lanes<T>(hn::LoadU(d, x + i)), Lanes<T>(hn::LoadU(d, y + i)));
-    hn::StoreU((Lanes<T>(hn::LoadU(d, g + i)) * slope).v, d, out + i);
+    const Lanes<T> by = slope(op, Lanes<T>(hn::LoadU(d, x + i)), Lanes<T>(hn::LoadU(d, y + i)));
+    hn::StoreU((Lanes<T>(hn::LoadU(d, g + i)) * by).v, d, out + i);
   }
   if (i < n) {
     const std::size_t m = n - i;
-    const Lanes<T> slope = op.slope(Lanes<T>::load_part(x + i, m), Lanes<T>::load_part(y + i, m));
-    (Lanes<T>::load_part(g + i, m) * slope).store_part(out + i, m);
+    const Lanes<T> by = slope(op, Lanes<T>::load_part(x + i, m), Lanes<T>::load_part(y + i, m));
+    (Lanes<T>::load_part(g + i, m) * by).store_part(out + i, m);
   }
 }
 
@@ -71,8 +86,7 @@ namespace {
 
 const UnaryRows& rows_of(int op) {
   static const UnaryRows* const table = HWY_DYNAMIC_DISPATCH(unary_table)();
-  constexpr int kSimd = HWY_NAMESPACE::UnaryOps::size;
-  return op < kSimd ? table[op] : libm_unary_rows(op - kSimd);
+  return table[op];
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/kernels/unary-inl.h"
-#include "veldt/kernels/unary_libm-inl.h"
 
 namespace veldt::cuda {
 namespace {
 
-using Formulas = Join<scalar::UnaryOps, scalar::UnaryLibmOps>;
+using Formulas = scalar::UnaryOps;
 
 template <class F>
 __global__ void __launch_bounds__(kThreads)

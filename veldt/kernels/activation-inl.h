@@ -33,6 +33,7 @@ struct Relu {
 // sin(omega x): SIREN (Sitzmann et al. 2020, arXiv:2006.09661)
 struct Sine {
   static constexpr const char* name = "sine";
+  static constexpr bool wide = true;
   double omega;
   template <class F> VELDT_FN F forward(F x) const { return sin(F(omega) * x); }
   template <class F> VELDT_FN F slope(F x, F) const { return F(omega) * cos(F(omega) * x); }
@@ -41,6 +42,7 @@ struct Sine {
 // exp(-(scale x)^2): Gaussian activation (Ramasinghe & Lucey 2022, arXiv:2111.15135)
 struct Gauss {
   static constexpr const char* name = "gauss";
+  static constexpr bool wide = true;
   double scale;
   template <class F> VELDT_FN F forward(F x) const {
     const F z = F(scale) * x;
@@ -52,6 +54,7 @@ struct Gauss {
 // sin(omega (|x| + 1) x): FINER (Liu et al. 2024, arXiv:2312.02434), here with its whole derivative
 struct Finer {
   static constexpr const char* name = "finer";
+  static constexpr bool wide = true;
   double omega;
   template <class F> VELDT_FN F forward(F x) const { return sin(F(omega) * (abs(x) + F(1)) * x); }
   template <class F> VELDT_FN F slope(F x, F) const {
@@ -64,6 +67,7 @@ struct Finer {
 // Where the window has become 0 the wave, which libm knows no more, does not matter.
 struct Wire {
   static constexpr const char* name = "wire";
+  static constexpr bool wide = true;
   double omega, scale;
   template <class F> VELDT_FN F window(F x) const {
     const F z = F(scale) * x;
@@ -122,7 +126,7 @@ struct Celu {
 // x P(x), P the normal distribution's: Hendrycks & Gimpel 2016, arXiv:1606.08415
 struct Gelu {
   static constexpr const char* name = "gelu";
-  template <class F> VELDT_FN F forward(F x) const { return x * normal_share(x); }
+  template <class F> VELDT_FN F forward(F x) const { return times_normal_share(x); }
   template <class F> VELDT_FN F slope(F x, F) const {
     const F density = F(0.39894228040143267794) * exp(F(-0.5) * x * x);  // 1 / sqrt(2 pi)
     return normal_share(x) + select_gt(density, F(0), x * density, F(0));
@@ -133,6 +137,7 @@ struct Gelu {
 // arXiv:1606.08415
 struct GeluTanh {
   static constexpr const char* name = "gelu_tanh";
+  static constexpr bool wide = true;
   static constexpr double rate = 1.5957691216057307117597842397375;  // 2 sqrt(2 / pi)
   template <class F> VELDT_FN F forward(F x) const { return x * logistic(twice_u(x)); }
   template <class F> VELDT_FN F slope(F x, F) const {
@@ -147,7 +152,10 @@ struct GeluTanh {
 // x s(x): Elfwing et al. 2017, arXiv:1702.03118
 struct Silu {
   static constexpr const char* name = "silu";
-  template <class F> VELDT_FN F forward(F x) const { return x * logistic(x); }
+  template <class F> VELDT_FN F forward(F x) const {
+    const F a = -abs(x);
+    return select_gt(F(0), x, exp_times(a, x), x) / (F(1) + exp(a));
+  }
   template <class F> VELDT_FN F slope(F x, F y) const {
     const F s = logistic(x);
     return s + y * (F(1) - s);
@@ -158,6 +166,7 @@ struct Silu {
 // quotient is 1 to the last bit of a double.
 struct Mish {
   static constexpr const char* name = "mish";
+  static constexpr bool wide = true;
   template <class F> VELDT_FN F forward(F x) const {
     const F e = exp(select_gt(x, F(20), F(20), x)), n = e * (e + F(2));
     return x * (n / (n + F(2)));
@@ -204,7 +213,7 @@ struct Hardswish {
 struct LogSigmoid {
   static constexpr const char* name = "logsigmoid";
   template <class F> VELDT_FN F forward(F x) const {
-    return select_gt(F(0), x, x, select_nan(x, x, F(0))) - log1p(exp(-abs(x)));
+    return -(log1p(exp(-abs(x))) - select_gt(F(0), x, x, select_nan(x, x, F(0))));
   }
   template <class F> VELDT_FN F slope(F x, F) const { return logistic(-x); }
 };

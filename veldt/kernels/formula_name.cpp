@@ -6,7 +6,6 @@
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
-#include "veldt/kernels/unary_libm-inl.h"
 
 namespace veldt {
 namespace {
@@ -21,7 +20,7 @@ template <class... Op, class... Libm> const char* name_in(TypeList<Op...>, TypeL
 const char* formula_name(const char* entry, int op) {
   if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), TypeList<>(), op);
   if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), TypeList<>(), op);
-  return name_in(scalar::UnaryOps(), scalar::UnaryLibmOps(), op);
+  return name_in(scalar::UnaryOps(), TypeList<>(), op);
 }
 
 }  // namespace veldt

@@ -1,13 +1,16 @@
 // Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). A formula with
-// constants keeps them as doubles, in the order of core/backend.h's Scalars. To add one: write it here, add
-// it to UnaryOps, and give it its public function in ops/unary.cpp. Activations are in activation-inl.h, what
-// libm computes one number at a time in unary_libm-inl.h.
+// constants keeps them as doubles, in the order of core/backend.h's Scalars. One that is `wide` loses digits
+// on its way in floats (an argument is rounded before its sine is taken), so the CPU computes it of floats in
+// doubles and rounds once. To add one: write it here, add
+// it to UnaryOps, and give it its public function in ops/unary.cpp. Activations are in activation-inl.h.
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL
 #else
 #define VELDT_KERNELS_UNARY_INL
 #endif
+
+#include <numbers>
 
 #include "veldt/kernels/activation-inl.h"
 #include "veldt/kernels/math-inl.h"
@@ -171,10 +174,104 @@ struct Round {
   template <class F> VELDT_FN F slope(F, F) const { return F(0); }
 };
 
-using UnaryOps =
-    TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Sigmoid, Softplus,
-             Relu, Sine, Gauss, Finer, Wire, Quotient, Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc,
-             Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish, Softsign, Hardswish, Hardsigmoid, Huber>;
+struct Tan {
+  static constexpr const char* name = "tan";
+  template <class F> VELDT_FN F forward(F x) const { return tan(x); }
+  template <class F> VELDT_FN F slope(F, F y) const { return F(1) + y * y; }
+};
+
+struct Asin {
+  static constexpr const char* name = "asin";
+  template <class F> VELDT_FN F forward(F x) const { return asin(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / sqrt((F(1) - x) * (F(1) + x)); }
+};
+
+struct Acos {
+  static constexpr const char* name = "acos";
+  template <class F> VELDT_FN F forward(F x) const { return acos(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(-1) / sqrt((F(1) - x) * (F(1) + x)); }
+};
+
+struct Atan {
+  static constexpr const char* name = "atan";
+  template <class F> VELDT_FN F forward(F x) const { return atan(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / (F(1) + x * x); }
+};
+
+struct Sinh {
+  static constexpr const char* name = "sinh";
+  static constexpr bool wide = true;
+  template <class F> VELDT_FN F forward(F x) const { return sinh(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return cosh(x); }
+};
+
+struct Cosh {
+  static constexpr const char* name = "cosh";
+  static constexpr bool wide = true;
+  template <class F> VELDT_FN F forward(F x) const { return cosh(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return sinh(x); }
+};
+
+struct Asinh {
+  static constexpr const char* name = "asinh";
+  static constexpr bool wide = true;
+  template <class F> VELDT_FN F forward(F x) const { return asinh(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / sqrt(x * x + F(1)); }
+};
+
+struct Acosh {
+  static constexpr const char* name = "acosh";
+  static constexpr bool wide = true;
+  template <class F> VELDT_FN F forward(F x) const { return acosh(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / (sqrt(x - F(1)) * sqrt(x + F(1))); }
+};
+
+struct Atanh {
+  static constexpr const char* name = "atanh";
+  static constexpr bool wide = true;
+  template <class F> VELDT_FN F forward(F x) const { return atanh(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / ((F(1) - x) * (F(1) + x)); }
+};
+
+struct Erf {
+  static constexpr const char* name = "erf";
+  template <class F> VELDT_FN F forward(F x) const { return erf(x); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return F(2 * std::numbers::inv_sqrtpi) * exp(-(x * x));
+  }
+};
+
+struct Erfc {
+  static constexpr const char* name = "erfc";
+  template <class F> VELDT_FN F forward(F x) const { return erfc(x); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return F(-2 * std::numbers::inv_sqrtpi) * exp(-(x * x));
+  }
+};
+
+struct Exp2 {
+  static constexpr const char* name = "exp2";
+  template <class F> VELDT_FN F forward(F x) const { return exp2(x); }
+  template <class F> VELDT_FN F slope(F, F y) const { return F(std::numbers::ln2) * y; }
+};
+
+struct Log2 {
+  static constexpr const char* name = "log2";
+  template <class F> VELDT_FN F forward(F x) const { return log2(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(std::numbers::log2e) / x; }
+};
+
+struct Log10 {
+  static constexpr const char* name = "log10";
+  template <class F> VELDT_FN F forward(F x) const { return log10(x); }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(std::numbers::log10e) / x; }
+};
+
+using UnaryOps = TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh,
+                          Sigmoid, Softplus, Relu, Sine, Gauss, Finer, Wire, Quotient, Inverse, Rsqrt, Expm1,
+                          Log1p, Floor, Ceil, Trunc, Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish,
+                          Softsign, Hardswish, Hardsigmoid, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh,
+                          Atanh, Erf, Erfc, Exp2, Log2, Log10, Selu, Celu, LogSigmoid, Huber>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

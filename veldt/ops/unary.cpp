@@ -138,7 +138,7 @@ Tensor relu(const Tensor& x) {
 Tensor quotient(const Tensor& x, double divisor) {
   // Written out, because the gradient too is divided, not multiplied by a rounded slope.
   const Tensor y = empty(x.shape(), x);
-  kernels(x).unary(unary_index<scalar::Quotient>(scalar::UnaryOps()), {divisor, 0}, x.view(), y.view(),
+  kernels(x).unary(IndexOf<scalar::Quotient, scalar::UnaryOps>::value, {divisor, 0}, x.view(), y.view(),
                    nullptr);
   return record(
       "div", y, {x}, [divisor](const Tensor& g) -> Grads { return {quotient(g, divisor)}; }, false);
