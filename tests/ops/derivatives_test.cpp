@@ -116,6 +116,12 @@ TEST(Gradgradcheck, SeesASecondDerivativeThatTheFirstHides) {
   EXPECT_FALSE(gradgradcheck(wrong, {x}));
 }
 
+TEST(Jvp, OfAFunctionThatIgnoresItsInputsIsZeros) {
+  const auto constant = [](const TensorList&) { return d({2}, {4, 5}); };
+  EXPECT_THAT(jvp(constant, {d({1}, {1})}, {d({1}, {1})}).values<double>(), testing::ElementsAre(0, 0));
+  EXPECT_THAT(vjp(constant, {d({1}, {1})}, d({2}, {1, 1}))[0].values<double>(), testing::ElementsAre(0));
+}
+
 TEST(Gradcheck, WantsF64AndSomethingToCheck) {
   const auto same = [](const TensorList& in) { return in[0] * 2; };
   EXPECT_THROW(gradcheck(same, {Tensor::of({1}, {1}).set_requires_grad()}), ConfigError);

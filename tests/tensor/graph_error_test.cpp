@@ -129,6 +129,19 @@ TEST(Grad, RefusesAnInputOutsideOfTheGraph) {
   EXPECT_THAT(error_of([&] { grad(x * data, {data}); }), HasSubstr("does not require a gradient"));
 }
 
+// What would be zeros by oversight: 2 x has no second derivative, and tanh's was not asked for.
+TEST(Grad, RefusesAnOutputWhoseGraphWasNotWanted) {
+  Tensor x = leaf({}, {1});
+  const auto hidden = [&] {
+    NoGrad off;
+    return x * 2.0;
+  }();
+  EXPECT_THAT(error_of([&] { grad(hidden, {x}); }), HasSubstr("NoGrad"));
+  EXPECT_THAT(error_of([&] { grad(sum(grad(tanh(x), {x})[0]), {x}); }), HasSubstr("create_graph"));
+  tanh(x).backward();
+  EXPECT_THAT(error_of([&] { grad(x.grad() * 3.0, {x}); }), HasSubstr("create_graph"));
+}
+
 TEST(Grad, NamesBothShapesOfASeedThatDoesNotFit) {
   const Tensor x = leaf({2}, {1, 2});
   const std::string text = error_of<ShapeError>([&] { grad(x * 2.0, {x}, false, zeros({3}, DType::f64)); });

@@ -267,6 +267,16 @@ TEST(Grad, GivesZerosForAnInputThatTheOutputDoesNotDependOn) {
   EXPECT_THAT(g[1].values<double>(), ElementsAre(0, 0));
 }
 
+TEST(Grad, OfAnOutputThatIsConstantIsZeros) {
+  const Tensor x = leaf({3}, {-1, 0, 2});
+  const Tensor slope = grad(sum(relu(x)), {x}, true)[0];  // 0 0 1, a number beside x
+  EXPECT_THAT(grad(sum(slope), {x})[0].values<double>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(grad(sum(slope), {x}, true)[0].values<double>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(grad(norm(x, 0), {x})[0].values<double>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(grad(ones({}), {x})[0].values<double>(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(grad(max(grad(max(x), {x}, true)[0]), {x})[0].values<double>(), ElementsAre(0, 0, 0));
+}
+
 TEST(Grad, WeightsTheOutputByItsSeed) {
   const Tensor x = leaf({2}, {1, 2});
   const Tensor g = grad(square(x), {x}, false, Tensor::of({2}, {10, 100}, DType::f64))[0];

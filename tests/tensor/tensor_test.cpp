@@ -113,6 +113,29 @@ TEST(Tensor, GivesItsOnlyItem) {
   EXPECT_THAT(error_of<ShapeError>([] { return zeros({0}).item(); }), HasSubstr("[0]"));
 }
 
+TEST(Tensor, GivesItsItemWithoutLosingADigit) {
+  const std::int64_t large = (std::int64_t{1} << 60) + 1;
+  EXPECT_EQ(Tensor::from<std::int64_t>({}, std::vector<std::int64_t>{large}).item<std::int64_t>(), large);
+  EXPECT_EQ(Tensor::of({}, {2.5}).item<std::int64_t>(), 2);
+  EXPECT_TRUE(Tensor::of({}, {2.5}).item<bool>());
+}
+
+TEST(Tensor, GoesThroughBytesInAnyDtype) {
+  for (const DType dtype :
+       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+    const Tensor t = Tensor::of({2, 3}, {1, 0, 3, 0, 5, 6}, dtype);
+    const std::vector<std::byte> bytes = transpose(t).bytes();
+    ASSERT_EQ(bytes.size(), 6 * size_of(dtype));
+    const Tensor back = Tensor::from_bytes({3, 2}, dtype, bytes);
+    EXPECT_EQ(to(back, DType::f64).values<double>(), to(transpose(t), DType::f64).values<double>()) << dtype;
+  }
+  EXPECT_EQ(Tensor::of({1}, {1}, DType::bf16).bytes()[1],
+            std::byte{0x3f});  // 0x3f80, the upper half of f32's
+  const std::vector<std::byte> three(3);
+  EXPECT_THAT(error_of<ShapeError>([&] { Tensor::from_bytes({2}, DType::f16, three); }),
+              HasSubstr("with 3 bytes"));
+}
+
 TEST(Tensor, IsNotReadAsAnotherDtype) {
   const Tensor t = zeros({2});
   EXPECT_THAT(error_of<DeviceError>([&] { return t.values<double>(); }), HasSubstr("f32 as f64"));

@@ -15,6 +15,10 @@ namespace {
 thread_local bool t_grad_enabled = true;
 std::atomic<std::uint64_t> g_sequence{0};
 
+// What ends a graph because none was wanted there, not because nothing can flow on.
+constexpr const char* kNoGrad = "NoGrad";
+constexpr const char* kNoGraph = "a gradient without create_graph";
+
 template <class T> using SmallVector = std::vector<T, SmallAllocator<T>>;
 
 // The nodes that a walk may visit, newest first.
@@ -177,6 +181,7 @@ void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
     leaf.grad = first ? copy_of(g) : sum_of(leaf.grad, g);
   }
   leaf.grad_stale = false;
+  if (!create_graph) leaf.grad.impl()->cut = kNoGraph;
 }
 
 // What an op's backward function gave for its input i, which needs it. `upstream` is what it was given.
@@ -267,11 +272,11 @@ void walk(const Order& order, SmallVector<Pending>& pending, bool create_graph, 
   }
 }
 
-void check_root(const Tensor& output, const char* caller, bool seeded) {
-  if (!output.requires_grad())
-    throw Error(str(caller, " was called on a tensor that does not depend on any parameter"),
-                "none of its inputs requires a gradient, or NoGrad was in force",
-                "set_requires_grad() on the leaves before the forward pass");
+[[noreturn]] void refuse_root(const char* caller, const char* why, const char* fix) {
+  throw Error(str(caller, " was called on a tensor that does not depend on any parameter"), why, fix);
+}
+
+void check_one_element(const Tensor& output, const char* caller, bool seeded) {
   if (!seeded && output.numel() != 1)
     throw ShapeError(str(caller, " needs one element, the tensor is ", output.shape()),
                      str("it has ", output.numel()), "reduce it first, with sum() or mean()");
@@ -330,7 +335,7 @@ Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backwa
   if (!t_grad_enabled || std::none_of(inputs.begin(), inputs.end(), needs)) {
     if (t_captures && t_captures->depth == t_no_grad_depth) capture(inputs, t_captures->tensors);
     for (const Tensor& in : inputs)
-      if (in.defined()) mark_cut(out, in, "NoGrad");
+      if (in.defined()) mark_cut(out, in, kNoGrad);
     return out;
   }
   std::shared_ptr<Node> node = make_node();
@@ -350,7 +355,10 @@ Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backwa
 }
 
 void Tensor::backward(bool create_graph) const {
-  check_root(*this, "backward()", false);
+  if (!requires_grad())
+    refuse_root("backward()", "none of its inputs requires a gradient, or NoGrad was in force",
+                "set_requires_grad() on the leaves before the forward pass");
+  check_one_element(*this, "backward()", false);
   WantedGuard all(nullptr);
   const std::shared_ptr<Node> root = impl_->node;  // a backward function may drop this tensor
   if (!root) return add_to_leaf(*this, ones_like(*this), create_graph);
@@ -381,7 +389,12 @@ void mark_leading(const Order& order, Wanted& wanted) {
 }
 
 void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, const Tensor& seed) {
-  check_root(output, "grad()", seed.defined());
+  if (!output.requires_grad() && output.impl()->cut == kNoGrad)
+    refuse_root("grad()", "it was computed while NoGrad was in force", "compute it without NoGrad");
+  if (!output.requires_grad() && output.impl()->cut == kNoGraph)
+    refuse_root("grad()", "it was computed from a gradient that has no graph of its own",
+                "compute that gradient with create_graph = true");
+  check_one_element(output, "grad()", seed.defined());
   if (seed.defined() && seed.device() != output.device())
     throw DeviceError(str("grad() was seeded on ", seed.device(), " for an output on ", output.device()),
                       "both must be on one device", "move the seed with to()");
@@ -436,6 +449,7 @@ Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool cre
       GradModeGuard mode(create_graph);
       found = zero_gradient(inputs[i], start);
     }
+    if (!create_graph && found.impl() != start.impl()) found.impl()->cut = kNoGraph;
     result.push_back(found);
   }
   return result;

@@ -60,7 +60,9 @@ bool needs_grad(const Tensor& input);
 const char* backward_of();
 
 // d output / d inputs, without touching any leaf's grad(). `output` must hold one element, unless `seed` (of
-// its shape) is given. An input that `output` does not depend on gets zeros.
+// its shape) is given. An input that `output` does not depend on gets zeros, and all do if `output` is
+// constant, as the slope of a piecewise linear function is. Throws Error where that could be an oversight:
+// `output` was computed within a NoGrad, or from a gradient without create_graph.
 Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph = false,
            const Tensor& seed = {});
 

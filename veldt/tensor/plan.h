@@ -46,7 +46,7 @@ class Plan {
   // Calls `step` without computing anything (twice if it makes the first gradient of a leaf), and keeps what
   // it would have computed. `step` returns nothing, a Tensor, or a TensorList: the outputs, cut off from the
   // graph. Optimizers, Rngs and modules that it uses must outlive the plan. Throws Error naming what cannot
-  // be recorded: item(), values(), data(), Tensor::from() and Tensor::of() within the step.
+  // be recorded: item(), values(), bytes(), data(), Tensor::from() and the like within the step.
   template <class Step>
   requires std::is_invocable_v<Step&>
   explicit Plan(Step&& step) : Plan(as_list_step(step), true) {}

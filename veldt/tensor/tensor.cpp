@@ -91,6 +91,17 @@ template <class T> Tensor Tensor::from(const Shape& shape, std::span<const T> va
   return out;
 }
 
+Tensor Tensor::from_bytes(const Shape& shape, DType dtype, std::span<const std::byte> bytes, Device device) {
+  const Tensor out = empty(shape, dtype, device);
+  const std::size_t wanted = static_cast<std::size_t>(out.numel()) * size_of(dtype);
+  if (bytes.size() != wanted)
+    throw ShapeError(str("cannot fill a tensor of ", dtype, ' ', shape, " with ", bytes.size(), " bytes"),
+                     str("it holds ", wanted), "give the bytes of each element");
+  if (t_interceptor) t_interceptor->on_transfer("Tensor::from_bytes()");
+  kernels(out).upload(out.view().data, bytes.data(), bytes.size(), nullptr);
+  return out;
+}
+
 Tensor Tensor::of(const Shape& shape, std::initializer_list<double> values, DType dtype) {
   const Tensor wide = from<double>(shape, std::span<const double>(values.begin(), values.size()));
   if (dtype == DType::f64) return wide;
@@ -99,14 +110,14 @@ Tensor Tensor::of(const Shape& shape, std::initializer_list<double> values, DTyp
   return out;
 }
 
-double Tensor::item() const {
+template <class T> T Tensor::item() const {
   if (numel() != 1)
     throw ShapeError(str("item() needs one element, the tensor is ", shape()), str("it has ", numel()),
                      "reduce it first, with sum() or mean()");
   if (t_interceptor) t_interceptor->on_transfer("item()");
-  Tensor wide = empty(shape(), DType::f64, device());
-  wide.assign(detach());
-  return wide.values<double>()[0];
+  Tensor as = empty(shape(), dtype_of<T>, device());
+  as.assign(detach());
+  return as.values<T>()[0];
 }
 
 template <class T> std::vector<T> Tensor::values() const {
@@ -123,6 +134,14 @@ template <class T> std::vector<T> Tensor::values() const {
   std::unique_ptr<T[]> host(new T[n]);  // std::vector<bool> has no memory of its own to copy into
   kernels(packed).download(host.get(), packed.view().data, n * sizeof(T), nullptr);
   return std::vector<T>(host.get(), host.get() + n);
+}
+
+std::vector<std::byte> Tensor::bytes() const {
+  if (t_interceptor) t_interceptor->on_transfer("bytes()");
+  const Tensor rows = packed(*this);
+  std::vector<std::byte> host(static_cast<std::size_t>(numel()) * size_of(dtype()));
+  kernels(rows).download(host.data(), rows.view().data, host.size(), nullptr);
+  return host;
 }
 
 template <class T> T* Tensor::data() const {
@@ -262,6 +281,12 @@ template std::vector<std::int64_t> Tensor::values<std::int64_t>() const;
 template std::vector<std::int32_t> Tensor::values<std::int32_t>() const;
 template std::vector<std::uint8_t> Tensor::values<std::uint8_t>() const;
 template std::vector<bool> Tensor::values<bool>() const;
+template float Tensor::item<float>() const;
+template double Tensor::item<double>() const;
+template std::int64_t Tensor::item<std::int64_t>() const;
+template std::int32_t Tensor::item<std::int32_t>() const;
+template std::uint8_t Tensor::item<std::uint8_t>() const;
+template bool Tensor::item<bool>() const;
 template float* Tensor::data<float>() const;
 template double* Tensor::data<double>() const;
 template std::int64_t* Tensor::data<std::int64_t>() const;

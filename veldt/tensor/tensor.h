@@ -2,6 +2,7 @@
 // the handle; views share memory. The functions that compute with tensors are in ops/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -29,6 +30,9 @@ class Tensor {
   static Tensor of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::f32);
   // T: float, double, std::int64_t, std::int32_t, std::uint8_t or bool; the dtype follows from it.
   template <class T> static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
+  // The same of any dtype, bf16 and f16 too, from bytes as bytes() gives them.
+  static Tensor from_bytes(const Shape& shape, DType dtype, std::span<const std::byte> bytes,
+                           Device device = {});
 
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const;
@@ -41,10 +45,13 @@ class Tensor {
   Device device() const;
   bool is_contiguous() const;
 
-  // The only element, as a double. Throws ShapeError when there is not exactly one.
-  double item() const;
+  // The only element, converted to a T of from(). Throws ShapeError when there is not exactly one. A double
+  // holds whole numbers up to 2^53: item<std::int64_t>() gives any.
+  template <class T = double> T item() const;
   // A row-major copy of the values in host memory; T must be the dtype's type.
   template <class T> std::vector<T> values() const;
+  // The same as bytes, of any dtype.
+  std::vector<std::byte> bytes() const;
   // The first element, in host memory. Throws DeviceError for another device or dtype. Walk it by strides().
   template <class T> T* data() const;
   View view() const;
@@ -61,7 +68,8 @@ class Tensor {
   void set_grad(const Tensor& gradient);  // copies it; undefined clears it
   // Forgets the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();
-  // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element.
+  // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element, and depend on a leaf:
+  // Error otherwise, since nothing would be trained (grad() of graph.h gives zeros to the inputs it names).
   // create_graph: the gradients can be differentiated again. A leaf's gradient then holds the graph, and the
   // graph the leaf: zero_grad() lets go of both (grad() of graph.h makes no such ring).
   void backward(bool create_graph = false) const;
