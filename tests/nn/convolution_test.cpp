@@ -51,7 +51,7 @@ template <int kDims> std::unique_ptr<Module> layer_of(const json& g) {
   return std::make_unique<Conv<kDims>>(
       in, out, numbers(g.at("kernel")),
       ConvLayerOptions{.stride = numbers(o.at("stride")),
-                       .padding = padding.is_string() ? ConvPadding(padding.get<std::string>().c_str())
+                       .padding = padding.is_string() ? ConvPadding(padding.get<std::string>())
                                                       : ConvPadding(numbers(padding)),
                        .dilation = numbers(o.at("dilation")),
                        .groups = groups,

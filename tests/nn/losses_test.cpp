@@ -12,6 +12,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/create.h"
+#include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
 
 namespace veldt {
@@ -35,6 +36,17 @@ constexpr LossFn kLosses[] = {
     [](Pair p, Pair t) { return margin_ranking(p, t, ones_like(p), {.margin = 2}); },
     [](Pair p, Pair t) { return triplet_margin(p, t, 3.0 - p, {.margin = 9}); },
 };
+
+TEST(Huber, HasTheCurvatureOfItsSquareWhereThereIsNoError) {
+  for (LossFn loss : {LossFn([](Pair p, Pair t) { return huber(p, t); }),
+                      LossFn([](Pair p, Pair t) { return smooth_l1(p, t); })}) {
+    const Tensor x = Tensor::of({1}, {2}, DType::f64).set_requires_grad(),
+                 t = Tensor::of({1}, {2}, DType::f64);
+    const Tensor slope = grad(loss(x, t), {x}, true)[0];
+    EXPECT_EQ(slope.item(), 0);
+    EXPECT_EQ(grad(sum(slope), {x})[0].item(), 1);
+  }
+}
 
 TEST(Losses, BroadcastNothingAndNameBothShapes) {
   for (const LossFn loss : kLosses) {

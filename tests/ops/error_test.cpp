@@ -161,14 +161,6 @@ TEST(Max, SharesItsGradientAmongTies) {
   EXPECT_THAT(x.grad().values<float>(), ElementsAre(0, 0.5, 0.5, 1, 0, 0));
 }
 
-TEST(Maximum, GivesTheGradientToTheSecondWhereTheyAreEqual) {
-  const Tensor a = Tensor::of({3}, {1, 2, 3}).set_requires_grad(),
-               b = Tensor::of({3}, {2, 2, 2}).set_requires_grad();
-  sum(maximum(a, b)).backward();
-  EXPECT_THAT(a.grad().values<float>(), ElementsAre(0, 0, 1));
-  EXPECT_THAT(b.grad().values<float>(), ElementsAre(1, 1, 0));
-}
-
 TEST(Maximum, KeepsAnInfiniteGradientOnItsSide) {
   const Tensor a = Tensor::of({2}, {1, 2}).set_requires_grad(),
                b = Tensor::of({2}, {2, 1}).set_requires_grad();

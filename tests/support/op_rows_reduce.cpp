@@ -57,7 +57,8 @@ double variance_of(const std::vector<double>& v, int correction) {
   const double m = mean_of(v);
   std::vector<double> squares;
   for (double x : v) squares.push_back((x - m) * (x - m));
-  return sum_of(squares) / static_cast<double>(static_cast<std::int64_t>(v.size()) - correction);
+  const std::int64_t free = static_cast<std::int64_t>(v.size()) - correction;
+  return sum_of(squares) / static_cast<double>(std::max<std::int64_t>(0, free));
 }
 
 // The sizes of the terms that a result is summed from.

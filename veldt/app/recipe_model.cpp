@@ -71,7 +71,7 @@ template <int kDims> Build conv(Call& call, const ModelFacts&) {
   nn::ConvLayerOptions o;
   o.stride = per_dim(call.counts("stride", std::vector<std::int64_t>{1}));
   if (const std::string word = call.word("padding", {"same", "valid"}); !word.empty())
-    o.padding = ConvPadding(word.c_str());
+    o.padding = ConvPadding(word);
   else
     o.padding = ConvPadding(
         per_dim(call.counts("padding", std::vector<std::int64_t>{0}, {.least = 0, .most = 1 << 20})));

@@ -66,8 +66,9 @@ Shape broadcast(const Shape& a, const Shape& b, const char* op) {
 int wrap_dim(int dim, int rank, const char* op) {
   const int wrapped = dim < 0 ? dim + rank : dim;
   if (wrapped < 0 || wrapped >= rank)
-    throw ShapeError(str(op, " has no dimension ", dim), str("the tensor has ", rank, " dimensions"),
-                     str("give a dimension from ", -rank, " to ", rank - 1));
+    throw ShapeError(
+        str(op, " has no dimension ", dim), str("the tensor has ", rank, " dimensions"),
+        rank == 0 ? "reshape it to [1] first" : str("give a dimension from ", -rank, " to ", rank - 1));
   return wrapped;
 }
 

@@ -205,7 +205,7 @@ struct Hardswish {
   static constexpr const char* name = "hardswish";
   template <class F> VELDT_FN F forward(F x) const { return x * Hardsigmoid().forward(x); }
   template <class F> VELDT_FN F slope(F x, F) const {
-    return select_gt(F(-3), x, F(0), select_gt(x, F(3), F(1), x / F(3) + F(0.5)));
+    return select_gt(x, F(-3), select_gt(F(3), x, x / F(3) + F(0.5), F(1)), F(0));
   }
 };
 

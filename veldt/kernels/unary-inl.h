@@ -95,7 +95,7 @@ struct Clamp {
     return select_gt(F(low), x, F(low), select_gt(x, F(high), F(high), x));
   }
   template <class F> VELDT_FN F slope(F x, F) const {
-    return select_gt(F(low), x, F(0), select_gt(x, F(high), F(0), F(1)));
+    return select_gt(x, F(low), select_gt(F(high), x, F(1), F(0)), F(0));
   }
 };
 

@@ -26,7 +26,7 @@ Embedding::Embedding(std::int64_t count, std::int64_t dim, EmbeddingOptions opti
 }
 
 Tensor Embedding::forward(const Tensor& x) const {
-  if (x.dtype() != DType::i64)
+  if (x.dtype() != DType::i64 && x.dtype() != DType::i32)
     throw ShapeError(str("Embedding cannot take ", x.dtype()), "an input holds the numbers of rows",
                      "convert it with to(x, DType::i64)");
   Shape shape = x.shape();

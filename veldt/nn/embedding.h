@@ -15,7 +15,7 @@ struct EmbeddingOptions {
   Device device = {};
 };
 
-// Row i of a table for each i of x:  x [..] (i64) -> [.., dim]; "weight" [count, dim], which starts as N(0,
+// Row i of a table for each i of x:  x [..] (i64 or i32) -> [.., dim]; "weight" [count, dim], which starts as N(0,
 // 1) as torch.nn.Embedding has it.
 class Embedding : public Module {
  public:

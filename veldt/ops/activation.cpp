@@ -92,7 +92,7 @@ Tensor hardsigmoid(const Tensor& x) {
 Tensor hardswish(const Tensor& x) {
   return unary<scalar::Hardswish>(x, {}, [](const Tensor& t, Scalars) {
     const Tensor inside = t / 3 + 0.5;
-    return where(less(t, -3), like(t, 0), beyond(t, 3, like(t, 1), inside));
+    return beyond(t, -3, where(less(t, 3), inside, like(t, 1)), like(t, 0));
   });
 }
 

@@ -202,7 +202,23 @@ Tensor unflatten(const Tensor& x, int dim, const Shape& sizes) {
   return reshape(x, shape);
 }
 
-Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
+Tensor pad(const Tensor& given, const std::vector<std::int64_t>& wanted, double value) {
+  Tensor x = given;
+  std::vector<std::int64_t> amounts = wanted;  // without those below 0, which take elements away
+  for (std::size_t i = 0; i + 1 < amounts.size() && static_cast<int>(i / 2) < x.rank(); i += 2) {
+    const int d = x.rank() - 1 - static_cast<int>(i / 2);
+    std::int64_t &before = amounts[i], &after = amounts[i + 1];
+    if (before >= 0 && after >= 0) continue;
+    const std::int64_t begin = std::max<std::int64_t>(0, -before),
+                       left = x.size(d) - begin + std::min<std::int64_t>(0, after);
+    if (left < 0)
+      throw ShapeError(str("pad cannot take ", begin, " and ", std::max<std::int64_t>(0, -after),
+                           " elements from dimension ", d, " of ", x.shape()),
+                       "there are not so many", "take fewer away");
+    x = narrow(x, d, begin, left);
+    before = std::max<std::int64_t>(0, before);
+    after = std::max<std::int64_t>(0, after);
+  }
   const auto [shape, in_front] = padded(x, amounts);
   const Shape before = in_front;  // lambdas cannot capture a structured binding
   const Tensor out = full(shape, value, x.dtype(), x.device());

@@ -26,6 +26,7 @@ Tensor movedim(const Tensor& x, int from, int to);
 // One dimension taken apart into several; one size may be -1.
 Tensor unflatten(const Tensor& x, int dim, const Shape& sizes);
 // `value` around x: amounts before and after for the last dimension, then for the one before it, and so on.
+// An amount below 0 takes elements away.
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value = 0);
 // How the elements around x come from it: 0; x mirrored at its first and last element, which are not
 // repeated; these two repeated; x from its other end on. Throws ShapeError where x is too small for that.

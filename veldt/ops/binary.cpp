@@ -41,6 +41,16 @@ Pair promoted_floats(const char* op, const Tensor& a, const Tensor& b) {
   return {as_float(p.a), as_float(p.b)};
 }
 
+// The whole numbers that a dtype holds.
+struct Range {
+  std::int64_t low, high;
+};
+
+Range range_of(DType t) {
+  if (t == DType::u8) return {0, UINT8_MAX};
+  return t == DType::i32 ? Range{INT32_MIN, INT32_MAX} : Range{INT64_MIN, INT64_MAX};
+}
+
 // The number as a tensor beside x, which an op then promotes to its dtype.
 Tensor beside(const Tensor& x, Scalar value) { return constant(value, value.beside(x.dtype()), x.device()); }
 
@@ -81,19 +91,50 @@ Grads chosen(const Tensor& a_is_chosen, const Tensor& a, const Tensor& b, const 
           gradient_for(b, [&] { return where(a_is_chosen, zero, g); })};
 }
 
+// The gradient of the larger or smaller of a and b; equals share it.
+Grads shared(const Tensor& a_wins, const Tensor& a, const Tensor& b, const Tensor& g) {
+  const Tensor zero = constant_like(g, 0), tie = equal(a, b), share = where(tie, 0.5 * g, g);
+  return {gradient_for(a, [&] { return where(logical_or(a_wins, tie), share, zero); }),
+          gradient_for(b, [&] { return where(a_wins, zero, share); })};
+}
+
+// Exactly, whatever number stands beside whole ones. Between whole numbers a fraction is as good as the next
+// whole number, and beyond those that x's dtype holds, or beside a NaN, the answer is the same for all of x.
+template <class Op> Tensor comparison(const Tensor& x, Scalar value) {
+  const DType dtype = x.dtype() == DType::boolean ? DType::i64 : x.dtype();
+  if (is_float(dtype)) return comparison<Op>(x, beside(x, value));
+  constexpr bool up = std::is_same_v<Op, Less> || std::is_same_v<Op, GreaterEqual>;
+  constexpr bool equality = std::is_same_v<Op, Equal> || std::is_same_v<Op, NotEqual>;
+  const double real = value.real(), rounded = up ? std::ceil(real) : std::floor(real);
+  double apart = 0;  // on which side of all of x it lies
+  std::int64_t whole = value.whole();
+  if (std::isnan(real) || (equality && !value.is_whole() && rounded != real))
+    apart = NAN;
+  else if (!value.is_whole() && std::fabs(rounded) >= 0x1p63)
+    apart = rounded;
+  else if (!value.is_whole())
+    whole = static_cast<std::int64_t>(rounded);
+  if (const auto [low, high] = range_of(dtype); apart == 0 && (whole < low || whole > high))
+    apart = whole < low ? -1 : 1;
+  if (apart == 0) return comparison<Op>(x, constant(whole, dtype, x.device()));
+  const Tensor out = full(x.shape(), Op::holds(0.0, apart), DType::boolean, x.device());
+  mark_cut(out, x, Op::name);
+  return out;
+}
+
 }  // namespace
 
 Tensor constant(Scalar value, DType dtype, Device device) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53, kHalf = std::int64_t{1} << 32;
-  const std::int64_t v = value.whole(), low = dtype == DType::u8 ? 0 : INT32_MIN,
-                     high = dtype == DType::u8 ? UINT8_MAX : INT32_MAX;
+  const std::int64_t v = value.whole();
+  const auto [low, high] = range_of(dtype);
   if (!is_float(dtype) && !value.is_whole())
     throw ShapeError(str("a tensor of ", dtype, " cannot take the number ", value.real()),
                      "it holds whole numbers", "convert the tensor first: to(x, DType::f32)");
-  if ((dtype == DType::u8 || dtype == DType::i32) && (v < low || v > high))
+  if (v < low || v > high)
     throw ShapeError(str("a tensor of ", dtype, " cannot take the number ", v),
                      str("it holds ", low, " to ", high), "convert the tensor first: to(x, DType::i64)");
-  if (dtype != DType::i64 || (-kExact <= v && v <= kExact)) return full({}, value.real(), dtype, device);
+  if (dtype != DType::i64 || (-kExact < v && v < kExact)) return full({}, value.real(), dtype, device);
   const auto part = [&](std::int64_t x) { return full({}, static_cast<double>(x), dtype, device); };
   return part(v >> 32) * part(kHalf) + part(v & (kHalf - 1));
 }
@@ -146,10 +187,13 @@ Tensor pow(const Tensor& left, const Tensor& right) {
       a, b,
       [a = a, b = b](const Tensor& g) -> Grads {
         const Tensor one = constant_like(a, 1), zero = constant_like(a, 0);
-        // b a^(b - 1) is 0 at b = 0, where a^-1 may be infinite; a^b log a is 0 at a = 0 for b > 0, where log
-        // alone is.
+        // b a^(b - 1) is 0 at b = 0, where a^-1 may be infinite; a^b log a is 0 at a = 0 for b >= 0, where
+        // log alone is not.
         return {gradient_for(a, [&] { return g * b * pow(where(equal(b, zero), one, a), b - 1); }),
-                gradient_for(b, [&] { return g * pow(a, b) * log(where(equal(a, zero), one, a)); })};
+                gradient_for(b, [&] {
+                  const Tensor flat = logical_and(equal(a, zero), greater_equal(b, zero));
+                  return g * pow(a, b) * log(where(flat, one, a));
+                })};
       },
       true);
 }
@@ -159,7 +203,7 @@ Tensor maximum(const Tensor& left, const Tensor& right) {
   return arithmetic<scalar::Maximum>(
       a, b,
       [a = a, b = b](const Tensor& g) -> Grads {
-        return chosen(logical_or(greater(a, b), isnan(a)), a, b, g);
+        return shared(logical_or(greater(a, b), isnan(a)), a, b, g);
       },
       true);
 }
@@ -168,7 +212,7 @@ Tensor minimum(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted("minimum", left, right);
   return arithmetic<scalar::Minimum>(
       a, b,
-      [a = a, b = b](const Tensor& g) -> Grads { return chosen(logical_or(less(a, b), isnan(a)), a, b, g); },
+      [a = a, b = b](const Tensor& g) -> Grads { return shared(logical_or(less(a, b), isnan(a)), a, b, g); },
       true);
 }
 
@@ -208,7 +252,8 @@ Tensor atan2(const Tensor& left, const Tensor& right) {
   return arithmetic<scalar::Atan2>(
       a, b,
       [a = a, b = b](const Tensor& g) -> Grads {
-        const Tensor scaled = g / (square(a) + square(b));
+        const Tensor length = square(a) + square(b);  // at the origin the gradient is 0, as in PyTorch
+        const Tensor scaled = g / where(equal(length, 0), ones_like(length), length);
         return {gradient_for(a, [&] { return scaled * b; }), gradient_for(b, [&] { return -scaled * a; })};
       },
       true);
@@ -219,8 +264,9 @@ Tensor hypot(const Tensor& left, const Tensor& right) {
   return arithmetic<scalar::Hypot>(
       a, b,
       [a = a, b = b](const Tensor& g) -> Grads {
-        const Tensor scaled = g / hypot(a, b);
-        return {gradient_for(a, [&] { return scaled * a; }), gradient_for(b, [&] { return scaled * b; })};
+        const Tensor length = hypot(a, b);
+        return {gradient_for(a, [&] { return g * (a / length); }),
+                gradient_for(b, [&] { return g * (b / length); })};
       },
       true);
 }
@@ -265,12 +311,12 @@ Tensor less(const Tensor& a, const Tensor& b) { return comparison<Less>(a, b); }
 Tensor less_equal(const Tensor& a, const Tensor& b) { return comparison<LessEqual>(a, b); }
 Tensor greater(const Tensor& a, const Tensor& b) { return comparison<Greater>(a, b); }
 Tensor greater_equal(const Tensor& a, const Tensor& b) { return comparison<GreaterEqual>(a, b); }
-Tensor equal(const Tensor& a, Scalar b) { return equal(a, beside(a, b)); }
-Tensor not_equal(const Tensor& a, Scalar b) { return not_equal(a, beside(a, b)); }
-Tensor less(const Tensor& a, Scalar b) { return less(a, beside(a, b)); }
-Tensor less_equal(const Tensor& a, Scalar b) { return less_equal(a, beside(a, b)); }
-Tensor greater(const Tensor& a, Scalar b) { return greater(a, beside(a, b)); }
-Tensor greater_equal(const Tensor& a, Scalar b) { return greater_equal(a, beside(a, b)); }
+Tensor equal(const Tensor& a, Scalar b) { return comparison<Equal>(a, b); }
+Tensor not_equal(const Tensor& a, Scalar b) { return comparison<NotEqual>(a, b); }
+Tensor less(const Tensor& a, Scalar b) { return comparison<Less>(a, b); }
+Tensor less_equal(const Tensor& a, Scalar b) { return comparison<LessEqual>(a, b); }
+Tensor greater(const Tensor& a, Scalar b) { return comparison<Greater>(a, b); }
+Tensor greater_equal(const Tensor& a, Scalar b) { return comparison<GreaterEqual>(a, b); }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) {
   return minimum(to(a, DType::boolean), to(b, DType::boolean));

@@ -17,7 +17,7 @@ Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 // Of whole numbers a whole one, its fraction cut off.
 Tensor pow(const Tensor& a, const Tensor& b);
-// The larger / smaller of each pair; a NaN wins, and where they are equal the gradient goes to b.
+// The larger / smaller of each pair; a NaN wins, and where they are equal they share the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 // floor(a / b), with a gradient of 0, and a - b floor(a / b), which has the sign of b: Python's // and %.
@@ -26,7 +26,8 @@ Tensor floor_divide(const Tensor& a, const Tensor& b);
 Tensor remainder(const Tensor& a, const Tensor& b);
 // a - b trunc(a / b), with the sign of a: C's fmod.
 Tensor fmod(const Tensor& a, const Tensor& b);
-Tensor atan2(const Tensor& a, const Tensor& b);  // the angle of the point (b, a), -pi to pi
+// The angle of the point (b, a), -pi to pi; its gradient at (0, 0) is 0.
+Tensor atan2(const Tensor& a, const Tensor& b);
 Tensor hypot(const Tensor& a, const Tensor& b);  // sqrt(a^2 + b^2) without overflow
 // a + weight (b - a)
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
@@ -46,7 +47,8 @@ Tensor remainder(const Tensor& a, Scalar b);
 Tensor fmod(const Tensor& a, Scalar b);
 Tensor lerp(const Tensor& a, const Tensor& b, double weight);
 
-// Booleans. With a NaN only not_equal holds.
+// Booleans. With a NaN only not_equal holds. Whole numbers are compared with any number exactly, one that
+// their dtype does not hold and one with a fraction included.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);

@@ -203,8 +203,8 @@ Shape PerDim::of(int dims) const {
   return Shape::filled(dims, numbers_[0]);
 }
 
-ConvPadding::ConvPadding(const char* name) : same_(std::string_view(name) == "same") {
-  if (!same_ && std::string_view(name) != "valid")
+ConvPadding::ConvPadding(std::string_view name) : same_(name == "same") {
+  if (!same_ && name != "valid")
     throw ConfigError(str("a convolution cannot have padding \"", name, '"'), "a name is same or valid",
                       "use one of them, or numbers");
 }

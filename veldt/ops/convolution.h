@@ -7,6 +7,8 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
+#include <string_view>
 
 #include "veldt/ops/arrange.h"
 #include "veldt/tensor/tensor.h"
@@ -35,7 +37,9 @@ class ConvPadding {
   template <std::integral I> ConvPadding(I all) : amounts_(all) {}  // NOLINT: 2 is one
   ConvPadding(std::initializer_list<std::int64_t> each) : amounts_(each) {}
   explicit ConvPadding(const PerDim& each) : amounts_(each) {}
-  ConvPadding(const char* name);  // NOLINT: throws ConfigError for another name
+  ConvPadding(std::string_view name);  // NOLINT: throws ConfigError for another name
+  ConvPadding(const char* name) : ConvPadding(std::string_view(name)) {}         // NOLINT: "same" is one
+  ConvPadding(const std::string& name) : ConvPadding(std::string_view(name)) {}  // NOLINT
 
   bool same() const { return same_; }
   const PerDim& amounts() const { return amounts_; }

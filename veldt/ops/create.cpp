@@ -4,6 +4,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt {
@@ -17,9 +18,12 @@ Tensor ramp(std::int64_t n, const Ramp& r, DType dtype, Device device) {
 
 }  // namespace
 
-Tensor full(const Shape& shape, double value, DType dtype, Device device) {
+Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
+  // fill() takes a double, which does not hold every whole number.
+  if (dtype == DType::i64 && value.is_whole() && std::abs(value.real()) >= 0x1p53)
+    return contiguous(expand(constant(value, dtype, device), shape));
   Tensor out = empty(shape, dtype, device);
-  kernels(out).fill(out.view(), value, nullptr);
+  kernels(out).fill(out.view(), value.real(), nullptr);
   return out;
 }
 
@@ -28,7 +32,7 @@ Tensor ones(const Shape& shape, DType dtype, Device device) { return full(shape,
 Tensor zeros_like(const Tensor& x) { return full(x.shape(), 0, x.dtype(), x.device()); }
 Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
 
-Tensor full_like(const Tensor& x, double value) { return full(x.shape(), value, x.dtype(), x.device()); }
+Tensor full_like(const Tensor& x, Scalar value) { return full(x.shape(), value, x.dtype(), x.device()); }
 
 Tensor arange(std::int64_t n, DType dtype, Device device) { return ramp(n, {}, dtype, device); }
 

@@ -11,10 +11,10 @@ namespace veldt {
 
 Tensor zeros(const Shape& shape, DType dtype = DType::f32, Device device = {});
 Tensor ones(const Shape& shape, DType dtype = DType::f32, Device device = {});
-Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = {});
+Tensor full(const Shape& shape, Scalar value, DType dtype = DType::f32, Device device = {});
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
-Tensor full_like(const Tensor& x, double value);
+Tensor full_like(const Tensor& x, Scalar value);
 // 0, 1, .. n-1, shape [n].
 Tensor arange(std::int64_t n, DType dtype = DType::i64, Device device = {});
 // begin, begin + step, .. below end (above it for a negative step): i64 if all three are whole numbers, else

@@ -85,9 +85,7 @@ Term term_of(std::string_view equation, std::string_view text, const Tensor& ten
   if (dots < 0 || (dots > 0 && !dotted))
     refuse(equation,
            str("\"", text, "\" has ", letters.size(), " subscripts, the tensor is ", tensor.shape()));
-  Term term{tensor, labels_of(equation, text, dots)};
-  take_diagonals(equation, term);
-  return term;
+  return {tensor, labels_of(equation, text, dots)};
 }
 
 // The labels that occur once, in order, after those of "...".
@@ -214,6 +212,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors) {
                                  ? implied_result(terms)
                                  : labels_of(equation, equation.substr(arrow + 2), dots);
   check_result(equation, terms, result);
+  for (Term& term : terms) take_diagonals(equation, term);  // the implied result counted both letters
   Term all = terms[0];
   for (std::size_t i = 1; i < terms.size(); ++i) {
     std::string kept = result;

@@ -9,10 +9,14 @@
 #include "veldt/tensor/plan.h"
 
 namespace veldt {
+Tensor as_index(const char* op, const Tensor& index) {
+  if (index.dtype() != DType::i64 && index.dtype() != DType::i32)
+    throw ShapeError(str(op, " needs an index of i64 or i32, not ", index.dtype()),
+                     "an index is a whole number", "convert it with to(index, DType::i64)");
+  return to(index, DType::i64);
+}
+
 void check_index(const char* op, const Tensor& x, int dim, const Tensor& index) {
-  if (index.dtype() != DType::i64)
-    throw ShapeError(str(op, " needs an index of i64, not ", index.dtype()), "an index is a whole number",
-                     "convert it with to(index, DType::i64)");
   check_same_device(op, x, index);
   bool fits = index.rank() == x.rank();
   for (int d = 0; fits && d < x.rank(); ++d) fits = d == dim || index.size(d) <= x.size(d);
@@ -62,20 +66,24 @@ Tensor gather_within(const Tensor& x, int dim, const Tensor& index) {
       false);
 }
 
-Tensor gather(const Tensor& x, int dim, const Tensor& index) {
+Tensor gather(const Tensor& x, int dim, const Tensor& given) {
   const int d = wrap_dim(dim, x.rank(), "gather");
+  const Tensor index = as_index("gather", given);
   check_index("gather", x, d, index);
   return gather_within(x, d, index);
 }
 
-Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
+Tensor index_select(const Tensor& x, int dim, const Tensor& given) {
   const int d = wrap_dim(dim, x.rank(), "index_select");
+  const Tensor index = as_index("index_select", given);
   if (index.rank() != 1)
     throw ShapeError(str("index_select needs a list of positions, not ", index.shape()),
                      "the index has one dimension", "flatten it, or use gather");
   Shape column = Shape::filled(x.rank(), 1), wide = x.shape();
   column[d] = wide[d] = index.size(0);
-  return gather(x, d, expand(reshape(index, column), wide));
+  const Tensor every = expand(reshape(index, column), wide);
+  check_index("index_select", x, d, every);
+  return gather_within(x, d, every);
 }
 
 }  // namespace veldt

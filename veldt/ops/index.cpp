@@ -43,8 +43,9 @@ Tensor positions_of(const Tensor& mask) {
 
 }  // namespace
 
-Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+Tensor scatter(const Tensor& x, int dim, const Tensor& given, const Tensor& source) {
   const int d = wrap_dim(dim, x.rank(), "scatter");
+  const Tensor index = as_index("scatter", given);
   check_index("scatter", x, d, index);
   check_source("scatter", x, index, source);
   const Tensor out = copy_of(x);
@@ -62,8 +63,9 @@ Tensor scatter(const Tensor& x, int dim, const Tensor& index, Scalar value) {
   return scatter(x, dim, index, contiguous(expand(constant(value, x.dtype(), x.device()), index.shape())));
 }
 
-Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+Tensor scatter_add(const Tensor& x, int dim, const Tensor& given, const Tensor& source) {
   const int d = wrap_dim(dim, x.rank(), "scatter_add");
+  const Tensor index = as_index("scatter_add", given);
   check_index("scatter_add", x, d, index);
   check_source("scatter_add", x, index, source);
   if (is_half(x.dtype()))
@@ -78,8 +80,9 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
       false);
 }
 
-Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+Tensor index_add(const Tensor& x, int dim, const Tensor& given, const Tensor& source) {
   const int d = wrap_dim(dim, x.rank(), "index_add");
+  const Tensor index = as_index("index_add", given);
   Shape wanted = x.shape(), column = Shape::filled(x.rank(), 1);
   if (index.rank() != 1)
     throw ShapeError(str("index_add needs a list of positions, not ", index.shape()),
@@ -106,7 +109,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 
 Tensor nonzero(const Tensor& x) {
   Tensor rest = positions_of(to(x, DType::boolean));
-  if (x.rank() == 0) return reshape(rest, {rest.size(0), 0});
+  if (x.rank() == 0) return empty({rest.size(0), 0}, rest);
   std::vector<Tensor> columns(static_cast<std::size_t>(x.rank()));
   for (int d = x.rank() - 1; d >= 0; --d) {
     const Tensor size = whole(x.size(d), x.device());

@@ -1,5 +1,5 @@
-// Writing by index, and reading and writing by condition. An index is i64; a position beyond the size throws
-// ShapeError. Reading is in ops/gather.h.
+// Writing by index, and reading and writing by condition. An index is i64 or i32; a position beyond the size
+// throws ShapeError. Reading is in ops/gather.h.
 #pragma once
 
 #include "veldt/ops/scalar.h"

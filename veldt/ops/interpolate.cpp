@@ -101,7 +101,9 @@ std::vector<Tap> taps_of(const Axis& a, Interpolation mode, bool align_corners, 
 }
 
 Tensor along(const Tensor& x, int dim, const Axis& a, Interpolation mode, bool align_corners) {
-  if (a.in == a.out && a.numerator == a.denominator) return x;
+  // A factor may leave a size as it is; nearest and linear then leave the side so too, as PyTorch's do.
+  const bool kept = mode == Interpolation::nearest || mode == Interpolation::linear;
+  if (a.in == a.out && (kept || a.numerator == a.denominator)) return x;
   Shape column = Shape::filled(x.rank(), 1), wide = x.shape();
   column[dim] = wide[dim] = a.out;
   Tensor sum;

@@ -14,9 +14,9 @@ namespace veldt {
 enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic };
 
 struct InterpolateOptions {
-  std::optional<PerDim> size = {};  // of the result; or
-  std::vector<double> scale_factor =
-      {};  // that times x's size, rounded down: one for all dimensions, or for each
+  std::optional<PerDim> size = {};        // of the result; or
+  std::vector<double> scale_factor = {};  // that times x's size, rounded down: one for all dimensions, or for
+                                          // each. Where that is x's size, nearest and linear change nothing.
   Interpolation mode = Interpolation::nearest;
   // The centres of the outermost elements stay where they are, not the edges; linear and cubic alone.
   bool align_corners = false;

@@ -61,8 +61,15 @@ template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
 Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op);
 Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim);
 
-// Throws unless `index` is i64, of x's rank, no larger than x but along dim, and its numbers are positions of
-// that dimension.
+// fn(x, d) with dimension d of x counted from the front. A number is taken as a list of one, as PyTorch does.
+template <class Fn> Tensor along_dim(const char* op, const Tensor& x, int dim, Fn fn) {
+  if (x.rank() == 0) return reshape(fn(reshape(x, {1}), wrap_dim(dim, 1, op)), {});
+  return fn(x, wrap_dim(dim, x.rank(), op));
+}
+// An index as i64, which i32 may stand for. Throws ShapeError for another dtype.
+Tensor as_index(const char* op, const Tensor& index);
+// Throws unless `index`, of i64, is of x's rank, no larger than x but along dim, and its numbers are
+// positions of that dimension.
 void check_index(const char* op, const Tensor& x, int dim, const Tensor& index);
 // g^T x for g [n, out] and x [n, in], the gradient of a weight [out, in]; maybe a transposed view.
 Tensor weight_gradient(const Tensor& g, const Tensor& x);

@@ -59,12 +59,13 @@ std::vector<Line> lines_of(const char* name, int dims, const Tensor& x, const Pe
       throw ConfigError(str(name, " cannot have a padding of ", l.padding, " with a kernel of ", l.kernel),
                         "a window would hold nothing but padding", "use at most half of the kernel's size");
     const std::int64_t rest = l.in + 2 * l.padding - l.dilation * (l.kernel - 1) - 1;
-    if (rest < 0)
+    const std::int64_t reach = rest + (ceil_mode ? l.stride - 1 : 0);
+    if (reach < 0)
       throw ShapeError(str(name, " cannot pool ", x.shape(), " with a kernel of ", kernels),
                        str("dimension ", d - dims, " has ", l.in, " elements and ", 2 * l.padding,
                            " of padding, and the kernel reaches over ", l.dilation * (l.kernel - 1) + 1),
                        "use a smaller kernel, or more padding");
-    l.out = (rest + (ceil_mode ? l.stride - 1 : 0)) / l.stride + 1;
+    l.out = reach / l.stride + 1;
     // The last window begins within the input or the padding before it.
     if (ceil_mode && (l.out - 1) * l.stride >= l.in + l.padding) --l.out;
     lines.push_back(l);

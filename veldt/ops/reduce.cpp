@@ -1,5 +1,6 @@
 #include "veldt/ops/reduce.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "veldt/core/error.h"
@@ -71,6 +72,7 @@ Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims,
 }
 
 Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool keepdim) {
+  if (x.rank() == 0) return reshape(arg_extreme(op, name, reshape(x, {1}), dim, true), {});
   const int d = wrap_dim(dim, x.rank(), name);
   if (x.size(d) == 0)
     throw ShapeError(str(name, " has nothing to choose from in ", x.shape()),
@@ -83,24 +85,30 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
   return drop_reduced(out, x, {d}, keepdim);
 }
 
+// x^(1/p). At 0 it has no slope; the gradient there is 0, as in PyTorch.
+Tensor root(const Tensor& x, double p) {
+  const Tensor zero = equal(x, 0), safe = where(zero, ones_like(x), x);
+  return where(zero, x, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+}
+
 }  // namespace
 
 Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op) {
   if (dims.empty()) return Shape::filled(x.rank(), 1);
-  Shape kept = x.shape();
-  Shape seen = Shape::filled(x.rank(), 0);
+  Shape kept = x.rank() == 0 ? Shape{1} : x.shape();
+  Shape seen = Shape::filled(kept.rank(), 0);
   for (int dim : dims) {
-    const int d = wrap_dim(dim, x.rank(), op);
+    const int d = wrap_dim(dim, kept.rank(), op);
     if (seen[d]++)
       throw ShapeError(str(op, " was given dimension ", d, " twice"), "each dimension can be reduced once",
                        "name it once");
     kept[d] = 1;
   }
-  return kept;
+  return x.rank() == 0 ? Shape{} : kept;
 }
 
 Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim) {
-  if (keepdim) return y;
+  if (keepdim || x.rank() == 0) return y;
   if (dims.empty()) return reshape(y, {});
   Shape reduced = Shape::filled(x.rank(), 0), shape;
   for (int dim : dims) reduced[wrap_dim(dim, x.rank(), "reduce")] = 1;
@@ -130,7 +138,7 @@ Tensor variance(const Tensor& x, const Dims& dims, bool keepdim, int correction)
     return through_f32(x, [&](const Tensor& wide) { return variance(wide, dims, keepdim, correction); });
   const std::int64_t n = reduced_count(x, reduced_shape(x, dims, "variance"));
   const Tensor distance = square(x - mean(x, dims, true));
-  return sum(distance, dims, keepdim) / static_cast<double>(n - correction);
+  return sum(distance, dims, keepdim) / static_cast<double>(std::max<std::int64_t>(0, n - correction));
 }
 
 Tensor argmax(const Tensor& x, int dim, bool keepdim) {
@@ -142,16 +150,18 @@ Tensor argmin(const Tensor& x, int dim, bool keepdim) {
 }
 
 Tensor any(const Tensor& x, const Dims& dims, bool keepdim) {
-  return greater(sum(to(x, DType::boolean), dims, keepdim), 0);
+  return drop_reduced(greater(sum_kept(to(x, DType::boolean), reduced_shape(x, dims, "any")), 0), x, dims,
+                      keepdim);
 }
 
 Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
-  const Tensor count = sum(to(x, DType::boolean), dims, keepdim);
-  return equal(count, reduced_count(x, reduced_shape(x, dims, "all")));
+  const Shape kept = reduced_shape(x, dims, "all");
+  return drop_reduced(equal(sum_kept(to(x, DType::boolean), kept), reduced_count(x, kept)), x, dims, keepdim);
 }
 
 Tensor stddev(const Tensor& x, const Dims& dims, bool keepdim, int correction) {
-  return through_f32(x, [&](const Tensor& wide) { return sqrt(variance(wide, dims, keepdim, correction)); });
+  return through_f32(x,
+                     [&](const Tensor& wide) { return root(variance(wide, dims, keepdim, correction), 2); });
 }
 
 Tensor norm(const Tensor& given, double p, const Dims& dims, bool keepdim) {
@@ -160,14 +170,11 @@ Tensor norm(const Tensor& given, double p, const Dims& dims, bool keepdim) {
     return drop_reduced(rounded(y, x), x, dims, keepdim);
   }
   return through_f32(as_float(given), [&](const Tensor& x) {
-    if (p == INFINITY) return max(abs(x), dims, keepdim);
-    if (p == -INFINITY) return min(abs(x), dims, keepdim);
+    if (p == INFINITY) return extreme(ReduceOp::max, "norm", abs(x), dims, keepdim);
+    if (p == -INFINITY) return extreme(ReduceOp::min, "norm", abs(x), dims, keepdim);
     if (p == 0) return to(sum(not_equal(x, 0), dims, keepdim), x.dtype());
     if (p == 1) return sum(abs(x), dims, keepdim);
-    const Tensor total = sum(pow(abs(x), p), dims, keepdim);
-    // As norm_kept() where it is 0.
-    const Tensor zero = equal(total, 0), safe = where(zero, ones_like(total), total);
-    return where(zero, total, pow(safe, 1 / p));
+    return root(sum(pow(abs(x), p), dims, keepdim), p);
   });
 }
 

@@ -1,6 +1,7 @@
-// Reductions over any dimensions. No dims means all of them. keepdim leaves a size of 1 where a dimension
-// was. Whole numbers and booleans are summed and multiplied in i64; their mean, variance and norm are f32.
-// The order of summation is fixed, so the result does not depend on the number of threads.
+// Reductions over any dimensions. No dims means all of them; a number, which has none, is reduced over 0 or
+// -1 as a list of one. keepdim leaves a size of 1 where a dimension was. Whole numbers and booleans are
+// summed and multiplied in i64; their mean, variance and norm are f32. The order of summation is fixed, so
+// the result does not depend on the number of threads.
 #pragma once
 
 #include <vector>
@@ -16,7 +17,8 @@ Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 // Throws ShapeError over zero elements. Where several elements tie, they share the gradient equally.
 Tensor max(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor min(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
-// Mean squared distance from the mean; `correction` is taken off the count (1: Bessel's).
+// Mean squared distance from the mean; `correction` is taken off the count (1: Bessel's), which ends at 0: a
+// number alone, or none, has the variance NaN. The gradient of the root is 0 where it is 0.
 Tensor variance(const Tensor& x, const Dims& dims = {}, bool keepdim = false, int correction = 1);
 Tensor stddev(const Tensor& x, const Dims& dims = {}, bool keepdim = false, int correction = 1);  // its root
 // The product; 1 over nothing. Its gradient is right at zeros too.

@@ -82,13 +82,13 @@ Tensor product_gradient(const Tensor& x, const Tensor& g, const std::vector<int>
 }  // namespace
 
 Tensor cumsum(const Tensor& given, int dim) {
-  const int d = wrap_dim(dim, given.rank(), "cumsum");
-  return recurrence(source_of(given), {}, d, false);
+  return along_dim("cumsum", source_of(given), dim,
+                   [](const Tensor& x, int d) { return recurrence(x, {}, d, false); });
 }
 
 Tensor cumprod(const Tensor& given, int dim) {
-  const int d = wrap_dim(dim, given.rank(), "cumprod");
-  return products(source_of(given), d, false);
+  return along_dim("cumprod", source_of(given), dim,
+                   [](const Tensor& x, int d) { return products(x, d, false); });
 }
 
 Tensor prod(const Tensor& given, const Dims& dims, bool keepdim) {

@@ -1,5 +1,6 @@
 #include "veldt/ops/shape.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "veldt/core/error.h"
@@ -150,7 +151,11 @@ View broadcast_view(const Tensor& x, const Shape& shape) {
   return v;
 }
 
-Tensor expand(const Tensor& x, const Shape& shape) {
+Tensor expand(const Tensor& x, const Shape& wanted) {
+  Shape shape = wanted;
+  const int lead = shape.rank() - x.rank();
+  for (int d = std::max(0, lead); d < shape.rank(); ++d)
+    if (shape[d] == -1) shape[d] = x.size(d - lead);
   if (shape == x.shape()) return x;
   numel(shape);  // throws on a negative size
   if (broadcast(x.shape(), shape, "expand") != shape)
@@ -191,6 +196,10 @@ Tensor unsqueeze(const Tensor& x, int dim) {
 }
 
 Tensor squeeze(const Tensor& x, int dim) {
+  if (x.rank() == 0) {
+    wrap_dim(dim, 1, "squeeze");
+    return x;
+  }
   const int d = wrap_dim(dim, x.rank(), "squeeze");
   if (x.size(d) != 1)
     throw ShapeError(str("squeeze cannot drop dimension ", d, " of ", x.shape()),

@@ -15,15 +15,15 @@ Tensor flatten(const Tensor& x, int from = 0);
 Tensor transpose(const Tensor& x, int a = -2, int b = -1);
 // Dimension i of the result is dimension order[i] of x.
 Tensor permute(const Tensor& x, const std::vector<int>& order);
-// Repeats dimensions of size 1, and adds leading ones, without copying.
+// Repeats dimensions of size 1, and adds leading ones, without copying. -1 keeps a size.
 Tensor expand(const Tensor& x, const Shape& shape);
 // Elements begin, begin + step, .. below end of one dimension; negative positions count from the end.
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1);
 // One position of a dimension, which is dropped.
 Tensor select(const Tensor& x, int dim, std::int64_t index);
 Tensor unsqueeze(const Tensor& x, int dim);
-Tensor squeeze(const Tensor& x, int dim);
-Tensor squeeze(const Tensor& x);  // all dimensions of size 1
+Tensor squeeze(const Tensor& x, int dim);  // ShapeError unless its size is 1
+Tensor squeeze(const Tensor& x);           // all dimensions of size 1
 
 // Row-major in memory; x itself if it already is.
 Tensor contiguous(const Tensor& x);

@@ -19,22 +19,24 @@ Tensor run(bool log, const Tensor& x, int dim) {
 }  // namespace
 
 Tensor softmax(const Tensor& given, int dim) {
-  const int d = wrap_dim(dim, given.rank(), "softmax");
-  const Tensor x = widened(as_float(given)), out = run(false, x, d);
-  return record("softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& g) -> Grads {
-    const Tensor y = to(grad_enabled() ? softmax(x, d) : kept, wide_dtype(x)), gy = to(g, y.dtype()) * y;
-    return {to(gy - y * sum(gy, {d}, true), x.dtype())};
+  return along_dim("softmax", widened(as_float(given)), dim, [](const Tensor& x, int d) {
+    const Tensor out = run(false, x, d);
+    return record("softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& g) -> Grads {
+      const Tensor y = to(grad_enabled() ? softmax(x, d) : kept, wide_dtype(x)), gy = to(g, y.dtype()) * y;
+      return {to(gy - y * sum(gy, {d}, true), x.dtype())};
+    });
   });
 }
 
 Tensor log_softmax(const Tensor& given, int dim) {
-  const int d = wrap_dim(dim, given.rank(), "log_softmax");
-  const Tensor x = widened(as_float(given)), out = run(true, x, d);
-  return record("log_softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& given_g) -> Grads {
-    // A half's logarithm has too few digits to be raised again.
-    const Tensor g = to(given_g, wide_dtype(x));
-    const Tensor y = grad_enabled() || is_half(x.dtype()) ? softmax(to(x, g.dtype()), d) : exp(kept);
-    return {to(g - y * sum(g, {d}, true), x.dtype())};
+  return along_dim("log_softmax", widened(as_float(given)), dim, [](const Tensor& x, int d) {
+    const Tensor out = run(true, x, d);
+    return record("log_softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& given_g) -> Grads {
+      // A half's logarithm has too few digits to be raised again.
+      const Tensor g = to(given_g, wide_dtype(x));
+      const Tensor y = grad_enabled() || is_half(x.dtype()) ? softmax(to(x, g.dtype()), d) : exp(kept);
+      return {to(g - y * sum(g, {d}, true), x.dtype())};
+    });
   });
 }
 

@@ -21,10 +21,10 @@ void refuse_booleans(const char* op, const Tensor& x) {
                      "convert them, for example to i64, or use logical_not");
 }
 
-// 1 where x lies within the bounds and where it is NaN: the slope of clamp.
+// 1 where x lies between the bounds: the slope of clamp.
 Tensor inside(const Tensor& x, double low, double high) {
   const Tensor one = full({}, 1, x.dtype(), x.device()), zero = full({}, 0, x.dtype(), x.device());
-  return where(greater(x, high), zero, where(less(x, low), zero, one));
+  return where(logical_and(greater(x, low), less(x, high)), one, zero);
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ Tensor inverse(const Tensor& x, double numerator) {
 Tensor reciprocal(const Tensor& x) { return inverse(as_float(x), 1); }
 
 Tensor rsqrt(const Tensor& x) {
-  return unary<scalar::Rsqrt>(x, {}, [](const Tensor& t, Scalars) { return -0.5 * pow(t, -1.5); });
+  return unary<scalar::Rsqrt>(x, {}, [](const Tensor& t, Scalars) { return -0.5 * rsqrt(t) / t; });
 }
 
 Tensor floor(const Tensor& x) {

@@ -8,14 +8,14 @@
 namespace veldt {
 
 // These five leave whole numbers what they are (u8 wraps); booleans are refused. abs has slope 0 at 0, sign
-// (-1, 0 or 1) everywhere.
+// (-1, 0 or 1; NaN of a NaN) everywhere.
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
 Tensor square(const Tensor& x);
-Tensor relu(const Tensor& x);  // max(x, 0), slope 0 at 0
-// min(max(x, low), high); slope 1 within the bounds, 0 beyond. Whole numbers stay what they are if both
-// bounds are. Throws ConfigError if low > high.
+Tensor relu(const Tensor& x);  // max(x, 0); slope 0 at 0, and of a NaN
+// min(max(x, low), high); slope 1 between the bounds, 0 on them and beyond. A bound may be infinite. Whole
+// numbers stay what they are if both bounds are. Throws ConfigError if low > high.
 Tensor clamp(const Tensor& x, Scalar low, Scalar high);
 // Whole numbers stay as they are. The slope is 0, that of frac (x - trunc(x)) 1. round: half to even.
 Tensor floor(const Tensor& x);
