@@ -157,7 +157,7 @@ TEST_F(PoolTest, KeepsToItsLimitAndSaysWhoHoldsWhatAndWhatFits) {
   } catch (const OutOfMemory& e) {
     EXPECT_EQ(e.summary(), "cannot allocate 512 KiB on cpu");
     EXPECT_EQ(e.why(), "the limit is 1.0 MiB; tensors hold 768 KiB: parameters 512 KiB, tanh 256 KiB");
-    EXPECT_EQ(e.fix(), "at most 256 KiB fits now; use a smaller batch or a smaller network");
+    EXPECT_EQ(e.fix(), "at most 256 KiB fits now; use a smaller batch, network or picture");
   }
   { const Storage fits(pool, 256 << 10); }
   const Storage other_size(pool, 128 << 10);  // the cached block has to go for it

@@ -14,6 +14,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
 #include "veldt/ops/index.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
