@@ -71,7 +71,7 @@ class Neighbours : public testing::Test {
 TEST_F(Neighbours, DrawTheSamePictureAtTheSameTime) {
   for (const bool elsewhere : {false, true}) {
     SCOPED_TRACE(elsewhere);
-    Process first(render(3000), log_);
+    Process first(render(6000), log_);
     ASSERT_TRUE(stops_midway(first));
     const int code = elsewhere ? exit_code_elsewhere(render(8)) : run_veldt(render(8)).exit_code;
     if (code == kNoNamespace) GTEST_SKIP() << "a PID namespace needs rights that are not there";
@@ -80,7 +80,7 @@ TEST_F(Neighbours, DrawTheSamePictureAtTheSameTime) {
     first.send(SIGCONT);
     EXPECT_EQ(first.wait(), 0) << first.err();
     EXPECT_EQ(io::list_directory(out_), (Words{"p.png"}));
-    EXPECT_THAT(run_veldt({"info", out_ + "/p.png"}).out, HasSubstr("3000"));
+    EXPECT_THAT(run_veldt({"info", out_ + "/p.png"}).out, HasSubstr("6000"));
   }
 }
 

@@ -49,10 +49,11 @@ Formula clamp_formula(double low, double high) {
                                       : x[0]; });
 }
 
+// Where it is computed in floats, as on CUDA, the argument omega x is rounded before the sine is taken of it.
 Formula sine_formula(double omega) {
   return formula(
       str("omega ", omega), [omega](In in) { return sine(in[0], omega); },
-      [omega](X x) { return std::sin(omega * x[0]); });
+      [omega](X x) { return std::sin(omega * x[0]); }, [omega](X x) { return std::fabs(omega * x[0]); });
 }
 
 Formula gauss_formula(double scale) {
@@ -70,7 +71,8 @@ Formula finer_formula(double omega) {
   const auto argument = [omega](double x) { return omega * (std::fabs(x) + 1) * x; };
   return formula(
       str("omega ", omega), [omega](In in) { return finer(in[0], omega); },
-      [argument](X x) { return std::sin(argument(x[0])); });
+      [argument](X x) { return std::sin(argument(x[0])); },
+      [argument](X x) { return std::fabs(argument(x[0])); });
 }
 
 Formula wire_formula(double omega, double scale) {

@@ -81,6 +81,7 @@ template <class T> class PackedRows {
       }
     }
   }
+  bool in_strips() const { return strips_; }
   HWY_INLINE Matrix<const T> operator()(std::int64_t i) const {
     if (!strips_) return {at_ + i * step_, step_, 1};
     const std::int64_t within = i % kProductRows;

@@ -52,8 +52,10 @@ HWY_INLINE void product_panel(std::int64_t m, std::int64_t k, const RowsOf& rows
   // What is left of the large tiles goes in tiles of four, and so does one large tile if that leaves fewer
   // single rows: those wait for each sum.
   constexpr std::int64_t kLarge = kProductRows;
+  bool anywhere = true;  // a tile may begin at any row
+  if constexpr (requires { rows.in_strips(); }) anywhere = !rows.in_strips();
   std::int64_t large = m / kLarge * kLarge;
-  if (large > 0 && (m - large + kLarge) % 4 < (m - large) % 4) large -= kLarge;
+  if (anywhere && large > 0 && (m - large + kLarge) % 4 < (m - large) % 4) large -= kLarge;
   tiles(std::integral_constant<int, static_cast<int>(kLarge)>(), large);
   tiles(std::integral_constant<int, 4>(), i + (m - i) / 4 * 4);
   tiles(std::integral_constant<int, 1>(), m);

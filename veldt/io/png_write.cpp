@@ -3,6 +3,8 @@
 
 #include <png.h>
 
+#include <string>
+
 #include "veldt/core/error.h"
 #include "veldt/io/guarded.h"
 #include "veldt/io/png_errors.h"
@@ -51,7 +53,10 @@ class PngEncoder final : public ImageEncoder {
   template <class Calls> void call(const Calls& calls) {
     if (guarded(png_jmpbuf(png_), calls)) return;
     if (failure_.thrown) std::rethrow_exception(failure_.thrown);
-    throw Error("cannot encode a PNG", failure_.message.data(), "report this as a bug of Veldt");
+    const std::string why = failure_.message.data();
+    if (why.find("memory") != std::string::npos)
+      throw OutOfMemory("cannot encode a PNG", why, "close other programs, or draw a smaller picture");
+    throw Error("cannot encode a PNG", why, "report this as a bug of Veldt");
   }
 
   png_structp png_ = nullptr;

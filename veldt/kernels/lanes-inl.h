@@ -78,7 +78,10 @@ using Wide = Lanes<double, 24>;
 #if HWY_TARGET == HWY_SCALAR  // one lane: the lower half is all there is
 HWY_INLINE Wide lower_half(Lanes<float> x) { return hn::PromoteTo(Wide::D(), x.v); }
 HWY_INLINE Wide upper_half(Lanes<float> x) { return lower_half(x); }
-HWY_INLINE Lanes<float> joined(Wide lower, Wide) { return hn::DemoteTo(Lanes<float>::D(), lower.v); }
+// Not DemoteTo, which makes the largest float of an infinity here.
+HWY_INLINE Lanes<float> joined(Wide lower, Wide) {
+  return hn::Set(Lanes<float>::D(), static_cast<float>(hn::GetLane(lower.v)));
+}
 #else
 HWY_INLINE Wide lower_half(Lanes<float> x) {
   const hn::Rebind<float, Wide::D> half;

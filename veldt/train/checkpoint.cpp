@@ -200,8 +200,8 @@ void CheckpointDir::save(const CheckpointData& data, std::vector<std::string>* w
 void CheckpointDir::write(const CheckpointData& data) {
   const std::string temporary = str(path_of(data.step), ".tmp-", ::getpid());
   remove_checkpoint(temporary);
-  io::make_directories(temporary);
   try {
+    io::make_directories(temporary);
     io::write_safetensors(temporary + "/model.safetensors", data.model, data.model_metadata);
     io::write_safetensors(temporary + "/optim.safetensors", data.optim);
     io::write_file(temporary + "/state.json", data.state_json);

@@ -2,6 +2,7 @@
 // needs.
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,13 +32,13 @@ class Trainer::AsBefore {
     if (trainer.scaler_) scaler_ = copies_of(trainer.scaler_->state());
     if (!was_training_) trainer.model_.train();
   }
-  ~AsBefore() {
-    trainer_.optimizer_.zero_grad();
-    trainer_.model_.load_state(model_);
-    trainer_.optimizer_.load_state(optimizer_);
-    trainer_.optimizer_.set_lr(lr_);
-    if (trainer_.scaler_) trainer_.scaler_->load_state(scaler_);
-    if (!was_training_) trainer_.model_.eval();
+  // Putting back takes memory. That there is none is told, unless another failure is on its way.
+  ~AsBefore() noexcept(false) {
+    try {
+      put_back();
+    } catch (...) {
+      if (std::uncaught_exceptions() == failures_) throw;
+    }
   }
   AsBefore(const AsBefore&) = delete;
   AsBefore& operator=(const AsBefore&) = delete;
@@ -57,7 +58,17 @@ class Trainer::AsBefore {
   }
 
  private:
+  void put_back() {
+    trainer_.optimizer_.zero_grad();
+    trainer_.model_.load_state(model_);
+    trainer_.optimizer_.load_state(optimizer_);
+    trainer_.optimizer_.set_lr(lr_);
+    if (trainer_.scaler_) trainer_.scaler_->load_state(scaler_);
+    if (!was_training_) trainer_.model_.eval();
+  }
+
   Trainer& trainer_;
+  const int failures_ = std::uncaught_exceptions();
   bool was_training_;
   double lr_;
   NamedTensors model_, optimizer_, scaler_;
