@@ -48,7 +48,8 @@ TEST_P(EveryInstructionSet, PassesTheForwardSuites) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   const std::string command =
       str(kVariable, '=', GetParam(), " '", program, "' --gtest_brief=1 --gtest_color=no ",
-          "'--gtest_filter=InstructionSet.*:OpTable/Lengths.*:OpTable/Specials.*:OpTable/Sweep.*:OpTable/Accuracy.*:",
+          "'--gtest_filter=InstructionSet.*:OpTable/Lengths.*:OpTable/Specials.*:OpTable/Sweep.*:OpTable/"
+          "Accuracy.*:",
           "OpTable/Forward.*/sum:OpTable/Forward.*/max:OpTable/Forward.*/min:OpTable/Forward.*/argmax:",
           "OpTable/Forward.*/matmul:OpTable/Forward.*/linear:OpTable/Forward.*/grid_encoding:",
           "OpTable/FirstGradient.InSingle*/grid_encoding' 2>&1");

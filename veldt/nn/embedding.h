@@ -15,8 +15,8 @@ struct EmbeddingOptions {
   Device device = {};
 };
 
-// Row i of a table for each i of x:  x [..] (i64 or i32) -> [.., dim]; "weight" [count, dim], which starts as N(0,
-// 1) as torch.nn.Embedding has it.
+// Row i of a table for each i of x:  x [..] (i64 or i32) -> [.., dim]; "weight" [count, dim], which starts as
+// N(0, 1) as torch.nn.Embedding has it.
 class Embedding : public Module {
  public:
   // Throws ConfigError for sizes below 1 and a padding_idx that is no row; a call, ShapeError for an x of
