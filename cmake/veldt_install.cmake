@@ -43,7 +43,7 @@ set(veldt_pc_private "")
 set(veldt_pc_requires "")
 if(veldt_type STREQUAL "STATIC_LIBRARY")
   set(veldt_pc_requires "libhwy libpng libjpeg libwebp zlib libxxhash fmt")
-  set(veldt_pc_private "-pthread ${CMAKE_DL_LIBS}")
+  set(veldt_pc_private "-pthread -ldl")
   if(VELDT_ONEDNN)
     string(PREPEND veldt_pc_private "-ldnnl ")  # Debian has no .pc of it
   endif()
