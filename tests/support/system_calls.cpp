@@ -16,7 +16,6 @@ namespace veldt::test {
 namespace {
 
 std::atomic<Watcher*> g_watcher{nullptr};
-thread_local bool g_inside = false;
 
 // What ends the program when it gets no memory, and is not Veldt's: nlohmann's destructor of a value, which
 // is noexcept, and glibc's note of a thread_local object. The failure waits for the next allocation then.
@@ -34,6 +33,8 @@ bool in_what_must_not_fail() {
 }
 
 #ifndef VELDT_SMALL_BLOCKS_FROM_HEAP
+thread_local bool g_inside = false;
+
 // `make` makes the call; what it gives is below zero, or `failed`, if it fails.
 template <class Result, class Make> Result pass(const SystemCall& call, Result failed, Make make) noexcept {
   Watcher* watcher = g_inside ? nullptr : g_watcher.load();
