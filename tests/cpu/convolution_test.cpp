@@ -16,24 +16,6 @@ namespace veldt {
 namespace {
 using test::Array;
 
-// The three parts of 40 examples of 6 channels, 12 x 11, and 8 filters of 3 x 3 in 2 groups, one after the
-// other.
-template <class T> std::vector<T> all_parts() {
-  const ConvLayout layout{.dims = 2, .stride = {2, 1, 1}, .padding = {1, 1, 0}, .groups = 2};
-  Array<T> x = Array<T>::random({40, 6, 12, 11}, 1), w = Array<T>::random({8, 3, 3, 3}, 2);
-  Array<T> y = Array<T>::random({40, 8, 6, 11}, 3), bias = Array<T>::random({8}, 4);
-  Array<T> x_out({40, 6, 12, 11}, T(7)), w_out({8, 3, 3, 3}, T(7)), y_out({40, 8, 6, 11}, T(7));
-  const auto convolve = cpu::backend().convolve;
-  const View added = bias.view();
-  convolve(layout, ConvPart::output, x.view(), w.view(), &added, y_out.view(), nullptr);
-  convolve(layout, ConvPart::input_gradient, w.view(), y.view(), nullptr, x_out.view(), nullptr);
-  convolve(layout, ConvPart::weight_gradient, x.view(), y.view(), nullptr, w_out.view(), nullptr);
-  std::vector<T> all = y_out.values();
-  all.insert(all.end(), x_out.values().begin(), x_out.values().end());
-  all.insert(all.end(), w_out.values().begin(), w_out.values().end());
-  return all;
-}
-
 // The three parts of a convolution of random numbers, one after the other.
 template <class T>
 std::vector<T> parts_of(const ConvLayout& layout, const Shape& x_shape, const Shape& w_shape) {
@@ -55,6 +37,12 @@ std::vector<T> parts_of(const ConvLayout& layout, const Shape& x_shape, const Sh
   all.insert(all.end(), x_out.values().begin(), x_out.values().end());
   all.insert(all.end(), w_out.values().begin(), w_out.values().end());
   return all;
+}
+
+// Of 40 examples of 6 channels, 12 x 11, and 8 filters of 3 x 3 in 2 groups.
+template <class T> std::vector<T> all_parts() {
+  return parts_of<T>({.dims = 2, .stride = {2, 1, 1}, .padding = {1, 1, 0}, .groups = 2}, {40, 6, 12, 11},
+                     {8, 3, 3, 3});
 }
 
 TEST(CpuConvolution, GivesTheSameBitsInEveryRun) {

@@ -75,6 +75,10 @@ CHOICES = [
     Choice(("maximum", "minimum"), SLOPES, "the gradient goes to the side that is NaN; PyTorch gives it to both",
            when=lambda case: any(bool(t.memory.isnan().any()) for t in case.inputs())),
     Choice(("max", "min"), SLOPES, "of a line that holds a NaN", lambda x, ours, theirs: theirs.isnan() | ours.isnan()),
+    Choice(("finer",), ("values", *SLOPES), "the sine of an argument that f64 cannot hold: its rounding decides the value",
+           lambda x, *_: x.double().abs() > 1e4, lambda case: "f64" in dtypes(case)),
+    Choice(("cosine_similarity", "cosine_embedding"), SLOPES, "PyTorch's slope of a norm that underflows is NaN",
+           lambda x, ours, theirs: theirs.isnan()),
     Choice(("bce",), ("second",), "PyTorch adds 1e-12 to p and 1 - p there",
            lambda x, ours, theirs: (ours - theirs).abs() <= 1e-7 * theirs.abs() + 1e-9),
 ]
