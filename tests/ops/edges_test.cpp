@@ -60,6 +60,8 @@ TEST(Stddev, HasAGradientOfZeroWhereAllNumbersAreEqual) {
   const Tensor x = leaf_of({2, 2, 2, 2});
   EXPECT_THAT(slope_of(stddev(x), x), Each(0));
   EXPECT_THAT(slope_in_ops(stddev(x), x), Each(0));
+  const Tensor slope = grad(stddev(x), {x}, true)[0];
+  EXPECT_THAT(grad(sum(slope * Tensor::of({4}, {1, 2, 3, 5})), {x})[0].values<double>(), Each(0));
 }
 
 TEST(Atan2, HasAGradientOfZeroAtTheOrigin) {

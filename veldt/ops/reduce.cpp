@@ -88,7 +88,7 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
 // x^(1/p). At 0 it has no slope; the gradient there is 0, as in PyTorch.
 Tensor root(const Tensor& x, double p) {
   const Tensor zero = equal(x, 0), safe = where(zero, ones_like(x), x);
-  return where(zero, x, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+  return where(zero, zeros_like(x), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
 }
 
 }  // namespace
