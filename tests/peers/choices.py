@@ -1,5 +1,6 @@
 """Where Veldt differs from PyTorch because it was decided so. One table, each entry with its reason."""
 import dataclasses
+import math
 import re
 import typing
 
@@ -11,7 +12,7 @@ import elementwise_cases
 @dataclasses.dataclass
 class Choice:
     ops: tuple
-    parts: tuple  # of values, dtype, first, second, refusal
+    parts: tuple  # of values, dtype, first, second, refused by Veldt, refused by PyTorch
     reason: str
     where: typing.Callable = None  # (first input, Veldt's, PyTorch's) -> the elements that may differ; none: all
     when: typing.Callable = None   # (case) -> whether it applies; none: always
@@ -30,6 +31,13 @@ def near_a_whole_factor(case):
     return any(int(s * f) in (s, 2 * s) for s, f in zip(sides, options.get("scale_factor", [])))
 
 
+def no_variance(case):
+    """Whether its lines have too few numbers."""
+    (x, dims, _, correction) = case.arguments
+    over = [d % len(x.shape) for d in dims] or range(len(x.shape))
+    return math.prod(x.shape[d] for d in over) <= correction
+
+
 def denormal(x):
     return x.double().abs() < torch.finfo(x.dtype).tiny * 4
 
@@ -37,14 +45,14 @@ def denormal(x):
 ELEMENTWISE = (*elementwise_cases.UNARY, *elementwise_cases.WITH_NUMBERS)
 SLOPES = ("first", "second")
 CHOICES = [
-    Choice(("squeeze",), ("refusal",), "a size above 1 is refused, as NumPy has it: nothing is left undone in silence"),
-    Choice(("scatter_add", "index_add"), ("refusal",), "a sum of booleans is no boolean",
+    Choice(("squeeze",), ("refused by Veldt",), "a size above 1 is refused, as NumPy has it: nothing is left undone in silence"),
+    Choice(("scatter_add", "index_add"), ("refused by Veldt",), "a sum of booleans is no boolean",
            when=lambda case: "bool" in dtypes(case)),
-    Choice(("avg_pool3d",), ("refusal",), "PyTorch refuses a kernel larger than what is not padding, in 3-d alone"),
-    Choice(("max_pool1d", "max_pool2d", "max_pool3d"), ("refusal",),
+    Choice(("avg_pool3d",), ("refused by PyTorch",), "PyTorch refuses a kernel larger than what is not padding, in 3-d alone"),
+    Choice(("max_pool1d", "max_pool2d", "max_pool3d"), ("refused by Veldt",),
            "a window that holds nothing but padding is refused; PyTorch gives -inf",
            when=lambda case: max(case.arguments[-1]["dilation"]) > 1),
-    Choice(("group_norm",), ("refusal",), "PyTorch refuses one number for each channel, whose result is the bias"),
+    Choice(("group_norm",), ("refused by PyTorch",), "PyTorch refuses one number for each channel, whose result is the bias"),
     Choice(("chunk",), ("values",), "nothing is one piece; PyTorch gives as many empty ones as were asked for",
            when=lambda case: 0 in case.inputs()[0].shape),
     Choice(("interpolate",), ("values", *SLOPES),
@@ -63,6 +71,13 @@ CHOICES = [
     Choice(("softsign", "gelu", "gelu_tanh", "silu", "mish", "wire", "sqrt", "acosh"), ("values", *SLOPES),
            "Veldt gives the limit at infinity, or nearer to it",
            lambda x, ours, theirs: theirs.isnan() & (x.double().abs() > 1e20)),
+    Choice((*elementwise_cases.SYMBOLS,), ("values",),
+           "whole numbers are compared as they are; PyTorch gives one of rank 0 the other's dtype, where -1 is 255",
+           when=lambda case: number_beside_tensors(case) and "u8" in dtypes(case)),
+    Choice(("norm", "normalize"), ("second",), "of a line of zeros; PyTorch's is NaN",
+           lambda x, ours, theirs: theirs.isnan() & (ours == 0)),
+    Choice(("atan2",), ("second",), "at the origin, where there is no second derivative",
+           when=lambda case: all(bool((t.memory == 0).any()) for t in case.inputs())),
     Choice(("selu", "elu", "celu"), ("second",), "at 0, where there is no second derivative", lambda x, *_: x == 0),
     Choice(("acosh",), SLOPES, "there is no function below 1", lambda x, *_: x <= 1),
     Choice(("asin", "acos", "atanh"), ("second",), "infinite or NaN at the ends of the domain",
@@ -71,14 +86,17 @@ CHOICES = [
     Choice(("log", "log2", "log10", "rsqrt", "reciprocal", "sqrt"), SLOPES,
            "the slope at a denormal number overflows before it is multiplied", lambda x, *_: denormal(x)),
     Choice(("variance", "stddev"), SLOPES, "the variance is no number, and PyTorch's derivative of that is 0 in places",
-           lambda x, ours, theirs: ours.isnan() | theirs.isnan()),
+           lambda x, ours, theirs: ours.isnan() | theirs.isnan(), no_variance),
     Choice(("maximum", "minimum"), SLOPES, "the gradient goes to the side that is NaN; PyTorch gives it to both",
            when=lambda case: any(bool(t.memory.isnan().any()) for t in case.inputs())),
-    Choice(("max", "min"), SLOPES, "of a line that holds a NaN", lambda x, ours, theirs: theirs.isnan() | ours.isnan()),
+    Choice(("max", "min"), SLOPES, "of a line that holds a NaN", lambda x, ours, theirs: theirs.isnan() | ours.isnan(),
+           lambda case: any(bool(t.memory.isnan().any()) for t in case.inputs())),
     Choice(("finer",), ("values", *SLOPES), "the sine of an argument that f64 cannot hold: its rounding decides the value",
            lambda x, *_: x.double().abs() > 1e4, lambda case: "f64" in dtypes(case)),
     Choice(("cosine_similarity", "cosine_embedding"), SLOPES, "PyTorch's slope of a norm that underflows is NaN",
            lambda x, ours, theirs: theirs.isnan()),
+    Choice(("cosine_embedding",), ("values", *SLOPES), "PyTorch's 1e-12, which decides for a vector of zeros, is an f32",
+           lambda x, ours, theirs: (ours - theirs).abs() <= 4e-9 * theirs.abs(), lambda case: "f64" in dtypes(case)),
     Choice(("bce",), ("second",), "PyTorch adds 1e-12 to p and 1 - p there",
            lambda x, ours, theirs: (ours - theirs).abs() <= 1e-7 * theirs.abs() + 1e-9),
 ]

@@ -26,7 +26,7 @@ import layer_cases  # noqa: F401
 import loss_cases  # noqa: F401
 import tensor_cases  # noqa: F401
 from case import GENERATORS, replaced
-from choices import chosen, forgotten
+from choices import ELEMENTWISE, chosen, forgotten
 from draw import DTYPES, Draw, Input, packed
 
 
@@ -119,21 +119,27 @@ def seeds_for(draw, tensors, wanted):
             for t in tensors]
 
 
-def agree(ours, theirs, tolerance, local, size):
-    """Where two tensors of one shape agree, element by element."""
+def agree(ours, theirs, tolerance, size):
+    """Where two tensors of one shape agree, element by element: to `tolerance` of their own size and of `size`."""
     if not theirs.is_floating_point():
         return ours == theirs
     a, b = ours.double(), theirs.double()
-    reach = b.abs().nan_to_num(0, 0, 0)
-    slack = tolerance * (reach + (0 if local else max(size, float(reach.max()) if reach.numel() else 0)))
+    slack = tolerance * (b.abs().nan_to_num(0, 0, 0) + size)
     slack = slack + torch.finfo(ours.dtype).tiny * 4
     return (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= slack)
 
 
-def largest_input(case):
+def largest_number(case, results):
+    """The largest of the inputs and results, where any of them may be in each result."""
     sizes = [float(t.memory.double().abs().nan_to_num(0, 0, 0).max()) for t in case.inputs()
              if t.memory.is_floating_point() and t.memory.numel()]
-    return max([1.0, *sizes])
+    reach = results.double().abs().nan_to_num(0, 0, 0)
+    return max([1.0, *sizes, *([float(reach.max())] if reach.numel() else [])])
+
+
+def own_numbers(case):
+    """The number that each result of a function of one tensor is made of."""
+    return case.inputs()[0].torch().detach().double().abs().nan_to_num(1, 1, 1).clamp(min=1)
 
 
 class Comparison:
@@ -156,7 +162,7 @@ class Comparison:
             return ""  # PyTorch has no kernel for the dtype
         if refusal:
             answer = server.call(self.case, [], [])
-            return "" if isinstance(answer, str) else self.unless_chosen("refusal", f"PyTorch refuses it: {refusal}")
+            return "" if isinstance(answer, str) else self.unless_chosen("refused by PyTorch", f"PyTorch refuses it: {refusal}")
         self.seeds = seeds_for(self.draw, self.theirs.values, lambda t: t.requires_grad and self.case.order > 0)
         halves = any(t.dtype in ("bf16", "f16") for t in self.case.inputs())
         self.second_seeds = []
@@ -169,7 +175,7 @@ class Comparison:
                 self.seeds = []
         answer = server.call(self.case, self.seeds, self.second_seeds)
         if isinstance(answer, str):
-            return self.unless_chosen("refusal", f"Veldt refuses it: {answer}")
+            return self.unless_chosen("refused by Veldt", f"Veldt refuses it: {answer}")
         for part, ours in zip(("values", "first", "second"), answer):
             difference = self.compare_part(part, ours, getattr(self.theirs, part))
             if difference:
@@ -210,12 +216,16 @@ class Comparison:
     def near(self, part, i, a, b):
         case = self.case
         if not a.is_floating_point():
-            return agree(a, b, 0, True, 0)
+            return agree(a, b, 0, 0)
         order = {"values": 1, "first": 4, "second": 32}[part]
         coarse = min((t.memory.dtype for t in case.inputs() if t.memory.is_floating_point()), default=a.dtype,
                      key=lambda dtype: -torch.finfo(dtype).eps)
         eps = max(torch.finfo(a.dtype).eps, torch.finfo(coarse).eps)
-        return agree(a, b, case.slack * order * eps, case.local and part == "values", largest_input(case))
+        if case.local and part == "values":
+            size = 0
+        else:
+            size = own_numbers(case) if case.op in ELEMENTWISE else largest_number(case, b)
+        return agree(a, b, case.slack * order * eps, size)
 
     def in_f64(self, part):
         if self.exact is None:
