@@ -61,7 +61,7 @@ if(VELDT_hwy_INCLUDE)
     list(APPEND hwy_version ${hwy_lines})
   endforeach()
   list(JOIN hwy_version "." hwy_version)
-  if(hwy_version VERSION_LESS 1.0.3)
+  if(hwy_version AND hwy_version VERSION_LESS 1.0.3)  # a release that says it elsewhere is a later one
     string(APPEND VELDT_MISSING "Highway is too old\n"
       "  why: ${VELDT_hwy_INCLUDE} has ${hwy_version}, and Veldt needs 1.0.3 or later\n"
       "  fix: install a later one, or take Debian 12 or Ubuntu 24.04, which have it\n")

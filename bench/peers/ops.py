@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 
-os.environ.pop("GOMP_SPINCOUNT", None)  # ./dev shortens how long OpenMP's threads wait; here both sides have their own
 try:
     import torch
     import ops_torch

@@ -73,8 +73,6 @@ TEST(CpuConvolution, OfSinglesIsThatOfDoublesOnAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
-// A loop of the program's own that convolves in each turn: oneDNN must not wait for threads that it will not
-// get.
 // One example, or a few with heavy weights, are shared out by channels, groups or rows.
 TEST(CpuConvolution, OfFewExamplesIsSharedOutAndStaysTheSame) {
   struct Case {
@@ -115,6 +113,8 @@ TEST(CpuConvolution, OfFewExamplesIsSharedOutAndStaysTheSame) {
   set_num_threads(before);
 }
 
+// A loop of the program's own that convolves in each turn: oneDNN must not wait for threads that it will
+// not get.
 TEST(CpuConvolution, RunsWithinAParallelLoop) {
   const int before = num_threads();
   set_num_threads(2);

@@ -164,7 +164,7 @@ TEST(CudaWhere, HasTheBitsOfTheCpu) {
 using Unary = scalar::UnaryOps;
 constexpr Scalars kScalars = {0.75, 1.25};
 
-// Ordinary numbers and special ones, but no large ones: the CPU's sine is not made for them.
+// Ordinary numbers and special ones, but no large ones: CUDA rounds the argument of finer's sine to an f32.
 std::function<std::uint64_t(std::int64_t)> moderate_bits(DType dtype) {
   return [dtype](std::int64_t i) {
     constexpr double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1};
