@@ -217,6 +217,115 @@ TEST_F(ParallelFor, SaysWhyTheChildOfAForkWithinABodyCannotGoOn) {
   EXPECT_EQ(status, 7);
 }
 
+// On a worker nobody can catch what says so: the child ends instead of sleeping for ever.
+TEST_F(ParallelFor, EndsTheChildOfAForkThatAWorkerGoesOnIn) {
+  set_num_threads(2);
+  const int status = test::in_child([] {
+    std::atomic<int> inside = 0;
+    std::atomic<pid_t> child = -1;
+    parallel_for(2, 1, [&, caller = std::this_thread::get_id()](std::int64_t, std::int64_t) {
+      for (++inside; inside < 2;) std::this_thread::yield();
+      if (std::this_thread::get_id() == caller) return;
+      const pid_t made = fork();
+      if (made == 0)
+        close(STDERR_FILENO);  // of std::terminate
+      else
+        child = made;
+    });
+    int of_child = 0;
+    for (int i = 0; i < 1000 && waitpid(child, &of_child, WNOHANG) == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    kill(child, SIGKILL);
+    return WIFSIGNALED(of_child) && WTERMSIG(of_child) == SIGABRT ? 7 : 8;
+  });
+  EXPECT_EQ(status, 7);
+}
+
+// The number of processors that each other thread of this process may run on.
+std::vector<int> processors_of_the_others() {
+  std::vector<int> counts;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    const pid_t id = std::stoi(task.path().filename());
+    cpu_set_t set;
+    if (id != getpid() && sched_getaffinity(id, sizeof set, &set) == 0) counts.push_back(CPU_COUNT(&set));
+  }
+  return counts;
+}
+
+// Workers are woken on another processor than their caller's, and must not be kept there.
+TEST_F(ParallelFor, LeavesItsThreadsAllProcessors) {
+  const int usable = cores_of_this_process().allowed;
+  if (usable < 2) GTEST_SKIP() << "there is one processor";
+  set_num_threads(1);
+  set_num_threads(2);
+  const std::vector<int> before = processors_of_the_others();
+  for (int i = 0; i < 300; ++i) {  // so short that the caller is done before the worker has woken
+    parallel_for(2, 1, [](std::int64_t, std::int64_t) {});
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::vector<int> after = processors_of_the_others();
+  ASSERT_EQ(after.size(), before.size() + 1);
+  for (const int count : after) EXPECT_EQ(count, usable);
+}
+
+// A loop of another caller takes its thread, and not all of them.
+TEST_F(ParallelFor, KeepsItsThreadsWhenAnotherCallerComes) {
+  set_num_threads(8);
+  std::atomic<bool> came = false;
+  std::thread other;
+  std::mutex mutex;
+  std::vector<std::thread::id> after;
+  parallel_for(800, 1, [&](std::int64_t i, std::int64_t) {
+    if (i == 0)
+      other = std::thread([&] {
+        parallel_for(2, 1, [](std::int64_t, std::int64_t) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        });
+        came = true;
+      });
+    if (came) {
+      const std::lock_guard lock(mutex);
+      after.push_back(std::this_thread::get_id());
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  });
+  other.join();
+  std::sort(after.begin(), after.end());
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+  EXPECT_GE(after.size(), 5u);
+}
+
+TEST_F(ParallelFor, LeavesAFaultOfABodyToTheProgramsHandler) {
+  set_num_threads(2);
+  std::atomic<int> inside = 0;
+  parallel_for(2, 1, [&, caller = std::this_thread::get_id()](std::int64_t, std::int64_t) {
+    for (++inside; inside < 2;) std::this_thread::yield();
+    if (std::this_thread::get_id() == caller) return;
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    EXPECT_EQ(sigismember(&blocked, SIGSEGV), 0);
+    EXPECT_EQ(sigismember(&blocked, SIGTERM), 1);
+  });
+}
+
+// Ending the threads waits for their work, which asks why there are few.
+TEST_F(ParallelFor, EndsThreadsWhoseWorkAsksForTheShortage) {
+  set_num_threads(2);
+  std::atomic<int> inside = 0;
+  std::thread ends;
+  parallel_for(2, 1, [&, caller = std::this_thread::get_id()](std::int64_t, std::int64_t) {
+    for (++inside; inside < 2;) std::this_thread::yield();
+    if (std::this_thread::get_id() == caller) {
+      ends = std::thread([] { set_num_threads(1); });
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits by now
+      EXPECT_EQ(thread_shortage(), "");
+    }
+  });
+  ends.join();
+}
+
 TEST_F(ParallelFor, GoesOnWithFewerThreadsWhereTheSystemMakesNoMore) {
   if (test::kForeignHeap) GTEST_SKIP() << "a sanitizer needs all address space";
   const int status = test::in_child([] {

@@ -43,8 +43,8 @@ int num_threads() {
   if (t_serial) return 1;
   int n = g_threads.load(std::memory_order_relaxed);
   if (n == 0) {
-    n = threads_at_first();
-    g_threads.store(n, std::memory_order_relaxed);
+    const int first = threads_at_first();
+    if (g_threads.compare_exchange_strong(n, first, std::memory_order_relaxed)) n = first;
   }
   return n;
 }
@@ -68,8 +68,9 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
     return;
   }
   const workers::Caller here;
-  const std::int64_t share = num_threads() / workers::Caller::count(), pieces = (n + grain - 1) / grain;
-  workers::run(n, grain, body, static_cast<int>(std::min(pieces, share)) - 1);
+  const int threads = num_threads();
+  const std::int64_t share = threads / workers::Caller::count(), pieces = (n + grain - 1) / grain;
+  workers::run(n, grain, body, static_cast<int>(std::min(pieces, share)) - 1, threads);
 }
 
 int threads_here() { return workers::inside() ? 1 : num_threads(); }

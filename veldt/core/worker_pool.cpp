@@ -1,6 +1,5 @@
 #include "veldt/core/worker_pool.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -8,66 +7,21 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
-#include <climits>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "veldt/core/error.h"
-
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
+#include "veldt/core/spin_wait.h"
 
 namespace veldt::workers {
 namespace {
 
 constexpr int kMost = 1023;
 constexpr std::size_t kLine = 64;
-
-// --- waiting --------------------------------------------------------------------------------------
-
-using Word = std::atomic<std::uint32_t>;  // what a futex waits on
-static_assert(sizeof(Word) == 4 && Word::is_always_lock_free);
-
-// Asleep until somebody calls wake(), if the word still is what was seen. May return for no reason.
-void sleep_on(Word& word, std::uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-}
-void wake(Word& word) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
-
-void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-using Nanoseconds = std::int64_t;
-Nanoseconds now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// Waking a thread costs some 10 us, and lets it start after 30; what a step does between two loops is mostly
-// shorter than this. Who spins much longer uses up the time that other programs leave it.
-constexpr Nanoseconds kSpin = 40'000;
-
-// True as soon as `done`, false when it was not for as long as spinning pays.
-template <class Done> bool spin_until(const Done& done) {
-  if (done()) return true;
-  for (const Nanoseconds end = now() + kSpin; now() < end;)
-    for (int i = 0; i < 8; ++i) {
-      pause();
-      if (done()) return true;
-    }
-  return false;
-}
 
 // --- work -----------------------------------------------------------------------------------------
 
@@ -123,18 +77,20 @@ struct alignas(kLine) Worker {
 
 // A kernel wakes a thread rather where it was woken from than on an idle processor that its hypervisor has
 // put aside (Linux: vcpu_is_preempted()). Then worker and caller take turns until the load is balanced, after
-// milliseconds. So a worker is not to wake here; where it may run, it says itself once it does.
+// milliseconds. So a worker is not to wake here. It goes back to all of its processors as soon as it runs,
+// and at the latest before it sleeps again: it may have seen its job, and done it, before this. `kept_off` is
+// said last, so that it is never taken back before it is done.
 void keep_off_this_processor(Worker& worker) {
   const pid_t id = worker.id.load(std::memory_order_relaxed);
   const int here = sched_getcpu();
-  if (id == 0 || here < 0 || here >= CPU_SETSIZE) return;
+  if (id == 0 || here < 0 || here >= CPU_SETSIZE || worker.kept_off.load(std::memory_order_acquire)) return;
   cpu_set_t others;
   if (sched_getaffinity(id, sizeof others, &others) != 0) return;
   worker.processors = others;
   CPU_CLR(here, &others);
   if (CPU_COUNT(&others) == 0 || CPU_EQUAL(&others, &worker.processors)) return;
-  worker.kept_off.store(true, std::memory_order_release);
-  sched_setaffinity(id, sizeof others, &others);
+  if (sched_setaffinity(id, sizeof others, &others) == 0)
+    worker.kept_off.store(true, std::memory_order_release);
 }
 void run_anywhere(Worker& self) {
   if (self.kept_off.exchange(false, std::memory_order_acquire))
@@ -143,13 +99,15 @@ void run_anywhere(Worker& self) {
 
 thread_local bool t_inside = false;
 std::atomic<int> g_callers{0};
+std::atomic<int> g_at_work{0};          // callers and workers
 std::atomic<std::uint32_t> g_forks{0};  // how often this process is the child of a fork
 
 // One call of run(). It lives on the caller's stack: once `left_` counts every worker that accepted it,
 // nobody may touch it any more.
 class Job {
  public:
-  Job(std::int64_t n, std::int64_t grain, Body body) : n_(n), grain_(grain), body_(body) {
+  Job(std::int64_t n, std::int64_t grain, Body body, int threads)
+      : n_(n), grain_(grain), body_(body), threads_(threads) {
     const std::int64_t pieces = (n + grain - 1) / grain;
     unit_ = (pieces + kMostUnits - 1) / kMostUnits;
     units_ = static_cast<std::uint32_t>((pieces + unit_ - 1) / unit_);
@@ -166,9 +124,19 @@ class Job {
     for (Worker* w = team; w != nullptr; w = w->next, ++i) w->share.set(bound(i), bound(i + 1));
   }
 
-  void work_as_caller() { work(own_, false); }
+  void work_as_caller() {
+    work(own_, [] { return true; });
+  }
   void work_as(Worker& worker) {
-    work(worker.share, true);
+    g_at_work.fetch_add(1, std::memory_order_relaxed);
+    bool counts = true;
+    work(worker.share, [&] {
+      refuse_a_child();
+      counts = counts && !leaves();
+      return counts;
+    });
+    refuse_a_child();
+    if (counts) g_at_work.fetch_sub(1, std::memory_order_relaxed);
     if (left_.fetch_add(1, std::memory_order_acq_rel) & kAsleep) wake(left_);
   }
 
@@ -177,10 +145,7 @@ class Job {
     const auto all_left = [&] { return (left_.load(std::memory_order_acquire) & ~kAsleep) == accepted; };
     if (spin_until(all_left)) return;
     while (!all_left()) {
-      if (g_forks.load(std::memory_order_relaxed) != forks_)
-        throw Error("a loop over threads cannot be finished",
-                    "one of its bodies called fork(), and the child has none of the other threads",
-                    "fork outside of parallel_for");
+      refuse_a_child();
       const std::uint32_t seen = left_.fetch_or(kAsleep, std::memory_order_acq_rel) | kAsleep;
       if ((seen & ~kAsleep) != accepted) sleep_on(left_, seen);
     }
@@ -194,10 +159,25 @@ class Job {
   static constexpr std::uint32_t kAsleep = 1u << 31;  // in left_: the caller sleeps
   static constexpr std::int64_t kMostUnits = 1 << 16;
 
-  void work(Share& own, bool may_leave) {
+  // A body may fork and call exec() or _exit() in the child, but not go on there. On a worker, whose thread
+  // this leaves, it ends the child.
+  void refuse_a_child() const {
+    if (g_forks.load(std::memory_order_relaxed) != forks_)
+      throw Error("a loop over threads cannot be finished",
+                  "one of its bodies called fork(), and the child has none of the other threads",
+                  "fork outside of parallel_for");
+  }
+
+  // Whether this thread is one too many, since other callers have come, and so counts as at work no longer.
+  bool leaves() const {
+    int at_work = g_at_work.load(std::memory_order_relaxed);
+    while (at_work > threads_)
+      if (g_at_work.compare_exchange_weak(at_work, at_work - 1, std::memory_order_relaxed)) return true;
+    return false;
+  }
+
+  template <class Stays> void work(Share& own, const Stays& stays) {
     std::uint32_t unit = 0;
-    // Others have come who want the pool: their threads and this one would be more than the cores.
-    const auto stays = [&] { return !may_leave || g_callers.load(std::memory_order_relaxed) <= callers_; };
     while (stays() && own.take_first(unit)) run(unit);
     for (Worker* w = team_; w != nullptr; w = w->next)
       while (stays() && w->share.take_last(unit)) run(unit);
@@ -220,7 +200,7 @@ class Job {
   std::int64_t unit_;  // pieces that are taken at a time
   std::uint32_t units_;
   Worker* team_ = nullptr;
-  const int callers_ = std::max(1, g_callers.load(std::memory_order_relaxed));
+  const int threads_;  // that are to be at work at most, of all callers
   const std::uint32_t forks_ = g_forks.load(std::memory_order_relaxed);
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
@@ -236,12 +216,13 @@ void serve(Worker& self) {
   while (true) {
     const auto posted = [&] { return self.job.load(std::memory_order_relaxed) != nullptr; };
     while (!spin_until(posted)) {
+      run_anywhere(self);
       self.asleep.store(1, std::memory_order_seq_cst);
       if (self.job.load(std::memory_order_seq_cst) != nullptr) break;
       sleep_on(self.asleep, 1);
     }
-    run_anywhere(self);
     self.asleep.store(0, std::memory_order_relaxed);
+    run_anywhere(self);
     Job* const job = self.job.exchange(nullptr, std::memory_order_acq_rel);
     if (job == kEnd) return;
     if (job != nullptr) job->work_as(self);  // else the caller did without
@@ -251,7 +232,7 @@ void serve(Worker& self) {
 void post(Worker& worker, Job* job) {
   worker.job.store(job, std::memory_order_seq_cst);
   if (worker.asleep.load(std::memory_order_seq_cst) == 0 || worker.asleep.exchange(0) == 0) return;
-  keep_off_this_processor(worker);
+  if (job != kEnd) keep_off_this_processor(worker);
   wake(worker.asleep);
 }
 
@@ -263,7 +244,8 @@ struct Pool {
   std::array<std::atomic<Worker*>, kMost> workers{};
   std::atomic<int> made{0};
   std::atomic<bool> short_of{false};  // a thread could not be made: no more are tried for
-  std::mutex changing;                // guards what makes and ends workers, and the members below
+  std::mutex ending;                  // held by keep() to its end, while bodies run
+  std::mutex changing;  // guards what makes and ends workers, and the members below; held for moments
   std::string why;
   Worker* lost = nullptr;  // of the parent of a fork
 };
@@ -280,23 +262,32 @@ void begin_as_child() {
     }
   p.made = 0;
   p.short_of = false;
+  p.why.clear();
   p.changing.unlock();
-  g_callers = t_inside ? 1 : 0;
+  new (&p.ending) std::mutex;  // a thread that the child has not may have held it
+  g_callers = g_at_work = t_inside ? 1 : 0;
   ++g_forks;
 }
 
 Pool& pool() {
   static Pool* const only = [] {
-    pthread_atfork([] { pool().changing.lock(); }, [] { pool().changing.unlock(); }, &begin_as_child);
-    return new Pool;
+    auto made = std::make_unique<Pool>();
+    if (pthread_atfork([] { pool().changing.lock(); }, [] { pool().changing.unlock(); }, &begin_as_child) !=
+        0)
+      throw std::bad_alloc();
+    return made.release();
   }();
   return *only;
 }
 
-// A worker has no business with signals: the program's own threads are to get them.
+// A worker has no business with signals: the program's own threads are to get them. But for those that what
+// it runs may raise, which a program's handler could not see otherwise, and a profiler's.
 void start(Worker& worker) {
+  worker.kept_off = false;
   sigset_t all, before;
   sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
+    sigdelset(&all, own);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     worker.thread = std::thread([&worker] { serve(worker); });
@@ -346,8 +337,8 @@ Worker* claim(int most, int& count) {
 
 }  // namespace
 
-void run(std::int64_t n, std::int64_t grain, Body body, int helpers) {
-  Job job(n, grain, body);
+void run(std::int64_t n, std::int64_t grain, Body body, int helpers, int threads) {
+  Job job(n, grain, body, threads);
   int count = 0;
   Worker* const team = helpers > 0 ? claim(helpers, count) : nullptr;
   job.share_out(team, count);
@@ -368,22 +359,32 @@ bool inside() { return t_inside; }
 
 Caller::Caller() {
   g_callers.fetch_add(1, std::memory_order_relaxed);
+  g_at_work.fetch_add(1, std::memory_order_relaxed);
   t_inside = true;
 }
 Caller::~Caller() {
   g_callers.fetch_sub(1, std::memory_order_relaxed);
+  g_at_work.fetch_sub(1, std::memory_order_relaxed);
   t_inside = false;
 }
 int Caller::count() { return g_callers.load(std::memory_order_relaxed); }
 
 void keep(int most) {
   Pool& p = pool();
-  const std::lock_guard lock(p.changing);
+  const std::lock_guard alone(p.ending);
+  std::unique_lock lock(p.changing);
   p.short_of = false;
   p.why.clear();
   while (p.made > std::max(0, most)) {
-    Worker* const w = p.workers[static_cast<std::size_t>(p.made - 1)];
+    const int last = p.made - 1;
+    Worker* const w = p.workers[static_cast<std::size_t>(last)];
+    lock.unlock();  // what it works at may fork, or ask why there are few
     while (w->claimed.exchange(true, std::memory_order_acquire)) sched_yield();
+    lock.lock();
+    if (last != p.made - 1) {  // one more was made meanwhile
+      w->claimed.store(false, std::memory_order_release);
+      continue;
+    }
     --p.made;
     post(*w, kEnd);
     w->thread.join();

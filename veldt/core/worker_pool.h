@@ -16,9 +16,10 @@ namespace veldt::workers {
 
 using Body = FunctionRef<void(std::int64_t, std::int64_t)>;
 
-// Calls body(begin, end) for 0..n in pieces of `grain`, on this thread and at most `helpers` workers. What a
-// body throws is thrown here; pieces that nobody has begun by then are left out.
-void run(std::int64_t n, std::int64_t grain, Body body, int helpers);
+// Calls body(begin, end) for 0..n in pieces of `grain`, on this thread and at most `helpers` workers, of
+// which some leave where all callers together have more than `threads` at work. What a body throws is thrown
+// here; pieces that nobody has begun by then are left out.
+void run(std::int64_t n, std::int64_t grain, Body body, int helpers, int threads);
 
 // True within a body of run(), on any thread.
 bool inside();
