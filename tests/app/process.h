@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -51,6 +52,13 @@ class Process {
     ::wait4(pid_, &status, 0, &usage_);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  // True once it has a handler of its own for the signal.
+  bool handles(int signal_number) const {
+    const std::string status = bytes_of("/proc/" + std::to_string(pid_) + "/status");
+    const std::size_t at = status.find("SigCgt:");
+    return at != std::string::npos &&
+           (std::strtoull(status.c_str() + at + 7, nullptr, 16) >> (signal_number - 1) & 1) != 0;
   }
   // After wait().
   double peak_megabytes() const { return static_cast<double>(usage_.ru_maxrss) / 1024; }

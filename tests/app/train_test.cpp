@@ -377,7 +377,17 @@ TEST_F(TrainVerb, DownloadsWhatTheRecipeNamesOnce) {
   if (once.err.find("built without") != std::string::npos) GTEST_SKIP() << once.err;
   ASSERT_EQ(once.exit_code, 0) << once.err;
   EXPECT_EQ(bytes_of(dir_ / "cache/veldt/texts/lion.txt").size(), 300'000U);
+  // What lies beside them is not Veldt's, whatever it is called.
+  const std::string mine = dir_ / "cache/veldt/texts/results.tmp-2024",
+                    linked = dir_ / "mine/results.tmp-2024";
+  const std::string left = dir_ / "cache/veldt/texts/lion.txt.tmp-4711";
+  std::filesystem::create_directory(dir_ / "mine");
+  std::filesystem::create_directory_symlink(dir_ / "mine", dir_ / "cache/veldt/link");
+  for (const std::string& path : {mine, linked, left}) put_bytes(path, "by someone");
   EXPECT_EQ(run("texts/lion.txt", "b").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(mine));
+  EXPECT_TRUE(std::filesystem::exists(linked));
+  EXPECT_FALSE(std::filesystem::exists(left));
   for (const char* out_of_it : {"../lion.txt", "/tmp/lion.txt", "a/../../lion.txt"}) {
     const Ran ran = run(out_of_it, "c");
     EXPECT_EQ(ran.exit_code, 2) << out_of_it;
@@ -400,22 +410,46 @@ TEST_F(TrainVerb, ADownloadThatIsStoppedLeavesNothing) {
       server.at("/endless") + ' ' + std::string(64, '0') + "\"]\n" +
       "[model]\nlayers = [\"Embedding(2)\", \"Linear(outputs)\"]\n[train]\nsteps = 2\n";
   const std::string cache = dir_ / "cache/veldt";
-  std::filesystem::create_directories(cache + "/pictures");
-  put_bytes(cache + "/pictures/t.gz.tmp-4711", "what a killed process has left");
-  put_bytes(cache + "/pictures/t.gz", "kept");
+  std::filesystem::create_directories(cache + "/texts");
+  put_bytes(cache + "/texts/lion.txt.tmp-4711", "what a killed process has left");
   ::setenv("XDG_CACHE_HOME", (dir_ / "cache").c_str(), 1);
   const TempDir log;
   Process process({"train", recipe(text), "--out", dir_ / "run"}, log);
   ::unsetenv("XDG_CACHE_HOME");
-  const bool began = comes_true([&] { return std::filesystem::exists(cache + "/texts"); });
+  const bool began = comes_true([&] {
+    const std::vector<std::string> names = io::list_directory(cache + "/texts");
+    return names.size() == 1 && names[0] != "lion.txt.tmp-4711";
+  });
   if (!began && process.err().find("built without") != std::string::npos) GTEST_SKIP() << process.err();
   ASSERT_TRUE(began) << process.err();
-  ASSERT_TRUE(comes_true([&] { return count_entries(cache + "/texts") == 1; }));
-  EXPECT_EQ(io::list_directory(cache + "/pictures"), (Words{"t.gz"}));
   process.send(SIGTERM);
   EXPECT_EQ(process.wait(), 143);
   EXPECT_THAT(process.err(), HasSubstr("the download of lion.txt was stopped"));
   EXPECT_EQ(count_entries(cache + "/texts"), 0U);
+}
+
+TEST_F(TrainVerb, StopsWhileWhatIsThereIsChecked) {
+  const std::string cached = dir_ / "cache/veldt/texts/lion.txt";
+  std::filesystem::create_directories(dir_ / "cache/veldt/texts");
+  put_bytes(cached, "");
+  std::filesystem::resize_file(cached, std::uintmax_t{1} << 34);  // of holes: seconds of hashing
+  const std::string text =
+      "[data]\nkind = \"text\"\npath = \"texts/lion.txt\"\ncontext = 8\n"
+      "files = [\"lion.txt http://127.0.0.1:1/ " +
+      std::string(64, '0') + "\"]\n[model]\nlayers = [\"Embedding(2)\", \"Linear(outputs)\"]\n" +
+      "[train]\nsteps = 2\n";
+  ::setenv("XDG_CACHE_HOME", (dir_ / "cache").c_str(), 1);
+  const TempDir log;
+  Process process({"train", recipe(text), "--out", dir_ / "run"}, log);
+  ::unsetenv("XDG_CACHE_HOME");
+  const auto is_built_without = [&] { return process.err().find("built without") != std::string::npos; };
+  ASSERT_TRUE(comes_true([&] { return process.handles(SIGINT) || is_built_without(); })) << process.err();
+  process.send(SIGINT);
+  const int code = process.wait();
+  if (is_built_without()) GTEST_SKIP() << process.err();
+  EXPECT_EQ(code, 130);
+  EXPECT_THAT(process.err(), HasSubstr("the check of lion.txt was stopped"));
+  EXPECT_TRUE(std::filesystem::exists(cached));
 }
 
 TEST_F(TrainVerb, AModelFileIsNotBelieved) {

@@ -67,7 +67,15 @@ TEST_F(Fetch, BringsAFileIntoItsFolderOnce) {
   EXPECT_EQ(of, 300'000u);
   // It is not asked for again,
   FetchOptions gone = options("/nothing");
+  gone.on_check = [&](std::uint64_t bytes, std::uint64_t all) { last = bytes, of = all + 1; };
+  put_bytes(folder + "/lions.txt.tmp-4711", "what a killed process has left");
   EXPECT_EQ(fetch(gone), folder + "/lions.txt");
+  EXPECT_EQ(test::count_entries(folder), 1u);
+  EXPECT_EQ(last, 300'000u);
+  EXPECT_EQ(of, 300'001u);
+  gone.on_check = [](std::uint64_t, std::uint64_t) { throw ConfigError("enough", "", ""); };
+  EXPECT_THAT(error_of<ConfigError>([&] { fetch(gone); }), HasSubstr("enough"));
+  gone.on_check = {};
   // unless the file has changed.
   put_bytes(folder + "/lions.txt", "cub");
   EXPECT_THROW(fetch(gone), IoError);

@@ -213,15 +213,17 @@ TEST(CrashAtomicFile, SurvivesSweepersThatRaceWithIt) {
   EXPECT_EQ(bytes_of(dir / "a").size(), 100u);
 }
 
-TEST(SweepLeftovers, TakesAllThatTheDeadHaveLeftInADirectory) {
+TEST(SweepLeftovers, TakesWhatTheDeadHaveLeftOfOneFile) {
   const TempDir dir;
   AtomicFile alive(dir / "a");
   const std::string of_the_living = list_directory(dir.path()).at(0);
-  for (const char* name : {"b.tmp-1", "c.gz.tmp-22.3"}) put_bytes(dir / name, "half");
-  for (const char* name : {".tmp-1", "d", "d.tmp-x"}) put_bytes(dir / name, "keep");
-  sweep_leftovers(dir.path());
-  EXPECT_EQ(list_directory(dir.path()), (std::vector<std::string>{".tmp-1", of_the_living, "d", "d.tmp-x"}));
-  sweep_leftovers(dir / "nothing");
+  for (const char* name : {"a.tmp-1", "a.tmp-22.3"}) put_bytes(dir / name, "half");
+  const std::vector<std::string> others{".tmp-1", "a.gz.tmp-1", of_the_living, "a.tmp-x", "b.tmp-1"};
+  for (const std::string& name : others)
+    if (name != of_the_living) put_bytes(dir / name, "keep");
+  sweep_leftovers(dir / "a");
+  EXPECT_THAT(list_directory(dir.path()), ::testing::UnorderedElementsAreArray(others));
+  sweep_leftovers(dir / "nothing/a");
 }
 
 TEST(AtomicFile, WritesDirectlyToADevice) {

@@ -9,7 +9,6 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
 #include "veldt/data/fetch.h"
-#include "veldt/io/file.h"
 
 namespace veldt::app {
 namespace {
@@ -34,7 +33,7 @@ data::FetchOptions download_of(const Source& source, const std::string& text) {
                     "write \"URL SHA256\" or \"NAME URL SHA256\"");
   const std::string& url = all[all.size() - 2];
   const std::string name = all.size() == 3 ? all[0] : url.substr(url.rfind('/') + 1);
-  return {.url = url, .sha256 = all.back(), .name = name, .folder = {}, .on_progress = {}};
+  return {.url = url, .sha256 = all.back(), .name = name, .folder = {}, .on_progress = {}, .on_check = {}};
 }
 
 // Below the folder of the data, wherever a recipe of a stranger would like to read and write.
@@ -47,31 +46,30 @@ fs::path checked_path(const Recipe& recipe) {
   return path;
 }
 
-// The cache is Veldt's own: what downloads that were killed have left there, each up to its whole size, goes.
-void sweep_cache(const std::string& cache) {
-  io::sweep_leftovers(cache);
-  std::error_code none;
-  for (const auto& entry : fs::recursive_directory_iterator(cache, none))
-    if (entry.is_directory(none)) io::sweep_leftovers(entry.path().string());
-}
-
 void download_file(data::FetchOptions download, bool quiet) {
   const StopOnSignal signal;
   ProgressLine line({.quiet = quiet, .show_after = 1});
-  download.on_progress = [&](std::uint64_t bytes, std::uint64_t of) {
+  const auto stop_if_asked = [&signal](const std::string& work) {
     if (signal.requested())
-      throw StoppedError(signal.exit_code(), fmt::format("the download of {} was stopped", download.name),
-                         "run the same command again to download it");
-    const double share = of > 0 ? static_cast<double>(bytes) / static_cast<double>(of) : -1;
-    line.update(share,
-                fmt::format("downloading {}, {:.1f} MB", download.name, static_cast<double>(bytes) / 1e6));
+      throw StoppedError(signal.exit_code(), work + " was stopped", "run the same command again");
   };
+  const auto news = [&](const char* work, const char* doing) {
+    return [&, work, doing](std::uint64_t bytes, std::uint64_t of) {
+      stop_if_asked(fmt::format("the {} of {}", work, download.name));
+      const double share = of > 0 ? static_cast<double>(bytes) / static_cast<double>(of) : -1;
+      line.update(share,
+                  fmt::format("{} {}, {:.1f} MB", doing, download.name, static_cast<double>(bytes) / 1e6));
+    };
+  };
+  download.on_progress = news("download", "downloading");
+  download.on_check = news("check", "checking");
   try {
     data::fetch(download);
   } catch (const IoError& e) {
     throw IoError(e.kind(), e.summary(), e.why(),
                   fmt::format("give the folder that has the data, --data DIR; or {}", e.fix()));
   }
+  stop_if_asked("the command");
   line.finish();
 }
 
@@ -85,7 +83,6 @@ std::string data_folder(const Recipe& recipe, const std::string& given, const Co
     throw UsageError("the recipe does not say where its data come from", "data.files names none",
                      "give the folder of the data: --data DIR");
   const std::string cache = cache_folder();
-  sweep_cache(cache);
   for (std::size_t i = 0; i < recipe.files.texts.size(); ++i) {
     data::FetchOptions download = download_of(recipe.files.source(i), recipe.files.texts[i]);
     download.folder = (cache / folder).string();

@@ -185,7 +185,8 @@ void download_to(const std::string& path, const FetchOptions& o) {
 std::string fetch(const FetchOptions& options) {
   check(options);
   const std::string path = (std::filesystem::path(options.folder) / options.name).string();
-  if (io::exists(path) && sha256_of_file(path) == options.sha256) return path;
+  io::sweep_leftovers(path);
+  if (io::exists(path) && sha256_of_file(path, options.on_check) == options.sha256) return path;
   io::make_directories(options.folder);
   download_to(path, options);
   return path;

@@ -80,11 +80,16 @@ std::string Sha256::text() { return {}; }
 
 #endif
 
-std::string sha256_of_file(const std::string& path) {
+std::string sha256_of_file(const std::string& path,
+                           const std::function<void(std::uint64_t bytes, std::uint64_t of)>& on_progress) {
   io::InputFile file(path);
   Sha256 hash;
   std::vector<char> part(std::size_t{1} << 16);
-  while (const std::size_t got = file.read(part.data(), part.size())) hash.update(part.data(), got);
+  std::uint64_t bytes = 0;
+  while (const std::size_t got = file.read(part.data(), part.size())) {
+    hash.update(part.data(), got);
+    if (on_progress) on_progress(bytes += got, file.size());
+  }
   return hash.text();
 }
 

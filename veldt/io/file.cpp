@@ -96,23 +96,6 @@ void remove_if_dead(const std::string& path) {
   ::close(fd);
 }
 
-// Of the names that begin with `prefix`, those that end as a temporary one does.
-void sweep(const std::string& directory, const std::string& prefix) {
-  constexpr std::string_view kTemporary = ".tmp-";
-  std::vector<std::string> names;
-  try {
-    names = list_directory(directory);
-  } catch (const IoError&) {
-    return;  // a directory one may write to but not list
-  }
-  for (const std::string& name : names) {
-    const std::size_t at = name.rfind(kTemporary);
-    if (at == std::string::npos || at == 0 || (!prefix.empty() && name.substr(0, at) != prefix)) continue;
-    if (is_of_a_process(std::string_view(name).substr(at + kTemporary.size())))
-      remove_if_dead(directory + "/" + name);
-  }
-}
-
 }  // namespace
 
 IoError unwritable(const std::string& path, const std::string& action, int error_number) {
@@ -213,7 +196,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
 }
 
 void AtomicFile::open_temporary() {
-  sweep(parent_of(target_), target_.substr(target_.find_last_of('/') + 1));
+  sweep_leftovers(target_);
   const std::string base = str(target_, ".tmp-", ::getpid());
   temporary_ = base;
   // A second writer of the same path in this process takes another name, and so does one of the same number
@@ -322,7 +305,19 @@ void check_writable(const std::string& path) {
   AtomicFile probe(path);
 }
 
-void sweep_leftovers(const std::string& directory) { sweep(directory, ""); }
+void sweep_leftovers(const std::string& path) {
+  const std::string directory = parent_of(path);
+  const std::string temporary = path.substr(path.find_last_of('/') + 1) + ".tmp-";
+  std::vector<std::string> names;
+  try {
+    names = list_directory(directory);
+  } catch (const IoError&) {
+    return;  // a directory one may write to but not list
+  }
+  for (const std::string& name : names)
+    if (name.starts_with(temporary) && is_of_a_process(std::string_view(name).substr(temporary.size())))
+      remove_if_dead(directory + "/" + name);
+}
 
 bool remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return true;

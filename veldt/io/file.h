@@ -85,9 +85,9 @@ void write_file(const std::string& path, const std::string& bytes);
 // of work and not after. A full disk cannot be foreseen.
 void check_writable(const std::string& path);
 
-// Removes from a directory the temporary files of AtomicFiles whose writers died, whatever was written; for a
-// directory that holds nothing but such files. One that is not there or cannot be listed is left as it is.
-void sweep_leftovers(const std::string& directory);
+// Removes what dead writers of this file have left, as opening an AtomicFile does, for one that need not be
+// written. A directory that is not there or cannot be listed is left as it is.
+void sweep_leftovers(const std::string& path);
 
 // Removes a file; false if there was none.
 bool remove_file(const std::string& path);
