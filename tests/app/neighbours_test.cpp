@@ -15,6 +15,7 @@
 #include "tests/app/small_model.h"
 #include "tests/io/faults.h"
 #include "veldt/io/directory.h"
+#include "veldt/io/safetensors.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::test {
@@ -143,9 +144,37 @@ TEST_F(Neighbours, HaveTakenThePlaceOfAMovedFolder) {
   first.send(SIGCONT);
   const auto has_said_so = [&] { return first.err().find("another run has its place") != std::string::npos; };
   ASSERT_TRUE(comes_true(has_said_so)) << first.err();
-  EXPECT_EQ(first.wait(), 2);
+  first.send(SIGTERM);
+  EXPECT_EQ(first.wait(), 6);
+  EXPECT_THAT(first.err(), HasSubstr("the last checkpoint could not be written"));
+  EXPECT_NO_THROW(io::read_safetensors(out_ + "/m.safetensors"));
   second.send(SIGTERM);
   EXPECT_EQ(second.wait(), 143) << second.err();
+}
+
+// A training that ends, or is ended, without a place for its last checkpoint keeps its network.
+TEST_F(Neighbours, HaveTakenThePlaceOfATrainingsCheckpoints) {
+  put_bytes(dir_ / "rows.csv", "a,b\n0,1\n1,3\n2,5\n3,7\n");
+  for (const bool asked : {true, false}) {
+    SCOPED_TRACE(asked);
+    const std::string run = dir_ / (asked ? "asked" : "ended");
+    put_bytes(dir_ / "r.toml", std::string("[data]\nkind = \"table\"\npath = \"rows.csv\"\ntarget = \"b\"\n"
+                                           "batch = 4\n[model]\nlayers = [\"Linear(outputs)\"]\n"
+                                           "[train]\ntime = \"") +
+                                   (asked ? "1h\"\n" : "3s\"\n"));
+    Process process({"train", dir_ / "r.toml", "--data", dir_ / "", "--out", run, "--every", "20ms"}, log_);
+    ASSERT_TRUE(comes_true([&] { return has_checkpoint(run + "/checkpoints"); })) << process.err();
+    process.send(SIGSTOP);
+    fs::rename(run + "/checkpoints", run + "/away");
+    const train::CheckpointDir other(run + "/checkpoints");
+    process.send(SIGCONT);
+    const auto says_so = [&] { return process.err().find("another run has its place") != std::string::npos; };
+    ASSERT_TRUE(comes_true(says_so)) << process.err();
+    if (asked) process.send(SIGTERM);
+    EXPECT_EQ(process.wait(), 6) << process.err();
+    EXPECT_THAT(process.err(), HasSubstr("the last checkpoint could not be written"));
+    EXPECT_NO_THROW(io::read_safetensors(run + "/model.safetensors"));
+  }
 }
 
 TEST_F(Neighbours, HaveFilledTheDisk) {

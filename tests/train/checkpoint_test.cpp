@@ -179,17 +179,40 @@ TEST(CheckpointDir, StopsWhenAnotherRunHasItsPlace) {
   {
     CheckpointDir other(dir / "run");
     other.save(data_of(7));
-    try {
-      checkpoints.save(data_of(2));
-      ADD_FAILURE() << "nothing was thrown";
-    } catch (const ConfigError& error) {
-      EXPECT_TRUE(says(error, "another run has its place")) << error.what();
-      EXPECT_TRUE(says(error, str("process ", ::getpid()))) << error.what();
-    }
+    const IoError error = io_error_of([&] { checkpoints.save(data_of(2)); });
+    EXPECT_EQ(error.kind(), Kind::unwritable);
+    EXPECT_TRUE(says(error, "another run has its place")) << error.what();
+    EXPECT_TRUE(says(error, str("process ", ::getpid()))) << error.what();
     EXPECT_THAT(other.steps(), ElementsAre(7));
   }
-  checkpoints.save(data_of(8));
-  EXPECT_THAT(checkpoints.steps(), ElementsAre(7, 8));
+  // Nobody holds its lock any longer, and what it holds is another run's all the same.
+  for (const std::int64_t step : {8, 9}) {
+    const IoError error = io_error_of([&] { checkpoints.save(data_of(step)); });
+    EXPECT_TRUE(says(error, "another run has its place")) << error.what();
+    EXPECT_TRUE(says(error, "a checkpoint of step 7")) << error.what();
+    EXPECT_THAT(CheckpointDir(dir / "run").steps(), ElementsAre(7));
+  }
+  std::filesystem::rename(dir / "run", dir / "other");
+  std::vector<std::string> warnings;
+  checkpoints.save(data_of(10), &warnings);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("made anew"));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(10));
+}
+
+TEST(CheckpointDir, GoesOnInACopyOfItself) {
+  const TempDir dir;
+  { CheckpointDir(dir / "run").save(data_of(1)); }
+  CheckpointDir checkpoints(dir / "run", 2);
+  checkpoints.save(data_of(2));
+  std::filesystem::rename(dir / "run", dir / "away");
+  std::filesystem::copy(dir / "away", dir / "run", std::filesystem::copy_options::recursive);
+  std::vector<std::string> warnings;
+  checkpoints.save(data_of(3), &warnings);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("moved away or removed"));
+  EXPECT_THAT(warnings[0], testing::Not(HasSubstr("made anew")));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(2, 3));
 }
 
 // As after a kill while a checkpoint was replaced by another of its step, on a disk without exchange.

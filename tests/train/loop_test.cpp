@@ -301,8 +301,32 @@ TEST(CrashTrainer, TrainsOnOnAFullDisk) {
   const RunResult result = run(task, options, events);
   EXPECT_EQ(result.steps, 10);
   EXPECT_EQ(warned, 10);
-  EXPECT_NE(result.checkpoint_error.find("No space left"), std::string::npos) << result.checkpoint_error;
+  EXPECT_TRUE(result.checkpoint_error && says(*result.checkpoint_error, "No space left"));
   EXPECT_EQ(task.state(), whole.state());
+}
+
+TEST(CrashTrainer, TrainsOnWhenAnotherRunHasItsPlace) {
+  const TempDir dir;
+  SmallTask whole, task;
+  run(whole, small_run(10));
+  std::optional<CheckpointDir> other;
+  std::vector<std::string> warnings;
+  Events events;
+  events.on_step = [&](std::int64_t step, double) {
+    if (step != 5) return;
+    std::filesystem::rename(dir / "run", dir / "away");
+    other.emplace(dir / "run");
+    other->save({.step = 7});
+  };
+  events.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  RunOptions options = small_run(10, dir / "run");
+  options.checkpoint_every = 1e9;
+  const RunResult result = run(task, options, events);
+  EXPECT_EQ(result.steps, 10);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("another run has its place")));
+  EXPECT_TRUE(result.checkpoint_error && says(*result.checkpoint_error, "another run has its place"));
+  EXPECT_EQ(task.state(), whole.state());
+  EXPECT_THAT(other->steps(), ElementsAre(7));
 }
 
 TEST(Trainer, StopsOnTimeWithARateThatFollowsTheClock) {

@@ -32,6 +32,12 @@ int code_of(const Error& error) {
 
 }  // namespace
 
+IoError without_last_checkpoint(const IoError& cause, const std::string& kept) {
+  return {IoError::Kind::unwritable, "the last checkpoint could not be written",
+          fmt::format("{} ({})", cause.summary(), cause.why()),
+          fmt::format("{}; {} holds what was learned", cause.fix(), kept)};
+}
+
 Failure current_failure() {
   try {
     throw;

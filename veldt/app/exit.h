@@ -44,6 +44,9 @@ class StoppedError : public Error {
   int exit_code_;
 };
 
+// That the last checkpoint of a run could not be written, though `kept`, a file, has what it learned.
+IoError without_last_checkpoint(const IoError& cause, const std::string& kept);
+
 struct Failure {
   int code = kInternal;
   std::string what, why, fix;

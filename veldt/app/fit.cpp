@@ -224,9 +224,7 @@ int fit(FitFlags flags, Context& context) {
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);
-  if (!run.checkpoint_error.empty())
-    throw IoError(IoError::Kind::unwritable, "the last checkpoint could not be written", run.checkpoint_error,
-                  fmt::format("make room and run again; {} holds the field as it is", flags.output));
+  if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
   return finish(flags, context, fitter, truth, reasons, run, signal);
 }

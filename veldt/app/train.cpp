@@ -256,7 +256,8 @@ int train_recipe(TrainFlags flags, Context& context) {
   flags.data = data_folder(recipe, flags.data, context);
   Training training(recipe, flags.data, device.device);
   io::make_directories(flags.out);
-  io::check_writable(in_run(flags, "model.safetensors"));
+  const std::string model_file = in_run(flags, "model.safetensors");
+  io::check_writable(model_file);
   if (flags.find_rate) return look_for_rate(flags, context, training), kOk;
   if (flags.overfit) return look_at_one_batch(context, training), kOk;
   const std::int64_t steps = training.steps();
@@ -277,6 +278,10 @@ int train_recipe(TrainFlags flags, Context& context) {
       events, [&view](const train::Evaluation& e) { view.update(e); });
   view.finish();
   if (result.run.stop == train::Stop::asked) {
+    if (result.run.checkpoint_error) {  // then nothing else has what was learned
+      save_trained(model_file, recipe, training.data.facts, training.model, {});
+      throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
+    }
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; go on with: {}", result.run.steps,
                              command_to_resume(context, "train")));
@@ -288,10 +293,9 @@ int train_recipe(TrainFlags flags, Context& context) {
   if (!context.quiet && flags.resume && result.evaluations.empty())
     print_note("the run was over already; nothing was trained");
   finish_training(flags, context, training, result, view, events.should_stop);
+  if (result.run.checkpoint_error) throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
   if (signal.requested()) {
-    if (!context.quiet)
-      print_note(
-          fmt::format("stopped behind the last step; {} is written", in_run(flags, "model.safetensors")));
+    if (!context.quiet) print_note(fmt::format("stopped behind the last step; {} is written", model_file));
     return signal.exit_code();
   }
   return kOk;

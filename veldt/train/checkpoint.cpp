@@ -99,6 +99,8 @@ CheckpointDir::CheckpointDir(std::string path, int keep) : path_(std::move(path)
   io::make_directories(path_);
   lock();
   sweep_orphans();
+  const std::vector<std::int64_t> found = steps();
+  known_.insert(found.begin(), found.end());
 }
 
 CheckpointDir::~CheckpointDir() {
@@ -135,15 +137,30 @@ bool CheckpointDir::is_locked() const {
          held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-void CheckpointDir::lock_again() {
+std::string CheckpointDir::lock_again() {
+  const auto taken = [this](const std::string& why) {
+    return IoError(IoError::Kind::unwritable,
+                   str(path_, " was moved away or removed, and another run has its place"), why,
+                   "move that run elsewhere, or name another directory");
+  };
   if (lock_fd_ >= 0) ::close(std::exchange(lock_fd_, -1));
+  const bool is_there = io::is_directory(path_);
   io::make_directories(path_);
   try {
     lock();
   } catch (const ConfigError& error) {
-    throw ConfigError(str(path_, " was moved away or removed, and another run has its place"), error.why(),
-                      "resume this run from where its checkpoints are now, with --resume");
+    throw taken(error.why());
   }
+  try {
+    for (const std::int64_t step : steps())
+      if (!known_.contains(step))
+        throw taken(str("it holds a checkpoint of step ", step, " that this run did not save"));
+  } catch (...) {
+    ::close(std::exchange(lock_fd_, -1));  // so that the next save looks again
+    throw;
+  }
+  return str(path_, " was moved away or removed while the run had it: ",
+             is_there ? "the directory that is there now is used" : "it is made anew");
 }
 
 // Where directories cannot be exchanged, publish() has the older of two checkpoints of one step aside as
@@ -175,12 +192,9 @@ std::vector<std::int64_t> CheckpointDir::steps() const {
 void CheckpointDir::save(const CheckpointData& data, std::vector<std::string>* warnings) {
   if (data.step < 0)
     throw ConfigError(str("cannot save step ", data.step), "it is below zero", "count from 0");
-  const auto warn = [warnings](const std::string& text) {
-    if (warnings != nullptr) warnings->push_back(text);
-  };
   if (!is_locked()) {
-    lock_again();
-    warn(str(path_, " was moved away or removed while the run had it: it is made anew"));
+    const std::string became = lock_again();
+    if (warnings != nullptr) warnings->push_back(became);
   }
   try {
     write(data);
@@ -188,11 +202,13 @@ void CheckpointDir::save(const CheckpointData& data, std::vector<std::string>* w
     const std::size_t removed = make_room(data.step);
     if (removed == 0) throw;
     keep_ = 1;
-    warn(str("the disk of ", path_, " is full: ", removed,
-             removed == 1 ? " older checkpoint" : " older checkpoints",
-             " made room for a new one, and from now on the newest alone is kept"));
+    if (warnings != nullptr)
+      warnings->push_back(str("the disk of ", path_, " is full: ", removed,
+                              removed == 1 ? " older checkpoint" : " older checkpoints",
+                              " made room for a new one, and from now on the newest alone is kept"));
     write(data);
   }
+  known_.insert(data.step);
   std::erase(damaged_, data.step);
   remove_old(data.step);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,8 @@ class CheckpointDir {
   // full disk all but the newest whole one go first, and from then on one is kept; on one that has room for
   // no other, and wherever else it cannot be written, throws IoError unwritable, and leaves the newest whole
   // one, and nothing half-written. A directory that was moved away since is made and locked anew; throws
-  // ConfigError if another process has it by now. Each of that adds a warning.
+  // IoError unwritable too if another run has its place by now: holds its lock, or has left checkpoints there.
+  // Each of that adds a warning.
   void save(const CheckpointData& data, std::vector<std::string>* warnings = nullptr);
 
   // The newest that verifies; nullopt if there is none at all. Each one passed over adds a warning. Throws
@@ -73,7 +75,8 @@ class CheckpointDir {
  private:
   void lock();
   bool is_locked() const;
-  void lock_again();
+  // What became of a directory that was moved away, in words.
+  std::string lock_again();
   void sweep_orphans();
   void write(const CheckpointData& data);
   std::size_t make_room(std::int64_t step);
@@ -85,6 +88,7 @@ class CheckpointDir {
   int keep_;
   int lock_fd_ = -1;
   std::vector<std::int64_t> damaged_;  // passed over by load_newest(); they do not count as kept
+  std::set<std::int64_t> known_;       // steps that were there at the start, or were saved since
 };
 
 }  // namespace veldt::train

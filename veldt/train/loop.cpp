@@ -88,8 +88,8 @@ class Run {
       if (!stop && checkpoints_ && seconds_since(last_save_) >= options_.checkpoint_every) save();
     }
     if (step_ > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
-    std::string lost;
-    if (checkpoints_ && step_ > saved_step_ && !save()) lost = save_error_;
+    std::optional<IoError> lost;
+    if (checkpoints_ && step_ > saved_step_) lost = save();
     return {*stop, step_, elapsed(), loss_, lost};
   }
 
@@ -227,8 +227,8 @@ class Run {
     return left;
   }
 
-  // False if it could not be written: a warning, because training is worth more than a checkpoint.
-  bool save() {
+  // Why it could not be written, if so: a warning, because training is worth more than a checkpoint.
+  std::optional<IoError> save() {
     last_save_ = Clock::now();
     if (task_.optimizer().first_bad_parameter()) diverged();
     CheckpointData data;
@@ -253,11 +253,10 @@ class Run {
       if (events_.on_checkpoint) events_.on_checkpoint(step_, checkpoints_->path_of(step_));
     } catch (const IoError& e) {
       std::for_each(warnings.begin(), warnings.end(), warn);
-      save_error_ = str(e.summary(), " (", e.why(), ")");
-      warn(save_error_ + "; training goes on");
-      return false;
+      warn(str(e.summary(), " (", e.why(), "); training goes on"));
+      return e;
     }
-    return true;
+    return std::nullopt;
   }
 
   void restore() {
@@ -315,7 +314,6 @@ class Run {
   std::int64_t next_ = 0;      // the step whose rate is due
   double seconds_a_step_ = 0;  // of a device; 0: not known yet
   double seconds_before_ = 0, last_news_ = -1, loss_ = 0, rate_ = 0;
-  std::string save_error_;
   Clock::time_point start_ = Clock::now(), last_save_ = start_;
 };
 

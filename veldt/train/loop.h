@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "veldt/core/error.h"
 #include "veldt/nn/module.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/tensor/tensor.h"
@@ -84,13 +86,14 @@ struct RunResult {
   std::int64_t steps = 0;  // over all resumptions
   double seconds = 0;
   double loss = 0;  // of the last step
-  // Why the run's last checkpoint could not be written, when there was to be one; empty otherwise.
-  std::string checkpoint_error = {};
+  // Why the run's last checkpoint could not be written, when there was to be one.
+  std::optional<IoError> checkpoint_error = {};
 };
 
 // Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory
 // holds another run; DivergedError naming the first parameter that is not finite, the last good checkpoint
-// untouched. A checkpoint that cannot be written is a warning, and training goes on.
+// untouched. A checkpoint that cannot be written, because the disk is full or another run has taken the place
+// of the directory, is a warning, and training goes on.
 RunResult run(Task& task, const RunOptions& options, const Events& events = {});
 
 }  // namespace veldt::train
