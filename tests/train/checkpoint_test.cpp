@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/io/faults.h"
+#include "tests/support/system_calls.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/digest.h"
@@ -385,6 +386,67 @@ TEST(CrashCheckpoint, GivesUpOldOnesForANewOneOnAFullDisk) {
   // With room for one alone, that one stays.
   EXPECT_THROW(checkpoints.save(data_of(12, 20000)), io::DiskFull);
   expect_step(checkpoints.load_newest(), 11);
+}
+
+// A disk without room for the first so many checkpoints, that counts who reads one of step 10.
+struct FullDisk final : test::Watcher {
+  explicit FullDisk(int failures) : left(failures) {}
+  int before(const test::SystemCall& call) override {
+    if (call.call == test::Call::open &&
+        std::string_view(call.path).find("ckpt-00000010/") != std::string::npos)
+      ++reads;
+    return call.call == test::Call::write && left-- > 0 ? ENOSPC : 0;
+  }
+  int left, reads = 0;
+};
+
+TEST(CrashCheckpoint, GivesUpDamagedOnesBeforeWholeOnesOnAFullDisk) {
+  if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 5);
+  for (const std::int64_t step : {5, 10, 20}) checkpoints.save(data_of(step));
+  flip(dir / "ckpt-00000020/state.json", 3);
+  expect_step(checkpoints.load_newest(), 10);
+  const auto save_with = [&](int failures, std::int64_t step) {
+    std::vector<std::string> warnings;
+    FullDisk disk(failures);
+    const test::Watch watch(disk);
+    checkpoints.save(data_of(step), &warnings);
+    return warnings;
+  };
+  EXPECT_THAT(save_with(1, 30), ElementsAre(HasSubstr("1 damaged checkpoint made room")));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(5, 10, 30));  // and so many are kept as before
+  EXPECT_THAT(save_with(1, 40), ElementsAre(HasSubstr("2 older checkpoints made room")));
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(40));
+}
+
+TEST(CrashCheckpoint, GivesUpAllThatItCanForANewOneOnAFullDisk) {
+  if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path(), 5);
+  for (const std::int64_t step : {5, 10, 20}) checkpoints.save(data_of(step));
+  flip(dir / "ckpt-00000020/state.json", 3);
+  expect_step(checkpoints.load_newest(), 10);
+  std::vector<std::string> warnings;
+  FullDisk disk(2);
+  const test::Watch watch(disk);
+  checkpoints.save(data_of(30), &warnings);
+  EXPECT_EQ(warnings.size(), 2u);
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(30));
+}
+
+TEST(CrashCheckpoint, DoesNotReadTheOnlyOneOnAFullDisk) {
+  if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path());
+  checkpoints.save(data_of(10));
+  FullDisk disk(3);
+  {
+    const test::Watch watch(disk);
+    for (int i = 0; i < 3; ++i) EXPECT_THROW(checkpoints.save(data_of(30)), io::DiskFull);
+  }
+  EXPECT_EQ(disk.reads, 0);
+  EXPECT_THAT(checkpoints.steps(), ElementsAre(10));
 }
 
 TEST(CrashCheckpoint, NeverGivesUpTheNewestWholeOne) {

@@ -196,17 +196,13 @@ void CheckpointDir::save(const CheckpointData& data, std::vector<std::string>* w
     const std::string became = lock_again();
     if (warnings != nullptr) warnings->push_back(became);
   }
-  try {
-    write(data);
-  } catch (const io::DiskFull&) {
-    const std::size_t removed = make_room(data.step);
-    if (removed == 0) throw;
-    keep_ = 1;
-    if (warnings != nullptr)
-      warnings->push_back(str("the disk of ", path_, " is full: ", removed,
-                              removed == 1 ? " older checkpoint" : " older checkpoints",
-                              " made room for a new one, and from now on the newest alone is kept"));
-    write(data);
+  for (bool is_written = false; !is_written;) {
+    try {
+      write(data);
+      is_written = true;
+    } catch (const io::DiskFull&) {
+      if (!make_room(data.step, warnings)) throw;
+    }
   }
   known_.insert(data.step);
   std::erase(damaged_, data.step);
@@ -229,8 +225,23 @@ void CheckpointDir::write(const CheckpointData& data) {
   }
 }
 
-// Removes the checkpoints before the newest whole one below this step; returns how many.
-std::size_t CheckpointDir::make_room(std::int64_t step) {
+// Removes what is of least worth: damaged checkpoints, and where none is known those before the newest whole
+// one. False if nothing can go.
+bool CheckpointDir::make_room(std::int64_t step, std::vector<std::string>* warnings) {
+  const std::size_t damaged = remove(damaged_);
+  forget_damaged_that_are_gone();
+  const std::size_t removed = damaged > 0 ? damaged : remove_all_but_newest(step);
+  if (removed == 0) return false;
+  if (damaged == 0) keep_ = 1;
+  if (warnings != nullptr)
+    warnings->push_back(str("the disk of ", path_, " is full: ", removed, damaged > 0 ? " damaged" : " older",
+                            removed == 1 ? " checkpoint" : " checkpoints", " made room for a new one",
+                            damaged > 0 ? "" : ", and from now on the newest alone is kept"));
+  return true;
+}
+
+// Of those below this step the ones before the newest whole one; returns how many.
+std::size_t CheckpointDir::remove_all_but_newest(std::int64_t step) {
   const auto is_whole = [this](std::int64_t s) {
     try {
       verify_checkpoint(path_of(s));
@@ -241,11 +252,10 @@ std::size_t CheckpointDir::make_room(std::int64_t step) {
   };
   const std::vector<std::int64_t> before = steps();
   std::vector<std::int64_t> old(before.begin(), std::lower_bound(before.begin(), before.end(), step));
-  while (!old.empty() && !is_whole(old.back())) old.pop_back();
-  if (old.empty()) return 0;
+  while (old.size() > 1 && !is_whole(old.back())) old.pop_back();  // a single one stays, whatever it is
+  if (old.size() < 2) return 0;
   old.pop_back();
-  remove(old);
-  return before.size() - steps().size();
+  return remove(old);
 }
 
 // Gives a complete directory its name. One that has it already, of the same step, changes places with it: at
@@ -281,16 +291,25 @@ void CheckpointDir::remove_old(std::int64_t newest) {
   if (whole.size() > static_cast<std::size_t>(keep_))
     old.insert(old.end(), whole.begin(), whole.end() - keep_);
   remove(old);
+  forget_damaged_that_are_gone();
+}
+
+void CheckpointDir::forget_damaged_that_are_gone() {
   std::erase_if(damaged_, [&](std::int64_t step) { return !io::is_directory(path_of(step)); });
 }
 
-void CheckpointDir::remove(const std::vector<std::int64_t>& steps) {
+// Returns how many are gone.
+std::size_t CheckpointDir::remove(const std::vector<std::int64_t>& steps) {
+  std::size_t removed = 0;
   for (const std::int64_t step : steps) {
     if (!holds_our_files_alone(path_of(step))) continue;
     // Renamed first: a half-removed checkpoint must not look like a damaged one.
     const std::string temporary = str(path_of(step), ".tmp-", ::getpid());
-    if (::rename(path_of(step).c_str(), temporary.c_str()) == 0) remove_checkpoint(temporary);
+    if (::rename(path_of(step).c_str(), temporary.c_str()) != 0) continue;
+    remove_checkpoint(temporary);
+    ++removed;
   }
+  return removed;
 }
 
 std::optional<CheckpointData> CheckpointDir::load_newest(std::vector<std::string>* warnings) {

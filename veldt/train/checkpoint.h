@@ -58,11 +58,11 @@ class CheckpointDir {
   std::vector<std::int64_t> steps() const;
 
   // Writes a checkpoint, and after it is durable removes those that are older than the `keep` newest. On a
-  // full disk all but the newest whole one go first, and from then on one is kept; on one that has room for
-  // no other, and wherever else it cannot be written, throws IoError unwritable, and leaves the newest whole
-  // one, and nothing half-written. A directory that was moved away since is made and locked anew; throws
-  // IoError unwritable too if another run has its place by now: holds its lock, or has left checkpoints there.
-  // Each of that adds a warning.
+  // full disk those that load_newest() found damaged go first, then all but the newest whole one, and from
+  // then on one is kept; on one that has room for no other, and wherever else it cannot be written, throws
+  // IoError unwritable, and leaves the newest whole one, and nothing half-written. A directory that was moved
+  // away since is made and locked anew; throws IoError unwritable too if another run has its place by now:
+  // holds its lock, or has left checkpoints there. Each of that adds a warning.
   void save(const CheckpointData& data, std::vector<std::string>* warnings = nullptr);
 
   // The newest that verifies; nullopt if there is none at all. Each one passed over adds a warning. Throws
@@ -79,10 +79,12 @@ class CheckpointDir {
   std::string lock_again();
   void sweep_orphans();
   void write(const CheckpointData& data);
-  std::size_t make_room(std::int64_t step);
+  bool make_room(std::int64_t step, std::vector<std::string>* warnings);
+  std::size_t remove_all_but_newest(std::int64_t step);
+  void forget_damaged_that_are_gone();
   void publish(const std::string& temporary, std::int64_t step);
   void remove_old(std::int64_t newest);
-  void remove(const std::vector<std::int64_t>& steps);
+  std::size_t remove(const std::vector<std::int64_t>& steps);
 
   std::string path_;
   int keep_;
