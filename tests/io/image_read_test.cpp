@@ -174,16 +174,24 @@ TEST(ReadImage, RefusesWhatIsNoPlainFile) {
     EXPECT_EQ(io_error_of([&] { read_image(path); }).kind(), Kind::missing) << path;
 }
 
-// 16-bit samples become four bytes each.
-TEST(ReadImage, CountsSamplesOfSixteenBitsAsPixels) {
+// What counts is the memory of the result: four bytes for a pixel, whatever the file has.
+TEST(ReadImage, CountsSamplesOfFourBytesAsPixels) {
   const TempDir dir;
-  put_bytes(dir / "p.png", make_png({.width = 2, .height = 2, .depth = 16, .type = PNG_COLOR_TYPE_RGB},
-                                    std::vector<int>(12, 700)));
-  EXPECT_EQ(read_image(dir / "p.png", {.max_pixels = 12}).numel(), 12);
-  const IoError error = io_error_of([&] { read_image(dir / "p.png", {.max_pixels = 11}); });
-  EXPECT_EQ(error.kind(), Kind::malformed);
-  EXPECT_TRUE(says(error, "4 pixels of 12 bytes") && says(error, "11 of 4 bytes")) << error.what();
-  EXPECT_TRUE(says(error, "raise max_pixels to 12")) << error.what();
+  for (const int depth : {8, 16}) {
+    SCOPED_TRACE(depth);
+    put_bytes(dir / "p.png", make_png({.width = 2, .height = 2, .depth = depth, .type = PNG_COLOR_TYPE_RGB},
+                                      std::vector<int>(12, 70)));
+    EXPECT_EQ(read_image(dir / "p.png", {.max_pixels = 12}).numel(), 12);
+    const IoError error = io_error_of([&] { read_image(dir / "p.png", {.max_pixels = 11}); });
+    EXPECT_EQ(error.kind(), Kind::malformed);
+    EXPECT_TRUE(says(error, "4 pixels of 3 samples") && says(error, "11 times 4 bytes")) << error.what();
+    EXPECT_TRUE(says(error, "raise max_pixels to 12")) << error.what();
+    const ReadOptions bytes{.max_pixels = 4, .keep_bytes = true};
+    if (depth == 8)
+      EXPECT_EQ(read_image(dir / "p.png", bytes).numel(), 12);
+    else
+      EXPECT_EQ(io_error_of([&] { read_image(dir / "p.png", bytes); }).kind(), Kind::malformed);
+  }
 }
 
 TEST(ReadImage, RefusesImpossibleSizesBeforeAskingForMemory) {

@@ -120,8 +120,9 @@ TEST(ReadPictures, RefusesAnAnimation) {
 
 TEST(ReadPictures, HoldsToMaxPixels) {
   for (const char* name : {"grey.jpg", "lossless.webp"}) {
-    EXPECT_EQ(read_image(kFolder + name, {.max_pixels = 260}).size(0), 13);
-    const IoError error = io_error_of([&] { read_image(kFolder + name, {.max_pixels = 259}); });
+    EXPECT_EQ(read_image(kFolder + name, {.max_pixels = 260, .keep_bytes = true}).size(0), 13);
+    const IoError error =
+        io_error_of([&] { read_image(kFolder + name, {.max_pixels = 259, .keep_bytes = true}); });
     EXPECT_EQ(error.kind(), Kind::malformed);
     EXPECT_TRUE(says(error, "260 pixels and 259 are allowed")) << error.what();
   }

@@ -183,7 +183,7 @@ Json describe_picture(const std::string& path, bool verify, std::int64_t max_pix
   out["palette"] = info.palette;
   out["interlaced"] = info.interlaced;
   if (verify) {
-    io::read_image(path, {.max_pixels = max_pixels});
+    io::read_image(path, {.max_pixels = max_pixels, .keep_bytes = true});
     out["verified"] = true;
   }
   return out;

@@ -258,8 +258,9 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
 }
 
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
-  return add_count(verb, "--max-pixels", into, {.least = 1},
-                   "refuse larger pictures (16-bit samples count as pixels), and sounds of more samples");
+  return add_count(
+      verb, "--max-pixels", into, {.least = 1},
+      "refuse larger pictures (samples that take four bytes count as pixels), and sounds of more samples");
 }
 
 void add_threads(VerbOptions& verb, Context& context) {

@@ -34,8 +34,8 @@ struct ImageInfo {
 ImageInfo image_info(const std::string& path);
 
 struct ReadOptions {
-  // Larger ones are refused before any memory is asked for. A pixel has four bytes here: of 16-bit samples,
-  // which become f32, each counts as one.
+  // Larger ones are refused before any memory is asked for. A pixel counts as one while the result holds it
+  // in up to four bytes, else as one for each four: as f32 each sample does.
   std::int64_t max_pixels = std::int64_t{1} << 28;
   // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same.
   bool keep_bytes = false;

@@ -70,11 +70,12 @@ Tensor read_image(const std::string& path, const ReadOptions& options) {
     throw IoError(IoError::Kind::malformed, str(path, " is too large: ", info.width, " x ", info.height),
                   str("it has ", pixels, " pixels and ", options.max_pixels, " are allowed"),
                   "raise max_pixels if the picture is meant to be this large");
-  if (info.bit_depth > 8 && pixels > options.max_pixels / info.channels)  // each sample becomes an f32
+  const bool as_f32 = info.bit_depth > 8 || !options.keep_bytes;
+  if (as_f32 && pixels > options.max_pixels / info.channels)
     throw IoError(
         IoError::Kind::malformed, str(path, " is too large: ", info.width, " x ", info.height),
-        str("it has ", pixels, " pixels of ", 4 * info.channels, " bytes, for its samples have ",
-            info.bit_depth, " bits, and ", options.max_pixels, " of 4 bytes are allowed"),
+        str("it has ", pixels, " pixels of ", info.channels, " samples, each of which takes 4 bytes, and ",
+            options.max_pixels, " times 4 bytes are allowed"),
         str("raise max_pixels to ", pixels * info.channels, " if the picture is meant to be this large"));
   const Tensor image = drop_opaque_alpha(decoder->read());
   return options.keep_bytes ? image : as_levels(image);
