@@ -1,6 +1,7 @@
 // compare, csv and info on good files.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -9,13 +10,21 @@
 #include <vector>
 
 #include "tests/app/command.h"
+#include "tests/app/process.h"
 #include "tests/io/make_png.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/field/image_field.h"
 #include "veldt/io/image.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/train/checkpoint.h"
+#include "veldt/train/metrics.h"
 
 namespace veldt::test {
 namespace {
@@ -75,6 +84,81 @@ TEST(Compare, DrawsTheDifferenceUpToWhite) {
   io::write_image(b, Tensor::of({1, 3, 1}, {0, 0.4, 0.8}));
   EXPECT_EQ(run_veldt({"compare", a, b, "--diff", d}).exit_code, 0);
   EXPECT_EQ(io::read_image(d).values<float>(), (std::vector<float>{0, 128 / 255.0f, 1}));
+}
+
+// The bands in which pictures are compared do not show, not even in the last bit.
+TEST(Compare, IsTheSameInBands) {
+  const TempDir dir;
+  const std::int64_t width = 2047, height = 2054;  // a band has 2049 rows
+  Rng rng(5);
+  const Tensor a = rand({height, width, 1}, rng);
+  Tensor b = a * 0.9 + 0.05;
+  // The last rows differ most, and seams lie within SSIM's windows.
+  narrow(b, 0, 2047, 7).assign(1.0 - narrow(a, 0, 2047, 7));
+  io::write_image(dir / "a.png", a, {.bits = 16});
+  io::write_image(dir / "b.png", b, {.bits = 16});
+  const json score = json_of({"compare", dir / "a.png", dir / "b.png", "--diff", dir / "d.png"});
+  const Tensor x = io::read_image(dir / "a.png"), y = io::read_image(dir / "b.png");
+  const train::PictureScore whole = train::compare_pictures(x, y);
+  EXPECT_EQ(score.at("psnr"), whole.psnr);
+  EXPECT_EQ(score.at("ssim"), whole.ssim);
+  EXPECT_EQ(score.at("mae"), whole.mae);
+  EXPECT_EQ(score.at("max_abs"), whole.max_abs);
+  EXPECT_EQ(score.at("wrong_pixels"), whole.wrong_pixels);
+  const Tensor difference = abs(x - y);
+  EXPECT_GT(max(narrow(difference, 0, 2049, 5)).item(), max(narrow(difference, 0, 0, 2047)).item());
+  io::write_image(dir / "whole.png", difference * (1 / max(difference).item()));
+  EXPECT_EQ(io::read_image(dir / "d.png").values<float>(), io::read_image(dir / "whole.png").values<float>());
+}
+
+// Twice 64 MB of bytes are held, and not the 512 MB that they would be as numbers.
+TEST(SlowCompare, TakesTheMemoryOfTheBytesAndOfABand) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer has memory of its own";
+  const TempDir dir;
+  const std::int64_t side = 8192;
+  {
+    io::ImageWriter file(dir / "a.png", side, side, 1, {.compression = 1});
+    std::vector<float> row(static_cast<std::size_t>(side));
+    for (std::int64_t y = 0; y < side; ++y) {
+      std::fill(row.begin(), row.end(), static_cast<float>(y % 256) / 255);
+      file.write_rows(row.data(), 1);
+    }
+    file.finish();
+  }
+  Process process({"compare", dir / "a.png", dir / "a.png", "--diff", dir / "d.png", "--threads", "2"}, dir);
+  ASSERT_EQ(process.wait(), 0) << process.err();
+  EXPECT_LT(process.peak_megabytes(), 300);
+}
+
+// A network whose numbers overflow draws some pixels that are no numbers.
+TEST(Compare, SaysWhereValuesAreNoNumbers) {
+  const TempDir dir;
+  const std::string model = dir / "m.safetensors", picture = dir / "p.png", d = dir / "d.png";
+  small_field().save(model);
+  io::SafeTensors file = io::read_safetensors(model);
+  file.metadata.erase("veldt.xxh3");
+  for (auto& [name, tensor] : file.tensors)
+    if (name == "layers.2.weight")
+      tensor = Tensor::of({1, 8}, {3e38, -3e38, 3e38, -3e38, 3e38, -3e38, 3e38, -3e38});
+  io::write_safetensors(model, file.tensors, file.metadata);
+  io::write_image(picture, full({16, 24, 1}, 0.2));
+  const std::vector<float> drawn = field::ImageField::load(model).render(24, 16).values<float>();
+  const auto bad = std::count_if(drawn.begin(), drawn.end(), [](float v) { return std::isnan(v); });
+  ASSERT_GT(bad, 0);
+  ASSERT_LT(bad, std::ssize(drawn));
+  const Ran ran = run_veldt({"compare", picture, model, "--diff", d});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("PSNR           nan"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find(std::to_string(bad) + " of 384 values are no numbers"), std::string::npos)
+      << ran.err;
+  std::vector<float> expected;
+  const float largest = 0.8F;  // between 0.2 and a pixel of 1
+  for (const float v : drawn)
+    expected.push_back(std::isnan(v) ? 1 : std::floor(std::abs(v - 0.2F) / largest * 255 + 0.5F) / 255);
+  EXPECT_EQ(io::read_image(d).values<float>(), expected);
+  const json score = json_of({"compare", picture, model});
+  EXPECT_TRUE(score.at("psnr").is_null()) << score;
+  EXPECT_EQ(run_veldt({"compare", picture, model, "--min-psnr", "1"}).exit_code, 8);
 }
 
 TEST(Compare, GreyIsComparedWithColours) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,7 +21,6 @@
 #include "veldt/io/image.h"
 #include "veldt/io/sound.h"
 #include "veldt/ops/binary.h"
-#include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/metrics.h"
@@ -37,8 +38,9 @@ constexpr const char* kCompareExamples =
     "\n"
     "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
     "8-bit levels. Wrong pixels lie on the other side of mid-grey. Identical pictures have an infinite\n"
-    "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity. Sounds are\n"
-    "compared by SNR: the power of A to that of B - A.\n";
+    "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity. Where a model\n"
+    "draws what is no number, so are the measures (--json: null), and --diff is white. Sounds are compared\n"
+    "by SNR: the power of A to that of B - A.\n";
 
 struct CompareFlags {
   std::string a, b, diff;
@@ -168,22 +170,39 @@ train::PictureScore score_of(const Pair& pair, const Context& context) {
   return comparison.score();
 }
 
-// |a - b|, stretched so that the largest difference is white.
-void write_difference(const std::string& path, const Pair& pair) {
-  double largest = 0;
-  pair.bands([&](const Tensor& a, const Tensor& b) { largest = std::max(largest, max(abs(a - b)).item()); });
+std::span<float> values_of(Tensor& t) { return {t.data<float>(), static_cast<std::size_t>(t.numel())}; }
+
+// |a - b|, stretched so that the largest difference is white. So is what is no number: returns how many of
+// the values are none.
+std::int64_t write_difference(const std::string& path, const Pair& pair) {
+  float largest = 0;
+  std::int64_t no_numbers = 0;
+  pair.bands([&](const Tensor& a, const Tensor& b) {
+    Tensor difference = abs(a - b);
+    for (const float d : values_of(difference)) {
+      if (std::isnan(d)) ++no_numbers;
+      if (d > largest) largest = d;
+    }
+  });
   io::ImageWriter file(path, pair.width(), pair.height(), pair.channels());
   pair.bands([&](const Tensor& a, const Tensor& b) {
-    const Tensor difference = largest > 0 ? abs(a - b) * (1 / largest) : abs(a - b);
+    Tensor difference = largest > 0 ? abs(a - b) * (1 / static_cast<double>(largest)) : abs(a - b);
+    for (float& d : values_of(difference))
+      if (std::isnan(d)) d = 1;
     file.write_rows(difference.data<float>(), difference.size(0));
   });
   file.finish();
+  return no_numbers;
 }
 
+// Without the sign that a NaN may have.
+double unsigned_nan(double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; }
+
 std::string score_in_words(const train::PictureScore& score, std::int64_t pixels) {
-  std::string text = std::isinf(score.psnr) ? "PSNR           inf (identical)\n"
-                                            : fmt::format("PSNR           {:.2f} dB\n", score.psnr);
-  text += fmt::format("SSIM           {:.5f}\n", score.ssim);
+  std::string text = std::isinf(score.psnr)
+                         ? "PSNR           inf (identical)\n"
+                         : fmt::format("PSNR           {:.2f} dB\n", unsigned_nan(score.psnr));
+  text += fmt::format("SSIM           {:.5f}\n", unsigned_nan(score.ssim));
   text += fmt::format("MAE            {:.3f} of 255\n", score.mae);
   text += fmt::format("largest error  {:.1f} of 255\n", score.max_abs);
   text += fmt::format("wrong pixels   {} of {}\n", score.wrong_pixels, pixels);
@@ -219,7 +238,10 @@ int compare(const CompareFlags& flags, Context& context) {
   Side a = load_side(flags.a, flags.max_pixels), b = load_side(flags.b, flags.max_pixels);
   const Pair pair = alike(std::move(a), std::move(b), flags.max_pixels, context);
   const train::PictureScore score = score_of(pair, context);
-  if (!flags.diff.empty()) write_difference(flags.diff, pair);
+  if (!flags.diff.empty())
+    if (const std::int64_t bad = write_difference(flags.diff, pair); bad > 0)
+      print_note(fmt::format("{} of {} values are no numbers, and white in {}", bad,
+                             pair.width() * pair.height() * pair.channels(), flags.diff));
   print_score(score, pair.width() * pair.height(), context);
   require("PSNR", score.psnr, flags.min_psnr);
   return kOk;
