@@ -65,6 +65,8 @@ class Work {
   void fails_cleanly_at_each(Call call, int error, std::int64_t most) {
     const RanHere counted = fresh_run(call, kNever, error);
     ASSERT_EQ(counted.code, 0) << counted.err;
+    const bool makes_none = call == Call::make_directory && words_.front() == "render";
+    ASSERT_EQ(counted.calls == 0, makes_none) << words_.front() << ", kind " << static_cast<int>(call);
     const std::int64_t stride =
         std::getenv("VELDT_ALL_FAULTS") ? 1 : std::max<std::int64_t>(1, counted.calls / most);
     std::int64_t failures = 0;
@@ -77,13 +79,14 @@ class Work {
       if (n % (10 * stride) != 1) continue;
       const bool resumes =
           has_checkpoint(directory_ + "/ck") || has_checkpoint(directory_ + "/run/checkpoints");
-      const bool told = words_.back() == "--resume" || words_.front() == "render";
+      const bool told =
+          words_.front() == "render" || std::count(words_.begin(), words_.end(), "--resume") > 0;
       const RanHere again =
           run_here(resumes && !told ? words_ + Words{"--resume"} : words_, directory_, call, kNever, 0);
       EXPECT_EQ(again.code, 0) << again.err;
     }
     // Who gets no thread does its work without it.
-    EXPECT_EQ(failures > 0, counted.calls > 0 && call != Call::start_thread);
+    EXPECT_EQ(failures > 0, !makes_none && call != Call::start_thread);
   }
 
  private:
@@ -137,11 +140,13 @@ class SlowFaults : public testing::Test {
               "[data]\nkind = \"table\"\npath = \"rows.csv\"\ntarget = \"c\"\nbatch = 8\nvalidation = 0.2\n"
               "[model]\nlayers = [\"Linear(4)\", \"Tanh\", \"Linear(outputs)\"]\n[train]\nsteps = 6\n");
     copy("plain", "fitted");
-    run(kFit, "fitted");
-    copy("fitted", "stopped");  // the checkpoints are there, the model is not
+    run(kFit + Words{"--threads", "1"}, "fitted");
+    copy("fitted", "stopped");  // a step before the end
     fs::remove(dir_ / "stopped/m.safetensors");
+    EXPECT_GT(fs::remove_all(dir_ / "stopped/ck/ckpt-00000004"), 0U);
     copy("plain", "trained");
-    run(kTrain, "trained");
+    run(kTrain + Words{"--threads", "1"}, "trained");
+    EXPECT_GT(fs::remove_all(dir_ / "trained/run/checkpoints/ckpt-00000006"), 0U);
   }
   void copy(const std::string& from, const std::string& to) const {
     fs::copy(dir_ / from, dir_ / to, fs::copy_options::recursive);
@@ -150,27 +155,24 @@ class SlowFaults : public testing::Test {
     const RanHere ran = run_here(words, dir_ / where, Call::open, kNever, 0);
     EXPECT_EQ(ran.code, 0) << ran.err;
   }
-  static Words with(Words words, const Words& more) { return words + more; }
-
   void all_fail_cleanly_at_each(Call call, int error, std::int64_t most) const {
     if (!kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
-    for (const auto& [words, prepared] :
-         std::vector<std::pair<Words, std::string>>{{kFit, "plain"},
-                                                    {with(kFit, {"--resume"}), "stopped"},
-                                                    {{"render", "m.safetensors", "-o", "drawn.png", "--size",
-                                                      "20x10", "--threads", "1", "--device", "cpu"},
-                                                     "fitted"},
-                                                    {kTrain, "plain"},
-                                                    {with(kTrain, {"--resume"}), "trained"}})
-      Work(words, dir_ / prepared).fails_cleanly_at_each(call, error, most);
+    for (const auto& [words, prepared] : std::vector<std::pair<Words, std::string>>{
+             {kFit, "plain"},
+             {kFit + Words{"--resume"}, "stopped"},
+             {{"render", "m.safetensors", "-o", "drawn.png", "--size", "200x100"}, "fitted"},
+             {kTrain, "plain"},
+             {kTrain + Words{"--resume"}, "trained"}}) {
+      // One thread makes the same calls in the same order each time. Opening a GPU is the driver's, which
+      // does without no memory.
+      const Words here{"--device", "cpu", "--threads", call == Call::start_thread ? "3" : "1"};
+      Work(words + here, dir_ / prepared).fails_cleanly_at_each(call, error, most);
+    }
   }
 
-  // Opening a GPU is the driver's, which does without no memory.
-  const Words kFit{"fit",      "p.png", "-o",      "m.safetensors", "--steps",      "4",  "--width",   "8",
-                   "--depth",  "1",     "--every", "0.1ms",         "--checkpoint", "ck", "--threads", "1",
-                   "--device", "cpu"};
-  const Words kTrain{"train",   "r.toml", "--data",    ".", "--out",    "run",
-                     "--every", "0.1ms",  "--threads", "1", "--device", "cpu"};
+  const Words kFit{"fit",     "p.png", "-o",      "m.safetensors", "--steps",      "4", "--width", "64",
+                   "--depth", "1",     "--every", "0.1ms",         "--checkpoint", "ck"};
+  const Words kTrain{"train", "r.toml", "--data", ".", "--out", "run", "--every", "0.1ms"};
   const TempDir dir_ = TempDir::in_memory();
 };
 
@@ -180,7 +182,7 @@ TEST_F(SlowFaults, OfOpening) { all_fail_cleanly_at_each(Call::open, EMFILE, 40)
 TEST_F(SlowFaults, OfWriting) { all_fail_cleanly_at_each(Call::write, ENOSPC, 40); }
 TEST_F(SlowFaults, OfSyncing) { all_fail_cleanly_at_each(Call::sync, EIO, 40); }
 TEST_F(SlowFaults, OfRenaming) { all_fail_cleanly_at_each(Call::rename, ENOSPC, 40); }
-TEST_F(SlowFaults, OfMakingDirectories) { all_fail_cleanly_at_each(Call::make_directory, ENOSPC, 40); }
+TEST_F(SlowFaults, OfMakingDirectories) { all_fail_cleanly_at_each(Call::make_directory, EACCES, 40); }
 
 }  // namespace
 }  // namespace veldt::test
