@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/busy_processes.h"
 #include "tests/support/child.h"
 #include "tests/support/sanitizers.h"
 #include "veldt/core/cores.h"
@@ -358,17 +359,8 @@ TEST_F(SlowParallelFor, BesideBusyProcessesTakesAFewTimesAsLongAtMost) {
   double best = 1e9;
   for (int attempt = 0; attempt < 3 && best > 8; ++attempt) {
     const double alone = loops();
-    std::vector<pid_t> busy(static_cast<std::size_t>(cores_of_this_process().usable()));
-    for (pid_t& p : busy)
-      if ((p = fork()) == 0)
-        for (volatile std::uint64_t turns = 0;;) turns = turns + 1;
-    const double beside = loops();
-    for (const pid_t p : busy) {
-      ASSERT_GT(p, 0);
-      kill(p, SIGKILL);
-      waitpid(p, nullptr, 0);
-    }
-    best = std::min(best, beside / alone);
+    const test::BusyProcesses busy(static_cast<std::size_t>(cores_of_this_process().usable()));
+    best = std::min(best, loops() / alone);
   }
   EXPECT_LT(best, 8);
 }
