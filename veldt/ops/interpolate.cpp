@@ -101,7 +101,7 @@ std::vector<Tap> taps_of(const Axis& a, Interpolation mode, bool align_corners, 
 }
 
 Tensor along(const Tensor& x, int dim, const Axis& a, Interpolation mode, bool align_corners) {
-  // A factor may leave a size as it is; nearest and linear then leave the side so too, as PyTorch's do.
+  // A factor may leave a size as it is; nearest and linear then leave the side so too.
   const bool kept = mode == Interpolation::nearest || mode == Interpolation::linear;
   if (a.in == a.out && (kept || a.numerator == a.denominator)) return x;
   Shape column = Shape::filled(x.rank(), 1), wide = x.shape();
