@@ -155,12 +155,29 @@ TEST(Nonzero, OfANumberHasNoColumns) {
 // x < v and the like in long double, which holds every i64.
 TEST(Comparisons, OfWholeNumbersWithAnyNumberAreExact) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  const std::vector<Scalar> numbers = {
-      -1,   0,     256,  255,   1LL << 31, -(1LL << 31), -(1LL << 31) - 1, most,   0.5,
-      -0.5, 255.0, 1e10, -1e30, kInf,      -kInf,        std::nan(""),     0x1p63, -0x1p63};
+  const std::vector<Scalar> numbers = {-1,
+                                       0,
+                                       256,
+                                       255,
+                                       1LL << 31,
+                                       -(1LL << 31),
+                                       -(1LL << 31) - 1,
+                                       most,
+                                       0.5,
+                                       -0.5,
+                                       255.0,
+                                       1e10,
+                                       -1e30,
+                                       kInf,
+                                       -kInf,
+                                       std::nan(""),
+                                       0x1p63,
+                                       -0x1p63,
+                                       std::numeric_limits<std::int64_t>::min(),
+                                       std::numeric_limits<std::uint64_t>::max()};
   for (const DType dtype : {DType::u8, DType::i32, DType::i64, DType::boolean}) {
-    Tensor x =
-        Tensor::from<std::int64_t>({6}, std::vector<std::int64_t>{0, 1, 255, INT32_MAX, INT32_MIN, most});
+    Tensor x = Tensor::from<std::int64_t>(
+        {8}, std::vector<std::int64_t>{0, 1, -1, 255, INT32_MAX, INT32_MIN, most, -most - 1});
     x = to(x, dtype);
     const std::vector<std::int64_t> values = to(x, DType::i64).values<std::int64_t>();
     for (const Scalar& v : numbers) {
@@ -224,6 +241,8 @@ TEST(Full, HoldsEveryWholeNumber) {
   const std::int64_t large = (std::int64_t{1} << 53) + 1;
   EXPECT_THAT(full({2}, large, DType::i64).values<std::int64_t>(), ElementsAre(large, large));
   EXPECT_EQ(full({}, INT64_MIN, DType::i64).item<std::int64_t>(), INT64_MIN);
+  EXPECT_EQ(full({}, std::uint64_t{1} << 63, DType::i64).item<std::int64_t>(),
+            INT64_MAX);  // as every dtype: the nearest
 }
 
 }  // namespace

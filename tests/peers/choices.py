@@ -38,6 +38,19 @@ def no_variance(case):
     return math.prod(x.shape[d] for d in over) <= correction
 
 
+def constant_line(case):
+    """Whether there is a line of equal numbers of f64."""
+    x = case.inputs()[0]
+    lines, over = x.torch().detach(), [d % len(x.shape) for d in case.arguments[1]] or list(range(len(x.shape)))
+    return x.dtype == "f64" and lines.numel() > 0 and bool((lines.amax(over) == lines.amin(over)).any())
+
+
+def short_vector(case):
+    """Whether a vector's norm is below eps, or within rounding of it."""
+    d, eps = case.arguments[2:]
+    return any(t.shape and bool((t.torch().detach().double().norm(dim=d) < eps * 1.01).any()) for t in case.inputs())
+
+
 def denormal(x):
     return x.double().abs() < torch.finfo(x.dtype).tiny * 4
 
@@ -80,6 +93,7 @@ CHOICES = [
            when=lambda case: all(bool((t.memory == 0).any()) for t in case.inputs())),
     Choice(("selu", "elu", "celu"), ("second",), "at 0, where there is no second derivative", lambda x, *_: x == 0),
     Choice(("acosh",), SLOPES, "there is no function below 1", lambda x, *_: x <= 1),
+    Choice(("atanh",), SLOPES, "there is no function beyond 1", lambda x, *_: x.abs() > 1),
     Choice(("asin", "acos", "atanh"), ("second",), "infinite or NaN at the ends of the domain",
            lambda x, *_: x.abs() == 1),
     Choice(("rsqrt", "sqrt", "reciprocal"), SLOPES, "the sign of the infinite slope at -0.0", lambda x, *_: x == 0),
@@ -95,6 +109,13 @@ CHOICES = [
            lambda x, *_: x.double().abs() > 1e4, lambda case: "f64" in dtypes(case)),
     Choice(("cosine_similarity", "cosine_embedding"), SLOPES, "PyTorch's slope of a norm that underflows is NaN",
            lambda x, ours, theirs: theirs.isnan()),
+    Choice(("cosine_similarity",), SLOPES,
+           "a norm below eps counts as eps and has no slope; PyTorch differentiates it all the same", when=short_vector),
+    Choice(("cosine_similarity",), ("second",), "of vectors of one number, whose first derivative is 0 but for rounding",
+           lambda x, ours, theirs: (ours - theirs).abs() < 0.1),
+    Choice(("layer_norm", "group_norm"), ("second",), "of equal numbers: what rounding leaves, times eps^-1.5",
+           lambda x, ours, theirs: (ours - theirs).abs() <= 1e-8 * (1 + theirs.abs())),
+    Choice(("variance", "stddev"), SLOPES, "of equal numbers in f64, whose mean is rounded in both", when=constant_line),
     Choice(("cosine_embedding",), ("values", *SLOPES), "PyTorch's 1e-12, which decides for a vector of zeros, is an f32",
            lambda x, ours, theirs: (ours - theirs).abs() <= 4e-9 * theirs.abs(), lambda case: "f64" in dtypes(case)),
     Choice(("bce",), ("second",), "PyTorch adds 1e-12 to p and 1 - p there",

@@ -212,7 +212,7 @@ def distance(draw, name):
     a, b = draw.tensor(shape, dtype), draw.tensor(draw.broadcastable(shape), dtype)
     F, p, eps = torch.nn.functional, draw.of([1.0, 2.0, 2.0, 3.0]), draw.of([1e-6, 1e-3])
     if name == "normalize":
-        return Case(name, [a, p, draw.dim(len(shape)), eps], F.normalize, slack=256)
+        return Case(name, [a, p, draw.dim(len(shape)), eps], F.normalize, slack=1024)
     if name == "cosine_similarity":
         return Case(name, [a, b, draw.dim(len(shape)), eps], F.cosine_similarity, slack=256)
     return Case(name, [a, b, p, eps], F.pairwise_distance, slack=256)

@@ -33,8 +33,10 @@ done
 expect 'the help of a verb, before anything is built' 0 '  test ' "$root/dev" test --help
 expect 'an unknown verb' 2 'dev: error: there is no verb "tset"' "$root/dev" tset
 [[ $(wc -l <<<"$out") == 3 ]] || { printf 'FAIL: an error has three lines, not:\n%s\n' "$out"; failed=1; }
-expect 'an unknown flag of gpu, before anything is built' 2 'unrecognized arguments: --hlp' "$root/dev" gpu --hlp
-expect 'an unknown part of gpu' 2 'there is no part foo' "$root/dev" gpu --only foo
+if command -v python3 >/dev/null; then  # what tools/gpu_run is written in
+  expect 'an unknown flag of gpu, before anything is built' 2 'unrecognized arguments: --hlp' "$root/dev" gpu --hlp
+  expect 'an unknown part of gpu' 2 'there is no part foo' "$root/dev" gpu --only foo
+fi
 expect 'two archives' 2 'takes one file, not 2' "$root/dev" gpu pack a b
 expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
 expect 'an unknown Debian' 2 'does not know "11"' "$root/dev" fresh 11

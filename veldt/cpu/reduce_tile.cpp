@@ -59,8 +59,8 @@ template <class Acc> HWY_INLINE V<Acc> load(const scalar::Float16* p) {
 
 // Unsigned, because a sum or product that overflows wraps.
 template <class Acc>
-using Wrapping =
-    std::conditional_t<std::is_integral_v<Acc>, std::make_unsigned<Acc>, std::type_identity<Acc>>::type;
+using Wrapping = typename std::conditional_t<std::is_integral_v<Acc>, std::make_unsigned<Acc>,
+                                             std::type_identity<Acc>>::type;
 
 // of(): what an element counts as; join(): of registers and of numbers alike.
 struct Plain {

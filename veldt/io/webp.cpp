@@ -46,11 +46,12 @@ class WebpDecoder final : public ImageDecoder {
 };
 
 void WebpDecoder::fail(VP8StatusCode status) const {
-  if (status == VP8_STATUS_OUT_OF_MEMORY)
-    throw OutOfMemory("cannot read " + path_, "no memory for libwebp", "free some memory");
-  const char* why = status == VP8_STATUS_UNSUPPORTED_FEATURE ? "it uses a feature that libwebp does not know"
-                    : status == VP8_STATUS_NOT_ENOUGH_DATA   ? "the file ends too early"
-                                                             : "its data break the format";
+  // libwebp 1.5 says that it has no memory where a table of a damaged file cannot be built, too.
+  const char* why =
+      status == VP8_STATUS_OUT_OF_MEMORY ? "libwebp got no memory for it, or its data break the format"
+      : status == VP8_STATUS_UNSUPPORTED_FEATURE ? "it uses a feature that libwebp does not know"
+      : status == VP8_STATUS_NOT_ENOUGH_DATA     ? "the file ends too early"
+                                                 : "its data break the format";
   throw damaged_picture(path_, ImageFormat::webp, why);
 }
 

@@ -64,7 +64,6 @@ struct Finer {
 };
 
 // cos(omega x) exp(-(scale x)^2): a Gabor wavelet, the real WIRE (Saragadam et al. 2023, arXiv:2301.05187).
-// Where the window has become 0 the wave, which libm knows no more, does not matter.
 struct Wire {
   static constexpr const char* name = "wire";
   static constexpr bool wide = true;

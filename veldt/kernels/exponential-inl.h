@@ -92,7 +92,6 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> exp2(Lanes<T, kDigi
   using L = Lanes<T, kDigits>;
   x = between(kExpLow<T> * std::numbers::log2e, x, kExpHigh<T> * std::numbers::log2e);
   const L shifted = x + L(kToWhole<T>), f = x - (shifted - L(kToWhole<T>));
-  // f ln 2 in two parts, as precise as f
   const L r = f * L(std::numbers::ln2);
   const auto e = exponential(r, shifted);
   return (L(1.0) + e.p) * e.a * e.b;

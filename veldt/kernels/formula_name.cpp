@@ -10,17 +10,17 @@
 namespace veldt {
 namespace {
 
-template <class... Op, class... Libm> const char* name_in(TypeList<Op...>, TypeList<Libm...>, int op) {
-  static constexpr const char* names[] = {Op::name..., Libm::name...};
+template <class... Op> const char* name_in(TypeList<Op...>, int op) {
+  static constexpr const char* names[] = {Op::name...};
   return names[op];
 }
 
 }  // namespace
 
 const char* formula_name(const char* entry, int op) {
-  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), TypeList<>(), op);
-  if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), TypeList<>(), op);
-  return name_in(scalar::UnaryOps(), TypeList<>(), op);
+  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), op);
+  if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), op);
+  return name_in(scalar::UnaryOps(), op);
 }
 
 }  // namespace veldt

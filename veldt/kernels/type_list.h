@@ -19,13 +19,6 @@ template <class T, class... Ts> struct IndexOf<T, TypeList<Ts...>> {
   static_assert(value >= 0, "this formula is not in the list");
 };
 
-template <class First, class Second> struct Joined;
-template <class... First, class... Second> struct Joined<TypeList<First...>, TypeList<Second...>> {
-  using type = TypeList<First..., Second...>;
-};
-// The formulas of one list, then those of another.
-template <class First, class Second> using Join = typename Joined<First, Second>::type;
-
 template <int kIndex, class List> struct Found;
 template <int kIndex, class T, class... Ts> struct Found<kIndex, TypeList<T, Ts...>> {
   using type = typename Found<kIndex - 1, TypeList<Ts...>>::type;

@@ -110,7 +110,7 @@ template <class Op> Tensor comparison(const Tensor& x, Scalar value) {
   std::int64_t whole = value.whole();
   if (std::isnan(real) || (equality && !value.is_whole() && rounded != real))
     apart = NAN;
-  else if (!value.is_whole() && std::fabs(rounded) >= 0x1p63)
+  else if (!value.is_whole() && (rounded < -0x1p63 || rounded >= 0x1p63))
     apart = rounded;
   else if (!value.is_whole())
     whole = static_cast<std::int64_t>(rounded);

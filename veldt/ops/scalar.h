@@ -13,7 +13,9 @@ class Scalar {
  public:
   template <std::integral T>
   Scalar(T value)  // NOLINT: reads like the number
-      : whole_(static_cast<std::int64_t>(value)), real_(static_cast<double>(value)), is_whole_(true) {}
+      : whole_(static_cast<std::int64_t>(value)),
+        real_(static_cast<double>(value)),
+        is_whole_(value <= T(0) || static_cast<std::uint64_t>(value) <= INT64_MAX) {}      // else as a double
   template <std::floating_point T> Scalar(T value) : real_(static_cast<double>(value)) {}  // NOLINT
 
   bool is_whole() const { return is_whole_; }
