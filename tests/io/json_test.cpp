@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/io/faults.h"
@@ -34,6 +35,18 @@ TEST(ParseJson, RefusesTheRestAtOnce) {
     EXPECT_EQ(error.kind(), IoError::Kind::malformed);
     EXPECT_TRUE(says(error, why)) << error.what();
   }
+}
+
+TEST(WholeNumber, IsOneOfItsType) {
+  const auto is = [](const char* text) { return whole_number<std::int64_t>(json::parse(text)); };
+  EXPECT_EQ(is("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(is("7"), 7);
+  for (const char* text : {"9223372036854775808", "1.5", "7.0", "1e300", "true", "null", "\"7\"", "[7]"})
+    EXPECT_EQ(is(text), std::nullopt) << text;
+  EXPECT_EQ(whole_number<int>(json::parse("2147483648")), std::nullopt);
+  EXPECT_EQ(whole_number<std::uint64_t>(json::parse("18446744073709551615")),
+            std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(whole_number<std::uint64_t>(json::parse("-1")), std::nullopt);
 }
 
 }  // namespace

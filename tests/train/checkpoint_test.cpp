@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -318,6 +319,34 @@ TEST(VerifyCheckpoint, RefusesAManifestThatNestsDeep) {
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   put_bytes(checkpoints.path_of(1) + "/MANIFEST.json", R"({"format":"veldt-checkpoint","a":)" + deep + "}");
   EXPECT_EQ(io_error_of([&] { verify_checkpoint(checkpoints.path_of(1)); }).kind(), Kind::corrupt);
+}
+
+// With the digest that it should have.
+TEST(VerifyCheckpoint, RefusesAManifestOfNumbersThatAreNoneOfItsOwn) {
+  const TempDir dir;
+  CheckpointDir checkpoints(dir.path());
+  checkpoints.save(data_of(1));
+  const std::string path = checkpoints.path_of(1);
+  const auto whole = nlohmann::json::parse(bytes_of(path + "/MANIFEST.json"));
+  const auto verify = [&](const char* pointer, const nlohmann::json& value) {
+    auto manifest = whole;
+    manifest[nlohmann::json::json_pointer(pointer)] = value;
+    manifest.erase("xxh3");
+    const std::string plain = manifest.dump();
+    manifest["xxh3"] = io::digest_of(plain.data(), plain.size());
+    put_bytes(path + "/MANIFEST.json", manifest.dump());
+    verify_checkpoint(path);
+  };
+  verify("/version", 1);
+  const std::uint64_t bytes = whole["files"]["state.json"]["bytes"];
+  const std::pair<const char*, nlohmann::json> cases[] = {
+      {"/version", 1.5},  {"/version", 4294967297},
+      {"/version", true}, {"/step", 1e300},
+      {"/step", -1},      {"/files/state.json/bytes", static_cast<double>(bytes)}};
+  for (const auto& one : cases) {
+    const IoError error = io_error_of([&] { verify(one.first, one.second); });
+    EXPECT_EQ(error.kind(), Kind::corrupt) << one.first << one.second;
+  }
 }
 
 TEST(VerifyCheckpoint, NoticesEveryFlippedByteCutAndMissingFile) {

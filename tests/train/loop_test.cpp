@@ -189,6 +189,21 @@ TEST(Trainer, RefusesAWholeCheckpointWithAForeignState) {
   }
 }
 
+TEST(Trainer, RefusesAStateOfAnotherStep) {
+  const TempDir dir;
+  SmallTask task;
+  run(task, small_run(10, dir.path()));
+  CheckpointData data = read_checkpoint(dir / "ckpt-00000010");
+  for (const char* step : {"10.0", "1e300", "-10", "9"}) {
+    data.state_json =
+        str(R"({"step":)", step, R"(,"seconds":0,"loss":0,"threads":1,"config":{"task":"small"}})");
+    CheckpointDir(dir.path()).save(data);
+    const IoError error = test::io_error_of([&] { run(task, resumed(small_run(20, dir.path()))); });
+    EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
+    EXPECT_TRUE(says(error, "its step is ")) << step << error.what();
+  }
+}
+
 TEST(Trainer, WarnsWhenTheNumberOfThreadsChanges) {
   const TempDir dir;
   SmallTask first, second;

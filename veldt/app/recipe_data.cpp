@@ -304,17 +304,24 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     return IoError(IoError::Kind::malformed, fmt::format("{} holds no model of a recipe", where), why,
                    "give a file that veldt train has written");
   };
+  const auto whole = [&](const nlohmann::ordered_json& value) {
+    const auto number = io::whole_number<std::int64_t>(value);
+    if (!number)
+      throw refused(
+          fmt::format("{} stands where a whole number belongs", io::dump_json(value).substr(0, 80)));
+    return *number;
+  };
   try {
     DataFacts facts;
     std::int64_t elements = 1;
     for (const auto& size : json.at("input")) {
-      const auto n = size.get<std::int64_t>();
+      const std::int64_t n = whole(size);
       if (n < 1 || n > (1 << 24) || facts.model.input.rank() >= 6 || (elements *= n) > (1 << 28))
         throw refused("its input's shape makes no sense");
       facts.model.input.push_back(n);
     }
     facts.model.dtype = json.at("tokens").get<bool>() ? DType::i64 : DType::f32;
-    facts.model.outputs = json.at("outputs").get<std::int64_t>();
+    facts.model.outputs = whole(json.at("outputs"));
     if (facts.model.outputs < 1 || facts.model.outputs > (1 << 24))
       throw refused("its outputs make no sense");
     facts.classes = json.at("classes").get<std::vector<std::string>>();
@@ -335,7 +342,7 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     if (facts.columns.size() != facts.inputs.size() ||
         (!facts.columns.empty() && facts.model.input != Shape{std::ssize(facts.columns)}))
       throw refused("it scales other columns than it takes");
-    if (json.contains("examples")) facts.examples = json.at("examples").get<std::int64_t>();
+    if (json.contains("examples")) facts.examples = whole(json.at("examples"));
     const std::int64_t outputs = facts.model.outputs;
     if ((!facts.classes.empty() && std::ssize(facts.classes) != outputs) ||
         (facts.tokenizer != nullptr && facts.tokenizer->size() != outputs))

@@ -31,20 +31,14 @@ IoError bad_options(const std::string& why) {
                  "the file is damaged, or was not written by Veldt");
 }
 
-// Stricter than the JSON library, which cuts 1.5 to 1, takes true for 1 and lets large numbers wrap around.
-template <class T> bool is_whole(const json& value) {
-  if (!value.is_number_integer()) return false;
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
-    return false;
-  return std::in_range<T>(value.get<std::int64_t>());
-}
 bool holds(const json& value, bool) { return value.is_boolean(); }
 bool holds(const json& value, double) { return value.is_number(); }
-bool holds(const json& value, int) { return is_whole<int>(value); }
-bool holds(const json& value, std::int64_t) { return is_whole<std::int64_t>(value); }
+bool holds(const json& value, int) { return io::whole_number<int>(value).has_value(); }
+bool is_whole(const json& value) { return io::whole_number<std::int64_t>(value).has_value(); }
+bool holds(const json& value, std::int64_t) { return is_whole(value); }
 bool holds(const json& value, const std::string&) { return value.is_string(); }
 bool holds(const json& value, const std::vector<std::int64_t>&) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), is_whole<std::int64_t>);
+  return value.is_array() && std::all_of(value.begin(), value.end(), is_whole);
 }
 
 template <class T> T need(const json& from, const char* key) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace veldt::io {
 
@@ -18,6 +21,19 @@ inline constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 20;
 // Throws IoError malformed if `text` is not JSON in UTF-8 or beyond the limits, before anything is built.
 template <class Json>
 Json parse_json(std::string_view text, int max_depth = kMaxJsonDepth, std::size_t max_bytes = kMaxJsonBytes);
+
+// The value as a T, which is of whole numbers, or nothing where it is none of them. Stricter than the JSON
+// library, which cuts 1.5 to 1, takes true for 1, lets large numbers wrap around, and makes anything of
+// 1e300.
+template <class T, class Json> std::optional<T> whole_number(const Json& value) {
+  if (value.is_number_unsigned()) {
+    const auto number = value.template get<std::uint64_t>();
+    return std::in_range<T>(number) ? std::optional(static_cast<T>(number)) : std::nullopt;
+  }
+  if (!value.is_number_integer()) return std::nullopt;
+  const auto number = value.template get<std::int64_t>();
+  return std::in_range<T>(number) ? std::optional(static_cast<T>(number)) : std::nullopt;
+}
 
 // The text of a document: one line, or lines indented by `indent` spaces a level. Throws
 // nlohmann::json::exception if it holds a string that is not UTF-8.

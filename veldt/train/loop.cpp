@@ -282,11 +282,15 @@ class Run {
 
   void apply(const CheckpointData& found) {
     const json state = io::parse_json<json>(found.state_json), config = io::parse_json<json>(options_.config);
+    if (io::whole_number<std::int64_t>(state.at("step")) != found.step)
+      throw IoError(IoError::Kind::corrupt, "its state.json is of another checkpoint",
+                    str("its step is ", io::dump_json(state.at("step")), ", and the manifest's ", found.step),
+                    "start the run afresh");
     if (state.at("config") != config)
       throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
                         differences(state.at("config"), config),
                         "give the same data and options as before, or name another directory");
-    if (state.at("threads").get<int>() != num_threads() && events_.on_warning)
+    if (state.at("threads") != num_threads() && events_.on_warning)
       events_.on_warning(str("the run was started with ", io::dump_json(state.at("threads")),
                              " threads and goes on with ", num_threads(),
                              ": the last bits may differ from an uninterrupted run"));
@@ -299,7 +303,7 @@ class Run {
         optim.push_back({name, tensor});
     task_.optimizer().load_state(optim);
     task_.load_own_state(optim::matched("task", task_.own_state(), own));
-    step_ = saved_step_ = state.at("step").get<std::int64_t>();
+    step_ = saved_step_ = found.step;
     seconds_before_ = state.at("seconds").get<double>();
     loss_ = state.at("loss").get<double>();
   }

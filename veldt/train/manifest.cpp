@@ -36,11 +36,19 @@ struct Manifest {
   std::map<std::string, io::FileDigest> files;
 };
 
+// Throws corrupt for a value that is none of T's.
+template <class T> T whole(const std::string& path, const json& value) {
+  if (const auto number = io::whole_number<T>(value)) return *number;
+  throw corrupt(path, str(io::dump_json(value).substr(0, 80), " stands where a whole number belongs"));
+}
+
 // Fills `manifest`; throws json::exception for a missing or mistyped entry.
-void extract(const json& text, Manifest& manifest) {
-  manifest.step = text.at("step").get<std::int64_t>();
+void extract(const std::string& path, const json& text, Manifest& manifest) {
+  manifest.step = whole<std::int64_t>(path, text.at("step"));
+  if (manifest.step < 0) throw corrupt(path, str("its step is ", manifest.step));
   for (const auto& [name, digest] : text.at("files").items())
-    manifest.files[name] = {digest.at("bytes").get<std::uint64_t>(), digest.at("xxh3").get<std::string>()};
+    manifest.files[name] = {whole<std::uint64_t>(path, digest.at("bytes")),
+                            digest.at("xxh3").get<std::string>()};
 }
 
 Manifest read_manifest(const std::string& directory) {
@@ -56,12 +64,12 @@ Manifest read_manifest(const std::string& directory) {
     throw corrupt(path, "it is not as it was written");
   Manifest manifest;
   try {
-    manifest.version = text.at("version").get<int>();
+    manifest.version = whole<int>(path, text.at("version"));
     if (manifest.version > kCheckpointVersion)
       throw NewerVersion(
           IoError::Kind::corrupt, str(directory, " is a checkpoint of version ", manifest.version),
           str("this Veldt reads versions up to ", kCheckpointVersion), "use the Veldt that wrote it");
-    extract(text, manifest);
+    extract(path, text, manifest);
   } catch (const json::exception& error) {
     throw corrupt(path, error.what());
   }
