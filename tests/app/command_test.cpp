@@ -9,6 +9,8 @@
 #include "tests/app/command.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/sanitizers.h"
+#include "veldt/app/command.h"
+#include "veldt/app/exit.h"
 
 namespace veldt::test {
 namespace {
@@ -126,6 +128,19 @@ TEST(Command, QuietSaysNothingOnStderr) {
   EXPECT_NE(loud.err, "");
   EXPECT_EQ(loud.out, "");
   EXPECT_EQ(run_veldt({"csv", "encode", kCub, "-o", dir / "a.csv", "--quiet"}).err, "");
+}
+
+TEST(Command, CanBeReadWithoutBeingRun) {
+  const TempDir dir;
+  put_bytes(dir / "a.toml", "[fit]\nsteps = 3\n");
+  put_bytes(dir / "b.toml", "[fit]\nsteps = -3\n");
+  EXPECT_EQ(app::parse_command({"veldt", "csv", "encode", "no.png", "-o", dir / "a.csv"}), "csv encode");
+  EXPECT_EQ(count_entries(dir.path()), 2u);
+  EXPECT_EQ(app::parse_command({"veldt", "fit", "no.png", "-o", "a", "--config", dir / "a.toml"}), "fit");
+  EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png", "-o", "a", "--config", dir / "b.toml"}),
+               app::UsageError);
+  EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png"}), app::UsageError);
+  for (const char* asks : {"help", "--version"}) EXPECT_EQ(app::parse_command({"veldt", asks}), "");
 }
 
 TEST(Command, TheManualIsAsItWouldBeMadeNow) {

@@ -27,7 +27,7 @@ stand_in() {  # NAME LINE...: a program of that name, first in the path
   chmod +x "$root/bin/$1"
 }
 
-for verb in setup build paint test check bench gpu fresh format help; do
+for verb in setup build paint test check fuzz bench gpu fresh format help; do
   expect "./dev lists $verb" 0 "  $verb" "$root/dev"
 done
 expect 'the help of a verb, before anything is built' 0 '  test ' "$root/dev" test --help
@@ -39,6 +39,8 @@ if command -v python3 >/dev/null; then  # what tools/gpu_run is written in
 fi
 expect 'two archives' 2 'takes one file, not 2' "$root/dev" gpu pack a b
 expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
+expect 'an unknown preset of fuzz targets' 2 'there is no preset "asan" of fuzz' "$root/dev" fuzz --preset asan
+expect 'a check of something' 2 'does not know "format"' "$root/dev" check format
 expect 'an unknown Debian' 2 'does not know "11"' "$root/dev" fresh 11
 expect 'two Debians' 2 'does not know "12 13"' "$root/dev" fresh 12 13
 stand_in id 'echo 1000'

@@ -62,20 +62,6 @@ class Command {
     }
   }
 
- private:
-  // True if the environment or a file has a say in it.
-  static bool is_configured(const VerbOptions& verb) {
-    return std::any_of(verb.settings.begin(), verb.settings.end(),
-                       [](const Setting& s) { return s.origin != "default" && s.origin != "flag"; });
-  }
-
-  // A verb that has verbs of its own gives the flags to those.
-  static void add_shared_flags_below(VerbOptions& verb, Context& context) {
-    verb.app->set_help_flag("-h,--help", "show this text")->group("Everywhere");
-    for (const auto& below : verb.verbs) add_shared_flags_below(*below, context);
-    if (verb.verbs.empty()) add_shared_flags(verb, context);
-  }
-
   // The verb to run, with its settings; null if the command line asked for a text, which is printed.
   VerbOptions* parse(Context& context) {
     std::vector<std::string> words(context.arguments.rbegin(), std::prev(context.arguments.rend()));
@@ -105,6 +91,20 @@ class Command {
     if (!empty && root_.get_subcommands().empty())
       throw UsageError("'veldt' needs a verb", "none was given", "see 'veldt --help'");
     return empty ? nullptr : chosen(context);
+  }
+
+ private:
+  // True if the environment or a file has a say in it.
+  static bool is_configured(const VerbOptions& verb) {
+    return std::any_of(verb.settings.begin(), verb.settings.end(),
+                       [](const Setting& s) { return s.origin != "default" && s.origin != "flag"; });
+  }
+
+  // A verb that has verbs of its own gives the flags to those.
+  static void add_shared_flags_below(VerbOptions& verb, Context& context) {
+    verb.app->set_help_flag("-h,--help", "show this text")->group("Everywhere");
+    for (const auto& below : verb.verbs) add_shared_flags_below(*below, context);
+    if (verb.verbs.empty()) add_shared_flags(verb, context);
   }
 
   VerbOptions* chosen(Context& context) {
@@ -152,6 +152,15 @@ int run_command(int argc, char** argv) {
     report(failure, context);
     return failure.code;
   }
+}
+
+std::string parse_command(const std::vector<std::string>& arguments) {
+  Context context;
+  context.out.close();
+  context.arguments = arguments;
+  Command command(context);
+  const VerbOptions* verb = command.parse(context);
+  return verb == nullptr ? "" : verb->path();
 }
 
 }  // namespace veldt::app

@@ -1,8 +1,16 @@
 // The veldt command from argv to exit code.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace veldt::app {
 
 int run_command(int argc, char** argv);
+
+// The same without running the verb, which is returned ("csv encode"): reads the arguments, and what the
+// environment and configuration files add. "" where they ask for a text, which is not printed. Throws what
+// run_command() reports.
+std::string parse_command(const std::vector<std::string>& arguments);
 
 }  // namespace veldt::app

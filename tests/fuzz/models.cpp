@@ -1,0 +1,220 @@
+// Models: fields, networks of a recipe, checkpoints and what a run goes on from.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/fuzz/target.h"
+#include "tests/support/temp_dir.h"
+#include "tests/train/small_task.h"
+#include "veldt/app/recipe_model.h"
+#include "veldt/app/trained.h"
+#include "veldt/core/error.h"
+#include "veldt/field/field.h"
+#include "veldt/io/digest.h"
+#include "veldt/io/json.h"
+#include "veldt/train/checkpoint.h"
+#include "veldt/train/manifest.h"
+
+namespace veldt::fuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ---- fields ----
+
+// A few of its levels, whatever size it was fitted at.
+void draw(const field::Field& field) {
+  field.render_bands(field.options().is_sound() ? 1 : 3, 2, {.supersample = 1},
+                     [](const Tensor&, std::int64_t) { return true; });
+}
+
+// The options of a field, in JSON; its weights follow from them.
+void read_field(const std::string& bytes) {
+  const field::FieldOptions options = field::field_options_from_json(bytes);
+  require(field::field_options_from_json(field::to_json(options)) == options,
+          "options that are written and read again are the same");
+  if (field::stored_count(options) > 5000) return;
+  const field::Field made(options, 1);
+  const auto read = field::Field::from_tensors(made.tensors(), made.metadata(), "a file");
+  require(read.options() == options, "a field has its options");
+  draw(read);
+}
+
+std::vector<std::string> field_seeds() {
+  std::vector<std::string> seeds;
+  for (const std::string& file : files_in("tests/golden/fields", ".safetensors")) {
+    test::put_bytes(scratch("field"), file);
+    field::FieldOptions options = field::Field::load(scratch("field")).options();
+    for (std::int64_t& width : options.widths) width = std::min<std::int64_t>(width, 8);
+    seeds.push_back(field::to_json(options));
+  }
+  return seeds;
+}
+
+std::vector<std::string> field_words() {
+  return {"\"encodings\":[",
+          "\"kind\":\"grid\"",
+          "\"kind\":\"fourier\"",
+          "\"kind\":\"frequency\"",
+          "\"dimensions\":1",
+          "\"plain\"",
+          "\"sigmoid\"",
+          "\"corners\"",
+          "\"wire\"",
+          "\"octaves\":",
+          "1073741824",
+          "1e308",
+          "-0.0"};
+}
+
+void read_field_file(const std::string& bytes) { draw(field::Field::load(file_of(bytes))); }
+
+// Small enough to be changed in many places; without digests, which a change would spoil.
+std::vector<std::string> field_file_seeds() {
+  const field::FieldOptions options{.widths = {2, 2}, .width = 4, .height = 3};
+  const field::Field made(options, 1);
+  made.save(scratch("field"));
+  io::SafeTensorsHeader header = io::read_safetensors_header(scratch("field"));
+  Json json{{"__metadata__", header.metadata}};
+  for (const io::TensorInfo& t : header.tensors)
+    json[t.name] = {{"dtype", t.dtype}, {"shape", t.shape}, {"data_offsets", {t.begin, t.end}}};
+  const std::string text = json.dump(), file = bytes_of_file(scratch("field"));
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 4; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));
+  return {length + text + file.substr(file.size() - header.tensors.back().end)};
+}
+
+// ---- networks of a recipe ----
+
+// {"recipe": {key: [texts]}, "facts": {..}}: what the metadata of a model file hold; its weights are too few
+// or of other names.
+void read_trained(const std::string& bytes) {
+  const auto both = Json::parse(bytes, nullptr, false);
+  if (!both.is_object() || !both.contains("recipe") || !both.contains("facts")) return;
+  io::write_safetensors(scratch("model"), {{"0.weight", zeros({64, 64})}},
+                        {{"kind", app::kTrainedKind},
+                         {"format_version", "1"},
+                         {"recipe", both["recipe"].dump()},
+                         {"facts", both["facts"].dump()}});
+  app::load_trained(scratch("model"));
+}
+
+void read_facts(const std::string& bytes) {
+  const Json facts = app::facts_in_json(app::facts_from_json(io::parse_json<Json>(bytes), "a file"));
+  require(app::facts_in_json(app::facts_from_json(facts, "a copy")) == facts,
+          "facts that are written and read again are the same");
+}
+
+std::vector<app::DataFacts> facts_of_each_kind() {
+  app::DataFacts digits, text, numbers, pairs;
+  digits.model = {{1, 12, 12}, DType::f32, 3};
+  digits.classes = {"a", "b", "c"};
+  text.tokenizer = std::make_shared<data::CharTokenizer>("abcde ");
+  text.model = {{7}, DType::i64, text.tokenizer->size()};
+  pairs.tokenizer = std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train("abab", 257));
+  pairs.model = {{7}, DType::i64, pairs.tokenizer->size()};
+  numbers.model = {{2}, DType::f32, 1};
+  numbers.inputs = {"x", "y"};
+  numbers.columns = {{1, 2}, {0, 0.5}};
+  return {digits, text, numbers, pairs};
+}
+
+std::vector<std::string> facts_seeds() {
+  std::vector<std::string> seeds;
+  for (const app::DataFacts& facts : facts_of_each_kind()) seeds.push_back(app::facts_in_json(facts).dump());
+  return seeds;
+}
+
+std::vector<std::string> trained_seeds() {
+  const std::vector<app::DataFacts> facts = facts_of_each_kind();
+  const Json recipes[] = {
+      {{"data.kind", {"mnist"}},
+       {"train.epochs", {"1"}},
+       {"model.layers",
+        {"Conv2d(3, 3, padding=1)", "BatchNorm2d", "Relu", "MaxPool2d(2)", "Flatten", "Linear(outputs)"}}},
+      {{"data.kind", {"text"}},
+       {"data.path", {"a"}},
+       {"data.context", {"7"}},
+       {"train.steps", {"9"}},
+       {"model.layers", {"Embedding(4)", "LSTM(5)", "Linear(outputs)"}}},
+      {{"data.kind", {"table"}},
+       {"data.path", {"a"}},
+       {"data.target", {"z"}},
+       {"train.time", {"5s"}},
+       {"model.layers", {"Linear(4)", "Tanh", "Linear(outputs)"}}}};
+  std::vector<std::string> seeds;
+  for (std::size_t i = 0; i < std::size(recipes); ++i)
+    seeds.push_back(Json{{"recipe", recipes[i]}, {"facts", app::facts_in_json(facts[i])}}.dump());
+  return seeds;
+}
+
+// ---- checkpoints ----
+
+train::CheckpointData small_checkpoint(const std::string& state) {
+  test::SmallTask task;
+  train::CheckpointData data{.step = 7, .model = task.model().state(), .optim = task.optimizer().state()};
+  for (const auto& [name, tensor] : task.own_state()) data.optim.push_back({"task." + name, tensor});
+  data.state_json = state;
+  return data;
+}
+
+const char* const kState = R"({"step":7,"seconds":0.5,"loss":0.25,"threads":1,"config":{"task":"small"}})";
+
+// A whole checkpoint, but for a manifest of these bytes with the digest that it should have.
+void read_manifest(const std::string& bytes) {
+  static const std::string path = [] {
+    train::CheckpointDir directory(scratch("manifests"));
+    directory.save(small_checkpoint(kState));
+    return directory.path_of(7);
+  }();
+  auto manifest = nlohmann::json::parse(bytes, nullptr, false);
+  std::string text = bytes;
+  if (manifest.is_object()) {
+    manifest.erase("xxh3");
+    const std::string rest = manifest.dump();
+    manifest["xxh3"] = io::digest_of(rest.data(), rest.size());
+    text = manifest.dump();
+  }
+  test::put_bytes(path + "/" + train::kManifestFile, text);
+  require(train::read_checkpoint(path).state_json == kState, "a checkpoint that can be read is whole");
+}
+
+std::vector<std::string> manifest_seeds() {
+  train::CheckpointDir directory(scratch("manifests"));
+  directory.save(small_checkpoint(kState));
+  return {bytes_of_file(directory.path_of(7) + "/" + train::kManifestFile)};
+}
+
+// What a run is to go on from: the bytes of its state, a zero byte, and those of its optimizer, or none for
+// whole ones. The manifest is of them.
+void resume(const std::string& bytes) {
+  const std::string directory = scratch("run"), path = directory + "/ckpt-00000007";
+  std::filesystem::remove_all(directory);
+  const std::size_t zero = std::min(bytes.find('\0'), bytes.size());
+  train::CheckpointDir(directory).save(small_checkpoint(bytes.substr(0, zero)));
+  if (zero + 1 < bytes.size()) {
+    test::put_bytes(path + "/optim.safetensors", bytes.substr(zero + 1));
+    train::write_manifest(path, 7);
+  }
+  test::SmallTask task;
+  train::RunOptions options = test::small_run(9, directory);
+  options.resume = true;
+  train::run(task, options, test::stop_after(3));
+}
+
+std::vector<std::string> resume_seeds() {
+  io::write_safetensors(scratch("optim"), small_checkpoint(kState).optim);
+  return {kState, kState + std::string(1, '\0') + bytes_of_file(scratch("optim"))};
+}
+
+}  // namespace
+
+std::vector<Target> model_targets() {
+  return {{"field", read_field, field_seeds, field_words},
+          {"field_file", read_field_file, field_file_seeds},
+          {"facts", read_facts, facts_seeds},
+          {"trained", read_trained, trained_seeds, app::layer_names},
+          {"manifest", read_manifest, manifest_seeds},
+          {"resume", resume, resume_seeds}};
+}
+
+}  // namespace veldt::fuzz

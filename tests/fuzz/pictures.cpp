@@ -1,0 +1,134 @@
+// Pictures: PNG, JPEG, WebP, how a camera was held, and tables of pixels.
+#include <zlib.h>
+
+#include <cstdint>
+#include <span>
+
+#include "tests/fuzz/target.h"
+#include "veldt/io/exif.h"
+#include "veldt/io/image.h"
+#include "veldt/io/pixel_csv.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::fuzz {
+namespace {
+
+constexpr io::ReadOptions kSmall{.max_pixels = 1 << 16};
+
+// With a few of the levels that `bits` tell apart.
+Tensor picture(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  Rng rng(7);
+  return rand({height, width, channels}, rng);
+}
+
+Tensor read_and_compare_info(const std::string& path) {
+  const Tensor image = io::read_image(path, kSmall);
+  const io::ImageInfo info = io::image_info(path);
+  require(info.height == image.size(0) && info.width == image.size(1),
+          "a picture has the size it is said to");
+  return image;
+}
+
+std::uint32_t big_endian_at(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+// Every chunk gets the checksum of what it holds now, or none but whole ones would be looked at.
+std::string with_checksums(std::string png) {
+  std::size_t at = 8;
+  while (at + 12 <= png.size()) {
+    const std::size_t length = big_endian_at(png, at);
+    if (length > png.size() - at - 12) break;
+    const auto* chunk = reinterpret_cast<const Bytef*>(png.data()) + at + 4;
+    const auto crc = static_cast<std::uint32_t>(::crc32(0, chunk, static_cast<uInt>(length + 4)));
+    for (std::size_t i = 0; i < 4; ++i) png[at + 8 + length + i] = static_cast<char>(crc >> (24 - 8 * i));
+    at += length + 12;
+  }
+  return png;
+}
+
+void read_png(const std::string& bytes) {
+  const std::string& path = file_of(with_checksums(bytes));
+  const Tensor image = read_and_compare_info(path);
+  const std::string copy = scratch("copy.png");
+  io::write_image(copy, image, {.bits = io::image_info(path).bit_depth == 16 ? 16 : 8, .compression = 1});
+  require(same(io::read_image(copy), image), "a picture that is written and read again is the same");
+}
+
+std::vector<std::string> png_seeds() {
+  std::vector<std::string> seeds;
+  for (const std::int64_t channels : {1, 2, 3, 4})
+    for (const int bits : {1, 8, 16})
+      if (bits > 1 || channels == 1)
+        seeds.push_back(written("a.png", [&](const std::string& path) {
+          io::write_image(path, picture(3, 5, channels), {.bits = bits});
+        }));
+  return seeds;
+}
+
+std::vector<std::string> png_words() {
+  return {"IHDR", "PLTE", "tRNS", "IDAT", "IEND", "gAMA", "sRGB", "iCCP", "bKGD", "sBIT", "acTL", "eXIf"};
+}
+
+void read_picture(const std::string& bytes) { read_and_compare_info(file_of(bytes)); }
+
+std::vector<std::string> jpeg_seeds() { return files_in("tests/golden/pictures", ".jpg"); }
+
+std::vector<std::string> webp_seeds() { return files_in("tests/golden/pictures", ".webp"); }
+
+void read_exif(const std::string& bytes) {
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  const int orientation = io::exif_orientation({data, bytes.size()});
+  require(orientation >= 1 && orientation <= 8, "there are eight orientations");
+  const Shape turned = io::oriented(picture(2, 3, 1), orientation).shape();
+  require(turned == (io::swaps_sides(orientation) ? Shape{3, 2, 1} : Shape{2, 3, 1}), "turning swaps sides");
+}
+
+// The TIFF of one tag, in either byte order: behind the marker and the length of a camera's APP1 segment.
+std::vector<std::string> exif_seeds() {
+  using namespace std::string_literals;
+  const std::string head = "Exif\0\0"s;
+  return {head + "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"s,
+          head + "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x03\0\0\0\0\0\0"s};
+}
+
+// What was read is written in levels of a byte; from there on nothing is lost.
+void read_pixels(const std::string& bytes) {
+  const auto written_again = [](const Tensor& image) {
+    io::write_pixel_csv(scratch("copy.csv"), image);
+    return io::read_pixel_csv(scratch("copy.csv"));
+  };
+  const Tensor levels = written_again(io::read_pixel_csv(file_of(bytes), {.max_pixels = 1 << 12}));
+  require(same(written_again(levels), levels), "a table that is written and read again is the same");
+}
+
+std::vector<std::string> pixel_seeds() {
+  std::vector<std::string> seeds;
+  for (const std::int64_t channels : {1, 3})
+    seeds.push_back(written(
+        "a.csv", [&](const std::string& path) { io::write_pixel_csv(path, picture(2, 3, channels)); }));
+  seeds.push_back(written("a.csv", [](const std::string& path) {
+    io::write_pixel_csv(path, ones({2, 2, 1}));
+  }));
+  return seeds;
+}
+
+std::vector<std::string> pixel_words() {
+  return {"x,y,pixel_value\n", "x,y,grey\n", "x,y,r,g,b\n", "1e-3", "\r\n"};
+}
+
+}  // namespace
+
+std::vector<Target> picture_targets() {
+  return {{"png", read_png, png_seeds, png_words},
+          {"jpeg", read_picture, jpeg_seeds},
+          {"webp", read_picture, webp_seeds},
+          {"exif", read_exif, exif_seeds},
+          {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
+}
+
+}  // namespace veldt::fuzz
