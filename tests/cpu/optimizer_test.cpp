@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tests/support/views.h"
 #include "veldt/core/error.h"
@@ -53,6 +54,26 @@ template <class T> void expect_adam(std::int64_t n, double weight_decay, bool de
     ASSERT_NEAR(static_cast<double>(m[i]), w.m, kTolerance<T>);
     ASSERT_NEAR(static_cast<double>(v[i]), w.v, kTolerance<T>);
   }
+}
+
+// Denormal moments never end, and make each step many times slower.
+template <class T> void expect_moments_end() {
+  constexpr T kLeast = std::numeric_limits<T>::min();
+  for (const double eps : {1e-8, 0.0}) {
+    Array<T> p({3}, {1, 1, 1}), m({3}, {kLeast, -kLeast, 1}), v({3}, {kLeast, kLeast, kLeast}), g({3});
+    run(AdamStep{0.01, 0.9, 0.999, eps, 0, false, 1000}, {p.view(), m.view(), v.view(), g.view()});
+    for (std::int64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(v[i] == 0, eps > 0);
+      EXPECT_EQ(m[i] == 0, eps > 0 && i < 2);
+    }
+    Array<T> nan({3}, {std::numeric_limits<T>::quiet_NaN(), 0, 0});
+    run(AdamStep{0.01, 0.9, 0.999, eps, 0, false, 1000}, {p.view(), m.view(), v.view(), nan.view()});
+    EXPECT_TRUE(std::isnan(m[0]) && std::isnan(v[0]) && std::isnan(p[0]));
+  }
+}
+TEST(Adam, MomentsThatFadeEnd) {
+  expect_moments_end<float>();
+  expect_moments_end<double>();
 }
 
 TEST(Adam, FollowsTorchsFormula) {
