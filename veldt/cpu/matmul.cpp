@@ -9,6 +9,7 @@
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/onednn.h"
+#include "veldt/kernels/binary-inl.h"
 
 namespace veldt::cpu {
 namespace {
@@ -93,8 +94,16 @@ bool fold_batch(const View& a, const View& b, const View* bias, const View& out,
   return true;
 }
 
+// Columns times rows: each element is one product, and nothing is added up.
+void multiply_elements(View a, View b, const View& out) {
+  a.shape = b.shape = out.shape;
+  a.strides[2] = b.strides[1] = 0;
+  binary(IndexOf<scalar::Mul, scalar::BinaryOps>::value, a, b, out, nullptr);
+}
+
 template <class T> void run(const View& a, const View& b, const View* bias, const View& out) {
   const std::int64_t batch = out.shape[0];
+  if (a.shape[2] == 1 && !bias && numel(out.shape) > kTiny) return multiply_elements(a, b, out);
   Product<T> first = product<T>(a, b, bias, out, 0);
   if (batch == 1 || fold_batch(a, b, bias, out, first)) return multiply(first);
   const std::int64_t work = first.m * first.n * std::max<std::int64_t>(1, first.k);
