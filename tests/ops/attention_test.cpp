@@ -20,13 +20,31 @@
 namespace veldt {
 namespace {
 
+enum class MaskKind : std::uint8_t { none, booleans, numbers };
+
 struct AttentionCase {
   std::int64_t queries, keys, size, width;
   bool causal;
+  MaskKind mask = MaskKind::none;
 };
-constexpr AttentionCase kAttentions[] = {{61, 75, 19, 37, false}, {61, 75, 19, 37, true},
-                                         {75, 61, 32, 32, true},  {500, 20, 5, 3, false},
-                                         {530, 530, 8, 16, true}, {3, 700, 40, 2, false}};
+constexpr AttentionCase kAttentions[] = {{61, 75, 19, 37, false},
+                                         {61, 75, 19, 37, true},
+                                         {75, 61, 32, 32, true},
+                                         {500, 20, 5, 3, false},
+                                         {530, 530, 8, 16, true},
+                                         {3, 700, 40, 2, false},
+                                         {61, 75, 19, 37, false, MaskKind::booleans},
+                                         {75, 61, 8, 16, true, MaskKind::booleans},
+                                         {61, 75, 19, 37, true, MaskKind::numbers},
+                                         {500, 20, 5, 3, false, MaskKind::numbers}};
+
+// For both heads of an example; the last query may look at nothing.
+Tensor mask_of(const AttentionCase& c, DType dtype, Rng& rng) {
+  if (c.mask == MaskKind::none) return {};
+  const Tensor noise = to(randn({2, 1, c.queries, c.keys}, rng), dtype);
+  if (c.mask == MaskKind::numbers) return noise;
+  return logical_and(greater(noise, 0.0), less(unsqueeze(arange(c.queries, DType::i64), 1), c.queries - 1));
+}
 
 // The result, and the gradients by q, k and v.
 Grads attention_of(const AttentionCase& c, DType dtype, bool create_graph) {
@@ -36,9 +54,10 @@ Grads attention_of(const AttentionCase& c, DType dtype, bool create_graph) {
   };
   const Tensor q = given(c.queries, c.size), k = given(c.keys, c.size), v = given(c.keys, c.width);
   const Tensor seed = to(randn({2, 3, c.queries, c.width}, rng), dtype);
-  const Tensor y = scaled_dot_product_attention(q, k, v, {.causal = c.causal});
+  const AttentionOptions options{.mask = mask_of(c, dtype, rng), .causal = c.causal};
+  const Tensor y = scaled_dot_product_attention(q, k, v, options);
   Grads all = grad(y, {q, k, v}, create_graph, seed);
-  all.push_back(create_graph ? matmul(attention_weights(q, k, {.causal = c.causal}), v) : y);
+  all.push_back(create_graph ? matmul(attention_weights(q, k, options), v) : y);
   return all;
 }
 
@@ -50,9 +69,28 @@ TEST(Attention, FusedIsThatOfSingleOps) {
         const Tensor off = to(fused[i].detach(), DType::f64) - expected[i].detach();
         EXPECT_LE(max(abs(off)).item(),
                   (dtype == DType::f32 ? 1e-5 : 1e-13) * max(abs(expected[i].detach())).item())
-            << c.queries << " queries, " << c.keys << " keys, " << dtype << ", gradient " << i;
+            << c.queries << " queries, " << c.keys << " keys, " << dtype << ", mask "
+            << static_cast<int>(c.mask) << ", gradient " << i;
       }
     }
+}
+
+// The gradient of a mask is no kernel's: the same call, made of single ops.
+TEST(Attention, GivesAMaskItsGradient) {
+  Rng rng(1);
+  const auto given = [&](std::int64_t time) {
+    return randn({1, 2, time, 8}, rng, 0, 1, DType::f64).set_requires_grad();
+  };
+  const Tensor q = given(9), k = given(7), v = given(7);
+  Tensor mask = randn({9, 7}, rng, 0, 1, DType::f64);
+  const Tensor fused = scaled_dot_product_attention(q, k, v, {.mask = mask});
+  const Tensor by_q = grad(sum(square(fused)), {q})[0];
+  mask.set_requires_grad();
+  const Tensor composed = scaled_dot_product_attention(q, k, v, {.mask = mask});
+  const Grads both = grad(sum(square(composed)), {q, mask});
+  EXPECT_LE(max(abs(fused - composed)).item(), 1e-14);
+  EXPECT_LE(max(abs(by_q - both[0])).item(), 1e-13);
+  EXPECT_GT(max(abs(both[1])).item(), 0);
 }
 
 TEST(Attention, HasTheSameBitsOnAnyNumberOfThreads) {

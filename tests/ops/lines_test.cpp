@@ -46,6 +46,36 @@ TEST(Softmax, NeverOverflows) {
   EXPECT_TRUE(std::isnan(softmax(full({2}, -INFINITY), 0).values<float>()[0]));
 }
 
+// The kernel's against those made of single ops, however the gradient lies in memory.
+TEST(SoftmaxGradient, IsThatOfSingleOps) {
+  struct Case {
+    Shape shape;
+    int dim;
+  };
+  for (const auto& [shape, dim] :
+       {Case{{5, 1003}, 1}, Case{{1003, 5}, 0}, Case{{3, 70, 150}, 1}, Case{{4, 9}, 1}})
+    for (const bool transposed : {false, true})
+      for (const auto op : {softmax, log_softmax})
+        for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+          const auto gradient = [&, d = dim](DType as, bool create_graph) {
+            const auto number = [&](std::uint64_t seed) {
+              Rng own(seed);
+              Shape turned = shape;
+              std::swap(turned[0], turned[shape.rank() - 1]);
+              const Tensor x = transposed ? transpose(randn(turned, own), 0, -1) : randn(shape, own);
+              return to(to(x, dtype), as);
+            };
+            Tensor x = number(1);
+            x.set_requires_grad();
+            return to(grad(op(x, d), {x}, create_graph, number(2))[0].detach(), DType::f64);
+          };
+          const Tensor expected = gradient(DType::f64, true);
+          const double tolerance = dtype == DType::f64 ? 1e-14 : dtype == DType::f32 ? 2e-6 : 0x1p-7;
+          EXPECT_LE(max(abs(gradient(dtype, false) - expected)).item(), tolerance * max(abs(expected)).item())
+              << shape << ", dim " << dim << ", " << dtype << (transposed ? ", transposed" : "");
+        }
+}
+
 TEST(NaN, GoesThroughAsInPyTorch) {
   EXPECT_THAT(argmax(odd(), 1).values<I64>(), ElementsAre(1, 0));
   EXPECT_THAT(argmin(odd(), 1).values<I64>(), ElementsAre(1, 2));

@@ -26,6 +26,10 @@ constexpr NormCase kNorms[] = {
     {"layer",
      [](const Tensor& x, const Tensor& w, const Tensor& b) { return layer_norm(x, {x.size(-1)}, w, b); }},
     {"group", [](const Tensor& x, const Tensor& w, const Tensor& b) { return group_norm(x, 1, w, b); }},
+    {"channels",
+     [](const Tensor& x, const Tensor& w, const Tensor& b) {
+       return reshape(group_norm(reshape(x, {1, x.size(0), x.size(1)}), x.size(0)), x.shape()) * w + b;
+     }},
     {"rms",
      [](const Tensor& x, const Tensor& w, const Tensor& b) { return rms_norm(x, {x.size(-1)}, w) + 0 * b; }}};
 
@@ -64,6 +68,45 @@ TEST(NormGradients, HaveTheSameBitsOnAnyNumberOfThreads) {
       EXPECT_EQ(one[i].values<float>(), three[i].values<float>()) << name << ", input " << i;
   }
   set_num_threads(before);
+}
+
+// x [n, channels, run], the gradients by x, weight and bias, and behind them the result.
+Grads group_norm_of(DType dtype, std::int64_t run, bool composed) {
+  constexpr std::int64_t kExamples = 40, kChannels = 12, kGroups = 4;
+  Rng rng(1);
+  const Shape shape{kExamples, kChannels, run};
+  Tensor x = to(randn(shape, rng) * 3 + 1, dtype), weight = to(rand({kChannels}, rng, 0.5, 2), dtype),
+         bias = to(randn({kChannels}, rng), dtype);
+  const Tensor seed = to(randn(shape, rng), dtype);
+  if (composed)
+    for (Tensor* t : {&x, &weight, &bias}) *t = to(*t, DType::f64);
+  for (Tensor* t : {&x, &weight, &bias}) t->set_requires_grad();
+  const auto by_hand = [&] {
+    const Tensor apart = reshape(x, {kExamples, kGroups, kChannels / kGroups * run});
+    const Tensor y = layer_norm(apart, {apart.size(2)});
+    return reshape(y, shape) * unsqueeze(weight, 1) + unsqueeze(bias, 1);
+  };
+  const Tensor y = composed ? by_hand() : group_norm(x, kGroups, weight, bias);
+  Grads all = grad(y, {x, weight, bias}, false, to(seed, y.dtype()));
+  all.push_back(y.detach());
+  return all;
+}
+
+TEST(GroupNorm, IsThatOfEachGroupAndAWeightOfEachChannel) {
+  for (const std::int64_t run : {1, 2, 35, 1030})
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+      const Grads fused = group_norm_of(dtype, run, false), expected = group_norm_of(dtype, run, true);
+      const double tolerance = dtype == DType::f64    ? 1e-12
+                               : dtype == DType::f32  ? 2e-5
+                               : dtype == DType::bf16 ? 0x1p-8
+                                                      : 0x1p-11;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(fused[i].dtype(), dtype);
+        EXPECT_LE(max(abs(to(fused[i], DType::f64) - expected[i])).item(),
+                  tolerance * max(abs(expected[i])).item())
+            << dtype << ", " << run << " numbers a channel, " << i;
+      }
+    }
 }
 
 TEST(Normalize, OfHalvesKnowsSmallEpsAndLongVectors) {

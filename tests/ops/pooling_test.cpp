@@ -41,6 +41,80 @@ TEST(MaxPool, TakesANaNForTheLargest) {
   EXPECT_EQ(y.values<float>()[2], 4);
 }
 
+// Rows longer than a register: x [planes, 3, width], pooled 2 by kernel.
+struct Windows {
+  std::int64_t width, kernel, stride, padding, dilation;
+};
+constexpr Windows kWindows[] = {{70, 2, 2, 0, 1}, {71, 3, 2, 1, 1}, {69, 2, 1, 0, 1}, {50, 5, 1, 2, 1},
+                                {64, 3, 2, 1, 2}, {40, 2, 3, 1, 1}, {37, 4, 2, 2, 3}, {16, 16, 1, 0, 1}};
+
+// The means or largest numbers of all windows, and their gradients for a gradient `seed`.
+struct Pooled {
+  std::vector<double> y, dx;
+};
+Pooled by_hand(const Windows& w, bool largest, const std::vector<double>& x, std::int64_t planes,
+               std::int64_t out, const std::vector<double>& seed) {
+  Pooled r{{}, std::vector<double>(x.size())};
+  for (std::int64_t plane = 0; plane < planes; ++plane)
+    for (std::int64_t i = 0; i < 2; ++i)
+      for (std::int64_t o = 0; o < out; ++o) {
+        std::vector<std::size_t> inside;
+        for (std::int64_t j = i; j < i + 2; ++j)
+          for (std::int64_t k = 0; k < w.kernel; ++k)
+            if (const std::int64_t at = o * w.stride - w.padding + k * w.dilation; at >= 0 && at < w.width)
+              inside.push_back(static_cast<std::size_t>((plane * 3 + j) * w.width + at));
+        const double g = seed[r.y.size()];
+        std::size_t first = inside[0];
+        double sum = 0;
+        for (const std::size_t at : inside) {
+          sum += x[at];
+          if (x[at] > x[first] || (std::isnan(x[at]) && !std::isnan(x[first]))) first = at;
+        }
+        const auto count = static_cast<double>(2 * w.kernel);
+        r.y.push_back(largest ? x[first] : sum / count);
+        for (const std::size_t at : inside) r.dx[at] += largest ? (at == first ? g : 0) : g / count;
+      }
+  return r;
+}
+
+void expect_pooled(const Windows& w, bool largest, DType dtype) {
+  constexpr std::int64_t kPlanes = 3;
+  Rng rng(5);
+  Tensor x = to(round(randn({kPlanes, 3, w.width}, rng) * 2), dtype);  // with many equals
+  if (largest) select(select(x, 0, 0), 0, 1).assign(full({w.width}, NAN, dtype));
+  x.set_requires_grad();
+  const auto pool = [&] {
+    return largest
+               ? max_pool2d(
+                     x, {2, w.kernel},
+                     {.stride = PerDim{1, w.stride}, .padding = {0, w.padding}, .dilation = {1, w.dilation}})
+               : avg_pool2d(x, {2, w.kernel}, {.stride = PerDim{1, w.stride}, .padding = {0, w.padding}});
+  };
+  const Tensor y = pool(), seed = to(round(randn(y.shape(), rng) * 4), dtype);
+  const auto numbers = [](const Tensor& t) { return to(t.detach(), DType::f64).values<double>(); };
+  const Pooled expected = by_hand(w, largest, numbers(x), kPlanes, y.size(-1), numbers(seed));
+  const auto near = [&](const Tensor& found, const std::vector<double>& wanted, const char* what) {
+    const std::vector<double> all = numbers(found);
+    ASSERT_EQ(all.size(), wanted.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!(std::isnan(all[i]) && std::isnan(wanted[i])))
+        ASSERT_NEAR(all[i], wanted[i], largest ? 0 : 1e-5)
+            << what << ' ' << i << " of " << w.width << " by " << w.kernel << ", stride " << w.stride;
+  };
+  near(y, expected.y, "y");
+  near(grad(y, {x}, false, seed)[0], expected.dx, "dx");
+  const NoGrad off;
+  near(pool(), expected.y, "y without a gradient");
+}
+
+TEST(Pooling, OfLongRowsIsThatOfEachWindow) {
+  for (const Windows& w : kWindows)
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      expect_pooled(w, true, dtype);
+      if (w.dilation == 1) expect_pooled(w, false, dtype);
+    }
+}
+
 TEST(AvgPool, KeepsWhatIsNotFiniteInItsWindow) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THAT(avg_pool1d(Tensor::of({1, 4}, {1, inf, 3, 5}), 2).values<float>(),

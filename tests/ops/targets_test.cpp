@@ -52,7 +52,8 @@ TEST_P(EveryInstructionSet, PassesTheForwardSuites) {
           "Accuracy.*:",
           "OpTable/Forward.*/sum:OpTable/Forward.*/max:OpTable/Forward.*/min:OpTable/Forward.*/argmax:",
           "OpTable/Forward.*/matmul:OpTable/Forward.*/linear:OpTable/Forward.*/grid_encoding:",
-          "OpTable/FirstGradient.InSingle*/grid_encoding' 2>&1");
+          "OpTable/FirstGradient.InSingle*/grid_encoding:Pooling.OfLong*:GroupNorm.*:NormGradients.Fused*:",
+          "SoftmaxGradient.*:Attention.Fused*' 2>&1");
   FILE* child = popen(command.c_str(), "r");
   ASSERT_NE(child, nullptr);
   std::string output;

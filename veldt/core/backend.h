@@ -40,8 +40,8 @@ struct PoolLayout;  // core/pooling.h
 struct Backend {
   Device device;
 
-  // The name of formula `op` of an elementwise entry ("unary", "unary_slope", "binary" or "compare"), such as
-  // "tanh".
+  // The name of formula `op` of an elementwise entry ("unary", "unary_slope", "binary", "ternary" or
+  // "compare"), such as "tanh".
   const char* (*formula_name)(const char* entry, int op);
 
   // Memory, 64-byte aligned. allocate throws OutOfMemory.
@@ -60,6 +60,8 @@ struct Backend {
   // out = g * slope(x, y), y the op's forward value
   void (*unary_slope)(int op, Scalars, const View& x, const View& y, const View& g, const View& out, Stream);
   void (*binary)(int op, const View& a, const View& b, const View& out, Stream);
+  // Floats; halves may stand beside f32, and the result is rounded once.
+  void (*ternary)(int op, const View& a, const View& b, const View& c, const View& out, Stream);
   void (*compare)(int op, const View& a, const View& b, const View& out, Stream);  // out: boolean
   void (*accumulate)(const View& from, const View& into, Stream);  // into += from, where gradients meet
   void (*where)(const View& condition, const View& a, const View& b, const View& out, Stream);
@@ -73,24 +75,28 @@ struct Backend {
   // Along one dimension: e^x over its sum, or the logarithm of that. Halves are computed as f32, rounded
   // once.
   void (*softmax)(bool log, const View& x, int dim, const View& out, Stream);
+  // dx for its result y and a gradient g of it, all of one dtype.
+  void (*softmax_slope)(bool log, const View& y, const View& g, int dim, const View& dx, Stream);
   // Each line of x [lines, n]: y = (x - mean) scale weight + bias with scale = 1 / sqrt(variance + eps);
-  // without `centred` the mean counts as 0. moments [lines, 2]: the mean and the scale. weight and bias [n],
-  // or null. All contiguous, f32 or f64.
+  // without `centred` the mean counts as 0. moments [lines, 2]: the mean and the scale. weight and bias
+  // [groups, k], or null: line i has row i % groups, of which each number is for n / k neighbours. All
+  // contiguous, f32 or f64; x and y may be of halves beside f32.
   void (*layer_norm)(bool centred, double eps, const View& x, const View* weight, const View* bias,
                      const View& moments, const View& y, Stream);
   // The gradients by x, and by weight and bias unless they are null, for a gradient g of y; in a fixed order.
   void (*layer_norm_slope)(bool centred, const View& x, const View* weight, const View& moments,
                            const View& g, const View& dx, const View* dweight, const View* dbias, Stream);
-  // out = softmax(scale q k^T) v for each example and head; with `causal` query i sees keys 0 .. i alone.
-  // q [n, heads, queries, size], k [n, heads, keys, size], v and out [n, heads, .., width] of any strides,
-  // one key or more; sums [n, heads, queries], contiguous: the logarithm of what each softmax divides by. f32
-  // or f64.
-  void (*attend)(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-                 const View& out, Stream);
+  // out = softmax(scale q k^T + mask) v for each example and head; with `causal` query i sees keys 0 .. i
+  // alone. q [n, heads, queries, size], k [n, heads, keys, size], v and out [n, heads, .., width] and mask
+  // [n, heads, queries, keys] of any strides, one key or more; sums [n, heads, queries], contiguous: the
+  // logarithm of what each softmax divides by. f32 or f64. The mask may be null, or boolean: then it says
+  // which keys are seen, and a query that sees none gets 0.
+  void (*attend)(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+                 const View& sums, const View& out, Stream);
   // The gradients by q, k and v for a gradient g of out; in a fixed order.
   void (*attend_slope)(bool causal, double scale, const View& q, const View& k, const View& v,
-                       const View& sums, const View& out, const View& g, const View& dq, const View& dk,
-                       const View& dv, Stream);
+                       const View* mask, const View& sums, const View& out, const View& g, const View& dq,
+                       const View& dk, const View& dv, Stream);
   // All steps of an LSTM, from the last to the first with `reverse`. inputs [time, n, 4 hidden] plus h
   // weight^T of the step before are the sums of the gates i, f, g, o; gates [time, n, 4 hidden] after their
   // functions; out [time, n, 2 hidden]: h and behind it c. weight [4 hidden, hidden]; h and c, the first
@@ -124,9 +130,13 @@ struct Backend {
   void (*convolve)(const ConvLayout&, ConvPart part, const View& a, const View& b, const View* bias,
                    const View& out, Stream);
 
-  // The place of the largest element of each window within its plane, the first of equals, or of the first
-  // NaN: x [planes, inputs], index [planes, outputs], i64; both contiguous, f32 or f64.
-  void (*max_pool)(const PoolLayout&, const View& x, const View& index, Stream);
+  // The largest element of each window of x [planes, inputs], and its place within the plane, i64; of equals
+  // the first, and the first NaN. out and index [planes, outputs]; index may be null. All contiguous, f32 or
+  // f64.
+  void (*max_pool)(const PoolLayout&, const View& x, const View& out, const View* index, Stream);
+  // The mean of each window of x [planes, inputs]: y [planes, outputs]; or `transposed`, x from y: what a
+  // gradient of the means is for the elements. All contiguous, f32 or f64.
+  void (*avg_pool)(const PoolLayout&, bool transposed, const View& from, const View& to, Stream);
 
   // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be
   // in range.

@@ -1,4 +1,4 @@
-// The windows of max pooling over one to three spatial dimensions. ops/pooling.h checks what is given;
+// The windows of pooling over one to three spatial dimensions. ops/pooling.h checks what is given;
 // backends take it as it is.
 #pragma once
 
@@ -13,6 +13,8 @@ struct PoolLayout {
   std::int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
   bool adaptive =
       false;  // windows of about in / out elements each, next to each other; the kernel counts no more
+
+  bool counts_padding = false;  // of means, which have no dilation: whether padding is averaged too, as zeros
 
   constexpr std::int64_t inputs() const { return in[0] * in[1] * in[2]; }      // of a plane
   constexpr std::int64_t outputs() const { return out[0] * out[1] * out[2]; }  // of a plane
@@ -30,6 +32,12 @@ struct PoolLayout {
       while (begin < 0) begin += dilation[d];
       return {begin, end < in[d] ? end : in[d], dilation[d]};
     }
+  }
+  // How many elements of dimension d the mean over window i is of.
+  constexpr std::int64_t averaged(int d, std::int64_t i) const {
+    const std::int64_t begin = i * stride[d] - padding[d], end = begin + kernel[d];
+    const std::int64_t last = in[d] + (counts_padding ? padding[d] : 0);
+    return (end < last ? end : last) - (begin < 0 && !counts_padding ? 0 : begin);
   }
   constexpr Window window(int d, std::int64_t i) const {
     return adaptive ? window<true>(d, i) : window<false>(d, i);

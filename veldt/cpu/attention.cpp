@@ -26,9 +26,12 @@ namespace {
 
 constexpr std::int64_t kBlock = 24;  // queries of a block: rows of one or more register tiles
 
-// One example and head: [queries or keys, size or width] matrices, and `sums` of each query.
+// One example and head: [queries or keys, size or width] matrices, and `sums` of each query. Of the masks
+// [queries, keys] at most one is there.
 template <class T> struct Attention {
   bool causal;
+  Matrix<const T> added;
+  Matrix<const bool> visible;
   T scale;
   std::int64_t queries, keys, size, width;
   Matrix<const T> q, k, v, g;
@@ -152,6 +155,48 @@ template <class T> std::int64_t room_for(const Attention<T>& a, bool backward) {
          (a.queries + a.keys) * r.width + 2 * kBlock * r.row;
 }
 
+// Which of the next booleans hold, for lanes of a float or a double.
+template <class D> HWY_INLINE hn::Mask<D> holds(D d, const bool* from) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<std::uint8_t, D> bytes;
+  const auto read = hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(from));
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::RebindMask(d, hn::Ne(hn::PromoteTo(du, read), hn::Zero(du)));
+  } else {
+    const hn::Rebind<std::uint32_t, D> words;
+    return hn::RebindMask(d, hn::Ne(hn::PromoteTo(du, hn::PromoteTo(words, read)), hn::Zero(du)));
+  }
+}
+
+// Lays the mask of query i over its scores with `sees` keys; those from there to n are never seen.
+template <class T>
+void mask_scores(const Attention<T>& a, std::int64_t i, std::int64_t sees, std::int64_t n, T* scores) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr T kNever = -std::numeric_limits<T>::infinity();
+  std::fill(scores + sees, scores + n, kNever);
+  std::int64_t j = 0;
+  if (a.added.data) {
+    const T* const row = &a.added.at(i, 0);
+    if (a.added.col == 1)
+      for (; j + lanes <= sees; j += lanes)
+        hn::Store(hn::Add(hn::Load(d, scores + j), hn::LoadU(d, row + j)), d, scores + j);
+    for (; j < sees; ++j) scores[j] += row[j * a.added.col];
+  } else if (a.visible.data) {
+    const bool* const row = &a.visible.at(i, 0);
+    if (a.visible.col == 1)
+      for (; j + lanes <= sees; j += lanes)
+        hn::Store(hn::IfThenElse(holds(d, row + j), hn::Load(d, scores + j), hn::Set(d, kNever)), d,
+                  scores + j);
+    for (; j < sees; ++j) scores[j] = row[j * a.visible.col] ? scores[j] : kNever;
+  }
+}
+
+// Whether a query sees no key, by the largest of its scores, or the logarithm of their sum.
+template <class T> bool sees_nothing(const Attention<T>& a, T score) {
+  return a.visible.data && score == -std::numeric_limits<T>::infinity();
+}
+
 // Queries first..end of one head.
 template <class T> void attend_head(const Attention<T>& a, std::int64_t first, std::int64_t end, T* room) {
   const Room r(a, T());
@@ -170,10 +215,11 @@ template <class T> void attend_head(const Attention<T>& a, std::int64_t first, s
     T shares[kBlock];
     for (std::int64_t k = 0; k < m; ++k) {
       T* const line = scores + k * r.row;
-      std::fill(line + seen(a, i + k), line + n, -std::numeric_limits<T>::infinity());
+      mask_scores(a, i + k, seen(a, i + k), n, line);
       const T most = largest(line, n);
-      const double sum = exponentials(line, n, most);
-      shares[k] = static_cast<T>(1 / sum);
+      const bool blind = sees_nothing(a, most);
+      const double sum = exponentials(line, n, blind ? T(0) : most);
+      shares[k] = blind ? T(0) : static_cast<T>(1 / sum);
       a.sums[i + k] = static_cast<T>(static_cast<double>(most) + std::log(sum));
     }
     product<T>(m, r.width, last, {scores, r.row, 1}, values, r.width, sums, r.width, false);
@@ -213,8 +259,9 @@ template <class T> void slope_head(const Attention<T>& a, T* room) {
       const std::int64_t sees = seen(a, i + k);
       T own = 0;
       for (std::int64_t j = 0; j < a.width; ++j) own += g[k * r.width + j] * a.out.at(i + k, j);
-      const Lanes<T> by(hn::Set(d, a.sums[i + k])), less(hn::Set(d, own));
-      std::fill(p + sees, p + n, -std::numeric_limits<T>::infinity());
+      const T sum = a.sums[i + k];
+      const Lanes<T> by(hn::Set(d, sees_nothing(a, sum) ? T(0) : sum)), less(hn::Set(d, own));
+      mask_scores(a, i + k, sees, n, p);
       for (std::int64_t j = 0; j < n; j += r.lanes) {
         const Lanes<T> e = exp(Lanes<T>(hn::Load(d, p + j)) - by);
         hn::Store(e.v, d, p + j);
@@ -282,26 +329,30 @@ template <class T> Matrix<T> head_of(const View& v, std::int64_t which) {
 }
 
 template <class T>
-Attention<T> head(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-                  const View& out, std::int64_t which) {
+Attention<T> head(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+                  const View& sums, const View& out, std::int64_t which) {
   Attention<T> a{};
   a.causal = causal;
   a.scale = static_cast<T>(scale);
   a.queries = q.shape[2], a.keys = k.shape[2], a.size = q.shape[3], a.width = v.shape[3];
   a.q = head_of<const T>(q, which), a.k = head_of<const T>(k, which), a.v = head_of<const T>(v, which);
   a.out = head_of<T>(out, which);
+  if (mask && mask->dtype == DType::boolean)
+    a.visible = head_of<const bool>(*mask, which);
+  else if (mask)
+    a.added = head_of<const T>(*mask, which);
   a.sums = sums.as<T>() + which * a.queries;
   return a;
 }
 
 template <class T>
-void run(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-         const View& out) {
+void run(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+         const View& sums, const View& out) {
   const Kernels<T> use = kernels_of(T());
   const std::int64_t parts = (q.shape[2] + kQueries - 1) / kQueries;
   parallel_for(q.shape[0] * q.shape[1] * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const Attention<T> a = head<T>(causal, scale, q, k, v, sums, out, i / parts);
+      const Attention<T> a = head<T>(causal, scale, q, k, v, mask, sums, out, i / parts);
       const std::int64_t first = i % parts * kQueries;
       use.attend(a, first, std::min(a.queries, first + kQueries), room_of<T>(use.room(a, false)));
     }
@@ -310,12 +361,13 @@ void run(bool causal, double scale, const View& q, const View& k, const View& v,
 
 // A head is one task, for all its queries add to the gradients of its keys.
 template <class T>
-void run_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-               const View& out, const View& g, const View& dq, const View& dk, const View& dv) {
+void run_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+               const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+               const View& dv) {
   const Kernels<T> use = kernels_of(T());
   parallel_for(q.shape[0] * q.shape[1], 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      Attention<T> a = head<T>(causal, scale, q, k, v, sums, out, i);
+      Attention<T> a = head<T>(causal, scale, q, k, v, mask, sums, out, i);
       a.g = head_of<const T>(g, i);
       a.dq = head_of<T>(dq, i), a.dk = head_of<T>(dk, i), a.dv = head_of<T>(dv, i);
       use.slope(a, room_of<T>(use.room(a, true)));
@@ -330,17 +382,18 @@ void run_slope(bool causal, double scale, const View& q, const View& k, const Vi
 
 }  // namespace
 
-void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-            const View& out, Stream) {
-  if (q.dtype == DType::f32) return run<float>(causal, scale, q, k, v, sums, out);
-  if (q.dtype == DType::f64) return run<double>(causal, scale, q, k, v, sums, out);
+void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+            const View& sums, const View& out, Stream) {
+  if (q.dtype == DType::f32) return run<float>(causal, scale, q, k, v, mask, sums, out);
+  if (q.dtype == DType::f64) return run<double>(causal, scale, q, k, v, mask, sums, out);
   refuse(q.dtype);
 }
 
-void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-                  const View& out, const View& g, const View& dq, const View& dk, const View& dv, Stream) {
-  if (q.dtype == DType::f32) return run_slope<float>(causal, scale, q, k, v, sums, out, g, dq, dk, dv);
-  if (q.dtype == DType::f64) return run_slope<double>(causal, scale, q, k, v, sums, out, g, dq, dk, dv);
+void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+                  const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+                  const View& dv, Stream) {
+  if (q.dtype == DType::f32) return run_slope<float>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
+  if (q.dtype == DType::f64) return run_slope<double>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
   refuse(q.dtype);
 }
 

@@ -22,6 +22,7 @@ void unary_slope(int op, Scalars, const View& x, const View& y, const View& g, c
 
 // binary.cpp
 void binary(int op, const View& a, const View& b, const View& out, Stream);
+void ternary(int op, const View& a, const View& b, const View& c, const View& out, Stream);
 void accumulate(const View& from, const View& into, Stream);
 
 // compare.cpp
@@ -34,6 +35,7 @@ void arg_reduce(ReduceOp, const View& x, int dim, const View& out, Stream);
 
 // softmax.cpp
 void softmax(bool log, const View& x, int dim, const View& out, Stream);
+void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx, Stream);
 
 // norm.cpp
 void layer_norm(bool centred, double eps, const View& x, const View* weight, const View* bias,
@@ -42,10 +44,11 @@ void layer_norm_slope(bool centred, const View& x, const View* weight, const Vie
                       const View& dx, const View* dweight, const View* dbias, Stream);
 
 // attention.cpp
-void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-            const View& out, Stream);
-void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-                  const View& out, const View& g, const View& dq, const View& dk, const View& dv, Stream);
+void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+            const View& sums, const View& out, Stream);
+void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+                  const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+                  const View& dv, Stream);
 
 // lstm.cpp
 void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
@@ -75,7 +78,10 @@ void convolve(const ConvLayout&, ConvPart, const View& a, const View& b, const V
               Stream);
 
 // max_pool.cpp
-void max_pool(const PoolLayout&, const View& x, const View& index, Stream);
+void max_pool(const PoolLayout&, const View& x, const View& out, const View* index, Stream);
+
+// avg_pool.cpp
+void avg_pool(const PoolLayout&, bool transposed, const View& from, const View& to, Stream);
 
 // gather.cpp
 void gather(const View& x, int dim, const View& index, const View& out, Stream);

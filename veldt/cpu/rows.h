@@ -1,4 +1,4 @@
-// The row kernels of one unary op, and of one binary op, as the SIMD targets hand them to the dispatcher.
+// The row kernels of one elementwise op, as the SIMD targets hand them to the dispatcher.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,12 @@ using BinaryRow = void (*)(const void* a, const void* b, void* out, std::int64_t
 
 struct BinaryRows {
   BinaryRow f32, f64;
+};
+
+using TernaryRow = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n);
+
+struct TernaryRows {
+  TernaryRow f32, f64;
 };
 
 // compare.cpp

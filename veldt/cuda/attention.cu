@@ -35,6 +35,8 @@ template <class T> struct Attention {
   T scale;
   std::int64_t count, heads, queries, keys, size, width;  // count: examples times heads
   Operand<const T> q, k, v, g;
+  Operand<const T> added;       // a mask [queries, keys] of each head, or one
+  Operand<const bool> visible;  // of booleans, or none: without data
   Operand<T> out, dq, dk, dv;
   T *sums, *own;  // [count, queries]: see Backend::attend, and the product of each row of g and of out
 };
@@ -103,6 +105,22 @@ template <class T> __device__ inline std::int64_t keys_seen(const Attention<T>& 
   return a.causal && query + 1 < a.keys ? query + 1 : a.keys;
 }
 
+// The score of query i with key j from their product; -inf where the key is not seen, or there is no query.
+template <class T>
+__device__ inline T score_of(const Attention<T>& a, std::int64_t which, std::int64_t i, std::int64_t j,
+                             T product) {
+  constexpr T kNever = -std::numeric_limits<T>::infinity();
+  if (i >= a.queries || j >= keys_seen(a, i)) return kNever;
+  if (a.visible.data != nullptr && !a.visible.of_head(which, a.heads).at(i, j)) return kNever;
+  const T score = product * a.scale;
+  return a.added.data != nullptr ? score + a.added.of_head(which, a.heads).at(i, j) : score;
+}
+
+// Its weight, with the logarithm of what the query's softmax divides by. A query that sees nothing has none.
+template <class T> __device__ inline T weight_of(T score, T sum) {
+  return score == -std::numeric_limits<T>::infinity() ? T(0) : scalar::exp(score - sum);
+}
+
 // Blocks (tile, example and head), y: columns.
 template <class T> __global__ void __launch_bounds__(kWarps* kWarp) attend_kernel(Attention<T> a) {
   GPU_SHARED(Shared<T>, room, 1);
@@ -126,8 +144,7 @@ template <class T> __global__ void __launch_bounds__(kWarps* kWarp) attend_kerne
       products(q, first, a.queries, k, j, a.keys, a.size, shared, scores);
       GPU_UNROLLED
       for (int r = 0; r < kOwn; ++r) {
-        const bool seen = j + lane < keys_seen(a, first + warp * kOwn + r);
-        const T score = seen ? scores[r] * a.scale : -std::numeric_limits<T>::infinity();
+        const T score = score_of(a, which, first + warp * kOwn + r, j + lane, scores[r]);
         const T top = warp_largest(score), now = top > most[r] ? top : most[r];
         // Of scores that are all -inf so far nothing is known, and inf - inf would be no number.
         const T by = now == -std::numeric_limits<T>::infinity() ? T(0) : now;
@@ -145,9 +162,11 @@ template <class T> __global__ void __launch_bounds__(kWarps* kWarp) attend_kerne
     for (int r = 0; r < kOwn; ++r) {
       const std::int64_t i = first + warp * kOwn + r;
       if (i >= a.queries) continue;
+      const bool blind = a.visible.data != nullptr && total[r] == 0;
       GPU_UNROLLED
       for (int c = 0; c < kColumns; ++c)
-        if (column + c * kWarp < a.width) out.at(i, column + c * kWarp) = sums[r][c] / total[r];
+        if (column + c * kWarp < a.width)
+          out.at(i, column + c * kWarp) = blind ? T(0) : sums[r][c] / total[r];
       if (lane == 0 && blockIdx.y == 0) a.sums[which * a.queries + i] = most[r] + scalar::log(total[r]);
     }
   }
@@ -187,13 +206,10 @@ template <class T> __global__ void __launch_bounds__(kWarps* kWarp) query_slope_
       products(g, first, a.queries, v, j, a.keys, a.width, shared, slopes);
       GPU_UNROLLED
       for (int r = 0; r < kOwn; ++r) {
-        const std::int64_t i = first + warp * kOwn + r;
-        T weight = 0;
-        if (i < a.queries && j + lane < keys_seen(a, i)) {
-          const std::int64_t row = which * a.queries + i;
-          weight = scalar::exp(scores[r] * a.scale - a.sums[row]) * (slopes[r] - a.own[row]) * a.scale;
-        }
-        shared.weights[0][warp][r][lane] = weight;
+        const std::int64_t i = first + warp * kOwn + r, row = which * a.queries + i;
+        const bool there = i < a.queries;
+        const T weight = weight_of(score_of(a, which, i, j + lane, scores[r]), there ? a.sums[row] : T(0));
+        shared.weights[0][warp][r][lane] = there ? weight * (slopes[r] - a.own[row]) * a.scale : T(0);
       }
       __syncwarp();
       add_rows(shared.weights[0][warp], k, j, end - j < kWarp ? end - j : kWarp, column, a.size, sums);
@@ -229,10 +245,9 @@ template <class T> __global__ void __launch_bounds__(kWarps* kWarp) key_slope_ke
       const T sum = there ? a.sums[row] : T(0), own = there ? a.own[row] : T(0);
       GPU_UNROLLED
       for (int r = 0; r < kOwn; ++r) {
-        const bool seen = there && first + warp * kOwn + r < keys_seen(a, i + lane);
-        const T weight = seen ? scalar::exp(scores[r] * a.scale - sum) : T(0);
+        const T weight = weight_of(score_of(a, which, i + lane, first + warp * kOwn + r, scores[r]), sum);
         shared.weights[0][warp][r][lane] = weight;
-        shared.weights[1][warp][r][lane] = seen ? weight * (slopes[r] - own) * a.scale : T(0);
+        shared.weights[1][warp][r][lane] = weight * (slopes[r] - own) * a.scale;
       }
       __syncwarp();
       const std::int64_t count = a.queries - i < kWarp ? a.queries - i : kWarp;
@@ -256,7 +271,7 @@ template <class T> Operand<T> operand(const View& v) {
 
 template <class T>
 Attention<T> attention(bool causal, double scale, const View& q, const View& k, const View& v,
-                       const View& sums, const View& out) {
+                       const View* mask, const View& sums, const View& out) {
   Attention<T> a{};
   a.causal = causal;
   a.scale = static_cast<T>(scale);
@@ -264,6 +279,10 @@ Attention<T> attention(bool causal, double scale, const View& q, const View& k, 
   a.queries = q.shape[2], a.keys = k.shape[2], a.size = q.shape[3], a.width = v.shape[3];
   a.q = operand<const T>(q), a.k = operand<const T>(k), a.v = operand<const T>(v), a.out = operand<T>(out);
   a.sums = sums.as<T>();
+  if (mask && mask->dtype == DType::boolean)
+    a.visible = operand<const bool>(*mask);
+  else if (mask)
+    a.added = operand<const T>(*mask);
   return a;
 }
 
@@ -275,16 +294,17 @@ template <class T> dim3 blocks(const Attention<T>& a, std::int64_t rows, std::in
 }
 
 template <class T>
-void run(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-         const View& out) {
-  const Attention<T> a = attention<T>(causal, scale, q, k, v, sums, out);
+void run(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+         const View& sums, const View& out) {
+  const Attention<T> a = attention<T>(causal, scale, q, k, v, mask, sums, out);
   if (numel(out.shape) > 0) launch(attend_kernel<T>, blocks(a, a.queries, a.width), kWarps * kWarp, 0, a);
 }
 
 template <class T>
-void run_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-               const View& out, const View& g, const View& dq, const View& dk, const View& dv) {
-  Attention<T> a = attention<T>(causal, scale, q, k, v, sums, out);
+void run_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+               const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+               const View& dv) {
+  Attention<T> a = attention<T>(causal, scale, q, k, v, mask, sums, out);
   a.g = operand<const T>(g);
   a.dq = operand<T>(dq), a.dk = operand<T>(dk), a.dv = operand<T>(dv);
   const std::int64_t rows = a.count * a.queries;
@@ -305,17 +325,18 @@ void run_slope(bool causal, double scale, const View& q, const View& k, const Vi
 
 }  // namespace
 
-void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-            const View& out, Stream) {
-  if (q.dtype == DType::f32) return run<float>(causal, scale, q, k, v, sums, out);
-  if (q.dtype == DType::f64) return run<double>(causal, scale, q, k, v, sums, out);
+void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+            const View& sums, const View& out, Stream) {
+  if (q.dtype == DType::f32) return run<float>(causal, scale, q, k, v, mask, sums, out);
+  if (q.dtype == DType::f64) return run<double>(causal, scale, q, k, v, mask, sums, out);
   refuse(q.dtype);
 }
 
-void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-                  const View& out, const View& g, const View& dq, const View& dk, const View& dv, Stream) {
-  if (q.dtype == DType::f32) return run_slope<float>(causal, scale, q, k, v, sums, out, g, dq, dk, dv);
-  if (q.dtype == DType::f64) return run_slope<double>(causal, scale, q, k, v, sums, out, g, dq, dk, dv);
+void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+                  const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+                  const View& dv, Stream) {
+  if (q.dtype == DType::f32) return run_slope<float>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
+  if (q.dtype == DType::f64) return run_slope<double>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
   refuse(q.dtype);
 }
 

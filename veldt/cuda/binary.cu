@@ -1,4 +1,4 @@
-// Elementwise ops of two inputs, comparisons, and where(). A kernel a number type, as in unary.cu.
+// Elementwise ops of two and three inputs, comparisons, and where(). A kernel a number type, as in unary.cu.
 #include "veldt/core/error.h"
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
@@ -33,6 +33,23 @@ __global__ void __launch_bounds__(kThreads)
           p.count, [](F x, F y) { return value_of<decltype(type)>(x, y); }, a, b);
     });
     store(to, p.at[2], p.count, a);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(kThreads)
+    ternary_kernel(int op, Walk w, Memory a_at, Memory b_at, Memory c_at, Memory to) {
+  for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
+    const Piece p = piece_of<4>(w, i);
+    F a[4], b[4], c[4];
+    load(a_at, p.at[0], p.count, w.repeats(0), a);
+    load(b_at, p.at[1], p.count, w.repeats(1), b);
+    load(c_at, p.at[2], p.count, w.repeats(2), c);
+    choose<scalar::TernaryOps>(op, [&](auto type) {
+      apply(
+          p.count, [](F x, F y, F z) { return decltype(type)::forward(x, y, z); }, a, b, c);
+    });
+    store(to, p.at[3], p.count, a);
   }
 }
 
@@ -100,6 +117,13 @@ void binary(int op, const View& a, const View& b, const View& out, Stream) {
     throw DeviceError(str("cuda cannot compute this op on ", a.dtype), "it has a kernel for floats alone",
                       "convert the tensors: to(x, DType::f32)");
   run(binary_kernel<float>, binary_kernel<double>, binary_kernel<std::int64_t>, op, a, b, out);
+}
+
+void ternary(int op, const View& a, const View& b, const View& c, const View& out, Stream) {
+  const Walk w = walk_of({&a, &b, &c, &out});
+  if (w.count > 0)
+    launch(out.dtype == DType::f64 ? ternary_kernel<double> : ternary_kernel<float>, blocks_for(w.pieces()),
+           kThreads, 0, op, w, a, b, c, out);
 }
 
 void accumulate(const View& from, const View& into, Stream stream) {

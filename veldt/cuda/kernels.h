@@ -17,6 +17,7 @@ void unary_slope(int op, Scalars, const View& x, const View& y, const View& g, c
 
 // binary.cu
 void binary(int op, const View& a, const View& b, const View& out, Stream);
+void ternary(int op, const View& a, const View& b, const View& c, const View& out, Stream);
 void compare(int op, const View& a, const View& b, const View& out, Stream);
 void accumulate(const View& from, const View& into, Stream);
 void where(const View& condition, const View& a, const View& b, const View& out, Stream);
@@ -30,6 +31,7 @@ void arg_reduce(ReduceOp, const View& x, int dim, const View& out, Stream);
 
 // softmax.cu
 void softmax(bool log, const View& x, int dim, const View& out, Stream);
+void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx, Stream);
 
 // norm.cu
 void layer_norm(bool centred, double eps, const View& x, const View* weight, const View* bias,
@@ -38,10 +40,11 @@ void layer_norm_slope(bool centred, const View& x, const View* weight, const Vie
                       const View& dx, const View* dweight, const View* dbias, Stream);
 
 // attention.cu
-void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-            const View& out, Stream);
-void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View& sums,
-                  const View& out, const View& g, const View& dq, const View& dk, const View& dv, Stream);
+void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+            const View& sums, const View& out, Stream);
+void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
+                  const View& sums, const View& out, const View& g, const View& dq, const View& dk,
+                  const View& dv, Stream);
 
 // lstm.cu
 void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
@@ -73,7 +76,10 @@ void convolve(const ConvLayout&, ConvPart, const View& a, const View& b, const V
               Stream);
 
 // max_pool.cu
-void max_pool(const PoolLayout&, const View& x, const View& index, Stream);
+void max_pool(const PoolLayout&, const View& x, const View& out, const View* index, Stream);
+
+// avg_pool.cu
+void avg_pool(const PoolLayout&, bool transposed, const View& from, const View& to, Stream);
 
 // gather.cu
 void gather(const View& x, int dim, const View& index, const View& out, Stream);

@@ -1,4 +1,4 @@
-// Where the largest element of each window is: one thread a window.
+// The largest element of each window, and where it is: one thread a window.
 #include "veldt/core/error.h"
 #include "veldt/core/pooling.h"
 #include "veldt/cuda/kernels.h"
@@ -8,7 +8,8 @@ namespace veldt::cuda {
 namespace {
 
 template <class T, bool kAdaptive>
-__global__ void __launch_bounds__(kThreads) pool_kernel(PoolLayout p, const T* all, std::int64_t* index) {
+__global__ void __launch_bounds__(kThreads)
+    pool_kernel(PoolLayout p, const T* all, T* out, std::int64_t* index) {
   const std::int64_t count = p.planes * p.outputs();
   for (std::int64_t o = first_element(); o < count; o += element_step()) {
     const std::int64_t plane = o / p.outputs(), place = o - plane * p.outputs();
@@ -29,22 +30,23 @@ __global__ void __launch_bounds__(kThreads) pool_kernel(PoolLayout p, const T* a
         found = at;
       }
     }
-    index[o] = found;
+    out[o] = most;
+    if (index) index[o] = found;
   }
 }
 
-template <class T> void run(const PoolLayout& p, const View& x, const View& index) {
+template <class T> void run(const PoolLayout& p, const View& x, const View& out, const View* index) {
   const std::int64_t count = p.planes * p.outputs();
   if (count > 0)
     launch(p.adaptive ? pool_kernel<T, true> : pool_kernel<T, false>, blocks_for(count), kThreads, 0, p,
-           x.as<const T>(), index.as<std::int64_t>());
+           x.as<const T>(), out.as<T>(), index ? index->as<std::int64_t>() : nullptr);
 }
 
 }  // namespace
 
-void max_pool(const PoolLayout& layout, const View& x, const View& index, Stream) {
-  if (x.dtype == DType::f32) return run<float>(layout, x, index);
-  if (x.dtype == DType::f64) return run<double>(layout, x, index);
+void max_pool(const PoolLayout& layout, const View& x, const View& out, const View* index, Stream) {
+  if (x.dtype == DType::f32) return run<float>(layout, x, out, index);
+  if (x.dtype == DType::f64) return run<double>(layout, x, out, index);
   throw DeviceError(str("cuda cannot pool tensors of ", x.dtype), "it has kernels for f32 and f64",
                     "convert them to f32");
 }

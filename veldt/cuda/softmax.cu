@@ -1,5 +1,6 @@
 // Softmax and its logarithm along one dimension: the largest element of each line, the sum of the
-// exponentials, and the results, in three passes over a line that the caches hold.
+// exponentials, and the results, in three passes over a line that the caches hold. Their gradients: a sum and
+// the results.
 #include <cmath>
 #include <limits>
 
@@ -53,9 +54,53 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(Lines l, bool log, co
   }
 }
 
+// With y the result and g its gradient: of softmax y (g - sum of (y g)), of its logarithm g - e^y sum of g.
+// The views in order are y, dx and g.
+template <class T, class F>
+__global__ void __launch_bounds__(kThreads)
+    softmax_slope_kernel(Lines l, bool log, const T* y, const T* g, T* dx) {
+  GPU_SHARED(double, shared, kThreads);
+  const Lane lane(l);
+  const std::int64_t lines = std::int64_t{kThreads} >> l.lane_bits, length = l.along.count;
+  for (std::int64_t first = blockIdx.x * lines; first < l.kept.count; first += gridDim.x * lines) {
+    const bool there = first + lane.line < l.kept.count;
+    std::int64_t line[3] = {0, 0, 0};
+    if (there) offsets_of(l.kept, first + lane.line, line);
+    const std::int64_t end = there ? length : 0;
+    double own = 0;
+    for (std::int64_t r = lane.index; r < end; r += lane.count) {
+      std::int64_t at[3];
+      offsets_of(l.along, r, at);
+      const F by = scalar::load(g[line[2] + at[2]]);
+      own += static_cast<double>(log ? by : by * scalar::load(y[line[0] + at[0]]));
+    }
+    const F all = static_cast<F>(join_lanes(Add{}, lane, own, shared));
+    for (std::int64_t r = lane.index; r < end; r += lane.count) {
+      std::int64_t at[3];
+      offsets_of(l.along, r, at);
+      const F by = scalar::load(g[line[2] + at[2]]), value = scalar::load(y[line[0] + at[0]]);
+      dx[line[1] + at[1]] = scalar::store<T>(log ? by - scalar::exp(value) * all : value * (by - all));
+    }
+  }
+}
+
+template <class T, class F = T>
+void run_softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx) {
+  Lines l = lines_of(y, dx, 1u << dim, false);
+  l.kept = axes_of({&y, &dx, &g}, ~(1u << dim));
+  l.along = axes_of({&y, &dx, &g}, 1u << dim);
+  launch(softmax_slope_kernel<T, F>, l.blocks(), kThreads, 0, l, log, y.as<const T>(), g.as<const T>(),
+         dx.as<T>());
+}
+
 template <class T, class F = T> void run_softmax(bool log, const View& x, int dim, const View& out) {
   const Lines l = lines_of(x, out, 1u << dim, false);
   launch(softmax_kernel<T, F>, l.blocks(), kThreads, 0, l, log, x.as<const T>(), out.as<T>());
+}
+
+[[noreturn]] void refuse(DType dtype) {
+  throw DeviceError(str("cuda has no softmax of ", dtype), "it has kernels for floats",
+                    "convert the tensor to f32 first");
 }
 
 }  // namespace
@@ -66,8 +111,16 @@ void softmax(bool log, const View& x, int dim, const View& out, Stream) {
   if (x.dtype == DType::f64) return run_softmax<double>(log, x, dim, out);
   if (x.dtype == DType::bf16) return run_softmax<scalar::BFloat16, float>(log, x, dim, out);
   if (x.dtype == DType::f16) return run_softmax<scalar::Float16, float>(log, x, dim, out);
-  throw DeviceError(str("cuda has no softmax of ", x.dtype), "it has kernels for floats",
-                    "convert the tensor to f32 first");
+  refuse(x.dtype);
+}
+
+void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx, Stream) {
+  if (numel(dx.shape) == 0) return;
+  if (y.dtype == DType::f32) return run_softmax_slope<float>(log, y, g, dim, dx);
+  if (y.dtype == DType::f64) return run_softmax_slope<double>(log, y, g, dim, dx);
+  if (y.dtype == DType::bf16) return run_softmax_slope<scalar::BFloat16, float>(log, y, g, dim, dx);
+  if (y.dtype == DType::f16) return run_softmax_slope<scalar::Float16, float>(log, y, g, dim, dx);
+  refuse(y.dtype);
 }
 
 }  // namespace veldt::cuda

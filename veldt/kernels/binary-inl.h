@@ -1,5 +1,6 @@
-// Formulas of two numbers: forward of floats, and `whole` of whole numbers where there is one (overflow
-// wraps, and a division by 0 gives 0). Their gradients are written with ops in ops/binary.cpp.
+// Formulas of two and three numbers: forward of floats, and `whole` of whole numbers where there is one
+// (overflow wraps, and a division by 0 gives 0). Their gradients are written with ops in ops/binary.cpp and
+// ops/ternary.cpp.
 #if defined(VELDT_KERNELS_BINARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_BINARY_INL
 #undef VELDT_KERNELS_BINARY_INL
@@ -131,6 +132,17 @@ struct Hypot {
 
 using BinaryOps =
     TypeList<Add, Sub, Mul, Div, Pow, Maximum, Minimum, Fmod, Remainder, FloorDivide, Atan2, Hypot>;
+
+struct MultiplyAdd {
+  static constexpr const char* name = "multiply_add";
+  template <class F> VELDT_FN static F forward(F a, F b, F c) { return a * b + c; }
+};
+struct Lerp {
+  static constexpr const char* name = "lerp";
+  template <class F> VELDT_FN static F forward(F a, F b, F weight) { return a + weight * (b - a); }
+};
+
+using TernaryOps = TypeList<MultiplyAdd, Lerp>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -19,6 +19,7 @@ template <class... Op> const char* name_in(TypeList<Op...>, int op) {
 
 const char* formula_name(const char* entry, int op) {
   if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), op);
+  if (std::strcmp(entry, "ternary") == 0) return name_in(scalar::TernaryOps(), op);
   if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), op);
   return name_in(scalar::UnaryOps(), op);
 }

@@ -116,6 +116,8 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
     throw ShapeError(str(name(), " cannot find a variance in ", x.shape()),
                      str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
                      "give it two or more, or evaluate with running statistics: eval()");
+  if (of_examples_ && !running_mean_.defined())  // each channel is a group
+    return veldt::to(group_norm(given, channels_, weight_, bias_, eps_), given.dtype());
   const Standardised r = standardise(x, dims, column(weight_), column(bias_), eps_);
   if (running_mean_.defined() && !recomputing()) track(r.mean, r.variance, count);
   return veldt::to(r.y, given.dtype());

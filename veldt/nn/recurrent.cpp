@@ -9,6 +9,7 @@
 #include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/parts.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/recurrent.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"
@@ -153,8 +154,8 @@ RecurrentState Recurrent::step(const Tensor& input, const RecurrentState& before
     }
     case Cell::gru: {
       const Tensor rz = sigmoid(gate(input, 0, 2) + gate(product, 0, 2));
-      const Tensor n = tanh(gate(input, 2) + gate(rz, 0) * gate(product, 2));
-      return {n + gate(rz, 1) * (before.h - n), {}};
+      const Tensor n = tanh(multiply_add(gate(rz, 0), gate(product, 2), gate(input, 2)));
+      return {lerp(n, before.h, gate(rz, 1)), {}};
     }
   }
   return {};

@@ -38,10 +38,27 @@ double scale_of(const AttentionOptions& o, std::int64_t size) {
   return o.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
 }
 
-// Whether the kernels that keep no weights do: a mask would have to be laid beside the scores.
-bool is_fused(const AttentionOptions& o, const Tensor& x, std::int64_t keys, std::int64_t width) {
-  return !o.mask.defined() && (x.dtype() == DType::f32 || x.dtype() == DType::f64) && keys > 0 && width > 0;
+// Whether the kernels that keep no weights do for scores of this shape: they add a mask, and find no gradient
+// for it.
+bool is_fused(const AttentionOptions& o, const Tensor& x, const Shape& scores, std::int64_t width) {
+  if (o.mask.defined() &&
+      ((grad_enabled() && o.mask.requires_grad()) || o.mask.device() != x.device() ||
+       o.mask.rank() > scores.rank() || broadcast(o.mask.shape(), scores, "attention") != scores))
+    return false;
+  return (x.dtype() == DType::f32 || x.dtype() == DType::f64) && scores.back() > 0 && width > 0;
 }
+
+// The mask, if there is one, for scores [n, heads, queries, keys].
+struct Mask {
+  Tensor held;
+  View view;
+  Mask(const AttentionOptions& o, const Tensor& q, const Tensor& k) {
+    if (!o.mask.defined()) return;
+    held = o.mask.dtype() == DType::boolean ? o.mask : to(o.mask, q.dtype());
+    view = broadcast_view(held, {q.size(0), q.size(1), q.size(2), k.size(2)});
+  }
+  operator const View*() const { return held.defined() ? &view : nullptr; }  // NOLINT
+};
 
 using Parts = std::array<Tensor, 3>;  // queries, keys and values, [n, heads, .., size or width]
 
@@ -57,30 +74,30 @@ Parts gradients_by_ops(const Parts& p, const AttentionOptions& o, const Tensor& 
 Tensor attend(const Parts& p, const AttentionOptions& o, const Tensor& out) {
   const Tensor& q = p[0];
   const Tensor sums = empty({q.size(0), q.size(1), q.size(2)}, q);
-  kernels(q).attend(o.causal, scale_of(o, q.size(3)), q.view(), p[1].view(), p[2].view(), sums.view(),
-                    out.view(), nullptr);
+  kernels(q).attend(o.causal, scale_of(o, q.size(3)), q.view(), p[1].view(), p[2].view(), Mask(o, q, p[1]),
+                    sums.view(), out.view(), nullptr);
   return sums;
 }
 
 void slopes(const Parts& p, const AttentionOptions& o, const Tensor& sums, const Tensor& out, const Tensor& g,
             const Parts& into) {
   kernels(g).attend_slope(o.causal, scale_of(o, p[0].size(3)), p[0].view(), p[1].view(), p[2].view(),
-                          sums.view(), out.view(), g.view(), into[0].view(), into[1].view(), into[2].view(),
-                          nullptr);
+                          Mask(o, p[0], p[1]), sums.view(), out.view(), g.view(), into[0].view(),
+                          into[1].view(), into[2].view(), nullptr);
 }
 
 // q, k and v [n, heads, .., size or width].
 Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
   const Tensor out = empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q);
   const Tensor sums = attend({q, k, v}, o, out);
-  return record("attention", out, {q, k, v}, [=, result = out.detach()](const Tensor& g) -> Grads {
+  return record("attention", out, {q, k, v, o.mask}, [=, result = out.detach()](const Tensor& g) -> Grads {
     if (grad_enabled()) {
       const Parts found = gradients_by_ops({q, k, v}, o, g);
-      return {found[0], found[1], found[2]};
+      return {found[0], found[1], found[2], Tensor()};
     }
     const Parts into = {empty(q.shape(), q), empty(k.shape(), k), empty(v.shape(), v)};
     slopes({q, k, v}, o, sums, result, g, into);
-    return {into[0], into[1], into[2]};
+    return {into[0], into[1], into[2], Tensor()};
   });
 }
 
@@ -142,15 +159,18 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
     return x.rank() == q.rank() && x.shape().without(x.rank() - 1).without(x.rank() - 2) == leading &&
            x.dtype() == q.dtype() && x.device() == q.device();
   };
-  if (!is_fused(o, q, k.size(-2), v.size(-1)) || !leads(k) || !leads(v))
+  Shape scores = q.shape(), shape = q.shape();
+  scores[q.rank() - 1] = k.size(-2);
+  shape[q.rank() - 1] = v.size(-1);
+  if (!leads(k) || !leads(v) || !is_fused(o, q, scores, v.size(-1)))
     return matmul(attention_weights(q, k, o), values);
   if (q.rank() == 4) return attended(q, k, v, o);
   const auto stacked = [&](const Tensor& x) {
     return reshape(x, {numel(leading), 1, x.size(-2), x.size(-1)});
   };
-  Shape shape = q.shape();
-  shape[q.rank() - 1] = v.size(-1);
-  return reshape(attended(stacked(q), stacked(k), stacked(v), o), shape);
+  AttentionOptions options = o;
+  if (o.mask.defined()) options.mask = stacked(expand(o.mask, scores));
+  return reshape(attended(stacked(q), stacked(k), stacked(v), options), shape);
 }
 
 Tensor self_attention(const Tensor& given, std::int64_t heads, const AttentionOptions& o) {
@@ -164,22 +184,22 @@ Tensor self_attention(const Tensor& given, std::int64_t heads, const AttentionOp
     const Autocast off({});
     return to(self_attention(to(x, DType::f32), heads, o), x.dtype());
   }
-  if (!is_fused(o, x, x.size(1), x.size(2))) {
+  if (!is_fused(o, x, {x.size(0), heads, x.size(1), x.size(1)}, x.size(2))) {
     const Parts p = parts_of(x, heads);
     return joined(scaled_dot_product_attention(p[0], p[1], p[2], o));
   }
   const Tensor fixed = contiguous(x);
   const Tensor out = empty({x.size(0), x.size(1), x.size(2) / 3}, x);
   const Tensor sums = attend(parts_of(fixed.detach(), heads), o, by_head(out, heads));
-  return record("self_attention", out, {fixed}, [=, result = out.detach()](const Tensor& g) -> Grads {
+  return record("self_attention", out, {fixed, o.mask}, [=, result = out.detach()](const Tensor& g) -> Grads {
     if (grad_enabled()) {
       const Parts found = gradients_by_ops(parts_of(fixed, heads), o, by_head(g, heads));
-      return {concat({joined(found[0]), joined(found[1]), joined(found[2])}, -1)};
+      return {concat({joined(found[0]), joined(found[1]), joined(found[2])}, -1), Tensor()};
     }
     const Tensor dx = empty(fixed.shape(), fixed);
     slopes(parts_of(fixed.detach(), heads), o, sums, by_head(result, heads), by_head(g, heads),
            parts_of(dx, heads));
-    return {dx};
+    return {dx, Tensor()};
   });
 }
 

@@ -271,9 +271,6 @@ Tensor hypot(const Tensor& left, const Tensor& right) {
       true);
 }
 
-Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) { return a + weight * (b - a); }
-Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return a + weight * (b - a); }
-
 // Floats take one kernel, without a tensor for the number.
 Tensor add(const Tensor& a, Scalar b) {
   return is_float(a.dtype()) ? affine(a, 1, b.real()) : add(a, beside(a, b));

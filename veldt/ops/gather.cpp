@@ -55,15 +55,19 @@ Tensor scattered(const Tensor& g, const Shape& shape, int dim, const Tensor& ind
 
 }  // namespace
 
-Tensor gather_within(const Tensor& x, int dim, const Tensor& index) {
-  const Tensor out = empty(index.shape(), x);
-  kernels(x).gather(x.view(), dim, index.view(), out.view(), nullptr);
+Tensor gathered(const Tensor& out, const char* name, const Tensor& x, int dim, const Tensor& index) {
   return record(
-      "gather", out, {x, index},
+      name, out, {x, index},
       [shape = x.shape(), dim, index](const Tensor& g) -> Grads {
         return {scattered(g, shape, dim, index), Tensor()};
       },
       false);
+}
+
+Tensor gather_within(const Tensor& x, int dim, const Tensor& index) {
+  const Tensor out = empty(index.shape(), x);
+  kernels(x).gather(x.view(), dim, index.view(), out.view(), nullptr);
+  return gathered(out, "gather", x, dim, index);
 }
 
 Tensor gather(const Tensor& x, int dim, const Tensor& given) {

@@ -1,5 +1,6 @@
 #include "veldt/ops/norm.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "veldt/ops/binary.h"
@@ -48,48 +49,46 @@ void check_last_dims(const char* op, const Tensor& x, const Shape& normalized) {
                      "build the layer for the input's last sizes, or reshape the input");
 }
 
-// fn(x, weight, bias) in the dtype that it is computed in; the result in x's, if that has fractions.
-template <class Fn>
-Tensor in_floats(const Tensor& x, const Tensor& weight, const Tensor& bias, const Fn& fn) {
-  if (x.dtype() == DType::f32 || x.dtype() == DType::f64) return fn(x, weight, bias);
-  const auto wide = [](const Tensor& t) { return t.defined() ? to(t, DType::f32) : t; };
-  const Tensor y = fn(wide(x), wide(weight), wide(bias));
-  return is_float(x.dtype()) ? to(y, x.dtype()) : y;
-}
-
-// The same written with ops, for gradients that are differentiated again: with u = (x - mean) scale and
-// h = g weight, dx = scale (h - mean of h - u mean of (h u)).
+// The gradients written with ops, for those that are differentiated again: with u = (x - mean) scale and
+// h = g weight, dx = scale (h - mean of h - u mean of (h u)). weight and bias [groups, k], as the kernel
+// takes them; x and g are of their dtype.
 Grads gradients_by_ops(bool centred, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                        const Tensor& g) {
   const auto line_mean = [](const Tensor& t) { return mean(t, {1}, true); };
   const Tensor off = centred ? x - line_mean(x) : x;
   const Tensor scale = rsqrt(line_mean(square(off)) + eps), u = off * scale;
-  const Tensor h = weight.defined() ? g * weight : g;
+  // [lines, n] with the numbers of each parameter apart
+  const auto apart = [&](const Tensor& t, const Tensor& by) {
+    const std::int64_t groups = by.size(0), k = by.size(1);
+    return reshape(t, {t.size(0) / groups, groups, k, t.size(1) / std::max<std::int64_t>(1, k)});
+  };
+  const Tensor h = weight.defined() ? reshape(apart(g, weight) * unsqueeze(weight, 2), g.shape()) : g;
   const Tensor rest = h - u * line_mean(h * u);
   return {scale * (centred ? rest - line_mean(h) : rest),
-          weight.defined() && needs_grad(weight) ? sum(g * u, {0}) : Tensor(),
-          bias.defined() && needs_grad(bias) ? sum(g, {0}) : Tensor()};
+          weight.defined() && needs_grad(weight) ? sum(apart(g * u, weight), {0, 3}) : Tensor(),
+          bias.defined() && needs_grad(bias) ? sum(apart(g, bias), {0, 3}) : Tensor()};
 }
 
-// A view of a tensor that may be undefined, as the kernels take it.
-struct OptionalView {
-  View view;
-  bool given;
-  explicit OptionalView(const Tensor& t) : view(t.defined() ? t.view() : View{}), given(t.defined()) {}
-  operator const View*() const { return given ? &view : nullptr; }  // NOLINT
-};
-
-// Each line of x [lines, n] on its own; weight and bias [n], or undefined. Without `centred` the mean counts
-// as 0.
+// Each line of x [lines, n] on its own. weight and bias are undefined, or reshaped to [groups, k]: each of
+// their numbers is for n / k neighbours of the lines i with that i % groups. Without `centred` the mean
+// counts as 0.
 Tensor norm_lines(const char* op, bool centred, const Tensor& given, const Tensor& given_weight,
-                  const Tensor& given_bias, double eps) {
-  const auto dense = [](const Tensor& t) { return t.defined() ? contiguous(t) : t; };
-  const Tensor x = dense(given), weight = dense(given_weight), bias = dense(given_bias);
-  const Tensor y = empty(x.shape(), x), moments = empty({x.size(0), 2}, x);
+                  const Tensor& given_bias, const Shape& parameters, double eps) {
+  const Tensor x = contiguous(as_float(given));
+  const DType wide = wide_dtype(x);
+  const auto laid_out = [&](const Tensor& t) {
+    return t.defined() ? contiguous(reshape(to(t, wide), parameters)) : t;
+  };
+  const Tensor weight = laid_out(given_weight), bias = laid_out(given_bias);
+  const Tensor y = empty(x.shape(), x), moments = empty({x.size(0), 2}, wide, x.device());
   kernels(x).layer_norm(centred, eps, x.view(), OptionalView(weight), OptionalView(bias), moments.view(),
                         y.view(), nullptr);
   return record(op, y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
-    if (grad_enabled()) return gradients_by_ops(centred, x, weight, bias, eps, g);
+    if (grad_enabled()) {
+      Grads found = gradients_by_ops(centred, to(x, wide), weight, bias, eps, to(g, wide));
+      found[0] = to(found[0], x.dtype());
+      return found;
+    }
     const auto wanted = [&](const Tensor& t) {
       return t.defined() && needs_grad(t) ? empty(t.shape(), t) : Tensor();
     };
@@ -103,17 +102,10 @@ Tensor norm_lines(const char* op, bool centred, const Tensor& given, const Tenso
 // The last dimensions of x, as many as `normalized` has, are a line.
 Tensor norm_last(const char* op, bool centred, const Tensor& x, const Shape& normalized, const Tensor& weight,
                  const Tensor& bias, double eps) {
-  const auto flat = [](const Tensor& t) { return t.defined() ? flatten(t) : t; };
+  const std::int64_t line = numel(normalized);
   std::int64_t lines = 1;
   for (int d = 0; d < x.rank() - normalized.rank(); ++d) lines *= x.size(d);
-  const Tensor y =
-      norm_lines(op, centred, reshape(x, {lines, numel(normalized)}), flat(weight), flat(bias), eps);
-  return reshape(y, x.shape());
-}
-
-Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
-  if (weight.defined() && bias.defined()) return multiply_add(y, weight, bias);
-  return weight.defined() ? y * weight : bias.defined() ? y + bias : y;
+  return reshape(norm_lines(op, centred, reshape(x, {lines, line}), weight, bias, {1, line}, eps), x.shape());
 }
 
 Tensor widened_parameter(const Tensor& parameter) {
@@ -123,10 +115,6 @@ Tensor widened_parameter(const Tensor& parameter) {
 Tensor times(const Tensor& x, const Tensor& weight) { return weight.defined() ? x * weight : x; }
 
 }  // namespace
-
-Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift) {
-  return to(to(x, scale.dtype()) * scale + shift, x.dtype());
-}
 
 // With u = (x - mean) scale: dx = scale weight (g - mean of g - u mean of (g u)).
 Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
@@ -168,9 +156,9 @@ Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& 
   }
   return record("standardise_by", y, {x, weight, bias}, [=](const Tensor& given) -> Grads {
     const Tensor g = to(given, scale.dtype());
-    const auto unit = [&] { return (to(x, scale.dtype()) - mean) * scale; };
+    const auto along_x = [&] { return g * (to(x, scale.dtype()) - mean); };
     return {needs_grad(x) ? to(g * times(scale, weight), x.dtype()) : Tensor(),
-            weight.defined() && needs_grad(weight) ? sum_to(g * unit(), weight.shape()) : Tensor(),
+            weight.defined() && needs_grad(weight) ? sum_to(along_x(), weight.shape()) * scale : Tensor(),
             bias.defined() && needs_grad(bias) ? sum_to(g, bias.shape()) : Tensor()};
   });
 }
@@ -183,9 +171,7 @@ Tensor layer_norm(const Tensor& given, const Shape& normalized_shape, const Tens
   check_parameter("layer_norm", "weight", weight, x, normalized_shape);
   check_parameter("layer_norm", "bias", bias, x, normalized_shape);
   check_eps("layer_norm", eps);
-  return in_floats(x, weight, bias, [&](const Tensor& input, const Tensor& w, const Tensor& b) {
-    return norm_last("layer_norm", true, input, normalized_shape, w, b, eps);
-  });
+  return norm_last("layer_norm", true, x, normalized_shape, weight, bias, eps);
 }
 
 Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& given_weight,
@@ -205,13 +191,9 @@ Tensor group_norm(const Tensor& given, std::int64_t groups, const Tensor& given_
   check_eps("group_norm", eps);
   std::int64_t line = channels / groups;  // numbers of a group
   for (int d = 2; d < x.rank(); ++d) line *= x.size(d);
-  Shape column = Shape::filled(x.rank() - 1, 1);
-  column[0] = channels;
-  return in_floats(x, weight, bias, [&](const Tensor& input, const Tensor& w, const Tensor& b) {
-    const Tensor y = norm_lines("group_norm", true, reshape(input, {x.size(0) * groups, line}), {}, {}, eps);
-    return scaled(reshape(y, x.shape()), w.defined() ? reshape(w, column) : w,
-                  b.defined() ? reshape(b, column) : b);
-  });
+  return reshape(norm_lines("group_norm", true, reshape(x, {x.size(0) * groups, line}), weight, bias,
+                            {groups, channels / groups}, eps),
+                 x.shape());
 }
 
 Tensor rms_norm(const Tensor& given, const Shape& normalized_shape, const Tensor& given_weight,
@@ -221,9 +203,7 @@ Tensor rms_norm(const Tensor& given, const Shape& normalized_shape, const Tensor
   check_parameter("rms_norm", "weight", weight, x, normalized_shape);
   const double added = eps.value_or(epsilon_of(x.dtype()));
   check_eps("rms_norm", added);
-  return in_floats(x, weight, {}, [&](const Tensor& input, const Tensor& w, const Tensor&) {
-    return norm_last("rms_norm", false, input, normalized_shape, w, {}, added);
-  });
+  return norm_last("rms_norm", false, x, normalized_shape, weight, {}, added);
 }
 
 }  // namespace veldt

@@ -19,6 +19,14 @@ inline void check_same_device(const char* op, const Tensor& a, const Tensor& b) 
                       "both must be on one device", "move one side with to()");
 }
 
+// A view of a tensor that may be undefined, as the kernels take it.
+struct OptionalView {
+  View view;
+  bool given;
+  explicit OptionalView(const Tensor& t) : view(t.defined() ? t.view() : View{}), given(t.defined()) {}
+  operator const View*() const { return given ? &view : nullptr; }  // NOLINT
+};
+
 // The number as a tensor of shape []. Throws ShapeError for a fraction or a size that whole numbers of
 // `dtype` cannot hold. One beyond 2^53 is put together from its halves, for fill() takes a double.
 Tensor constant(Scalar value, DType dtype, Device device);
@@ -91,8 +99,9 @@ Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
                       const Tensor& bias, double eps);
 
-// gather() by an index that is known to fit.
+// gather() by an index that is known to fit; and its result, found by another kernel, with its gradient.
 Tensor gather_within(const Tensor& x, int dim, const Tensor& index);
+Tensor gathered(const Tensor& out, const char* name, const Tensor& x, int dim, const Tensor& index);
 
 // Of floats: x / divisor, numerator / x, x^p.
 Tensor quotient(const Tensor& x, double divisor);

@@ -7,7 +7,6 @@
 #include "veldt/core/convolution.h"
 #include "veldt/core/error.h"
 #include "veldt/core/pooling.h"
-#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
@@ -112,54 +111,35 @@ PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>&
   return p;
 }
 
-// The places are found once; the values are a gather, which brings their gradients along.
+// Where the largest elements are is noted for the gradient alone.
 Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& lines, bool adaptive) {
   return through_f32(as_float(given), [&](const Tensor& x) {
     const PoolLayout p = layout_of(name, x, lines, adaptive);
     const Tensor flat = contiguous(reshape(x, {p.planes, p.inputs()}));
-    const Tensor index = empty({p.planes, p.outputs()}, DType::i64, x.device());
-    if (p.planes > 0) kernels(x).max_pool(p, flat.view(), index.view(), nullptr);
-    return reshape(gather_within(flat, 1, index), pooled_shape(x, lines));
+    const Tensor out = empty({p.planes, p.outputs()}, x);
+    const bool noted = grad_enabled() && flat.requires_grad();
+    const Tensor index = noted ? empty(out.shape(), DType::i64, x.device()) : Tensor();
+    if (p.planes > 0) kernels(x).max_pool(p, flat.view(), out.view(), OptionalView(index), nullptr);
+    return reshape(noted ? gathered(out, name, flat, 1, index) : out, pooled_shape(x, lines));
   });
 }
 
-// How many elements window o of one dimension averages, o = 0 ..; made by kernels, so that a Plan can record
-// it.
-Tensor counts(const Line& l, bool count_include_pad, const Tensor& like) {
-  const Tensor begin = arange(l.out, DType::i64, like.device()) * l.stride - l.padding,
-               end = begin + l.kernel;
-  return to(
-      count_include_pad ? minimum(end, l.in + l.padding) - begin : minimum(end, l.in) - maximum(begin, 0),
-      like.dtype());
+// The means of windows, or the transpose of that. Linear: the gradient of each is the other.
+Tensor averaged(const PoolLayout& p, bool transposed, const Tensor& given) {
+  const Tensor from = contiguous(given);
+  const Tensor out = empty({p.planes, transposed ? p.inputs() : p.outputs()}, from);
+  if (p.planes > 0) kernels(from).avg_pool(p, transposed, from.view(), out.view(), nullptr);
+  return record(
+      "avg_pool", out, {from}, [=](const Tensor& g) -> Grads { return {averaged(p, !transposed, g)}; },
+      false);
 }
 
-// Sums of windows are a convolution of each channel with ones.
-Tensor avg_pool(const Tensor& given, const std::vector<Line>& lines, bool count_include_pad) {
+Tensor avg_pool(const char* name, const Tensor& given, const std::vector<Line>& lines,
+                bool count_include_pad) {
   return through_f32(as_float(given), [&](const Tensor& x) {
-    const int dims = static_cast<int>(lines.size());
-    Shape planes{1, 1}, ones_shape{1, 1}, strides;
-    std::vector<std::int64_t> around;
-    std::int64_t inputs = 1;
-    for (const Line& l : lines) {
-      planes.push_back(l.in);
-      ones_shape.push_back(l.kernel);
-      strides.push_back(l.stride);
-      inputs *= l.in;
-      const std::int64_t behind = (l.out - 1) * l.stride + l.kernel - l.in - l.padding;
-      around.insert(around.begin(), {l.padding, std::max<std::int64_t>(0, behind)});
-    }
-    planes[0] = x.numel() / inputs;
-    const Tensor kernel = ones(ones_shape, x.dtype(), x.device()), padded = pad(reshape(x, planes), around);
-    const ConvOptions options{.stride = PerDim(strides)};
-    Tensor y = dims == 1   ? conv1d(padded, kernel, {}, options)
-               : dims == 2 ? conv2d(padded, kernel, {}, options)
-                           : conv3d(padded, kernel, {}, options);
-    for (int d = 0; d < dims; ++d) {
-      Shape column = Shape::filled(dims - d, 1);
-      column[0] = lines[static_cast<std::size_t>(d)].out;
-      y = y / reshape(counts(lines[static_cast<std::size_t>(d)], count_include_pad, x), column);
-    }
-    return reshape(y, pooled_shape(x, lines));
+    PoolLayout p = layout_of(name, x, lines, false);
+    p.counts_padding = count_include_pad;
+    return reshape(averaged(p, false, reshape(x, {p.planes, p.inputs()})), pooled_shape(x, lines));
   });
 }
 
@@ -218,7 +198,7 @@ Tensor max_pool(const char* name, int dims, const Tensor& x, const PerDim& kerne
 }
 
 Tensor avg_pool(const char* name, int dims, const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o) {
-  return avg_pool(x, lines_of(name, dims, x, kernel, o.stride, o.padding, 1, o.ceil_mode),
+  return avg_pool(name, x, lines_of(name, dims, x, kernel, o.stride, o.padding, 1, o.ceil_mode),
                   o.count_include_pad);
 }
 

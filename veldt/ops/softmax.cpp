@@ -16,13 +16,21 @@ Tensor run(bool log, const Tensor& x, int dim) {
   return y;
 }
 
+// The gradient by what the result y was made from, for a gradient g of it; of y's dtype.
+Tensor slope(bool log, const Tensor& y, const Tensor& g, int dim) {
+  const Tensor by = to(g, y.dtype()), dx = empty(y.shape(), y);
+  kernels(y).softmax_slope(log, y.view(), by.view(), dim, dx.view(), nullptr);
+  return dx;
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& given, int dim) {
   return along_dim("softmax", widened(as_float(given)), dim, [](const Tensor& x, int d) {
     const Tensor out = run(false, x, d);
     return record("softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& g) -> Grads {
-      const Tensor y = to(grad_enabled() ? softmax(x, d) : kept, wide_dtype(x)), gy = to(g, y.dtype()) * y;
+      if (!grad_enabled()) return {slope(false, kept, g, d)};
+      const Tensor y = to(softmax(x, d), wide_dtype(x)), gy = to(g, y.dtype()) * y;
       return {to(gy - y * sum(gy, {d}, true), x.dtype())};
     });
   });
@@ -32,10 +40,12 @@ Tensor log_softmax(const Tensor& given, int dim) {
   return along_dim("log_softmax", widened(as_float(given)), dim, [](const Tensor& x, int d) {
     const Tensor out = run(true, x, d);
     return record("log_softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& given_g) -> Grads {
-      // A half's logarithm has too few digits to be raised again.
       const Tensor g = to(given_g, wide_dtype(x));
-      const Tensor y = grad_enabled() || is_half(x.dtype()) ? softmax(to(x, g.dtype()), d) : exp(kept);
-      return {to(g - y * sum(g, {d}, true), x.dtype())};
+      // A half's logarithm has too few digits to be raised again.
+      if (!grad_enabled())
+        return {
+            to(slope(true, is_half(x.dtype()) ? run(true, to(x, DType::f32), d) : kept, g, d), x.dtype())};
+      return {to(g - softmax(to(x, g.dtype()), d) * sum(g, {d}, true), x.dtype())};
     });
   });
 }

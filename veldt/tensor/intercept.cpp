@@ -30,16 +30,18 @@ template <> inline constexpr EntryInfo kInfo<&Backend::copy>{"copy", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::unary>{"unary", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::unary_slope>{"unary_slope", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::binary>{"binary", 0b100};
+template <> inline constexpr EntryInfo kInfo<&Backend::ternary>{"ternary", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::compare>{"compare", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::accumulate>{"accumulate", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::where>{"where", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::reduce>{"reduce", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::arg_reduce>{"arg_reduce", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::softmax>{"softmax", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::softmax_slope>{"softmax_slope", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::layer_norm>{"layer_norm", 0b11000};
 template <> inline constexpr EntryInfo kInfo<&Backend::layer_norm_slope>{"layer_norm_slope", 0b1110000};
-template <> inline constexpr EntryInfo kInfo<&Backend::attend>{"attend", 0b11000};
-template <> inline constexpr EntryInfo kInfo<&Backend::attend_slope>{"attend_slope", 0b111000000};
+template <> inline constexpr EntryInfo kInfo<&Backend::attend>{"attend", 0b110000};
+template <> inline constexpr EntryInfo kInfo<&Backend::attend_slope>{"attend_slope", 0b1110000000};
 template <> inline constexpr EntryInfo kInfo<&Backend::lstm>{"lstm", 0b110000};
 template <> inline constexpr EntryInfo kInfo<&Backend::lstm_slope>{"lstm_slope", 0b11100000};
 template <> inline constexpr EntryInfo kInfo<&Backend::recurrence>{"recurrence", 0b100};
@@ -47,7 +49,8 @@ template <> inline constexpr EntryInfo kInfo<&Backend::argsort>{"argsort", 0b10}
 template <> inline constexpr EntryInfo kInfo<&Backend::search>{"search", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::matmul>{"matmul", 0b1000};
 template <> inline constexpr EntryInfo kInfo<&Backend::convolve>{"convolve", 0b1000};
-template <> inline constexpr EntryInfo kInfo<&Backend::max_pool>{"max_pool", 0b10};
+template <> inline constexpr EntryInfo kInfo<&Backend::max_pool>{"max_pool", 0b110};
+template <> inline constexpr EntryInfo kInfo<&Backend::avg_pool>{"avg_pool", 0b10};
 template <> inline constexpr EntryInfo kInfo<&Backend::gather>{"gather", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter_add>{"scatter_add", 0b100};
 template <> inline constexpr EntryInfo kInfo<&Backend::scatter>{"scatter", 0b100};
@@ -223,11 +226,12 @@ template <DeviceKind kKind> Backend wrapped(const Backend& real) {
   b.mlp = &ListCall<kKind, MlpStep, &Backend::mlp>::call;
   b.dot = &dot<kKind>;
   wrap<kKind, &Backend::fill, &Backend::copy, &Backend::unary, &Backend::unary_slope, &Backend::binary,
-       &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce, &Backend::arg_reduce,
-       &Backend::softmax, &Backend::layer_norm, &Backend::layer_norm_slope, &Backend::attend,
-       &Backend::attend_slope, &Backend::lstm, &Backend::lstm_slope, &Backend::recurrence, &Backend::argsort,
-       &Backend::search, &Backend::scatter, &Backend::positions, &Backend::ramp, &Backend::matmul,
-       &Backend::convolve, &Backend::max_pool, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
+       &Backend::ternary, &Backend::compare, &Backend::accumulate, &Backend::where, &Backend::reduce,
+       &Backend::arg_reduce, &Backend::softmax, &Backend::softmax_slope, &Backend::layer_norm,
+       &Backend::layer_norm_slope, &Backend::attend, &Backend::attend_slope, &Backend::lstm,
+       &Backend::lstm_slope, &Backend::recurrence, &Backend::argsort, &Backend::search, &Backend::scatter,
+       &Backend::positions, &Backend::ramp, &Backend::matmul, &Backend::convolve, &Backend::max_pool,
+       &Backend::avg_pool, &Backend::gather, &Backend::scatter_add, &Backend::grid_encode,
        &Backend::grid_scatter, &Backend::random>(b);
   return b;
 }

@@ -1,0 +1,84 @@
+// The mean of each window, one thread a window, and the transpose of that, one thread an element.
+#include "veldt/core/error.h"
+#include "veldt/core/pooling.h"
+#include "veldt/cuda/kernels.h"
+#include "veldt/cuda/runtime.h"
+
+namespace veldt::cuda {
+namespace {
+
+// Element or window `place` of a plane whose sizes are `sizes`.
+struct Place {
+  std::int64_t at[3];
+  __device__ Place(std::int64_t place, const std::int64_t (&sizes)[3])
+      : at{place / (sizes[1] * sizes[2]), place / sizes[2] % sizes[1], place % sizes[2]} {}
+};
+
+template <class T> __global__ void __launch_bounds__(kThreads) mean_kernel(PoolLayout p, const T* x, T* y) {
+  const std::int64_t count = p.planes * p.outputs();
+  for (std::int64_t o = first_element(); o < count; o += element_step()) {
+    const std::int64_t plane = o / p.outputs();
+    const Place place(o - plane * p.outputs(), p.out);
+    const PoolLayout::Window depth = p.window<false>(0, place.at[0]),
+                             height = p.window<false>(1, place.at[1]),
+                             width = p.window<false>(2, place.at[2]);
+    const T averaged =
+        static_cast<T>(p.averaged(0, place.at[0]) * p.averaged(1, place.at[1]) * p.averaged(2, place.at[2]));
+    T sum = 0;
+    GPU_ROLLED
+    for (std::int64_t i = depth.begin; i < depth.end; ++i) GPU_ROLLED
+    for (std::int64_t j = height.begin; j < height.end; ++j) GPU_ROLLED
+    for (std::int64_t k = width.begin; k < width.end; ++k)
+      sum += x[plane * p.inputs() + (i * p.in[1] + j) * p.in[2] + k];
+    y[o] = sum / averaged;
+  }
+}
+
+// The windows of dimension d that element i is in: from `first` on, `end` no more.
+struct Reach {
+  std::int64_t first, end;
+  __device__ Reach(const PoolLayout& p, int d, std::int64_t i) {
+    const std::int64_t least = i + p.padding[d] - p.kernel[d] + 1, last = (i + p.padding[d]) / p.stride[d];
+    first = least > 0 ? (least + p.stride[d] - 1) / p.stride[d] : 0;
+    end = last < p.out[d] ? last + 1 : p.out[d];
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) spread_kernel(PoolLayout p, const T* g, T* dx) {
+  const std::int64_t count = p.planes * p.inputs();
+  for (std::int64_t at = first_element(); at < count; at += element_step()) {
+    const std::int64_t plane = at / p.inputs();
+    const Place place(at - plane * p.inputs(), p.in);
+    const Reach depth(p, 0, place.at[0]), height(p, 1, place.at[1]), width(p, 2, place.at[2]);
+    T sum = 0;
+    GPU_ROLLED
+    for (std::int64_t i = depth.first; i < depth.end; ++i) GPU_ROLLED
+    for (std::int64_t j = height.first; j < height.end; ++j) {
+      const std::int64_t rows = p.averaged(0, i) * p.averaged(1, j);
+      GPU_ROLLED
+      for (std::int64_t k = width.first; k < width.end; ++k)
+        sum += g[plane * p.outputs() + (i * p.out[1] + j) * p.out[2] + k] /
+               static_cast<T>(rows * p.averaged(2, k));
+    }
+    dx[at] = sum;
+  }
+}
+
+template <class T> void run(const PoolLayout& p, bool transposed, const View& from, const View& to) {
+  const std::int64_t count = p.planes * (transposed ? p.inputs() : p.outputs());
+  if (count > 0)
+    launch(transposed ? spread_kernel<T> : mean_kernel<T>, blocks_for(count), kThreads, 0, p,
+           from.as<const T>(), to.as<T>());
+}
+
+}  // namespace
+
+void avg_pool(const PoolLayout& layout, bool transposed, const View& from, const View& to, Stream) {
+  if (from.dtype == DType::f32) return run<float>(layout, transposed, from, to);
+  if (from.dtype == DType::f64) return run<double>(layout, transposed, from, to);
+  throw DeviceError(str("cuda cannot pool tensors of ", from.dtype), "it has kernels for f32 and f64",
+                    "convert them to f32");
+}
+
+}  // namespace veldt::cuda
