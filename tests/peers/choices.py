@@ -48,7 +48,8 @@ def constant_line(case):
 def short_vector(case):
     """Whether a vector's norm is below eps, or within rounding of it."""
     d, eps = case.arguments[2:]
-    return any(t.shape and bool((t.torch().detach().double().norm(dim=d) < eps * 1.01).any()) for t in case.inputs())
+    vectors = torch.broadcast_tensors(*(t.torch().detach().double() for t in case.inputs()))
+    return any(bool((v.norm(dim=d) < eps * 1.01).any()) for v in vectors)
 
 
 def denormal(x):
@@ -115,6 +116,8 @@ CHOICES = [
            lambda x, ours, theirs: (ours - theirs).abs() < 0.1),
     Choice(("layer_norm", "group_norm"), ("second",), "of equal numbers: what rounding leaves, times eps^-1.5",
            lambda x, ours, theirs: (ours - theirs).abs() <= 1e-8 * (1 + theirs.abs())),
+    Choice(("stddev",), ("second",), "of nearly equal numbers: what rounding leaves, divided by their distance",
+           lambda x, ours, theirs: (ours - theirs).abs() < 1e-9),
     Choice(("variance", "stddev"), SLOPES, "of equal numbers in f64, whose mean is rounded in both", when=constant_line),
     Choice(("cosine_embedding",), ("values", *SLOPES), "PyTorch's 1e-12, which decides for a vector of zeros, is an f32",
            lambda x, ours, theirs: (ours - theirs).abs() <= 4e-9 * theirs.abs(), lambda case: "f64" in dtypes(case)),
