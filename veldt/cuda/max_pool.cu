@@ -13,9 +13,9 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t count = p.planes * p.outputs();
   for (std::int64_t o = first_element(); o < count; o += element_step()) {
     const std::int64_t plane = o / p.outputs(), place = o - plane * p.outputs();
-    const std::int64_t row = place / p.out[2];
-    const PoolLayout::Window depth = p.window<kAdaptive>(0, row / p.out[1]),
-                             height = p.window<kAdaptive>(1, row % p.out[1]),
+    const std::int64_t row = place / p.out[2], slice = row / p.out[1];
+    const PoolLayout::Window depth = p.window<kAdaptive>(0, slice),
+                             height = p.window<kAdaptive>(1, row - slice * p.out[1]),
                              width = p.window<kAdaptive>(2, place - row * p.out[2]);
     const T* const x = all + plane * p.inputs();
     std::int64_t found = (depth.begin * p.in[1] + height.begin) * p.in[2] + width.begin;
@@ -25,8 +25,9 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t j = height.begin; j < height.end; j += height.step) GPU_ROLLED
     for (std::int64_t k = width.begin; k < width.end; k += width.step) {
       const std::int64_t at = (i * p.in[1] + j) * p.in[2] + k;
-      if (x[at] > most || (x[at] != x[at] && most == most)) {  // the first NaN stays
-        most = x[at];
+      const T value = x[at];
+      if (value > most || (value != value && most == most)) {  // the first NaN stays
+        most = value;
         found = at;
       }
     }
