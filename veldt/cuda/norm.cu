@@ -16,11 +16,11 @@ __device__ inline double warp_sum(double x) {
   return x;
 }
 
-// The sum of of(i) over 0..n, for all lanes.
-template <class Of> __device__ inline double line_sum(std::int64_t n, const Of& of) {
+// The mean of of(i) over 0..n, for all lanes.
+template <class Of> __device__ inline double line_mean(std::int64_t n, const Of& of) {
   double own = 0;
   for (std::int64_t i = threadIdx.x % kWarp; i < n; i += kWarp) own += of(i);
-  return warp_sum(own);
+  return warp_sum(own) / static_cast<double>(n);
 }
 
 // i / divisor by its reciprocal, (2^64 - 1) / divisor: the product with that is the quotient, or 1 less.
@@ -48,24 +48,23 @@ template <class F> struct Parameters {
   }
 };
 
-// T: what is stored, F: what it is computed as.
+// T: what is stored, F: what it is computed as. Four blocks: left to itself, ptxas spills doubles for a
+// fifth.
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     norm_kernel(bool centred, double eps, std::int64_t lines, std::int64_t n, const T* all, Parameters<F> p,
                 F* moments, T* out) {
   for (std::int64_t line = blockIdx.x * kWarps + threadIdx.x / kWarp; line < lines;
        line += gridDim.x * kWarps) {
     const T* const x = all + line * n;
-    const double count = static_cast<double>(n);
     const F mean =
-        centred
-            ? static_cast<F>(line_sum(n, [&](std::int64_t i) { return double(scalar::load(x[i])); }) / count)
-            : F(0);
-    const double squares = line_sum(n, [&](std::int64_t i) {
+        centred ? static_cast<F>(line_mean(n, [&](std::int64_t i) { return double(scalar::load(x[i])); }))
+                : F(0);
+    const double variance = line_mean(n, [&](std::int64_t i) {
       const double off = static_cast<double>(scalar::load(x[i]) - mean);
       return off * off;
     });
-    const F scale = static_cast<F>(1 / ::sqrt(squares / count + eps));
+    const F scale = static_cast<F>(1 / ::sqrt(variance + eps));
     if (threadIdx.x % kWarp == 0) {
       moments[2 * line] = mean;
       moments[2 * line + 1] = scale;
@@ -82,14 +81,13 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     slope_kernel(bool centred, std::int64_t lines, std::int64_t n, const T* all_x, Parameters<F> p,
                  const F* moments, const T* all_g, T* dx) {
   for (std::int64_t line = blockIdx.x * kWarps + threadIdx.x / kWarp; line < lines;
        line += gridDim.x * kWarps) {
     const T *const x = all_x + line * n, *const g = all_g + line * n;
     const F mean = moments[2 * line], scale = moments[2 * line + 1];
-    const double count = static_cast<double>(n);
     const F* const weight = p.row(p.weight, line);
     T* const to = dx + line * n;
     const auto weighted = [&](std::int64_t i) {
@@ -98,10 +96,9 @@ __global__ void __launch_bounds__(kThreads)
     };
     const auto unit = [&](std::int64_t i) { return (scalar::load(x[i]) - mean) * scale; };
     const F shift =
-        centred ? static_cast<F>(line_sum(n, [&](std::int64_t i) { return double(weighted(i)); }) / count)
-                : F(0);
-    const F along = static_cast<F>(
-        line_sum(n, [&](std::int64_t i) { return double(weighted(i)) * double(unit(i)); }) / count);
+        centred ? static_cast<F>(line_mean(n, [&](std::int64_t i) { return double(weighted(i)); })) : F(0);
+    const F along =
+        static_cast<F>(line_mean(n, [&](std::int64_t i) { return double(weighted(i)) * double(unit(i)); }));
     for (std::int64_t i = threadIdx.x % kWarp; i < n; i += kWarp)
       to[i] = scalar::store<T>((weighted(i) - shift - unit(i) * along) * scale);
   }
