@@ -75,6 +75,21 @@ TEST(Attention, FusedIsThatOfSingleOps) {
     }
 }
 
+// Padding on the left, as numbers: the first query may look at its own key alone, and that is -inf.
+TEST(Attention, OfAQueryThatSeesPaddingAloneIsZero) {
+  Rng rng(1);
+  const auto given = [&] { return randn({1, 1, 3, 2}, rng).set_requires_grad(); };
+  const Tensor q = given(), k = given(), v = given();
+  const AttentionOptions options{.mask = Tensor::of({1, 3}, {-INFINITY, 0, 0}), .causal = true};
+  const Tensor out = scaled_dot_product_attention(q, k, v, options);
+  EXPECT_EQ(out.values<float>()[0], 0);
+  const Grads fused = grad(sum(out), {q, k, v}), composed = grad(sum(out), {q, k, v}, true);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(all(isfinite(fused[i])).item<bool>()) << i;
+    EXPECT_EQ(fused[i].values<float>(), composed[i].detach().values<float>()) << i;
+  }
+}
+
 // The gradient of a mask is no kernel's: the same call, made of single ops.
 TEST(Attention, GivesAMaskItsGradient) {
   Rng rng(1);

@@ -19,6 +19,11 @@ expect() {  # SAID STATUS TEXT COMMAND...: runs it and compares its exit status 
   fi
 }
 
+expect 'no program' 2 'does not start' "$1/tools/fuzz" "$root" 5
+printf '#!/bin/sh\n' >"$root/bin/veldt_fuzz"
+chmod +x "$root/bin/veldt_fuzz"
+expect 'a program that names no target' 2 'does not start' "$1/tools/fuzz" "$root" 5
+
 # Two targets: bad finds something, good does not.
 cat >"$root/bin/veldt_fuzz" <<'PROGRAM'
 #!/usr/bin/env bash

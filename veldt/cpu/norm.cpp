@@ -263,8 +263,10 @@ void run_slope(bool centred, const View& x, const View* weight, const View& mome
   const auto slope = slope_line_of(T());
   const View* const wanted = dweight ? dweight : dbias;
   const std::int64_t own_size = wanted ? numel(wanted->shape) : 0;
-  // Each task adds up the parameters' gradients of its lines.
-  const std::int64_t grain = std::clamp<std::int64_t>(kGrain / n, 16, 64);
+  // Each task adds up the parameters' gradients of its lines; all of them together are not more than x.
+  const std::int64_t most = std::max<std::int64_t>(1, lines * n / std::max<std::int64_t>(1, 2 * own_size));
+  const std::int64_t grain =
+      std::max(std::clamp<std::int64_t>(kGrain / n, 16, 64), (lines + most - 1) / most);
   const std::int64_t tasks = (lines + grain - 1) / grain;
   thread_local std::vector<T> sums;
   sums.assign(static_cast<std::size_t>(2 * tasks * own_size), T(0));

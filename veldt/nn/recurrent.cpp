@@ -9,7 +9,6 @@
 #include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/parts.h"
-#include "veldt/ops/parts.h"
 #include "veldt/ops/recurrent.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/backends.h"

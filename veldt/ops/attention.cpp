@@ -41,9 +41,10 @@ double scale_of(const AttentionOptions& o, std::int64_t size) {
 // Whether the kernels that keep no weights do for scores of this shape: they add a mask, and find no gradient
 // for it.
 bool is_fused(const AttentionOptions& o, const Tensor& x, const Shape& scores, std::int64_t width) {
-  if (o.mask.defined() &&
-      ((grad_enabled() && o.mask.requires_grad()) || o.mask.device() != x.device() ||
-       o.mask.rank() > scores.rank() || broadcast(o.mask.shape(), scores, "attention") != scores))
+  if (o.mask.defined() && ((grad_enabled() && o.mask.requires_grad()) || o.mask.device() != x.device() ||
+                           // Added and causal: the kernels know no query that looks at keys of -inf alone.
+                           (o.causal && o.mask.dtype() != DType::boolean) || o.mask.rank() > scores.rank() ||
+                           broadcast(o.mask.shape(), scores, "attention") != scores))
     return false;
   return (x.dtype() == DType::f32 || x.dtype() == DType::f64) && scores.back() > 0 && width > 0;
 }

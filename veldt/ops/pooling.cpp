@@ -144,7 +144,7 @@ Tensor avg_pool(const char* name, const Tensor& given, const std::vector<Line>& 
 }
 
 // [in, out]: column o holds the share that each element has in mean o. Means of boxes are means along one
-// dimension after the other, so that two or three products of matrices do. Made by kernels, as counts().
+// dimension after the other, so that two or three products of matrices do.
 Tensor shares(const Line& l, const Tensor& like) {
   const Tensor o = arange(l.out, DType::i64, like.device());
   const Tensor i = unsqueeze(arange(l.in, DType::i64, like.device()), 1);
