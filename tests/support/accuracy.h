@@ -63,7 +63,7 @@ inline std::vector<AccuracyRow> accuracy_rows() {
       {"rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 2},
       {"reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.51},
       {"erf", erf, [](double x) { return std::erf(x); }, 4},
-      {"erfc", erfc, [](double x) { return std::erfc(x); }, 5},
+      {"erfc", erfc, [](double x) { return std::erfc(x); }, 4},
       {"sigmoid", sigmoid, sigmoid_in_double, 4},
       {"softplus", softplus, softplus_in_double, 4},
       {"logsigmoid", logsigmoid, [](double x) { return -softplus_in_double(-x); }, 4},

@@ -125,6 +125,7 @@ struct Celu {
 // x P(x), P the normal distribution's: Hendrycks & Gimpel 2016, arXiv:1606.08415
 struct Gelu {
   static constexpr const char* name = "gelu";
+  static constexpr bool wide = kRoundsTwice;
   template <class F> VELDT_FN F forward(F x) const { return times_normal_share(x); }
   template <class F> VELDT_FN F slope(F x, F) const {
     const F density = F(0.39894228040143267794) * exp(F(-0.5) * x * x);  // 1 / sqrt(2 pi)

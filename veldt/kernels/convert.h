@@ -80,12 +80,14 @@ template <class To, class From> constexpr To store(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // The largest i64 is no double: `inside` is the largest double that fits.
-    constexpr double low = static_cast<double>(std::numeric_limits<To>::min());
-    constexpr double high = static_cast<double>(std::numeric_limits<To>::max());
-    constexpr double inside = sizeof(To) == 8 ? 0x1.fffffffffffffp62 : high;
-    const double number = x == x ? static_cast<double>(x) : 0;
-    const double above = number < low ? low : number;
+    // Floats hold the bounds of u8, doubles those of i32. The largest i64 is no double: `inside` is the
+    // largest double that fits.
+    using Number = std::conditional_t<sizeof(To) == 1, From, double>;
+    constexpr Number low = static_cast<Number>(std::numeric_limits<To>::min());
+    constexpr Number high = static_cast<Number>(std::numeric_limits<To>::max());
+    constexpr Number inside = static_cast<Number>(sizeof(To) == 8 ? 0x1.fffffffffffffp62 : high);
+    const Number number = x == x ? static_cast<Number>(x) : 0;
+    const Number above = number < low ? low : number;
     const To whole = static_cast<To>(above < inside ? above : inside);
     return number >= high ? std::numeric_limits<To>::max() : whole;
   } else {

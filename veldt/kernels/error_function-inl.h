@@ -18,28 +18,26 @@
 // Standard deviations from which the share is 0, times themselves too.
 template <class T> constexpr double kFarTail = sizeof(T) == 4 ? 14.5 : 39;
 
-// P(-u) e^(u^2 / 2) of the normal distribution P, 0 <= u = scale x <= kFarTail: Mills' ratio but for a factor
-template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> mills(Lanes<T, kDigits> x, double scale = 1) {
-  using L = Lanes<T, kDigits>;
-  const L one(1.0), c((kDigits == 24 ? 0.6 : 0.2) * scale), below = mul_add(x, c, one);
-  L t = one / below;
-#if HWY_NATIVE_FMA  // Newton's step, of what the sum and the quotient lost
-  t = mul_add(t, neg_mul_add(t, mul_add(x, c, one - below), neg_mul_add(t, below, one)), t);
-#endif
-  const L s = t + t - one;
+// The c of t = 1 / (1 + c u), for floats one with which few terms do.
+template <int kDigits> constexpr double kTailRate = kDigits == 24 ? 0.3 : 0.2;
+
+// k P(-u) e^(u^2 / 2) / t of the normal distribution P, 0 <= u <= kFarTail, by s = 2 t - 1: Mills' ratio but
+// for factors.
+template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> mills_by(Lanes<T, kDigits> s, double k) {
   if constexpr (kDigits == 24)
-    return t * polynomial(s, 0.3833160580635826, 0.14676556030939103, -0.019762696579907257,
-                          -0.017885614872878916, 0.008250940143639626, 0.0007432903162477714,
-                          -0.0023549623952010823, 0.0010251846377212527, 0.0001279469533219951,
-                          -0.0003355347715309066, 0.00010982141841694259);
+    return polynomial(s, k * 0.22197061307884552, k * 0.16457948541841108, k * 0.08654971009278187,
+                      k * 0.027760336694675354, k * 0.0018160317548986398, k * -0.002423494165107744,
+                      k * -0.000569690547974451, k * 0.000280606476635991, k * 7.66796461441959e-5,
+                      k * -4.028017907581155e-5);
   else
-    return t * polynomial(s, 0.1538386099500126, 0.13307650057801132, 0.0990611231939954, 0.06270663133426314,
-                          0.03300407323407233, 0.013823727741190341, 0.00415901336004805,
-                          0.0005986753551400956, -0.00015957388029302642, -0.00010897982118087596,
-                          -1.1875142267354693e-05, 9.95260207904321e-06, 3.336228986170221e-06,
-                          -7.96298328154113e-07, -5.538110432901799e-07, 6.754874483031503e-08,
-                          8.65372391031332e-08, -8.722557358202234e-09, -1.3063896628103976e-08,
-                          2.0421971797419905e-09, 1.4363616567127162e-09, -4.0277457911750295e-10);
+    return polynomial(s, k * 0.1538386099500126, k * 0.13307650057801132, k * 0.0990611231939954,
+                      k * 0.06270663133426314, k * 0.03300407323407233, k * 0.013823727741190341,
+                      k * 0.00415901336004805, k * 0.0005986753551400956, k * -0.00015957388029302642,
+                      k * -0.00010897982118087596, k * -1.1875142267354693e-05, k * 9.95260207904321e-06,
+                      k * 3.336228986170221e-06, k * -7.96298328154113e-07, k * -5.538110432901799e-07,
+                      k * 6.754874483031503e-08, k * 8.65372391031332e-08, k * -8.722557358202234e-09,
+                      k * -1.3063896628103976e-08, k * 2.0421971797419905e-09, k * 1.4363616567127162e-09,
+                      k * -4.0277457911750295e-10);
 }
 
 // e^(-share x^2), share 1 or 1/2. The square of the upper half of x's digits is exact.
@@ -72,20 +70,47 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erf_over_x(Lanes<T,
                       1.3710991461964517e-08, -7.779487864135419e-10);
 }
 
-// erfc(|x|) where that is not near 1
-template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erfc_in_tail(Lanes<T, kDigits> x) {
+// factor P(-scale |x|), scale 1 or sqrt(2). What the sum and the quotient of t lose is added to the power,
+// whose digits it lies below.
+template <class T, int kDigits>
+HWY_INLINE Lanes<T, kDigits> normal_tail(Lanes<T, kDigits> x, double scale, double factor) {
   using L = Lanes<T, kDigits>;
-  const L far(kFarTail<T> / std::numbers::sqrt2), size = abs(x), a = select_gt(size, far, far, size);
-  return times(L(2.0) * mills(a, std::numbers::sqrt2), exponential_of_square(a, 1));
+  const L one(1.0), far(kFarTail<T> / scale), c(kTailRate<kDigits> * scale), size = abs(x);
+  const L a = select_gt(size, far, far, size), below = mul_add(a, c, one), t = one / below;
+  auto e = exponential_of_square(a, scale == 1 ? 0.5 : 1);
+  L whole = t;
+#if HWY_NATIVE_FMA
+  const L lost = neg_mul_add(t, mul_add(a, c, one - below), neg_mul_add(t, below, one));
+  whole = mul_add(t, lost, t);
+  e.p = e.p + lost;
+#endif
+  return times(t * mills_by(whole + whole - one, factor), e);
 }
+
+// erfc(x) e^(x^2) / t of t = 1 / (1 + kErfRate x), for x from 1 to where erf(x) is 1 to the last digit.
+template <int kDigits> constexpr double kErfRate = kDigits == 24 ? 0.5 : 0.4;
+template <int kDigits> constexpr double kErfFar = kDigits == 24 ? 3.95 : 5.95;
+template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erf_tail_by(Lanes<T, kDigits> s) {
+  if constexpr (kDigits == 24)
+    return polynomial(s, 0.5107914641626137, 0.3435805919726705, 0.1396886842814979, 0.01871420177941504,
+                      -0.01272047401565267);
+  else
+    return polynomial(s, 0.42161272812228753, 0.32186073977566101, 0.18156564665867258, 0.068500458107534808,
+                      0.011344620052034829, -0.003357218763019693, -0.0019275050818596835,
+                      0.00017566199002449686, 0.00028094689376195037, -2.2176019091657794e-5,
+                      -4.8984952435679706e-5, 1.517259030891406e-5);
+}
+// Beyond 1 the tail is small beside 1, which it is taken from: fewer digits of it count.
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erf(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
-  const L one(1.0), near = abs(x) * erf_over_x(x * x);
-  return with_sign(select_gt(one, abs(x), near, one - erfc_in_tail(x)), x);
+  const L one(1.0), far(kErfFar<kDigits>), size = abs(x), a = select_gt(size, far, far, size);
+  const L near = size * erf_over_x(x * x), t = one / mul_add(a, L(kErfRate<kDigits>), one);
+  const L tail = times(t * erf_tail_by(t + t - one), exponential_below_one<0>(-(a * a)));
+  return with_sign(select_gt(one, size, near, one - tail), x);
 }
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erfc(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
-  const L half(0.5), tail = erfc_in_tail(x), near = L(1.0) - x * erf_over_x(x * x);
+  const L half(0.5), tail = normal_tail(x, std::numbers::sqrt2, 2), near = L(1.0) - x * erf_over_x(x * x);
   return select_gt(half, abs(x), near, select_gt(L(0.0), x, L(2.0) - tail, tail));
 }
 
@@ -101,19 +126,16 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> share_over_x(Lanes<
 
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> normal_share(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
-  const L one(1.0), far(kFarTail<T>), size = abs(x), a = select_gt(size, far, far, size);
-  const L near = mul_add(x, share_over_x(x * x), L(0.5)),
-          tail = times(mills(a), exponential_of_square(a, 0.5));
-  return select_gt(one, size, near, select_gt(x, L(0.0), one - tail, tail));
+  const L one(1.0), near = mul_add(x, share_over_x(x * x), L(0.5)), tail = normal_tail(x, 1, 1);
+  return select_gt(one, abs(x), near, select_gt(x, L(0.0), one - tail, tail));
 }
-// x P(x) = max(x, 0) - |x| P(-|x|)
+// x P(x) = max(x, 0) - |x| P(-|x|), by c |x| t = |x| / (|x| + 1 / c)
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> times_normal_share(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
-  const L zero(0.0), far(kFarTail<T>), size = abs(x), a = select_gt(size, far, far, size);
-  const L near = x * mul_add(x, share_over_x(x * x), L(0.5));
-  const L tail = times(a * mills(a), exponential_of_square(a, 0.5));
-  const L above = select_gt(zero, x, x * zero, x);  // -infinity times 0 is NaN
-  return select_gt(L(1.0), size, near, above - tail);
+  constexpr double kInverse = 1 / kTailRate<kDigits>;
+  const L zero(0.0), one(1.0), far(kFarTail<T>), a = hn::Min(abs(x).v, far.v), q = a / (a + L(kInverse));
+  const L tail = times(q * mills_by(one - (q + q), kInverse), exponential_of_square(a, 0.5));
+  return select_gt(zero, x, x * zero, x) - tail;  // -infinity times 0 is NaN
 }
 
 #include "veldt/kernels/close-inl.h"

@@ -64,7 +64,7 @@ HWY_INLINE Exponential<T, kDigits> exponential_below_one(Lanes<T, kDigits> x, Mo
   const hn::RebindToUnsigned<typename L::D> whole;
   constexpr unsigned kMantissa = std::numeric_limits<T>::digits - 1;
   constexpr double to_exponent = kToWhole<T> + std::numeric_limits<T>::max_exponent - 1 + kDown;
-  const L shifted = mul_add((x + ... + more), L(std::numbers::log2e), L(to_exponent));
+  const L shifted = mul_add(x, L(std::numbers::log2e), L(to_exponent));
   const L k = shifted - L(to_exponent);
   const L r = (neg_mul_add(k, L(kLn2Low<T>), neg_mul_add(k, L(kLn2High<T>), x)) + ... + more);
   const L a = hn::BitCast(d, hn::ShiftLeft<kMantissa>(hn::BitCast(whole, shifted.v)));

@@ -20,6 +20,13 @@
 #endif
 #include "veldt/kernels/open-inl.h"
 
+// Whether a b + c is rounded twice in registers: tails of erfc and gelu lose too many digits by that.
+#if defined(HWY_TARGET) && !HWY_NATIVE_FMA
+constexpr bool kRoundsTwice = true;
+#else
+constexpr bool kRoundsTwice = false;
+#endif
+
 VELDT_FN float exp(float x) { return ::expf(x); }
 VELDT_FN double exp(double x) { return ::exp(x); }
 VELDT_FN float log(float x) { return ::logf(x); }

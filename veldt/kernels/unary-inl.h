@@ -167,6 +167,11 @@ struct Trunc {
   template <class F> VELDT_FN F forward(F x) const { return trunc(x); }
   template <class F> VELDT_FN F slope(F, F) const { return F(0); }
 };
+struct Frac {
+  static constexpr const char* name = "frac";
+  template <class F> VELDT_FN F forward(F x) const { return x - trunc(x); }
+  template <class F> VELDT_FN F slope(F, F) const { return F(1); }
+};
 // half to even
 struct Round {
   static constexpr const char* name = "round";
@@ -228,7 +233,6 @@ struct Acosh {
 
 struct Atanh {
   static constexpr const char* name = "atanh";
-  static constexpr bool wide = true;
   template <class F> VELDT_FN F forward(F x) const { return atanh(x); }
   template <class F> VELDT_FN F slope(F x, F) const { return F(1) / ((F(1) - x) * (F(1) + x)); }
 };
@@ -243,6 +247,7 @@ struct Erf {
 
 struct Erfc {
   static constexpr const char* name = "erfc";
+  static constexpr bool wide = kRoundsTwice;
   template <class F> VELDT_FN F forward(F x) const { return erfc(x); }
   template <class F> VELDT_FN F slope(F x, F) const {
     return F(-2 * std::numbers::inv_sqrtpi) * exp(-(x * x));
@@ -269,7 +274,7 @@ struct Log10 {
 
 using UnaryOps = TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh,
                           Sigmoid, Softplus, Relu, Sine, Gauss, Finer, Wire, Quotient, Inverse, Rsqrt, Expm1,
-                          Log1p, Floor, Ceil, Trunc, Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish,
+                          Log1p, Floor, Ceil, Trunc, Frac, Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish,
                           Softsign, Hardswish, Hardsigmoid, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh,
                           Atanh, Erf, Erfc, Exp2, Log2, Log10, Selu, Celu, LogSigmoid, Huber>;
 
