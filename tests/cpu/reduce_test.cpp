@@ -89,6 +89,16 @@ TEST(Reduce, SharesOutLargeReductions) {
   for (int dims = 0; dims < 8; ++dims) expect_reduces<float>(blocks.view(), dims);
 }
 
+TEST(Reduce, PutsLargeViewsWithGapsTogether) {
+  Array<float> x = Array<float>::random({80, 4100}, 9);
+  Array<std::int64_t> whole = Array<std::int64_t>::random({80, 4100}, 10, -100, 100);
+  for (int dims = 0; dims < 4; ++dims) {
+    expect_reduces<float>(test::sliced<float>(x.view(), 1, 1, 2050, 2), dims);
+    expect_reduces<float>(test::transposed(test::sliced<float>(x.view(), 1, 1, 1360, 3), 0, 1), dims);
+    expect_reduces<std::int64_t>(test::sliced<std::int64_t>(whole.view(), 1, 0, 2050, 2), dims);
+  }
+}
+
 TEST(Reduce, WritesIntoAStridedOutput) {
   Array<float> x({2, 3}, {1, 2, 3, 4, 5, 6}), out({2, 4});
   cpu::backend().reduce(ReduceOp::sum, x.view(), test::sliced<float>(out.view(), 1, 2, 1), nullptr);

@@ -77,6 +77,20 @@ TEST(Order, IsThatOfAStableSort) {
       }
 }
 
+// Digits that a part of the numbers share, and some that all do.
+TEST(Order, OfManyNumbersThatLieUnevenly) {
+  Rng rng(2);
+  const I64 n = 200'000;
+  const Tensor spread = exp(20 * randn({n}, rng, 0, 1, DType::f64)), close = 1 + 1e-3 * rand({n}, rng);
+  for (const Tensor& x :
+       {spread, close, to(spread, DType::f32), to(close, DType::bf16), randint({n}, rng, 0, 3),
+        randint({n}, rng, -5, 1 << 30), arange(n, DType::i64), -arange(n)}) {
+    EXPECT_EQ(argsort(x).values<I64>(), expected_order(x, false)) << x.dtype();
+    EXPECT_EQ(topk(x, 7).indices.values<I64>(), slice(argsort(x, 0, true), 0, 0, 7).values<I64>())
+        << x.dtype();
+  }
+}
+
 TEST(Order, OfTheLargestAndSmallestNumbers) {
   const I64 most = std::numeric_limits<I64>::max(), least = std::numeric_limits<I64>::min();
   const std::vector<I64> wide = {most, 0, least, -1, most - 1, least + 1, 1};
@@ -160,6 +174,16 @@ TEST(Lines, GiveTheSameBitsHoweverTheyLie) {
         EXPECT_EQ(to(op(x, dim), DType::f64).values<double>(),
                   contiguous(to(op(lying, dim), DType::f64)).values<double>());
   }
+  // Running back, and with factors.
+  const auto gradient = [](const Tensor& given, auto op, int dim) {
+    Tensor x = given.detach().set_requires_grad();
+    sum(square(op(x, dim))).backward();
+    return contiguous(x.grad()).values<double>();
+  };
+  const Tensor x = 1 + 0.1 * randn({67, 133}, rng, 0, 1, DType::f64),
+               lying = transpose(contiguous(transpose(x)));
+  for (const int dim : {0, 1})
+    for (const auto& op : {cumsum, cumprod}) EXPECT_EQ(gradient(x, op, dim), gradient(lying, op, dim));
 }
 
 // Bits alike, or both NaN.

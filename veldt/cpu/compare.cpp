@@ -1,4 +1,4 @@
-// Comparisons, and where(): plain loops, compiled for each instruction set.
+// Comparisons as plain loops, and where() in registers, compiled for each instruction set.
 #include <cstdint>
 
 #include "veldt/cpu/elementwise.h"
@@ -43,16 +43,34 @@ BinaryRow best_compare_row(int op, DType dtype) {
   return compare_row_of<std::uint8_t>(op, CompareOps());
 }
 
-// Both sides are read, so that no branch is in the way of SIMD.
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Booleans, each in a lane as wide as the numbers that it chooses from.
+template <class D> HWY_INLINE auto conditions(D d, const std::uint8_t* from) {
+  const hn::Rebind<std::uint8_t, D> bytes;
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    const hn::Rebind<std::uint32_t, D> half;
+    return hn::PromoteTo(d, hn::PromoteTo(half, hn::LoadU(bytes, from)));
+  } else if constexpr (sizeof(hn::TFromD<D>) > 1) {
+    return hn::PromoteTo(d, hn::LoadU(bytes, from));
+  } else {
+    return hn::LoadU(d, from);
+  }
+}
+
 template <class T>
 void where_row(const std::uint8_t* condition, const void* a_row, const void* b_row, void* to,
                std::int64_t n) {
+  const hn::ScalableTag<T> d;
   const T *a = static_cast<const T*>(a_row), *b = static_cast<const T*>(b_row);
   T* out = static_cast<T*>(to);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T yes = a[i], no = b[i];
-    out[i] = condition[i] != 0 ? yes : no;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto holds = hn::Ne(conditions(d, condition + i), hn::Zero(d));
+    hn::StoreU(hn::IfThenElse(holds, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
   }
+  for (; i < n; ++i) out[i] = condition[i] != 0 ? a[i] : b[i];
 }
 
 cpu::WhereRow best_where_row(std::size_t bytes) {

@@ -3,12 +3,15 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/reduce_tile.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <type_traits>
 
 #include "hwy/highway.h"
 #include "veldt/cpu/reduce_tile.h"
+#include "veldt/cpu/stage.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
@@ -201,6 +204,30 @@ void narrow_columns(const T* x, std::int64_t cols, std::int64_t rows, Acc* acc) 
   columns<Op>(x + wide_rows * wide, cols, rows - wide_rows * k, cols, acc);
 }
 
+// Elements with gaps, put together a piece at a time: of each row, or of the columns of each row.
+template <class Op, class T, class Acc> void gathered(const T* x, const Tile& t, Acc* acc) {
+  constexpr std::int64_t kPiece = 4096 / sizeof(T);
+  const auto move = cpu::stage().move[cpu::stage_index(sizeof(T))];
+  alignas(64) T piece[kPiece];
+  if (std::abs(t.reduced_stride) < std::abs(t.kept_stride) || t.kept == 1) {
+    for (std::int64_t j = 0; j < t.kept; ++j)
+      for (std::int64_t l = 0; l < t.reduced; l += kPiece) {
+        const std::int64_t n = std::min(kPiece, t.reduced - l);
+        move(x + j * t.kept_stride + l * t.reduced_stride, t.reduced_stride, piece, 1, n);
+        acc[j] = row<Op>(piece, n, acc[j]);
+      }
+    return;
+  }
+  const std::int64_t rows = std::max<std::int64_t>(1, kPiece / t.kept), wide = std::min(t.kept, kPiece);
+  for (std::int64_t l = 0; l < t.reduced; l += rows)
+    for (std::int64_t j = 0; j < t.kept; j += wide) {
+      const std::int64_t height = std::min(rows, t.reduced - l), width = std::min(wide, t.kept - j);
+      for (std::int64_t r = 0; r < height; ++r)
+        move(x + j * t.kept_stride + (l + r) * t.reduced_stride, t.kept_stride, piece + r * width, 1, width);
+      columns<Op>(piece, width, height, width, acc + j);
+    }
+}
+
 template <class Op, class T, class Acc> void tile(const T* x, const Tile& t, Acc* acc) {
   if (t.reduced_stride == 1) {
     for (std::int64_t j = 0; j < t.kept; ++j) acc[j] = row<Op>(x + j * t.kept_stride, t.reduced, acc[j]);
@@ -209,9 +236,7 @@ template <class Op, class T, class Acc> void tile(const T* x, const Tile& t, Acc
   } else if (t.kept_stride == 1) {
     columns<Op>(x, t.kept, t.reduced, t.reduced_stride, acc);
   } else {
-    for (std::int64_t l = 0; l < t.reduced; ++l)
-      for (std::int64_t j = 0; j < t.kept; ++j)
-        acc[j] = Op::join(acc[j], number<Op, Acc>(x[j * t.kept_stride + l * t.reduced_stride]));
+    gathered<Op>(x, t, acc);
   }
 }
 

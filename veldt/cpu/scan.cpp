@@ -81,25 +81,47 @@ void walk_dense(const ScanLines& s, const T* x, const T* f, T* out) {
     step_dense<Op>(x + k * s.x.step, f + k * s.factor.step, state, out + k * s.out.step, s.count);
 }
 
+// kLines numbers, one of each line. Recursive, because g++ keeps an array in memory.
+template <class State, int kLines> struct Front {
+  State first;
+  Front<State, kLines - 1> rest;
+
+  template <class T> static HWY_INLINE Front load(const T* x, std::int64_t apart) {
+    return {state_of<State>(*x), Front<State, kLines - 1>::load(x + apart, apart)};
+  }
+  template <class Op> HWY_INLINE void step(const Front& x, const Front& factor) {
+    first = Op::next(first, x.first, factor.first);
+    rest.template step<Op>(x.rest, factor.rest);
+  }
+  template <class T> HWY_INLINE void store(T* out, std::int64_t apart) const {
+    *out = stored<T>(first);
+    rest.store(out + apart, apart);
+  }
+};
+template <class State> struct Front<State, 0> {
+  template <class T> static HWY_INLINE Front load(const T*, std::int64_t) { return {}; }
+  template <class Op> HWY_INLINE void step(const Front&, const Front&) {}
+  template <class T> HWY_INLINE void store(T*, std::int64_t) const {}
+};
+
 // kLines lines, as they lie. The first element has nothing before it: an infinite factor must not meet that
 // 0.
 template <class Op, int kLines, class T, class State>
 HWY_INLINE void walk_lines(const ScanLines& s, const T* x, const T* f, T* out) {
-  State state[kLines];
-  for (std::int64_t l = 0; l < kLines; ++l) {
-    state[l] = state_of<State>(x[l * s.x.apart]);
-    out[l * s.out.apart] = stored<T>(state[l]);
+  using Numbers = Front<State, kLines>;
+  Numbers state = Numbers::load(x, s.x.apart);
+  state.store(out, s.out.apart);
+  for (std::int64_t k = 1; k < s.length; ++k) {
+    state.template step<Op>(Numbers::load(x + k * s.x.step, s.x.apart),
+                            Numbers::load(f + k * s.factor.step, s.factor.apart));
+    state.store(out + k * s.out.step, s.out.apart);
   }
-  for (std::int64_t k = 1; k < s.length; ++k)
-    for (std::int64_t l = 0; l < kLines; ++l) {
-      state[l] = Op::next(state[l], state_of<State>(x[k * s.x.step + l * s.x.apart]),
-                          state_of<State>(f[k * s.factor.step + l * s.factor.apart]));
-      out[k * s.out.step + l * s.out.apart] = stored<T>(state[l]);
-    }
 }
 
+// More lines, read and written, would not fit into the cache beside each other where they lie a power of two
+// apart.
 template <class Op, class T, class State> void walk(const ScanLines& s) {
-  constexpr std::int64_t kTogether = 8;
+  constexpr std::int64_t kTogether = 4;
   const T *x = static_cast<const T*>(s.x.data), *f = static_cast<const T*>(s.factor.data);
   T* out = static_cast<T*>(s.out.data);
   if (s.dense) return walk_dense<Op, T, State>(s, x, f, out);

@@ -1,9 +1,10 @@
 // The stable order of the elements of each line, or the first ones of it. Elements become whole numbers in
-// the same order (kernels/order_key.h), which are sorted by their bytes from the lowest on (radix sort,
-// Knuth, Sorting and Searching, 1973), with their positions behind them: so no two are equal, and any method
-// gives the stable order.
+// the same order (kernels/order_key.h), which are parted by their highest digits until few are left in each
+// part (radix sort, Knuth, Sorting and Searching, 1973), with their positions behind them: so no two are
+// equal, and any method gives the stable order.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -12,13 +13,17 @@
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/lines.h"
 #include "veldt/cpu/room.h"
+#include "veldt/cpu/topk_filter.h"
 #include "veldt/kernels/order_key.h"
 
 namespace veldt::cpu {
 namespace {
 
-constexpr int kDigits = 256;
-constexpr std::int64_t kShort = 192;      // elements that are sorted sooner by comparing them
+constexpr int kMostBits = 10;             // of a digit: a part for each is to fit into the cache's lines
+constexpr int kBitsBeyond = 8;            // the same where the parts lie in as many pages
+constexpr std::int64_t kFew = 16;         // elements that are sorted sooner by comparing them
+constexpr std::int64_t kShort = 192;      // a line whose first ones are not looked for without the others
+constexpr std::int64_t kSpare = 32;       // room for what may be among the first ones
 constexpr std::int64_t kPiece = 1 << 16;  // elements of which a thread takes a share
 constexpr std::int64_t kMostPieces = 32;
 
@@ -28,19 +33,19 @@ struct Packed {
   Packed() = default;
   Packed(std::uint64_t key, std::int64_t at) : bits(key << 32 | static_cast<std::uint64_t>(at)) {}
   std::int64_t position() const { return static_cast<std::int64_t>(bits & 0xffffffffu); }
-  unsigned digit(int byte) const { return static_cast<unsigned>(bits >> (32 + 8 * byte)) % kDigits; }
+  std::uint64_t key() const { return bits >> 32; }
   friend bool operator<(Packed a, Packed b) { return a.bits < b.bits; }
 };
 
 struct Wide {
-  std::uint64_t key;
+  std::uint64_t bits;
   std::int64_t at;
   Wide() = default;
-  Wide(std::uint64_t k, std::int64_t i) : key(k), at(i) {}
+  Wide(std::uint64_t key, std::int64_t i) : bits(key), at(i) {}
   std::int64_t position() const { return at; }
-  unsigned digit(int byte) const { return static_cast<unsigned>(key >> 8 * byte) % kDigits; }
+  std::uint64_t key() const { return bits; }
   friend bool operator<(const Wide& a, const Wide& b) {
-    return a.key < b.key || (a.key == b.key && a.at < b.at);
+    return a.bits < b.bits || (a.bits == b.bits && a.at < b.at);
   }
 };
 
@@ -49,6 +54,7 @@ template <class T, class Item> struct Line {
   const T* from;
   std::int64_t stride;
   std::uint64_t flip;  // of the keys' bits: all if the order falls
+  TopkFilter filter;   // null unless the elements are neighbours
 
   Item item(std::int64_t i) const {
     constexpr auto kBits = std::numeric_limits<std::uint64_t>::max() >> (64 - 8 * sizeof(T));
@@ -56,46 +62,83 @@ template <class T, class Item> struct Line {
   }
 };
 
-// Moves the items into `to` in the order of one of their bytes, equal ones in the order they have; false if
-// that is how they are. Each piece counts its digits, then moves its items behind those of the pieces before
-// it, so how the line is cut leaves no trace.
-template <class Item> bool sort_by(const Item* from, Item* to, std::int64_t n, int byte) {
-  using Counts = std::array<std::int64_t, kDigits>;
-  std::array<Counts, kMostPieces> counts;
+// Moves the items into `to` by the digit from bit `shift` on, those of one digit in the order they have, and
+// says where each digit's end; false if all have the same. Each piece counts its digits, then moves its items
+// behind those of the pieces before it, so how they are cut leaves no trace.
+template <class Item>
+bool part_by(const Item* from, Item* to, std::int64_t n, int shift, std::vector<std::int64_t>& ends) {
+  const std::size_t digits = ends.size();
   const std::int64_t grain = std::max(even_grain(n, n, 1), std::max(kPiece, n / (kMostPieces - 1)));
-  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
-    Counts& own = counts[static_cast<std::size_t>(begin / grain)];
-    own.fill(0);
-    for (std::int64_t i = begin; i < end; ++i) ++own[from[i].digit(byte)];
-  });
   const auto pieces = static_cast<std::size_t>((n + grain - 1) / grain);
+  std::vector<std::int64_t> counts(pieces * digits);
+  const auto digit = [&](const Item& item) { return item.key() >> shift & (digits - 1); };
+  const auto of_piece = [&](std::int64_t begin) {
+    return counts.data() + static_cast<std::size_t>(begin / grain) * digits;
+  };
+  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* const own = of_piece(begin);
+    for (std::int64_t i = begin; i < end; ++i) ++own[digit(from[i])];
+  });
   std::int64_t before = 0;
-  for (std::size_t digit = 0; digit < kDigits; ++digit) {
+  for (std::size_t d = 0; d < digits; ++d) {
     const std::int64_t start = before;
     for (std::size_t p = 0; p < pieces; ++p) {
-      const std::int64_t count = counts[p][digit];
-      counts[p][digit] = before;
+      const std::int64_t count = counts[p * digits + d];
+      counts[p * digits + d] = before;
       before += count;
     }
     if (before - start == n) return false;
+    ends[d] = before;
   }
   parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
-    Counts& next = counts[static_cast<std::size_t>(begin / grain)];
-    for (std::int64_t i = begin; i < end; ++i) to[next[from[i].digit(byte)]++] = from[i];
+    std::int64_t* const next = of_piece(begin);
+    for (std::int64_t i = begin; i < end; ++i) to[next[digit(from[i])]++] = from[i];
   });
   return true;
 }
 
-// Sorts n items by keys of `bytes` bytes, whose positions rise; `other` has room for as many. Returns where
-// they end up.
-template <class Item> const Item* sort_items(Item* items, Item* other, std::int64_t n, int bytes) {
-  if (n <= kShort) {
-    std::sort(items, items + n);
-    return items;
+// By insertion: for items that are all near their places.
+template <class Item> void sort_near(Item* items, std::int64_t n) {
+  for (std::int64_t i = 1; i < n; ++i) {
+    const Item item = items[i];
+    std::int64_t at = i;
+    for (; at > 0 && item < items[at - 1]; --at) items[at] = items[at - 1];
+    items[at] = item;
   }
-  for (int byte = 0; byte < bytes; ++byte)
-    if (sort_by(items, other, n, byte)) std::swap(items, other);
-  return items;
+}
+
+// Sorts n items whose positions rise and whose keys differ in their lowest `bits` bits alone; `other` has
+// room for as many, and is where they end up if `into_other`. Parts of a few items are left to one insertion,
+// which moves none out of its part.
+template <class Item> void sort_items(Item* items, Item* other, std::int64_t n, int bits, bool into_other) {
+  Item* const target = into_other ? other : items;
+  if (n <= kFew || bits == 0) {
+    if (into_other) std::copy_n(items, n, other);
+    if (bits > 0) sort_near(target, n);
+    return;
+  }
+  const int few = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 3;
+  const int width = std::min({bits, few, n > kPiece ? kBitsBeyond : kMostBits}), shift = bits - width;
+  std::vector<std::int64_t> ends(std::size_t{1} << width);
+  if (!part_by(items, other, n, shift, ends)) return sort_items(items, other, n, shift, into_other);
+  parallel_for(std::ssize(ends), std::max<std::int64_t>(1, std::ssize(ends) / 64),
+               [&](std::int64_t first, std::int64_t last) {
+                 std::int64_t begin = first > 0 ? ends[static_cast<std::size_t>(first - 1)] : 0, near = begin;
+                 const auto settle = [&](std::int64_t end) {
+                   if (!into_other) std::copy(other + near, other + end, items + near);
+                   sort_near(target + near, end - near);
+                 };
+                 for (std::int64_t d = first; d < last; ++d) {
+                   const std::int64_t end = ends[static_cast<std::size_t>(d)];
+                   if (end - begin > kFew) {
+                     settle(begin);
+                     sort_items(other + begin, items + begin, end - begin, shift, !into_other);
+                     near = end;
+                   }
+                   begin = end;
+                 }
+                 settle(begin);
+               });
 }
 
 // The k smallest of a line, in no order: those below the largest of the k smallest so far wait in the room
@@ -110,11 +153,14 @@ void select(const Line<T, Item>& line, std::int64_t n, std::int64_t k, Item* roo
     return room[k - 1];
   };
   Item bound = part();
-  for (std::int64_t i = std::min(n, size); i < n; ++i) {
-    const Item item = line.item(i);
-    if (!(item < bound)) continue;
-    room[held++] = item;
-    if (held == size) bound = part();
+  for (std::int64_t i = std::min(n, size); i < n;) {
+    if (line.filter) i = line.filter(line.from, i, n, bound.position(), line.flip != 0);
+    for (const std::int64_t end = std::min(n, i + kFiltered); i < end; ++i) {
+      const Item item = line.item(i);
+      if (!(item < bound)) continue;
+      room[held++] = item;
+      if (held == size) bound = part();
+    }
   }
   part();
 }
@@ -124,24 +170,24 @@ void order_line(const Line<T, Item>& line, std::int64_t n, std::int64_t* to, std
                 std::int64_t k) {
   thread_local Room<Item> room;
   const bool selects = n > kShort && k < n / 16;
-  const std::int64_t size = selects ? std::min(n, 2 * k + kShort) : n;
+  const std::int64_t size = selects ? std::min(n, 2 * k + kSpare) : n;
   Item* const items = room.of(2 * size, "sorting");
-  const Item* sorted = items;
   if (selects) {
     select(line, n, k, items, size);
     // Their positions do not rise, so bytes of their keys alone would not keep the order of equal ones.
     std::sort(items, items + k);
   } else {
     for (std::int64_t i = 0; i < n; ++i) items[i] = line.item(i);
-    sorted = sort_items(items, items + size, n, sizeof(T));
+    sort_items(items, items + size, n, 8 * static_cast<int>(sizeof(T)), false);
   }
-  for (std::int64_t i = 0; i < k; ++i) to[i * stride] = sorted[i].position();
+  for (std::int64_t i = 0; i < k; ++i) to[i * stride] = items[i].position();
 }
 
 template <class T, class Item> void order_lines(const View& x, int dim, bool descending, const View& out) {
   const std::uint64_t flip = descending ? ~std::uint64_t{0} : 0;
+  const TopkFilter filter = x.strides[dim] == 1 ? topk_filter(x.dtype) : nullptr;
   for_each_line<2>({&x, &out}, dim, [&](const std::array<std::int64_t, 2>& at) {
-    const Line<T, Item> line{x.as<const T>() + at[0], x.strides[dim], flip};
+    const Line<T, Item> line{x.as<const T>() + at[0], x.strides[dim], flip, filter};
     order_line(line, x.shape[dim], out.as<std::int64_t>() + at[1], out.strides[dim], out.shape[dim]);
   });
 }

@@ -1,4 +1,7 @@
 // Elementwise ops of two whole numbers: each formula that has one, for i64, i32 and u8, as plain loops.
+#include <cmath>
+#include <type_traits>
+
 #include "veldt/core/error.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,9 +17,29 @@ namespace HWY_NAMESPACE {
 namespace {
 using cpu::BinaryRow;
 
+// Below 2^53 a quotient in double, which is found sooner, lies on the same side of each whole number as the
+// exact one. 0 of a division by 0; the lowest i32 over -1 wraps.
+template <class I> HWY_INLINE I floor_quotient(I a, I b) {
+  const double x = static_cast<double>(a), y = b == I(0) ? 1 : static_cast<double>(b);
+  const auto floored = static_cast<std::int64_t>(std::floor(x / y));
+  return b == I(0) ? I(0) : static_cast<I>(floored);
+}
+
+template <class I> bool all_below_2_to_53(const I* x, std::int64_t n) {
+  if constexpr (sizeof(I) <= 4) return true;
+  std::int64_t bits = 0;
+  for (std::int64_t i = 0; i < n; ++i) bits |= static_cast<std::int64_t>(x[i] < 0 ? ~x[i] : x[i]);
+  return bits < std::int64_t{1} << 53;
+}
+
 template <class Op, class I> void row(const void* a_row, const void* b_row, void* to, std::int64_t n) {
   const I *a = static_cast<const I*>(a_row), *b = static_cast<const I*>(b_row);
   I* out = static_cast<I*>(to);
+  if constexpr (std::is_same_v<Op, FloorDivide>)
+    if (all_below_2_to_53(a, n) && all_below_2_to_53(b, n)) {
+      for (std::int64_t i = 0; i < n; ++i) out[i] = floor_quotient(a[i], b[i]);
+      return;
+    }
   for (std::int64_t i = 0; i < n; ++i) out[i] = Op::whole(a[i], b[i]);
 }
 
