@@ -11,8 +11,8 @@ namespace veldt::cpu {
 inline constexpr std::int64_t kFiltered = 64;
 
 // The first of the whole blocks of kFiltered elements, from `begin` on, that may hold one which comes before
-// line[bound]; where there is none, the end of the last whole one. Elements are neighbours in memory; a NaN is
-// the largest of all.
+// line[bound]; where there is none, the end of the last whole one. Elements are neighbours in memory; a NaN
+// is the largest of all.
 using TopkFilter = std::int64_t (*)(const void* line, std::int64_t begin, std::int64_t end,
                                     std::int64_t bound, bool descending);
 

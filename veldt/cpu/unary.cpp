@@ -15,7 +15,9 @@ namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <class Op, class T> constexpr bool kWide = std::is_same_v<T, float>&& requires { requires Op::wide; };
+template <class Op, class T> constexpr bool kWide = std::is_same_v<T, float>&& requires {
+  requires Op::wide;
+};
 
 template <class Op, class T> HWY_INLINE Lanes<T> forward(const Op& op, Lanes<T> x) {
   if constexpr (kWide<Op, T>)

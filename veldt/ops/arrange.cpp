@@ -5,6 +5,7 @@
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
@@ -124,7 +125,7 @@ Tensor flip(const Tensor& x, const std::vector<int>& dims) {
     from.strides[d] = -from.strides[d];
   }
   if (x.numel() > 0) from.data = x.alias(x.shape(), x.strides(), offset).view().data;
-  const Tensor out = empty(x.shape(), x);
+  const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).copy(from, out.view(), nullptr);
   return record(
       "flip", out, {x}, [dims](const Tensor& g) -> Grads { return {flip(g, dims)}; }, false);

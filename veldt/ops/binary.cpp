@@ -61,7 +61,7 @@ View spread(const Tensor& x, const Shape& shape) { return broadcast_view(x, shap
 template <class Op>
 Tensor arithmetic(const Tensor& a, const Tensor& b, BackwardFn backward, bool saves_values) {
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
-  const Tensor out = empty(shape, a);
+  const Tensor out = empty_along(shape, a.dtype(), {&a, &b});
   kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view(),
                     nullptr);
   return record(Op::name, out, {a, b}, std::move(backward), saves_values);
@@ -70,7 +70,7 @@ Tensor arithmetic(const Tensor& a, const Tensor& b, BackwardFn backward, bool sa
 template <class Op> Tensor comparison(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted(Op::name, left, right);
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
-  const Tensor out = empty(shape, DType::boolean, a.device());
+  const Tensor out = empty_along(shape, DType::boolean, {&a, &b});
   kernels(a).compare(IndexOf<Op, CompareOps>::value, spread(a, shape), spread(b, shape), out.view(), nullptr);
   mark_cut(out, a, Op::name);
   mark_cut(out, b, Op::name);
@@ -326,12 +326,16 @@ Tensor logical_xor(const Tensor& a, const Tensor& b) {
 }
 Tensor logical_not(const Tensor& x) { return equal(x, 0); }
 
-Tensor isnan(const Tensor& x) { return not_equal(x, x); }
+// A whole number is finite.
+Tensor isnan(const Tensor& x) {
+  return is_float(x.dtype()) ? not_equal(x, x) : zeros(x.shape(), DType::boolean, x.device());
+}
 Tensor isinf(const Tensor& x) {
-  return is_float(x.dtype()) ? equal(abs(x.detach()), INFINITY) : not_equal(x, x);
+  return is_float(x.dtype()) ? equal(abs(x.detach()), INFINITY)
+                             : zeros(x.shape(), DType::boolean, x.device());
 }
 Tensor isfinite(const Tensor& x) {
-  return is_float(x.dtype()) ? less(abs(x.detach()), INFINITY) : equal(x, x);
+  return is_float(x.dtype()) ? less(abs(x.detach()), INFINITY) : ones(x.shape(), DType::boolean, x.device());
 }
 
 Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
@@ -341,7 +345,7 @@ Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
   check_same_device("where", condition, left);
   const auto [a, b] = promoted("where", left, right);
   const Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
-  const Tensor out = empty(shape, a);
+  const Tensor out = empty_along(shape, a.dtype(), {&a, &b, &condition});
   kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view(), nullptr);
   return record(
       "where", out, {condition, a, b},

@@ -1,5 +1,6 @@
 #include "veldt/ops/create.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "veldt/core/error.h"
@@ -60,8 +61,10 @@ Tensor linspace(double first, double last, std::int64_t n, DType dtype, Device d
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype, Device device) {
-  const Tensor down = reshape(arange(rows, DType::i64, device), {rows, 1});
-  return to(equal(down, arange(columns < 0 ? rows : columns, DType::i64, device)), dtype);
+  const std::int64_t width = columns < 0 ? rows : columns;
+  const Tensor out = zeros({rows, width}, dtype, device);
+  kernels(out).fill(out.alias({std::min(rows, width)}, {width + 1}, 0).view(), 1, nullptr);
+  return out;
 }
 
 }  // namespace veldt

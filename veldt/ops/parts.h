@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
 #include <optional>
 
 #include "veldt/core/error.h"
@@ -26,6 +27,11 @@ struct OptionalView {
   explicit OptionalView(const Tensor& t) : view(t.defined() ? t.view() : View{}), given(t.defined()) {}
   operator const View*() const { return given ? &view : nullptr; }  // NOLINT
 };
+
+// Uninitialised, for what is computed element by element: of the shape of the operands, which are broadcast
+// to it, in the order in which the first of that shape lies in memory. So all are walked in the order of
+// memory, transposed ones too, as in PyTorch.
+Tensor empty_along(const Shape& shape, DType dtype, std::initializer_list<const Tensor*> operands);
 
 // The number as a tensor of shape []. Throws ShapeError for a fraction or a size that whole numbers of
 // `dtype` cannot hold. One beyond 2^53 is put together from its halves, for fill() takes a double.

@@ -127,9 +127,10 @@ Tensor randint(const Shape& shape, Rng& rng, std::int64_t low, std::int64_t high
 
 Tensor randperm(std::int64_t n, Rng& rng, Device device) {
   NoGrad off;
-  // Sorted by 63 random bits: two alike are rarer than 2^-20 even among 10^6.
+  // Sorted by 64 random bits: two alike are rarer than 2^-20 even among 10^6.
+  constexpr std::int64_t kWord = std::int64_t{1} << 32;
   const Tensor high = words({n}, rng, device), low = words({n}, rng, device);
-  return argsort(high * (std::int64_t{1} << 31) + floor_divide(low, 2), 0);
+  return argsort((high - kWord / 2) * kWord + low, 0);
 }
 
 Tensor bernoulli(const Tensor& p, Rng& rng) {
@@ -151,10 +152,10 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng) {
   Shape shape = weights.shape();
   shape[shape.rank() - 1] = count;
   const std::int64_t rows = weights.numel() / n;
-  const Tensor each = reshape(to(weights.detach(), DType::f64), {rows, n});
+  const Tensor each = contiguous(reshape(to(weights.detach(), DType::f64), {rows, n}));
   const Tensor reached = cumsum(each, 1);
   const Tensor total = contiguous(slice(reached, 1, n - 1, n));
-  check_weights(contiguous(each), min(each, {1}), total);
+  check_weights(each, min(each, {1}), total);
   // A draw is below 1, and 1 - 2^-52 times a normal number is below that number whichever way it is rounded:
   // so is the product below the total, and the first class that ends behind it has a weight above 0.
   const Tensor u = rand({rows, count}, rng, 0, 1, DType::f64, weights.device()) * (total * (1 - 0x1p-52));

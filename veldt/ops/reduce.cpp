@@ -85,6 +85,16 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
   return drop_reduced(out, x, {d}, keepdim);
 }
 
+// Whether the largest or the smallest of the reduced elements, as booleans, holds; of none the smallest
+// alone.
+Tensor holds(ReduceOp op, const char* name, const Tensor& x, const Shape& kept) {
+  if (x.numel() == 0) return full(kept, op == ReduceOp::min, DType::boolean, x.device());
+  const Tensor bytes = x.dtype() == DType::u8 ? x : to(x, DType::boolean), y = empty(kept, bytes);
+  kernels(x).reduce(op, bytes.view(), y.view(), nullptr);
+  mark_cut(y, bytes, name);
+  return to(y, DType::boolean);
+}
+
 // x^(1/p). At 0 it has no slope; the gradient there is 0, as in PyTorch.
 Tensor root(const Tensor& x, double p) {
   const Tensor zero = equal(x, 0), safe = where(zero, ones_like(x), x);
@@ -150,13 +160,11 @@ Tensor argmin(const Tensor& x, int dim, bool keepdim) {
 }
 
 Tensor any(const Tensor& x, const Dims& dims, bool keepdim) {
-  return drop_reduced(greater(sum_kept(to(x, DType::boolean), reduced_shape(x, dims, "any")), 0), x, dims,
-                      keepdim);
+  return drop_reduced(holds(ReduceOp::max, "any", x, reduced_shape(x, dims, "any")), x, dims, keepdim);
 }
 
 Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
-  const Shape kept = reduced_shape(x, dims, "all");
-  return drop_reduced(equal(sum_kept(to(x, DType::boolean), kept), reduced_count(x, kept)), x, dims, keepdim);
+  return drop_reduced(holds(ReduceOp::min, "all", x, reduced_shape(x, dims, "all")), x, dims, keepdim);
 }
 
 Tensor stddev(const Tensor& x, const Dims& dims, bool keepdim, int correction) {

@@ -36,7 +36,7 @@ Tensor shifted(const Tensor& x, int dim, bool reverse, double first) {
 
 // `factor` may be undefined: 1 everywhere.
 Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) {
-  const Tensor out = empty(x.shape(), x);
+  const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
   View f;
   if (factor.defined()) f = factor.view();
   kernels(x).recurrence(ReduceOp::sum, x.view(), factor.defined() ? &f : nullptr, dim, reverse, out.view(),
@@ -54,7 +54,7 @@ Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) 
 // Products of x up to and with each position: p_t = x_t p_(t-1). With h_t = g_t + x_(t+1) h_(t+1) the
 // gradient of x_t is h_t p_(t-1).
 Tensor products(const Tensor& x, int dim, bool reverse) {
-  const Tensor out = empty(x.shape(), x);
+  const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).recurrence(ReduceOp::prod, x.view(), nullptr, dim, reverse, out.view(), nullptr);
   return record("cumprod", out, {x}, [x, dim, reverse, kept = out.detach()](const Tensor& g) -> Grads {
     const Tensor factors = to(x, wide_dtype(x));

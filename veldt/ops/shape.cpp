@@ -1,6 +1,7 @@
 #include "veldt/ops/shape.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "veldt/core/error.h"
@@ -90,7 +91,35 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
       false);
 }
 
+// Without gaps, the dimensions in the order of x's memory; row-major if x repeats elements.
+Strides dense_strides(const Tensor& x) {
+  int order[kMaxRank];
+  for (int d = 0; d < x.rank(); ++d) {
+    const auto width = [&](int of) { return x.size(of) == 1 ? 0 : std::abs(x.strides()[of]); };
+    if (x.size(d) != 1 && x.strides()[d] == 0) return contiguous_strides(x.shape());
+    int at = d;
+    for (; at > 0 && x.size(d) != 1 && width(order[at - 1]) < width(d); --at) order[at] = order[at - 1];
+    order[at] = d;
+  }
+  Strides strides = x.strides();
+  std::int64_t step = 1;
+  for (int i = x.rank() - 1; i >= 0; --i) {
+    strides[order[i]] = step;
+    step *= x.size(order[i]);
+  }
+  return strides;
+}
+
 }  // namespace
+
+Tensor empty_along(const Shape& shape, DType dtype, std::initializer_list<const Tensor*> operands) {
+  const Tensor out = empty(shape, dtype, (*operands.begin())->device());
+  for (const Tensor* x : operands) {
+    if (x->shape() != shape) continue;
+    return x->is_contiguous() ? out : out.alias(shape, dense_strides(*x), 0);
+  }
+  return out;
+}
 
 Tensor reshape(const Tensor& x, const Shape& wanted) {
   const Shape shape = resolve(x, wanted);
@@ -224,7 +253,7 @@ Tensor contiguous(const Tensor& x) {
 
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  const Tensor out = empty(x.shape(), dtype, x.device());
+  const Tensor out = empty_along(x.shape(), dtype, {&x});
   kernels(x).copy(x.view(), out.view(), nullptr);
   if (!is_float(dtype)) {
     mark_cut(out, x, "a conversion to whole numbers");

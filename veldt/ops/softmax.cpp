@@ -10,9 +10,13 @@
 namespace veldt {
 namespace {
 
+// What has gaps is copied first: it is read three times.
 Tensor run(bool log, const Tensor& x, int dim) {
-  const Tensor y = empty(x.shape(), x);
-  kernels(x).softmax(log, x.view(), dim, y.view(), nullptr);
+  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
+  const bool dense = x.is_contiguous() || x.strides() == y.strides();
+  const Tensor from = dense ? x : empty_along(x.shape(), x.dtype(), {&x});
+  if (!dense) kernels(x).copy(x.view(), from.view(), nullptr);
+  kernels(x).softmax(log, from.view(), dim, y.view(), nullptr);
   return y;
 }
 

@@ -31,13 +31,13 @@ Tensor inside(const Tensor& x, double low, double high) {
 
 Tensor unary(const char* name, int op, const Tensor& given, Scalars scalars, SlopeExpression slope) {
   const Tensor x = as_float(given);
-  const Tensor y = empty(x.shape(), x);
+  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
   return record(name, y, {x}, [x, kept = y.detach(), op, scalars, slope](const Tensor& g) -> Grads {
     if (grad_enabled() && is_half(x.dtype()))  // as the kernel does: rounded once, not after each op
       return {to(to(g, DType::f32) * slope(to(x, DType::f32), scalars), x.dtype())};
     if (grad_enabled()) return {g * slope(x, scalars)};
-    const Tensor out = empty(x.shape(), x);
+    const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
     kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
     return {out};
   });
@@ -137,7 +137,7 @@ Tensor relu(const Tensor& x) {
 
 Tensor quotient(const Tensor& x, double divisor) {
   // Written out, because the gradient too is divided, not multiplied by a rounded slope.
-  const Tensor y = empty(x.shape(), x);
+  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).unary(IndexOf<scalar::Quotient, scalar::UnaryOps>::value, {divisor, 0}, x.view(), y.view(),
                    nullptr);
   return record(
@@ -174,7 +174,10 @@ Tensor trunc(const Tensor& x) {
   return unary<scalar::Trunc>(x, {}, kFlat);
 }
 
-Tensor frac(const Tensor& x) { return x - trunc(x); }
+Tensor frac(const Tensor& x) {
+  if (!is_float(x.dtype())) return x - x;
+  return unary<scalar::Frac>(x, {}, [](const Tensor& t, Scalars) { return ones_like(t); });
+}
 
 Tensor expm1(const Tensor& x) {
   return unary<scalar::Expm1>(x, {}, [](const Tensor& t, Scalars) { return exp(t); });
