@@ -19,13 +19,14 @@
 namespace veldt::cpu {
 namespace {
 
-constexpr int kMostBits = 10;             // of a digit: a part for each is to fit into the cache's lines
+constexpr int kMostBits = 11;             // of a digit: a part for each is to fit into the cache's lines
 constexpr int kBitsBeyond = 8;            // the same where the parts lie in as many pages
 constexpr std::int64_t kFew = 16;         // elements that are sorted sooner by comparing them
 constexpr std::int64_t kShort = 192;      // a line whose first ones are not looked for without the others
 constexpr std::int64_t kSpare = 32;       // room for what may be among the first ones
 constexpr std::int64_t kPiece = 1 << 16;  // elements of which a thread takes a share
 constexpr std::int64_t kMostPieces = 32;
+constexpr std::int64_t kMostPacked = std::int64_t{1} << 32;  // elements whose positions fit into 32 bits
 
 // A key of up to 32 bits above the position in its line.
 struct Packed {
@@ -56,10 +57,11 @@ template <class T, class Item> struct Line {
   std::uint64_t flip;  // of the keys' bits: all if the order falls
   TopkFilter filter;   // null unless the elements are neighbours
 
-  Item item(std::int64_t i) const {
+  std::uint64_t key(std::int64_t i) const {
     constexpr auto kBits = std::numeric_limits<std::uint64_t>::max() >> (64 - 8 * sizeof(T));
-    return {(order_key(from[i * stride]) ^ flip) & kBits, i};
+    return (order_key(from[i * stride]) ^ flip) & kBits;
   }
+  Item item(std::int64_t i) const { return {key(i), i}; }
 };
 
 // Moves the items into `to` by the digit from bit `shift` on, those of one digit in the order they have, and
@@ -117,7 +119,7 @@ template <class Item> void sort_items(Item* items, Item* other, std::int64_t n, 
     if (bits > 0) sort_near(target, n);
     return;
   }
-  const int few = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 3;
+  const int few = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 2;
   const int width = std::min({bits, few, n > kPiece ? kBitsBeyond : kMostBits}), shift = bits - width;
   std::vector<std::int64_t> ends(std::size_t{1} << width);
   if (!part_by(items, other, n, shift, ends)) return sort_items(items, other, n, shift, into_other);
@@ -165,22 +167,53 @@ void select(const Line<T, Item>& line, std::int64_t n, std::int64_t k, Item* roo
   part();
 }
 
+// The order of a whole line of up to kMostPacked elements. Of keys of 64 bits the first 32 that differ stand
+// for them, for half the memory is moved then; where those are equal the others decide.
+template <class T, class Item> const Packed* sort_packed(const Line<T, Item>& line, std::int64_t n) {
+  thread_local Room<Packed> room;
+  Packed* const items = room.of(2 * n, "sorting");
+  std::uint64_t differing = sizeof(T) < 8 ? ~std::uint64_t{0} >> (64 - 8 * sizeof(T)) : 0;
+  for (std::int64_t i = 1; sizeof(T) == 8 && i < n; ++i) differing |= line.key(i) ^ line.key(0);
+  const int bits = static_cast<int>(std::bit_width(differing)), shift = std::max(0, bits - 32);
+  for (std::int64_t i = 0; i < n; ++i) items[i] = {line.key(i) >> shift & 0xffffffffu, i};
+  sort_items(items, items + n, n, bits - shift, false);
+  for (std::int64_t begin = 0, end = 1; shift > 0 && begin < n; begin = end++) {
+    while (end < n && items[end].key() == items[begin].key()) ++end;
+    if (end - begin > 1)
+      std::sort(items + begin, items + end, [&](Packed a, Packed b) {
+        const std::uint64_t x = line.key(a.position()), y = line.key(b.position());
+        return x < y || (x == y && a.position() < b.position());
+      });
+  }
+  return items;
+}
+
+template <class T, class Item> const Wide* sort_wide(const Line<T, Item>& line, std::int64_t n) {
+  thread_local Room<Wide> room;
+  Wide* const items = room.of(2 * n, "sorting");
+  for (std::int64_t i = 0; i < n; ++i) items[i] = {line.key(i), i};
+  sort_items(items, items + n, n, 8 * static_cast<int>(sizeof(T)), false);
+  return items;
+}
+
+template <class T, class Item>
+const Item* select_of(const Line<T, Item>& line, std::int64_t n, std::int64_t k) {
+  thread_local Room<Item> room;
+  const std::int64_t size = std::min(n, 2 * k + kSpare);
+  Item* const items = room.of(size, "sorting");
+  select(line, n, k, items, size);
+  std::sort(items, items + k);
+  return items;
+}
+
 template <class T, class Item>
 void order_line(const Line<T, Item>& line, std::int64_t n, std::int64_t* to, std::int64_t stride,
                 std::int64_t k) {
-  thread_local Room<Item> room;
-  const bool selects = n > kShort && k < n / 16;
-  const std::int64_t size = selects ? std::min(n, 2 * k + kSpare) : n;
-  Item* const items = room.of(2 * size, "sorting");
-  if (selects) {
-    select(line, n, k, items, size);
-    // Their positions do not rise, so bytes of their keys alone would not keep the order of equal ones.
-    std::sort(items, items + k);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) items[i] = line.item(i);
-    sort_items(items, items + size, n, 8 * static_cast<int>(sizeof(T)), false);
-  }
-  for (std::int64_t i = 0; i < k; ++i) to[i * stride] = items[i].position();
+  const auto give = [&](const auto* sorted) {
+    for (std::int64_t i = 0; i < k; ++i) to[i * stride] = sorted[i].position();
+  };
+  if (n > kShort && k < n / 16) return give(select_of(line, n, k));
+  n <= kMostPacked ? give(sort_packed(line, n)) : give(sort_wide(line, n));
 }
 
 template <class T, class Item> void order_lines(const View& x, int dim, bool descending, const View& out) {
@@ -196,7 +229,7 @@ template <class T, class Item> void order_lines(const View& x, int dim, bool des
 
 void argsort(const View& x, int dim, bool descending, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
-  const bool packs = x.shape[dim] <= std::int64_t{1} << 32;
+  const bool packs = x.shape[dim] <= kMostPacked;
   scalar::with_type(x.dtype, [&](auto type) {
     using T = std::conditional_t<std::is_same_v<decltype(type), bool>, std::uint8_t, decltype(type)>;
     if constexpr (sizeof(T) <= 4)
