@@ -82,6 +82,69 @@ std::pair<Shape, Shape> padded(const Tensor& x, const std::vector<std::int64_t>&
   return {shape, before};
 }
 
+// Where the elements beside n of dimension d, the first at `front`, come from: `count` from `from` on, by
+// `step`.
+struct Source {
+  std::int64_t from, step;
+};
+Source source_in_front(PadMode mode, std::int64_t front, std::int64_t n) {
+  if (mode == PadMode::replicate) return {front, 0};
+  return mode == PadMode::reflect ? Source{2 * front, -1} : Source{n, 1};
+}
+Source source_behind(PadMode mode, std::int64_t front, std::int64_t n) {
+  if (mode == PadMode::replicate) return {front + n - 1, 0};
+  return mode == PadMode::reflect ? Source{front + n - 2, -1} : Source{front, 1};
+}
+
+// x in the middle of `out`, and around it what the mode says, one dimension after the other.
+void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tensor& out) {
+  if (x.numel() == 0) return;
+  Shape area = x.shape();
+  std::int64_t corner = 0;  // of the area that is filled
+  for (int d = 0; d < x.rank(); ++d) corner += before[d] * out.strides()[d];
+  kernels(x).copy(x.view(), out.alias(area, out.strides(), corner).view(), nullptr);
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    const std::int64_t n = x.size(d), stride = out.strides()[d], start = corner - before[d] * stride;
+    const auto copy = [&](std::int64_t to, std::int64_t count, Source source) {
+      if (count == 0) return;
+      area[d] = count;
+      Strides strides = out.strides();
+      strides[d] = source.step * stride;
+      View from = out.alias(area, out.strides(), start + source.from * stride).view();
+      from.strides = strides;
+      kernels(x).copy(from, out.alias(area, out.strides(), start + to * stride).view(), nullptr);
+    };
+    copy(0, before[d], source_in_front(mode, before[d], n));
+    copy(before[d] + n, out.size(d) - n - before[d], source_behind(mode, before[d], n));
+    area[d] = out.size(d);
+    corner = start;
+  }
+}
+
+// g with what lies around its middle added to where that came from: the gradient of fill_around().
+Tensor folded(const Tensor& g, const Shape& inner, const Shape& before, PadMode mode) {
+  Tensor y = g;
+  for (int d = 0; d < inner.rank(); ++d) {
+    const std::int64_t n = inner[d], front = before[d], behind = y.size(d) - n - front;
+    Tensor middle = narrow(y, d, front, n);
+    const auto add_back = [&](std::int64_t begin, std::int64_t count, Source source) {
+      if (count == 0) return;
+      Tensor part = narrow(y, d, begin, count);
+      if (source.step == 0) part = sum(part, {d}, true);
+      if (source.step < 0) part = flip(part, {d});
+      const std::int64_t at = source.from - front - (source.step < 0 ? count - 1 : 0);
+      std::vector<std::int64_t> amounts(2 * static_cast<std::size_t>(inner.rank() - d), 0);
+      amounts[amounts.size() - 2] = at;
+      amounts[amounts.size() - 1] = n - at - part.size(d);
+      middle = middle + pad(part, amounts);
+    };
+    add_back(0, front, source_in_front(mode, front, n));
+    add_back(front + n, behind, source_behind(mode, front, n));
+    y = middle;
+  }
+  return y;
+}
+
 Tensor zero_of(const Tensor& x) { return full({}, 0, x.dtype(), x.device()); }
 
 }  // namespace
@@ -241,37 +304,23 @@ Tensor pad(const Tensor& given, const std::vector<std::int64_t>& wanted, double 
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mode) {
   if (mode == PadMode::zeros) return pad(x, amounts);
   const auto [shape, in_front] = padded(x, amounts);
-  Tensor y = x;
+  const Shape before = in_front;
   for (int d = x.rank() - 1; d >= 0; --d) {
-    const std::int64_t n = x.size(d), before = in_front[d], after = shape[d] - n - before;
-    if (before == 0 && after == 0) continue;
-    const std::int64_t least = mode == PadMode::replicate ? 1 : std::max(before, after);
-    if (n < least + (mode == PadMode::reflect))
+    const std::int64_t n = x.size(d), front = before[d], after = shape[d] - n - front;
+    const std::int64_t least = mode == PadMode::replicate ? 1 : std::max(front, after);
+    if ((front > 0 || after > 0) && n < least + (mode == PadMode::reflect))
       throw ShapeError(
-          str("pad cannot add ", before, " and ", after, " elements to dimension ", d, " of ", x.shape()),
+          str("pad cannot add ", front, " and ", after, " elements to dimension ", d, " of ", x.shape()),
           "so many cannot come from those that are there", "pad less, or with zeros");
-    const auto ends = [&](std::int64_t from, std::int64_t count) {  // positions around x come from
-      if (mode == PadMode::replicate) {
-        Shape wide = y.shape();
-        wide[d] = count;
-        return expand(slice(y, d, from, from + 1), wide);
-      }
-      const Tensor part = slice(y, d, from, from + count);
-      return mode == PadMode::reflect ? flip(part, {d}) : part;
-    };
-    const bool reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
-    y = concat({ends(reflects     ? 1
-                     : replicates ? 0
-                                  : n - before,
-                     before),
-                y,
-                ends(reflects     ? n - 1 - after
-                     : replicates ? n - 1
-                                  : 0,
-                     after)},
-               d);
   }
-  return y;
+  const Tensor out = empty(shape, x);
+  fill_around(x, before, mode, out);
+  return record(
+      "pad", out, {x},
+      [before, inner = x.shape(), mode](const Tensor& g) -> Grads {
+        return {folded(g, inner, before, mode)};
+      },
+      false);
 }
 
 Tensor pixel_shuffle(const Tensor& x, std::int64_t r) {
