@@ -315,10 +315,13 @@ Tensor less_equal(const Tensor& a, Scalar b) { return comparison<LessEqual>(a, b
 Tensor greater(const Tensor& a, Scalar b) { return comparison<Greater>(a, b); }
 Tensor greater_equal(const Tensor& a, Scalar b) { return comparison<GreaterEqual>(a, b); }
 
+// Of bytes the smaller holds where both do, the larger where one does.
 Tensor logical_and(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == DType::u8 && b.dtype() == DType::u8) return to(minimum(a, b), DType::boolean);
   return minimum(to(a, DType::boolean), to(b, DType::boolean));
 }
 Tensor logical_or(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == DType::u8 && b.dtype() == DType::u8) return to(maximum(a, b), DType::boolean);
   return maximum(to(a, DType::boolean), to(b, DType::boolean));
 }
 Tensor logical_xor(const Tensor& a, const Tensor& b) {
