@@ -1,7 +1,9 @@
 // Numbers that follow from their position: ramps, and the positions at which a mask holds.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
+#include <vector>
 
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -71,23 +73,33 @@ void ramp(const Ramp& r, const View& out, Stream) {
   });
 }
 
-// Each position is written, and the next takes its place unless it holds: no branch that might be
-// mispredicted.
+// Pieces of the mask are counted, then written behind those before them. Each position is written, and the
+// next takes its place unless it holds: no branch that might be mispredicted.
 void positions(const View& mask, const View& out, Stream) {
-  constexpr std::int64_t kBlock = 512;
-  const bool* holds = mask.as<const bool>();
-  std::int64_t* to = out.as<std::int64_t>();
-  const std::int64_t n = numel(mask.shape), most = out.shape[0];
-  for (std::int64_t first = 0, written = 0; first < n && written < most; first += kBlock) {
-    std::int64_t block[kBlock + 1], found = 0;
-    for (std::int64_t i = first; i < std::min(n, first + kBlock); ++i) {
-      block[found] = i;
-      found += holds[i] ? 1 : 0;
+  constexpr std::int64_t kPiece = 1 << 14, kBlock = 512;
+  const auto* const holds = mask.as<const std::uint8_t>();
+  std::int64_t* const to = out.as<std::int64_t>();
+  const std::int64_t n = numel(mask.shape), most = out.shape[0], pieces = (n + kPiece - 1) / kPiece;
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(pieces));
+  parallel_for(pieces, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t p = first; p < last; ++p)
+      ends[static_cast<std::size_t>(p)] =
+          std::accumulate(holds + p * kPiece, holds + std::min(n, (p + 1) * kPiece), 0);
+  });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t written = begin > 0 ? ends[static_cast<std::size_t>(begin - 1)] : 0;
+    for (std::int64_t first = begin * kPiece; first < std::min(n, end * kPiece) && written < most;
+         first += kBlock) {
+      std::int64_t block[kBlock + 1], found = 0;
+      for (std::int64_t i = first; i < std::min(n, first + kBlock); ++i) {
+        block[found] = i;
+        found += holds[i];
+      }
+      std::copy_n(block, std::min(found, most - written), to + written);
+      written += found;
     }
-    const std::int64_t count = std::min(found, most - written);
-    std::copy_n(block, count, to + written);
-    written += count;
-  }
+  });
 }
 
 }  // namespace cpu

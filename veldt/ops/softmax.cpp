@@ -22,7 +22,7 @@ Tensor run(bool log, const Tensor& x, int dim) {
 
 // The gradient by what the result y was made from, for a gradient g of it; of y's dtype.
 Tensor slope(bool log, const Tensor& y, const Tensor& g, int dim) {
-  const Tensor by = to(g, y.dtype()), dx = empty(y.shape(), y);
+  const Tensor by = to(g, y.dtype()), dx = empty_along(y.shape(), y.dtype(), {&y});
   kernels(y).softmax_slope(log, y.view(), by.view(), dim, dx.view(), nullptr);
   return dx;
 }
