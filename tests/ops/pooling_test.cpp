@@ -97,9 +97,10 @@ void expect_pooled(const Windows& w, bool largest, DType dtype) {
     const std::vector<double> all = numbers(found);
     ASSERT_EQ(all.size(), wanted.size());
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (!(std::isnan(all[i]) && std::isnan(wanted[i])))
+      if (!(std::isnan(all[i]) && std::isnan(wanted[i]))) {
         ASSERT_NEAR(all[i], wanted[i], largest ? 0 : 1e-5)
             << what << ' ' << i << " of " << w.width << " by " << w.kernel << ", stride " << w.stride;
+      }
   };
   near(y, expected.y, "y");
   near(grad(y, {x}, false, seed)[0], expected.dx, "dx");
