@@ -268,7 +268,9 @@ TEST_F(Fit, KeepsTheErrorsItSawInACheckpointAndRefusesSomeThatCannotBe) {
       EXPECT_LT(e, 0.5f);
     }
     errors->tensor.data<float>()[4] = NAN;
-    ++data.step;
+    nlohmann::json state = nlohmann::json::parse(data.state_json);
+    state["step"] = ++data.step;
+    data.state_json = state.dump();
     written.save(data);
   }
   checkpoints.resume = true;

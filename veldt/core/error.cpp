@@ -11,6 +11,7 @@ void StrPart::write_text(std::ostream& out, const void* text) { out << static_ca
 
 std::string join_parts(std::initializer_list<StrPart> parts) {
   std::ostringstream out;
+  out.exceptions(std::ios::badbit);  // else what there is no memory for is left out in silence
   for (const StrPart& part : parts) part.write_to(out);
   return out.str();
 }

@@ -31,6 +31,8 @@ Library& library() {
 std::filesystem::path own_file() {
   const auto here = reinterpret_cast<std::uintptr_t>(&own_file);
   std::ifstream maps("/proc/self/maps");
+  if (Dl_info info{}; !maps && dladdr(reinterpret_cast<const void*>(&own_file), &info) != 0)
+    return info.dli_fname;
   for (std::string line; std::getline(maps, line);) {  // begin-end permissions offset device inode path
     std::uintptr_t begin = 0, end = 0;
     int path = 0;
