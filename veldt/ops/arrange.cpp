@@ -121,28 +121,37 @@ void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tenso
   }
 }
 
+// Adds g, whose dimensions up to d - 1 are done with, to `into`: its middle, and what lies in front of it and
+// behind to where that came from. What is the middle in all dimensions is copied.
+void fold_into(const Tensor& into, const Tensor& g, const Shape& before, PadMode mode, int d, bool middle) {
+  if (d == into.rank())
+    return middle ? kernels(g).copy(g.view(), into.view(), nullptr)
+                  : kernels(g).accumulate(g.view(), into.view(), nullptr);
+  const std::int64_t n = into.shape()[d], front = before[d], behind = g.size(d) - n - front;
+  const auto add_back = [&](std::int64_t begin, std::int64_t count, Source source) {
+    if (count == 0) return;
+    Tensor part = narrow(g, d, begin, count);
+    if (source.step == 0) part = sum(part, {d}, true);
+    if (source.step < 0) part = flip(part, {d});
+    const std::int64_t at = source.from - front - (source.step < 0 ? count - 1 : 0);
+    fold_into(narrow(into, d, at, part.size(d)), part, before, mode, d + 1, false);
+  };
+  fold_into(into, narrow(g, d, front, n), before, mode, d + 1, middle);
+  add_back(0, front, source_in_front(mode, front, n));
+  add_back(front + n, behind, source_behind(mode, front, n));
+}
+
 // g with what lies around its middle added to where that came from: the gradient of fill_around().
-Tensor folded(const Tensor& g, const Shape& inner, const Shape& before, PadMode mode) {
-  Tensor y = g;
-  for (int d = 0; d < inner.rank(); ++d) {
-    const std::int64_t n = inner[d], front = before[d], behind = y.size(d) - n - front;
-    Tensor middle = narrow(y, d, front, n);
-    const auto add_back = [&](std::int64_t begin, std::int64_t count, Source source) {
-      if (count == 0) return;
-      Tensor part = narrow(y, d, begin, count);
-      if (source.step == 0) part = sum(part, {d}, true);
-      if (source.step < 0) part = flip(part, {d});
-      const std::int64_t at = source.from - front - (source.step < 0 ? count - 1 : 0);
-      std::vector<std::int64_t> amounts(2 * static_cast<std::size_t>(inner.rank() - d), 0);
-      amounts[amounts.size() - 2] = at;
-      amounts[amounts.size() - 1] = n - at - part.size(d);
-      middle = middle + pad(part, amounts);
-    };
-    add_back(0, front, source_in_front(mode, front, n));
-    add_back(front + n, behind, source_behind(mode, front, n));
-    y = middle;
+Tensor folded(const Tensor& g, const Shape& inner, const std::vector<std::int64_t>& amounts,
+              const Shape& before, PadMode mode) {
+  const Tensor out = empty(inner, g);
+  {
+    const NoGrad off;
+    fold_into(out, g, before, mode, 0, true);
   }
-  return y;
+  return record(
+      "fold", out, {g}, [amounts, mode](const Tensor& gg) -> Grads { return {pad(gg, amounts, mode)}; },
+      false);
 }
 
 Tensor zero_of(const Tensor& x) { return full({}, 0, x.dtype(), x.device()); }
@@ -199,7 +208,18 @@ Tensor roll(const Tensor& x, std::int64_t shift, int dim) {
   const std::int64_t n = x.size(d);
   if (n == 0) return x;
   const std::int64_t by = (shift % n + n) % n;
-  return by == 0 ? x : concat({slice(x, d, n - by, n), slice(x, d, 0, n - by)}, d);
+  if (by == 0 || x.numel() == 0) return x;
+  const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
+  const auto move = [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    Shape part = x.shape();
+    part[d] = count;
+    kernels(x).copy(x.alias(part, x.strides(), from * x.strides()[d]).view(),
+                    out.alias(part, out.strides(), to * out.strides()[d]).view(), nullptr);
+  };
+  move(n - by, 0, by);
+  move(0, by, n - by);
+  return record(
+      "roll", out, {x}, [back = n - by, d](const Tensor& g) -> Grads { return {roll(g, back, d)}; }, false);
 }
 
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
@@ -317,8 +337,8 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mo
   fill_around(x, before, mode, out);
   return record(
       "pad", out, {x},
-      [before, inner = x.shape(), mode](const Tensor& g) -> Grads {
-        return {folded(g, inner, before, mode)};
+      [amounts, before, inner = x.shape(), mode](const Tensor& g) -> Grads {
+        return {folded(g, inner, amounts, before, mode)};
       },
       false);
 }

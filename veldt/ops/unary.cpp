@@ -176,7 +176,10 @@ Tensor trunc(const Tensor& x) {
 
 Tensor frac(const Tensor& x) {
   if (!is_float(x.dtype())) return x - x;
-  return unary<scalar::Frac>(x, {}, [](const Tensor& t, Scalars) { return ones_like(t); });
+  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
+  kernels(x).unary(IndexOf<scalar::Frac, scalar::UnaryOps>::value, {}, x.view(), y.view(), nullptr);
+  return record(
+      "frac", y, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
 }
 
 Tensor expm1(const Tensor& x) {
