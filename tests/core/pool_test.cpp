@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -48,6 +52,23 @@ class PoolTest : public testing::Test {
  protected:
   void SetUp() override { g_system = {}; }
 };
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST_F(PoolTest, TellsTheSanitizerWhereBlocksEnd) {
+  Pool pool(counting_backend());
+  const char* data = nullptr;
+  {
+    const Storage block(pool, 70);
+    data = static_cast<const char*>(block.data());
+    EXPECT_FALSE(__asan_address_is_poisoned(data + 69));
+    EXPECT_TRUE(__asan_address_is_poisoned(data + 70));
+  }
+  EXPECT_TRUE(__asan_address_is_poisoned(data));
+  const Storage larger(pool, 128);
+  EXPECT_EQ(larger.data(), data);
+  EXPECT_FALSE(__asan_address_is_poisoned(data + 127));
+}
+#endif
 
 TEST_F(PoolTest, SizeClassesWasteAtMostAQuarter) {
   EXPECT_EQ(Pool::size_class(0), 64u);

@@ -2,7 +2,10 @@
 // made of single ops.
 #include "veldt/ops/attention.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
@@ -88,6 +91,15 @@ TEST(Attention, OfAQueryThatSeesPaddingAloneIsZero) {
     EXPECT_TRUE(all(isfinite(fused[i])).item<bool>()) << i;
     EXPECT_EQ(fused[i].values<float>(), composed[i].detach().values<float>()) << i;
   }
+}
+
+// Some write padding as the lowest number, not as -inf: two queries that see it alone share evenly.
+TEST(Attention, OfAQueryThatSeesTheLowestNumberAloneIsTheMean) {
+  const Tensor zero = zeros({1, 1, 3, 2}), v = Tensor::of({1, 1, 3, 2}, {2, 4, 6, 8, 0, 0});
+  const float lowest = std::numeric_limits<float>::lowest();
+  const Tensor out = scaled_dot_product_attention(
+      zero, zero, v, {.mask = Tensor::of({1, 3}, {lowest, lowest, 0}), .causal = true});
+  EXPECT_THAT(out.values<float>(), testing::ElementsAre(2, 4, 4, 6, 0, 0));
 }
 
 // The gradient of a mask is no kernel's: the same call, made of single ops.

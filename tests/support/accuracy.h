@@ -32,6 +32,10 @@ inline double mish_in_double(double x) {
   const double e = std::exp(std::fmin(x, 40)), n = e * (e + 2);
   return std::isnan(x) ? x : x * (n / (n + 2));
 }
+inline double wire_in_double(double x) {  // 0 where its window is, at infinity too
+  const double window = std::exp(-(2 * x) * (2 * x));
+  return window == 0 ? 0 : std::cos(10 * x) * window;
+}
 inline double gelu_tanh_in_double(double x) {
   return x * sigmoid_in_double(std::sqrt(8 / std::numbers::pi) * x * (1 + 0.044715 * x * x));
 }
@@ -72,6 +76,8 @@ inline std::vector<AccuracyRow> accuracy_rows() {
       {"gelu", gelu, [](double x) { return x * 0.5 * std::erfc(-x * (std::numbers::sqrt2 / 2)); }, 4},
       {"gelu_tanh", gelu_tanh, gelu_tanh_in_double, 4},
       {"elu", [](T x) { return elu(x); }, [](double x) { return x > 0 ? x : std::expm1(x); }, 4},
+      {"elu_of_07", [](T x) { return elu(x, 0.7); }, [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); },
+       4},
       {"celu", [](T x) { return celu(x, 1.5); },
        [](double x) { return x > 0 ? x : 1.5 * std::expm1(x / 1.5); }, 4},
       {"selu", selu,
@@ -80,10 +86,12 @@ inline std::vector<AccuracyRow> accuracy_rows() {
                 (x > 0 ? x : 1.6732632423543772848170429916717 * std::expm1(x));
        },
        4},
+      {"hardswish", hardswish, [](double x) { return x <= -3 ? x * 0 : x * (std::fmin(x + 3, 6) / 6); }, 4},
       {"softsign", softsign, [](double x) { return x / (1 + std::fabs(x)); }, 4},
       {"sine", [](T x) { return sine(x, 30); }, [](double x) { return std::sin(30 * x); }, 2},
-      {"finer", [](T x) { return finer(x, 5); },
-       [](double x) { return std::sin(5 * (std::fabs(x) + 1) * x); }, 2},
+      {"finer", [](T x) { return finer(x, 10); },
+       [](double x) { return std::sin(10 * (std::fabs(x) + 1) * x); }, 2},
+      {"wire", [](T x) { return wire(x, 10, 2); }, wire_in_double, 2},
       {"gauss", [](T x) { return gauss(x, 2); }, [](double x) { return std::exp(-(2 * x) * (2 * x)); }, 2},
   };
 }

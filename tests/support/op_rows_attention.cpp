@@ -5,15 +5,38 @@
 #include "tests/support/op_table.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/attention.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::test {
 namespace {
 
 using In = const std::vector<Tensor>&;
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// What is added to the scores, [queries, keys] or [1, keys]. Nothing where a boolean mask lets a query look.
+struct Masking {
+  Shape shape = {};
+  bool boolean = false;
+  double at(std::int64_t query, std::int64_t key) const {
+    if (shape.rank() == 0) return 0;
+    const std::int64_t i = shape[0] == 1 ? 0 : query;
+    if ((2 * i + key) % 3 == 2) return -kInf;
+    return boolean ? 0 : 0.25 * static_cast<double>((i + 3 * key) % 5);
+  }
+  Tensor tensor(DType dtype, Device device) const {
+    if (shape.rank() == 0) return {};
+    const Values all = build(shape, [&](const Shape& place) { return at(place[0], place[1]); });
+    const Tensor added = to(Tensor::from<double>(shape, all.v), device);
+    return boolean ? equal(added, 0.0) : to(added, dtype);
+  }
+};
+
 // The weights of [.., queries, size] and [.., keys, size], of the same leading sizes; a scale of 0 is the
 // usual one.
-Values weights_of(const Values& q, const Values& k, bool causal, double scale = 0) {
+Values weights_of(const Values& q, const Values& k, bool causal, double scale = 0,
+                  const Masking& masking = {}) {
   const int rank = q.shape.rank();
   const std::int64_t keys = k.shape[rank - 2], size = q.shape[rank - 1];
   Shape shape = q.shape;
@@ -28,14 +51,15 @@ Values weights_of(const Values& q, const Values& k, bool causal, double scale = 
       sum += q.v[static_cast<std::size_t>(position_of(q.shape, at))] *
              k.v[static_cast<std::size_t>(position_of(k.shape, other))];
     }
-    return sum * by;
+    return sum * by + masking.at(place[rank - 2], place[rank - 1]);
   });
   return build(shape, [&](const Shape& at) {
     const std::int64_t seen = causal ? std::min(keys, at[rank - 2] + 1) : keys, own = at[rank - 1];
     if (own >= seen) return 0.0;
     const double* const line = &scores.v[static_cast<std::size_t>(position_of(shape, at) - own)];
-    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    double most = -kInf, sum = 0;
     for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, line[j]);
+    if (most == -kInf) return 0.0;  // it sees nothing
     for (std::int64_t j = 0; j < seen; ++j) sum += std::exp(line[j] - most);
     return std::exp(line[own] - most) / sum;
   });
@@ -64,14 +88,18 @@ OpRow attention_row() {
   OpRow row{
       .name = "scaled_dot_product_attention", .inputs = {{}, {}, {}}, .cases = {}, .order = 2, .ulps = 64};
   const auto with = [&](const char* label, const Shape& q, const Shape& k, const Shape& v, bool causal,
-                        double scale = 0) {
-    const AttentionOptions options{.causal = causal,
-                                   .scale = scale == 0 ? std::nullopt : std::optional(scale)};
+                        double scale = 0, const Masking& masking = {}) {
     row.cases.push_back({label,
                          {q, k, v},
-                         [=](In in) { return scaled_dot_product_attention(in[0], in[1], in[2], options); },
+                         [=](In in) {
+                           const AttentionOptions options{
+                               .mask = masking.tensor(in[0].dtype(), in[0].device()),
+                               .causal = causal,
+                               .scale = scale == 0 ? std::nullopt : std::optional(scale)};
+                           return scaled_dot_product_attention(in[0], in[1], in[2], options);
+                         },
                          [=](const std::vector<Values>& in) {
-                           return attended(weights_of(in[0], in[1], causal, scale), in[2]);
+                           return attended(weights_of(in[0], in[1], causal, scale, masking), in[2]);
                          }});
   };
   with("one of one", {1, 1}, {1, 1}, {1, 1}, false);
@@ -84,6 +112,13 @@ OpRow attention_row() {
   with("many, causal", {3, 20, 16}, {3, 20, 16}, {3, 20, 24}, true);
   with("several blocks", {1, 2, 29, 19}, {1, 2, 45, 19}, {1, 2, 45, 37}, false);
   with("several blocks, causal", {1, 1, 29, 8}, {1, 1, 45, 8}, {1, 1, 45, 5}, true);
+  with("a boolean mask", {2, 4, 3}, {2, 5, 3}, {2, 5, 2}, false, 0, {{4, 5}, true});
+  with("an added mask", {2, 4, 3}, {2, 5, 3}, {2, 5, 2}, false, 0, {{4, 5}});
+  with("a boolean mask of keys, causal", {2, 5, 3}, {2, 5, 3}, {2, 5, 2}, true, 0, {{1, 5}, true});
+  with("a boolean mask, causal", {2, 5, 3}, {2, 5, 3}, {2, 5, 2}, true, 0, {{5, 5}, true});
+  with("an added mask, causal", {2, 5, 3}, {2, 5, 3}, {2, 5, 2}, true, 0, {{5, 5}});
+  with("a boolean mask, several blocks", {1, 2, 29, 8}, {1, 2, 45, 8}, {1, 2, 45, 5}, false, 0,
+       {{29, 45}, true});
   with("wide heads", {1, 1, 6, 150}, {1, 1, 9, 150}, {1, 1, 9, 260}, false, 0.01);
   return row;
 }

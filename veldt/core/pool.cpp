@@ -7,8 +7,28 @@
 
 #include "veldt/core/error.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define VELDT_UNDER_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(VELDT_UNDER_ASAN)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
+#endif
+
 namespace veldt {
 namespace {
+
+// AddressSanitizer knows malloc's blocks. This tells it of ours: that of `size` bytes only the first `used`
+// are anybody's.
+void open_for_use(const Backend& backend, void* p, std::size_t used, std::size_t size) {
+  if (backend.device.kind != DeviceKind::cpu) return;
+  ASAN_POISON_MEMORY_REGION(p, size);
+  ASAN_UNPOISON_MEMORY_REGION(p, used);
+}
 
 // The position of a size class among all: by power of two, then by quarter.
 std::size_t index_of(std::size_t size) {
@@ -69,6 +89,7 @@ void* Pool::take(std::size_t bytes, Storage& owner) {
     kept.size = size;
     p = from_system(size);
   }
+  open_for_use(backend_, p, bytes, size);
   link(owner);
   stats_.bytes_in_use += size;
   ++stats_.blocks_in_use;
@@ -121,7 +142,9 @@ void Pool::give(void* p, std::size_t bytes, Storage& owner) noexcept {
   try {
     cached_[index_of(size)].blocks.push_back(p);
     stats_.bytes_cached += size;
+    open_for_use(backend_, p, 0, size);
   } catch (...) {
+    open_for_use(backend_, p, size, size);
     backend_.deallocate(p, size);
   }
 }
@@ -133,7 +156,10 @@ void Pool::set_limit(std::size_t bytes) {
 
 void Pool::trim_locked() noexcept {
   for (Class& kept : cached_) {
-    for (void* block : kept.blocks) backend_.deallocate(block, kept.size);
+    for (void* block : kept.blocks) {
+      open_for_use(backend_, block, kept.size, kept.size);
+      backend_.deallocate(block, kept.size);
+    }
     kept.blocks.clear();
   }
   stats_.bytes_cached = 0;

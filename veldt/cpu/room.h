@@ -8,7 +8,8 @@
 
 namespace veldt::cpu {
 
-// Aligned, not initialised. Grows and stays, because a step asks for the same sizes again and again.
+// Aligned, not initialised. Grows and stays, because a step asks for the same sizes again and again; work on
+// lines that may be as long as all data trims it.
 template <class T> class Room {
  public:
   // `count` elements until the next call. Throws OutOfMemory, which names the work.
@@ -26,7 +27,16 @@ template <class T> class Room {
     return held_.get();
   }
 
+  // Gives memory back if it is much.
+  void trim() {
+    if (size_ * static_cast<std::int64_t>(sizeof(T)) <= kKept) return;
+    size_ = 0;
+    held_.reset();
+  }
+
  private:
+  static constexpr std::int64_t kKept = 64 << 20;  // bytes
+
   hwy::AlignedFreeUniquePtr<T[]> held_;
   std::int64_t size_ = 0;
 };

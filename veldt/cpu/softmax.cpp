@@ -254,6 +254,7 @@ template <class T, class F> struct Softmax {
     read(x, from, in, n);
     kernels.line(log, in, out, n);
     write(out, y, to, n);
+    room.trim();
   }
 
   void slope_line(const T* y, std::int64_t y_apart, const T* g, std::int64_t g_apart, T* dx,
@@ -266,6 +267,7 @@ template <class T, class F> struct Softmax {
     read(g, g_apart, by, n);
     kernels.slope_line(log, value, by, out, n);
     write(out, dx, dx_apart, n);
+    room.trim();
   }
 
   void panel(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width, std::int64_t n) const {

@@ -167,11 +167,15 @@ void select(const Line<T, Item>& line, std::int64_t n, std::int64_t k, Item* roo
   part();
 }
 
+template <class Item> Room<Item>& room_of_items() {
+  thread_local Room<Item> room;
+  return room;
+}
+
 // The order of a whole line of up to kMostPacked elements. Of keys of 64 bits the first 32 that differ stand
 // for them, for half the memory is moved then; where those are equal the others decide.
 template <class T, class Item> const Packed* sort_packed(const Line<T, Item>& line, std::int64_t n) {
-  thread_local Room<Packed> room;
-  Packed* const items = room.of(2 * n, "sorting");
+  Packed* const items = room_of_items<Packed>().of(2 * n, "sorting");
   std::uint64_t differing = sizeof(T) < 8 ? ~std::uint64_t{0} >> (64 - 8 * sizeof(T)) : 0;
   for (std::int64_t i = 1; sizeof(T) == 8 && i < n; ++i) differing |= line.key(i) ^ line.key(0);
   const int bits = static_cast<int>(std::bit_width(differing)), shift = std::max(0, bits - 32);
@@ -189,8 +193,7 @@ template <class T, class Item> const Packed* sort_packed(const Line<T, Item>& li
 }
 
 template <class T, class Item> const Wide* sort_wide(const Line<T, Item>& line, std::int64_t n) {
-  thread_local Room<Wide> room;
-  Wide* const items = room.of(2 * n, "sorting");
+  Wide* const items = room_of_items<Wide>().of(2 * n, "sorting");
   for (std::int64_t i = 0; i < n; ++i) items[i] = {line.key(i), i};
   sort_items(items, items + n, n, 8 * static_cast<int>(sizeof(T)), false);
   return items;
@@ -198,9 +201,8 @@ template <class T, class Item> const Wide* sort_wide(const Line<T, Item>& line, 
 
 template <class T, class Item>
 const Item* select_of(const Line<T, Item>& line, std::int64_t n, std::int64_t k) {
-  thread_local Room<Item> room;
   const std::int64_t size = std::min(n, 2 * k + kSpare);
-  Item* const items = room.of(size, "sorting");
+  Item* const items = room_of_items<Item>().of(size, "sorting");
   select(line, n, k, items, size);
   std::sort(items, items + k);
   return items;
@@ -211,6 +213,7 @@ void order_line(const Line<T, Item>& line, std::int64_t n, std::int64_t* to, std
                 std::int64_t k) {
   const auto give = [&](const auto* sorted) {
     for (std::int64_t i = 0; i < k; ++i) to[i * stride] = sorted[i].position();
+    room_of_items<std::remove_cvref_t<decltype(*sorted)>>().trim();
   };
   if (n > kShort && k < n / 16) return give(select_of(line, n, k));
   n <= kMostPacked ? give(sort_packed(line, n)) : give(sort_wide(line, n));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "veldt/core/error.h"
 #include "veldt/ops/arrange.h"
@@ -10,6 +11,7 @@
 #include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/parts.h"
+#include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
 #include "veldt/ops/unary.h"
@@ -18,7 +20,7 @@
 namespace veldt {
 namespace {
 
-constexpr double kNever = -1e30;  // as a score: e to it is 0 beside any other
+constexpr double kNever = -std::numeric_limits<double>::infinity();  // as a score
 
 void check(const Tensor& q, const Tensor& k) {
   if (q.rank() < 2 || k.rank() < 2 || q.size(-1) != k.size(-1) || q.size(-1) < 1)
@@ -137,7 +139,10 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
   if (o.mask.defined() && o.mask.dtype() != DType::boolean) scores = scores + to(o.mask, scores.dtype());
   const Tensor seen = allowed(scores, o);
   if (!seen.defined()) return softmax(scores, -1);
-  const Tensor unseen = logical_not(seen);
+  Tensor unseen = logical_not(seen);
+  if (scores.size(-1) > 0)  // a query that sees nothing would weigh by NaN
+    unseen = logical_or(unseen,
+                        equal(max(masked_fill(scores.detach(), unseen, kNever), {-1}, true), Scalar(kNever)));
   return masked_fill(softmax(masked_fill(scores, unseen, kNever), -1), unseen, 0);
 }
 
