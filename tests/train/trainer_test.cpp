@@ -16,6 +16,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
+#include "veldt/io/file.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/linear.h"
@@ -397,6 +398,18 @@ TEST(Trainer, WritesItsMeasuresAsJsonLinesToo) {
     EXPECT_EQ(line.back(), '}');
   }
   EXPECT_EQ(count, 2);
+}
+
+// The table is a file that anybody may edit between two runs.
+TEST(Trainer, WritesJsonLinesOfWhateverTheTableHeld) {
+  const TempDir dir;
+  io::write_file(dir / "metrics.csv", "step,loss\n1,0.5\n2,\"}\n3,.5x\n4,inf\n5,0x1p3\n");
+  MetricsFile file(dir / "metrics.csv");
+  file.begin(5);
+  file.add({"step", "loss"}, {6, 0.25});
+  EXPECT_EQ(bytes_of(dir / "metrics.jsonl"),
+            "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":null}\n{\"step\":3,\"loss\":null}\n"
+            "{\"step\":4,\"loss\":null}\n{\"step\":5,\"loss\":null}\n{\"step\":6,\"loss\":0.25}\n");
 }
 
 TEST(Trainer, KeepsTheWeightsOfTheBestEvaluations) {

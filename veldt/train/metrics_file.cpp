@@ -19,8 +19,12 @@ std::string in_json(const std::vector<std::string>& columns, const std::string& 
   for (const std::string& column : columns) {
     const std::size_t end = std::min(line.find(',', at), line.size());
     const std::string field = at > line.size() ? "" : line.substr(at, end - at);
-    const bool is_number = !field.empty() && field.find_first_of("in") == std::string::npos;  // "inf"
-    json += fmt::format("{}\"{}\":{}", json.empty() ? "{" : ",", column, is_number ? field : "null");
+    double value = 0;  // a line that was read back may hold anything
+    const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    const bool is_number =
+        error == std::errc() && last == field.data() + field.size() && std::isfinite(value);
+    json += fmt::format("{}\"{}\":{}", json.empty() ? "{" : ",", column,
+                        is_number ? fmt::format("{}", value) : "null");
     at = end + 1;
   }
   return json + "}\n";
