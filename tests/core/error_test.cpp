@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include "veldt/core/escape.h"
 
 namespace veldt {
@@ -23,6 +25,16 @@ TEST(Str, WritesEachArgumentAsAStreamDoes) {
             "-3 7 1099511627776 1 0.1 1e+300");
   EXPECT_EQ(str("at ", Point{1, 2}), "at (1, 2)");
   EXPECT_EQ(str(""), "");
+}
+
+struct Endless {};
+std::ostream& operator<<(std::ostream&, Endless) { throw std::bad_alloc(); }
+
+TEST(Str, LeavesOutNothingThatThereIsNoMemoryFor) { EXPECT_THROW(str("a", Endless()), std::bad_alloc); }
+
+TEST(Str, TakesNoTextAsAnEmptyOne) {
+  const char* const none = nullptr;
+  EXPECT_EQ(str("a", none, "b"), "ab");
 }
 
 TEST(Error, JoinsItsThreeSentences) {

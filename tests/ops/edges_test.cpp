@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
@@ -218,6 +219,28 @@ TEST(Pad, TakesElementsAwayForAmountsBelowZero) {
                 pad(x, {-2, -2});
               }),
               HasSubstr("2 and 2 elements from dimension 1"));
+}
+
+TEST(Pad, RefusesMoreThanThereAreNumbersFor) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const PadMode mode : {PadMode::zeros, PadMode::replicate}) {
+    EXPECT_NE(error_of<ShapeError>([&] { pad(arange(3), {kMost, kMost}, mode); }), "");
+    EXPECT_NE(error_of<ShapeError>([&] { pad(arange(3), {kMost / 2, kMost / 4}, mode); }), "");
+  }
+}
+
+TEST(Pad, WithNothingCopiesNothing) {
+  const Tensor x = ones({2, 3});
+  EXPECT_EQ(pad(x, {0, 0, 0, 0}, PadMode::reflect).data<float>(), x.data<float>());
+}
+
+// A gap between pairs: neither lines of neighbours nor runs that are worth moving.
+TEST(Sum, OfShortRunsWithGaps) {
+  for (const std::int64_t n : {1, 2, 15, 16, 17, 40}) {
+    const Tensor x = slice(reshape(arange(200 * n, DType::f64), {100, 2 * n}), 1, 0, 2 * n, 2);
+    EXPECT_EQ(sum(x, {1}).values<double>(), sum(contiguous(x), {1}).values<double>()) << n;
+    EXPECT_EQ(sum(x, {0}).values<double>(), sum(contiguous(x), {0}).values<double>()) << n;
+  }
 }
 
 TEST(Index, MayBeOfI32) {

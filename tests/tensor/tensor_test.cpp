@@ -132,6 +132,11 @@ TEST(Tensor, GoesThroughBytesInAnyDtype) {
   EXPECT_EQ(Tensor::of({1}, {1}, DType::bf16).bytes()[1],
             std::byte{0x3f});  // 0x3f80, the upper half of f32's
   const std::vector<std::byte> three(3);
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                Tensor::from_bytes({3}, DType::boolean,
+                                   std::vector<std::byte>{std::byte{1}, std::byte{2}, std::byte{0}});
+              }),
+              AllOf(HasSubstr("the byte 2"), HasSubstr("neither 0 nor 1")));
   EXPECT_THAT(error_of<ShapeError>([&] { Tensor::from_bytes({2}, DType::f16, three); }),
               HasSubstr("with 3 bytes"));
 }

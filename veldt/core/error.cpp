@@ -7,7 +7,9 @@
 
 namespace veldt {
 
-void StrPart::write_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
+void StrPart::write_text(std::ostream& out, const void* text) {
+  if (text) out << static_cast<const char*>(text);
+}
 
 std::string join_parts(std::initializer_list<StrPart> parts) {
   std::ostringstream out;

@@ -84,7 +84,8 @@ void positions(const View& mask, const View& out, Stream) {
   parallel_for(pieces, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t p = first; p < last; ++p)
       ends[static_cast<std::size_t>(p)] =
-          std::accumulate(holds + p * kPiece, holds + std::min(n, (p + 1) * kPiece), 0);
+          std::count_if(holds + p * kPiece, holds + std::min(n, (p + 1) * kPiece),
+                        [](std::uint8_t byte) { return byte != 0; });
   });
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -94,7 +95,7 @@ void positions(const View& mask, const View& out, Stream) {
       std::int64_t block[kBlock + 1], found = 0;
       for (std::int64_t i = first; i < std::min(n, first + kBlock); ++i) {
         block[found] = i;
-        found += holds[i];
+        found += holds[i] != 0;
       }
       std::copy_n(block, std::min(found, most - written), to + written);
       written += found;

@@ -204,12 +204,20 @@ void narrow_columns(const T* x, std::int64_t cols, std::int64_t rows, Acc* acc) 
   columns<Op>(x + wide_rows * wide, cols, rows - wide_rows * k, cols, acc);
 }
 
-// Elements with gaps, put together a piece at a time: of each row, or of the columns of each row.
+// Elements with gaps, put together a piece at a time: of each row, or of the columns of each row; or one by
+// one where these are short.
 template <class Op, class T, class Acc> void gathered(const T* x, const Tile& t, Acc* acc) {
-  constexpr std::int64_t kPiece = 4096 / sizeof(T);
+  constexpr std::int64_t kPiece = 4096 / sizeof(T), kShort = 16;
   const auto move = cpu::stage().move[cpu::stage_index(sizeof(T))];
+  const bool by_rows = std::abs(t.reduced_stride) < std::abs(t.kept_stride) || t.kept == 1;
+  if ((by_rows ? t.reduced : t.kept) < kShort) {
+    for (std::int64_t l = 0; l < t.reduced; ++l)
+      for (std::int64_t j = 0; j < t.kept; ++j)
+        acc[j] = Op::join(acc[j], number<Op, Acc>(x[j * t.kept_stride + l * t.reduced_stride]));
+    return;
+  }
   alignas(64) T piece[kPiece];
-  if (std::abs(t.reduced_stride) < std::abs(t.kept_stride) || t.kept == 1) {
+  if (by_rows) {
     for (std::int64_t j = 0; j < t.kept; ++j)
       for (std::int64_t l = 0; l < t.reduced; l += kPiece) {
         const std::int64_t n = std::min(kPiece, t.reduced - l);

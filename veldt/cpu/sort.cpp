@@ -173,7 +173,7 @@ template <class Item> Room<Item>& room_of_items() {
 }
 
 // The order of a whole line of up to kMostPacked elements. Of keys of 64 bits the first 32 that differ stand
-// for them, for half the memory is moved then; where those are equal the others decide.
+// for them, for half the memory is moved then; those that are equal in them are sorted by the others.
 template <class T, class Item> const Packed* sort_packed(const Line<T, Item>& line, std::int64_t n) {
   Packed* const items = room_of_items<Packed>().of(2 * n, "sorting");
   std::uint64_t differing = sizeof(T) < 8 ? ~std::uint64_t{0} >> (64 - 8 * sizeof(T)) : 0;
@@ -183,11 +183,13 @@ template <class T, class Item> const Packed* sort_packed(const Line<T, Item>& li
   sort_items(items, items + n, n, bits - shift, false);
   for (std::int64_t begin = 0, end = 1; shift > 0 && begin < n; begin = end++) {
     while (end < n && items[end].key() == items[begin].key()) ++end;
-    if (end - begin > 1)
-      std::sort(items + begin, items + end, [&](Packed a, Packed b) {
-        const std::uint64_t x = line.key(a.position()), y = line.key(b.position());
-        return x < y || (x == y && a.position() < b.position());
-      });
+    if (end - begin < 2) continue;
+    const std::uint64_t rest = (std::uint64_t{1} << shift) - 1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t at = items[i].position();
+      items[i] = {line.key(at) & rest, at};
+    }
+    sort_items(items + begin, items + n + begin, end - begin, shift, false);
   }
   return items;
 }

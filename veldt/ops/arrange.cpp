@@ -77,7 +77,10 @@ std::pair<Shape, Shape> padded(const Tensor& x, const std::vector<std::int64_t>&
     const int d = x.rank() - 1 - i;
     check_count("pad", std::min(amounts[at], amounts[at + 1]), 0);
     before[d] = amounts[at];
-    shape[d] += amounts[at] + amounts[at + 1];
+    if (__builtin_add_overflow(shape[d], amounts[at], &shape[d]) ||
+        __builtin_add_overflow(shape[d], amounts[at + 1], &shape[d]))
+      throw ShapeError(str("pad cannot add ", amounts[at], " and ", amounts[at + 1], " elements"),
+                       "no number is left for so many", "pad less");
   }
   return {shape, before};
 }
@@ -333,6 +336,7 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mo
           str("pad cannot add ", front, " and ", after, " elements to dimension ", d, " of ", x.shape()),
           "so many cannot come from those that are there", "pad less, or with zeros");
   }
+  if (shape == x.shape()) return x;
   const Tensor out = empty(shape, x);
   fill_around(x, before, mode, out);
   return record(

@@ -91,7 +91,8 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
       false);
 }
 
-// Without gaps, the dimensions in the order of x's memory; row-major if x repeats elements.
+// Without gaps, the dimensions in the order of x's memory; row-major if x repeats elements. Those of size 1
+// have the stride that they have row-major, where that is the order: products look whether matrices stack.
 Strides dense_strides(const Tensor& x) {
   int order[kMaxRank];
   for (int d = 0; d < x.rank(); ++d) {
@@ -107,7 +108,7 @@ Strides dense_strides(const Tensor& x) {
     strides[order[i]] = step;
     step *= x.size(order[i]);
   }
-  return strides;
+  return is_contiguous(x.shape(), strides) ? contiguous_strides(x.shape()) : strides;
 }
 
 }  // namespace

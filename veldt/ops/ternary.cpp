@@ -14,7 +14,7 @@ namespace {
 // The inputs are floats of `dtype`, or of halves and f32.
 template <class Op> Tensor combined(const Tensor& a, const Tensor& b, const Tensor& c, DType dtype) {
   const Shape shape = broadcast(broadcast(a.shape(), b.shape(), Op::name), c.shape(), Op::name);
-  const Tensor out = empty(shape, dtype, a.device());
+  const Tensor out = empty_along(shape, dtype, {&a, &b, &c});
   kernels(a).ternary(IndexOf<Op, scalar::TernaryOps>::value, broadcast_view(a, shape),
                      broadcast_view(b, shape), broadcast_view(c, shape), out.view(), nullptr);
   return out;

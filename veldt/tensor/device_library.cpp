@@ -1,6 +1,8 @@
 #include "veldt/tensor/device_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
 
 #include <cinttypes>
 #include <cstdio>
@@ -27,12 +29,21 @@ Library& library() {
 }
 
 // The file that holds this code, as the kernel knows it. The name that a program was called by, and the path
-// of a library that was relative when it was loaded, may lead to somebody else's folder.
+// of a library that was relative when it was loaded, may lead to somebody else's folder. Without /proc it is
+// what was executed, or where the loader found the library.
 std::filesystem::path own_file() {
   const auto here = reinterpret_cast<std::uintptr_t>(&own_file);
   std::ifstream maps("/proc/self/maps");
-  if (Dl_info info{}; !maps && dladdr(reinterpret_cast<const void*>(&own_file), &info) != 0)
-    return info.dli_fname;
+  if (!maps) {
+    Dl_info info{};
+    link_map* object = nullptr;  // the program's has no name
+    if (dladdr1(reinterpret_cast<const void*>(&own_file), &info, reinterpret_cast<void**>(&object),
+                RTLD_DL_LINKMAP) == 0)
+      return {};
+    if (*object->l_name != '\0') return object->l_name;
+    const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    return executed ? executed : "";
+  }
   for (std::string line; std::getline(maps, line);) {  // begin-end permissions offset device inode path
     std::uintptr_t begin = 0, end = 0;
     int path = 0;

@@ -97,6 +97,11 @@ Tensor Tensor::from_bytes(const Shape& shape, DType dtype, std::span<const std::
   if (bytes.size() != wanted)
     throw ShapeError(str("cannot fill a tensor of ", dtype, ' ', shape, " with ", bytes.size(), " bytes"),
                      str("it holds ", wanted), "give the bytes of each element");
+  if (dtype == DType::boolean)
+    for (const std::byte byte : bytes)
+      if (byte > std::byte{1})
+        throw ShapeError(str("cannot take the byte ", std::to_integer<int>(byte), " as a boolean"),
+                         "it is neither 0 nor 1", "compare first, for example byte != 0");
   if (t_interceptor) t_interceptor->on_transfer("Tensor::from_bytes()");
   kernels(out).upload(out.view().data, bytes.data(), bytes.size(), nullptr);
   return out;
