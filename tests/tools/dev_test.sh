@@ -52,6 +52,7 @@ VELDT_NO_SETUP=1 expect 'fresh tries both' 0 'tries 12 13' "$root/dev" fresh
 VELDT_NO_SETUP=1 expect 'fresh tries one' 0 'tries 13' "$root/dev" fresh 13
 
 # Packages: everything but g++ and cmake is there. apt-get and sudo only note how they are called.
+stand_in clang-format-14 true
 stand_in sudo '[[ $1 == -v ]] || exec "$@"'
 stand_in dpkg-query 'for package in "${@:4}"; do' \
   '  case $package in g++ | cmake) echo "$package not-installed" ;; *) echo "$package installed" ;; esac; done'
