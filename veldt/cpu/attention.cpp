@@ -6,7 +6,6 @@
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -17,6 +16,7 @@
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/product-inl.h"
 #include "veldt/cpu/room.h"
+#include "veldt/cpu/stage.h"
 #include "veldt/kernels/math-inl.h"
 
 #ifndef VELDT_CPU_ATTENTION_TASK
@@ -81,10 +81,15 @@ void pack(Matrix<const T> from, std::int64_t rows, std::int64_t cols, T factor, 
 }
 template <class T>
 void pack_transposed(Matrix<const T> from, std::int64_t rows, std::int64_t cols, T* to, std::int64_t row) {
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; i += kAhead) {
+    const std::int64_t count = std::min(kAhead, rows - i);
     const T* const source = from.data + i * from.row;
-    fetch(source + kAhead * from.row, cols);
-    for (std::int64_t j = 0; j < cols; ++j) to[j * row + i] = source[j * from.col];
+    for (std::int64_t q = 0; q < count; ++q) fetch(source + (kAhead + q) * from.row, cols);
+    if (from.col == 1)
+      stage().turn[stage_index(sizeof(T))](source, from.row, to + i, row, cols, count);
+    else
+      for (std::int64_t q = 0; q < count; ++q)
+        for (std::int64_t j = 0; j < cols; ++j) to[j * row + i + q] = source[q * from.row + j * from.col];
   }
   for (std::int64_t j = 0; j < cols; ++j) std::fill(to + j * row + rows, to + (j + 1) * row, T(0));
 }
@@ -124,11 +129,30 @@ template <class T> HWY_INLINE T largest(const T* x, std::int64_t n) {
     const auto here = hn::Load(d, x + i);
     most = hn::IfThenElse(hn::Or(hn::Gt(here, most), hn::IsNaN(here)), here, most);
   }
-  HWY_ALIGN T each[hn::MaxLanes(d)];
-  hn::Store(most, d, each);
-  T all = each[0];
-  for (std::int64_t k = 1; k < lanes; ++k) all = each[k] > all || each[k] != each[k] ? each[k] : all;
+  if (!hn::AllFalse(d, hn::IsNaN(most))) return std::numeric_limits<T>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(d, most));
+}
+
+// The sum of x[i] y[i].
+template <class T> HWY_INLINE T inner(const T* x, Matrix<const T> y, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto sum = hn::Zero(d);
+  std::int64_t j = 0;
+  if (y.col == 1)
+    for (; j + lanes <= n; j += lanes) sum = hn::MulAdd(hn::LoadU(d, x + j), hn::LoadU(d, y.data + j), sum);
+  T all = hn::GetLane(hn::SumOfLanes(d, sum));
+  for (; j < n; ++j) all += x[j] * y.data[j * y.col];
   return all;
+}
+
+// to[i] = x[i] + log(y[i]) for up to kBlock of them.
+template <class T> HWY_INLINE void add_logarithms(const T* y, const T* x, std::int64_t n, T* to) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  for (std::int64_t i = 0; i < n; i += lanes) {
+    const auto count = static_cast<std::size_t>(std::min(lanes, n - i));
+    (Lanes<T>::load_part(x + i, count) + log(Lanes<T>::load_part(y + i, count))).store_part(to + i, count);
+  }
 }
 
 // Room for one task, in elements. Rows of scores end in a register more than they need, so that a column of
@@ -168,13 +192,23 @@ template <class D> HWY_INLINE hn::Mask<D> holds(D d, const bool* from) {
   }
 }
 
+// x[first..n) = value; n is a multiple of a register.
+template <class T> HWY_INLINE void fill_end(T* x, std::int64_t first, std::int64_t n, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t j = first / lanes * lanes; j < n; j += lanes) {
+    const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(0, first - j));
+    hn::Store(hn::IfThenElse(hn::FirstN(d, kept), hn::Load(d, x + j), hn::Set(d, value)), d, x + j);
+  }
+}
+
 // Lays the mask of query i over its scores with `sees` keys; those from there to n are never seen.
 template <class T>
 void mask_scores(const Attention<T>& a, std::int64_t i, std::int64_t sees, std::int64_t n, T* scores) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   constexpr T kNever = -std::numeric_limits<T>::infinity();
-  std::fill(scores + sees, scores + n, kNever);
+  fill_end(scores, sees, n, kNever);
   std::int64_t j = 0;
   if (a.added.data) {
     const T* const row = &a.added.at(i, 0);
@@ -212,7 +246,7 @@ template <class T> void attend_head(const Attention<T>& a, std::int64_t first, s
     const std::int64_t m = std::min(kBlock, end - i), last = seen(a, i + m - 1), n = round_up(last, r.lanes);
     pack<T>({&a.q.at(i, 0), a.q.row, a.q.col}, m, a.size, a.scale, queries, r.size);
     product<T>(m, n, a.size, {queries, r.size, 1}, keys, r.row, scores, r.row, false);
-    T shares[kBlock];
+    HWY_ALIGN T shares[kBlock], totals[kBlock], tops[kBlock];
     for (std::int64_t k = 0; k < m; ++k) {
       T* const line = scores + k * r.row;
       mask_scores(a, i + k, seen(a, i + k), n, line);
@@ -220,8 +254,10 @@ template <class T> void attend_head(const Attention<T>& a, std::int64_t first, s
       const bool blind = sees_nothing(a, most);
       const double sum = exponentials(line, n, blind ? T(0) : most);
       shares[k] = blind ? T(0) : static_cast<T>(1 / sum);
-      a.sums[i + k] = static_cast<T>(static_cast<double>(most) + std::log(sum));
+      totals[k] = static_cast<T>(sum);
+      tops[k] = most;
     }
+    add_logarithms(totals, tops, m, a.sums + i);
     product<T>(m, r.width, last, {scores, r.row, 1}, values, r.width, sums, r.width, false);
     copy_rows<T>({sums, r.width, 1}, m, a.width, [&](std::int64_t k) { return shares[k]; },
                  {&a.out.at(i, 0), a.out.row, a.out.col});
@@ -257,8 +293,8 @@ template <class T> void slope_head(const Attention<T>& a, T* room) {
     for (std::int64_t k = 0; k < m; ++k) {
       T *const p = scores + k * r.row, *const ds = dscores + k * r.row;
       const std::int64_t sees = seen(a, i + k);
-      T own = 0;
-      for (std::int64_t j = 0; j < a.width; ++j) own += g[k * r.width + j] * a.out.at(i + k, j);
+      fetch(&a.out.at(i + k, 0) + kAhead * a.out.row, a.width);
+      const T own = inner<T>(g + k * r.width, {&a.out.at(i + k, 0), a.out.row, a.out.col}, a.width);
       const T sum = a.sums[i + k];
       const Lanes<T> by(hn::Set(d, sees_nothing(a, sum) ? T(0) : sum)), less(hn::Set(d, own));
       mask_scores(a, i + k, sees, n, p);
@@ -267,7 +303,7 @@ template <class T> void slope_head(const Attention<T>& a, T* room) {
         hn::Store(e.v, d, p + j);
         hn::Store((e * (Lanes<T>(hn::Load(d, ds + j)) - less)).v, d, ds + j);
       }
-      std::fill(ds + sees, ds + n, T(0));
+      fill_end(ds, sees, n, T(0));
     }
     product<T>(m, r.size, last, {dscores, r.row, 1}, keys, r.size, dq, r.size, false);
     product<T>(last, r.size, m, {dscores, 1, r.row}, q, r.size, dk, r.size, true);
