@@ -76,6 +76,12 @@ TEST(Matmul, AgreesWithAPlainLoopOnShapesOfNeuralFields) {
   expect_products<float>(1, 100, 64, 70);
 }
 
+TEST(Matmul, AgreesWithAPlainLoopOnLayersWithLargeBatches) {
+  expect_products<float>(1, 511, 32, 70);
+  expect_products<float>(1, 515, 33, 70);
+  expect_products<float>(1, 512, 32, 300);
+}
+
 // The three products of a Linear layer: forward x w^T + bias, dx = dz w, dw = dz^T x.
 template <class T> void expect_linear(std::int64_t batch, std::int64_t in, std::int64_t out) {
   Array<T> x = Array<T>::random({1, batch, in}, 7), w = Array<T>::random({1, out, in}, 8);
@@ -170,26 +176,40 @@ TEST(Matmul, RefusesIntegers) {
   EXPECT_THROW(cpu::backend().matmul(x.view(), x.view(), nullptr, x.view(), nullptr), DeviceError);
 }
 
-template <class T> void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Array<T> a = Array<T>::random({1, m, k}, 20), bt = Array<T>::random({1, n, k}, 21), out({1, m, n}, T(1));
-  const cpu::Matrix<T> c{out.view().template as<T>(), n, 1};
-  const cpu::Matrix<const T> left{a.view().template as<T>(), k, 1}, right{bt.view().template as<T>(), 1, k};
-  cpu::gemm(m, n, k, left, right, c, true);
-  const std::vector<T> added = out.values();
-  cpu::gemm(m, n, k, left, right, c, false);
-  const View b = test::transposed(bt.view(), 1, 2);
+// Added to ones, by itself, and from a bias.
+template <class T> void expect_gemm(const View& a, const View& b) {
+  const std::int64_t m = a.shape[1], n = b.shape[2], k = a.shape[2];
+  Array<T> added({1, m, n}, T(1)), alone({1, m, n}), biased({1, m, n}),
+      bias = Array<T>::random({1, 1, n}, 24);
+  const auto matrix = []<class U>(const View& v, U*) {
+    return cpu::Matrix<U>{v.as<U>(), v.strides[1], v.strides[2]};
+  };
+  const auto left = matrix(a, static_cast<const T*>(nullptr)),
+             right = matrix(b, static_cast<const T*>(nullptr));
+  cpu::gemm(m, n, k, left, right, {added.view().template as<T>(), n, 1}, true);
+  cpu::gemm(m, n, k, left, right, {alone.view().template as<T>(), n, 1}, false);
+  cpu::gemm(m, n, k, left, right, {biased.view().template as<T>(), n, 1}, false,
+            bias.view().template as<T>());
   const double tolerance = (sizeof(T) == 4 ? 2e-6 : 4e-15) * std::sqrt(static_cast<double>(k) + 1);
   test::for_each_index({1, m, n}, [&](const Shape& index) {
-    const std::size_t at = static_cast<std::size_t>(index[1] * n + index[2]);
-    const double wanted = product<T>(a.view(), b, nullptr, index);
-    ASSERT_NEAR(static_cast<double>(out.values()[at]), wanted, tolerance);
-    ASSERT_NEAR(static_cast<double>(added[at]), wanted + 1, tolerance);
+    const double wanted = product<T>(a, b, nullptr, index);
+    ASSERT_NEAR(static_cast<double>(test::at<T>(alone.view(), index)), wanted, tolerance);
+    ASSERT_NEAR(static_cast<double>(test::at<T>(added.view(), index)), wanted + 1, tolerance);
+    ASSERT_NEAR(static_cast<double>(test::at<T>(biased.view(), index)),
+                wanted + static_cast<double>(bias[index[2]]), tolerance);
   });
+}
+
+template <class T> void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Array<T> a = Array<T>::random({1, m, k}, 20), at = Array<T>::random({1, k, m}, 22);
+  Array<T> b = Array<T>::random({1, k, n}, 23), bt = Array<T>::random({1, n, k}, 21);
+  expect_gemm<T>(a.view(), test::transposed(bt.view(), 1, 2));
+  expect_gemm<T>(test::transposed(at.view(), 1, 2), b.view());
 }
 
 TEST(Gemm, MultipliesAndAddsAcrossAllItsBlocks) {
   for (const Shape& s : {Shape{1, 1, 1}, Shape{12, 32, 256}, Shape{13, 33, 257}, Shape{100, 40, 600},
-                         Shape{97, 1030, 20}, Shape{5, 7, 9000}}) {
+                         Shape{97, 1030, 20}, Shape{5, 7, 9000}, Shape{200, 33, 512}}) {
     expect_gemm<float>(s[0], s[1], s[2]);
     expect_gemm<double>(s[0], s[1], s[2]);
   }

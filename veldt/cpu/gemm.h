@@ -19,11 +19,12 @@ template <class T> Matrix<T> from(Matrix<T> x, std::int64_t i, std::int64_t j) {
   return {&x.at(i, j), x.row, x.col};
 }
 
-// c[m, n] = a[m, k] b[k, n], or c += a b with `add`. The same bits whatever the number of threads.
+// c[m, n] = a[m, k] b[k, n], or c += a b with `add`; or the sums of each column begin with its `bias`. The
+// same bits whatever the number of threads.
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b,
-          Matrix<float> c, bool add);
+          Matrix<float> c, bool add, const float* bias = nullptr);
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
-          Matrix<double> c, bool add);
+          Matrix<double> c, bool add, const double* bias = nullptr);
 
 // Columns of b [k, n] as the tiles of products read them, [n / width][k][width], the last panel filled up
 // with zeros: `to` has room for round_up(n, width) k. For kernels that multiply by one matrix again and

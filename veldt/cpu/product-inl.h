@@ -30,12 +30,13 @@ template <class T> HWY_INLINE void fetch(const T* row, std::int64_t count) {
 inline constexpr std::int64_t kProductRows = HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 inline constexpr std::int64_t kProductDepth = 256;  // its panel of b stays near
 
-// `Rows` rows of c [.., Wide registers] = a b, or += a b.
+// `Rows` rows of c [.., Wide registers] = a b, or += a b. Where `start` is there, each row's sum begins with
+// it.
 template <class T, int Rows, int Wide>
 HWY_INLINE void product_tile(std::int64_t k, Matrix<const T> a, const T* b, std::int64_t b_row, T* c,
-                             std::int64_t c_row, bool add) {
+                             std::int64_t c_row, bool add, const T* start) {
   using Row = RegisterRow<T, Wide>;
-  RegisterTile<T, Rows, Wide> sum;
+  RegisterTile<T, Rows, Wide> sum(start ? Row(start) : Row());
   for (std::int64_t p = 0; p < k; ++p) sum.add_outer(a.data + p * a.col, a.row, Row(b + p * b_row));
   add ? sum.add_to(c, c_row) : sum.store(c, c_row);
 }
@@ -44,10 +45,12 @@ HWY_INLINE void product_tile(std::int64_t k, Matrix<const T> a, const T* b, std:
 // multiple of that.
 template <class T, int Wide, class RowsOf>
 HWY_INLINE void product_panel(std::int64_t m, std::int64_t k, const RowsOf& rows, const T* b,
-                              std::int64_t b_row, T* c, std::int64_t c_row, bool add) {
+                              std::int64_t b_row, T* c, std::int64_t c_row, bool add,
+                              const T* start = nullptr) {
   std::int64_t i = 0;
   const auto tiles = [&]<int kRows>(std::integral_constant<int, kRows>, std::int64_t end) HWY_ATTR {
-    for (; i < end; i += kRows) product_tile<T, kRows, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add);
+    for (; i < end; i += kRows)
+      product_tile<T, kRows, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add, start);
   };
   // What is left of the large tiles goes in tiles of four, and so does one large tile if that leaves fewer
   // single rows: those wait for each sum.
