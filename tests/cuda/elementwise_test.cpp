@@ -106,6 +106,33 @@ TEST(CudaBinary, HasTheBitsOfTheCpuForWholeNumbers) {
       }
 }
 
+template <class Op>
+concept HasWholeOfOne = requires(Op op, std::int64_t x) {
+  op.whole(x);
+};
+template <class... Op> std::vector<bool> whole_ones_of_one(TypeList<Op...>) { return {HasWholeOfOne<Op>...}; }
+
+TEST(CudaUnary, HasTheBitsOfTheCpuForWholeNumbers) {
+  using Unary = scalar::UnaryOps;
+  const std::vector<bool> whole = whole_ones_of_one(Unary());
+  for (int op = 0; op < Unary::size; ++op)
+    for (const DType dtype : kWhole)
+      for (const Layouts& l : kLayouts) {
+        const std::vector<Operand> operands = {{dtype, kShape, l.a, some_bits(dtype, 1)},
+                                               {dtype, kShape, l.out, some_bits(dtype, 3)}};
+        const auto call = [&](const Backend& b, auto views) {
+          b.unary(op, {3, 90}, views[0], views[1], nullptr);
+        };
+        if (!whole[static_cast<std::size_t>(op)]) {
+          use_emulated_device();
+          const View v{nullptr, dtype, {0}, {1}};
+          EXPECT_THROW(call(backend(kEmulated), std::vector<View>{v, v}), DeviceError);
+          continue;
+        }
+        ASSERT_EQ(difference(run_on_both(operands, call)), "") << "op " << op << ", " << label(dtype, l);
+      }
+}
+
 TEST(CudaBinary, IsWithinAFewDigitsOfTheCpuForFloats) {
   for (int op = 0; op < Binary::size; ++op)
     for (const DType dtype : kFloats)

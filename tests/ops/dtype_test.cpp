@@ -97,12 +97,19 @@ TEST(WholeNumbers, ComputeAsPyTorchHasIt) {
   const Tensor bytes = of(DType::u8, {250, 3});
   EXPECT_THAT(numbers(bytes + 10), ElementsAre(4, 13));
   EXPECT_THAT(numbers(-bytes), ElementsAre(6, 253));
+  EXPECT_THAT(numbers(clamp(bytes, 4, 200)), ElementsAre(200, 4));
+  EXPECT_THAT(numbers(sign(of(DType::u8, {0, 3}))), ElementsAre(0, 1));
+  EXPECT_THAT(error_of<ShapeError>([&] { clamp(bytes, -1, 5); }), HasSubstr("it holds 0 to 255"));
   EXPECT_THAT(numbers(bytes * bytes), ElementsAre(36, 9));
 }
 
 TEST(WholeNumbers, AreExactBeyond53Bits) {
   const I64 big = (I64{1} << 53) + 1, most = std::numeric_limits<I64>::max();
   const Tensor x = Tensor::from<I64>({2}, std::vector<I64>{big, -big});
+  EXPECT_THAT(clamp(x, -big + 2, big - 1).values<I64>(), ElementsAre(big - 1, 2 - big));
+  EXPECT_THAT(abs(x).values<I64>(), ElementsAre(big, big));
+  const Tensor lowest = Tensor::from<I64>({1}, std::vector<I64>{std::numeric_limits<I64>::min()});
+  EXPECT_THAT(abs(lowest).values<I64>(), ElementsAre(std::numeric_limits<I64>::min()));
   EXPECT_THAT((x + 1).values<I64>(), ElementsAre(big + 1, 1 - big));
   EXPECT_THAT((x - most).values<I64>(), ElementsAre(big - most, std::numeric_limits<I64>::max() - big + 2));
   EXPECT_THAT(equal(x, big).values<bool>(), ElementsAre(true, false));

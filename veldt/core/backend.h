@@ -53,7 +53,8 @@ struct Backend {
 
   // Elementwise. All views have the same shape (inputs broadcast by strides of 0); `op` is an index into the
   // TypeList of that name in kernels/. One dtype for all views, except where said: a float one (bf16 and f16
-  // are computed as f32 and rounded once), for binary also i64, i32 and u8 where the formula has a `whole`.
+  // are computed as f32 and rounded once), for unary and binary also i64, i32 and u8 where the formula has a
+  // `whole`.
   void (*fill)(const View& out, double value, Stream);     // any dtype
   void (*copy)(const View& from, const View& to, Stream);  // any dtypes: converts, rounds to nearest even
   void (*unary)(int op, Scalars, const View& x, const View& y, Stream);

@@ -29,9 +29,14 @@ void ramp_row(const Ramp& r, std::int64_t begin, void* row, std::int64_t stride,
   if constexpr (std::is_integral_v<T>) {  // unsigned, because it may wrap
     const auto first = static_cast<std::uint64_t>(r.whole_first),
                step = static_cast<std::uint64_t>(r.whole_step);
-    for (std::int64_t i = 0; i < n; ++i)
-      to[i * stride] =
-          scalar::store<T>(static_cast<std::int64_t>(first + step * static_cast<std::uint64_t>(begin + i)));
+    const auto at = [&](std::int64_t i) {
+      return scalar::store<T>(
+          static_cast<std::int64_t>(first + step * static_cast<std::uint64_t>(begin + i)));
+    };
+    if (stride == 1)
+      for (std::int64_t i = 0; i < n; ++i) to[i] = at(i);
+    else
+      for (std::int64_t i = 0; i < n; ++i) to[i * stride] = at(i);
   } else if (stride == 1 && r.parts == 1) {
     for (std::int32_t i = 0; i < count; ++i)
       to[i] = scalar::store<T>(r.first + r.span * (start + static_cast<double>(i)));

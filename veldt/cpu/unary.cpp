@@ -94,8 +94,9 @@ const UnaryRows& rows_of(int op) {
 }  // namespace
 
 void unary(int op, Scalars s, const View& x, const View& y, Stream) {
-  check_elementwise(x.dtype);
-  const UnaryForward f = x.dtype == DType::f64 ? rows_of(op).forward_f64 : rows_of(op).forward_f32;
+  const UnaryForward f = !is_float(x.dtype)      ? whole_unary_row(op, x.dtype)
+                         : x.dtype == DType::f64 ? rows_of(op).forward_f64
+                                                 : rows_of(op).forward_f32;
   const View* views[] = {&x, &y};
   for_each_row(
       views, 2, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], n); }, Halves::as_f32);

@@ -1,4 +1,5 @@
-// Elementwise ops of two whole numbers: each formula that has one, for i64, i32 and u8, as plain loops.
+// Elementwise ops of one and two whole numbers: each formula that has one, for i64, i32 and u8, as plain
+// loops.
 #include <cmath>
 #include <type_traits>
 
@@ -10,12 +11,14 @@
 #include "hwy/highway.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/binary-inl.h"
+#include "veldt/kernels/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 using cpu::BinaryRow;
+using cpu::UnaryForward;
 
 // Below 2^53 a quotient in double, which is found sooner, lies on the same side of each whole number as the
 // exact one. 0 of a division by 0; the lowest i32 over -1 wraps.
@@ -43,9 +46,22 @@ template <class Op, class I> void row(const void* a_row, const void* b_row, void
   for (std::int64_t i = 0; i < n; ++i) out[i] = Op::whole(a[i], b[i]);
 }
 
+template <class Op, class I> void unary_row(Scalars s, const void* from, void* to, std::int64_t n) {
+  const Op op = formula<Op>(s.a, s.b);
+  const I* x = static_cast<const I*>(from);
+  I* y = static_cast<I*>(to);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = op.whole(x[i]);
+}
+
 template <class Op, class I> constexpr BinaryRow row_of() {
   if constexpr (requires(I x) { Op::whole(x, x); })
     return &row<Op, I>;
+  else
+    return nullptr;
+}
+template <class Op, class I> constexpr UnaryForward unary_row_of() {
+  if constexpr (requires(Op op, I x) { op.whole(x); })
+    return &unary_row<Op, I>;
   else
     return nullptr;
 }
@@ -54,13 +70,20 @@ template <class I, class... Op> BinaryRow row_of(int op, TypeList<Op...>) {
   static constexpr BinaryRow table[] = {row_of<Op, I>()...};
   return table[op];
 }
-
-template <class I> BinaryRow row_of(int op) { return row_of<I>(op, BinaryOps()); }
+template <class I, class... Op> UnaryForward unary_row_of(int op, TypeList<Op...>) {
+  static constexpr UnaryForward table[] = {unary_row_of<Op, I>()...};
+  return table[op];
+}
 
 BinaryRow best_row(int op, DType dtype) {
-  if (dtype == DType::i64) return row_of<std::int64_t>(op);
-  if (dtype == DType::i32) return row_of<std::int32_t>(op);
-  return row_of<std::uint8_t>(op);  // booleans too
+  if (dtype == DType::i64) return row_of<std::int64_t>(op, BinaryOps());
+  if (dtype == DType::i32) return row_of<std::int32_t>(op, BinaryOps());
+  return row_of<std::uint8_t>(op, BinaryOps());  // booleans too
+}
+UnaryForward best_unary_row(int op, DType dtype) {
+  if (dtype == DType::i64) return unary_row_of<std::int64_t>(op, UnaryOps());
+  if (dtype == DType::i32) return unary_row_of<std::int32_t>(op, UnaryOps());
+  return unary_row_of<std::uint8_t>(op, UnaryOps());
 }
 
 }  // namespace
@@ -72,15 +95,22 @@ HWY_AFTER_NAMESPACE();
 namespace veldt {
 namespace {
 HWY_EXPORT(best_row);
+HWY_EXPORT(best_unary_row);
+
+template <class Row> Row checked(Row found, DType dtype) {
+  if (!found)
+    throw DeviceError(str("the cpu cannot compute this elementwise op on ", dtype),
+                      "it has a kernel for floats alone", "convert the tensor: to(x, DType::f32)");
+  return found;
 }
+
+}  // namespace
 namespace cpu {
 
-BinaryRow whole_row(int op, DType dtype) {
-  const BinaryRow found = HWY_DYNAMIC_DISPATCH(best_row)(op, dtype);
-  if (!found)
-    throw DeviceError(str("the cpu cannot compute this op on ", dtype), "it has a kernel for floats alone",
-                      "convert the tensors: to(x, DType::f32)");
-  return found;
+BinaryRow whole_row(int op, DType dtype) { return checked(HWY_DYNAMIC_DISPATCH(best_row)(op, dtype), dtype); }
+
+UnaryForward whole_unary_row(int op, DType dtype) {
+  return checked(HWY_DYNAMIC_DISPATCH(best_unary_row)(op, dtype), dtype);
 }
 
 }  // namespace cpu

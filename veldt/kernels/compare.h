@@ -30,7 +30,21 @@ struct GreaterEqual {
   static constexpr const char* name = "greater_equal";
   template <class T> static constexpr bool holds(T a, T b) { return a >= b; }
 };
+// What is not 0 counts as true, a NaN too.
+struct LogicalAnd {
+  static constexpr const char* name = "logical_and";
+  template <class T> static constexpr bool holds(T a, T b) { return (a != T(0)) & (b != T(0)); }
+};
+struct LogicalOr {
+  static constexpr const char* name = "logical_or";
+  template <class T> static constexpr bool holds(T a, T b) { return (a != T(0)) | (b != T(0)); }
+};
+struct LogicalXor {
+  static constexpr const char* name = "logical_xor";
+  template <class T> static constexpr bool holds(T a, T b) { return (a != T(0)) != (b != T(0)); }
+};
 
-using CompareOps = TypeList<Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual>;
+using CompareOps =
+    TypeList<Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, LogicalAnd, LogicalOr, LogicalXor>;
 
 }  // namespace veldt

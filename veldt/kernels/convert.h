@@ -53,8 +53,12 @@ template <class From> constexpr float narrowed(From x) {
     const std::int64_t low = x & 0x7ff;  // what may not fit; the next bit says whether it was all 0
     const std::int64_t odd = (x - low) | (low != 0 ? 0x800 : 0);
     return narrowed(static_cast<double>(-kExact < x && x < kExact ? x : odd));
-  } else if constexpr (std::is_same_v<From, double> || std::is_same_v<From, std::int32_t>) {
-    const double exact = static_cast<double>(x);
+  } else if constexpr (std::is_same_v<From, std::int32_t>) {
+    constexpr std::int32_t kExact = 1 << 24;  // up to here a float does
+    const std::int32_t low = x & 0x7f, odd = (x - low) | (low != 0 ? 0x80 : 0);
+    return static_cast<float>(-kExact < x && x < kExact ? x : odd);
+  } else if constexpr (std::is_same_v<From, double>) {
+    const double exact = x;
     const float near = static_cast<float>(exact);
     const double back = static_cast<double>(near);
     const auto bits = std::bit_cast<std::uint32_t>(near);

@@ -1,7 +1,7 @@
 // Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). A formula with
 // constants keeps them as doubles, in the order of core/backend.h's Scalars. One that is `wide` loses digits
 // on its way in floats (an argument is rounded before its sine is taken), so the CPU computes it of floats in
-// doubles and rounds once. To add one: write it here, add
+// doubles and rounds once. `whole` is for whole numbers, where there is one. To add one: write it here, add
 // it to UnaryOps, and give it its public function in ops/unary.cpp. Activations are in activation-inl.h.
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
@@ -11,6 +11,7 @@
 #endif
 
 #include <numbers>
+#include <type_traits>
 
 #include "veldt/kernels/activation-inl.h"
 #include "veldt/kernels/math-inl.h"
@@ -29,6 +30,10 @@ struct Affine {
 struct Abs {
   static constexpr const char* name = "abs";
   template <class F> VELDT_FN F forward(F x) const { return abs(x); }
+  // The lowest number has no opposite and stays.
+  template <class I> VELDT_FN I whole(I x) const {
+    return x < I(0) ? static_cast<I>(0 - static_cast<std::make_unsigned_t<I>>(x)) : x;
+  }
   template <class F> VELDT_FN F slope(F x, F) const {
     return select_gt(x, F(0), F(1), select_gt(F(0), x, F(-1), F(0)));
   }
@@ -93,6 +98,10 @@ struct Clamp {
   // Written so that a NaN stays one.
   template <class F> VELDT_FN F forward(F x) const {
     return select_gt(F(low), x, F(low), select_gt(x, F(high), F(high), x));
+  }
+  template <class I> VELDT_FN I whole(I x) const {
+    const I least = static_cast<I>(low), most = static_cast<I>(high), y = x < least ? least : x;
+    return most < y ? most : y;
   }
   template <class F> VELDT_FN F slope(F x, F) const {
     return select_gt(x, F(low), select_gt(F(high), x, F(1), F(0)), F(0));

@@ -124,8 +124,7 @@ template <class Op> Tensor comparison(const Tensor& x, Scalar value) {
 
 }  // namespace
 
-Tensor constant(Scalar value, DType dtype, Device device) {
-  constexpr std::int64_t kExact = std::int64_t{1} << 53, kHalf = std::int64_t{1} << 32;
+void check_holds(DType dtype, Scalar value) {
   const std::int64_t v = value.whole();
   const auto [low, high] = range_of(dtype);
   if (!is_float(dtype) && !value.is_whole())
@@ -134,6 +133,12 @@ Tensor constant(Scalar value, DType dtype, Device device) {
   if (v < low || v > high)
     throw ShapeError(str("a tensor of ", dtype, " cannot take the number ", v),
                      str("it holds ", low, " to ", high), "convert the tensor first: to(x, DType::i64)");
+}
+
+Tensor constant(Scalar value, DType dtype, Device device) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53, kHalf = std::int64_t{1} << 32;
+  const std::int64_t v = value.whole();
+  check_holds(dtype, value);
   if (dtype != DType::i64 || (-kExact < v && v < kExact)) return full({}, value.real(), dtype, device);
   const auto part = [&](std::int64_t x) { return full({}, static_cast<double>(x), dtype, device); };
   return part(v >> 32) * part(kHalf) + part(v & (kHalf - 1));
@@ -315,18 +320,9 @@ Tensor less_equal(const Tensor& a, Scalar b) { return comparison<LessEqual>(a, b
 Tensor greater(const Tensor& a, Scalar b) { return comparison<Greater>(a, b); }
 Tensor greater_equal(const Tensor& a, Scalar b) { return comparison<GreaterEqual>(a, b); }
 
-// Of bytes the smaller holds where both do, the larger where one does.
-Tensor logical_and(const Tensor& a, const Tensor& b) {
-  if (a.dtype() == DType::u8 && b.dtype() == DType::u8) return to(minimum(a, b), DType::boolean);
-  return minimum(to(a, DType::boolean), to(b, DType::boolean));
-}
-Tensor logical_or(const Tensor& a, const Tensor& b) {
-  if (a.dtype() == DType::u8 && b.dtype() == DType::u8) return to(maximum(a, b), DType::boolean);
-  return maximum(to(a, DType::boolean), to(b, DType::boolean));
-}
-Tensor logical_xor(const Tensor& a, const Tensor& b) {
-  return not_equal(to(a, DType::boolean), to(b, DType::boolean));
-}
+Tensor logical_and(const Tensor& a, const Tensor& b) { return comparison<LogicalAnd>(a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return comparison<LogicalOr>(a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return comparison<LogicalXor>(a, b); }
 Tensor logical_not(const Tensor& x) { return equal(x, 0); }
 
 // A whole number is finite.

@@ -33,8 +33,10 @@ struct OptionalView {
 // memory, transposed ones too, as in PyTorch.
 Tensor empty_along(const Shape& shape, DType dtype, std::initializer_list<const Tensor*> operands);
 
-// The number as a tensor of shape []. Throws ShapeError for a fraction or a size that whole numbers of
-// `dtype` cannot hold. One beyond 2^53 is put together from its halves, for fill() takes a double.
+// Throws ShapeError for a fraction or a size that whole numbers of `dtype` cannot hold.
+void check_holds(DType dtype, Scalar value);
+// The number as a tensor of shape []; throws ShapeError where that cannot be. One beyond 2^53 is put together
+// from its halves, for fill() takes a double.
 Tensor constant(Scalar value, DType dtype, Device device);
 
 // x itself if it holds floats, else as f32: for functions that are about real numbers.

@@ -21,6 +21,16 @@ void refuse_booleans(const char* op, const Tensor& x) {
                      "convert them, for example to i64, or use logical_not");
 }
 
+// A formula of whole numbers, which have no gradient.
+template <class Op> Tensor whole_unary(const Tensor& x, Scalars scalars) {
+  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
+  kernels(x).unary(IndexOf<Op, scalar::UnaryOps>::value, scalars, x.view(), y.view(), nullptr);
+  return y;
+}
+
+// Whether a double may not hold it.
+bool is_inexact(Scalar value) { return std::abs(value.real()) > 0x1p53; }
+
 // 1 where x lies between the bounds: the slope of clamp.
 Tensor inside(const Tensor& x, double low, double high) {
   const Tensor one = full({}, 1, x.dtype(), x.device()), zero = full({}, 0, x.dtype(), x.device());
@@ -60,7 +70,8 @@ Tensor neg(const Tensor& x) {
 
 Tensor abs(const Tensor& x) {
   refuse_booleans("abs", x);
-  if (!is_float(x.dtype())) return x.dtype() == DType::u8 ? x : maximum(x, -x);
+  if (x.dtype() == DType::u8) return x;
+  if (!is_float(x.dtype())) return whole_unary<scalar::Abs>(x, {});
   return unary<scalar::Abs>(x, {}, [](const Tensor& t, Scalars) { return sign(t); });
 }
 
@@ -89,6 +100,7 @@ Tensor square(const Tensor& x) {
 }
 
 Tensor power(const Tensor& x, double p) {
+  if (p == 2) return square(x);
   return unary<scalar::PowScalar>(
       x, {p, 0}, [](const Tensor& t, Scalars s) { return s.a == 0 ? zeros_like(t) : s.a * pow(t, s.a - 1); });
 }
@@ -97,7 +109,13 @@ Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
   if (!(low.real() <= high.real()))
     throw ConfigError(str("clamp cannot keep values between ", low.real(), " and ", high.real()),
                       "the lower bound is the higher", "swap the bounds");
-  if (!is_float(x.dtype()) && low.is_whole() && high.is_whole()) return minimum(maximum(x, low), high);
+  const DType dtype = x.dtype();
+  if (!is_float(dtype) && low.is_whole() && high.is_whole()) {
+    if (dtype == DType::boolean || is_inexact(low) || is_inexact(high)) return minimum(maximum(x, low), high);
+    check_holds(dtype, low);
+    check_holds(dtype, high);
+    return whole_unary<scalar::Clamp>(x, {low.real(), high.real()});
+  }
   const double least = low.real(), most = high.real();
   return unary<scalar::Clamp>(x, {least, most},
                               [](const Tensor& t, Scalars s) { return inside(t, s.a, s.b); });
