@@ -144,21 +144,22 @@ TEST_F(CudaLines, SortsTheLargestWholeNumbers) {
 }
 
 TEST_F(CudaLines, FindsPositions) {
-  for (const std::int64_t n : {1, 16, 4095, 4097, 30001})
+  for (const Shape& shape : {Shape{1}, {16}, {4095}, {4097}, {30001}, {1, 7}, {300, 17}, {90, 1, 5, 2}})
     for (const double share : {0.0, 0.03, 0.6, 1.0}) {
       Rng rng(12);
-      Values v = uniform({n}, rng, 0, 1);
+      const std::int64_t n = numel(shape);
+      Values v = uniform(shape, rng, 0, 1);
       std::int64_t held = 0;
       for (double& x : v.v) held += x < share, x = x < share ? 1 : 0;
       const Both mask(v, DType::boolean, Layout::offset);
       for (const std::int64_t room : {held, held / 2, held + 3}) {
         const InOrder scope(kOrders[room % 3]);
-        const Both out = unwritten({n + 3}, DType::i64);  // nothing is written behind the list
+        const Both out = unwritten({n + 3, shape.rank()}, DType::i64);  // nothing is written behind the list
         View here = out.here.view(), there = out.there.view();
         here.shape[0] = there.shape[0] = room;
         backend(Device{}).positions(mask.here.view(), here, nullptr);
         backend(kEmulated).positions(mask.there.view(), there, nullptr);
-        SCOPED_TRACE(testing::Message() << n << " elements, " << held << " hold, room for " << room);
+        SCOPED_TRACE(testing::Message() << shape << ", " << held << " hold, room for " << room);
         expect_same(out, 0);
       }
     }

@@ -109,7 +109,7 @@ struct Backend {
                      const View& g, const View& dgates, const View& dh, const View& dc, Stream);
   // Along dim, from its last position on with `reverse`: of the op sum, out_t = factor_t out_(t-1) + x_t,
   // where a null factor is 1; of prod, which has no factor, out_t = x_t out_(t-1). Floats, accumulated in
-  // f64, and i64.
+  // f64, halves in f32; and i64.
   void (*recurrence)(ReduceOp, const View& x, const View* factor, int dim, bool reverse, const View& out,
                      Stream);
   // The stable order of each line along dim, as i64 positions, or as many of its first ones as out takes; a
@@ -142,11 +142,13 @@ struct Backend {
   // out[.., i, ..] = x[.., index[.., i, ..], ..] along dim; index: i64 of out's shape, already checked to be
   // in range.
   void (*gather)(const View& x, int dim, const View& index, const View& out, Stream);
-  // out[.., index[.., i, ..], ..] += g[.., i, ..]: the gradient of gather, in a fixed order.
+  // out[.., index[.., i, ..], ..] += g[.., i, ..]: the gradient of gather, in a fixed order. g may be of
+  // halves beside f32.
   void (*scatter_add)(const View& g, int dim, const View& index, const View& out, Stream);
   // out[.., index[.., i, ..], ..] = source[.., i, ..], in the order of the index: the last one stays.
   void (*scatter)(const View& source, int dim, const View& index, const View& out, Stream);
-  // The first row-major positions at which a contiguous boolean view holds, as many as the i64 list takes.
+  // Where a boolean view of rank 1 or more holds, in row-major order: the first positions, as many rows of
+  // i64 coordinates as out [count, rank] takes. All contiguous.
   void (*positions)(const View& mask, const View& out, Stream);
   // out: a list of any dtype.
   void (*ramp)(const Ramp&, const View& out, Stream);

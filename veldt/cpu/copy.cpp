@@ -36,7 +36,8 @@ template <class T> void fill_row(double value, void* to_row, std::int64_t n) {
 cpu::ConvertRow convert_row_of(DType from, DType to) {
   cpu::ConvertRow row = nullptr;
   scalar::with_type(from, [&](auto source) {
-    scalar::with_type(to, [&](auto target) { row = &convert_row<decltype(source), decltype(target)>; });
+    using From = std::conditional_t<std::is_same_v<decltype(source), bool>, std::uint8_t, decltype(source)>;
+    scalar::with_type(to, [&](auto target) { row = &convert_row<From, decltype(target)>; });
   });
   return row;
 }

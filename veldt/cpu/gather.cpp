@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/reduce_tile.h"
+#include "veldt/cpu/stage.h"
+#include "veldt/kernels/convert.h"
 
 namespace veldt::cpu {
 namespace {
@@ -218,10 +221,22 @@ template <class T> void add_row(const T* __restrict from, T* __restrict to, std:
     for (std::int64_t l = 0; l < 8; ++l) to[k + l] += from[k + l];
   for (; k < n; ++k) to[k] += from[k];
 }
+template <class Half>
+requires(std::is_class_v<Half>) void add_row(const Half* from, float* to, std::int64_t n) {
+  constexpr std::int64_t kStage = 512;
+  const Stage& s = stage();
+  const auto widen = std::is_same_v<Half, scalar::BFloat16> ? s.widen_bf16 : s.widen_f16;
+  alignas(64) float row[kStage];
+  for (std::int64_t k = 0; k < n; k += kStage) {
+    const std::int64_t m = std::min(kStage, n - k);
+    widen(from + k, row, m);
+    add_row(row, to + k, m);
+  }
+}
 
 // Adds the steps of one slice whose index lies in low..high-1, in order.
-template <class T>
-void scatter_slice(const Walk& w, const Loop& at, const T* g, const std::int64_t* index, T* out,
+template <class T, class G>
+void scatter_slice(const Walk& w, const Loop& at, const G* g, const std::int64_t* index, T* out,
                    std::int64_t low, std::int64_t high) {
   for (std::int64_t i = 0; i < w.along.size; ++i) {
     const std::int64_t target = index[at.index + i * w.along.index];
@@ -232,28 +247,29 @@ void scatter_slice(const Walk& w, const Loop& at, const T* g, const std::int64_t
 
 // A target is only ever written by one task, which meets its additions in the order of the index: the result
 // does not depend on the number of tasks.
-template <class T> void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
+template <class T, class G = T>
+void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
   const Walk w = walk_of(out, dim, index_view, g);
   const std::int64_t* index = index_view.as<const std::int64_t>();
   const std::int64_t targets = out.shape[dim], slice_work = w.along.size * w.row;
   if (w.row == 1 && (w.slices > 1 || threads_here() == 1)) {
-    const T* from = g.as<const T>();
+    const G* from = g.as<const G>();
     T* to = out.as<T>();
     return move_elements(out, dim, index_view, g, false, [=](std::int64_t table, std::int64_t rows) {
-      to[table] = static_cast<T>(to[table] + from[rows]);
+      to[table] = static_cast<T>(to[table] + scalar::load(from[rows]));
     });
   }
   if (w.slices == 1 && slice_work > kGrain) {
     // Each task reads the whole index and adds what falls into its share of the targets.
     const std::int64_t share = (targets + num_threads() - 1) / num_threads();
     parallel_for(targets, share, [&](std::int64_t b, std::int64_t e) {
-      scatter_slice(w, w.start(0), g.as<const T>(), index, out.as<T>(), b, e);
+      scatter_slice(w, w.start(0), g.as<const G>(), index, out.as<T>(), b, e);
     });
     return;
   }
   parallel_for(w.slices, std::max<std::int64_t>(1, kGrain / slice_work), [&](std::int64_t b, std::int64_t e) {
     for (std::int64_t s = b; s < e; ++s)
-      scatter_slice(w, w.start(s), g.as<const T>(), index, out.as<T>(), 0, targets);
+      scatter_slice(w, w.start(s), g.as<const G>(), index, out.as<T>(), 0, targets);
   });
 }
 
@@ -288,6 +304,10 @@ void gather(const View& x, int dim, const View& index, const View& out, Stream) 
 
 void scatter_add(const View& g, int dim, const View& index, const View& out, Stream) {
   if (numel(index.shape) == 0) return;
+  if (out.dtype == DType::f32 && g.dtype == DType::bf16)
+    return run_scatter_add<float, scalar::BFloat16>(g, dim, index, out);
+  if (out.dtype == DType::f32 && g.dtype == DType::f16)
+    return run_scatter_add<float, scalar::Float16>(g, dim, index, out);
   if (out.dtype == DType::f32) return run_scatter_add<float>(g, dim, index, out);
   if (out.dtype == DType::f64) return run_scatter_add<double>(g, dim, index, out);
   // Unsigned, because a sum that overflows wraps.

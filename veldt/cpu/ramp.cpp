@@ -78,6 +78,26 @@ void ramp(const Ramp& r, const View& out, Stream) {
   });
 }
 
+namespace {
+
+// Row-major positions, which rise, as rows of coordinates. A line of the last dimension shares all but one.
+void write_coordinates(const Shape& shape, const std::int64_t* found, std::int64_t count, std::int64_t* to) {
+  const int last = shape.rank() - 1;
+  const std::int64_t length = shape[last];
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t line = found[i] / length, first = line * length;
+    std::int64_t end = i;
+    for (; end < count && found[end] < first + length; ++end)
+      to[end * shape.rank() + last] = found[end] - first;
+    std::int64_t rest = line;
+    for (int d = last - 1; d >= 0; rest /= shape[d--])
+      for (std::int64_t k = i; k < end; ++k) to[k * shape.rank() + d] = rest % shape[d];
+    i = end;
+  }
+}
+
+}  // namespace
+
 // Pieces of the mask are counted, then written behind those before them. Each position is written, and the
 // next takes its place unless it holds: no branch that might be mispredicted.
 void positions(const View& mask, const View& out, Stream) {
@@ -102,7 +122,7 @@ void positions(const View& mask, const View& out, Stream) {
         block[found] = i;
         found += holds[i] != 0;
       }
-      std::copy_n(block, std::min(found, most - written), to + written);
+      write_coordinates(mask.shape, block, std::min(found, most - written), to + written * mask.shape.rank());
       written += found;
     }
   });

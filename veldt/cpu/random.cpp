@@ -1,6 +1,6 @@
 // Random numbers by position: element i is a pure function of (seed, stream, position + i), so pieces can be
-// drawn in any order and by any number of threads. Plain loops, compiled for each instruction set, over
-// sixteen blocks of Philox at a time; the numbers are the same on every processor.
+// drawn in any order and by any number of threads. Sixteen blocks of Philox at a time, then plain loops,
+// compiled for each instruction set; the numbers are the same on every processor.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,34 +23,44 @@ namespace veldt {
 namespace HWY_NAMESPACE {
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 constexpr int kBlocks = 16;            // of Philox, computed together
 constexpr std::int64_t kPiece = 1024;  // draws that lie in a buffer before they are made into numbers
 
-// The draws of blocks first .. first + kBlocks - 1, as Philox::block() has them.
-void draw_blocks(const Rng& rng, std::uint64_t first, std::uint32_t* __restrict draws) {
-  std::uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
-  for (int b = 0; b < kBlocks; ++b) {
-    const std::uint64_t index = first + static_cast<std::uint64_t>(b);
-    c0[b] = static_cast<std::uint32_t>(index), c1[b] = static_cast<std::uint32_t>(index >> 32);
-    c2[b] = static_cast<std::uint32_t>(rng.stream()), c3[b] = static_cast<std::uint32_t>(rng.stream() >> 32);
-  }
-  auto key0 = static_cast<std::uint32_t>(rng.seed()), key1 = static_cast<std::uint32_t>(rng.seed() >> 32);
-  for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u)
-    for (int b = 0; b < kBlocks; ++b) {
-      const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c0[b], p1 = std::uint64_t{0xCD9E8D57u} * c2[b];
-      c0[b] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[b] ^ key0, c1[b] = static_cast<std::uint32_t>(p1);
-      c2[b] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[b] ^ key1, c3[b] = static_cast<std::uint32_t>(p0);
+// The draws of blocks first .. first + kBlocks - 1, as Philox::block() has them. Each word has a lane of 64
+// bits, of which a product reads the lower half: so it is one instruction, and both its halves are in place.
+void draw_blocks(const Rng& rng, std::uint64_t first, std::uint32_t* draws) {
+  const hn::CappedTag<std::uint64_t, kBlocks> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto product = [&](V a, V b) {
+#if HWY_TARGET == HWY_SCALAR
+    return hn::Set(d, static_cast<std::uint32_t>(hn::GetLane(a)) * hn::GetLane(b));
+#else
+    const hn::Repartition<std::uint32_t, decltype(d)> words;
+    return hn::MulEven(hn::BitCast(words, a), hn::BitCast(words, b));
+#endif
+  };
+  const V by0 = hn::Set(d, 0xD2511F53u), by1 = hn::Set(d, 0xCD9E8D57u), low = hn::Set(d, 0xffffffffu);
+  for (std::size_t b = 0; b < kBlocks; b += hn::Lanes(d)) {
+    V c0 = hn::Add(hn::Set(d, first + b), hn::Iota(d, 0)), c1 = hn::ShiftRight<32>(c0);
+    V c2 = hn::Set(d, rng.stream()), c3 = hn::Set(d, rng.stream() >> 32);
+    auto key0 = static_cast<std::uint32_t>(rng.seed()), key1 = static_cast<std::uint32_t>(rng.seed() >> 32);
+    for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
+      const V p0 = product(c0, by0), p1 = product(c2, by1);
+      c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, key0)), c1 = p1;
+      c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, key1)), c3 = p0;
     }
-  for (int b = 0; b < kBlocks; ++b) {
-    draws[4 * b] = c0[b], draws[4 * b + 1] = c1[b];
-    draws[4 * b + 2] = c2[b], draws[4 * b + 3] = c3[b];
+    hn::StoreInterleaved2(hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)),
+                          hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3)), d,
+                          reinterpret_cast<std::uint64_t*>(draws + 4 * b));
   }
 }
 
 // numbers(draws, out + i, m) makes numbers i .. i + m - 1, each of kDraws draws, of those from `first` on.
 template <int kDraws, class T, class Numbers>
 void draw_row(const Rng& rng, std::uint64_t first, T* out, std::int64_t n, const Numbers& numbers) {
-  std::uint32_t draws[kPiece + 4 * kBlocks];
+  alignas(8) std::uint32_t draws[kPiece + 4 * kBlocks];
   for (std::int64_t i = 0; i < n; i += kPiece / kDraws) {
     const std::int64_t m = std::min(kPiece / kDraws, n - i);
     const std::uint64_t at = first + static_cast<std::uint64_t>(kDraws * i);

@@ -1,12 +1,15 @@
 // Linear recurrences along one dimension: cumulative sums, cumulative products, and the gradients of both. A
 // step waits for the one before, so several lines are walked side by side: those that are neighbours in
-// memory row by row, which loops over a fixed number of them turn into SIMD, others a few at a time.
+// memory row by row, which loops over a fixed number of them turn into SIMD, others a few at a time, halves a
+// block at a time as floats.
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 #include "veldt/core/error.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/lines.h"
+#include "veldt/cpu/stage.h"
 #include "veldt/kernels/convert.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -141,17 +144,19 @@ template <class T, class State> void run(const ScanLines& given) {
   weighted ? walk<MultiplyAdd, T, State>(s) : walk<Add, T, State>(s);
 }
 
-// Null where there is none.
+// Halves are summed as floats and each result is rounded once. Null where there is none.
 ScanRun run_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return &run<float, double>;
     case DType::f64: return &run<double, double>;
-    case DType::bf16: return &run<scalar::BFloat16, double>;
-    case DType::f16: return &run<scalar::Float16, double>;
+    case DType::bf16: return &run<scalar::BFloat16, float>;
+    case DType::f16: return &run<scalar::Float16, float>;
     case DType::i64: return &run<std::int64_t, std::uint64_t>;
     default: return nullptr;
   }
 }
+
+ScanRun run_of_floats() { return &run<float, float>; }
 
 }  // namespace
 }  // namespace veldt::cpu::HWY_NAMESPACE
@@ -161,7 +166,52 @@ HWY_AFTER_NAMESPACE();
 namespace veldt::cpu {
 namespace {
 HWY_EXPORT(run_of);
+HWY_EXPORT(run_of_floats);
+
+constexpr std::int64_t kBlock = 512, kRow = kBlock + 1;  // of a line of halves, as floats
+
+// Elements `at` .. at + n - 1 of a line of halves as floats, and back.
+void widen(DType dtype, const ScanLines::Operand& from, std::int64_t at, float* to, std::int64_t n) {
+  const Stage& s = stage();
+  const auto* const first = static_cast<const std::uint16_t*>(from.data) + at;
+  alignas(64) std::uint16_t dense[kBlock];
+  if (from.step != 1) s.move[stage_index(2)](first, from.step, dense, 1, n);
+  (dtype == DType::bf16 ? s.widen_bf16 : s.widen_f16)(from.step == 1 ? first : dense, to, n);
 }
+void narrow(DType dtype, const float* from, const ScanLines::Operand& to, std::int64_t at, std::int64_t n) {
+  const Stage& s = stage();
+  auto* const first = static_cast<std::uint16_t*>(to.data) + at;
+  alignas(64) std::uint16_t dense[kBlock];
+  (dtype == DType::bf16 ? s.narrow_bf16 : s.narrow_f16)(from, to.step == 1 ? first : dense, n);
+  if (to.step != 1) s.move[stage_index(2)](dense, 1, first, to.step, n);
+}
+
+// Lines of halves that are no neighbours, block by block; the last number of one is the first of the next.
+void run_as_floats(ScanRun run, DType dtype, const ScanLines& s) {
+  constexpr std::int64_t kTogether = 4;
+  alignas(64) float x[kTogether][kRow], factor[kTogether][kRow], out[kTogether][kRow];
+  for (std::int64_t l = 0; l < s.count; l += kTogether) {
+    const std::int64_t count = std::min(kTogether, s.count - l);
+    for (std::int64_t k = 0; k < s.length; k += kBlock) {
+      const std::int64_t n = std::min(kBlock, s.length - k), before = k > 0 ? 1 : 0;
+      const auto at = [&](const ScanLines::Operand& o, std::int64_t j) {
+        return (l + j) * o.apart + k * o.step;
+      };
+      for (std::int64_t j = 0; j < count; ++j) {
+        if (before > 0) x[j][0] = out[j][kBlock];
+        widen(dtype, s.x, at(s.x, j), x[j] + 1, n);
+        if (s.factor.data) widen(dtype, s.factor, at(s.factor, j), factor[j] + 1, n);
+      }
+      const auto block = [&](float* first) { return ScanLines::Operand{first + 1 - before, kRow, 1}; };
+      ScanLines floats{count, n + before, s.product, false, block(x[0]), {}, block(out[0])};
+      if (s.factor.data) floats.factor = block(factor[0]);
+      run(floats);
+      for (std::int64_t j = 0; j < count; ++j) narrow(dtype, out[j] + 1, s.out, at(s.out, j), n);
+    }
+  }
+}
+
+}  // namespace
 
 void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out,
                 Stream) {
@@ -170,6 +220,7 @@ void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool re
   if (!run)
     throw DeviceError(str("the cpu has no recurrence of ", x.dtype), "it has kernels for floats and i64",
                       "convert the tensor first");
+  const ScanRun run_floats = HWY_DYNAMIC_DISPATCH(run_of_floats)();
   const View& f = factor ? *factor : x;
   const std::int64_t length = x.shape[dim];
   for_each_bundle<3>({&x, &f, &out}, dim, [&](const Bundle<3>& lines) {
@@ -180,7 +231,7 @@ void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool re
     };
     ScanLines s{lines.count, length, op == ReduceOp::prod, lines.dense, operand(x, 0), {}, operand(out, 2)};
     if (factor) s.factor = operand(f, 1);
-    run(s);
+    is_half(x.dtype) && !s.dense ? run_as_floats(run_floats, x.dtype, s) : run(s);
   });
 }
 

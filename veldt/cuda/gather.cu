@@ -163,10 +163,10 @@ __global__ void __launch_bounds__(kThreads)
 // `named`: the index's elements, in whose order `elements` count, and where each has its row and its part of
 // the table; `row`: the part of those that a row is. A thread whose element is the first of its place adds
 // all of them.
-template <class T>
+template <class T, class G>
 __global__ void __launch_bounds__(kThreads)
     add_kernel(Walk named, Walk row, Index in_row, const std::uint64_t* places, const Index* elements,
-               const Index* index, Index step, const T* rows, T* table) {
+               const Index* index, Index step, const G* rows, T* table) {
   for (Index i = first_element(); i < named.count * in_row; i += element_step()) {
     const Index first = i / in_row;
     const std::uint64_t place = places[first];
@@ -178,13 +178,14 @@ __global__ void __launch_bounds__(kThreads)
     T sum = *to;
     for (Index k = first; k < named.count && places[k] == place; ++k) {
       offsets_of(named, elements[k], at);
-      sum = static_cast<T>(sum + rows[at[1] + inner[0]]);
+      sum = static_cast<T>(sum + scalar::load(rows[at[1] + inner[0]]));
     }
     *to = sum;
   }
 }
 
-template <class T> void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
+template <class T, class G = T>
+void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
   View table = without(strided(g, out.strides), dim);
   const Places p = places_of(index_view, dim, out.shape[dim]);
   const auto first = [&](const View& v) { return first_of_repeated(v, index_view, dim); };
@@ -200,8 +201,8 @@ template <class T> void run_scatter_add(const View& g, int dim, const View& inde
   launch(place_kernel, blocks_for(placed.count), kThreads, 0, placed, index.as<const Index>(), p.step,
          sorted.keys());
   sorted.sort();
-  launch(add_kernel<T>, blocks_for(named.count * row.count), kThreads, 0, named, row, row.count,
-         sorted.keys(), sorted.positions(), index.as<const Index>(), out.strides[dim], g.as<const T>(),
+  launch(add_kernel<T, G>, blocks_for(named.count * row.count), kThreads, 0, named, row, row.count,
+         sorted.keys(), sorted.positions(), index.as<const Index>(), out.strides[dim], g.as<const G>(),
          out.as<T>());
 }
 
@@ -233,6 +234,10 @@ void scatter(const View& source, int dim, const View& index, const View& out, St
 
 void scatter_add(const View& g, int dim, const View& index, const View& out, Stream) {
   if (numel(index.shape) == 0) return;
+  if (out.dtype == DType::f32 && g.dtype == DType::bf16)
+    return run_scatter_add<float, scalar::BFloat16>(g, dim, index, out);
+  if (out.dtype == DType::f32 && g.dtype == DType::f16)
+    return run_scatter_add<float, scalar::Float16>(g, dim, index, out);
   if (out.dtype == DType::f32) return run_scatter_add<float>(g, dim, index, out);
   if (out.dtype == DType::f64) return run_scatter_add<double>(g, dim, index, out);
   // Unsigned, because a sum that overflows wraps.

@@ -9,10 +9,26 @@ namespace {
 
 constexpr int kRun = 16;  // neighbours that a thread looks at
 
-// ends: of the pieces' positions in the list.
+struct Sizes {
+  int rank;
+  std::int64_t of[kMaxRank];
+};
+
+// The coordinates of a row-major position.
+__device__ inline void write_coordinates(const Sizes& sizes, std::int64_t position, std::int64_t* to) {
+  GPU_ROLLED
+  for (int d = sizes.rank - 1; d > 0; --d) {
+    const std::int64_t rest = position / sizes.of[d];
+    to[d] = position - rest * sizes.of[d];
+    position = rest;
+  }
+  to[0] = position;
+}
+
+// ends: of the pieces' positions in the list; sizes: of the mask.
 __global__ void __launch_bounds__(kThreads)
     positions_kernel(const bool* mask, std::int64_t n, std::int64_t chunk, const std::int64_t* ends,
-                     std::int64_t* out, std::int64_t stride, std::int64_t most) {
+                     std::int64_t* out, Sizes sizes, std::int64_t most) {
   GPU_SHARED(int, shared, kWarps);
   for (std::int64_t piece = blockIdx.x; piece * chunk < n; piece += gridDim.x) {
     const std::int64_t end = piece * chunk + chunk < n ? piece * chunk + chunk : n;
@@ -25,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
       int total;
       std::int64_t to = before + scan_block(__popc(holds), shared, &total) - __popc(holds);
       for (int k = 0; k < kRun; ++k)
-        if ((holds >> k & 1u) != 0 && to < most) out[to++ * stride] = begin + k;
+        if ((holds >> k & 1u) != 0 && to < most) write_coordinates(sizes, begin + k, out + to++ * sizes.rank);
       before += total;
     }
   }
@@ -50,8 +66,10 @@ void positions(const View& mask, const View& out, Stream stream) {
            {ends + whole, DType::i64, {1}, {1}}, stream);
   const View list{ends, DType::i64, {pieces}, {1}};
   recurrence(ReduceOp::sum, list, nullptr, 0, false, list, stream);
+  Sizes sizes{mask.shape.rank(), {}};
+  for (int d = 0; d < sizes.rank; ++d) sizes.of[d] = mask.shape[d];
   launch(positions_kernel, blocks_for(pieces * kThreads), kThreads, 0, mask.as<const bool>(), n, chunk, ends,
-         out.as<std::int64_t>(), out.strides[0], most);
+         out.as<std::int64_t>(), sizes, most);
 }
 
 }  // namespace veldt::cuda

@@ -149,8 +149,8 @@ void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool re
   switch (x.dtype) {
     case DType::f32: return run(float(), double());
     case DType::f64: return run(double(), double());
-    case DType::bf16: return run(scalar::BFloat16(), double());
-    case DType::f16: return run(scalar::Float16(), double());
+    case DType::bf16: return run(scalar::BFloat16(), float());
+    case DType::f16: return run(scalar::Float16(), float());
     case DType::i64: return run(std::int64_t(), std::uint64_t());
     default:
       throw DeviceError(str("cuda has no recurrence of ", x.dtype), "it has kernels for floats and i64",

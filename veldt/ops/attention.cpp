@@ -227,7 +227,7 @@ Tensor sinusoidal_positions(std::int64_t time, std::int64_t size, double base, D
     throw ConfigError(str("there are no positions [", time, ", ", size, ']'),
                       "they have a step or more, and come in pairs", "give an even size");
   const Tensor turn = angles(0, time, size, base, device);
-  return to(reshape(stack({sin(turn), cos(turn)}, 2), {time, size}), DType::f32);
+  return reshape(stack({to(sin(turn), DType::f32), to(cos(turn), DType::f32)}, 2), {time, size});
 }
 
 }  // namespace veldt

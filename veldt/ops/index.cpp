@@ -27,17 +27,13 @@ Tensor copy_of(const Tensor& x) {
   return out;
 }
 
-Tensor whole(std::int64_t value, Device device) {
-  return full({}, static_cast<double>(value), DType::i64, device);
-}
-
-// The row-major positions at which a boolean tensor holds.
+// The positions at which a boolean tensor holds, in row-major order [count, rank].
 Tensor positions_of(const Tensor& mask) {
   NoGrad off;
   const Tensor packed = contiguous(mask.detach());
   const auto count = static_cast<std::int64_t>(sum(packed).item());
-  const Tensor out = empty({count}, DType::i64, mask.device());
-  kernels(mask).positions(packed.view(), out.view(), nullptr);
+  const Tensor out = empty({count, mask.rank()}, DType::i64, mask.device());
+  if (out.numel() > 0) kernels(mask).positions(packed.view(), out.view(), nullptr);
   return out;
 }
 
@@ -68,12 +64,10 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& given, const Tensor& 
   const Tensor index = as_index("scatter_add", given);
   check_index("scatter_add", x, d, index);
   check_source("scatter_add", x, index, source);
-  if (is_half(x.dtype()))
-    return to(scatter_add(to(x, DType::f32), d, index, to(source, DType::f32)), x.dtype());
-  const Tensor out = copy_of(x);
-  kernels(x).scatter_add(source.view(), d, index.view(), out.view(), nullptr);
+  const Tensor sums = is_half(x.dtype()) ? to(x.detach(), DType::f32) : copy_of(x);
+  kernels(x).scatter_add(source.view(), d, index.view(), sums.view(), nullptr);
   return record(
-      "scatter_add", out, {x, index, source},
+      "scatter_add", to(sums, x.dtype()), {x, index, source},
       [d, index](const Tensor& g) -> Grads {
         return {g, Tensor(), gather_within(g, d, index)};
       },
@@ -104,21 +98,11 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
     throw ShapeError(str("masked_select needs a boolean mask, not ", mask.dtype()), "a mask is yes or no",
                      "compare first, for example greater(x, y)");
   const Shape shape = broadcast(x.shape(), mask.shape(), "masked_select");
-  return gather_within(reshape(expand(x, shape), {-1}), 0, positions_of(expand(mask, shape)));
+  const Tensor positions = positions_of(reshape(expand(mask, shape), {-1}));
+  return gather_within(reshape(expand(x, shape), {-1}), 0, reshape(positions, {-1}));
 }
 
-Tensor nonzero(const Tensor& x) {
-  Tensor rest = positions_of(to(x, DType::boolean));
-  if (x.rank() == 0) return empty({rest.size(0), 0}, rest);
-  std::vector<Tensor> columns(static_cast<std::size_t>(x.rank()));
-  for (int d = x.rank() - 1; d >= 0; --d) {
-    const Tensor size = whole(x.size(d), x.device());
-    const Tensor above = d > 0 ? floor_divide(rest, size) : Tensor();
-    columns[static_cast<std::size_t>(d)] = d > 0 ? rest - above * size : rest;
-    rest = above;
-  }
-  return stack(columns, 1);
-}
+Tensor nonzero(const Tensor& x) { return positions_of(to(x, DType::boolean)); }
 
 Tensor one_hot(const Tensor& index, std::int64_t classes) {
   if (is_float(index.dtype()))
