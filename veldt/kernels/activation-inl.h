@@ -127,10 +127,7 @@ struct Gelu {
   static constexpr const char* name = "gelu";
   static constexpr bool wide = kRoundsTwice;
   template <class F> VELDT_FN F forward(F x) const { return times_normal_share(x); }
-  template <class F> VELDT_FN F slope(F x, F) const {
-    const F density = F(0.39894228040143267794) * exp(F(-0.5) * x * x);  // 1 / sqrt(2 pi)
-    return normal_share(x) + select_gt(density, F(0), x * density, F(0));
-  }
+  template <class F> VELDT_FN F slope(F x, F) const { return times_normal_share_slope(x); }
 };
 
 // x (1 + tanh(u)) / 2 = x s(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks & Gimpel 2016,

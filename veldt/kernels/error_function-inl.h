@@ -114,21 +114,6 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erfc(Lanes<T, kDigi
   return select_gt(half, abs(x), near, select_gt(L(0.0), x, L(2.0) - tail, tail));
 }
 
-// (P(x) - 1/2) / x of z = x^2 <= 1
-template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> share_over_x(Lanes<T, kDigits> z) {
-  using L = Lanes<T, kDigits>;
-  if constexpr (kDigits == 24)
-    return polynomial(z, 0.3989422801176761, -0.06649035992408542, 0.00997332341401911,
-                      -0.0011863299524647558, 0.00011348638295974655, -7.654212350876095e-06);
-  else
-    return L(0.5 * std::numbers::sqrt2 / 2) * erf_over_x(L(0.5) * z);
-}
-
-template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> normal_share(Lanes<T, kDigits> x) {
-  using L = Lanes<T, kDigits>;
-  const L one(1.0), near = mul_add(x, share_over_x(x * x), L(0.5)), tail = normal_tail(x, 1, 1);
-  return select_gt(one, abs(x), near, select_gt(x, L(0.0), one - tail, tail));
-}
 // x P(x) = max(x, 0) - |x| P(-|x|), by c |x| t = |x| / (|x| + 1 / c)
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> times_normal_share(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
@@ -136,6 +121,17 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> times_normal_share(
   const L zero(0.0), one(1.0), far(kFarTail<T>), a = hn::Min(abs(x).v, far.v), q = a / (a + L(kInverse));
   const L tail = times(q * mills_by(one - (q + q), kInverse), exponential_of_square(a, 0.5));
   return select_gt(zero, x, x * zero, x) - tail;  // -infinity times 0 is NaN
+}
+// (x P(x))' = P(x) + x p(x), with p the density: w of -|x|, and by symmetry 1 - w of |x|. At kFarSlope w is
+// 0.
+template <class T> constexpr double kFarSlope = sizeof(T) == 4 ? 14.7 : 39;
+template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> times_normal_share_slope(Lanes<T, kDigits> x) {
+  using L = Lanes<T, kDigits>;
+  constexpr double kPeak = std::numbers::inv_sqrtpi / std::numbers::sqrt2;  // of the density
+  const L one(1.0), far(kFarSlope<T>), size = abs(x), a = select_gt(size, far, far, size);
+  const L t = one / mul_add(a, L(kTailRate<kDigits>), one), share = t * mills_by(t + t - one, 1);
+  const L w = times(neg_mul_add(a, L(kPeak), share), exponential_of_square(a, 0.5));
+  return select_gt(x, L(0.0), one - w, w);
 }
 
 #include "veldt/kernels/close-inl.h"
