@@ -177,6 +177,27 @@ class SlowFaults : public testing::Test {
 };
 
 TEST_F(SlowFaults, OfMemory) { all_fail_cleanly_at_each(Call::allocate, ENOMEM, 60); }
+// Each of them, for there are few.
+TEST_F(SlowFaults, OfMemoryWhileACheckpointIsRead) {
+  if (!kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+  const std::string path = dir_ / "fitted/ck/ckpt-00000004";
+  enum { kRead = 3, kRefused = 4 };
+  std::int64_t n = 1;
+  for (int code = kRefused; code != kRead; ++n) {
+    code = in_child([&] {
+      FailingCall failing(Call::allocate, n, ENOMEM);
+      const Watch watch(failing);
+      try {
+        train::read_checkpoint(path);
+      } catch (const std::exception&) {
+        return static_cast<int>(kRefused);
+      }
+      return static_cast<int>(kRead);
+    });
+    ASSERT_TRUE(code == kRead || code == kRefused) << code << " at call " << n;
+  }
+  EXPECT_GT(n, 20);
+}
 TEST_F(SlowFaults, OfThreads) { all_fail_cleanly_at_each(Call::start_thread, EAGAIN, 40); }
 TEST_F(SlowFaults, OfOpening) { all_fail_cleanly_at_each(Call::open, EMFILE, 40); }
 TEST_F(SlowFaults, OfWriting) { all_fail_cleanly_at_each(Call::write, ENOSPC, 40); }

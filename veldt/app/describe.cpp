@@ -260,7 +260,7 @@ void require_whole(const Json& description) {
   if (!description.contains("checkpoints")) return;
   const std::string path = description.at("path");
   for (const Json& row : description.at("checkpoints"))
-    if (row.at("damage") != "none")
+    if (row.at("damage") != std::string("none"))
       throw corrupt(fmt::format("{}/{}", path, row.at("name").get<std::string>()), row.at("damage"));
 }
 
