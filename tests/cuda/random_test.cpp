@@ -31,6 +31,13 @@ TEST(CudaRandom, DrawsTheNumbersOfTheCpu) {
     }
 }
 
+TEST(CudaRandom, PermutesAsTheCpu) {
+  for (const std::int64_t n : {0, 1, 2, 3, 1023, 1024, 5001, 70001})
+    for (const std::uint64_t position : kPositions)
+      ASSERT_EQ(difference(drawn(RandomKind::permutation, DType::i64, n, position)), "")
+          << n << " from " << position;
+}
+
 TEST(CudaRandom, RefusesHalves) {
   use_emulated_device();
   const View v{nullptr, DType::bf16, {0}, {1}};

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tests/support/error_of.h"
+#include "veldt/core/threads.h"
 #include "veldt/ops/activation.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
@@ -203,6 +206,36 @@ TEST(Plan, DrawsOnAtRandom) {
     EXPECT_EQ(plan.output(2).values<float>(), bernoulli(full({4}, 0.5), plain).values<float>());
     EXPECT_EQ(plan.output(3).values<I64>(), multinomial(ones({3}), 4, plain).values<I64>());
   }
+}
+
+TEST(Randperm, HoldsEachNumberOnceAnywhereOnAnyNumberOfThreads) {
+  constexpr std::int64_t n = 300000, kCells = 10;
+  const auto drawn = [](int threads) {
+    const int before = num_threads();
+    set_num_threads(threads);
+    Rng rng(21);
+    const Tensor order = randperm(n, rng);
+    set_num_threads(before);
+    return order.values<I64>();
+  };
+  const std::vector<I64> order = drawn(1);
+  EXPECT_EQ(drawn(3), order);
+  std::vector<int> seen(n), counts(kCells * kCells);
+  for (std::int64_t k = 0; k < n; ++k) {
+    const I64 i = order[static_cast<std::size_t>(k)];
+    ++seen[static_cast<std::size_t>(i)];
+    ++counts[static_cast<std::size_t>(k * kCells / n * kCells + i * kCells / n)];
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), n);
+  for (const int count : counts) EXPECT_NEAR(count, n / kCells / kCells, 5 * 55);  // of a deviation below 55
+}
+
+TEST(Randperm, GivesEveryOrderAsOften) {
+  Rng rng(22);
+  std::map<std::vector<I64>, int> counts;
+  for (int k = 0; k < 24000; ++k) ++counts[randperm(4, rng).values<I64>()];
+  EXPECT_EQ(counts.size(), 24u);
+  for (const auto& [order, count] : counts) EXPECT_NEAR(count, 1000, 5 * 31);
 }
 
 }  // namespace

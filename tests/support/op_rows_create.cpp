@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "tests/support/op_table.h"
 #include "veldt/core/error.h"
@@ -107,7 +109,7 @@ std::vector<OpRow> choice_rows() {
   OpRow ints = row_of("randint", 0, {}), orders = row_of("randperm", 0, {}),
         coins = row_of("bernoulli", 0, {}), classes = row_of("multinomial", 0, {});
   ints.result = orders.result = classes.result = DType::i64;
-  for (std::int64_t n : {1, 7, 1000}) {
+  for (std::int64_t n : {1, 7, 3000}) {
     ints.cases.push_back(made(
         str(n),
         [n](DType) {
@@ -117,20 +119,23 @@ std::vector<OpRow> choice_rows() {
         build({n}, [](const Shape& at) {
           return static_cast<double>(word(4, static_cast<std::uint64_t>(at[0])) * 17 >> 32) - 5;
         })));
+    // By the upper two bits of a draw each into four parts, which are shuffled; few numbers are one part.
     const auto count = static_cast<std::uint64_t>(n);
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> keys;
-    for (std::uint64_t i = 0; i < count; ++i)
-      keys.emplace_back((word(6, i) << 31) + (word(6, count + i) >> 1), i);
-    std::sort(keys.begin(), keys.end());
+    std::vector<double> order;
+    for (std::uint64_t part = 0; part < (n < 1024 ? 1 : 4); ++part) {
+      const std::size_t begin = order.size();
+      for (std::uint64_t i = 0; i < count; ++i)
+        if (n < 1024 || word(6, i) >> 30 == part) order.push_back(static_cast<double>(i));
+      for (std::size_t k = begin; k < order.size(); ++k)
+        std::swap(order[k], order[begin + (word(6, count + k) * (k - begin + 1) >> 32)]);
+    }
     orders.cases.push_back(made(
         str(n),
         [n](DType) {
           Rng rng(6);
           return randperm(n, rng);
         },
-        build({n}, [&](const Shape& at) {
-          return static_cast<double>(keys[static_cast<std::size_t>(at[0])].second);
-        })));
+        build({n}, [&](const Shape& at) { return order[static_cast<std::size_t>(at[0])]; })));
   }
   for (OpRow* row : {&coins, &classes}) row->inputs = {{.low = 0, .high = 1}};
   for (const Shape& shape : {Shape{}, Shape{9}, Shape{3, 50}})

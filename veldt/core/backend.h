@@ -21,7 +21,7 @@ struct Scalars {
 
 // norm: the root of the sum of squares, of floats alone.
 enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min, norm };
-enum class RandomKind : std::uint8_t { uniform, normal, word };
+enum class RandomKind : std::uint8_t { uniform, normal, word, permutation };
 
 // Element i of floats: first + span i / parts; of whole numbers whole_first + whole_step i.
 struct Ramp {
@@ -165,7 +165,8 @@ struct Backend {
 
   // Uniform in [0,1) or standard normal (Box-Muller) from draw `position` of Rng(seed, stream) on, in
   // row-major order; a normal number takes two draws, and so does a uniform f64. out: contiguous f32 or f64.
-  // word: the draw itself, 32 bits, as i64.
+  // word: the draw itself, 32 bits, as i64. permutation: 0 .. n - 1 in random order, as i64, of two draws
+  // each (kernels/draws.h).
   void (*random)(RandomKind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
                  const View& out, Stream);
 

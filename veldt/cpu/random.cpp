@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
@@ -121,19 +123,71 @@ namespace {
 HWY_EXPORT(random_row_of);
 }
 namespace cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 13;  // about 10 us of uniform draws
+
+// Calls body(i, draw) for draws begin .. end - 1 of those from `first` on.
+template <class Body>
+void for_each_draw(const Rng& rng, std::uint64_t first, std::int64_t begin, std::int64_t end,
+                   const Body& body) {
+  constexpr std::int64_t kDraws = 512;
+  const RandomRow row = HWY_DYNAMIC_DISPATCH(random_row_of)(DType::i64);
+  std::int64_t draws[kDraws];
+  for (std::int64_t i = begin; i < end; i += kDraws) {
+    const std::int64_t m = std::min(kDraws, end - i);
+    row(RandomKind::word, rng, first + static_cast<std::uint64_t>(i), draws, m);
+    for (std::int64_t k = 0; k < m; ++k) body(i + k, static_cast<std::uint32_t>(draws[k]));
+  }
+}
+
+// As kernels/draws.h has it. Pieces count the numbers of each part, then put theirs behind those of the
+// pieces before them.
+void permute(const Rng& rng, std::uint64_t position, std::int64_t* out, std::int64_t n) {
+  if (n == 0) return;
+  const std::int64_t parts = std::int64_t{1} << scalar::part_bits_of(n);
+  const std::int64_t piece = std::max<std::int64_t>(1 << 16, n / 32), pieces = (n + piece - 1) / piece;
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(pieces * parts));
+  const auto place = [&](const auto& put) {
+    parallel_for(n, piece, [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t* const own = ends.data() + begin / piece * parts;
+      for_each_draw(rng, position, begin, end,
+                    [&](std::int64_t i, std::uint32_t draw) { put(own[scalar::below(draw, parts)]++, i); });
+    });
+  };
+  place([](std::int64_t, std::int64_t) {});
+  std::int64_t before = 0;
+  for (std::int64_t part = 0; part < parts; ++part)
+    for (std::int64_t p = 0; p < pieces; ++p)
+      before += std::exchange(ends[static_cast<std::size_t>(p * parts + part)], before);
+  place([&](std::int64_t to, std::int64_t i) { out[to] = i; });
+  const std::int64_t* const end_of = ends.data() + (pieces - 1) * parts;
+  parallel_for(parts, std::max<std::int64_t>(1, parts / 64), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part) {
+      const std::int64_t begin = part > 0 ? end_of[part - 1] : 0;
+      for_each_draw(rng, position + static_cast<std::uint64_t>(n), begin, end_of[part],
+                    [&](std::int64_t k, std::uint32_t draw) {
+                      std::swap(out[k], out[begin + scalar::below(draw, k - begin + 1)]);
+                    });
+    }
+  });
+}
+
+}  // namespace
 
 void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
             const View& out, Stream) {
-  if (out.dtype != DType::f32 && out.dtype != DType::f64 &&
-      (out.dtype != DType::i64 || kind != RandomKind::word))
+  const bool whole = kind == RandomKind::word || kind == RandomKind::permutation;
+  if (whole ? out.dtype != DType::i64 : out.dtype != DType::f32 && out.dtype != DType::f64)
     throw DeviceError(str("the cpu cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
                       "draw f32 and convert");
-  constexpr std::int64_t kGrain = 1 << 13;  // about 20 us of uniform draws
   const Rng rng(seed, rng_stream);
+  const std::int64_t n = numel(out.shape);
+  if (kind == RandomKind::permutation) return permute(rng, position, out.as<std::int64_t>(), n);
   const RandomRow row = HWY_DYNAMIC_DISPATCH(random_row_of)(out.dtype);
   const auto bytes = static_cast<std::int64_t>(size_of(out.dtype));
   const std::uint64_t each = scalar::draws_of(kind, out.dtype);
-  parallel_for(numel(out.shape), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     row(kind, rng, position + each * static_cast<std::uint64_t>(begin), out.as<char>() + begin * bytes,
         end - begin);
   });

@@ -5,6 +5,7 @@
 #include "veldt/core/rng.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/numbers.h"
+#include "veldt/cuda/radix.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/kernels/draws.h"
 
@@ -73,6 +74,52 @@ __global__ void __launch_bounds__(kThreads) pair_kernel(Numbers<Draws> numbers, 
   }
 }
 
+// Draw i alone.
+__device__ inline std::uint32_t draw_at(const Draws& d, std::uint64_t i) {
+  const Philox::Block block = d.block(i / 4);
+  const auto lane = static_cast<int>(i % 4);  // an array with a changing index would lie in memory
+  return lane < 2 ? (lane == 0 ? block[0] : block[1]) : (lane == 2 ? block[2] : block[3]);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    part_kernel(Numbers<Draws> numbers, std::int64_t n, std::int64_t parts, std::uint64_t* part_of) {
+  const Draws d = numbers();
+  for (std::int64_t i = first_element(); i < n; i += element_step()) {
+    const std::uint32_t draw = draw_at(d, d.position + static_cast<std::uint64_t>(i));
+    part_of[i] = static_cast<std::uint64_t>(scalar::below(draw, parts));
+  }
+}
+
+// A thread whose place begins a part shuffles it.
+__global__ void __launch_bounds__(kThreads)
+    shuffle_kernel(Numbers<Draws> numbers, std::int64_t n, const std::uint64_t* part_of,
+                   const std::int64_t* parted, std::int64_t* out) {
+  const Draws d = numbers();
+  for (std::int64_t begin = first_element(); begin < n; begin += element_step()) {
+    const std::uint64_t part = part_of[begin];
+    if (begin > 0 && part_of[begin - 1] == part) continue;
+    for (std::int64_t k = begin; k < n && part_of[k] == part; ++k) {
+      const std::uint32_t draw = draw_at(d, d.position + static_cast<std::uint64_t>(n + k));
+      const std::int64_t other = begin + scalar::below(draw, k - begin + 1);
+      if (other != k) out[k] = out[other];
+      out[other] = parted[k];
+    }
+  }
+}
+
+// As kernels/draws.h has it.
+void permute(const Draws& d, const View& out) {
+  const std::int64_t n = numel(out.shape), parts = std::int64_t{1} << scalar::part_bits_of(n);
+  if (n == 0) return;
+  const auto numbers = numbers_of_step(d);
+  if (!numbers) return;
+  Sorted sorted(n, static_cast<std::uint64_t>(parts - 1));
+  launch(part_kernel, blocks_for(n), kThreads, 0, *numbers, n, parts, sorted.keys());
+  sorted.sort();
+  launch(shuffle_kernel, blocks_for(n), kThreads, 0, *numbers, n, sorted.keys(), sorted.positions(),
+         out.as<std::int64_t>());
+}
+
 template <class T> void draw(RandomKind kind, const Draws& d, const View& out) {
   const std::int64_t n = numel(out.shape);
   if (n == 0) return;
@@ -93,6 +140,7 @@ void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::
             const View& out, Stream) {
   const Draws draws = {seed, rng_stream, position};
   if (out.dtype == DType::f32) return draw<float>(kind, draws, out);
+  if (out.dtype == DType::i64 && kind == RandomKind::permutation) return permute(draws, out);
   if (out.dtype == DType::i64 && kind == RandomKind::word) return draw<std::int64_t>(kind, draws, out);
   if (out.dtype == DType::f64) return draw<double>(kind, draws, out);
   throw DeviceError(str("cuda cannot draw random numbers as ", out.dtype), "it draws f32 and f64",

@@ -12,7 +12,22 @@ namespace veldt::scalar {
 
 // How many draws a number takes.
 constexpr std::uint64_t draws_of(RandomKind kind, DType dtype) {
-  return kind == RandomKind::normal || (kind == RandomKind::uniform && dtype == DType::f64) ? 2 : 1;
+  const bool two = kind == RandomKind::normal || kind == RandomKind::permutation;
+  return two || (kind == RandomKind::uniform && dtype == DType::f64) ? 2 : 1;
+}
+
+// A permutation of n (Rao 1961, Sandelius 1962): number i goes to the part that the upper bits of draw i
+// name, behind those that are there, and each part, small enough for a cache, is shuffled (Durstenfeld 1964)
+// from its first place to its last: what lies at place k of the result and one of the places of its part up
+// to there, which draw n + k chooses, change places.
+constexpr int part_bits_of(std::int64_t n) {
+  int bits = 0;
+  while (bits < 16 && n >> (10 + bits) != 0) ++bits;  // about 512 in each
+  return bits;
+}
+// 0 .. count - 1, the upper bits of a draw times count (Lemire 2019).
+constexpr std::int64_t below(std::uint32_t draw, std::int64_t count) {
+  return static_cast<std::int64_t>(draw * static_cast<std::uint64_t>(count) >> 32);
 }
 
 // Uniform in [0, 1), 53 bits.

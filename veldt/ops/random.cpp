@@ -127,10 +127,7 @@ Tensor randint(const Shape& shape, Rng& rng, std::int64_t low, std::int64_t high
 
 Tensor randperm(std::int64_t n, Rng& rng, Device device) {
   NoGrad off;
-  // Sorted by 64 random bits: two alike are rarer than 2^-20 even among 10^6.
-  constexpr std::int64_t kWord = std::int64_t{1} << 32;
-  const Tensor high = words({n}, rng, device), low = words({n}, rng, device);
-  return argsort((high - kWord / 2) * kWord + low, 0);
+  return draw(RandomKind::permutation, {n}, rng, DType::i64, device);
 }
 
 Tensor bernoulli(const Tensor& p, Rng& rng) {
