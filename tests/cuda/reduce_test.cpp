@@ -33,8 +33,9 @@ class CudaReduce : public testing::Test {
 
 TEST_F(CudaReduce, AgreesInEveryDtype) {
   using enum DType;
-  constexpr DType kPairs[][2] = {{f32, f32}, {f64, f64},     {i64, i64}, {i32, i64},        {i32, i32},
-                                 {u8, i64},  {boolean, i64}, {u8, u8},   {boolean, boolean}};
+  constexpr DType kPairs[][2] = {{f32, f32},     {f64, f64}, {bf16, f32},       {bf16, f64}, {f16, f32},
+                                 {f16, f64},     {i64, i64}, {i32, i64},        {i32, i32},  {u8, i64},
+                                 {boolean, i64}, {u8, u8},   {boolean, boolean}};
   for (const auto& [from, to] : kPairs) {
     const Both rows(numbers({3, 45}, from, 1), from), columns(numbers({45, 3}, from, 2), from);
     for (const ReduceOp op : kOps) {

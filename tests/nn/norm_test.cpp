@@ -199,6 +199,47 @@ TEST(Norm, ComputesHalvesInF32) {
   near(RMSNorm(50, {.dtype = DType::f16})(x), RMSNorm(50)(wide));
 }
 
+// y, the gradients by x, weight and bias, and the running statistics of a layer whose numbers are halves.
+TensorList batch_norm_of(DType halves, DType dtype, bool training, bool create_graph) {
+  const auto number = [&](const Shape& shape, double scale, double shift, std::uint64_t seed) {
+    Rng rng(seed);
+    return veldt::to(veldt::to(randn(shape, rng) * scale + shift, halves), dtype);
+  };
+  BatchNorm2d layer(5, {.dtype = dtype});
+  layer.load_state({{"weight", number({5}, 0.3, 1, 1)},
+                    {"bias", number({5}, 1, 0, 2)},
+                    {"running_mean", number({5}, 1, 20, 3)},
+                    {"running_var", number({5}, 0.3, 4, 4)},
+                    {"num_batches_tracked", zeros({}, DType::i64)}});
+  layer.train(training);
+  const Tensor x = number({7, 5, 6, 40}, 2, 20, 5).set_requires_grad();
+  const Tensor y = layer(x);
+  TensorList all = grad(y, {x, layer.weight(), layer.bias()}, create_graph, number({7, 5, 6, 40}, 1, 0.5, 6));
+  all.insert(all.end(), {y, layer.running_mean(), layer.running_var()});
+  return all;
+}
+
+TEST(BatchNorm, OfHalvesIsThatOfDoublesRounded) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const bool training : {true, false})
+      for (const bool create_graph : {false, true}) {
+        const TensorList halves = batch_norm_of(dtype, dtype, training, create_graph),
+                         expected = batch_norm_of(dtype, DType::f64, training, create_graph);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(halves[i].dtype(), dtype);
+          const Tensor wanted = expected[i].detach();
+          EXPECT_LE(max(abs(veldt::to(halves[i].detach(), DType::f64) - wanted)).item(),
+                    (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) * max(abs(wanted)).item())
+              << dtype << (training ? ", training" : "") << (create_graph ? ", again" : "") << ", " << i;
+        }
+      }
+}
+
+TEST(BatchNorm, OfEqualHalvesHasNoVariance) {
+  const BatchNorm1d layer(1, {.dtype = DType::f16});
+  EXPECT_EQ(max(abs(layer(full({1000, 1}, 0.1, DType::f16)))).item(), 0);
+}
+
 TEST(Norm, RefusesWhatItCannotBuild) {
   EXPECT_THAT(error_of<ConfigError>([] { BatchNorm2d(0); }), HasSubstr("BatchNorm2d(0)"));
   EXPECT_THROW(BatchNorm2d(3, {.eps = -1}), ConfigError);

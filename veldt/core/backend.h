@@ -68,13 +68,14 @@ struct Backend {
   void (*where)(const View& condition, const View& a, const View& b, const View& out, Stream);
 
   // out has x's rank; its size is 1 along each reduced dimension. Fixed order whatever the thread count.
-  // Sums, means and products of floats are accumulated in f64, of whole numbers in i64; halves give f32.
+  // Sums, means and products of floats are accumulated in f64, of whole numbers in i64; halves give f32 or
+  // f64.
   void (*reduce)(ReduceOp, const View& x, const View& out, Stream);
   // The first index of the largest or smallest (op: max or min) element along `dim`; out: i64, size 1 along
   // dim.
   void (*arg_reduce)(ReduceOp op, const View& x, int dim, const View& out, Stream);
-  // Along one dimension: e^x over its sum, or the logarithm of that. Halves are computed as f32, rounded
-  // once.
+  // Along one dimension: e^x over its sum, or the logarithm of that. Halves are computed as f32 and rounded
+  // once, or given as f32.
   void (*softmax)(bool log, const View& x, int dim, const View& out, Stream);
   // dx for its result y and a gradient g of it, all of one dtype.
   void (*softmax_slope)(bool log, const View& y, const View& g, int dim, const View& dx, Stream);

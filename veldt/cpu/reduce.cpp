@@ -292,6 +292,10 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
     return Reduction<scalar::BFloat16, double, float>(op, x, out).run();
   if (from == DType::f16 && to == DType::f32)
     return Reduction<scalar::Float16, double, float>(op, x, out).run();
+  if (from == DType::bf16 && to == DType::f64)
+    return Reduction<scalar::BFloat16, double, double>(op, x, out).run();
+  if (from == DType::f16 && to == DType::f64)
+    return Reduction<scalar::Float16, double, double>(op, x, out).run();
   if (op == ReduceOp::norm) refuse("take the norm of", from, to);
   if (from == DType::i64 && to == DType::i64)
     return Reduction<std::int64_t, std::int64_t, std::int64_t>(op, x, out).run();

@@ -113,8 +113,9 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   const bool bytes = from == DType::u8 || from == DType::boolean;
   if (from == DType::f32 && to == from) return run_reduce<float, double>(op, x, out);
   if (from == DType::f64 && to == from) return run_reduce<double, double>(op, x, out);
-  if (from == DType::bf16 && to == DType::f32) return run_reduce<scalar::BFloat16, double>(op, x, out);
-  if (from == DType::f16 && to == DType::f32) return run_reduce<scalar::Float16, double>(op, x, out);
+  const bool wide = to == DType::f32 || to == DType::f64;
+  if (from == DType::bf16 && wide) return run_reduce<scalar::BFloat16, double>(op, x, out);
+  if (from == DType::f16 && wide) return run_reduce<scalar::Float16, double>(op, x, out);
   if (op == ReduceOp::norm) refuse("take the norm of", from, to);
   if (from == DType::i64 && to == from) return run_reduce<std::int64_t, std::int64_t>(op, x, out);
   if (from == DType::i32 && (to == DType::i64 || to == from))

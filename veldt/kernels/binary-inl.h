@@ -137,12 +137,16 @@ struct MultiplyAdd {
   static constexpr const char* name = "multiply_add";
   template <class F> VELDT_FN static F forward(F a, F b, F c) { return a * b + c; }
 };
+struct SubtractMultiply {
+  static constexpr const char* name = "subtract_multiply";
+  template <class F> VELDT_FN static F forward(F a, F b, F c) { return (a - b) * c; }
+};
 struct Lerp {
   static constexpr const char* name = "lerp";
   template <class F> VELDT_FN static F forward(F a, F b, F weight) { return a + weight * (b - a); }
 };
 
-using TernaryOps = TypeList<MultiplyAdd, Lerp>;
+using TernaryOps = TypeList<MultiplyAdd, SubtractMultiply, Lerp>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

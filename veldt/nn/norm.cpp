@@ -106,21 +106,20 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   if (!training() && running_mean_.defined())
     return standardise_by(column(running_mean_), column(running_var_), given, column(weight_), column(bias_),
                           eps_);
-  const Tensor x = veldt::to(given, wide);
   Dims dims;
-  for (int d = of_examples_ ? 2 : 0; d < x.rank(); ++d)
+  for (int d = of_examples_ ? 2 : 0; d < given.rank(); ++d)
     if (d != 1) dims.push_back(d);
-  std::int64_t count = x.size(0) > 0 ? 1 : 0;
-  for (const int d : dims) count *= x.size(d);
+  std::int64_t count = given.size(0) > 0 ? 1 : 0;
+  for (const int d : dims) count *= given.size(d);
   if (count < 2)
-    throw ShapeError(str(name(), " cannot find a variance in ", x.shape()),
+    throw ShapeError(str(name(), " cannot find a variance in ", given.shape()),
                      str("there is ", count == 0 ? "no number" : "one number", " of each channel"),
                      "give it two or more, or evaluate with running statistics: eval()");
   if (of_examples_ && !running_mean_.defined())  // each channel is a group
     return veldt::to(group_norm(given, channels_, weight_, bias_, eps_), given.dtype());
-  const Standardised r = standardise(x, dims, column(weight_), column(bias_), eps_);
+  const Standardised r = standardise(given, dims, column(weight_), column(bias_), eps_);
   if (running_mean_.defined() && !recomputing()) track(r.mean, r.variance, count);
-  return veldt::to(r.y, given.dtype());
+  return r.y;
 }
 
 // mean, variance [1 or n, c, 1 ..], of `count` numbers each. No value is read here, so a Plan can hold it.

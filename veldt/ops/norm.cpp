@@ -114,33 +114,80 @@ Tensor widened_parameter(const Tensor& parameter) {
 
 Tensor times(const Tensor& x, const Tensor& weight) { return weight.defined() ? x * weight : x; }
 
+// With u = off scale: dx = scale weight (g - mean of g - u mean of (g u)).
+Grads standardise_slope(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
+                        const Tensor& off, const Tensor& scale, const Tensor& g) {
+  const auto over = [&](const Tensor& t) { return mean(t, dims, true); };
+  const Tensor of_g = over(g), of_gu = over(g * off) * scale, factor = times(scale, weight);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(scale.numel());
+  return {needs_grad(x)
+              ? multiply_add(g, factor, multiply_add(off, -(factor * scale * of_gu), -(factor * of_g)))
+              : Tensor(),
+          weight.defined() && needs_grad(weight) ? sum_to(of_gu * count, weight.shape()) : Tensor(),
+          bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
+}
+
+// The same by ops on x alone, for gradients that are to depend on it through mean and scale too.
+Grads standardise_slope_by_ops(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
+                               double eps, const Tensor& g) {
+  const DType wide = wide_dtype(x);
+  const Tensor full = to(x, wide), off = full - mean(full, dims, true),
+               scale = rsqrt(mean(square(off), dims, true) + eps);
+  Grads found = standardise_slope(x, dims, weight, bias, off, scale, to(g, wide));
+  if (found[0].defined()) found[0] = to(found[0], x.dtype());
+  return found;
+}
+
+// Halves are read as they lie. Doubles hold their squares without loss, so the variance is the mean of those
+// less the square of the mean.
+Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
+                                double eps) {
+  constexpr DType kWide = DType::f32;
+  const Shape kept = reduced_shape(x, dims, "standardise");
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(numel(kept));
+  Standardised r;
+  Tensor scale;
+  {
+    const NoGrad off;
+    const Tensor mean = reduced_to(DType::f64, ReduceOp::mean, x, kept),
+                 norm = reduced_to(DType::f64, ReduceOp::norm, x, kept);
+    r.mean = to(mean, kWide);
+    r.variance = to(maximum(square(norm) / count - square(mean), 0), kWide);
+    scale = rsqrt(r.variance + eps);
+    const Tensor factor = times(scale, weight), shift = -(r.mean * factor);
+    r.y = multiply_add_to(x.dtype(), x, factor, bias.defined() ? bias + shift : shift);
+  }
+  r.y = record("standardise", r.y, {x, weight, bias}, [=, mean = r.mean](const Tensor& g) -> Grads {
+    if (grad_enabled()) return standardise_slope_by_ops(x, dims, weight, bias, eps, g);
+    const Tensor of_g = reduced_to(kWide, ReduceOp::mean, g, kept), factor = times(scale, weight),
+                 of_gu = veldt::mean(subtract_multiply_to(kWide, x, mean, g), dims, true) * scale,
+                 along = -(factor * scale * of_gu), rest = -(mean * along) - factor * of_g;
+    return {needs_grad(x) ? multiply_add_to(x.dtype(), g, factor, multiply_add_to(kWide, x, along, rest))
+                          : Tensor(),
+            weight.defined() && needs_grad(weight) ? sum_to(of_gu * count, weight.shape()) : Tensor(),
+            bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
+  });
+  return r;
+}
+
 }  // namespace
 
-// With u = (x - mean) scale: dx = scale weight (g - mean of g - u mean of (g u)).
 Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
                          double eps) {
-  const auto over = [dims](const Tensor& t) { return mean(t, dims, true); };
-  const auto scale_of = [=](const Tensor& variance) { return rsqrt(variance + eps); };
+  if (is_half(x.dtype())) return standardise_halves(x, dims, weight, bias, eps);
   Standardised r;
   Tensor centred, scale;
   {
     const NoGrad off;
-    r.mean = over(x);
+    r.mean = mean(x, dims, true);
     centred = x - r.mean;
-    r.variance = over(square(centred));
-    scale = scale_of(r.variance);
+    r.variance = mean(square(centred), dims, true);
+    scale = rsqrt(r.variance + eps);
     r.y = multiply_add(centred, times(scale, weight), bias.defined() ? bias : zeros_like(scale));
   }
   r.y = record("standardise", r.y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
-    const bool again = grad_enabled();  // then the gradient is to depend on x through both
-    const Tensor off = again ? x - over(x) : centred, by = again ? scale_of(over(square(off))) : scale;
-    const Tensor of_g = over(g), of_gu = over(g * off) * by, factor = times(by, weight);
-    const double count = static_cast<double>(x.numel()) / static_cast<double>(by.numel());
-    return {needs_grad(x)
-                ? multiply_add(g, factor, multiply_add(off, -(factor * by * of_gu), -(factor * of_g)))
-                : Tensor(),
-            weight.defined() && needs_grad(weight) ? sum_to(of_gu * count, weight.shape()) : Tensor(),
-            bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
+    return grad_enabled() ? standardise_slope_by_ops(x, dims, weight, bias, eps, g)
+                          : standardise_slope(x, dims, weight, bias, centred, scale, g);
   });
   return r;
 }
@@ -154,12 +201,17 @@ Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& 
     const Tensor factor = times(scale, weight), shift = -(mean * factor);
     y = multiply_add(x, factor, bias.defined() ? bias + shift : shift);
   }
-  return record("standardise_by", y, {x, weight, bias}, [=](const Tensor& given) -> Grads {
-    const Tensor g = to(given, scale.dtype());
-    const auto along_x = [&] { return g * (to(x, scale.dtype()) - mean); };
-    return {needs_grad(x) ? to(g * times(scale, weight), x.dtype()) : Tensor(),
-            weight.defined() && needs_grad(weight) ? sum_to(along_x(), weight.shape()) * scale : Tensor(),
-            bias.defined() && needs_grad(bias) ? sum_to(g, bias.shape()) : Tensor()};
+  return record("standardise_by", y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
+    const DType wide = scale.dtype();
+    const auto by = [&](const Tensor& t, const Tensor& shift, const Tensor& factor, DType dtype) {
+      return grad_enabled() ? to((to(t, wide) - shift) * to(factor, wide), dtype)
+                            : subtract_multiply_to(dtype, t, shift, factor);
+    };
+    const Tensor zero = zeros({}, wide, x.device());
+    return {needs_grad(x) ? by(g, zero, times(scale, weight), x.dtype()) : Tensor(),
+            weight.defined() && needs_grad(weight) ? sum_to(by(x, mean, g, wide), weight.shape()) * scale
+                                                   : Tensor(),
+            bias.defined() && needs_grad(bias) ? to(sum_to(g, bias.shape()), wide) : Tensor()};
   });
 }
 

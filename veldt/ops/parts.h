@@ -77,6 +77,9 @@ template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
 Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op);
 Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim);
 
+// x over the dimensions in which `kept` has a size of 1, as Backend::reduce has it and without a gradient.
+Tensor reduced_to(DType dtype, ReduceOp op, const Tensor& x, const Shape& kept);
+
 // fn(x, d) with dimension d of x counted from the front. A number is taken as a list of one, as PyTorch does.
 template <class Fn> Tensor along_dim(const char* op, const Tensor& x, int dim, Fn fn) {
   if (x.rank() == 0) return reshape(fn(reshape(x, {1}), wrap_dim(dim, 1, op)), {});
@@ -95,9 +98,14 @@ Tensor huber_of(const Tensor& x, double delta, double rate);
 
 // x scale + shift; scale and shift, of x's dtype or of f32 beside halves, broadcast to its shape.
 Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift);
+// x scale + shift and (x - shift) scale without a gradient, each rounded once to `dtype`; any of the inputs
+// may be of halves beside f32.
+Tensor multiply_add_to(DType dtype, const Tensor& x, const Tensor& scale, const Tensor& shift);
+Tensor subtract_multiply_to(DType dtype, const Tensor& x, const Tensor& shift, const Tensor& scale);
 
 // (x - mean) / sqrt(variance + eps) weight + bias, the moments those over `dims`, which are kept with a size
-// of 1. weight and bias are undefined, or broadcast to x and have a size of 1 along `dims`. f32 or f64.
+// of 1. weight and bias are undefined, or broadcast to x and have a size of 1 along `dims`. f32 or f64; x may
+// be of halves beside f32.
 struct Standardised {
   Tensor y, mean, variance;  // the moments without a gradient
 };

@@ -21,8 +21,7 @@ std::int64_t reduced_count(const Tensor& x, const Shape& kept) {
 }
 
 Tensor sum_kept(const Tensor& x, const Shape& kept) {
-  const Tensor y = empty(kept, is_float(x.dtype()) ? wide_dtype(x) : DType::i64, x.device());
-  kernels(x).reduce(ReduceOp::sum, x.view(), y.view(), nullptr);
+  const Tensor y = reduced_to(is_float(x.dtype()) ? wide_dtype(x) : DType::i64, ReduceOp::sum, x, kept);
   const Tensor out = record(
       "sum", y, {x},
       [shape = x.shape(), dtype = x.dtype()](const Tensor& g) -> Grads {
@@ -33,8 +32,7 @@ Tensor sum_kept(const Tensor& x, const Shape& kept) {
 }
 
 Tensor mean_kept(const Tensor& x, const Shape& kept) {
-  const Tensor y = empty(kept, wide_dtype(x), x.device());
-  kernels(x).reduce(ReduceOp::mean, x.view(), y.view(), nullptr);
+  const Tensor y = reduced_to(wide_dtype(x), ReduceOp::mean, x, kept);
   return rounded(record(
                      "mean", y, {x},
                      [shape = x.shape(), dtype = x.dtype(), n = static_cast<double>(reduced_count(x, kept))](
@@ -45,8 +43,7 @@ Tensor mean_kept(const Tensor& x, const Shape& kept) {
 
 // The root of the sum of squares. It has no slope at 0; the gradient there is 0, as in PyTorch.
 Tensor norm_kept(const Tensor& x, const Shape& kept) {
-  const Tensor y = empty(kept, wide_dtype(x), x.device());
-  kernels(x).reduce(ReduceOp::norm, x.view(), y.view(), nullptr);
+  const Tensor y = reduced_to(wide_dtype(x), ReduceOp::norm, x, kept);
   return record("norm", y, {x}, [x, kept, y = y.detach()](const Tensor& g) -> Grads {
     const Tensor length = grad_enabled() ? norm_kept(x, kept) : y, zero = equal(length, 0);
     const Tensor share = where(zero, zeros_like(length), g / where(zero, ones_like(length), length));
@@ -59,8 +56,7 @@ Tensor extreme(ReduceOp op, const char* name, const Tensor& x, const Dims& dims,
   if (x.numel() == 0 && numel(kept) > 0)
     throw ShapeError(str(name, " has nothing to choose from in ", x.shape()), "the tensor has no elements",
                      "check the size before reducing");
-  const Tensor y = empty(kept, wide_dtype(x), x.device());
-  kernels(x).reduce(op, x.view(), y.view(), nullptr);
+  const Tensor y = reduced_to(wide_dtype(x), op, x, kept);
   const Tensor out = record(name, y, {x}, [x, y = y.detach()](const Tensor& g) -> Grads {
     const Tensor hit = to(equal(x.detach(), y), y.dtype());
     Dims over;
@@ -102,6 +98,12 @@ Tensor root(const Tensor& x, double p) {
 }
 
 }  // namespace
+
+Tensor reduced_to(DType dtype, ReduceOp op, const Tensor& x, const Shape& kept) {
+  const Tensor y = empty(kept, dtype, x.device());
+  kernels(x).reduce(op, x.view(), y.view(), nullptr);
+  return y;
+}
 
 Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op) {
   if (dims.empty()) return Shape::filled(x.rank(), 1);

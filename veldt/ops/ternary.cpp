@@ -25,31 +25,41 @@ template <class Fn> Tensor gradient_for(const Tensor& input, Fn compute) {
   return needs_grad(input) ? to(sum_to(compute(), input.shape()), input.dtype()) : Tensor();
 }
 
-// weight: of the dtype of a and b, or of f32 beside halves.
-Tensor lerp_floats(const Tensor& a, const Tensor& b, const Tensor& weight) {
-  return record("lerp", combined<scalar::Lerp>(a, b, weight, a.dtype()), {a, b, weight},
+}  // namespace
+
+Tensor lerp(const Tensor& given_a, const Tensor& given_b, const Tensor& given_weight) {
+  check_same_device("lerp", given_a, given_b);
+  check_same_device("lerp", given_a, given_weight);
+  const DType dtype = promote(promote(given_a.dtype(), given_b.dtype()), given_weight.dtype());
+  if (!is_float(dtype)) return given_a + given_weight * (given_b - given_a);
+  const Tensor a = to(given_a, dtype), b = to(given_b, dtype), weight = to(given_weight, dtype);
+  return record("lerp", combined<scalar::Lerp>(a, b, weight, dtype), {a, b, weight},
                 [=](const Tensor& g) -> Grads {
                   const Tensor to_b = needs_grad(a) || needs_grad(b) ? g * weight : Tensor();
                   return {gradient_for(a, [&] { return g - to_b; }), gradient_for(b, [&] { return to_b; }),
-                          gradient_for(weight, [&] { return g * (b - a); })};
+                          gradient_for(weight, [&] {
+                            return grad_enabled() ? g * (b - a) : subtract_multiply_to(dtype, b, a, g);
+                          })};
                 });
 }
 
-}  // namespace
-
-Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
-  check_same_device("lerp", a, b);
-  check_same_device("lerp", a, weight);
-  const DType dtype = promote(promote(a.dtype(), b.dtype()), weight.dtype());
-  if (!is_float(dtype)) return a + weight * (b - a);
-  return lerp_floats(to(a, dtype), to(b, dtype), to(weight, dtype));
+Tensor lerp(const Tensor& given_a, const Tensor& given_b, double weight) {
+  check_same_device("lerp", given_a, given_b);
+  const DType promoted = promote(given_a.dtype(), given_b.dtype()),
+              dtype = is_float(promoted) ? promoted : DType::f32;
+  const Tensor a = to(given_a, dtype), b = to(given_b, dtype),
+               by = constant(weight, is_half(dtype) ? DType::f32 : dtype, a.device());
+  return record("lerp", combined<scalar::Lerp>(a, b, by, dtype), {a, b}, [=](const Tensor& g) -> Grads {
+    return {gradient_for(a, [&] { return g * (1 - weight); }), gradient_for(b, [&] { return g * weight; })};
+  });
 }
 
-Tensor lerp(const Tensor& a, const Tensor& b, double weight) {
-  check_same_device("lerp", a, b);
-  const DType promoted = promote(a.dtype(), b.dtype()), dtype = is_float(promoted) ? promoted : DType::f32;
-  return lerp_floats(to(a, dtype), to(b, dtype),
-                     constant(weight, is_half(dtype) ? DType::f32 : dtype, a.device()));
+Tensor multiply_add_to(DType dtype, const Tensor& x, const Tensor& scale, const Tensor& shift) {
+  return combined<scalar::MultiplyAdd>(x, scale, shift, dtype);
+}
+
+Tensor subtract_multiply_to(DType dtype, const Tensor& x, const Tensor& shift, const Tensor& scale) {
+  return combined<scalar::SubtractMultiply>(x, shift, scale, dtype);
 }
 
 Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift) {
