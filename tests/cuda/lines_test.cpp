@@ -16,12 +16,14 @@ class CudaLines : public testing::Test {
 };
 
 void softmaxes(const Both& x, int dim) {
-  for (const bool log : {false, true}) {
-    const Both out = unwritten(x.here.shape(), x.here.dtype());
-    backend(Device{}).softmax(log, x.here.view(), dim, out.here.view(), nullptr);
-    backend(kEmulated).softmax(log, x.there.view(), dim, out.there.view(), nullptr);
-    expect_same(out, 8, log ? 1 : 0);
-  }
+  const DType dtype = x.here.dtype(), wide = dtype == DType::f64 ? DType::f64 : DType::f32;
+  for (const DType to : {dtype, wide})
+    for (const bool log : {false, true}) {
+      const Both out = unwritten(x.here.shape(), to);
+      backend(Device{}).softmax(log, x.here.view(), dim, out.here.view(), nullptr);
+      backend(kEmulated).softmax(log, x.there.view(), dim, out.there.view(), nullptr);
+      expect_same(out, 8, log ? 1 : 0);
+    }
 }
 
 TEST_F(CudaLines, SoftmaxAgrees) {

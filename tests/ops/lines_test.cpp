@@ -79,6 +79,17 @@ TEST(SoftmaxGradient, IsThatOfSingleOps) {
         }
 }
 
+// Of a class that is all but certain the gradient is what is missing to 1, and keeps its digits.
+TEST(SoftmaxGradient, OfLogarithmsOfHalvesKeepsSmallDifferences) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    Tensor x = to(Tensor::of({1, 2}, {9, 0}), dtype).set_requires_grad();
+    const Tensor dx = grad(log_softmax(x, 1), {x}, false, to(Tensor::of({1, 2}, {-1, 0}), dtype))[0];
+    const double missing = 1 / (std::exp(9.0) + 1);
+    EXPECT_NEAR(select(dx, 1, 0).item(), -missing, missing * 0x1p-8);
+    EXPECT_NEAR(select(dx, 1, 1).item(), missing, missing * 0x1p-8);
+  }
+}
+
 TEST(NaN, GoesThroughAsInPyTorch) {
   EXPECT_THAT(argmax(odd(), 1).values<I64>(), ElementsAre(1, 0));
   EXPECT_THAT(argmin(odd(), 1).values<I64>(), ElementsAre(1, 2));

@@ -115,5 +115,26 @@ TEST(Normalize, OfHalvesKnowsSmallEpsAndLongVectors) {
   EXPECT_EQ(numbers(normalize(full({1, 4}, 60000, DType::f16))), std::vector<float>(4, 0.5F));
 }
 
+TEST(Normalize, OfHalvesHasTheGradientsOfDoublesRounded) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const int dim : {0, 1})
+      for (const double eps : {1e-12, 9.0})  // some lines are shorter than 9, others are not
+        for (const bool create_graph : {false, true}) {
+          const auto gradients = [&, d = dim](DType as) {
+            Rng rng(5);
+            const auto number = [&] { return to(to(randn({80, 80}, rng), dtype), as); };
+            Tensor x = number().set_requires_grad();
+            const Tensor y = normalize(x, 2, d, eps), first = grad(y, {x}, create_graph, number())[0];
+            if (!create_graph) return TensorList{y, first};
+            return TensorList{y, first, grad(first, {x}, false, number())[0]};
+          };
+          const TensorList halves = gradients(dtype), expected = gradients(DType::f64);
+          for (std::size_t i = 0; i < expected.size(); ++i)
+            EXPECT_LE(max(abs(to(halves[i].detach(), DType::f64) - expected[i].detach())).item(),
+                      (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) * max(abs(expected[i].detach())).item())
+                << dtype << ", dim " << dim << ", eps " << eps << ", " << i;
+        }
+}
+
 }  // namespace
 }  // namespace veldt

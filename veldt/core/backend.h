@@ -123,8 +123,8 @@ struct Backend {
   // out[b, m, n] = a[b, m, k] b[b, k, n] (+ bias, broadcast by strides). Rank 3 views of any strides;
   // transposed operands are read where they lie. `bias` may be null.
   void (*matmul)(const View& a, const View& b, const View* bias, const View& out, Stream);
-  // Whether matmul takes this dtype: f32 and f64 always.
-  bool (*multiplies)(DType);
+  // Whether matmul takes this dtype for a product [m, n]: f32 and f64 always.
+  bool (*multiplies)(DType, std::int64_t m, std::int64_t n);
 
   // A convolution: `part` says which of x [n, c_in, spatial ..], w [c_out, c_in / groups, kernel ..] and
   // y [n, c_out, spatial ..] is computed, from the other two in that order. bias [c_out], or null, is for y

@@ -229,8 +229,8 @@ template <class F> SoftmaxKernels<F> kernels_of() {
     return HWY_DYNAMIC_DISPATCH(kernels_f64)();
 }
 
-// T: what is stored, F: what it is computed as.
-template <class T, class F> struct Softmax {
+// T: what is stored, F: what it is computed as, Y: what the result is stored as.
+template <class T, class F, class Y = T> struct Softmax {
   bool log;
   SoftmaxKernels<F> kernels = kernels_of<F>();
   // From neighbours to neighbours.
@@ -241,19 +241,21 @@ template <class T, class F> struct Softmax {
     if (widen && apart == 1) return widen(x, to, n);
     for (std::int64_t i = 0; i < n; ++i) to[i] = scalar::load(x[i * apart]);
   }
-  void write(const F* from, T* y, std::int64_t apart, std::int64_t n) const {
-    if (narrow && apart == 1) return narrow(from, y, n);
-    for (std::int64_t i = 0; i < n; ++i) y[i * apart] = scalar::store<T>(from[i]);
+  template <class To> void write(const F* from, To* y, std::int64_t apart, std::int64_t n) const {
+    if (narrow && apart == 1 && !std::is_same_v<To, F>) return narrow(from, y, n);
+    for (std::int64_t i = 0; i < n; ++i) y[i * apart] = scalar::store<To>(from[i]);
   }
 
-  void line(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t n) const {
+  void line(const T* x, std::int64_t from, Y* y, std::int64_t to, std::int64_t n) const {
     if constexpr (std::is_same_v<T, F>)
       if (from == 1 && to == 1) return kernels.line(log, x, y, n);
     thread_local Room<F> room;
-    F *const in = room.of(2 * n, "softmax"), *const out = in + n;
+    F *const in = room.of(2 * n, "softmax"), *out = in + n;
+    if constexpr (std::is_same_v<Y, F>)
+      if (to == 1) out = y;
     read(x, from, in, n);
     kernels.line(log, in, out, n);
-    write(out, y, to, n);
+    if (out == in + n) write(out, y, to, n);
     room.trim();
   }
 
@@ -270,13 +272,14 @@ template <class T, class F> struct Softmax {
     room.trim();
   }
 
-  void panel(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width, std::int64_t n) const {
+  void panel(const T* x, std::int64_t from, Y* y, std::int64_t to, std::int64_t width, std::int64_t n) const {
     if constexpr (std::is_same_v<T, F>) {
       kernels.panel(log, x, from, y, to, width, n);
     } else {
       thread_local Room<F> room;
       F *const in = room.of(2 * n * width, "softmax"), *const out = in + n * width;
       for (std::int64_t i = 0; i < n; ++i) widen(x + i * from, in + i * width, width);
+      if constexpr (std::is_same_v<Y, F>) return kernels.panel(log, in, width, y, to, width, n);
       kernels.panel(log, in, width, out, width, width, n);
       for (std::int64_t i = 0; i < n; ++i) narrow(out + i * width, y + i * to, width);
     }
@@ -303,7 +306,7 @@ template <class T, class F> struct Softmax {
     const std::int64_t n = x.shape[dim], from = x.strides[dim], to = out.strides[dim];
     for_each_bundle<2>({&x, &out}, dim, [&](const Bundle<2>& lines) {
       const T* source = x.as<const T>() + lines.at[0];
-      T* target = out.as<T>() + lines.at[1];
+      Y* target = out.as<Y>() + lines.at[1];
       for (std::int64_t l = 0; l < lines.count; lines.dense ? l += kPanel : ++l) {
         if (lines.dense)
           panel(source + l, from, target + l, to, std::min(kPanel, lines.count - l), n);
@@ -332,15 +335,24 @@ template <class T, class F> struct Softmax {
   }
 };
 
-// Calls run(kernels for the dtype).
-template <class Run> void of_dtype(bool log, DType dtype, const Run& run) {
+template <class T, class Y, class Run>
+void of_halves(bool log, Stage::Convert widen, Stage::Convert narrow, const Run& run) {
+  run(Softmax<T, float, Y>{log, kernels_of<float>(), widen, narrow});
+}
+
+// Calls run(kernels for the dtypes of what is read and of the result).
+template <class Run> void of_dtype(bool log, DType dtype, DType result, const Run& run) {
+  using scalar::BFloat16, scalar::Float16;
   const Stage& s = stage();
+  const bool wide = result == DType::f32;
   if (dtype == DType::f32) return run(Softmax<float, float>{log});
   if (dtype == DType::f64) return run(Softmax<double, double>{log});
   if (dtype == DType::bf16)
-    return run(Softmax<scalar::BFloat16, float>{log, kernels_of<float>(), s.widen_bf16, s.narrow_bf16});
+    return (wide ? of_halves<BFloat16, float, Run> : of_halves<BFloat16, BFloat16, Run>)(log, s.widen_bf16,
+                                                                                         s.narrow_bf16, run);
   if (dtype == DType::f16)
-    return run(Softmax<scalar::Float16, float>{log, kernels_of<float>(), s.widen_f16, s.narrow_f16});
+    return (wide ? of_halves<Float16, float, Run> : of_halves<Float16, Float16, Run>)(log, s.widen_f16,
+                                                                                      s.narrow_f16, run);
   throw DeviceError(str("the cpu has no softmax of ", dtype), "it has kernels for floats",
                     "convert the tensor to f32 first");
 }
@@ -348,11 +360,12 @@ template <class Run> void of_dtype(bool log, DType dtype, const Run& run) {
 }  // namespace
 
 void softmax(bool log, const View& x, int dim, const View& out, Stream) {
-  if (numel(out.shape) > 0) of_dtype(log, x.dtype, [&](const auto& of) { of.run(x, dim, out); });
+  if (numel(out.shape) > 0) of_dtype(log, x.dtype, out.dtype, [&](const auto& of) { of.run(x, dim, out); });
 }
 
 void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx, Stream) {
-  if (numel(dx.shape) > 0) of_dtype(log, y.dtype, [&](const auto& of) { of.run_slope(y, g, dim, dx); });
+  if (numel(dx.shape) > 0)
+    of_dtype(log, y.dtype, y.dtype, [&](const auto& of) { of.run_slope(y, g, dim, dx); });
 }
 
 }  // namespace cpu

@@ -23,9 +23,9 @@ template <class T> struct Largest {
   __device__ double join(double a, double b) const { return b > a || b != b ? b : a; }
 };
 
-// F: what a T is computed as.
-template <class T, class F>
-__global__ void __launch_bounds__(kThreads) softmax_kernel(Lines l, bool log, const T* x, T* out) {
+// F: what a T is computed as, Y: what the result is stored as.
+template <class T, class F, class Y>
+__global__ void __launch_bounds__(kThreads) softmax_kernel(Lines l, bool log, const T* x, Y* out) {
   GPU_SHARED(double, shared, kThreads);
   const Lane lane(l);
   const std::int64_t lines = std::int64_t{kThreads} >> l.lane_bits, length = l.along.count;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(Lines l, bool log, co
       std::int64_t at[2];
       offsets_of(l.along, r, at);
       const F above = scalar::load(x[line[0] + at[0]]) - most;
-      out[line[1] + at[1]] = scalar::store<T>(log ? above - shift : scalar::exp(above) / total);
+      out[line[1] + at[1]] = scalar::store<Y>(log ? above - shift : scalar::exp(above) / total);
     }
   }
 }
@@ -93,9 +93,10 @@ void run_softmax_slope(bool log, const View& y, const View& g, int dim, const Vi
          dx.as<T>());
 }
 
-template <class T, class F = T> void run_softmax(bool log, const View& x, int dim, const View& out) {
+template <class T, class F = T, class Y = T>
+void run_softmax(bool log, const View& x, int dim, const View& out) {
   const Lines l = lines_of(x, out, 1u << dim, false);
-  launch(softmax_kernel<T, F>, l.blocks(), kThreads, 0, l, log, x.as<const T>(), out.as<T>());
+  launch(softmax_kernel<T, F, Y>, l.blocks(), kThreads, 0, l, log, x.as<const T>(), out.as<Y>());
 }
 
 [[noreturn]] void refuse(DType dtype) {
@@ -109,8 +110,12 @@ void softmax(bool log, const View& x, int dim, const View& out, Stream) {
   if (numel(out.shape) == 0) return;
   if (x.dtype == DType::f32) return run_softmax<float>(log, x, dim, out);
   if (x.dtype == DType::f64) return run_softmax<double>(log, x, dim, out);
-  if (x.dtype == DType::bf16) return run_softmax<scalar::BFloat16, float>(log, x, dim, out);
-  if (x.dtype == DType::f16) return run_softmax<scalar::Float16, float>(log, x, dim, out);
+  using scalar::BFloat16, scalar::Float16;
+  const bool wide = out.dtype == DType::f32;
+  if (x.dtype == DType::bf16)
+    return (wide ? run_softmax<BFloat16, float, float> : run_softmax<BFloat16, float>)(log, x, dim, out);
+  if (x.dtype == DType::f16)
+    return (wide ? run_softmax<Float16, float, float> : run_softmax<Float16, float>)(log, x, dim, out);
   refuse(x.dtype);
 }
 

@@ -1,11 +1,40 @@
 #include "veldt/ops/distance.h"
 
 #include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt {
+namespace {
+
+// Halves by their lengths, read as they lie: with r = 1 / max(length, eps), x r. Its gradient is
+// r (g - x r^2 sum of (g x)), below eps r g.
+Tensor normalize_halves(const Tensor& x, int dim, double eps) {
+  constexpr DType kWide = DType::f32;
+  const Shape kept = reduced_shape(x, {dim}, "normalize");
+  const auto share_of = [eps](const Tensor& length) { return reciprocal(maximum(length, eps)); };
+  // What the gradient takes of x, for the sum of g x.
+  const auto along = [eps](const Tensor& length, const Tensor& r, const Tensor& total) {
+    return where(greater(length, eps), -(r * r * r) * total, zeros_like(total));
+  };
+  const Tensor length = reduced_to(kWide, ReduceOp::norm, x, kept), zero = zeros({}, kWide, x.device());
+  const Tensor r = share_of(length), y = subtract_multiply_to(x.dtype(), x, zero, r);
+  return record("normalize", y, {x}, [=](const Tensor& g) -> Grads {
+    if (grad_enabled()) {
+      const Tensor wide = to(x, kWide), by = to(g, kWide), now = norm(wide, 2, {dim}, true),
+                   rate = share_of(now);
+      return {to(by * rate + wide * along(now, rate, sum(by * wide, {dim}, true)), x.dtype())};
+    }
+    const Tensor total = sum(subtract_multiply_to(kWide, x, zero, g), {dim}, true);
+    return {multiply_add_to(x.dtype(), g, r, multiply_add_to(kWide, x, along(length, r, total), zero))};
+  });
+}
+
+}  // namespace
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) {
   const Shape both = broadcast(a.shape(), b.shape(), "cosine_similarity");
@@ -18,6 +47,9 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps)
 }
 
 Tensor normalize(const Tensor& x, double p, int dim, double eps) {
+  if (p == 2 && is_half(x.dtype()) && !autocast_dtype())
+    return along_dim("normalize", x, dim,
+                     [&](const Tensor& t, int d) { return normalize_halves(t, d, eps); });
   // f16 has neither so small an eps nor the norms of long vectors.
   return through_f32(x, [&](const Tensor& y) { return y / maximum(norm(y, p, {dim}, true), eps); });
 }

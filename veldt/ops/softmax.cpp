@@ -17,9 +17,9 @@ bool lie_alike(const Tensor& x, const Tensor& y) {
   return true;
 }
 
-// What has gaps is copied first: it is read three times.
-Tensor run(bool log, const Tensor& x, int dim) {
-  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
+// Of x's dtype, or of f32 beside halves. What has gaps is copied first: it is read three times.
+Tensor run(bool log, const Tensor& x, int dim, DType dtype) {
+  const Tensor y = empty_along(x.shape(), dtype, {&x});
   const bool dense = x.is_contiguous() || lie_alike(x, y);
   const Tensor from = dense ? x : empty_along(x.shape(), x.dtype(), {&x});
   if (!dense) kernels(x).copy(x.view(), from.view(), nullptr);
@@ -38,7 +38,7 @@ Tensor slope(bool log, const Tensor& y, const Tensor& g, int dim) {
 
 Tensor softmax(const Tensor& given, int dim) {
   return along_dim("softmax", widened(as_float(given)), dim, [](const Tensor& x, int d) {
-    const Tensor out = run(false, x, d);
+    const Tensor out = run(false, x, d, x.dtype());
     return record("softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& g) -> Grads {
       if (!grad_enabled()) return {slope(false, kept, g, d)};
       const Tensor y = to(softmax(x, d), wide_dtype(x)), gy = to(g, y.dtype()) * y;
@@ -49,13 +49,15 @@ Tensor softmax(const Tensor& given, int dim) {
 
 Tensor log_softmax(const Tensor& given, int dim) {
   return along_dim("log_softmax", widened(as_float(given)), dim, [](const Tensor& x, int d) {
-    const Tensor out = run(true, x, d);
+    const Tensor out = run(true, x, d, x.dtype());
     return record("log_softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& given_g) -> Grads {
+      if (!grad_enabled() && !is_half(x.dtype())) return {slope(true, kept, given_g, d)};
+      if (!grad_enabled()) {  // a half's logarithm has too few digits to be raised again
+        const Tensor all =
+            reduced_to(DType::f32, ReduceOp::sum, given_g, reduced_shape(x, {d}, "log_softmax"));
+        return {multiply_add_to(x.dtype(), run(false, x, d, DType::f32), -all, given_g)};
+      }
       const Tensor g = to(given_g, wide_dtype(x));
-      // A half's logarithm has too few digits to be raised again.
-      if (!grad_enabled())
-        return {
-            to(slope(true, is_half(x.dtype()) ? run(true, to(x, DType::f32), d) : kept, g, d), x.dtype())};
       return {to(g - softmax(to(x, g.dtype()), d) * sum(g, {d}, true), x.dtype())};
     });
   });
