@@ -12,8 +12,11 @@
 #include "veldt/ops/attention.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/pooling.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
 
 namespace veldt::test {
@@ -80,6 +83,21 @@ TEST(CudaLayers, TrainAsOnTheCpu) {
     expect_near(planned.parameters()[i].grad(), host.parameters()[i].grad(), host.named_parameters()[i].name);
   }
   note_result(to(device.parameters()[0].grad(), Device{}));
+}
+
+TEST(CudaLayers, PoolsWindowsOfAnyLength) {
+  use_emulated_device();
+  Rng rng(4);
+  for (const std::int64_t length : {9, 100, 1003, 20'000}) {
+    const Tensor x = randn({2, 3, length}, rng), seed = randn({2, 3, 7}, rng);
+    const auto pooled = [&](Device device) {
+      Tensor on = to(x, device).detach().set_requires_grad();
+      const Tensor y = adaptive_avg_pool1d(on, 7), wide = avg_pool1d(on, length, {.stride = 1});
+      return TensorList{y, wide, grad(y, {on}, false, to(seed, device))[0]};
+    };
+    const TensorList host = pooled({}), device = pooled(kEmulated);
+    for (std::size_t i = 0; i < host.size(); ++i) expect_near(device[i], host[i], str(length, ", ", i));
+  }
 }
 
 TEST(CudaLayers, AttentionBeginsWithKeysThatNobodyMayReach) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
@@ -127,6 +128,24 @@ TEST(AdaptiveAvgPool, OfEqualWindowsIsAvgPool) {
   const Tensor x = randn({2, 3, 6, 20}, rng, 0, 1, DType::f64);
   EXPECT_LE(max(abs(adaptive_avg_pool2d(x, {3, 5}) - avg_pool2d(x, {2, 4}))).item(), 1e-15);
   EXPECT_LE(max(abs(adaptive_avg_pool2d(x, 1) - mean(x, {2, 3}, true))).item(), 1e-15);
+}
+
+TEST(AdaptiveAvgPool, OfLongWindowsIsTheMeanOfEach) {
+  constexpr std::int64_t kLength = 10'007, kWindows = 7;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Rng rng(2);
+    Tensor x = rand({2, 3, kLength}, rng, 1, 2, dtype).set_requires_grad();
+    const Tensor g = rand({2, 3, kWindows}, rng, 1, 2, dtype);
+    std::vector<Tensor> means;
+    for (std::int64_t o = 0; o < kWindows; ++o) {
+      const std::int64_t begin = o * kLength / kWindows, end = ((o + 1) * kLength + kWindows - 1) / kWindows;
+      means.push_back(mean(narrow(x, 2, begin, end - begin), {2}));
+    }
+    const Tensor y = adaptive_avg_pool1d(x, kWindows), wanted = stack(means, 2);
+    const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-14;
+    EXPECT_LE(max(abs(y - wanted).detach()).item(), tolerance);
+    EXPECT_LE(max(abs(grad(y, {x}, false, g)[0] - grad(wanted, {x}, false, g)[0])).item(), tolerance);
+  }
 }
 
 TEST(AvgPool, TakesNoMemoryBesidesItsInput) {

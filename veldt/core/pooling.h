@@ -35,6 +35,10 @@ struct PoolLayout {
   }
   // How many elements of dimension d the mean over window i is of.
   constexpr std::int64_t averaged(int d, std::int64_t i) const {
+    if (adaptive) {
+      const Window w = window<true>(d, i);
+      return w.end - w.begin;
+    }
     const std::int64_t begin = i * stride[d] - padding[d], end = begin + kernel[d];
     const std::int64_t last = in[d] + (counts_padding ? padding[d] : 0);
     return (end < last ? end : last) - (begin < 0 && !counts_padding ? 0 : begin);

@@ -20,10 +20,16 @@
 namespace veldt::cpu {
 namespace {
 
+constexpr std::int64_t kSpan = 1024;
+
 template <class T> struct AvgPool {
   const PoolLayout& layout;
   std::vector<PoolLayout::Window> windows[2];  // of the planes and of the rows
   std::vector<T> counts[3];                    // what the sum over a window is divided by, in each dimension
+
+  std::int64_t rows_in(std::size_t d, std::size_t h) const {
+    return (windows[0][d].end - windows[0][d].begin) * (windows[1][h].end - windows[1][h].begin);
+  }
 };
 
 }  // namespace
@@ -47,11 +53,34 @@ template <class T, class Of> HWY_INLINE void each(std::int64_t n, const T* from,
 template <class T> void add_to(std::int64_t n, const T* from, T* to) {
   each(n, from, to, [](auto a, auto b) { return hn::Add(a, b); });
 }
+template <class T> void add_number(std::int64_t n, T number, T* to) {
+  each(n, to, to, [&](auto a, auto) { return hn::Add(a, hn::Set(hn::DFromV<decltype(a)>(), number)); });
+}
 template <class T> void divide_by(std::int64_t n, const T* from, T factor, T* to) {
   each(n, from, to, [&](auto a, auto b) {
     const hn::DFromV<decltype(a)> d;
     return hn::Div(a, hn::Mul(b, hn::Set(d, factor)));
   });
+}
+
+// The sum of n neighbours: in T up to kSpan of them, in double beyond.
+template <class T> T sum_of(const T* x, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  double total = 0;
+  for (std::int64_t first = 0; first < n; first += kSpan) {
+    const std::int64_t end = std::min(n, first + kSpan);
+    auto a = hn::Zero(d), b = hn::Zero(d);
+    std::int64_t i = first;
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      a = hn::Add(a, hn::LoadU(d, x + i));
+      b = hn::Add(b, hn::LoadU(d, x + i + lanes));
+    }
+    T rest = i == first ? T(0) : hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+    for (; i < end; ++i) rest += x[i];
+    total += static_cast<double>(rest);
+  }
+  return static_cast<T>(total);
 }
 
 // out[o] = the sum of row over window o.
@@ -60,11 +89,11 @@ template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const PoolLayout& p = pool.layout;
   const std::int64_t kernel = p.kernel[2], padding = p.padding[2], n = p.out[2];
-  const bool pairs = p.stride[2] == 2 && kernel == 2;
+  const bool pairs = p.stride[2] == 2 && kernel == 2, regular = !p.adaptive && (pairs || p.stride[2] == 1);
   for (std::int64_t o = 0; o < n;) {
-    const PoolLayout::Window w = p.window<false>(2, o);
+    const PoolLayout::Window w = p.window(2, o);
     const std::int64_t begin = o * p.stride[2] - padding, last = begin + (lanes - 1) * p.stride[2] + kernel;
-    if ((pairs || p.stride[2] == 1) && o + lanes <= n && begin >= 0 && last <= p.in[2]) {
+    if (regular && o + lanes <= n && begin >= 0 && last <= p.in[2]) {
       auto sum = hn::Zero(d);
       if (pairs) {
         hn::Vec<decltype(d)> even, odd;
@@ -77,9 +106,7 @@ template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out
       o += lanes;
       continue;
     }
-    T sum = 0;
-    for (std::int64_t i = w.begin; i < w.end; ++i) sum += row[i];
-    out[o++] = sum;
+    out[o++] = sum_of(row + w.begin, w.end - w.begin);
   }
 }
 
@@ -94,8 +121,8 @@ template <class T> void spread_windows(const AvgPool<T>& pool, const T* g, T* ro
       hn::StoreInterleaved2(hn::LoadU(d, g + o), hn::LoadU(d, g + o), d, row + 2 * o);
   std::fill(row + 2 * o, row + p.in[2], T(0));
   for (; o < p.out[2]; ++o) {
-    const PoolLayout::Window w = p.window<false>(2, o);
-    for (std::int64_t i = w.begin; i < w.end; ++i) row[i] += g[o];
+    const PoolLayout::Window w = p.window(2, o);
+    add_number(w.end - w.begin, g[o], row + w.begin);
   }
 }
 
@@ -115,7 +142,7 @@ template <class T> void pool_plane(const AvgPool<T>& pool, const T* x, T* y, T* 
       const T* sum = room;
       for_rows(pool, d, h, [&](std::int64_t at, bool first) {
         const T* const row = x + at * p.in[2];
-        if (first && p.kernel[0] == 1 && p.kernel[1] == 1)
+        if (first && pool.rows_in(d, h) == 1)
           sum = row;
         else if (first)
           std::copy_n(row, p.in[2], room);
@@ -174,7 +201,7 @@ template <class T> void run(const PoolLayout& p, bool transposed, const View& fr
   for (int d = 0; d < 3; ++d) {
     pool.counts[d].reserve(static_cast<std::size_t>(p.out[d]));
     for (std::int64_t o = 0; o < p.out[d]; ++o) {
-      if (d < 2) pool.windows[d].push_back(p.window<false>(d, o));
+      if (d < 2) pool.windows[d].push_back(p.window(d, o));
       pool.counts[d].push_back(static_cast<T>(p.averaged(d, o)));
     }
   }

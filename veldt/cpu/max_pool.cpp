@@ -133,26 +133,38 @@ HWY_INLINE void pool_window(const PoolLayout& p, const PoolLayout::Window& depth
                             const PoolLayout::Window& height, const PoolLayout::Window& width, const T* x,
                             T* out, std::int64_t* index) {
   const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, 4> few;
   const hn::CappedTag<T, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d)),
+             at_once = static_cast<std::int64_t>(hn::Lanes(few));
   const auto for_rows = [&](const auto& of) HWY_ATTR {
     for (std::int64_t i = depth.begin; i < depth.end; i += depth.step)
       for (std::int64_t j = height.begin; j < height.end; j += height.step)
         if (of((i * p.in[1] + j) * p.in[2])) return;
   };
-  auto wide = hn::Set(d, -std::numeric_limits<T>::infinity());
-  auto single = hn::Set(one, -std::numeric_limits<T>::infinity());
+  constexpr T kLeast = -std::numeric_limits<T>::infinity();
+  auto wide = hn::Set(d, kLeast);
+  auto narrow = hn::Set(few, kLeast);
+  auto single = hn::Set(one, kLeast);
+  const bool dense = width.step == 1 && width.end - width.begin >= at_once;
   for_rows([&](std::int64_t row) HWY_ATTR {
     std::int64_t k = width.begin;
-    if (width.step == 1)
+    if (dense) {
       for (; k + lanes <= width.end; k += lanes) wide = larger(d, wide, x + row + k);
+      for (; k + at_once <= width.end; k += at_once) narrow = larger(few, narrow, x + row + k);
+      // What is left has its turn with some that have had theirs.
+      if (k < width.end) narrow = larger(few, narrow, x + row + width.end - at_once);
+      return false;
+    }
     for (; k < width.end; k += width.step) single = larger(one, single, x + row + k);
     return false;
   });
-  if (width.step == 1 && width.end - width.begin >= lanes) {
+  if (dense) {
     HWY_ALIGN T each[hn::MaxLanes(d)];
     hn::Store(wide, d, each);
-    for (std::int64_t l = 0; l < lanes; ++l) single = larger(one, single, each + l);
+    for (std::int64_t l = 0; l < lanes; l += at_once) narrow = larger(few, narrow, each + l);
+    hn::Store(narrow, few, each);
+    for (std::int64_t l = 0; l < at_once; ++l) single = larger(one, single, each + l);
   }
   const T most = *out = hn::GetLane(single);
   if (!index) return;

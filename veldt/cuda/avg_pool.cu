@@ -1,11 +1,14 @@
-// The mean of each window, one thread a window, and the transpose of that, one thread an element.
+// The mean of each window, a few threads a window, and the transpose of that, one thread an element.
 #include "veldt/core/error.h"
 #include "veldt/core/pooling.h"
+#include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
 
 namespace veldt::cuda {
 namespace {
+
+constexpr std::int64_t kElementsOfLane = 16;  // at least, of a row of a window
 
 // Element or window `place` of a plane whose sizes are `sizes`.
 struct Place {
@@ -14,23 +17,34 @@ struct Place {
       : at{place / (sizes[1] * sizes[2]), place / sizes[2] % sizes[1], place % sizes[2]} {}
 };
 
-template <class T> __global__ void __launch_bounds__(kThreads) mean_kernel(PoolLayout p, const T* x, T* y) {
-  const std::int64_t count = p.planes * p.outputs();
-  for (std::int64_t o = first_element(); o < count; o += element_step()) {
-    const std::int64_t plane = o / p.outputs();
+template <class T> struct Sum {
+  using State = T;
+  __device__ T join(T a, T b) const { return a + b; }
+};
+
+// The lanes of a window share each of its rows.
+template <class T>
+__global__ void __launch_bounds__(kThreads) mean_kernel(PoolLayout p, Lines l, const T* x, T* y) {
+  GPU_SHARED(T, shared, kThreads);
+  const Lane lane(l);
+  const std::int64_t windows = std::int64_t{kThreads} >> l.lane_bits, count = p.planes * p.outputs();
+  for (std::int64_t group = blockIdx.x * windows; group < count; group += gridDim.x * windows) {
+    const std::int64_t o = group + lane.line, plane = o / p.outputs();
     const Place place(o - plane * p.outputs(), p.out);
-    const PoolLayout::Window depth = p.window<false>(0, place.at[0]),
-                             height = p.window<false>(1, place.at[1]),
-                             width = p.window<false>(2, place.at[2]);
-    const T averaged =
-        static_cast<T>(p.averaged(0, place.at[0]) * p.averaged(1, place.at[1]) * p.averaged(2, place.at[2]));
     T sum = 0;
-    GPU_ROLLED
-    for (std::int64_t i = depth.begin; i < depth.end; ++i) GPU_ROLLED
-    for (std::int64_t j = height.begin; j < height.end; ++j) GPU_ROLLED
-    for (std::int64_t k = width.begin; k < width.end; ++k)
-      sum += x[plane * p.inputs() + (i * p.in[1] + j) * p.in[2] + k];
-    y[o] = sum / averaged;
+    if (o < count) {
+      const PoolLayout::Window depth = p.window(0, place.at[0]), height = p.window(1, place.at[1]),
+                               width = p.window(2, place.at[2]);
+      GPU_ROLLED
+      for (std::int64_t i = depth.begin; i < depth.end; ++i) GPU_ROLLED
+      for (std::int64_t j = height.begin; j < height.end; ++j) GPU_ROLLED
+      for (std::int64_t k = width.begin + lane.index; k < width.end; k += lane.count)
+        sum += x[plane * p.inputs() + (i * p.in[1] + j) * p.in[2] + k];
+    }
+    if (lane.count > 1) sum = join_lanes(Sum<T>(), lane, sum, shared);
+    if (o < count && lane.index == 0)
+      y[o] = sum / static_cast<T>(p.averaged(0, place.at[0]) * p.averaged(1, place.at[1]) *
+                                  p.averaged(2, place.at[2]));
   }
 }
 
@@ -38,6 +52,11 @@ template <class T> __global__ void __launch_bounds__(kThreads) mean_kernel(PoolL
 struct Reach {
   std::int64_t first, end;
   __device__ Reach(const PoolLayout& p, int d, std::int64_t i) {
+    if (p.adaptive) {  // o is the first whose end, (o + 1) in / out rounded up, is behind i; and so the last
+      first = i * p.out[d] / p.in[d];
+      end = ((i + 1) * p.out[d] - 1) / p.in[d] + 1;
+      return;
+    }
     const std::int64_t least = i + p.padding[d] - p.kernel[d] + 1, last = (i + p.padding[d]) / p.stride[d];
     first = least > 0 ? (least + p.stride[d] - 1) / p.stride[d] : 0;
     end = last < p.out[d] ? last + 1 : p.out[d];
@@ -65,11 +84,24 @@ __global__ void __launch_bounds__(kThreads) spread_kernel(PoolLayout p, const T*
   }
 }
 
+// A thread a window, or up to a block where its rows are long.
+Lines lanes_of(const PoolLayout& p) {
+  Lines l;
+  l.rows = true;
+  l.kept.count = p.planes * p.outputs();
+  const std::int64_t row = p.adaptive ? p.in[2] / p.out[2] : p.kernel[2];
+  while (l.lane_bits < kThreadBits && row >> l.lane_bits >= 2 * kElementsOfLane) ++l.lane_bits;
+  return l;
+}
+
 template <class T> void run(const PoolLayout& p, bool transposed, const View& from, const View& to) {
-  const std::int64_t count = p.planes * (transposed ? p.inputs() : p.outputs());
-  if (count > 0)
-    launch(transposed ? spread_kernel<T> : mean_kernel<T>, blocks_for(count), kThreads, 0, p,
-           from.as<const T>(), to.as<T>());
+  const T* const x = from.as<const T>();
+  if (transposed) {
+    if (const std::int64_t count = p.planes * p.inputs(); count > 0)
+      launch(spread_kernel<T>, blocks_for(count), kThreads, 0, p, x, to.as<T>());
+  } else if (const Lines l = lanes_of(p); l.kept.count > 0) {
+    launch(mean_kernel<T>, l.blocks(), kThreads, 0, p, l, x, to.as<T>());
+  }
 }
 
 }  // namespace

@@ -7,9 +7,7 @@
 #include "veldt/core/convolution.h"
 #include "veldt/core/error.h"
 #include "veldt/core/pooling.h"
-#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
-#include "veldt/ops/matmul.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -134,23 +132,17 @@ Tensor averaged(const PoolLayout& p, bool transposed, const Tensor& given) {
       false);
 }
 
+Tensor average(const Tensor& x, const PoolLayout& p, const std::vector<Line>& lines) {
+  return reshape(averaged(p, false, reshape(x, {p.planes, p.inputs()})), pooled_shape(x, lines));
+}
+
 Tensor avg_pool(const char* name, const Tensor& given, const std::vector<Line>& lines,
                 bool count_include_pad) {
   return through_f32(as_float(given), [&](const Tensor& x) {
     PoolLayout p = layout_of(name, x, lines, false);
     p.counts_padding = count_include_pad;
-    return reshape(averaged(p, false, reshape(x, {p.planes, p.inputs()})), pooled_shape(x, lines));
+    return average(x, p, lines);
   });
-}
-
-// [in, out]: column o holds the share that each element has in mean o. Means of boxes are means along one
-// dimension after the other, so that two or three products of matrices do.
-Tensor shares(const Line& l, const Tensor& like) {
-  const Tensor o = arange(l.out, DType::i64, like.device());
-  const Tensor i = unsqueeze(arange(l.in, DType::i64, like.device()), 1);
-  const Tensor begin = floor_divide(o * l.in, l.out), end = floor_divide((o + 1) * l.in + (l.out - 1), l.out);
-  const Tensor inside = logical_and(greater_equal(i, begin), less(i, end));
-  return to(inside, like.dtype()) / to(end - begin, like.dtype());
 }
 
 // Where every size divides: each dimension apart into [out, in / out], and the mean over the latter.
@@ -167,28 +159,12 @@ Tensor mean_of_equal_windows(const Tensor& x, const std::vector<Line>& lines) {
   return mean(reshape(x, apart), within);
 }
 
-Tensor adaptive_avg_pool(const Tensor& given, const std::vector<Line>& lines) {
+Tensor adaptive_avg_pool(const char* name, int dims, const Tensor& given, const PerDim& size) {
+  const std::vector<Line> lines = adaptive_lines(name, dims, given, size);
   return through_f32(as_float(given), [&](const Tensor& x) {
     const auto divides = [](const Line& l) { return l.in % l.out == 0; };
     if (std::all_of(lines.begin(), lines.end(), divides)) return mean_of_equal_windows(x, lines);
-    Tensor y = x;
-    for (std::size_t d = 0; d < lines.size(); ++d) {
-      const Line& l = lines[d];
-      const int dim = x.rank() - static_cast<int>(lines.size() - d);
-      const Tensor m = shares(l, x);
-      if (dim == x.rank() - 1) {
-        y = matmul(y, m);
-        continue;
-      }
-      // [before, in, after]: the transpose of the shares from the left.
-      Shape shape = y.shape();
-      std::int64_t before = 1, after = 1;
-      for (int i = 0; i < dim; ++i) before *= shape[i];
-      for (int i = dim + 1; i < shape.rank(); ++i) after *= shape[i];
-      shape[dim] = l.out;
-      y = reshape(matmul(transpose(m), reshape(y, {before, l.in, after})), shape);
-    }
-    return y;
+    return average(x, layout_of(name, x, lines, true), lines);
   });
 }
 
@@ -234,13 +210,13 @@ Tensor adaptive_max_pool3d(const Tensor& x, const PerDim& size) {
   return max_pool("adaptive_max_pool3d", x, adaptive_lines("adaptive_max_pool3d", 3, x, size), true);
 }
 Tensor adaptive_avg_pool1d(const Tensor& x, const PerDim& size) {
-  return adaptive_avg_pool(x, adaptive_lines("adaptive_avg_pool1d", 1, x, size));
+  return adaptive_avg_pool("adaptive_avg_pool1d", 1, x, size);
 }
 Tensor adaptive_avg_pool2d(const Tensor& x, const PerDim& size) {
-  return adaptive_avg_pool(x, adaptive_lines("adaptive_avg_pool2d", 2, x, size));
+  return adaptive_avg_pool("adaptive_avg_pool2d", 2, x, size);
 }
 Tensor adaptive_avg_pool3d(const Tensor& x, const PerDim& size) {
-  return adaptive_avg_pool(x, adaptive_lines("adaptive_avg_pool3d", 3, x, size));
+  return adaptive_avg_pool("adaptive_avg_pool3d", 3, x, size);
 }
 
 }  // namespace veldt
