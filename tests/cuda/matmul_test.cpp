@@ -184,7 +184,7 @@ TEST_F(CudaMatmulLt, LeavesViewsThatAreNoMatricesToTheTiles) {
 }
 
 TEST_F(CudaMatmulLt, MultipliesHalvesOfAnySizeAndStrides) {
-  if (!backend(kEmulated).multiplies(DType::bf16)) GTEST_SKIP() << "there is no cublasLt";
+  if (!backend(kEmulated).multiplies(DType::bf16, 64, 64)) GTEST_SKIP() << "there is no cublasLt";
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const std::int64_t m : {1, 17})
       for (const std::int64_t n : {1, 40})
@@ -209,7 +209,7 @@ TEST_F(CudaMatmulLt, ChoosesAnAlgorithmOnceForEachForm) {
 }
 
 TEST_F(CudaMatmulLt, AsksForLessWhereNumbersLieUnaligned) {
-  if (!backend(kEmulated).multiplies(DType::bf16)) GTEST_SKIP() << "there is no cublasLt";
+  if (!backend(kEmulated).multiplies(DType::bf16, 64, 64)) GTEST_SKIP() << "there is no cublasLt";
   expect_product({1, 16, 16}, 16, DType::bf16, {.bias = "row"});
   for (const Layout layout : {Layout::offset, Layout::padded})  // after it, of the same sizes
     expect_product({1, 16, 16}, 16, DType::bf16, {.a = layout, .b = layout, .out = layout, .bias = "row"});
@@ -229,7 +229,7 @@ TEST_F(CudaMatmulLt, AsksForLessWhereNumbersLieUnaligned) {
 
 // Two halves of a sum that are beyond f16, and cancel.
 TEST_F(CudaMatmulLt, RoundsNoPartOfASum) {
-  if (!backend(kEmulated).multiplies(DType::bf16)) GTEST_SKIP() << "there is no cublasLt";
+  if (!backend(kEmulated).multiplies(DType::bf16, 64, 64)) GTEST_SKIP() << "there is no cublasLt";
   Values row{{1, 1, 64}, std::vector<double>(64, 50)}, column{{1, 64, 1}, std::vector<double>(64, 50)};
   for (std::size_t i = 32; i < 64; ++i) column.v[i] = -50;
   const Tensor a = onto_device(write(row, DType::f16)), b = onto_device(write(column, DType::f16));
@@ -260,8 +260,8 @@ TEST_F(CudaMatmulLt, IsNotNeeded) {
   products_of_library();
   expect_product({1, 256, 512}, 256, DType::f32, {.bias = "row"});
   EXPECT_EQ(products_of_library(), 0);
-  EXPECT_FALSE(backend(kEmulated).multiplies(DType::bf16));
-  EXPECT_TRUE(backend(kEmulated).multiplies(DType::f64));
+  EXPECT_FALSE(backend(kEmulated).multiplies(DType::bf16, 64, 64));
+  EXPECT_TRUE(backend(kEmulated).multiplies(DType::f64, 64, 64));
   const Tensor x = onto_device(write({{2, 2}, {1, 2, 3, 4}}, DType::bf16));
   EXPECT_EQ(read(from_device(matmul(x, x))).v, (std::vector<double>{7, 10, 15, 22}));
 }

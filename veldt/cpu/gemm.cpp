@@ -210,6 +210,23 @@ void pack_f64(Matrix<const double> b, std::int64_t n, std::int64_t k, std::int64
   pack_panel(b, n, k, panel, to);
 }
 
+template <class T>
+bool in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
+              Matrix<T> c) {
+  if (b.col != 1 || c.col != 1 || n % static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())) != 0)
+    return false;
+  product(m, n, k, a, b.data, b.row, c.data, c.row, false);
+  return true;
+}
+bool in_place_f32(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
+                  Matrix<const float> b, Matrix<float> c) {
+  return in_place(m, n, k, a, b, c);
+}
+bool in_place_f64(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
+                  Matrix<const double> b, Matrix<double> c) {
+  return in_place(m, n, k, a, b, c);
+}
+
 }  // namespace veldt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -223,6 +240,8 @@ HWY_EXPORT(block_f32);
 HWY_EXPORT(block_f64);
 HWY_EXPORT(pack_f32);
 HWY_EXPORT(pack_f64);
+HWY_EXPORT(in_place_f32);
+HWY_EXPORT(in_place_f64);
 
 constexpr std::int64_t kDepth = 256;       // of a packed block
 constexpr std::int64_t kOnePass = 512;     // depth up to which c is written once rather than added to
@@ -386,6 +405,15 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c, bool add, const double* bias) {
   gemm_of(m, n, k, a, b, c, add, bias);
+}
+
+bool gemm_in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
+                   Matrix<const float> b, Matrix<float> c) {
+  return HWY_DYNAMIC_DISPATCH(in_place_f32)(m, n, k, a, b, c);
+}
+bool gemm_in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
+                   Matrix<const double> b, Matrix<double> c) {
+  return HWY_DYNAMIC_DISPATCH(in_place_f64)(m, n, k, a, b, c);
 }
 
 }  // namespace veldt::cpu

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "veldt/kernels/convert.h"
+
 namespace veldt::cpu {
 
 // A matrix in memory: element (i, j) is data[i * row + j * col].
@@ -26,6 +28,13 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b,
           Matrix<double> c, bool add, const double* bias = nullptr);
 
+// c = a b on this thread, and without packing: for what the L1 cache holds. Rows of b and c must be dense,
+// and whole registers; false, with nothing done, where they are not.
+bool gemm_in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
+                   Matrix<const float> b, Matrix<float> c);
+bool gemm_in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
+                   Matrix<const double> b, Matrix<double> c);
+
 // Columns of b [k, n] as the tiles of products read them, [n / width][k][width], the last panel filled up
 // with zeros: `to` has room for round_up(n, width) k. For kernels that multiply by one matrix again and
 // again.
@@ -40,5 +49,11 @@ bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const fl
                  Matrix<float> c, bool add);
 bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
                  Matrix<const double> b, Matrix<double> c, bool add);
+
+// The same of halves by at most four columns of floats.
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const scalar::BFloat16> a,
+                 Matrix<const float> b, Matrix<float> c, bool add);
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const scalar::Float16> a,
+                 Matrix<const float> b, Matrix<float> c, bool add);
 
 }  // namespace veldt::cpu

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "hwy/highway.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/register_tile-inl.h"
+#include "veldt/cpu/room.h"
+#include "veldt/cpu/stage.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
@@ -212,22 +215,50 @@ template <class T> auto weighted_kernel() {
     return HWY_DYNAMIC_DISPATCH(weighted_f64);
 }
 
-template <class T>
-void by_dots(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
+Stage::Convert widening(scalar::BFloat16) { return stage().widen_bf16; }
+Stage::Convert widening(scalar::Float16) { return stage().widen_f16; }
+
+// Calls of(rows, how far apart they are, first, count) for rows begin..end of `width` neighbours: all at once
+// where they lie, or, of halves, as many as the L1 cache holds as floats; a multiple of four.
+template <class T, class S, class Of>
+void for_rows(const S* rows, std::int64_t step, std::int64_t width, std::int64_t begin, std::int64_t end,
+              const Of& of) {
+  if constexpr (std::is_same_v<T, S>) {
+    of(rows + begin * step, step, begin, end - begin);
+  } else {
+    constexpr std::int64_t kElements = 1 << 13;
+    const std::int64_t most = std::max<std::int64_t>(4, kElements / width / 4 * 4);
+    const Stage::Convert widen = widening(S());
+    thread_local Room<T> room;
+    T* const wide = room.of(most * width, "a product");
+    for (std::int64_t i = begin; i < end; i += most) {
+      const std::int64_t count = std::min(most, end - i);
+      for (std::int64_t r = 0; r < count; ++r) widen(rows + (i + r) * step, wide + r * width, width);
+      of(wide, width, i, count);
+    }
+    room.trim();
+  }
+}
+
+template <class T, class S>
+void by_dots(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const S> a, Matrix<const T> b,
              Matrix<T> c, bool add) {
   const std::int64_t padded = (k + kPadding - 1) / kPadding * kPadding;
   std::vector<T> columns(static_cast<std::size_t>(n * padded));
   pack_kernel<T>()(n, k, b, columns.data());
   const auto kernel = dots_kernel<T>();
   parallel_for(m, std::max<std::int64_t>(1, kGrain / k), [&](std::int64_t begin, std::int64_t end) {
-    kernel(n, end - begin, k, {a.data + begin * a.row, a.row, 1}, columns.data(),
-           {c.data + begin * c.row, c.row, c.col}, add);
+    for_rows<T>(
+        a.data, a.row, k, begin, end,
+        [&](const T* rows, std::int64_t step, std::int64_t first, std::int64_t count) {
+          kernel(n, count, k, {rows, step, 1}, columns.data(), {c.data + first * c.row, c.row, c.col}, add);
+        });
   });
 }
 
 // k is long and memory runs along m: each piece of k makes a partial [n, m], and these are added in order.
-template <class T>
-void by_weighted_rows(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
+template <class T, class S>
+void by_weighted_rows(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const S> a, Matrix<const T> b,
                       Matrix<T> c, bool add) {
   const std::int64_t piece = std::max<std::int64_t>(1, kGrain / (m * kSlab)) * kSlab;
   const std::int64_t pieces = (k + piece - 1) / piece;
@@ -236,7 +267,10 @@ void by_weighted_rows(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<con
   parallel_for(k, piece, [&](std::int64_t begin, std::int64_t end) {
     T* const sums = partials.data() + begin / piece * n * m;
     for (std::int64_t r = begin; r < end; r += kSlab)
-      kernel(n, std::min(kSlab, end - r), m, a.data + r * a.col, a.col, {&b.at(r, 0), b.row, b.col}, sums);
+      for_rows<T>(a.data, a.col, m, r, std::min(end, r + kSlab),
+                  [&](const T* rows, std::int64_t step, std::int64_t first, std::int64_t count) {
+                    kernel(n, count, m, rows, step, {&b.at(first, 0), b.row, b.col}, sums);
+                  });
   });
   for (std::int64_t p = 1; p < pieces; ++p)
     for (std::int64_t i = 0; i < n * m; ++i)
@@ -263,16 +297,11 @@ template <class T> void by_pieces(std::int64_t k, const T* a, const T* b, T& c, 
   c = static_cast<T>(sum);
 }
 
-template <class T>
-bool skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
-            bool add) {
-  constexpr std::int64_t kMostColumns = 4;
-  if (m == 1 && n == 1 && a.col == 1 && b.row == 1) {
-    by_pieces(k, a.data, b.data, c.at(0, 0), add);
-    return true;
-  }
-  if (n > kMostColumns && m <= kMostColumns)  // c^T = b^T a^T
-    return skinny(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);
+constexpr std::int64_t kMostColumns = 4;
+
+template <class T, class S>
+bool by_columns(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const S> a, Matrix<const T> b,
+                Matrix<T> c, bool add) {
   if (n > kMostColumns) return false;
   if (a.col == 1 && k >= 8)
     by_dots(m, n, k, a, b, c, add);
@@ -281,6 +310,18 @@ bool skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, M
   else
     return false;
   return true;
+}
+
+template <class T>
+bool skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
+            bool add) {
+  if (m == 1 && n == 1 && a.col == 1 && b.row == 1) {
+    by_pieces(k, a.data, b.data, c.at(0, 0), add);
+    return true;
+  }
+  if (n > kMostColumns && m <= kMostColumns)  // c^T = b^T a^T
+    return skinny(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);
+  return by_columns(m, n, k, a, b, c, add);
 }
 
 }  // namespace
@@ -292,6 +333,15 @@ bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const fl
 bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
                  Matrix<const double> b, Matrix<double> c, bool add) {
   return skinny(m, n, k, a, b, c, add);
+}
+
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const scalar::BFloat16> a,
+                 Matrix<const float> b, Matrix<float> c, bool add) {
+  return by_columns(m, n, k, a, b, c, add);
+}
+bool gemm_skinny(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const scalar::Float16> a,
+                 Matrix<const float> b, Matrix<float> c, bool add) {
+  return by_columns(m, n, k, a, b, c, add);
 }
 
 }  // namespace veldt::cpu

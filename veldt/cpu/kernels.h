@@ -71,7 +71,7 @@ void positions(const View& mask, const View& out, Stream);
 
 // matmul.cpp
 void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
-bool multiplies(DType dtype);
+bool multiplies(DType, std::int64_t m, std::int64_t n);
 
 // convolution.cpp
 void convolve(const ConvLayout&, ConvPart, const View& a, const View& b, const View* bias, const View& out,

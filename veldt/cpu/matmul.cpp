@@ -1,8 +1,9 @@
-// Matrix products: chooses the kernel for each shape. Measured on a Zen 4 and a Sapphire Rapids, f32: tiny
+// Matrix products: chooses the kernel for each shape. Measured on a Zen 4 and a Sapphire Rapids, f32: small
 // ones are done in place, skinny ones by gemm_skinny, layers with large batches by Veldt's gemm, the rest by
 // oneDNN where it is built in and can read the operands; f64 and what is left over by Veldt's gemm.
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
@@ -15,6 +16,7 @@ namespace veldt::cpu {
 namespace {
 
 constexpr std::int64_t kTiny = 1 << 9;    // multiplications: fewer than a call of a larger kernel costs
+constexpr std::int64_t kNear = 1 << 13;   // elements of all three matrices that the L1 cache holds
 constexpr std::int64_t kLarge = 1 << 20;  // multiplications worth sharing out among all threads
 constexpr std::int64_t kGrain = 1 << 16;  // multiplications a task, for a batch of smaller products
 
@@ -78,9 +80,11 @@ template <class T> bool is_layer(const Product<T>& p) {
          (p.bias || bytes < 128);
 }
 
-template <class T> void multiply(const Product<T>& p) {
+template <class T> void multiply_wide(const Product<T>& p) {
   if (p.m * p.n * p.k <= kTiny) return multiply_tiny(p);
   if (!is_skinny(p.m, p.n) && (!p.bias || (p.bias_row == 0 && p.bias_col == 1 && p.c.col == 1))) {
+    const std::int64_t elements = p.m * p.k + p.k * p.n + p.m * p.n;
+    if (!p.bias && elements <= kNear && gemm_in_place(p.m, p.n, p.k, p.a, p.b, p.c)) return;
     if constexpr (sizeof(T) == sizeof(float))
       if (!is_layer(p) && onednn_matmul(p.m, p.n, p.k, p.a, p.b, p.bias, p.c, false)) return;
     return gemm(p.m, p.n, p.k, p.a, p.b, p.c, false, p.bias);
@@ -91,6 +95,40 @@ template <class T> void multiply(const Product<T>& p) {
   if constexpr (sizeof(T) == sizeof(float))
     if (onednn_matmul(p.m, p.n, p.k, p.a, p.b, nullptr, p.c, add)) return;
   gemm(p.m, p.n, p.k, p.a, p.b, p.c, add);
+}
+
+template <class T> std::vector<float> floats_of(Matrix<const T> x, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> to(static_cast<std::size_t>(rows * columns));
+  float* next = to.data();
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) *next++ = scalar::load(x.at(i, j));
+  return to;
+}
+
+// Of halves: what is large is read as it lies, all else is floats, and each sum is rounded once.
+template <class T> void multiply_halves(const Product<T>& p) {
+  if (p.n > p.m)  // c^T = b^T a^T
+    return multiply_halves(Product<T>{p.n, p.m, p.k, p.b.transposed(), p.a.transposed(), p.c.transposed(),
+                                      p.bias, p.bias_col, p.bias_row});
+  const bool add = p.bias != nullptr;
+  const std::vector<float> b = floats_of(p.b, p.k, p.n);
+  std::vector<float> c = add ? floats_of(Matrix<const T>{p.bias, p.bias_row, p.bias_col}, p.m, p.n)
+                             : std::vector<float>(static_cast<std::size_t>(p.m * p.n));
+  const Matrix<const float> right{b.data(), p.n, 1};
+  const Matrix<float> sums{c.data(), p.n, 1};
+  if (!gemm_skinny(p.m, p.n, p.k, p.a, right, sums, add)) {
+    const std::vector<float> a = floats_of(p.a, p.m, p.k);
+    gemm(p.m, p.n, p.k, {a.data(), p.k, 1}, right, sums, add);
+  }
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) p.c.at(i, j) = scalar::store<T>(sums.at(i, j));
+}
+
+template <class T> void multiply(const Product<T>& p) {
+  if constexpr (sizeof(T) == 2)
+    multiply_halves(p);
+  else
+    multiply_wide(p);
 }
 
 // A batch that shares b and lies in memory like one tall matrix is one product.
@@ -130,10 +168,16 @@ void matmul(const View& a, const View& b, const View* bias, const View& out, Str
   if (numel(out.shape) == 0) return;
   if (a.dtype == DType::f32) return run<float>(a, b, bias, out);
   if (a.dtype == DType::f64) return run<double>(a, b, bias, out);
-  throw DeviceError(str("the cpu cannot multiply matrices of ", a.dtype), "it has kernels for f32 and f64",
+  if (a.dtype == DType::bf16) return run<scalar::BFloat16>(a, b, bias, out);
+  if (a.dtype == DType::f16) return run<scalar::Float16>(a, b, bias, out);
+  throw DeviceError(str("the cpu cannot multiply matrices of ", a.dtype), "it has kernels for floats",
                     "convert both to f32");
 }
 
-bool multiplies(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+// Halves where a conversion would take longer than the product: of a matrix and a few columns or rows.
+bool multiplies(DType dtype, std::int64_t m, std::int64_t n) {
+  return dtype == DType::f32 || dtype == DType::f64 ||
+         (is_half(dtype) && is_skinny(m, n) && std::max(m, n) > 4);
+}
 
 }  // namespace veldt::cpu

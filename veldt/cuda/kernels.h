@@ -69,7 +69,7 @@ void positions(const View& mask, const View& out, Stream);
 
 // matmul.cu
 void matmul(const View& a, const View& b, const View* bias, const View& out, Stream);
-bool multiplies(DType dtype);
+bool multiplies(DType, std::int64_t m, std::int64_t n);
 
 // convolution.cu
 void convolve(const ConvLayout&, ConvPart, const View& a, const View& b, const View* bias, const View& out,

@@ -309,6 +309,8 @@ void matmul(const View& a, const View& b, const View* bias, const View& out, Str
                     "convert both to f32");
 }
 
-bool multiplies(DType dtype) { return dtype == DType::f32 || dtype == DType::f64 || lt_multiplies(dtype); }
+bool multiplies(DType dtype, std::int64_t, std::int64_t) {
+  return dtype == DType::f32 || dtype == DType::f64 || lt_multiplies(dtype);
+}
 
 }  // namespace veldt::cuda

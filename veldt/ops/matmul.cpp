@@ -1,5 +1,6 @@
 #include "veldt/ops/matmul.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -37,8 +38,14 @@ Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t columns) {
   return batch;
 }
 
-// The dtype that the device multiplies t as.
-DType computed_in(const Tensor& t) { return kernels(t).multiplies(t.dtype()) ? t.dtype() : DType::f32; }
+// The dtype that the device multiplies t as, for a product [m, n].
+DType computed_in(const Tensor& t, std::int64_t m, std::int64_t n) {
+  return kernels(t).multiplies(t.dtype(), m, n) ? t.dtype() : DType::f32;
+}
+// The rows of all matrices of t together, if each has so many columns.
+std::int64_t rows_of(const Tensor& t, std::int64_t columns) {
+  return t.numel() / std::max<std::int64_t>(1, columns);
+}
 
 // A tensor of rank 2 as a batch of one, for the kernel.
 View matrix_view(const Tensor& t) {
@@ -80,7 +87,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return squeeze(y, b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  if (const DType dtype = a.dtype(), wide = computed_in(a); dtype != wide) {
+  if (const DType dtype = a.dtype(), wide = computed_in(a, rows_of(a, a.size(-1)), rows_of(b, b.size(-2)));
+      dtype != wide) {
     const Autocast off({});
     return to(matmul(to(a, wide), to(b, wide)), is_float(dtype) ? dtype : wide);
   }
@@ -125,7 +133,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
     throw ShapeError(str("linear cannot apply a weight of ", w.dtype(), " to ", x.dtype()),
                      "all of input, weight and bias need one dtype",
                      "convert the input or the layer with to()");
-  if (const DType dtype = x.dtype(), wide = computed_in(x); dtype != wide) {
+  if (const DType dtype = x.dtype(), wide = computed_in(x, rows_of(x, w.size(1)), w.size(0)); dtype != wide) {
     const Autocast off({});
     return to(linear(to(x, wide), to(w, wide), bias.defined() ? to(bias, wide) : bias),
               is_float(dtype) ? dtype : wide);
