@@ -1,5 +1,6 @@
 #include "veldt/nn/recurrent.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "veldt/core/error.h"
@@ -17,15 +18,16 @@
 namespace veldt::nn {
 namespace {
 
-// x[0], x[1], ... In halves of halves: the gradient of a slice is as large as what it is cut from, so that of
-// n slices of x would be n times x, and this way is log n times x.
-void append_each(const Tensor& x, std::vector<Tensor>& out) {
+// x in pieces of at most `most` along its first dimension, in order. In halves of halves: the gradient of a
+// slice is as large as what it is cut from, so that of n slices of x would be n times x, and this way is log
+// n times x.
+void append_pieces(const Tensor& x, std::int64_t most, std::vector<Tensor>& out) {
   const std::int64_t n = x.size(0), half = n / 2;
-  if (n == 1) {
-    out.push_back(squeeze(x, 0));
+  if (n <= most) {
+    out.push_back(x);
   } else {
-    append_each(narrow(x, 0, 0, half), out);
-    append_each(narrow(x, 0, half, n - half), out);
+    append_pieces(narrow(x, 0, 0, half), most, out);
+    append_pieces(narrow(x, 0, half, n - half), most, out);
   }
 }
 
@@ -172,13 +174,19 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
     return narrow(all, -1, 0, hidden_);
   }
-  std::vector<Tensor> inputs;
-  append_each(linear(x, w.weight_ih, w.bias_ih), inputs);
+  // Of what the steps add to the gates and x the narrower one is cut, down to steps that make a large
+  // product.
+  constexpr std::int64_t kRows = 256;
+  const std::int64_t rows = std::max<std::int64_t>(1, x.size(1));
+  const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1);
+  std::vector<Tensor> pieces, inputs;
+  append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
+  for (const Tensor& piece : pieces) append_pieces(linear(piece, w.weight_ih, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
   std::vector<Tensor> outputs(time);
   for (std::size_t i = 0; i < time; ++i) {
     const std::size_t t = backward ? time - 1 - i : i;
-    RecurrentState next = step(inputs[t], state, w);
+    RecurrentState next = step(squeeze(inputs[t], 0), state, w);
     outputs[t] = next.h;
     if (valid.defined()) {
       const Tensor now = select(valid, 0, static_cast<std::int64_t>(t));
