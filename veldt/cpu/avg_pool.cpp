@@ -106,7 +106,13 @@ template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out
       o += lanes;
       continue;
     }
-    out[o++] = sum_of(row + w.begin, w.end - w.begin);
+    if (w.end - w.begin >= lanes) {
+      out[o++] = sum_of(row + w.begin, w.end - w.begin);
+      continue;
+    }
+    T sum = 0;
+    for (std::int64_t i = w.begin; i < w.end; ++i) sum += row[i];
+    out[o++] = sum;
   }
 }
 
