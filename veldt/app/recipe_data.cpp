@@ -281,7 +281,8 @@ RecipeData load_data(const Recipe& recipe, const std::string& folder, const Data
 }
 
 nlohmann::ordered_json facts_in_json(const DataFacts& facts) {
-  nlohmann::ordered_json json;
+  // Not null, which [] makes an object: without memory for it nlohmann leaves what cannot be destroyed.
+  auto json = nlohmann::ordered_json::object();
   json["input"] = std::vector<std::int64_t>(facts.model.input.begin(), facts.model.input.end());
   json["tokens"] = facts.model.dtype == DType::i64;
   json["outputs"] = facts.model.outputs;

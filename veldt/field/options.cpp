@@ -142,6 +142,7 @@ std::string to_json(const FieldOptions& o) {
   if (o.is_sound()) out.update({{"dimensions", o.dimensions}, {"rate", o.rate}, {"peak", o.peak}});
   // Where they say nothing they are left out, as in files from before there were any.
   if (o.activation == Activation::wire) out["scale"] = o.scale;
+  if (!o.encodings.empty()) out["encodings"] = json::array();
   for (const EncodingOptions& encoding : o.encodings) out["encodings"].push_back(to_json(encoding));
   return io::dump_json(out);
 }
