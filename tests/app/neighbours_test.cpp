@@ -60,7 +60,11 @@ class Neighbours : public testing::Test {
   }
   // Until the other has a picture half drawn, and then nothing moves.
   bool stops_midway(const Process& process) const {
-    const bool began = comes_true([&] { return !temporaries(out_).empty(); });
+    const bool began = comes_true([&] {  // with bytes: it is locked, and so somebody's
+      const Words begun = temporaries(out_);
+      std::error_code gone;
+      return !begun.empty() && fs::file_size(out_ + "/" + begun.front(), gone) > 0 && !gone;
+    });
     process.send(SIGSTOP);
     return began;
   }

@@ -76,12 +76,6 @@ TEST(Matmul, AgreesWithAPlainLoopOnShapesOfNeuralFields) {
   expect_products<float>(1, 100, 64, 70);
 }
 
-TEST(Matmul, AgreesWithAPlainLoopOnLayersWithLargeBatches) {
-  expect_products<float>(1, 511, 32, 70);
-  expect_products<float>(1, 515, 33, 70);
-  expect_products<float>(1, 512, 32, 300);
-}
-
 // The three products of a Linear layer: forward x w^T + bias, dx = dz w, dw = dz^T x.
 template <class T> void expect_linear(std::int64_t batch, std::int64_t in, std::int64_t out) {
   Array<T> x = Array<T>::random({1, batch, in}, 7), w = Array<T>::random({1, out, in}, 8);
@@ -91,6 +85,14 @@ template <class T> void expect_linear(std::int64_t batch, std::int64_t in, std::
   expect_product<T>(x.view(), test::transposed(w.view(), 1, 2), &rows, z.view());
   expect_product<T>(dz.view(), w.view(), nullptr, dx.view());
   expect_product<T>(test::transposed(dz.view(), 1, 2), x.view(), nullptr, dw.view());
+}
+
+TEST(Matmul, AgreesWithAPlainLoopOnLayersWithLargeBatches) {
+  expect_products<float>(1, 511, 32, 70);
+  expect_products<float>(1, 515, 33, 70);
+  expect_products<float>(1, 512, 32, 300);
+  expect_linear<float>(515, 70, 33);
+  expect_linear<float>(512, 256, 96);
 }
 
 TEST(Matmul, AgreesWithAPlainLoopWhereManyTasksShareTheWork) {
@@ -208,8 +210,9 @@ template <class T> void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t
 }
 
 TEST(Gemm, MultipliesAndAddsAcrossAllItsBlocks) {
-  for (const Shape& s : {Shape{1, 1, 1}, Shape{12, 32, 256}, Shape{13, 33, 257}, Shape{100, 40, 600},
-                         Shape{97, 1030, 20}, Shape{5, 7, 9000}, Shape{200, 33, 512}}) {
+  for (const Shape& s :
+       {Shape{1, 1, 1}, Shape{12, 32, 256}, Shape{13, 33, 257}, Shape{100, 40, 600}, Shape{97, 1030, 20},
+        Shape{5, 7, 9000}, Shape{200, 33, 512}, Shape{15, 16, 1100}, Shape{8, 8, 4096}, Shape{31, 32, 300}}) {
     expect_gemm<float>(s[0], s[1], s[2]);
     expect_gemm<double>(s[0], s[1], s[2]);
   }

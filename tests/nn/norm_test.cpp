@@ -238,6 +238,10 @@ TEST(BatchNorm, OfHalvesIsThatOfDoublesRounded) {
 TEST(BatchNorm, OfEqualHalvesHasNoVariance) {
   const BatchNorm1d layer(1, {.dtype = DType::f16});
   EXPECT_EQ(max(abs(layer(full({1000, 1}, 0.1, DType::f16)))).item(), 0);
+  BatchNorm1d moved(1, {.dtype = DType::f16});
+  moved.load_state({{"bias", full({1}, 0.125, DType::f16)}}, false);
+  for (const double number : {1000.0, 30000.0})
+    EXPECT_EQ(max(abs(moved(full({8, 1}, number, DType::f16)) - 0.125)).item(), 0) << number;
 }
 
 TEST(Norm, RefusesWhatItCannotBuild) {

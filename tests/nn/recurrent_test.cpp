@@ -165,6 +165,22 @@ TEST(Recurrent, OfHalvesGoesOnFromItsStateUnderAnAutocast) {
   EXPECT_EQ(layer.run(x, state).output.dtype(), DType::bf16);
 }
 
+// A weight's gradient is one product over all steps, not a sum of many in halves.
+TEST(Recurrent, OfHalvesHasGradientsAsPreciseAsHalves) {
+  const auto slopes = [](DType dtype) {
+    Rng rng(6);
+    const auto number = [&](const Tensor& t) { return veldt::to(veldt::to(t, DType::bf16), dtype); };
+    GRU layer(8, 16, {.dtype = dtype});
+    NamedTensors state = layer.state();
+    for (NamedTensor& each : state) each.tensor = number(randn(each.tensor.shape(), rng) * 0.2);
+    layer.load_state(state);
+    const Tensor x = number(rand({256, 256, 8}, rng));
+    return veldt::to(grad(sum(layer(x)), {layer.named_parameters()[0].tensor})[0], DType::f64);
+  };
+  const Tensor expected = slopes(DType::f64);
+  EXPECT_LE(max(abs(slopes(DType::bf16) - expected)).item(), 0.02 * max(abs(expected)).item());
+}
+
 TEST(Recurrent, GivesOneDtypeUnderAnAutocastWithLengthsAndWithout) {
   Rng rng(2);
   const LSTM layer(4, 8, rng);

@@ -19,6 +19,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/profile.h"
 
 namespace veldt {
 namespace {
@@ -91,6 +92,14 @@ TEST(Attention, OfAQueryThatSeesPaddingAloneIsZero) {
     EXPECT_TRUE(all(isfinite(fused[i])).item<bool>()) << i;
     EXPECT_EQ(fused[i].values<float>(), composed[i].detach().values<float>()) << i;
   }
+}
+
+TEST(Attention, OfAQueryThatSeesNothingMakesNoNaN) {
+  const Tensor q = ones({2, 2}).set_requires_grad();
+  const DetectAnomaly detect;
+  const Tensor y = attention_weights(q, q, {.mask = zeros({2, 2}, DType::boolean)});
+  EXPECT_THAT(y.values<float>(), testing::Each(0));
+  EXPECT_THAT(grad(sum(y), {q})[0].values<float>(), testing::Each(0));
 }
 
 // Some write padding as the lowest number, not as -inf: two queries that see it alone share evenly.

@@ -115,6 +115,15 @@ TEST(Normalize, OfHalvesKnowsSmallEpsAndLongVectors) {
   EXPECT_EQ(numbers(normalize(full({1, 4}, 60000, DType::f16))), std::vector<float>(4, 0.5F));
 }
 
+TEST(Normalize, OfLongHalvesHasAGradient) {
+  const Tensor x = full({1, 4}, 0x1p53, DType::bf16).set_requires_grad();
+  const Tensor by = Tensor::of({1, 4}, {1, 2, 3, 4}, DType::bf16);
+  for (const bool create_graph : {false, true}) {
+    const Tensor dx = grad(normalize(x), {x}, create_graph, by)[0].detach();
+    EXPECT_THAT((to(dx, DType::f32) * 0x1p54).values<float>(), testing::ElementsAre(-1.5, -0.5, 0.5, 1.5));
+  }
+}
+
 TEST(Normalize, OfHalvesHasTheGradientsOfDoublesRounded) {
   for (const DType dtype : {DType::bf16, DType::f16})
     for (const int dim : {0, 1})

@@ -117,6 +117,13 @@ TEST(Pooling, OfLongRowsIsThatOfEachWindow) {
     }
 }
 
+TEST(AvgPool, OfAWindowIsTheSameWhereverItStands) {
+  Rng rng(4);
+  const Tensor part = randn({1, 1, 37}, rng),
+               y = avg_pool1d(concat({part, part, part}, 2), 33, {.stride = 1});
+  EXPECT_EQ(slice(y, 2, 0, 42).values<float>(), slice(y, 2, 37, 79).values<float>());
+}
+
 TEST(AvgPool, KeepsWhatIsNotFiniteInItsWindow) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THAT(avg_pool1d(Tensor::of({1, 4}, {1, inf, 3, 5}), 2).values<float>(),

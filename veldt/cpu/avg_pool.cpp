@@ -106,7 +106,7 @@ template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out
       o += lanes;
       continue;
     }
-    if (w.end - w.begin >= lanes) {
+    if (!regular && w.end - w.begin >= lanes) {
       out[o++] = sum_of(row + w.begin, w.end - w.begin);
       continue;
     }

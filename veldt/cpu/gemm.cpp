@@ -327,12 +327,12 @@ template <class T> void by_blocks(const Product<T>& x) {
   const bool shared = threads_here() > 1 && x.m * x.n * x.k >= 2 * kWork;
   if (shared && x.m < 8 * kBlockRows) {  // too few rows to pack b for: each thread works by itself
     const bool tall = x.m >= x.n;
-    const std::int64_t size = tall ? x.m : x.n;
-    return parallel_for(size, even_grain(size, size, tall ? use.rows() : width),
-                        [&](std::int64_t begin, std::int64_t end) {
-                          const std::int64_t count = end - begin;
-                          by_blocks(tall ? x.part(begin, count, 0, x.n) : x.part(0, x.m, begin, count));
-                        });
+    const std::int64_t size = tall ? x.m : x.n, grain = even_grain(size, size, tall ? use.rows() : width);
+    if (grain < size)
+      return parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t count = end - begin;
+        by_blocks(tall ? x.part(begin, count, 0, x.n) : x.part(0, x.m, begin, count));
+      });
   }
   const std::int64_t most = x.k <= kOnePass ? kOnePass : kDepth;
   for (std::int64_t j = 0; j < x.n; j += kCols) {

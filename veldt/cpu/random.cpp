@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,9 +54,10 @@ void draw_blocks(const Rng& rng, std::uint64_t first, std::uint32_t* draws) {
       c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, key0)), c1 = p1;
       c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, key1)), c3 = p0;
     }
+    std::uint64_t pairs[2 * hn::MaxLanes(d)];
     hn::StoreInterleaved2(hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)),
-                          hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3)), d,
-                          reinterpret_cast<std::uint64_t*>(draws + 4 * b));
+                          hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3)), d, pairs);
+    std::memcpy(draws + 4 * b, pairs, sizeof pairs);
   }
 }
 

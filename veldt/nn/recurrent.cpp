@@ -175,10 +175,10 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     return narrow(all, -1, 0, hidden_);
   }
   // Of what the steps add to the gates and x the narrower one is cut, down to steps that make a large
-  // product.
+  // product. Not halves, in which the parts of a weight's gradient would be added up.
   constexpr std::int64_t kRows = 256;
   const std::int64_t rows = std::max<std::int64_t>(1, x.size(1));
-  const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1);
+  const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1) && !is_half(x.dtype());
   std::vector<Tensor> pieces, inputs;
   append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
   for (const Tensor& piece : pieces) append_pieces(linear(piece, w.weight_ih, w.bias_ih), 1, inputs);

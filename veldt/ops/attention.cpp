@@ -139,11 +139,11 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
   if (o.mask.defined() && o.mask.dtype() != DType::boolean) scores = scores + to(o.mask, scores.dtype());
   const Tensor seen = allowed(scores, o);
   if (!seen.defined()) return softmax(scores, -1);
-  Tensor unseen = logical_not(seen);
-  if (scores.size(-1) > 0)  // a query that sees nothing would weigh by NaN
-    unseen = logical_or(unseen,
-                        equal(max(masked_fill(scores.detach(), unseen, kNever), {-1}, true), Scalar(kNever)));
-  return masked_fill(softmax(masked_fill(scores, unseen, kNever), -1), unseen, 0);
+  const Tensor unseen = logical_not(seen), filled = masked_fill(scores, unseen, kNever);
+  if (scores.size(-1) == 0) return softmax(filled, -1);
+  // A query that sees nothing weighs by 0, not by 0 / 0.
+  const Tensor blind = equal(max(filled.detach(), {-1}, true), Scalar(kNever));
+  return masked_fill(softmax(masked_fill(filled, blind, 0), -1), logical_or(unseen, blind), 0);
 }
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,

@@ -17,9 +17,9 @@ Tensor normalize_halves(const Tensor& x, int dim, double eps) {
   constexpr DType kWide = DType::f32;
   const Shape kept = reduced_shape(x, {dim}, "normalize");
   const auto share_of = [eps](const Tensor& length) { return reciprocal(maximum(length, eps)); };
-  // What the gradient takes of x, for the sum of g x.
+  // What the gradient takes of x, for the sum of g x; not by r^3, which a float has of few lengths.
   const auto along = [eps](const Tensor& length, const Tensor& r, const Tensor& total) {
-    return where(greater(length, eps), -(r * r * r) * total, zeros_like(total));
+    return where(greater(length, eps), -(total * r * r * r), zeros_like(total));
   };
   const Tensor length = reduced_to(kWide, ReduceOp::norm, x, kept), zero = zeros({}, kWide, x.device());
   const Tensor r = share_of(length), y = subtract_multiply_to(x.dtype(), x, zero, r);

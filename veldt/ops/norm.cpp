@@ -154,8 +154,10 @@ Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor&
     r.mean = to(mean, kWide);
     r.variance = to(maximum(square(norm) / count - square(mean), 0), kWide);
     scale = rsqrt(r.variance + eps);
-    const Tensor factor = times(scale, weight), shift = -(r.mean * factor);
-    r.y = multiply_add_to(x.dtype(), x, factor, bias.defined() ? bias + shift : shift);
+    // x first less its mean: a bias would be lost beside their product with a large scale.
+    r.y = !bias.defined() ? subtract_multiply_to(x.dtype(), x, r.mean, times(scale, weight))
+                          : multiply_add_to(x.dtype(), subtract_multiply_to(kWide, x, r.mean, scale),
+                                            weight.defined() ? weight : ones_like(scale), bias);
   }
   r.y = record("standardise", r.y, {x, weight, bias}, [=, mean = r.mean](const Tensor& g) -> Grads {
     if (grad_enabled()) return standardise_slope_by_ops(x, dims, weight, bias, eps, g);

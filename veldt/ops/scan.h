@@ -5,8 +5,8 @@
 
 namespace veldt {
 
-// y[i] = x[0] + .. + x[i], and x[0] .. x[i] multiplied; accumulated in double. Whole numbers and booleans
-// give i64. The gradient of a product is right at zeros too.
+// y[i] = x[0] + .. + x[i], and x[0] .. x[i] multiplied; accumulated in double, those of halves in
+// f32. Whole numbers and booleans give i64. The gradient of a product is right at zeros too.
 Tensor cumsum(const Tensor& x, int dim);
 Tensor cumprod(const Tensor& x, int dim);
 

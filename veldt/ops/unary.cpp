@@ -28,8 +28,8 @@ template <class Op> Tensor whole_unary(const Tensor& x, Scalars scalars) {
   return y;
 }
 
-// Whether a double may not hold it.
-bool is_inexact(Scalar value) { return std::abs(value.real()) > 0x1p53; }
+// Whether a double may not hold it; 2^53 may be rounded already.
+bool is_inexact(Scalar value) { return std::abs(value.real()) >= 0x1p53; }
 
 // 1 where x lies between the bounds: the slope of clamp.
 Tensor inside(const Tensor& x, double low, double high) {
