@@ -2,7 +2,10 @@
 // that close, disks that fill up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -44,6 +47,15 @@ std::vector<std::string> temporaries(const std::string& directory) {
   return names;
 }
 
+// Until its writer has locked it, a temporary file is nobody's.
+bool is_locked(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
+  ::close(fd);
+  return locked;
+}
+
 class Neighbours : public testing::Test {
  protected:
   Neighbours() {
@@ -60,10 +72,10 @@ class Neighbours : public testing::Test {
   }
   // Until the other has a picture half drawn, and then nothing moves.
   bool stops_midway(const Process& process) const {
-    const bool began = comes_true([&] {  // with bytes: it is locked, and so somebody's
+    const bool began = comes_true([&] {
       const Words begun = temporaries(out_);
-      std::error_code gone;
-      return !begun.empty() && fs::file_size(out_ + "/" + begun.front(), gone) > 0 && !gone;
+      return std::any_of(begun.begin(), begun.end(),
+                         [&](const std::string& name) { return is_locked(out_ + "/" + name); });
     });
     process.send(SIGSTOP);
     return began;

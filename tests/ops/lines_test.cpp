@@ -55,12 +55,12 @@ TEST(SoftmaxGradient, IsThatOfSingleOps) {
     Shape shape;
     int dim;
   };
-  for (const auto& [shape, dim] :
+  for (const auto& [size, dim] :
        {Case{{5, 1003}, 1}, Case{{1003, 5}, 0}, Case{{3, 70, 150}, 1}, Case{{4, 9}, 1}})
     for (const bool transposed : {false, true})
       for (const auto op : {softmax, log_softmax})
         for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-          const auto gradient = [&, d = dim](DType as, bool create_graph) {
+          const auto gradient = [&, shape = size, d = dim](DType as, bool create_graph) {
             const auto number = [&](std::uint64_t seed) {
               Rng own(seed);
               Shape turned = shape;
@@ -75,7 +75,7 @@ TEST(SoftmaxGradient, IsThatOfSingleOps) {
           const Tensor expected = gradient(DType::f64, true);
           const double tolerance = dtype == DType::f64 ? 1e-14 : dtype == DType::f32 ? 2e-6 : 0x1p-7;
           EXPECT_LE(max(abs(gradient(dtype, false) - expected)).item(), tolerance * max(abs(expected)).item())
-              << shape << ", dim " << dim << ", " << dtype << (transposed ? ", transposed" : "");
+              << size << ", dim " << dim << ", " << dtype << (transposed ? ", transposed" : "");
         }
 }
 
