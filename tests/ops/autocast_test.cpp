@@ -225,7 +225,8 @@ TEST(Autocast, EndsWithItsScopeAndIsItsThreadsAlone) {
 }
 
 TEST(Autocast, IsForHalvesAlone) {
-  EXPECT_THAT(test::error_of<ConfigError>([] { Autocast(DType::f32); }), HasSubstr("round to f32"));
+  EXPECT_THAT(test::error_of<ConfigError>([] { const Autocast none(DType::f32); }),
+              HasSubstr("round to f32"));
   EXPECT_FALSE(autocast_dtype());
 }
 

@@ -130,7 +130,13 @@ template <class T> HWY_INLINE T largest(const T* x, std::int64_t n) {
     most = hn::IfThenElse(hn::Or(hn::Gt(here, most), hn::IsNaN(here)), here, most);
   }
   if (!hn::AllFalse(d, hn::IsNaN(most))) return std::numeric_limits<T>::quiet_NaN();
+#if HWY_TARGET == HWY_EMU128
+  HWY_ALIGN T each[hn::MaxLanes(d)];
+  hn::Store(most, d, each);
+  return *std::max_element(each, each + hn::Lanes(d));  // its MaxOfLanes takes no -infinity
+#else
   return hn::GetLane(hn::MaxOfLanes(d, most));
+#endif
 }
 
 // The sum of x[i] y[i].

@@ -61,7 +61,7 @@ const Backend& backend() {
 }
 
 const char* instruction_set() {
-  const std::int64_t supported = hwy::SupportedTargets();
+  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
   return hwy::TargetName(supported & -supported);  // the best one is the lowest bit
 }
 

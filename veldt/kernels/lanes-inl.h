@@ -78,7 +78,7 @@ using Wide = Lanes<double, 24>;
 #if HWY_TARGET == HWY_SCALAR  // one lane: the lower half is all there is
 HWY_INLINE Wide lower_half(Lanes<float> x) { return hn::PromoteTo(Wide::D(), x.v); }
 HWY_INLINE Wide upper_half(Lanes<float> x) { return lower_half(x); }
-// Not DemoteTo, which makes the largest float of an infinity here.
+// A cast, not DemoteTo: that makes the largest float of an infinity here, and in EMU128.
 HWY_INLINE Lanes<float> joined(Wide lower, Wide) {
   return hn::Set(Lanes<float>::D(), static_cast<float>(hn::GetLane(lower.v)));
 }
@@ -91,9 +91,20 @@ HWY_INLINE Wide upper_half(Lanes<float> x) {
   const hn::Rebind<float, Wide::D> half;
   return hn::PromoteTo(Wide::D(), hn::UpperHalf(half, x.v));
 }
-HWY_INLINE Lanes<float> joined(Wide lower, Wide upper) {
+HWY_INLINE auto narrowed(Wide x) {
   const hn::Rebind<float, Wide::D> half;
-  return hn::Combine(Lanes<float>::D(), hn::DemoteTo(half, upper.v), hn::DemoteTo(half, lower.v));
+#if HWY_TARGET == HWY_EMU128
+  HWY_ALIGN double wide[hn::MaxLanes(Wide::D())];
+  HWY_ALIGN float narrow[hn::MaxLanes(half)];
+  hn::Store(x.v, Wide::D(), wide);
+  for (std::size_t i = 0; i < hn::Lanes(half); ++i) narrow[i] = static_cast<float>(wide[i]);
+  return hn::Load(half, narrow);
+#else
+  return hn::DemoteTo(half, x.v);
+#endif
+}
+HWY_INLINE Lanes<float> joined(Wide lower, Wide upper) {
+  return hn::Combine(Lanes<float>::D(), narrowed(upper), narrowed(lower));
 }
 #endif
 

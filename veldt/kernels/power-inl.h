@@ -88,8 +88,7 @@ HWY_INLINE Lanes<float> pow(Lanes<float> x, Lanes<float> p) {
                                      hn::PromoteTo(wide, hn::LowerHalf(half, p.v)));
   const auto high = power_of_positive(wide, hn::PromoteTo(wide, hn::UpperHalf(half, a)),
                                       hn::PromoteTo(wide, hn::UpperHalf(half, p.v)));
-  return with_special_powers(x, p,
-                             Lanes<float>(hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low))));
+  return with_special_powers(x, p, joined(Wide(low), Wide(high)));
 }
 #endif
 
