@@ -69,7 +69,7 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
       {"\"a\nor so\"\n\"1\n2\"\n", "line 3\n  why: column a"},
       {"\"a\"\"\n\"\"\",b\n1,2\n3\n", "line 4"}};
   for (const auto& [text, words] : cases) {
-    const IoError error = io_error_of([&] { read_text(text); });
+    const IoError error = io_error_of([&, &text = text] { read_text(text); });
     EXPECT_EQ(error.kind(), Kind::malformed) << text;
     EXPECT_TRUE(says(error, words)) << error.what();
   }

@@ -51,7 +51,7 @@ TEST(InputFile, RefusesWhatIsNoPlainFile) {
                                                        {"", "No such file"},
                                                        {std::string(5000, 'a'), "too long"}};
   for (const auto& [path, text] : cases) {
-    const IoError error = io_error_of([&] { InputFile file(path); });
+    const IoError error = io_error_of([&, &path = path] { InputFile file(path); });
     EXPECT_EQ(error.kind(), Kind::missing) << path;
     EXPECT_TRUE(says(error, text)) << error.what();
   }
@@ -258,10 +258,10 @@ TEST(AtomicFile, RefusesPathsThatCannotBeAFile) {
                                                        {"/proc/nothing", "failed"},
                                                        {dir / std::string(250, 'a'), "too long"}};
   for (const auto& [path, text] : cases) {
-    const IoError error = io_error_of([&] { AtomicFile file(path); });
+    const IoError error = io_error_of([&, &path = path] { AtomicFile file(path); });
     EXPECT_EQ(error.kind(), Kind::unwritable) << path;
     EXPECT_TRUE(says(error, text)) << error.what();
-    EXPECT_EQ(io_error_of([&] { check_writable(path); }).kind(), Kind::unwritable) << path;
+    EXPECT_EQ(io_error_of([&, &path = path] { check_writable(path); }).kind(), Kind::unwritable) << path;
   }
   EXPECT_EQ(count_entries(dir.path()), 1u);
 }

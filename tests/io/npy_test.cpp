@@ -118,7 +118,7 @@ TEST(ReadNpy, RefusesHeadersThatLie) {
       {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", "''"},
       {"{'descr': '<f4\\n', 'fortran_order': False, 'shape': (2,)}", "no text"}};
   for (const auto& [header, text] : cases) {
-    const IoError error = io_error_of([&] { read_npy_bytes(npy_of(header, 8)); });
+    const IoError error = io_error_of([&, &header = header] { read_npy_bytes(npy_of(header, 8)); });
     EXPECT_EQ(error.kind(), Kind::malformed) << header;
     EXPECT_TRUE(says(error, text)) << header << ": " << error.what();
   }
@@ -279,7 +279,7 @@ TEST(ReadNpz, RefusesDirectoriesThatLie) {
       {"PK, but nothing more of it than this text", "no end record"},
       {"a text", "it seems to be text"}};
   for (const auto& [bytes, text] : cases) {
-    const IoError error = io_error_of([&] { read_archive(bytes); });
+    const IoError error = io_error_of([&, &bytes = bytes] { read_archive(bytes); });
     EXPECT_EQ(error.kind(), Kind::malformed);
     EXPECT_TRUE(says(error, text)) << text << " was expected:\n" << error.what();
   }
