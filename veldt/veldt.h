@@ -110,5 +110,6 @@
 #include "veldt/field/image_field.h"
 #include "veldt/field/options.h"
 #include "veldt/field/plan.h"
+#include "veldt/field/prior.h"
 #include "veldt/field/signal.h"
 #include "veldt/field/sound_field.h"

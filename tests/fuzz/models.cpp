@@ -9,6 +9,7 @@
 #include "veldt/app/trained.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
+#include "veldt/field/prior.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
 #include "veldt/train/checkpoint.h"
@@ -68,19 +69,42 @@ std::vector<std::string> field_words() {
 
 void read_field_file(const std::string& bytes) { draw(field::Field::load(file_of(bytes))); }
 
-// Small enough to be changed in many places; without digests, which a change would spoil.
-std::vector<std::string> field_file_seeds() {
-  const field::FieldOptions options{.widths = {2, 2}, .width = 4, .height = 3};
-  const field::Field made(options, 1);
-  made.save(scratch("field"));
-  io::SafeTensorsHeader header = io::read_safetensors_header(scratch("field"));
+// The same file without digests, which a change would spoil.
+std::string undigested(const std::string& path) {
+  io::SafeTensorsHeader header = io::read_safetensors_header(path);
   Json json{{"__metadata__", header.metadata}};
   for (const io::TensorInfo& t : header.tensors)
     json[t.name] = {{"dtype", t.dtype}, {"shape", t.shape}, {"data_offsets", {t.begin, t.end}}};
-  const std::string text = json.dump(), file = bytes_of_file(scratch("field"));
+  const std::string text = json.dump(), file = bytes_of_file(path);
   std::string length(8, '\0');
   for (std::size_t i = 0; i < 4; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));
-  return {length + text + file.substr(file.size() - header.tensors.back().end)};
+  return length + text + file.substr(file.size() - header.tensors.back().end);
+}
+
+// Small enough to be changed in many places.
+std::vector<std::string> field_file_seeds() {
+  const field::FieldOptions options{.widths = {2, 2}, .width = 4, .height = 3};
+  field::Field(options, 1).save(scratch("field"));
+  return {undigested(scratch("field"))};
+}
+
+// ---- priors ----
+
+void read_prior(const std::string& bytes) {
+  const field::Prior prior = field::load_prior(file_of(bytes));
+  field::redraw(prior, zeros({1, 2, 3}));
+  field::save_prior(scratch("copy"), prior);
+  require(field::load_prior(scratch("copy")).options() == prior.options(),
+          "a prior that is written and read again is of the same size");
+}
+
+std::vector<std::string> prior_seeds() {
+  std::vector<std::string> seeds;
+  for (const field::PriorOptions options : {field::PriorOptions{1, 0}, field::PriorOptions{2, 2}}) {
+    field::save_prior(scratch("prior"), field::Prior(options));
+    seeds.push_back(undigested(scratch("prior")));
+  }
+  return seeds;
 }
 
 // ---- networks of a recipe ----
@@ -211,6 +235,7 @@ std::vector<std::string> resume_seeds() {
 std::vector<Target> model_targets() {
   return {{"field", read_field, field_seeds, field_words},
           {"field_file", read_field_file, field_file_seeds},
+          {"prior", read_prior, prior_seeds},
           {"facts", read_facts, facts_seeds},
           {"trained", read_trained, trained_seeds, app::layer_names},
           {"manifest", read_manifest, manifest_seeds},
