@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Makes the drawings that the prior is trained on beside photographs: text, lines, shapes, icons and line art.
+
+    drawings.py FOLDER [--count 3000] [--size 192] [--seed 0] [--fonts DIR ...]
+
+Needs Pillow and numpy. A drawing is a grey PNG, drawn four times as large and shrunk by the mean, so that its pixels are
+what a pixel is to the prior: the mean of the ground it covers. The same arguments and fonts give the same drawings.
+"""
+import argparse
+import math
+import random
+from pathlib import Path
+
+import numpy
+from PIL import Image, ImageDraw, ImageFont
+
+SUPERSAMPLING = 4
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SIGNS = LETTERS + LETTERS.lower() * 2 + "0123456789" + ".,:;!?()-+&%@/='\"#*"
+
+
+class Drawing:
+    """A square canvas and the random choices that fill it."""
+
+    def __init__(self, rng, size, fonts):
+        self.rng, self.fonts = rng, fonts
+        self.side = size * SUPERSAMPLING
+        self.ground = rng.choice([255, 255, 255, 0, rng.randrange(256)])
+        self.image = Image.new("L", (self.side, self.side), self.ground)
+        self.pen = ImageDraw.Draw(self.image)
+
+    def tone(self, against=None):
+        """A level, black and white more often than others; if wanted one that can be told from another."""
+        level = self.rng.choice([0, 255, self.rng.randrange(256)])
+        if against is not None and abs(level - against) < 60:
+            level = 0 if against > 127 else 255
+        return level
+
+    def point(self, beyond=0.0):
+        margin = int(self.side * beyond)
+        return (self.rng.randrange(-margin, self.side + margin), self.rng.randrange(-margin, self.side + margin))
+
+    def box(self, least, most):
+        """A rectangle with sides from least to most pixels, perhaps in part outside."""
+        width, height = (int(self.rng.uniform(least, most) * SUPERSAMPLING) for _ in range(2))
+        x = self.rng.randrange(-width // 3, max(1, self.side - width // 3))
+        y = self.rng.randrange(-height // 3, max(1, self.side - height // 3))
+        return [x, y, x + width, y + height]
+
+    def font(self, pixels):
+        return ImageFont.truetype(self.rng.choice(self.fonts), max(8, int(pixels * SUPERSAMPLING)))
+
+    def words(self, count):
+        text = []
+        for _ in range(count):
+            length = self.rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 10])
+            text.append("".join(self.rng.choice(SIGNS) for _ in range(length)))
+        return " ".join(text)
+
+
+def text(d, box=None):
+    """Lines of random words in one font; most of them in sizes that are still read at a quarter."""
+    rng, whole = d.rng, [0, 0, d.side, d.side]
+    x0, y0, x1, y1 = box or whole
+    size = math.exp(rng.uniform(math.log(14), math.log(90)))
+    font, tone = d.font(size), d.tone(against=d.image.getpixel((min(max(x0, 0), d.side - 1), min(max(y0, 0), d.side - 1))))
+    step = size * SUPERSAMPLING * rng.uniform(1.05, 1.5)
+    indent = 0 if box else -rng.uniform(0, size) * SUPERSAMPLING
+    y = y0 + (0 if box else -rng.uniform(0, step))
+    patch = Image.new("L", (max(1, x1 - x0), max(1, y1 - y0)), 0)
+    pen = ImageDraw.Draw(patch)
+    while y < y1:
+        pen.text((indent, y - y0), d.words(2 + int(d.side / size / 12)), fill=255, font=font)
+        y += step
+    d.image.paste(tone, (x0, y0), patch)
+
+
+def shapes(d):
+    rng = d.rng
+    for _ in range(rng.randrange(2, 9)):
+        kind, box, tone = rng.randrange(5), d.box(8, 200), d.tone()
+        if kind == 0:
+            d.pen.ellipse(box, fill=tone)
+        elif kind == 1:
+            d.pen.rectangle(box, fill=tone)
+        elif kind == 2:
+            d.pen.polygon([d.point() for _ in range(rng.choice([3, 3, 4, 5]))], fill=tone)
+        elif kind == 3:
+            d.pen.ellipse(box, outline=tone, width=rng.randrange(SUPERSAMPLING, 10 * SUPERSAMPLING))
+        else:
+            d.pen.rounded_rectangle(box, radius=min(box[2] - box[0], box[3] - box[1]) // rng.randrange(2, 6), fill=tone)
+
+
+def lines(d):
+    rng, tone = d.rng, d.tone(against=d.ground)
+    for _ in range(rng.randrange(3, 12)):
+        width = max(1, int(SUPERSAMPLING * math.exp(rng.uniform(0, math.log(12)))))
+        if rng.random() < 0.5:
+            d.pen.line([d.point() for _ in range(rng.randrange(2, 5))], fill=tone, width=width, joint="curve")
+        else:
+            start = rng.randrange(360)
+            d.pen.arc(d.box(30, 300), start, start + rng.randrange(60, 300), fill=tone, width=width)
+
+
+def curve(d, width, tone):
+    """A cubic Bezier curve with round ends whose width swells and shrinks, as a pen's does."""
+    ends = [d.point(0.1) for _ in range(4)]
+    swell, steps = d.rng.uniform(0, 0.6), 160
+    for i in range(steps + 1):
+        t = i / steps
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+        x, y = (sum(w * p[axis] for w, p in zip(weights, ends)) for axis in (0, 1))
+        r = width / 2 * (1 - swell * abs(2 * t - 1))
+        d.pen.ellipse([x - r, y - r, x + r, y + r], fill=tone)
+        if i:
+            d.pen.line([before, (x, y)], fill=tone, width=max(1, round(2 * r)))
+        before = (x, y)
+
+
+def line_art(d):
+    tone = d.tone(against=d.ground)
+    for _ in range(d.rng.randrange(4, 14)):
+        curve(d, SUPERSAMPLING * math.exp(d.rng.uniform(0, math.log(9))), tone)
+
+
+def icons(d):
+    """A grid of small signs: a plate, a figure on it, sometimes a letter, in few tones."""
+    rng, count = d.rng, d.rng.choice([1, 2, 2, 3])
+    cell = d.side // count
+    for row in range(count):
+        for column in range(count):
+            margin = cell * rng.uniform(0.02, 0.12)
+            x, y, r = column * cell + cell / 2, row * cell + cell / 2, cell / 2 - margin
+            plate, under = d.tone(), d.ground
+            kind = rng.randrange(4)
+            if kind == 0:
+                d.pen.ellipse([x - r, y - r, x + r, y + r], fill=plate)
+                under = plate
+            elif kind == 1:
+                d.pen.rounded_rectangle([x - r, y - r, x + r, y + r], radius=r * rng.uniform(0.1, 0.6), fill=plate)
+                under = plate
+            for _ in range(rng.randrange(1, 4)):
+                figure(d, x, y, r * rng.uniform(0.3, 0.85), d.tone(against=under))
+
+
+def figure(d, x, y, r, tone):
+    rng, kind, width = d.rng, d.rng.randrange(7), 0
+    width = max(SUPERSAMPLING, int(r * rng.uniform(0.08, 0.4)))
+    turn = rng.choice([0, 0, math.pi / 4, rng.uniform(0, 2 * math.pi)])
+    ray = lambda angle, length: (x + length * math.cos(angle + turn), y + length * math.sin(angle + turn))
+    if kind == 0:
+        corners = rng.choice([3, 3, 4, 5, 6])
+        d.pen.polygon([ray(2 * math.pi * i / corners, r) for i in range(corners)], fill=tone)
+    elif kind == 1:
+        points, inner = rng.choice([4, 5, 6, 8]), r * rng.uniform(0.35, 0.7)
+        d.pen.polygon([ray(math.pi * i / points, r if i % 2 else inner) for i in range(2 * points)], fill=tone)
+    elif kind == 2:
+        d.pen.ellipse([x - r, y - r, x + r, y + r], outline=tone, width=width)
+    elif kind == 3:
+        for angle in (0, math.pi / 2):
+            d.pen.line([ray(angle, r), ray(angle + math.pi, r)], fill=tone, width=width)
+    elif kind == 4:
+        tip = ray(0, r)
+        for angle in (2.4, -2.4):
+            d.pen.line([tip, ray(angle, r)], fill=tone, width=width, joint="curve")
+        d.pen.line([tip, ray(math.pi, r)], fill=tone, width=width)
+    elif kind == 5:
+        for i in range(3):
+            offset = (i - 1) * r * 0.8
+            d.pen.rectangle([x - r, y + offset - width / 2, x + r, y + offset + width / 2], fill=tone)
+    else:
+        font = ImageFont.truetype(rng.choice(d.fonts), max(8, int(1.6 * r)))
+        d.pen.text((x, y), rng.choice(SIGNS), fill=tone, font=font, anchor="mm")
+
+
+def screen(d):
+    """Windows, buttons and fields with text in them."""
+    for _ in range(d.rng.randrange(2, 6)):
+        box, fill = d.box(40, 180), d.tone()
+        d.pen.rounded_rectangle(box, radius=SUPERSAMPLING * d.rng.choice([0, 0, 4, 8]), fill=fill,
+                                outline=d.tone(), width=SUPERSAMPLING * d.rng.choice([0, 1, 1, 2]))
+        inner = 4 * SUPERSAMPLING
+        x0, y0, x1, y1 = box[0] + inner, box[1] + inner, box[2] - inner, box[3] - inner
+        if x1 > x0 and y1 > y0 and x0 < d.side and y0 < d.side:
+            text(d, [x0, y0, x1, y1])
+
+
+def mixed(d):
+    shapes(d)
+    lines(d)
+    text(d)
+
+
+KINDS = [text] * 5 + [shapes, lines, line_art, line_art, icons, icons, icons, screen, mixed]
+
+
+def draw(rng, size, fonts):
+    d = Drawing(rng, size, fonts)
+    rng.choice(KINDS)(d)
+    image = d.image
+    if rng.random() < 0.25:
+        image = image.rotate(rng.uniform(-45, 45), Image.Resampling.BICUBIC, fillcolor=d.ground)
+    levels = numpy.asarray(image, numpy.float32).reshape(size, SUPERSAMPLING, size, SUPERSAMPLING).mean((1, 3))
+    return Image.fromarray(numpy.floor(levels + 0.5).astype(numpy.uint8))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--size", type=int, default=192, help="pixels of a side")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fonts", type=Path, nargs="*", default=[Path("/usr/share/fonts/truetype/dejavu")],
+                        help="folders with .ttf files")
+    arguments = parser.parse_args()
+    fonts = sorted(str(file) for folder in arguments.fonts for file in folder.rglob("*.ttf"))
+    if not fonts:
+        parser.error(f"no .ttf file in {', '.join(map(str, arguments.fonts))}: give a folder with fonts")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for i in range(arguments.count):
+        rng = random.Random(f"{arguments.seed}/{i}")
+        draw(rng, arguments.size, fonts).save(arguments.folder / f"d{i:05}.png")
+
+
+if __name__ == "__main__":
+    main()
