@@ -7,7 +7,9 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cp "$1/dev" "$root/dev"  # a copy: its build/ folder is not the repository's
 mkdir "$root/bin" "$root/tools"
-cp "$1/tools/gpu_run" "$root/tools/"  # which knows the flags of ./dev gpu
+cp "$1/tools/gpu_run" "$1/tools/fuzz" "$root/tools/"  # which know their own flags
+mkdir "$root/tests"
+cp -r "$1/tests/fuzz" "$root/tests/"  # which name the targets
 export PATH=$root/bin:$PATH
 unset VELDT_NO_SETUP
 failed=0
@@ -40,6 +42,15 @@ fi
 expect 'two archives' 2 'takes one file, not 2' "$root/dev" gpu pack a b
 expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
 expect 'an unknown preset of fuzz targets' 2 'there is no preset "asan" of fuzz' "$root/dev" fuzz --preset asan
+expect 'an unknown fuzz target, before anything is built' 2 'there is no fuzz target "nosuch"' "$root/dev" fuzz nosuch
+expect 'no seconds, before anything is built' 2 '"abc" is no number of seconds' "$root/dev" fuzz png abc
+expect 'pictures in two folders' 2 'does not know "a b"' "$root/dev" paint a b
+expect 'a flag of paint' 2 'does not know "--fast"' "$root/dev" paint --fast
+expect 'pictures in a file' 2 'does not know "dev"' "$root/dev" paint dev
+printf '* a  list\n' >"$root/list.md"
+expect 'Markdown is no source' 2 'does not format "list.md"' "$root/dev" format list.md
+[[ $(cat "$root/list.md") == '* a  list' ]] || { echo 'FAIL: Markdown was formatted'; failed=1; }
+expect 'a source that is not there' 2 'there is no file "none.cpp"' "$root/dev" format none.cpp
 expect 'a check of something' 2 'does not know "format"' "$root/dev" check format
 expect 'an unknown Debian' 2 'does not know "11"' "$root/dev" fresh 11
 expect 'two Debians' 2 'does not know "12 13"' "$root/dev" fresh 12 13
