@@ -55,12 +55,16 @@ TEST(ReadCsv, ReadsTextBesideNumbers) {
 
 TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
-      {"a,b\n1,2\n3\n", "line 3\n  why: the line has 1 fields and the header has 2"},
+      {"a,b\n1,2\n3\n", "line 3\n  why: the line has 1 field and the header has 2"},
       {"a,b\n1,2,3\n", "has 3 fields"},
       {"a,b\n1,\n", "column b is empty"},
       {"a,b\n1,2\n\n", "line 3"},
       {"a\nnan\n", "'nan'"},
-      {"a\n1e300\n", "'1e300'"},
+      {"a\ninf\n", "'inf', which is no finite number"},
+      {"a\n1e50\n", "'1e50', which is beyond the range of a 32-bit number"},
+      {"a\n1e300\n", "'1e300', which is beyond"},
+      {"a\n-1e400\n", "'-1e400', which is beyond"},
+      {"a\n1e400x\n", "'1e400x', which is no finite number"},
       {"a\n1 2\n", "'1 2'"},
       {"a,a\n1,2\n", "two columns are called a"},
       {"a\n\"1\n", "not closed"},
@@ -74,6 +78,13 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
     EXPECT_TRUE(says(error, words)) << error.what();
   }
   EXPECT_TRUE(says(io_error_of([] { read_text("a,b\n1,2\n", {"c"}); }), "choose from a, b"));
+  EXPECT_TRUE(says(io_error_of([] { read_text("\n", {"c"}); }), "a line that names its columns"));
+  for (const char* empty : {"", "\xef\xbb\xbf"})
+    EXPECT_TRUE(says(io_error_of([&] { read_text(empty, {"c"}); }), "why: the file is empty"));
+  const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+  EXPECT_TRUE(
+      says(io_error_of([&] { read_text(png, {"c"}); }), "is no text table\n  why: it seems to be a PNG"));
+  EXPECT_EQ(read_text("P5,BM\n1,2\n").values.numel(), 2);  // as pictures begin
   EXPECT_THROW(read_text("a\n1\n", {"a", "a"}), ConfigError);
   // The columns of a table with two of one name may have come from its own first line.
   const IoError two = io_error_of([] { read_text("a,b,b\n1,2,3\n", {"a", "b", "b"}); });

@@ -70,7 +70,8 @@ TEST(ReadPixelCsv, ReadsColours) {
 TEST(ReadPixelCsv, NamesLineAndColumnOfEveryFault) {
   const std::string head = "x,y,pixel_value\n0,0,1\n";
   const std::tuple<std::string, const char*, const char*> cases[] = {
-      {"", "line 1, column 1", "header is missing"},
+      {"", "line 1, column 1", "the file is empty"},
+      {"\n", "line 1, column 1", "header is missing"},
       {"0,0,1\n1,0,0\n", "line 1, column 1", "'0,0,1' is none"},
       {"\xef\xbb\xbf" + head, "line 1, column 1", "byte order mark"},
       {"\xff\xfex\0", "line 1, column 1", "byte order mark"},
@@ -79,7 +80,7 @@ TEST(ReadPixelCsv, NamesLineAndColumnOfEveryFault) {
       {head + "1,0\n", "line 3, column 4", "2 fields and the header has 3"},
       {head + "1,0,1,1\n", "line 3, column 6", "4 fields and the header has 3"},
       {head + "\n", "line 3, column 1", "x is ''"},
-      {head + "1\n", "line 3, column 2", "1 fields"},
+      {head + "1\n", "line 3, column 2", "1 field and"},
       {head + "1,0,\n", "line 3, column 5", "pixel_value is ''"},
       {head + "1,0,nan\n", "line 3, column 5", "'nan'"},
       {head + "1,0,NaN\n", "line 3, column 5", "'NaN'"},

@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
     Headers, HostileSafeTensors,
     ::testing::Values(
         Hostile{"empty", "", "0 bytes"}, Hostile{"seven_bytes", "1234567", "7 bytes"},
-        Hostile{"length_beyond_file", file_of("{}").substr(0, 9), "2 bytes"},
+        Hostile{"length_beyond_file", file_of("{}").substr(0, 9), "2 bytes, and the whole file has 9"},
         Hostile{"length_of_2_to_64", std::string(8, '\xff') + "{}", "18446744073709551615"},
         Hostile{"no_brace", file_of("[]"), "begin with a brace"},
         Hostile{"spaces_first", file_of(" {}"), "begin"}, Hostile{"no_header", file_of(""), "begin"},

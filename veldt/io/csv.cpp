@@ -8,6 +8,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/magic.h"
 
 namespace veldt::io {
 namespace {
@@ -16,6 +17,13 @@ class CsvReader {
  public:
   CsvReader(const std::string& path, std::string_view text) : path_(path), text_(text) {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+    if (text_.empty())
+      throw IoError(IoError::Kind::malformed, str("cannot read ", path), "the file is empty",
+                    "begin it with a line that names its columns");
+    const std::string_view first = text_.substr(0, kMagicBytes);
+    if (first.find('\0') != first.npos)  // known_content() alone would take a column P5 for a picture
+      throw IoError(IoError::Kind::malformed, path + " is no text table", seems_to_be(first),
+                    "give a table of text in UTF-8, with a comma between two fields");
   }
 
   bool at_end() const { return text_.empty(); }
@@ -85,10 +93,13 @@ float CsvReader::number(const std::string& field, const std::string& column) con
   if (digits.starts_with('+')) digits.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      !std::isfinite(static_cast<float>(value)))
-    fail(str("column ", column, " holds '", field.substr(0, 40), "', which is no finite number"),
-         "mend the line, or name only the columns that hold numbers");
+  const auto refuse = [&](const char* is, const char* fix) {
+    fail(str("column ", column, " holds '", field.substr(0, 40), "', which is ", is), fix);
+  };
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || !std::isfinite(value))
+    refuse("no finite number", "mend the line, or name only the columns that hold numbers");
+  if (error != std::errc() || !std::isfinite(static_cast<float>(value)))
+    refuse("beyond the range of a 32-bit number", "scale the column, or leave it out");
   return static_cast<float>(value);
 }
 
@@ -101,7 +112,9 @@ std::vector<std::size_t> places_of(const CsvReader& reader, const std::vector<st
     if (found == header.end()) {
       std::string names;
       for (const std::string& known : header) names += str(names.empty() ? "" : ", ", known.substr(0, 40));
-      reader.fail(str("there is no column ", name), str("choose from ", names.substr(0, 400)));
+      reader.fail(str("there is no column ", name), names.empty()
+                                                        ? "begin the file with a line that names its columns"
+                                                        : str("choose from ", names.substr(0, 400)));
     }
     if (std::count(header.begin(), header.end(), name) > 1)
       reader.fail(str("two columns are called ", name), "give each its own name");
@@ -136,7 +149,8 @@ CsvTable read_csv(const std::string& path, const std::vector<std::string>& colum
   for (; !reader.at_end(); ++rows) {
     const std::vector<std::string> fields = reader.read_line();
     if (fields.size() != header.size())
-      reader.fail(str("the line has ", fields.size(), " fields and the header has ", header.size()),
+      reader.fail(str("the line has ", fields.size(), fields.size() == 1 ? " field" : " fields",
+                      " and the header has ", header.size()),
                   "give each line a field for each column");
     for (std::size_t i = 0; i < places.size(); ++i)
       values.push_back(reader.number(fields[places[i]], table.columns[i]));

@@ -70,7 +70,10 @@ NpyHeader read_header(const Source& source, std::uint64_t* bytes_read) {
     before = 12;
   }
   if (length > kMaxHeaderBytes || length > source.bytes - before)
-    throw malformed(source.name, str("its header would have ", length, " bytes"));
+    throw malformed(source.name,
+                    str("its header would have ", length, " bytes, ",
+                        length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
+                                                 : str("and the whole file has ", source.bytes)));
   std::string text(length, '\0');
   source.read(text.data(), text.size());
   NpyHeader header;

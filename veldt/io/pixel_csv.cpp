@@ -70,20 +70,23 @@ void TableReader::next_line() {
 }
 
 const Layout& TableReader::read_header() {
+  constexpr const char* kFix = "begin the file with x,y,pixel_value or x,y,grey or x,y,r,g,b";
+  const bool is_empty = text_.empty();
   next_line();
+  if (is_empty) fail(0, "the file is empty", kFix);
   for (const std::string_view mark : {"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"})
     if (row_.starts_with(mark))
       fail(0, "the file begins with a byte order mark", "save it as UTF-8 without a byte order mark");
   for (const Layout& layout : kLayouts)
     if (row_ == layout.header) return layout;
-  fail(0, str("the header is missing: '", row_.substr(0, 40), "' is none"),
-       "begin the file with x,y,pixel_value or x,y,grey or x,y,r,g,b");
+  fail(0, str("the header is missing: '", row_.substr(0, 40), "' is none"), kFix);
 }
 
 std::string_view TableReader::next_field(std::size_t wanted) {
   if (next_ > row_.size()) {
     const auto fields = static_cast<std::size_t>(std::count(row_.begin(), row_.end(), ',')) + 1;
-    fail(row_.size(), str("the line has ", fields, " fields and the header has ", wanted),
+    fail(row_.size(),
+         str("the line has ", fields, fields == 1 ? " field" : " fields", " and the header has ", wanted),
          "give each pixel one line with a number for each column");
   }
   begin_ = next_;
@@ -95,7 +98,8 @@ std::string_view TableReader::next_field(std::size_t wanted) {
 void TableReader::end_of_fields(std::size_t wanted) const {
   if (next_ > row_.size()) return;
   const auto fields = static_cast<std::size_t>(std::count(row_.begin(), row_.end(), ',')) + 1;
-  fail(next_ - 1, str("the line has ", fields, " fields and the header has ", wanted),
+  fail(next_ - 1,
+       str("the line has ", fields, fields == 1 ? " field" : " fields", " and the header has ", wanted),
        "give each pixel one line with a number for each column");
 }
 
@@ -120,7 +124,7 @@ float TableReader::read_value(PixelColumns columns, const char* name, std::size_
   const auto refuse = [&] {
     fail(begin_, str(name, " is '", field.substr(0, 40), "' and must be ", range),
          columns == PixelColumns::ink ? "give 1 for ink and 0 for paper, or name the column grey for 0..255"
-                                      : "scale the values to 0..255");
+                                      : "write whole numbers, scaled to 0..255");
   };
   if (columns == PixelColumns::ink) {
     if (field.size() == 1 && (field[0] == '0' || field[0] == '1')) return field[0] == '0' ? 1.0f : 0.0f;

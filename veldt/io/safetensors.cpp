@@ -157,7 +157,10 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
     throw IoError(IoError::Kind::malformed, file.path() + " is no safetensors file", seems_to_be(first),
                   "give a model, such as veldt fit writes");
   if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
-    throw malformed(file.path(), str("its header would have ", length, " bytes"));
+    throw malformed(file.path(),
+                    str("its header would have ", length, " bytes, ",
+                        length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
+                                                 : str("and the whole file has ", file.size())));
   std::string text(length, '\0');
   file.read_exactly(text.data(), text.size());
   if (has_too_many_digests(text)) throw corrupt(file.path(), "its header");
