@@ -134,6 +134,21 @@ TEST(Loader, NamesTheExampleThatFails) {
   }
 }
 
+TEST(Loader, NamesTheExampleThatThrowsAnythingElse) {
+  for (const int workers : {0, 2}) {
+    Loader loader(from_function(10,
+                                [](std::int64_t i) -> Example {
+                                  if (i == 7) throw std::runtime_error("boom");
+                                  if (i == 8) throw std::bad_alloc();
+                                  return {zeros({3})};
+                                }),
+                  {.batch = 2, .workers = workers});
+    EXPECT_THAT(error_of<Error>([&] { loader.batch(3); }),
+                testing::AllOf(HasSubstr("example 7: "), HasSubstr("why: boom")));
+    EXPECT_THROW(loader.batch(4), std::bad_alloc);  // of which no text can be made
+  }
+}
+
 TEST(Loader, NamesTheExampleWithANumberThatIsNotFinite) {
   const Tensor x = zeros({6, 2, 3});
   select(select(x, 0, 4), 0, 1).assign(full({3}, std::numeric_limits<double>::quiet_NaN()));
@@ -166,7 +181,8 @@ TEST(Loader, CollatesAsAsked) {
 
 TEST(Loader, RefusesWhatMakesNoBatches) {
   EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(0)); }), HasSubstr("needs a batch"));
-  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 0}); }), HasSubstr("batch = 0"));
+  EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 0}); }),
+              HasSubstr("batch = 0\n  why: the least is 1"));
   EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5), {.batch = 6, .drop_last = true}); }),
               HasSubstr("keep the last"));
   EXPECT_THAT(error_of<ConfigError>([] { Loader(counted(5)).batch(-1); }), HasSubstr("no batch -1"));

@@ -95,7 +95,10 @@ TEST(Reshape, NamesBothShapesWhenTheyDisagree) {
   const std::string text = error_of<ShapeError>([] { reshape(zeros({2, 3}), {4, 2}); });
   EXPECT_THAT(text, HasSubstr("[2, 3]"));
   EXPECT_THAT(text, HasSubstr("[4, 2]"));
-  EXPECT_THAT(error_of<ShapeError>([] { reshape(zeros({2, 3}), {-1, 4}); }), HasSubstr("[-1, 4]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                reshape(zeros({2, 3}), {-1, 4});
+              }),
+              testing::AllOf(HasSubstr("[-1, 4]"), HasSubstr("make 4, which does not divide 6")));
   EXPECT_NE(error_of<ShapeError>([] { reshape(zeros({2, 3}), {-1, -1}); }), "");
   EXPECT_NE(error_of<ShapeError>([] { reshape(zeros({2, 3}), {-6, -1}); }), "");
   const std::int64_t huge = std::int64_t{1} << 40;

@@ -227,7 +227,7 @@ TEST(Trainer, NamesTheParameterThatDivergedAndKeepsTheLastGoodCheckpoint) {
   RunOptions options = small_run(50, dir.path());
   options.checkpoint_every = 1e-9;
   const auto error = error_of<DivergedError>([&] { run(task, options); });
-  EXPECT_TRUE(says(error, "at step 12")) << error.what();
+  EXPECT_TRUE(says(error, "at step 12: the loss is nan\n")) << error.what();
   EXPECT_TRUE(says(error, "the parameter weight is no longer finite")) << error.what();
   EXPECT_TRUE(says(error, "ckpt-00000012")) << error.what();
   CheckpointDir checkpoints(dir.path());

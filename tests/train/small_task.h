@@ -33,7 +33,7 @@ class SmallTask : public train::Task {
   void prepare(std::int64_t step, std::int64_t) override {
     if (step == poisoned_step) {
       Tensor weight = layer_.weight();
-      weight.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+      weight.data<float>()[0] = -std::numeric_limits<float>::quiet_NaN();
     }
     picked_.assign(sampler_.indices(step));
   }
@@ -54,7 +54,7 @@ class SmallTask : public train::Task {
   }
 
   std::int64_t goal = -1;           // steps after which the task is done
-  std::int64_t poisoned_step = -1;  // at which the weight gets a NaN
+  std::int64_t poisoned_step = -1;  // at which the weight gets a NaN, with a sign
   bool planned = false;
 
  private:

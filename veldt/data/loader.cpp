@@ -8,6 +8,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -42,6 +43,10 @@ using Clock = std::chrono::steady_clock;
     throw ShapeError(str(name, ": ", e.summary()), e.why(), e.fix());
   } catch (const Error& e) {
     throw Error(str(name, ": ", e.summary()), e.why(), e.fix());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw Error(str(name, ": it could not be made"), e.what(), "mend the data set, or the transform");
   }
 }
 
@@ -138,7 +143,8 @@ struct Loader::State {
       options.sampler = options.shuffle ? shuffled(size, options.seed) : in_order(size);
     const auto check = [](const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
       if (value < least || value > most)
-        throw ConfigError(str("a loader cannot have ", name, " = ", value), str("it is ", least, " or more"),
+        throw ConfigError(str("a loader cannot have ", name, " = ", value),
+                          value < least ? str("the least is ", least) : str("the most is ", most),
                           str("give one of ", least, " to ", most));
     };
     check("batch", options.batch, 1, std::int64_t{1} << 31);
@@ -191,7 +197,7 @@ struct Loader::State {
     for (std::int64_t p = begin; p < end; ++p) try {
         examples.push_back(example(epoch, p));
         if (options.check_finite) check_numbers(examples.back(), options.sampler.at(epoch, p));
-      } catch (const Error&) {
+      } catch (const std::exception&) {
         const std::int64_t i = options.sampler.at(epoch, p);
         throw_located(i < 0 || i >= set->size() ? str("position ", p) : set->name_of(i));
       }

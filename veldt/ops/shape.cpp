@@ -61,7 +61,10 @@ Shape resolve(const Tensor& x, Shape shape) {
   if (unknown >= 0 && known > 0 && x.numel() % known == 0) shape[unknown] = x.numel() / known;
   if ((unknown >= 0 && shape[unknown] == -1) || numel(shape) != x.numel())
     throw ShapeError(str("cannot reshape ", x.shape(), " into ", shape),
-                     str("the first has ", x.numel(), " elements, the other has not"),
+                     known < 0 ? std::string("one size may be -1, and none is below 0 otherwise")
+                     : unknown >= 0
+                         ? str("the sizes beside -1 make ", known, ", which does not divide ", x.numel())
+                         : str("the first has ", x.numel(), " elements, the other ", known),
                      "make the products of the sizes equal, or leave one size as -1");
   return shape;
 }

@@ -265,8 +265,8 @@ double Lbfgs::step(const std::function<Tensor()>& loss) {
   const auto is_done = [&] { return largest(now.gradient) <= options_.tolerance_gradient; };
   for (std::int64_t i = 0; i < options_.max_iterations && !is_done(); ++i) {
     if (!std::isfinite(now.loss))
-      throw DivergedError(str("the loss is ", now.loss), str("after ", steps(), " steps of L-BFGS"),
-                          "lower lr, or use a line search");
+      throw DivergedError(str("the loss is ", std::isnan(now.loss) ? "nan" : str(now.loss)),
+                          str("after ", steps(), " steps of L-BFGS"), "lower lr, or use a line search");
     if (++iterations == 1)
       scalars[kScale] = 1;
     else

@@ -70,7 +70,7 @@ class Run {
     else if (!checkpoints_->steps().empty())
       throw ConfigError(str(options_.checkpoint_dir, " already holds a run"),
                         str("it has a checkpoint of step ", checkpoints_->steps().back()),
-                        "resume it (--resume, RunOptions::resume), or name another directory");
+                        "resume it (--resume on the command line), or name another directory");
   }
 
   RunResult go() {
@@ -189,7 +189,8 @@ class Run {
     const std::string kept = checkpoints_ && saved_step_ >= 0
                                  ? str("the last good checkpoint is ", checkpoints_->path_of(saved_step_))
                                  : std::string("no checkpoint was kept");
-    const std::string what = str("training diverged at step ", step_, ": the loss is ", loss_);
+    const std::string loss = std::isnan(loss_) ? "nan" : str(loss_);  // a NaN may have a sign
+    const std::string what = str("training diverged at step ", step_, ": the loss is ", loss);
     if (const std::string data = task_.bad_data(); !data.empty())
       throw DivergedError(
           what, data, str("mend the data (in C++, LoaderOptions::check_finite names the example); ", kept));
