@@ -96,6 +96,7 @@ void make_models(const std::string& in) {
   put_bytes(in + "/endless.safetensors", little_endian(std::uint64_t{1} << 62) + "{}");
   put_bytes(in + "/long.safetensors", little_endian(99'000'000) + "{}");
   put_bytes(in + "/short.safetensors", "\x01\x02");
+  put_bytes(in + "/cut.safetensors", safetensors_with(std::string(2368, ' ')).substr(0, 300));
   put_bytes(in + "/product.safetensors",
             safetensors_with(tensor("[4294967296,4294967296,4]", "[0,4]"), std::string(4, '\0')));
   put_bytes(in + "/beyond.safetensors", safetensors_with(tensor("[1000]", "[0,4000]"), std::string(4, '\0')));
@@ -153,6 +154,11 @@ std::vector<BadCase> usage_cases() {
        2,
        {"would overwrite"}},
       {"ScaleAndSize", {"render", "m", "-o", "p", "--size", "3", "--scale", "2"}, 2, {"--scale", "--size"}},
+      {"SizeOfNothing", {"render", "m", "-o", "p", "--size", "0"}, 2, {"must be above 0"}},
+      {"SizeOfNoHeight", {"render", "m", "-o", "p", "--size", "5x0"}, 2, {"must be above 0"}},
+      {"SizeOfNoNumber", {"render", "m", "-o", "p", "--size", "12y"}, 2, {"the longer side"}},
+      {"CropOfNoWidth", {"render", "m", "-o", "p", "--crop", "0,0,0,5"}, 2, {"its width is 0,"}},
+      {"CropOfNoHeight", {"render", "m", "-o", "p", "--crop", "0,0,5,-1"}, 2, {"its height is -1,"}},
       {"SizesDiffer", {"compare", "IN/good.png", "IN/larger.png"}, 2, {"32 x 32", "2 x 3"}},
   };
 }
@@ -178,7 +184,7 @@ std::vector<BadCase> picture_cases() {
       {"MarkedTable", "IN/bom.csv", 4, {"bom.csv", "byte order mark"}},
       {"OverflowingTable", "IN/huge.csv", 4, {"huge.csv", "line 2"}},
       {"HeadlessTable", "IN/headless.csv", 4, {"headless.csv"}},
-      {"EmptyTable", "IN/empty.csv", 4, {"empty.csv"}},
+      {"EmptyTable", "IN/empty.csv", 4, {"empty.csv", "the file is empty"}},
   };
   std::vector<BadCase> cases;
   for (const Fault& f : faults) {
@@ -223,6 +229,10 @@ std::vector<BadCase> model_cases() {
     cases.push_back({"Compare_" + name, {"compare", "IN/good.png", file}, 4, {file.substr(3)}});
     cases.push_back({"Render_" + name, {"render", file, "-o", "OUT/p.png"}, 4, {file.substr(3)}});
   }
+  cases.push_back({"RenderCutModel",
+                   {"render", "IN/cut.safetensors", "-o", "OUT/p.png"},
+                   4,
+                   {"2368 bytes, and the whole file has 300"}});
   cases.push_back({"CompareWithOtherTensors", {"compare", "IN/good.png", "IN/other.safetensors"}, 4, {}});
   cases.push_back({"RenderOtherTensors", {"render", "IN/other.safetensors", "-o", "OUT/p.png"}, 4, {}});
   cases.push_back({"RenderPicture", {"render", "IN/good.png", "-o", "OUT/p.png"}, 4, {"good.png"}});

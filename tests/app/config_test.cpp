@@ -221,11 +221,11 @@ TEST_F(Config, TextsAndCommentsMayHoldAnyLetter) {
 
 TEST_F(Config, WhatIsNoPlainFileIsRefused) {
   std::filesystem::create_directory(dir_ / "work/veldt.toml");
-  EXPECT_EQ(run({"info", "x"}).exit_code, 2);
+  EXPECT_EQ(run({"info", "x"}).exit_code, 3);
   std::filesystem::remove(dir_ / "work/veldt.toml");
   ASSERT_EQ(::mkfifo((dir_ / "work/veldt.toml").c_str(), 0600), 0);
   const Ran fifo = run({"info", "x"});  // nobody writes to it: opening it must not wait
-  EXPECT_EQ(fifo.exit_code, 2);
+  EXPECT_EQ(fifo.exit_code, 3);
   EXPECT_TRUE(has_three_lines(fifo.err));
 }
 

@@ -47,6 +47,12 @@ TEST_F(FitCommand, PrintsOneJsonObjectWithItsKeys) {
   EXPECT_EQ(json.at("steps"), 30);
 }
 
+TEST_F(FitCommand, EscapesTheNameInItsResults) {
+  const Ran ran = run_veldt(small_fit(picture_, dir_ / "o\x1b[31m\nx.safetensors", 1));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("o\\x1b[31m\\x0ax.safetensors: 337 parameters"), std::string::npos) << ran.out;
+}
+
 TEST_F(FitCommand, WritesNoModelUnderAPicturesName) {
   const Ran ran = run_veldt({"fit", picture_, "-o", dir_ / "new.png", "--steps", "1"});
   EXPECT_EQ(ran.exit_code, 2);

@@ -87,6 +87,15 @@ TEST_F(RenderCommand, DrawsWhatTheLibraryDraws) {
   for (std::size_t i = 0; i < drawn.size(); ++i) ASSERT_NEAR(drawn[i], expected[i], 1.0 / 65535) << i;
 }
 
+TEST_F(RenderCommand, EscapesTheNameInItsResults) {
+  const std::string name = dir_ / "o\x1b[31m\nx.png";
+  for (const Words& more : {Words{}, Words{"--dry-run"}}) {
+    const Ran ran = run_veldt(Words{"render", model_, "-o", name} + more);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("o\\x1b[31m\\x0ax.png"), std::string::npos) << ran.out;
+  }
+}
+
 TEST_F(RenderCommand, PrintsOneJsonObject) {
   const Ran ran = run_veldt(render({"--json", "--quiet", "--size", "8x9"}));
   EXPECT_EQ(ran.err, "");

@@ -168,6 +168,7 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused({"render", model_, "-o", out_, "--bits", "8", "--dry-run"}, 2, "8 bits");
   refused(fit({"--preview", dir_ / "p.png", "--dry-run"}), 2, ".wav");
   refused({"render", model_, "-o", out_, "--from", "1"}, 2, "0.05 seconds");
+  refused({"render", model_, "-o", out_, "--from", "0.4", "--to", "0.1"}, 2, "not behind the beginning");
   refused({"render", model_, "-o", out_, "--rate", "2000000000"}, 2, "2000000000");
   refused(fit({"--preset", "simba"}), 2, "simba");
   refused(fit({"--loss", "hinge"}), 2, "hinge");
@@ -179,7 +180,7 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused({"render", dir_ / "picture", "-o", dir_ / "o.png", "--rate", "8000"}, 2, "--rate");
   refused({"compare", sound_, dir_ / "picture"}, 2, "is no sound");
   io::write_sound(dir_ / "mono.wav", tones(1), 8000);
-  refused({"compare", sound_, dir_ / "mono.wav"}, 2, "1 channels");
+  refused({"compare", sound_, dir_ / "mono.wav"}, 2, "of 1 channel at");
 }
 
 // 400 frames of 2 channels.

@@ -251,6 +251,9 @@ TEST_F(TrainVerb, LearnsATable) {
   // Columns are known by their names.
   put_bytes(dir_ / "two.csv", "stem_length,petal_width,petal_length\n26,0.5,2.0\n27,2.4,6.5\n");
   EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"}).out, "0\n1\n");
+  put_bytes(dir_ / "rings.png", rings_png());
+  EXPECT_THAT(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "rings.png"}).err,
+              HasSubstr("rings.png is no text table"));
   put_bytes(dir_ / "one.csv", "petal_length\n2.0\n");
   EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "one.csv"}).exit_code, 4);
   const Ran number = run_veldt({"train", VELDT_SOURCE "/recipes/flowers.toml", "--data",
@@ -283,9 +286,19 @@ TEST_F(TrainVerb, ARecipeThatCannotBeIsNamedByItsLine) {
   refused("epochs = 4", "patience = 4", 2, {"no 'train.epochs'"});
   refused("epochs = 4", "epochs = 4\nloss = \"mse\"", 2, {"cross_entropy"});
   refused("path = \"rows\"", "path = \"columns\"", 3, {"columns"});
-  const Ran set = train(kRowsRecipe, {"--set", "train.epoch=3"});
-  EXPECT_EQ(set.exit_code, 2);
-  EXPECT_THAT(set.err, HasSubstr("did you mean 'train.epochs'?"));
+  refused("[optimizer]", "[optimizer", 2, {"cannot read the recipe", "r.toml:11", "epochs = 10"});
+  const auto refused_set = [&](const std::string& set, const std::string& word) {
+    const Ran ran = train(kRowsRecipe, {"--set", set});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(word));
+  };
+  refused_set("train.epoch=3", "did you mean 'train.epochs'?");
+  refused_set("train.epochs=0", "'train.epochs' must be 1 or more");
+  refused_set("data.kind=\"minst\"", "cannot be 'minst'");
+  refused_set("data.kind='minst'", "cannot be 'minst'");
+  refused_set("data.kind='minst", "cannot read the value of --set data.kind");
+  refused_set("train.epochs=\"3\"", "a text");
+  EXPECT_EQ(run_veldt({"train", dir_ / ""}).exit_code, 3);
 }
 
 TEST_F(TrainVerb, LearnsInHalfFloats) {

@@ -35,7 +35,9 @@ io::Sound load(const std::string& path, std::optional<std::int64_t> rate, std::i
 void require_alike(const io::Sound& a, const io::Sound& b) {
   if (a.rate == b.rate && a.samples.shape() == b.samples.shape()) return;
   const auto words = [](const io::Sound& s) {
-    return fmt::format("{} frames of {} channels at {} Hz", s.samples.size(0), s.samples.size(1), s.rate);
+    const std::int64_t channels = s.samples.size(1);
+    return fmt::format("{} frames of {} {} at {} Hz", s.samples.size(0), channels,
+                       channels == 1 ? "channel" : "channels", s.rate);
   };
   throw UsageError(
       "cannot compare sounds that differ in length, channels or rate",

@@ -2,7 +2,6 @@
 #include "veldt/app/config_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <string_view>
@@ -19,18 +18,15 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = 1 << 18;  // a configuration is a page of text
 
-ConfigFileError refused(const std::string& where, const std::string& why, const std::string& fix) {
-  return {fmt::format("cannot read the configuration {}", where), why, fix};
+ConfigFileError refused(const ConfigForm& form, const std::string& where, const std::string& why,
+                        const std::string& fix) {
+  return {fmt::format("cannot read the {} {}", form.name, where), why, fix};
 }
 
-std::string text_of_file(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    throw refused(path, S_ISDIR(info.st_mode) ? "it is a directory" : "it is no plain file",
-                  "give the path of a TOML file");
+std::string text_of_file(const std::string& path, const ConfigForm& form) {
   const io::InputFile file(path);
   if (file.size() > kMaxBytes)
-    throw refused(path, fmt::format("it has {} bytes, and at most {} are read", file.size(), kMaxBytes),
+    throw refused(form, path, fmt::format("it has {} bytes, and at most {} are read", file.size(), kMaxBytes),
                   "give a TOML file with settings of Veldt");
   return io::read_file(path, kMaxBytes);
 }
@@ -80,15 +76,16 @@ void collect(const toml::table& table, const std::vector<std::string>& path, std
 
 }  // namespace
 
-std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text) {
+std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text,
+                                      const ConfigForm& form) {
   if (const auto fault = fault_in_config(text))
-    throw refused(fmt::format("{}:{}", where, fault->line), fault->why, fault->fix);
+    throw refused(form, fmt::format("{}:{}", where, fault->line), fault->why, fault->fix);
   std::vector<ConfigEntry> entries;
   try {
     collect(toml::parse(std::string_view(text)), {}, entries);
   } catch (const toml::parse_error& error) {
-    throw refused(fmt::format("{}:{}", where, error.source().begin.line), std::string(error.description()),
-                  "write it as in steps = 600, below a line such as [fit] or [train]; texts stand in quotes");
+    throw refused(form, fmt::format("{}:{}", where, error.source().begin.line),
+                  std::string(error.description()), form.fix);
   }
   std::stable_sort(entries.begin(), entries.end(), [](const ConfigEntry& a, const ConfigEntry& b) {
     return a.line != b.line ? a.line < b.line : a.path.size() < b.path.size();
@@ -96,8 +93,8 @@ std::vector<ConfigEntry> parse_config(const std::string& where, const std::strin
   return entries;
 }
 
-std::vector<ConfigEntry> read_config_file(const std::string& path) {
-  return parse_config(path, text_of_file(path));
+std::vector<ConfigEntry> read_config_file(const std::string& path, const ConfigForm& form) {
+  return parse_config(path, text_of_file(path, form), form);
 }
 
 }  // namespace veldt::app

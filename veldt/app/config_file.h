@@ -9,7 +9,7 @@
 
 namespace veldt::app {
 
-// A configuration file that cannot be read as one: a directory, a FIFO, too long, no TOML. Exits with 2.
+// A configuration file that cannot be read as one: too long, no TOML. Exits with 2.
 class ConfigFileError : public ConfigError {
   using ConfigError::ConfigError;
 };
@@ -26,10 +26,17 @@ struct ConfigEntry {
   std::vector<ConfigEntry> items = {};  // of a list, without paths
 };
 
+// What errors say of it: "cannot read the recipe r.toml:3", and how it is written.
+struct ConfigForm {
+  const char* name = "configuration";
+  const char* fix = "write it as in steps = 600, below a line such as [fit]; texts stand in quotes";
+};
+
 // The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file
-// and line; IoError missing if the file is not there or may not be read.
-std::vector<ConfigEntry> read_config_file(const std::string& path);
+// and line; IoError missing if it is not there, may not be read, or is no plain file.
+std::vector<ConfigEntry> read_config_file(const std::string& path, const ConfigForm& form = {});
 // The same of a text that errors call `where`.
-std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text);
+std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text,
+                                      const ConfigForm& form = {});
 
 }  // namespace veldt::app

@@ -91,7 +91,8 @@ class Scanner {
     while (next(space) == ' ' || next(space) == '\t') ++space;
     const char first = next(space);
     if (!in_a_bare_key(first) && first != '"' && first != '\'')
-      refuse("a [ at the beginning of a line has no name after it", "write the name of a table, as in [fit]");
+      refuse("a [ at the beginning of a line has no name after it",
+             "write the name of a table, as in [train]");
   }
 
   void skip_comment() {

@@ -39,8 +39,8 @@ void print_written(const std::string& path, const Tensor& picture, Context& cont
     return context.out.json({{"output", path}, {"width", width}, {"height", height}, {"channels", channels}});
   // Not on stdout, which may be where the table goes (-o /dev/stdout).
   if (!context.quiet)
-    write_stderr(
-        fmt::format("wrote {}: {} x {} pixels, {}\n", path, width, height, channels_in_words(channels)));
+    write_stderr(fmt::format("wrote {}: {} x {} pixels, {}\n", on_one_line(path), width, height,
+                             channels_in_words(channels)));
 }
 
 int encode(const CsvFlags& flags, Context& context) {

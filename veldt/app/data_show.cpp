@@ -93,8 +93,8 @@ int data_show(const DataShowFlags& flags, Context& context) {
                       {"classes", names}});
     return kOk;
   }
-  context.out.text(fmt::format("wrote {}: {} of {} examples, {} x {} pixels\n{}", flags.output, names.size(),
-                               examples, grid.size(1), grid.size(0),
+  context.out.text(fmt::format("wrote {}: {} of {} examples, {} x {} pixels\n{}", on_one_line(flags.output),
+                               names.size(), examples, grid.size(1), grid.size(0),
                                rows_of(names, static_cast<std::size_t>(flags.columns))));
   return kOk;
 }

@@ -13,6 +13,7 @@
 #include "veldt/app/explain.h"
 #include "veldt/app/known_answers.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/terminal.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::app {
@@ -69,15 +70,16 @@ void print(const Json& rows, const std::string& text, Context& context) {
 }
 
 std::string written_in_words(const FitOutputs& outputs, double model_bytes, double checkpoint_bytes) {
-  std::string text =
-      outputs.output.empty()
-          ? fmt::format("model         about {}\n", scaled(model_bytes, "B"))
-          : fmt::format("would write   {}, about {}\n", outputs.output, scaled(model_bytes, "B"));
+  std::string text = outputs.output.empty()
+                         ? fmt::format("model         about {}\n", scaled(model_bytes, "B"))
+                         : fmt::format("would write   {}, about {}\n", on_one_line(outputs.output),
+                                       scaled(model_bytes, "B"));
   if (!outputs.preview.empty())
-    text += fmt::format("              {}, every {} steps\n", outputs.preview, outputs.preview_every);
+    text += fmt::format("              {}, every {} steps\n", on_one_line(outputs.preview),
+                        outputs.preview_every);
   if (!outputs.checkpoints.directory.empty())
     text += fmt::format("              up to {} checkpoints of about {} in {}\n", outputs.checkpoints.keep,
-                        scaled(checkpoint_bytes, "B"), outputs.checkpoints.directory);
+                        scaled(checkpoint_bytes, "B"), on_one_line(outputs.checkpoints.directory));
   return text;
 }
 
@@ -156,7 +158,7 @@ int dry_run_render(const Drawing& drawing, int bits, const std::string& output, 
   text += fmt::format("work          {} in all\n", scaled(flops, "FLOP"));
   text += fmt::format("time          about {}\n", in_time(seconds));
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
-  text += fmt::format("would write   {}, {} before compression\n", output, scaled(bytes, "B"));
+  text += fmt::format("would write   {}, {} before compression\n", on_one_line(output), scaled(bytes, "B"));
   Json rows = {{"dry_run", true}, {"output", output}, {"parameters", field.parameter_count()}};
   drawing.describe_in(rows);
   rows[drawing.is_sound() ? "samples_a_frame" : "samples_a_pixel"] = points;

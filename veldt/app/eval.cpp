@@ -79,7 +79,8 @@ int evaluate_model(EvalFlags flags, Context& context) {
     context.out.json(out);
     return kOk;
   }
-  context.out.text(fmt::format("{}: {} examples of the {} part\n", flags.model, set->size(), flags.part));
+  context.out.text(
+      fmt::format("{}: {} examples of the {} part\n", on_one_line(flags.model), set->size(), flags.part));
   for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<18} {:.5g}\n", name, value));
   return kOk;
 }

@@ -116,7 +116,7 @@ void report(const FitFlags& flags, Context& context, const field::Fitter& fitter
     context.out.json(out);
     return;
   }
-  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", flags.output,
+  context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", on_one_line(flags.output),
                                field.parameter_count(), run.steps, run.seconds));
   context.out.text(score.in_words(is_sound) + "\n");
 }

@@ -59,7 +59,7 @@ void predict_pictures(const PredictFlags& flags, Context& context, Trained& trai
   for (const std::string& path : flags.inputs) {
     auto found = classified(trained, path, device);
     found.resize(std::min(found.size(), static_cast<std::size_t>(flags.top)));
-    std::string text = path + ":";
+    std::string text = on_one_line(path) + ":";
     nlohmann::ordered_json one = {
         {"input", path}, {"class", found.front().first}, {"top", nlohmann::json::array()}};
     for (const auto& [name, share] : found) {

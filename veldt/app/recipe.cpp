@@ -13,6 +13,11 @@
 namespace veldt::app {
 namespace {
 
+constexpr ConfigForm kRecipe{
+    "recipe", "write it as in epochs = 10, below a line such as [train]; texts stand in quotes"};
+constexpr ConfigForm kSet{"value of",
+                          "write it as in --set optimizer.kind=adam or --set 'data.files=[\"a\", \"b\"]'"};
+
 using Take = std::function<void(Recipe&, const Source&, const Written&)>;
 
 struct RecipeKey {
@@ -176,7 +181,7 @@ void take_entry(Recipe& recipe, const ConfigEntry& entry, const std::string& whe
   take_value(recipe, key, std::move(texts), where);
 }
 
-// "train.epochs=3": as a file would say it, but that a text needs no quotes.
+// "train.epochs=3": as a file would say it, but that a text needs no quotes, and a list of one no brackets.
 void take_set(Recipe& recipe, const std::string& set) {
   const auto equals = set.find('=');
   const std::string where = fmt::format("--set {}", set.substr(0, equals));
@@ -190,13 +195,14 @@ void take_set(Recipe& recipe, const std::string& set) {
                      "write it in UTF-8");
   }
   const RecipeKey& key = known_recipe_key(set.substr(0, equals), where);
-  // A text needs no quotes, and a list of one no brackets.
   const std::string value = set.substr(equals + 1);
-  if (key.type != TomlType::list || !value.starts_with('[')) {
+  const bool is_toml = value.starts_with('"') || value.starts_with('\'') ||
+                       (key.type == TomlType::list && value.starts_with('['));
+  if (!is_toml) {
     take_value(recipe, key, {value}, where);
     return;
   }
-  for (const ConfigEntry& entry : parse_config(where, set))
+  for (const ConfigEntry& entry : parse_config(where, set, kSet))
     if (entry.type != TomlType::table) take_entry(recipe, entry, where);
 }
 
@@ -207,8 +213,13 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
   };
   if (recipe.kind.empty()) lacks("data.kind", "kind = \"mnist\" below [data]");
   if (recipe.layers.texts.empty()) lacks("model.layers", "layers = [\"Linear(outputs)\"] below [model]");
-  if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0)
+  if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0) {
+    for (const auto& [name, texts] : recipe.given)
+      if (name == "train.epochs" || name == "train.steps")
+        throw UsageError(fmt::format("{}: '{}' must be 1 or more", where, name),
+                         "it is 0, and nothing else ends the training", "give more, or set train.time");
     lacks("train.epochs", "epochs = 10 below [train], or steps, or time");
+  }
   for (const auto& [name, texts] : recipe.given)
     if (const auto& kinds = find_recipe_key(name)->kinds;
         !kinds.empty() && std::find(kinds.begin(), kinds.end(), recipe.kind) == kinds.end())
@@ -243,7 +254,7 @@ std::vector<std::string> recipe_key_names() {
 
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& sets) {
   Recipe recipe;
-  for (const ConfigEntry& entry : read_config_file(path)) {
+  for (const ConfigEntry& entry : read_config_file(path, kRecipe)) {
     const std::string where = fmt::format("{}:{}", path, entry.line);
     if (entry.type != TomlType::table) {
       take_entry(recipe, entry, where);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "veldt/app/drawing.h"
@@ -50,9 +51,10 @@ template <class T> std::vector<T> numbers_from(const std::string& text, char sep
 
 std::vector<std::int64_t> size_from(const Source& source, const std::string& text) {
   const std::vector<std::int64_t> sides = numbers_from<std::int64_t>(text, 'x');
-  if (sides.empty() || sides.size() > 2 || sides.front() < 1 || sides.back() < 1)
+  const bool is_size = sides.size() == 1 || sides.size() == 2;
+  if (!is_size || sides.front() < 1 || sides.back() < 1)
     throw bad_value(
-        source, text, "it is the longer side, or a width and a height",
+        source, text, is_size ? "a side must be above 0" : "it is the longer side, or a width and a height",
         fmt::format("use {} or {}", example_of(source, "1024"), example_of(source, "1920x1080", true)));
   return sides;
 }
@@ -62,6 +64,10 @@ std::vector<double> crop_from(const Source& source, const std::string& text) {
   if (numbers.size() != 4)
     throw bad_value(source, text, "it is four numbers: left, top, width and height",
                     "use --crop 50,40,100,80");
+  for (const auto& [side, name] : {std::pair(numbers[2], "width"), std::pair(numbers[3], "height")})
+    if (!(side > 0))
+      throw bad_value(source, text, fmt::format("its {} is {:g}, and must be above 0", name, side),
+                      "give left,top,width,height in pixels of the fitted picture");
   return numbers;
 }
 
@@ -162,7 +168,7 @@ int render(const RenderFlags& flags, Context& context) {
   if (context.json)
     context.out.json(out);
   else
-    context.out.text(fmt::format("{}: {}\n", flags.output, drawing.in_words()));
+    context.out.text(fmt::format("{}: {}\n", on_one_line(flags.output), drawing.in_words()));
   return kOk;
 }
 

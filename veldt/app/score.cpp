@@ -19,7 +19,9 @@ std::string FitScore::in_words(bool is_sound) const {
   const std::string quality =
       fmt::format("{} {}", is_sound ? "SNR" : "PSNR",
                   decibels == INFINITY ? "inf (identical)" : fmt::format("{:.2f} dB", decibels));
-  return is_sound ? quality : fmt::format("{}, SSIM {:.4f}, {} wrong pixels", quality, ssim, wrong_pixels);
+  return is_sound ? quality
+                  : fmt::format("{}, SSIM {:.4f}, {} wrong {}", quality, ssim, wrong_pixels,
+                                wrong_pixels == 1 ? "pixel" : "pixels");
 }
 
 void FitScore::describe_in(nlohmann::ordered_json& out, bool is_sound) const {

@@ -20,7 +20,7 @@ Terminal stderr_terminal();
 // Everything, at once; failures are ignored, because there is nobody left to tell.
 void write_stderr(std::string_view text);
 
-// Text from a file or a path, by escape_controls().
+// Text from a file or a path, by escape_controls(): what is printed holds such a text in no other form.
 std::string on_one_line(std::string_view text);
 
 // "veldt: note: .." for what a user may like to know.

@@ -165,8 +165,9 @@ void report_training(const TrainFlags& flags, Context& context, const Training& 
     return;
   }
   context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s, {:.1f} % of them waiting for data\n",
-                               in_run(flags, "model.safetensors"), training.model.parameter_count(),
-                               result.run.steps, result.run.seconds, 100 * result.waiting));
+                               on_one_line(in_run(flags, "model.safetensors")),
+                               training.model.parameter_count(), result.run.steps, result.run.seconds,
+                               100 * result.waiting));
   for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<16} {:.5g}\n", name, value));
 }
 
@@ -184,7 +185,7 @@ void look_for_rate(const TrainFlags& flags, Context& context, Training& training
     context.out.text(
         fmt::format("the loss falls fastest at a rate of {:.2g}; a third of it is a safe start: --set "
                     "optimizer.lr={:.2g}\n{}\n",
-                    found.suggestion, found.suggestion / 3, in_run(flags, "rate.svg")));
+                    found.suggestion, found.suggestion / 3, on_one_line(in_run(flags, "rate.svg"))));
 }
 
 // Exits with 8 if the network does not learn one batch by heart.
@@ -283,7 +284,7 @@ int train_recipe(TrainFlags flags, Context& context) {
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }
     if (!context.quiet)
-      print_note(fmt::format("stopped at step {}; go on with: {}", result.run.steps,
+      print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
                              command_to_resume(context, "train")));
     return signal.exit_code();
   }
