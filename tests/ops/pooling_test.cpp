@@ -124,6 +124,23 @@ TEST(AvgPool, OfAWindowIsTheSameWhereverItStands) {
   EXPECT_EQ(slice(y, 2, 0, 42).values<float>(), slice(y, 2, 37, 79).values<float>());
 }
 
+// Sums of many numbers in f32 would be off by far more.
+TEST(AvgPool, OfLongWindowsIsAsPreciseAtAnyStride) {
+  const auto far = [](std::int64_t n, std::int64_t kernel, std::int64_t stride) {
+    return max(abs(avg_pool1d(full({1, 1, n}, 0.1), kernel, {.stride = stride}) - 0.1)).item();
+  };
+  for (const std::int64_t stride : {1, 3}) {
+    EXPECT_LE(far(1 << 20, 1 << 20, stride), 1e-7) << stride;
+    EXPECT_LE(far(200'100, 200'000, stride), 1e-7) << stride;
+  }
+}
+
+TEST(AvgPool, OfMinusZerosIsZeroInEachWindow) {
+  for (const std::int64_t kernel : {2, 3, 40})
+    for (const float y : avg_pool1d(full({1, 1, 117}, -0.0), kernel).values<float>())
+      EXPECT_FALSE(std::signbit(y)) << kernel;
+}
+
 TEST(AvgPool, KeepsWhatIsNotFiniteInItsWindow) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_THAT(avg_pool1d(Tensor::of({1, 4}, {1, inf, 3, 5}), 2).values<float>(),

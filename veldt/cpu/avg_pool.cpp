@@ -21,6 +21,7 @@ namespace veldt::cpu {
 namespace {
 
 constexpr std::int64_t kSpan = 1024;
+constexpr std::int64_t kShort = 256;  // kernel of stride 1, up to which a register has a window in each lane
 
 template <class T> struct AvgPool {
   const PoolLayout& layout;
@@ -83,36 +84,47 @@ template <class T> T sum_of(const T* x, std::int64_t n) {
   return static_cast<T>(total);
 }
 
-// out[o] = the sum of row over window o.
-template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out) {
+// The sums of windows first..end, at least as many as a register holds: each in a lane of its own, so that it
+// is the same wherever it stands. They are uncut, and neighbours: of stride 1, or pairs.
+template <class T>
+void sum_neighbours(const PoolLayout& p, const T* row, std::int64_t first, std::int64_t end, T* out) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = first; i < end; i += lanes) {
+    const std::int64_t o = std::min(i, end - lanes);  // the last ones again
+    const T* const x = row + o * p.stride[2] - p.padding[2];
+    auto sum = hn::Zero(d);
+    if (p.stride[2] == 2) {
+      hn::Vec<decltype(d)> even, odd;
+      hn::LoadInterleaved2(d, x, even, odd);
+      sum = hn::Add(hn::Add(sum, even), odd);
+    } else {
+      for (std::int64_t k = 0; k < p.kernel[2]; ++k) sum = hn::Add(sum, hn::LoadU(d, x + k));
+    }
+    hn::StoreU(sum, d, out + o);
+  }
+}
+
+// out[o] = the sum of row over window o.
+template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out) {
   const PoolLayout& p = pool.layout;
-  const std::int64_t kernel = p.kernel[2], padding = p.padding[2], n = p.out[2];
-  const bool pairs = p.stride[2] == 2 && kernel == 2, regular = !p.adaptive && (pairs || p.stride[2] == 1);
-  for (std::int64_t o = 0; o < n;) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const std::int64_t stride = p.stride[2], kernel = p.kernel[2], padding = p.padding[2], n = p.out[2];
+  const bool near = (stride == 2 && kernel == 2) || (stride == 1 && kernel <= kShort);
+  std::int64_t first = (padding + stride - 1) / stride,  // of the windows that padding does not cut
+      end = std::min(n, (p.in[2] + padding - kernel + stride) / stride);
+  if (p.adaptive || !near || end - first < lanes)
+    first = end = n;
+  else
+    sum_neighbours(p, row, first, end, out);
+  for (std::int64_t o = first == 0 ? end : 0; o < n; o = o + 1 == first ? end : o + 1) {
     const PoolLayout::Window w = p.window(2, o);
-    const std::int64_t begin = o * p.stride[2] - padding, last = begin + (lanes - 1) * p.stride[2] + kernel;
-    if (regular && o + lanes <= n && begin >= 0 && last <= p.in[2]) {
-      auto sum = hn::Zero(d);
-      if (pairs) {
-        hn::Vec<decltype(d)> even, odd;
-        hn::LoadInterleaved2(d, row + begin, even, odd);
-        sum = hn::Add(even, odd);
-      } else {
-        for (std::int64_t k = 0; k < kernel; ++k) sum = hn::Add(sum, hn::LoadU(d, row + begin + k));
-      }
-      hn::StoreU(sum, d, out + o);
-      o += lanes;
-      continue;
-    }
-    if (!regular && w.end - w.begin >= lanes) {
-      out[o++] = sum_of(row + w.begin, w.end - w.begin);
-      continue;
-    }
     T sum = 0;
-    for (std::int64_t i = w.begin; i < w.end; ++i) sum += row[i];
-    out[o++] = sum;
+    if (w.end - w.begin >= lanes)
+      sum = sum_of(row + w.begin, w.end - w.begin);
+    else
+      for (std::int64_t i = w.begin; i < w.end; ++i) sum += row[i];
+    out[o] = sum;
   }
 }
 
