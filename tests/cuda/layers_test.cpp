@@ -111,5 +111,22 @@ TEST(CudaLayers, AttentionBeginsWithKeysThatNobodyMayReach) {
               scaled_dot_product_attention(q, k, v), "y");
 }
 
+TEST(CudaLayers, AttentionOfAQueryWhoseScoresAreAllMinusInfinityIsZero) {
+  use_emulated_device();
+  const float never = -std::numeric_limits<float>::infinity();
+  const Tensor mask = Tensor::of({3, 3}, {never, never, never, 0, never, 1, never, 2, never});
+  const auto results = [&](const Device& device) {
+    Rng rng(3);
+    const auto given = [&] { return to(randn({1, 2, 3, 4}, rng), device).set_requires_grad(); };
+    const Tensor q = given(), k = given(), v = given();
+    const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = to(mask, device)});
+    Grads all = grad(sum(square(y)), {q, k, v});
+    all.push_back(y);
+    return all;
+  };
+  const Grads host = results(Device{}), device = results(kEmulated);
+  for (std::size_t i = 0; i < host.size(); ++i) expect_near(device[i], host[i], std::to_string(i));
+}
+
 }  // namespace
 }  // namespace veldt::test

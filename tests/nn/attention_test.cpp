@@ -4,12 +4,16 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "tests/golden/nn_and_optim.h"
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/attention.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/index.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
@@ -116,6 +120,22 @@ TEST(Attention, OfAQueryThatMayLookAtNothingIsZero) {
   EXPECT_GT(sum(abs(select(y, 0, 1))).item(), 0);
   sum(y).backward();
   EXPECT_EQ(sum(abs(select(q.grad(), 0, 0))).item(), 0);
+}
+
+TEST(Attention, OfPaddingBesideAMaskOfNumbersIsThatBesideBooleans) {
+  const auto booleans = [](const Tensor& t) { return veldt::to(t, DType::boolean); };
+  const Tensor seen = tril(ones({3, 3}, DType::boolean)),
+               padding = booleans(Tensor::of({2, 3}, {0, 1, 1, 0, 0, 0}));  // false: does not count
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    Rng rng(4);
+    const MultiheadAttention layer(4, 2, {.batch_first = true, .dtype = dtype}, rng);
+    const Tensor x = veldt::to(randn({2, 3, 4}, rng), dtype),
+                 numbers = masked_fill(zeros({3, 3}, dtype), logical_not(seen), -INFINITY);
+    const Tensor wanted = layer.attend(x, x, x, {.mask = seen, .padding = padding}),
+                 found = layer.attend(x, x, x, {.mask = numbers, .padding = padding});
+    EXPECT_TRUE(all(isfinite(found)).item<bool>()) << dtype;
+    EXPECT_EQ(max(abs(found - wanted)).item(), 0) << dtype;
+  }
 }
 
 TEST(Attention, ByRotaryPositionsDependsOnTheDistanceAlone) {

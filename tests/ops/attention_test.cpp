@@ -13,6 +13,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
@@ -46,8 +47,9 @@ constexpr AttentionCase kAttentions[] = {{61, 75, 19, 37, false},
 Tensor mask_of(const AttentionCase& c, DType dtype, Rng& rng) {
   if (c.mask == MaskKind::none) return {};
   const Tensor noise = to(randn({2, 1, c.queries, c.keys}, rng), dtype);
-  if (c.mask == MaskKind::numbers) return noise;
-  return logical_and(greater(noise, 0.0), less(unsqueeze(arange(c.queries, DType::i64), 1), c.queries - 1));
+  const Tensor sees = less(unsqueeze(arange(c.queries, DType::i64), 1), c.queries - 1);
+  if (c.mask == MaskKind::numbers) return masked_fill(noise, logical_not(sees), -INFINITY);
+  return logical_and(greater(noise, 0.0), sees);
 }
 
 // The result, and the gradients by q, k and v.
@@ -100,6 +102,29 @@ TEST(Attention, OfAQueryThatSeesNothingMakesNoNaN) {
   const Tensor y = attention_weights(q, q, {.mask = zeros({2, 2}, DType::boolean)});
   EXPECT_THAT(y.values<float>(), testing::Each(0));
   EXPECT_THAT(grad(sum(y), {q})[0].values<float>(), testing::Each(0));
+}
+
+// As numbers: the first query may look at nothing.
+TEST(Attention, OfAQueryWhoseScoresAreAllMinusInfinityIsZero) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
+    for (const bool create_graph : {false, true})
+      for (const bool mask_learns : {false, true}) {
+        const auto given = [&] { return ones({2, 2}, dtype).set_requires_grad(); };
+        const Tensor q = given(), k = given(),
+                     v = Tensor::of({2, 2}, {1, 2, 3, 4}, dtype).set_requires_grad();
+        Tensor mask = Tensor::of({2, 2}, {-INFINITY, -INFINITY, 0, -INFINITY}, dtype);
+        if (mask_learns) mask.set_requires_grad();
+        const auto numbers = [](const Tensor& t) { return to(t.detach(), DType::f32).values<float>(); };
+        const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = mask});
+        const Grads slopes = grad(sum(y), {q, k, v}, create_graph);
+        EXPECT_THAT(numbers(y), testing::ElementsAre(0, 0, 1, 2)) << dtype;
+        for (const std::size_t i : {0, 1}) EXPECT_THAT(numbers(slopes[i]), testing::Each(0)) << dtype << i;
+        EXPECT_THAT(numbers(slopes[2]), testing::ElementsAre(1, 1, 0, 0)) << dtype;
+        EXPECT_THAT(numbers(attention_weights(q, k, {.mask = mask})), testing::ElementsAre(0, 0, 1, 0));
+        if (!mask_learns) continue;
+        const Tensor again = scaled_dot_product_attention(q, k, v, {.mask = mask});
+        EXPECT_THAT(numbers(grad(sum(again), {mask})[0]), testing::Each(0)) << dtype;
+      }
 }
 
 // Some write padding as the lowest number, not as -inf: two queries that see it alone share evenly.

@@ -234,7 +234,7 @@ void mask_scores(const Attention<T>& a, std::int64_t i, std::int64_t sees, std::
 
 // Whether a query sees no key, by the largest of its scores, or the logarithm of their sum.
 template <class T> bool sees_nothing(const Attention<T>& a, T score) {
-  return a.visible.data && score == -std::numeric_limits<T>::infinity();
+  return (a.visible.data || a.added.data) && score == -std::numeric_limits<T>::infinity();
 }
 
 // Queries first..end of one head.

@@ -162,7 +162,8 @@ template <class T> __global__ void __launch_bounds__(kWarps* kWarp) attend_kerne
     for (int r = 0; r < kOwn; ++r) {
       const std::int64_t i = first + warp * kOwn + r;
       if (i >= a.queries) continue;
-      const bool blind = a.visible.data != nullptr && total[r] == 0;
+      const bool masked = a.visible.data != nullptr || a.added.data != nullptr,
+                 blind = masked && total[r] == 0;
       GPU_UNROLLED
       for (int c = 0; c < kColumns; ++c)
         if (column + c * kWarp < a.width)

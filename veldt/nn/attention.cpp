@@ -1,6 +1,7 @@
 #include "veldt/nn/attention.h"
 
 #include <array>
+#include <cmath>
 
 #include "veldt/core/error.h"
 #include "veldt/ops/activation.h"
@@ -98,7 +99,7 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
       options.mask = logical_and(options.mask, counts);
     else
       options.mask =
-          masked_fill(expand(options.mask, {n, heads_, queries, keys}), logical_not(counts), -1e30);
+          masked_fill(expand(options.mask, {n, heads_, queries, keys}), logical_not(counts), -INFINITY);
   }
   const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
     return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);

@@ -44,7 +44,8 @@ double scale_of(const AttentionOptions& o, std::int64_t size) {
 // for it.
 bool is_fused(const AttentionOptions& o, const Tensor& x, const Shape& scores, std::int64_t width) {
   if (o.mask.defined() && ((grad_enabled() && o.mask.requires_grad()) || o.mask.device() != x.device() ||
-                           // Added and causal: the kernels know no query that looks at keys of -inf alone.
+                           // Added and causal: padding in front leaves queries that see the lowest number
+                           // alone, beside which the logarithm of their sum is lost.
                            (o.causal && o.mask.dtype() != DType::boolean) || o.mask.rank() > scores.rank() ||
                            broadcast(o.mask.shape(), scores, "attention") != scores))
     return false;
@@ -137,13 +138,12 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
   }
   Tensor scores = matmul(q * scale_of(o, q.size(-1)), transpose(k, -2, -1));
   if (o.mask.defined() && o.mask.dtype() != DType::boolean) scores = scores + to(o.mask, scores.dtype());
-  const Tensor seen = allowed(scores, o);
-  if (!seen.defined()) return softmax(scores, -1);
-  const Tensor unseen = logical_not(seen), filled = masked_fill(scores, unseen, kNever);
-  if (scores.size(-1) == 0) return softmax(filled, -1);
+  if (const Tensor seen = allowed(scores, o); seen.defined())
+    scores = masked_fill(scores, logical_not(seen), kNever);
+  if ((!o.causal && !o.mask.defined()) || scores.size(-1) == 0) return softmax(scores, -1);
   // A query that sees nothing weighs by 0, not by 0 / 0.
-  const Tensor blind = equal(max(filled.detach(), {-1}, true), Scalar(kNever));
-  return masked_fill(softmax(masked_fill(filled, blind, 0), -1), logical_or(unseen, blind), 0);
+  const Tensor unseen = equal(scores.detach(), Scalar(kNever)), blind = all(unseen, {-1}, true);
+  return masked_fill(softmax(masked_fill(scores, blind, 0), -1), unseen, 0);
 }
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
