@@ -165,20 +165,35 @@ TEST(Recurrent, OfHalvesGoesOnFromItsStateUnderAnAutocast) {
   EXPECT_EQ(layer.run(x, state).output.dtype(), DType::bf16);
 }
 
-// A weight's gradient is one product over all steps, not a sum of many in halves.
+// The gradients of all parameters of a layer whose numbers are bf16.
+template <class Layer> Grads slopes_of(DType dtype, const Tensor& lengths) {
+  Rng rng(6);
+  const auto number = [&](const Tensor& t) { return veldt::to(veldt::to(t, DType::bf16), dtype); };
+  Layer layer(8, 16, {.dtype = dtype});
+  NamedTensors state = layer.state();
+  for (NamedTensor& each : state) each.tensor = number(randn(each.tensor.shape(), rng) * 0.2);
+  layer.load_state(state);
+  const Tensor x = number(rand({256, 64, 8}, rng));
+  return grad(sum(layer.run(x, {}, lengths).output), layer.parameters());
+}
+
+// They are added up over the steps in f32, not in halves.
+template <class Layer> void expect_precise_slopes(const Tensor& lengths) {
+  const Grads halves = slopes_of<Layer>(DType::bf16, lengths), wanted = slopes_of<Layer>(DType::f64, lengths);
+  ASSERT_EQ(halves.size(), 4u);
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    EXPECT_LE(max(abs(veldt::to(halves[i], DType::f64) - wanted[i])).item(),
+              0.02 * max(abs(wanted[i])).item())
+        << Layer(1, 1).title() << ", parameter " << i;
+}
+
 TEST(Recurrent, OfHalvesHasGradientsAsPreciseAsHalves) {
-  const auto slopes = [](DType dtype) {
-    Rng rng(6);
-    const auto number = [&](const Tensor& t) { return veldt::to(veldt::to(t, DType::bf16), dtype); };
-    GRU layer(8, 16, {.dtype = dtype});
-    NamedTensors state = layer.state();
-    for (NamedTensor& each : state) each.tensor = number(randn(each.tensor.shape(), rng) * 0.2);
-    layer.load_state(state);
-    const Tensor x = number(rand({256, 256, 8}, rng));
-    return veldt::to(grad(sum(layer(x)), {layer.named_parameters()[0].tensor})[0], DType::f64);
-  };
-  const Tensor expected = slopes(DType::f64);
-  EXPECT_LE(max(abs(slopes(DType::bf16) - expected)).item(), 0.02 * max(abs(expected)).item());
+  const Tensor lengths = lengths_of(std::vector<std::int64_t>(64, 250));
+  for (const Tensor& each : {Tensor(), lengths}) {
+    expect_precise_slopes<RNN>(each);
+    expect_precise_slopes<GRU>(each);
+    expect_precise_slopes<LSTM>(each);
+  }
 }
 
 TEST(Recurrent, GivesOneDtypeUnderAnAutocastWithLengthsAndWithout) {

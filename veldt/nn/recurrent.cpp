@@ -139,9 +139,10 @@ Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int6
   return given;
 }
 
-// input, what the step adds to the gates, [n, gates * hidden]; states [n, hidden].
-RecurrentState Recurrent::step(const Tensor& input, const RecurrentState& before, const Weights& w) const {
-  const Tensor product = linear(before.h, w.weight_hh, w.bias_hh);
+// input and product, what the step and the state before it add to the gates, [n, gates * hidden]; states [n,
+// hidden].
+RecurrentState Recurrent::step(const Tensor& input, const Tensor& product,
+                               const RecurrentState& before) const {
   const auto gate = [&](const Tensor& of, std::int64_t i, std::int64_t count = 1) {
     return narrow(of, -1, i * hidden_, count * hidden_);
   };
@@ -183,10 +184,17 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
   for (const Tensor& piece : pieces) append_pieces(linear(piece, w.weight_ih, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
+  // The weights that each step takes anew add up their gradient in f32 likewise.
+  const bool halves = is_half(w.weight_hh.dtype());
+  const auto wide = [halves](const Tensor& t) {
+    return halves && t.defined() ? veldt::to(t, DType::f32) : t;
+  };
+  const Tensor weight = wide(w.weight_hh), bias = wide(w.bias_hh);
   std::vector<Tensor> outputs(time);
   for (std::size_t i = 0; i < time; ++i) {
     const std::size_t t = backward ? time - 1 - i : i;
-    RecurrentState next = step(squeeze(inputs[t], 0), state, w);
+    const Tensor product = veldt::to(linear(wide(state.h), weight, bias), inputs[t].dtype());
+    RecurrentState next = step(squeeze(inputs[t], 0), product, state);
     outputs[t] = next.h;
     if (valid.defined()) {
       const Tensor now = select(valid, 0, static_cast<std::int64_t>(t));

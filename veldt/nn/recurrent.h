@@ -60,7 +60,7 @@ class Recurrent : public Module {
   std::string name() const;
   void check(const Tensor& x, const Tensor& lengths) const;
   Tensor initial_state(const char* what, const Tensor& given, std::int64_t n) const;
-  RecurrentState step(const Tensor& input, const RecurrentState& before, const Weights& weights) const;
+  RecurrentState step(const Tensor& input, const Tensor& product, const RecurrentState& before) const;
   Tensor pass(const Tensor& x, const Tensor& valid, const Weights& weights, bool backward,
               RecurrentState& state) const;
 
