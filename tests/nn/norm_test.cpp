@@ -8,10 +8,12 @@
 #include "veldt/core/error.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/sequential.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/derivatives.h"
 #include "veldt/ops/norm.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/tensor/plan.h"
@@ -242,6 +244,23 @@ TEST(BatchNorm, OfEqualHalvesHasNoVariance) {
   moved.load_state({{"bias", full({1}, 0.125, DType::f16)}}, false);
   for (const double number : {1000.0, 30000.0})
     EXPECT_EQ(max(abs(moved(full({8, 1}, number, DType::f16)) - 0.125)).item(), 0) << number;
+}
+
+// The rounding of large squares is no variance either, and a small variance beside them is no rounding.
+TEST(BatchNorm, OfLargeHalvesKnowsNoVarianceFromALittle) {
+  for (const auto& [n, number] : {std::pair{7, 1e6}, std::pair{13, 3.3e7}, std::pair{1000, 3.3e7}}) {
+    const BatchNorm1d layer(1, {.dtype = DType::bf16});
+    Rng rng(1);
+    const Tensor x = full({n, 1}, number, DType::bf16).set_requires_grad();
+    const Tensor by = veldt::to(randn({n, 1}, rng), DType::bf16);
+    const Tensor once = grad(layer(x), {x}, false, by)[0], again = grad(layer(x), {x}, true, by)[0].detach();
+    EXPECT_LE(max(abs(once - again)).item(), 0.01 * max(abs(again)).item()) << n << " times " << number;
+    EXPECT_NEAR(layer.running_var().item(), 0.81, 0.005) << n << " times " << number;
+  }
+  const std::int64_t n = 1 << 16;
+  const Tensor x = full({n, 1}, 30000, DType::f16);
+  narrow(x, 0, 5, 1).assign(full({1, 1}, 30016, DType::f16));
+  EXPECT_NEAR(standardise(x, {0}, {}, {}, 1e-5).variance.item() * n / 256, 1, 1e-3);
 }
 
 TEST(Norm, RefusesWhatItCannotBuild) {

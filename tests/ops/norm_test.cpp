@@ -1,7 +1,10 @@
 // The fused gradients of norms against those made of single ops, over many lines and long ones.
 #include "veldt/ops/norm.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
@@ -115,13 +118,17 @@ TEST(Normalize, OfHalvesKnowsSmallEpsAndLongVectors) {
   EXPECT_EQ(numbers(normalize(full({1, 4}, 60000, DType::f16))), std::vector<float>(4, 0.5F));
 }
 
-TEST(Normalize, OfLongHalvesHasAGradient) {
-  const Tensor x = full({1, 4}, 0x1p53, DType::bf16).set_requires_grad();
+TEST(Normalize, OfLongAndShortHalvesHasAGradient) {
   const Tensor by = Tensor::of({1, 4}, {1, 2, 3, 4}, DType::bf16);
-  for (const bool create_graph : {false, true}) {
-    const Tensor dx = grad(normalize(x), {x}, create_graph, by)[0].detach();
-    EXPECT_THAT((to(dx, DType::f32) * 0x1p54).values<float>(), testing::ElementsAre(-1.5, -0.5, 0.5, 1.5));
-  }
+  for (const int exponent : {-100, 53, 76, 120})
+    for (const bool create_graph : {false, true}) {
+      const double number = std::ldexp(1.0, exponent);
+      const Tensor x = full({1, 4}, number, DType::bf16).set_requires_grad();
+      const Tensor dx = grad(normalize(x, 2, -1, 1e-37), {x}, create_graph, by)[0].detach();
+      EXPECT_THAT((to(dx, DType::f32) * (2 * number)).values<float>(),
+                  testing::ElementsAre(-1.5, -0.5, 0.5, 1.5))
+          << "2^" << exponent;
+    }
 }
 
 TEST(Normalize, OfHalvesHasTheGradientsOfDoublesRounded) {

@@ -12,14 +12,14 @@ namespace veldt {
 namespace {
 
 // Halves by their lengths, read as they lie: with r = 1 / max(length, eps), x r. Its gradient is
-// r (g - x r^2 sum of (g x)), below eps r g.
+// (g - x r^2 sum of (g x)) r, below eps g r.
 Tensor normalize_halves(const Tensor& x, int dim, double eps) {
   constexpr DType kWide = DType::f32;
   const Shape kept = reduced_shape(x, {dim}, "normalize");
   const auto share_of = [eps](const Tensor& length) { return reciprocal(maximum(length, eps)); };
-  // What the gradient takes of x, for the sum of g x; not by r^3, which a float has of few lengths.
+  // What the gradient takes of x, for the sum of g x; not by r^2, which a float has of few lengths.
   const auto along = [eps](const Tensor& length, const Tensor& r, const Tensor& total) {
-    return where(greater(length, eps), -(total * r * r * r), zeros_like(total));
+    return where(greater(length, eps), -(total * r * r), zeros_like(total));
   };
   const Tensor length = reduced_to(kWide, ReduceOp::norm, x, kept), zero = zeros({}, kWide, x.device());
   const Tensor r = share_of(length), y = subtract_multiply_to(x.dtype(), x, zero, r);
@@ -27,10 +27,10 @@ Tensor normalize_halves(const Tensor& x, int dim, double eps) {
     if (grad_enabled()) {
       const Tensor wide = to(x, kWide), by = to(g, kWide), now = norm(wide, 2, {dim}, true),
                    rate = share_of(now);
-      return {to(by * rate + wide * along(now, rate, sum(by * wide, {dim}, true)), x.dtype())};
+      return {to((by + wide * along(now, rate, sum(by * wide, {dim}, true))) * rate, x.dtype())};
     }
     const Tensor total = sum(subtract_multiply_to(kWide, x, zero, g), {dim}, true);
-    return {multiply_add_to(x.dtype(), g, r, multiply_add_to(kWide, x, along(length, r, total), zero))};
+    return {subtract_multiply_to(x.dtype(), multiply_add_to(kWide, x, along(length, r, total), g), zero, r)};
   });
 }
 

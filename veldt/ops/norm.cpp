@@ -5,6 +5,7 @@
 
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/index.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
@@ -139,7 +140,8 @@ Grads standardise_slope_by_ops(const Tensor& x, const Dims& dims, const Tensor& 
 }
 
 // Halves are read as they lie. Doubles hold their squares without loss, so the variance is the mean of those
-// less the square of the mean.
+// less the square of the mean. What is below 2^-50 of the latter is their rounding: two different halves in
+// 2^28 make more.
 Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
                                 double eps) {
   constexpr DType kWide = DType::f32;
@@ -152,7 +154,8 @@ Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor&
     const Tensor mean = reduced_to(DType::f64, ReduceOp::mean, x, kept),
                  norm = reduced_to(DType::f64, ReduceOp::norm, x, kept);
     r.mean = to(mean, kWide);
-    r.variance = to(maximum(square(norm) / count - square(mean), 0), kWide);
+    const Tensor of_mean = square(mean), apart = square(norm) / count - of_mean;
+    r.variance = to(masked_fill(apart, less(apart, of_mean * 0x1p-50), 0), kWide);
     scale = rsqrt(r.variance + eps);
     // x first less its mean: a bias would be lost beside their product with a large scale.
     r.y = !bias.defined() ? subtract_multiply_to(x.dtype(), x, r.mean, times(scale, weight))
