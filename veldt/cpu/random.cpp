@@ -57,7 +57,7 @@ void draw_blocks(const Rng& rng, std::uint64_t first, std::uint32_t* draws) {
     std::uint64_t pairs[2 * hn::MaxLanes(d)];
     hn::StoreInterleaved2(hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)),
                           hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3)), d, pairs);
-    std::memcpy(draws + 4 * b, pairs, sizeof pairs);
+    std::memcpy(draws + 4 * b, pairs, 2 * hn::Lanes(d) * sizeof(std::uint64_t));
   }
 }
 
