@@ -47,7 +47,8 @@ std::vector<std::string> temporaries(const std::string& directory) {
   return names;
 }
 
-// Until its writer has locked it, a temporary file is nobody's.
+// Until its writer has locked it, a temporary file is nobody's. This locks it itself for a moment, for which
+// the writer has to stand still: it would give up a file that another has.
 bool is_locked(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -72,13 +73,14 @@ class Neighbours : public testing::Test {
   }
   // Until the other has a picture half drawn, and then nothing moves.
   bool stops_midway(const Process& process) const {
-    const bool began = comes_true([&] {
+    return comes_true([&] {
+      process.stop();
       const Words begun = temporaries(out_);
-      return std::any_of(begun.begin(), begun.end(),
-                         [&](const std::string& name) { return is_locked(out_ + "/" + name); });
+      const bool began = std::any_of(begun.begin(), begun.end(),
+                                     [&](const std::string& name) { return is_locked(out_ + "/" + name); });
+      if (!began) process.send(SIGCONT);
+      return began;
     });
-    process.send(SIGSTOP);
-    return began;
   }
 
   const TempDir dir_, log_;

@@ -46,6 +46,12 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal_number) const { ::kill(pid_, signal_number); }
+  // Returns once all its threads stand still, or it has ended.
+  void stop() const {
+    send(SIGSTOP);
+    siginfo_t state{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WEXITED | WNOWAIT);
+  }
   // The exit code, or minus the signal that ended it.
   int wait() {
     int status = 0;

@@ -107,6 +107,7 @@ TEST(WholeNumbers, AreExactBeyond53Bits) {
   const I64 big = (I64{1} << 53) + 1, most = std::numeric_limits<I64>::max();
   const Tensor x = Tensor::from<I64>({2}, std::vector<I64>{big, -big});
   EXPECT_THAT(clamp(x, -big + 2, big - 1).values<I64>(), ElementsAre(big - 1, 2 - big));
+  EXPECT_THAT(clamp(x, -big + 2, big - 2).values<I64>(), ElementsAre(big - 2, 2 - big));
   EXPECT_THAT(clamp(x, -big, big).values<I64>(), ElementsAre(big, -big));
   EXPECT_THAT(abs(x).values<I64>(), ElementsAre(big, big));
   const Tensor lowest = Tensor::from<I64>({1}, std::vector<I64>{std::numeric_limits<I64>::min()});
