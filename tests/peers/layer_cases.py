@@ -149,7 +149,9 @@ def attention(draw, name):
     options = {"causal": draw.chance(0.3), "scale": draw.of([None, None, 0.5])}
     if draw.chance(0.5):
         lead = [n, heads, time] if draw.chance(0.5) else [1, 1, time]
-        options["mask"] = draw.tensor(lead + [keys], "bool" if draw.chance(0.5) else dtype)
+        mask = options["mask"] = draw.tensor(lead + [keys], "bool" if draw.chance(0.5) else dtype)
+        if mask.memory.dtype != torch.bool and draw.chance(0.5):  # padding as numbers
+            mask.memory[torch.from_numpy(draw.rng.random(len(mask.memory)) < 0.6)] = -math.inf
     if name == "self_attention":
         x = draw.tensor([n, time, 3 * heads * size], dtype)
 
