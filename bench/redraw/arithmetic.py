@@ -49,6 +49,15 @@ def two_tones(picture):
     return picture.point(lambda level: 255 if level > 127 else 0).convert("1", dither=Image.Dither.NONE)
 
 
+def indexed(picture):
+    """An RGB picture of at most 256 colours, as their numbers and a palette; colour for colour the same."""
+    values = np.asarray(picture)
+    colours, numbers = np.unique(values.reshape(-1, 3), axis=0, return_inverse=True)
+    found = Image.fromarray(numbers.reshape(values.shape[:2]).astype(np.uint8), "P")
+    found.putpalette(colours.tobytes())
+    return found
+
+
 def plain(picture):
     """Grey, RGB or RGBA of 8 bits, whatever the file has."""
     if "transparency" in picture.info or picture.mode in ("LA", "PA", "RGBA"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of bench/redraw: truths, and inputs shrunk from them.
 
-usage: make_set.py SET [--sources DIR] [--data DIR]
+usage: make_set.py SET [--sources DIR] [--data DIR] [--kinds a,b]
 
 SET is a folder outside of the repository. It gets truth/KIND/NAME.png (2 to 8 times the input),
 input/FILTER/KIND/NAME.png for the filters area, bicubic, lanczos and point, list.csv (origin, terms, SHA-256) and
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from arithmetic import area_average, two_tones
+from arithmetic import area_average, indexed, two_tones
 from pictures import KINDS, QUICK, all_pictures
 from sources import Sources, fail
 
@@ -46,10 +46,7 @@ def as_kept(kind, picture):
     if kind == "two-tone":
         return two_tones(picture)
     if kind == "pixel" and picture.mode == "RGB" and picture.getcolors(MOST_COLOURS):
-        colours = sorted(colour for _, colour in picture.getcolors(MOST_COLOURS))
-        palette = Image.new("P", (1, 1))
-        palette.putpalette([level for colour in colours for level in colour])
-        return picture.quantize(palette=palette, dither=Image.Dither.NONE)
+        return indexed(picture)
     return picture
 
 
@@ -60,7 +57,7 @@ def write(path, picture):
 
 
 def add(folder, kind, name, factor, origin, truth):
-    """Writes the truth and its inputs; the row of list.csv, and what the sheet shows."""
+    """Writes the truth and its inputs. Returns the row of list.csv."""
     if truth.width % factor or truth.height % factor:
         fail(f"{name}: {truth.width} x {truth.height} is no multiple of {factor}", "cut or shrink its truth")
     width, height = truth.width // factor, truth.height // factor
@@ -70,7 +67,7 @@ def add(folder, kind, name, factor, origin, truth):
         source = as_kept(kind, shrunk(truth, width, height, how))
         hashes.append(write(folder / f"input/{how}/{kind}/{name}.png", source))
     row = (kind, name, width, height, factor, " ".join(filters), int(name in QUICK), origin, hashes[0], hashes[1])
-    return dict(zip(COLUMNS, row)), thumbnail(folder / f"input/area/{kind}/{name}.png")
+    return dict(zip(COLUMNS, map(str, row)))
 
 
 def thumbnail(path):
@@ -86,15 +83,23 @@ def thumbnail(path):
     return chequers.convert("RGB")
 
 
-def sheet(shown):
-    rows = -(-len(shown) // ACROSS)
+def sheet(folder, listed):
+    rows = -(-len(listed) // ACROSS)
     page = Image.new("RGB", (ACROSS * (CELL + 4), rows * (CELL + LABEL + 4)), "#808080")
     draw = ImageDraw.Draw(page)
-    for i, (row, picture) in enumerate(shown):
+    for i, row in enumerate(listed):
         x, y = i % ACROSS * (CELL + 4), i // ACROSS * (CELL + LABEL + 4)
-        page.paste(picture, (x, y))
+        page.paste(thumbnail(folder / f"input/area/{row['kind']}/{row['name']}.png"), (x, y))
         draw.text((x + 2, y + CELL), f"{row['kind']}: {row['name']} {row['width']}x{row['height']}", fill="white")
     return page
+
+
+def kept(path, kinds):
+    """What the list has of other kinds."""
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return [row for row in csv.DictReader(file) if row["kind"] not in kinds]
 
 
 def main():
@@ -102,23 +107,26 @@ def main():
     parser.add_argument("set", metavar="SET", type=Path)
     parser.add_argument("--sources", type=Path, help="SET/sources by default")
     parser.add_argument("--data", type=Path, default=REPOSITORY.parent / "shared/data")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="make these again and keep the others")
     options = parser.parse_args()
-    folder = options.set.resolve()
+    folder, kinds = options.set.resolve(), options.kinds.split(",")
     if folder.is_relative_to(REPOSITORY):
         fail(f"{folder} is inside the repository", "name a folder outside: these pictures have terms of their own")
-    shown = []
-    for kind, name, factor, origin, truth in all_pictures(
-        Sources(options.sources or folder / "sources", options.data)
-    ):
-        shown.append(add(folder, kind, name, factor, origin, truth))
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        fail(f"there is no kind {', '.join(unknown)}", f"take some of {','.join(KINDS)}")
+    listed = kept(folder / "list.csv", kinds)
+    sources = Sources(options.sources or folder / "sources", options.data)
+    for kind, name, factor, origin, truth in all_pictures(sources, kinds):
+        listed.append(add(folder, kind, name, factor, origin, truth))
         print(f"{kind}: {name}", flush=True)
+    listed.sort(key=lambda row: KINDS.index(row["kind"]))
     with open(folder / "list.csv", "w", newline="") as file:
         table = csv.DictWriter(file, COLUMNS)
         table.writeheader()
-        table.writerows(row for row, _ in shown)
-    sheet(shown).save(folder / "sheet.png")
-    counts = [f"{sum(row['kind'] == kind for row, _ in shown)} {kind}" for kind in KINDS]
-    print(f"{len(shown)} pictures: {', '.join(counts)}; look at {folder / 'sheet.png'}")
+        table.writerows(listed)
+    sheet(folder, listed).save(folder / "sheet.png")
+    counts = [f"{sum(row['kind'] == kind for row in listed)} {kind}" for kind in KINDS]
+    print(f"{len(listed)} pictures: {', '.join(counts)}; look at {folder / 'sheet.png'}")
 
 
 main()

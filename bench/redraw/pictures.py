@@ -241,7 +241,7 @@ def pixel_art(sources):
 MAKERS = dict(zip(KINDS, (photographs, portraits, texts, line_art, icons, two_tones, pixel_art)))
 
 
-def all_pictures(sources):
-    for kind, maker in MAKERS.items():
-        for name, factor, package, truth in maker(sources):
+def all_pictures(sources, kinds):
+    for kind in kinds:
+        for name, factor, package, truth in MAKERS[kind](sources):
             yield kind, name, factor, sources.about(package), truth

@@ -8,15 +8,16 @@ import numpy as np
 from PIL import Image
 
 sys.path.insert(0, sys.argv.pop(1))
-from arithmetic import (
+from arithmetic import (  # noqa: E402
     area_average,
     averages,
     differing_pixels,
     flats,
+    indexed,
     plain,
     psnr,
     rank_correlation,
-    ssim,  # noqa: E402
+    ssim,
     two_tones,
 )
 from table import below, losers  # noqa: E402
@@ -101,6 +102,12 @@ class Honesty(unittest.TestCase):
             [plain(Image.new(mode, (1, 1))).mode for mode in ("1", "L", "P", "RGB", "RGBA", "LA")],
             ["L", "L", "RGB", "RGB", "RGBA", "RGBA"],
         )
+
+    def test_palettes_keep_every_colour(self):
+        picture = Image.fromarray(np.random.default_rng(4).integers(0, 255, (16, 16, 3), np.uint8), "RGB")
+        found = indexed(picture)
+        self.assertEqual(found.mode, "P")
+        self.assertEqual(differing_pixels(found, picture), 0)
 
 
 class Tables(unittest.TestCase):
