@@ -143,13 +143,19 @@ def flat_centres(picture, reach=2):
 
 
 def flats(source, drawn, scale=4):
-    """(pixels in the middle of flats, the largest difference of their scale x scale samples, in levels of 255)"""
-    flat = flat_centres(source)
+    """(pixels in the middle of flats, the largest difference of their scale x scale samples, in levels of 255)
+
+    As seen over white and over black, so that the colour of what is nearly clear counts as little as it shows.
+    """
+    flat, worst = flat_centres(source), 0.0
     if not flat.any():
         return 0, 0
-    repeated = [np.repeat(np.repeat(v, scale, 0), scale, 1) for v in (as_shown(source).astype(int), flat)]
-    difference = np.abs(as_shown(drawn) - repeated[0])
-    return int(flat.sum()), int(difference[repeated[1]].max())
+    inside = np.repeat(np.repeat(flat, scale, 0), scale, 1)
+    for ground in grounds_of(source, drawn):
+        wanted, found = (over(picture.convert("RGBA"), ground) for picture in (source, drawn))
+        wanted = np.repeat(np.repeat(wanted, scale, 0), scale, 1)
+        worst = max(worst, np.abs(found - wanted)[inside].max())
+    return int(flat.sum()), int(worst)
 
 
 def ranks(values):

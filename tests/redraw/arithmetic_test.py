@@ -97,6 +97,11 @@ class Honesty(unittest.TestCase):
         self.assertEqual(flats(source, grey(drawn)), (1, 0))
         self.assertEqual(flats(grey(np.zeros((4, 9))), grey(np.zeros((16, 36)))), (0, 0))
 
+    def test_what_is_nearly_clear_counts_as_little_as_it_shows(self):
+        source, drawn = Image.new("RGBA", (5, 5)), Image.new("RGBA", (20, 20))
+        drawn.putpixel((9, 9), (255, 0, 0, 3))
+        self.assertEqual(flats(source, drawn), (1, 3))
+
     def test_palettes_and_bits_become_plain(self):
         self.assertEqual(
             [plain(Image.new(mode, (1, 1))).mode for mode in ("1", "L", "P", "RGB", "RGBA", "LA")],
