@@ -18,21 +18,26 @@ double psnr(const Tensor& drawn, const Tensor& truth) {
   return -10 * std::log10(mean(square(clamp(drawn, 0, 1) - truth)).item());
 }
 
-double gain_at(std::int64_t scale, const field::Prior& prior, const Tensor& truth, int turns) {
-  const std::int64_t height = truth.size(0) / scale, width = truth.size(1) / scale;
-  const Tensor exact = data::resample(truth, height, width, data::Filter::area);
-  const Tensor shrunk = floor(exact * 255 + 0.5) / 255;
-  const Tensor lanczos = data::resample(shrunk, height * scale, width * scale, data::Filter::lanczos3);
-  Tensor drawn = field::redraw(prior, movedim(shrunk, 2, 0), turns);
-  if (scale < field::Prior::kScale) drawn = avg_pool2d(drawn, field::Prior::kScale / scale);
-  return psnr(movedim(drawn, 0, 2), truth) - psnr(lanczos, truth);
+Tensor shrunk_by(std::int64_t n, const Tensor& picture) {
+  return data::resample(picture, picture.size(0) / n, picture.size(1) / n, data::Filter::area);
 }
 
 }  // namespace
 
-Gain gain_over_lanczos(const field::Prior& prior, const Tensor& truth, int turns) {
-  const Tensor whole = narrow(narrow(truth, 0, 0, truth.size(0) / 4 * 4), 1, 0, truth.size(1) / 4 * 4);
-  return {gain_at(4, prior, whole, turns), gain_at(2, prior, whole, turns)};
+Gain gain_over_lanczos(const field::Prior& prior, const Tensor& picture, int turns) {
+  constexpr std::int64_t kScale = field::Prior::kScale;
+  const std::int64_t height = picture.size(0) / kScale, width = picture.size(1) / kScale;
+  const Tensor truth = narrow(narrow(picture, 0, 0, height * kScale), 1, 0, width * kScale);
+  const Tensor shrunk = floor(shrunk_by(kScale, truth) * 255 + 0.5) / 255;
+  const Tensor drawn = field::redraw(prior, movedim(shrunk, 2, 0), turns);
+  const auto gain_at = [&](std::int64_t scale) {
+    const std::int64_t less = kScale / scale;
+    const Tensor goal = less == 1 ? truth : shrunk_by(less, truth);
+    const Tensor lanczos = data::resample(shrunk, height * scale, width * scale, data::Filter::lanczos3);
+    const Tensor ours = less == 1 ? drawn : avg_pool2d(drawn, less);
+    return psnr(movedim(ours, 0, 2), goal) - psnr(lanczos, goal);
+  };
+  return {gain_at(4), gain_at(2)};
 }
 
 Tensor centre(const Tensor& picture, std::int64_t side) {

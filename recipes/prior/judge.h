@@ -9,7 +9,7 @@ namespace veldt::prior {
 
 // In dB of PSNR.
 struct Gain {
-  double four = 0, two = 0;  // at 4x and 2x
+  double four = 0, two = 0;  // at 4x and 2x, from the same pixels
 };
 
 // Shrinks the truth, [height, width, channels], by areas, rounds it to 8 bits and redraws it. What does not
