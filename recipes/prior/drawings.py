@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the drawings that the prior is trained on beside photographs: text, lines, shapes, icons and line art.
+"""Makes the drawings that the prior learns from beside photographs: text, lines, shapes, icons, line art.
 
-    drawings.py FOLDER [--count 3000] [--size 192] [--seed 0] [--fonts DIR ...]
+    drawings.py FOLDER [--count 3000] [--size 192] [--seed 0] [--shaded 0] [--fonts DIR ...]
 
-Needs Pillow and numpy. A drawing is a grey PNG, drawn four times as large and shrunk by the mean, so that its pixels are
-what a pixel is to the prior: the mean of the ground it covers. The same arguments and fonts give the same drawings.
+Needs Pillow and numpy. A drawing is a grey PNG, drawn four times as large and shrunk by the mean, so that its
+pixels are what a pixel is to the prior: the mean of the ground it covers. The same arguments and fonts give
+the same drawings.
 """
 import argparse
 import math
@@ -38,7 +39,7 @@ class Drawing:
 
     def point(self, beyond=0.0):
         margin = int(self.side * beyond)
-        return (self.rng.randrange(-margin, self.side + margin), self.rng.randrange(-margin, self.side + margin))
+        return tuple(self.rng.randrange(-margin, self.side + margin) for _ in range(2))
 
     def box(self, least, most):
         """A rectangle with sides from least to most pixels, perhaps in part outside."""
@@ -63,7 +64,8 @@ def text(d, box=None):
     rng, whole = d.rng, [0, 0, d.side, d.side]
     x0, y0, x1, y1 = box or whole
     size = math.exp(rng.uniform(math.log(14), math.log(90)))
-    font, tone = d.font(size), d.tone(against=d.image.getpixel((min(max(x0, 0), d.side - 1), min(max(y0, 0), d.side - 1))))
+    corner = (min(max(x0, 0), d.side - 1), min(max(y0, 0), d.side - 1))
+    font, tone = d.font(size), d.tone(against=d.image.getpixel(corner))
     step = size * SUPERSAMPLING * rng.uniform(1.05, 1.5)
     indent = 0 if box else -rng.uniform(0, size) * SUPERSAMPLING
     y = y0 + (0 if box else -rng.uniform(0, step))
@@ -88,7 +90,8 @@ def shapes(d):
         elif kind == 3:
             d.pen.ellipse(box, outline=tone, width=rng.randrange(SUPERSAMPLING, 10 * SUPERSAMPLING))
         else:
-            d.pen.rounded_rectangle(box, radius=min(box[2] - box[0], box[3] - box[1]) // rng.randrange(2, 6), fill=tone)
+            radius = min(box[2] - box[0], box[3] - box[1]) // rng.randrange(2, 6)
+            d.pen.rounded_rectangle(box, radius=radius, fill=tone)
 
 
 def lines(d):
@@ -137,14 +140,15 @@ def icons(d):
                 d.pen.ellipse([x - r, y - r, x + r, y + r], fill=plate)
                 under = plate
             elif kind == 1:
-                d.pen.rounded_rectangle([x - r, y - r, x + r, y + r], radius=r * rng.uniform(0.1, 0.6), fill=plate)
+                radius = r * rng.uniform(0.1, 0.6)
+                d.pen.rounded_rectangle([x - r, y - r, x + r, y + r], radius=radius, fill=plate)
                 under = plate
             for _ in range(rng.randrange(1, 4)):
                 figure(d, x, y, r * rng.uniform(0.3, 0.85), d.tone(against=under))
 
 
 def figure(d, x, y, r, tone):
-    rng, kind, width = d.rng, d.rng.randrange(7), 0
+    rng, kind = d.rng, d.rng.randrange(7)
     width = max(SUPERSAMPLING, int(r * rng.uniform(0.08, 0.4)))
     turn = rng.choice([0, 0, math.pi / 4, rng.uniform(0, 2 * math.pi)])
     ray = lambda angle, length: (x + length * math.cos(angle + turn), y + length * math.sin(angle + turn))
@@ -153,7 +157,8 @@ def figure(d, x, y, r, tone):
         d.pen.polygon([ray(2 * math.pi * i / corners, r) for i in range(corners)], fill=tone)
     elif kind == 1:
         points, inner = rng.choice([4, 5, 6, 8]), r * rng.uniform(0.35, 0.7)
-        d.pen.polygon([ray(math.pi * i / points, r if i % 2 else inner) for i in range(2 * points)], fill=tone)
+        corners = [ray(math.pi * i / points, r if i % 2 else inner) for i in range(2 * points)]
+        d.pen.polygon(corners, fill=tone)
     elif kind == 2:
         d.pen.ellipse([x - r, y - r, x + r, y + r], outline=tone, width=width)
     elif kind == 3:
@@ -194,13 +199,27 @@ def mixed(d):
 KINDS = [text] * 5 + [shapes, lines, line_art, line_art, icons, icons, icons, screen, mixed]
 
 
-def draw(rng, size, fonts):
+def shade(rng, size):
+    """Factors that fall along a line or away from a point, as on what is lit from a side."""
+    y, x = numpy.mgrid[0:size, 0:size].astype(numpy.float32) / size
+    if rng.random() < 0.5:
+        angle = rng.uniform(0, 2 * math.pi)
+        along = (x - 0.5) * math.cos(angle) + (y - 0.5) * math.sin(angle) + 0.5
+    else:
+        along = numpy.hypot(x - rng.random(), y - rng.random())
+    return 1 - rng.uniform(0.1, 0.7) * numpy.abs(1 - along * rng.uniform(1, 4) % 2)
+
+
+def draw(rng, size, fonts, shaded):
     d = Drawing(rng, size, fonts)
     rng.choice(KINDS)(d)
     image = d.image
     if rng.random() < 0.25:
         image = image.rotate(rng.uniform(-45, 45), Image.Resampling.BICUBIC, fillcolor=d.ground)
-    levels = numpy.asarray(image, numpy.float32).reshape(size, SUPERSAMPLING, size, SUPERSAMPLING).mean((1, 3))
+    squares = numpy.asarray(image, numpy.float32).reshape(size, SUPERSAMPLING, size, SUPERSAMPLING)
+    levels = squares.mean((1, 3))
+    if shaded > 0 and rng.random() < shaded:
+        levels *= shade(rng, size)
     return Image.fromarray(numpy.floor(levels + 0.5).astype(numpy.uint8))
 
 
@@ -210,6 +229,7 @@ def main():
     parser.add_argument("--count", type=int, default=3000)
     parser.add_argument("--size", type=int, default=192, help="pixels of a side")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shaded", type=float, default=0, help="share of drawings whose light varies")
     parser.add_argument("--fonts", type=Path, nargs="*", default=[Path("/usr/share/fonts/truetype/dejavu")],
                         help="folders with .ttf files")
     arguments = parser.parse_args()
@@ -219,7 +239,7 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for i in range(arguments.count):
         rng = random.Random(f"{arguments.seed}/{i}")
-        draw(rng, arguments.size, fonts).save(arguments.folder / f"d{i:05}.png")
+        draw(rng, arguments.size, fonts, arguments.shaded).save(arguments.folder / f"d{i:05}.png")
 
 
 if __name__ == "__main__":
