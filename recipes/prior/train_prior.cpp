@@ -114,9 +114,7 @@ int train_from(const Settings& s) {
   std::printf("%zu photographs, %zu held out, %lld numbers\n", learned.size(), kept.size(),
               static_cast<long long>(model.parameter_count()));
   std::fflush(stdout);
-  const std::map<std::string, std::string> about = {
-      {"made_by", str("train_prior, ", s.numbers.at("--steps"), " and ", s.numbers.at("--finish"),
-                      " steps, seed ", seed)}};
+  const std::map<std::string, std::string> about = {{"made_by", "train_prior, see docs/prior.md"}};
   train({.name = "shape", .drawings = 0.3, .rate = 1e-3, .steps = s.numbers.at("--steps"), .seed = seed},
         model, crops, held_out, s.out, about);
   train({.name = "finish",

@@ -16,6 +16,7 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/io/image.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
@@ -67,6 +68,19 @@ TEST(Prior, MeansOfSamplesAreThePixelsForAnyWeights) {
 TEST(Prior, WhatIsFlatStaysFlatForAnyWeights) {
   for (const double level : {0.0, 0.3, 1.0})
     EXPECT_LT(farthest(redraw(wild_prior(), full({1, 9, 5}, level)), full({1, 36, 20}, level)), 1e-6);
+}
+
+// Not to rounding alone: whites stay white beside anything.
+TEST(Prior, TheMiddleOfFiveByFiveEqualPixelsIsFlat) {
+  Tensor pixels = random_picture({1, 12, 15});
+  for (std::int64_t y = 4; y < 9; ++y)
+    for (std::int64_t x = 5; x < 10; ++x) pixels.data<float>()[y * 15 + x] = 0.7f;
+  const Tensor drawn = redraw(wild_prior(), pixels, 8);
+  const auto inside = [&](std::int64_t top, std::int64_t left) {
+    return contiguous(narrow(narrow(drawn, 1, 4 * top, 4), 2, 4 * left, 4));
+  };
+  EXPECT_LT(farthest(inside(6, 7), full({1, 4, 4}, 0.7)), 1e-6);
+  EXPECT_GT(farthest(inside(6, 6), full({1, 4, 4}, 0.7)), 1e-3);
 }
 
 TEST(Prior, ASampleDependsOnWhatIsWithinReachAlone) {
@@ -176,6 +190,16 @@ TEST(PriorFile, OfTheDefaultSizeIsBelow400KB) {
   const test::TempDir dir;
   save_prior(dir / "a", Prior());
   EXPECT_LT(test::bytes_of(dir / "a").size(), 400'000u);
+}
+
+TEST(PriorFile, ThatComesWithVeldtDrawsALionBetterThanItsPixels) {
+  const Prior prior = load_prior(VELDT_SOURCE "/assets/prior.safetensors");
+  const Tensor lion = movedim(io::read_image(VELDT_SOURCE "/assets/cub_1024.png"), 2, 0);
+  const Tensor truth = contiguous(narrow(narrow(lion, 1, 384, 256), 2, 384, 256));
+  const Tensor pixels = avg_pool2d(truth, 4);
+  const auto error = [&](const Tensor& drawn) { return mean(square(drawn - truth)).item(); };
+  const Tensor squares = repeat_interleave(repeat_interleave(pixels, 4, 1), 4, 2);
+  EXPECT_LT(error(redraw(prior, pixels)), 0.2 * error(squares));
 }
 
 // What load_prior() says of a file that differs from a prior's in one thing.

@@ -7,6 +7,8 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/pooling.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::field {
@@ -34,6 +36,13 @@ nn::Conv2d layer(std::int64_t in, std::int64_t out, std::int64_t reach, bool bia
   return made;
 }
 
+// Whether the pixels around one are of two levels or more.
+Tensor has_detail(const Tensor& x) {
+  const Tensor levels = x.detach();
+  const auto largest = [](const Tensor& t) { return max_pool2d(t, 5, {.stride = 1, .padding = 2}); };
+  return not_equal(largest(levels), -largest(-levels));
+}
+
 }  // namespace
 
 Prior::Prior(PriorOptions options, Rng& rng)
@@ -59,13 +68,13 @@ Tensor Prior::detail(const Tensor& x) const {
   return tail_(z) * (1 / kGain);
 }
 
-// The answer to nothing at all is taken off, so that a flat picture has no detail, and the mean of each
-// pixel's samples, so that the pixel remains their mean.
+// The answer to nothing at all is taken off, and the mean of each pixel's samples, so that the pixel remains
+// their mean. A pixel in the middle of 5 by 5 of one level has no detail.
 Tensor Prior::forward(const Tensor& x) const {
   const std::vector<std::int64_t> around(4, kMeanReach);
   const Tensor level = avg_pool2d(pad(x, around, PadMode::replicate), 2 * kMeanReach + 1, {.stride = 1});
   Tensor r = detail(x - level) - detail(zeros({1, 1, 1, 1}, x.dtype(), x.device()));
-  r = r - mean(r, {1}, true);
+  r = (r - mean(r, {1}, true)) * veldt::to(has_detail(x), x.dtype());
   return pixel_shuffle(x + r, kScale);
 }
 
