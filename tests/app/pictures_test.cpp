@@ -56,7 +56,7 @@ TEST_P(PicturesCommand, AreFittedAndDrawnInTheirChannelsAndBits) {
     const auto compared = json_of({"compare", in_, out_});
     EXPECT_EQ(compared.at("wrong_pixels"), fit.at("wrong_pixels"));
     if (kind.depth > 1) {
-      EXPECT_NEAR(compared.at("psnr").get<double>(), fit.at("psnr").get<double>(), 0.5);
+      EXPECT_GT(compared.at("psnr").get<double>(), fit.at("psnr").get<double>() - 0.5);
     }
   }
   if (kind.depth == 16) {

@@ -29,8 +29,9 @@ inline std::vector<std::string> operator+(std::vector<std::string> words,
 
 // fit PICTURE -o MODEL with a network of 337 parameters.
 inline std::vector<std::string> small_fit(const std::string& picture, const std::string& model, int steps) {
-  return {"fit", picture,   "-o", model,     "--steps", std::to_string(steps), "--width",
-          "16",  "--depth", "2",  "--batch", "128",     "--threads",           "1"};
+  return {"fit",       picture, "-o",      model,  "--steps", std::to_string(steps),
+          "--width",   "16",    "--depth", "2",    "--batch", "128",
+          "--threads", "1",     "--model", "siren"};
 }
 
 // All tensors of a model, bit for bit.

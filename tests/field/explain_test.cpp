@@ -48,8 +48,9 @@ TEST(Explain, GivesEachChoiceOnceWithItsValueAndAReason) {
 }
 
 TEST(Explain, ShowsThePlansOwnValues) {
-  const FitPlan plan = plan_for(disc(3), {});
-  const std::vector<Reason> reasons = explain(disc(3), {}, plan);
+  const FitOptions sines{.model = Model::siren};
+  const FitPlan plan = plan_for(disc(3), sines);
+  const std::vector<Reason> reasons = explain(disc(3), sines, plan);
   EXPECT_EQ(reason_for(reasons, "kind").value, "photograph");
   EXPECT_EQ(reason_for(reasons, "model").value, "siren");
   EXPECT_EQ(reason_for(reasons, "batch").value, std::to_string(plan.batch));
@@ -58,6 +59,14 @@ TEST(Explain, ShowsThePlansOwnValues) {
   EXPECT_EQ(std::stod(reason_for(reasons, "lr").value), plan.lr);
   EXPECT_EQ(reason_for(reasons, "sampling").value, name_of(plan.sampling));
   EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(plan.field.widths.size()));
+}
+
+TEST(Explain, NamesTheTeacher) {
+  const std::vector<Reason> reasons = explained(disc(3), {});
+  EXPECT_EQ(reason_for(reasons, "model").value, "hashgrid");
+  EXPECT_EQ(reason_for(reasons, "footprint").value, "4");
+  EXPECT_EQ(reason_for(reasons, "teacher").value, "rules");
+  EXPECT_EQ(reason_for(explained(disc(3), {.footprint = 1}), "teacher").choice, "");
 }
 
 TEST(Explain, SaysHowTheRateFallsAndHowPointsAreDrawn) {
@@ -90,7 +99,7 @@ TEST(Explain, TellsTheFrequencyThatItMeasured) {
 }
 
 TEST(Recipe, SetsOmegaByTheSpectrumOfPhotographsAlone) {
-  const auto omega = [](const Tensor& picture, std::optional<Model> model = {}) {
+  const auto omega = [](const Tensor& picture, Model model = Model::siren) {
     return plan_for(picture, {.model = model}).field.first_omega;
   };
   const auto waves = [](double cycles, int channels = 3) {

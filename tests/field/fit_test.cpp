@@ -35,6 +35,7 @@ class Fit : public testing::Test {
 
 FitOptions quick(std::int64_t steps = 200) {
   FitOptions options;
+  options.model = Model::siren;
   options.width = 24;
   options.depth = 2;
   options.steps = steps;
@@ -55,7 +56,7 @@ double psnr_after(const Tensor& picture, const FitOptions& options) {
 std::vector<float> weights_after(const Tensor& picture, const FitOptions& options) {
   std::vector<float> all;
   for (const NamedTensor& t : fit(picture, options).tensors()) {
-    const std::vector<float> values = t.tensor.values<float>();
+    const std::vector<float> values = to(t.tensor, DType::f32).values<float>();
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
@@ -347,8 +348,8 @@ TEST(PlanFor, NamesTheSamplingOfPointsBetween) {
   const auto named = [](const FitOptions& wishes) {
     return nlohmann::json::parse(to_json(plan_for(disc(3), wishes))).contains("sampling");
   };
-  EXPECT_TRUE(named({.model = Model::hashgrid, .sampling = Sampling::uniform}));
-  EXPECT_TRUE(named({.model = Model::hashgrid}));
+  EXPECT_TRUE(named({.model = Model::hashgrid, .sampling = Sampling::uniform, .footprint = 1}));
+  EXPECT_TRUE(named({.model = Model::hashgrid, .footprint = 1}));
   EXPECT_FALSE(named({.model = Model::siren, .sampling = Sampling::uniform})) << "as earlier plans have it";
 }
 
@@ -413,6 +414,56 @@ TEST(PlanFor, KeepsABatchWithinThePicture) {
     EXPECT_EQ(plan_for(disc(), options).batch, 576);
   }
   EXPECT_LE(plan_for(disc(), quick()).batch, 576);
+}
+
+TEST(PlanFor, GivesAPictureATeacherUnlessItIsADrawingOrLarge) {
+  const FitPlan plan = plan_for(disc(3), {});
+  EXPECT_TRUE(plan.has_teacher);
+  EXPECT_EQ(plan.field.footprint, 4);
+  EXPECT_EQ(plan.warmup, 20);
+  EXPECT_EQ(plan_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
+  EXPECT_FALSE(plan_for(ink(), {}).has_teacher);
+  EXPECT_FALSE(plan_for(disc(3), {.model = Model::siren}).has_teacher);
+  EXPECT_EQ(model_of(plan_for(disc(3), {.omega = 10}).field), Model::siren) << "a grid has none";
+  EXPECT_FALSE(plan_for(disc(3), {.footprint = 1}).has_teacher);
+  EXPECT_FALSE(plan_for(full({1025, 512, 3}, 0.5), {}).has_teacher);
+}
+
+TEST(PlanFor, TakesAPriorForATeacherWhereThereIsOne) {
+  Rng rng(1);
+  FitOptions wishes;
+  wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+  EXPECT_EQ(nlohmann::json::parse(to_json(plan_for(disc(3), wishes))).at("teacher"), "prior");
+  EXPECT_EQ(nlohmann::json::parse(to_json(plan_for(disc(3), {}))).at("teacher"), "rules");
+  EXPECT_EQ(plan_for(ink(), wishes).prior, nullptr);
+}
+
+TEST_F(Fit, FollowsItsPrior) {
+  Rng rng(1);
+  FitOptions wishes{.steps = 200};
+  const ImageField by_rules = fit(disc(), wishes);
+  wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+  const ImageField by_prior = fit(disc(), wishes);
+  const Tensor drawn = permute(redraw(*wishes.prior, permute(disc(), {2, 0, 1}), 8), {1, 2, 0});
+  const auto off = [&](const ImageField& field) { return mean(square(field.render(96, 96) - drawn)).item(); };
+  EXPECT_LT(off(by_prior), 1e-4);
+  EXPECT_GT(off(by_rules), 2 * off(by_prior));
+}
+
+TEST_F(Fit, IsNotResumedUnderAnotherPrior) {
+  const test::TempDir dir;
+  CheckpointOptions checkpoints;
+  checkpoints.directory = dir.path();
+  const auto run_with = [&](std::uint64_t seed) {
+    Rng rng(seed);
+    FitOptions wishes{.steps = 5};
+    wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+    Fitter(disc(), plan_for(disc(), wishes)).run(checkpoints, {});
+  };
+  run_with(1);
+  checkpoints.resume = true;
+  EXPECT_THROW(run_with(2), ConfigError);
+  EXPECT_NO_THROW(run_with(1));
 }
 
 TEST(PlanFor, GivesEqualTextForEqualPlansAlone) {

@@ -8,6 +8,8 @@
 
 #include "veldt/field/image_field.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/unary.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::test {
@@ -65,5 +67,8 @@ inline field::FieldOptions small_options(std::int64_t width, std::int64_t height
   options.height = height;
   return options;
 }
+
+// The largest absolute value.
+inline double largest(const Tensor& t) { return static_cast<double>(max(abs(t)).item()); }
 
 }  // namespace veldt::test

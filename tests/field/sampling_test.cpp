@@ -48,6 +48,7 @@ FitPlan plan_of(Sampling sampling, std::int64_t batch) {
   options.steps = 1;
   options.sampling = sampling;
   options.batch = batch;
+  options.model = Model::siren;
   return plan_for(test::disc(), options);
 }
 

@@ -11,6 +11,7 @@
 #include "veldt/app/explain.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
+#include "veldt/app/prior.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/score.h"
 #include "veldt/app/signals.h"
@@ -31,6 +32,7 @@ struct FitFlags {
   std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
+  std::string prior;
   field::FitOptions wishes;
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
@@ -197,6 +199,7 @@ int fit(FitFlags flags, Context& context) {
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
+  if (!truth.is_sound()) wishes.prior = prior_from(flags.prior);
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
@@ -264,6 +267,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
   add_count(verb, "--footprint", flags->footprint, {.least = 1, .most = 16},
             "fit through the pixel's area: so many samples along each of its sides, averaged");
+  add_path(verb, "--prior", flags->prior,
+           "what a picture's redraw is learned from: a file of weights, or none; else Veldt's own");
   add_choice(verb, "--precision", flags->precision, {"auto", "f32", "bf16", "tf32"},
              "numbers of the products; auto: bf16 where the device is fast at it; tf32: on CUDA");
   add_device(verb, flags->device);

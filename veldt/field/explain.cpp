@@ -42,6 +42,11 @@ class Explanation {
 
   bool is_drawing() const { return traits_.two_level || traits_.line_art; }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
+  // That a fit sees: of a teacher's redraw, or of the signal itself.
+  std::int64_t points() const {
+    return signal_.points() * (plan_.has_teacher ? field_.footprint * field_.footprint : 1);
+  }
+  const char* learned() const { return plan_.has_teacher ? "sample" : point(); }
   const char* point() const { return field_.is_sound() ? "frame" : "pixel"; }
 
   std::string widths() const {
@@ -86,15 +91,14 @@ class Explanation {
     const Model model = model_of(field_);
     const bool is_small = model != Model::hashgrid;
     std::string why =
-        fmt::format("{} {}s are {}", signal_.points(), point(),
-                    is_small ? "few enough for a small network, which is smooth between them"
-                             : "more than a small network holds, and a grid learns them sooner");
+        is_small ? fmt::format("{} {}s are few enough for a small network", signal_.points(), point())
+                 : fmt::format("a grid holds {} {}s sooner than a network alone", signal_.points(), point());
     if (is_small && field_.is_sound()) why = "a sound is made of waves";
     if (is_drawing()) why = "a drawing, which a small network of sines holds, and enlarges well";
     add("model", std::string(name_of(model)), why, wishes_.model.has_value());
     if (field_.widths.empty()) return;
     const auto numbers = static_cast<double>(parameter_count(field_));
-    const auto levels = static_cast<double>(signal_.points() * signal_.channels());
+    const auto levels = static_cast<double>(points() * signal_.channels());
     add("width", widths(),
         fmt::format("{:.0f} numbers to learn {:.0f} levels, {:.2g} of them each", numbers, levels,
                     numbers / levels),
@@ -148,17 +152,16 @@ class Explanation {
   }
 
   void batch() {
-    const auto points = static_cast<double>(signal_.points());
+    const auto all = static_cast<double>(points());
     add("batch", fmt::format("{}", plan_.batch),
-        plan_.batch >= signal_.points()
-            ? fmt::format("every {}, in every step", point())
-            : fmt::format("{:.2g} of the {:.0f} {}s", static_cast<double>(plan_.batch) / points, points,
-                          point()),
+        plan_.batch >= points()
+            ? fmt::format("every {}, in every step", learned())
+            : fmt::format("{:.2g} of the {:.0f} {}s", static_cast<double>(plan_.batch) / all, all, learned()),
         wishes_.batch.has_value());
     add("sampling", std::string(name_of(plan_.sampling)),
         plan_.sampling == Sampling::error ? "its weights serve all places, so it learns where its errors are"
         : plan_.sampling == Sampling::stratified ? "all places are met equally often"
-        : plan_.batch >= signal_.points()        ? "each once a step"
+        : plan_.batch >= points()                ? "each once a step"
         : plan_.edge_share > 0                   ? "in shuffled order, edges and flat ground apart"
                                                  : "in shuffled order, all before any comes again",
         wishes_.sampling.has_value());
@@ -170,9 +173,18 @@ class Explanation {
           "of each batch lies between pixels, so that the picture can be enlarged");
     if (!field_.is_sound())
       add("footprint", fmt::format("{}", field_.footprint),
-          field_.footprint > 1 ? "greys of line art are edges that a pixel has averaged"
-                               : "pixels are compared at their centres",
+          plan_.has_teacher
+              ? "samples along a pixel's sides, so that something binds what lies between the pixels"
+          : field_.footprint > 1 ? "greys of line art are edges that a pixel has averaged"
+                                 : "pixels are compared at their centres",
           wishes_.footprint.has_value());
+    if (plan_.has_teacher)
+      add("teacher", plan_.prior ? "prior" : "rules",
+          plan_.prior
+              ? "a network that learned from pictures what lies between pixels; a closing makes them exact"
+              : "a redraw with sharp contours and flat grounds, whose averages are the pixels; a closing "
+                "makes "
+                "them exact");
   }
 
   void training() {
@@ -201,9 +213,9 @@ class Explanation {
         wishes_.precision.has_value());
     if (plan_.steps > 0)
       add("steps", fmt::format("{}", plan_.steps),
-          fmt::format("each {} is seen {:.3g} times", point(),
+          fmt::format("each {} is seen {:.3g} times", learned(),
                       static_cast<double>(plan_.steps) * static_cast<double>(plan_.batch) /
-                          static_cast<double>(signal_.points())),
+                          static_cast<double>(points())),
           wishes_.steps.has_value());
   }
 

@@ -1,16 +1,19 @@
 #include "veldt/field/field.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "veldt/core/error.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::field {
 namespace {
 
 constexpr const char* kKinds[] = {"veldt.image_field", "veldt.sound_field"};
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;  // 1 knew no closing
+constexpr const char* kClosing = "closing";
 constexpr std::uint64_t kInitStream = 1;  // of the seed's random streams: the one that weights are drawn from
 
 Field fresh(const FieldOptions& options) { return Field(options, 0); }
@@ -32,6 +35,22 @@ void check_version(const std::string& path, const std::string& text) {
         "use a newer Veldt");
 }
 
+const Tensor& finite_tensor(const NamedTensors& tensors, const std::string& name, const Shape& shape,
+                            DType dtype, const std::string& path) {
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& t) { return t.name == name; });
+  if (found == tensors.end()) throw malformed(path, str("the tensor ", name, " is missing"));
+  const Tensor& tensor = found->tensor;
+  if (tensor.shape() != shape || tensor.dtype() != dtype)
+    throw malformed(path, str("the tensor ", name, " is ", tensor.dtype(), ' ', tensor.shape(), " where ",
+                              dtype, ' ', shape, " belongs"));
+  for (const float value : to(tensor, DType::f32).values<float>())
+    if (!std::isfinite(value))
+      throw IoError(IoError::Kind::corrupt, str(path, " is damaged"),
+                    str("the tensor ", name, " holds ", value), "fit it again, or take an older copy");
+  return tensor;
+}
+
 }  // namespace
 
 std::string field_kind(const std::map<std::string, std::string>& metadata) {
@@ -51,17 +70,23 @@ Field::Field(const FieldOptions& options, std::uint64_t seed)
 Device Field::device() const { return network_.named_parameters().front().tensor.device(); }
 void Field::to(Device device) { network_.to(device); }
 
+void Field::set_closing(const Closing& closing) {
+  closing_ = closing;
+  options_.is_closed = static_cast<bool>(closing);
+}
+
 std::int64_t Field::parameter_count() const { return field::parameter_count(options_); }
 
 NamedTensors Field::tensors() const {
   NamedTensors out;
   for (const auto& [name, tensor] : network_.state()) out.push_back({name, tensor.detach()});
+  if (closing_) out.push_back({kClosing, closing_.coefficients()});
   return out;
 }
 
 std::map<std::string, std::string> Field::metadata() const {
   std::map<std::string, std::string> out = {{"kind", kKinds[options_.is_sound() ? 1 : 0]},
-                                            {"format_version", str(kFormatVersion)},
+                                            {"format_version", str(options_.is_closed ? 2 : 1)},
                                             {"options", to_json(options_)}};
   if (!training_.empty()) out["training"] = training_;
   return out;
@@ -84,22 +109,14 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
   if (stored != stored_count(parsed))
     throw malformed(path, str("its options need ", stored_count(parsed), " numbers, and it holds ", stored));
   Field out = fresh(parsed);
+  NoGrad off;
   for (auto& [name, parameter] : out.network_.state()) {
-    const Tensor* found = nullptr;
-    for (const NamedTensor& t : tensors)
-      if (t.name == name) found = &t.tensor;
-    if (!found) throw malformed(path, str("the tensor ", name, " is missing"));
-    if (found->shape() != parameter.shape() || found->dtype() != parameter.dtype())
-      throw malformed(path, str("the tensor ", name, " is ", found->dtype(), ' ', found->shape(), " where ",
-                                parameter.dtype(), ' ', parameter.shape(), " belongs"));
-    for (const float value : found->values<float>())
-      if (!std::isfinite(value))
-        throw IoError(IoError::Kind::corrupt, str(path, " is damaged"),
-                      str("the tensor ", name, " holds ", value), "fit it again, or take an older copy");
-    NoGrad off;
     Tensor to = parameter;
-    to.assign(*found);
+    to.assign(finite_tensor(tensors, name, parameter.shape(), parameter.dtype(), path));
   }
+  if (parsed.is_closed)
+    out.closing_ = Closing(
+        finite_tensor(tensors, kClosing, {parsed.height, parsed.width, parsed.channels}, DType::f16, path));
   if (const auto training = metadata.find("training"); training != metadata.end())
     out.training_ = training->second;
   return out;

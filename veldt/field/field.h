@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "veldt/field/closing.h"
 #include "veldt/field/network.h"
 #include "veldt/field/options.h"
 #include "veldt/io/safetensors.h"
@@ -42,6 +43,12 @@ class Field {
   const FieldOptions& options() const { return options_; }
   Network& network() { return network_; }
   const Network& network() const { return network_; }
+  // What is added to the network's levels so that they are right at the pixels; may be none.
+  const Closing& closing() const { return closing_; }
+  void set_closing(const Closing& closing);
+  // What it draws without the closing, at samples x samples even places of each fitted pixel: [samples
+  // height, samples width, channels].
+  Tensor open_levels(int samples) const;
   std::int64_t parameter_count() const;
 
   // Where it computes; what it draws is in host memory all the same.
@@ -70,6 +77,7 @@ class Field {
  private:
   FieldOptions options_;
   Network network_;
+  Closing closing_;
   std::string training_;
 };
 

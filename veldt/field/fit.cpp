@@ -7,7 +7,9 @@
 #include "veldt/core/error.h"
 #include "veldt/field/batches.h"
 #include "veldt/field/coordinates.h"
+#include "veldt/field/recipe.h"
 #include "veldt/field/sampling.h"
+#include "veldt/field/teacher.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/binary.h"
@@ -103,14 +105,42 @@ MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
 
 }  // namespace
 
+// What the steps see: with a teacher the points of its redraw, which a field without a footprint would be
+// fitted to.
+FitPlan lessons_of(const FitPlan& plan) {
+  if (!plan.has_teacher) return plan;
+  FitPlan out = plan;
+  out.field.width *= plan.field.footprint;
+  out.field.height *= plan.field.footprint;
+  out.field.footprint = 1;
+  return out;
+}
+
+Tensor picture_of(const Signal& signal) { return signal.read(0, signal.rows()); }
+
+// As many as take about a second.
+int turns_for(std::int64_t pixels) { return pixels <= 128 * 128 ? 8 : pixels <= 256 * 256 ? 4 : 1; }
+
+Signal taught(const Signal& signal, const FitPlan& plan) {
+  if (!plan.has_teacher) return signal;
+  const Tensor picture = picture_of(signal);
+  if (!plan.prior) return Signal(redraw_by_rules(picture, plan.field.footprint, traits_of(signal).line_art));
+  const Tensor drawn = redraw(*plan.prior, permute(picture, {2, 0, 1}), turns_for(signal.points()));
+  return Signal(permute(drawn, {1, 2, 0}));
+}
+
+// Of 255: what is left of a level rounds to none.
+constexpr double kClosed = 0.3;
+
 class Fitter::Job : public train::Task {
  public:
   Job(const Signal& signal, const FitPlan& plan)
       : plan_(plan),
         signal_(signal),
         field_(on_device(Field(plan.field, plan.seed), plan.device)),
+        lessons_(lessons_of(plan)),
         optimizer_(make_optimizer(plan, field_.network())),
-        sampler_(signal, plan),
+        sampler_(taught(signal, plan), lessons_),
         batches_(sampler_, plan.device) {
     field_.network().set_precision(plan.precision);
   }
@@ -137,6 +167,12 @@ class Fitter::Job : public train::Task {
     if (ErrorMap* const map = sampler_.error_map()) map->load(saved.at("errors"));
   }
 
+  void close() {
+    if (!plan_.has_teacher) return;
+    field_.set_closing(
+        field::close(picture_of(signal_), field_.open_levels(plan_.field.footprint), kClosed / 255));
+  }
+
   // Every batch has the same sizes, so every step is the same.
   bool repeats() const override { return true; }
 
@@ -157,7 +193,7 @@ class Fitter::Job : public train::Task {
     Tensor targets = targets_from(batch_.levels, plan_.field.head);
     if (plan_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
     const MlpLossResult result =
-        field_.network().loss(batch_.coordinates, targets, loss_options(plan_, batch_));
+        field_.network().loss(batch_.coordinates, targets, loss_options(lessons_, batch_));
     last_output_ = result.output;
     return result.loss;
   }
@@ -188,6 +224,9 @@ class Fitter::Job : public train::Task {
       const Tensor rows = signal_.read(row, std::min(kRowsADigest, signal_.rows() - row));
       digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
     }
+    if (plan_.prior)
+      for (const auto& [name, tensor] : plan_.prior->state())
+        digest.update(tensor.data<float>(), static_cast<std::size_t>(tensor.numel()) * sizeof(float));
     config[signal_.is_sound() ? "sound" : "picture"] = digest.text();
     return io::dump_json(config);
   }
@@ -214,7 +253,7 @@ class Fitter::Job : public train::Task {
 
   // The mean of each edge pixel's samples, then the flat pixels as they are: [edges + flats, channels].
   Tensor pixels_from(const Tensor& samples) const {
-    const std::int64_t s = plan_.field.footprint, n = batch_.edges * s * s;
+    const std::int64_t s = lessons_.field.footprint, n = batch_.edges * s * s;
     if (s == 1) return samples;
     if (n == 0) return samples;
     const Tensor edges = mean(reshape(slice(samples, 0, 0, n), {batch_.edges, s * s, samples.size(1)}), {1});
@@ -222,6 +261,7 @@ class Fitter::Job : public train::Task {
     return concat({edges, slice(samples, 0, n, samples.size(0))});
   }
 
+  const FitPlan lessons_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   PointSampler sampler_;
   Batches batches_;
@@ -327,6 +367,7 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
     throw;
   }
   job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
+  job_->close();
   job_->field_.set_training(
       io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(plan()))},
                                    {"steps", result.steps},

@@ -48,6 +48,8 @@ struct FieldOptions {
   // The scene is black and white, and its greys are edges that a pixel averaged: enlarging draws the edges
   // steeper, since they are thinner than the pixels they were learned from.
   bool two_tone = false;
+  // It comes with a Closing, and its means over the fitted pixels are those pixels.
+  bool is_closed = false;
 
   bool is_sound() const { return dimensions == 1; }
   int inputs() const { return dimensions + (constant_input ? 1 : 0); }

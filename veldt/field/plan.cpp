@@ -114,6 +114,7 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
                       "give 1 step or more, or leave it out");
   // A time limit alone leaves the number of steps open: the rate then follows the clock.
   p.steps = w.steps.value_or(w.seconds > 0 ? 0 : p.steps);
+  if (p.steps == 0) p.warmup = 0;  // a recipe's is a number of steps
   p.seconds = w.seconds;
   p.target_psnr = w.target_psnr;
   if (w.batch && *w.batch < 0)
@@ -124,10 +125,11 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
     p.edge_share = 0;
     if (!w.footprint) p.field.footprint = 1;
   }
-  if (p.batch == 0 || p.batch > signal.points()) p.batch = signal.points();
+  const std::int64_t points =
+      p.has_teacher ? signal.points() * p.field.footprint * p.field.footprint : signal.points();
+  if (p.batch == 0 || p.batch > points) p.batch = points;
   // Each point once.
-  if (p.batch == signal.points() && p.sampling == Sampling::error && !w.sampling)
-    p.sampling = Sampling::stratified;
+  if (p.batch == points && p.sampling == Sampling::error && !w.sampling) p.sampling = Sampling::stratified;
   if (w.sampling) p.sampling = *w.sampling;
   if (p.sampling == Sampling::error) p.edge_share = 0;  // it finds the edges by itself
   if (w.optimizer)
@@ -147,6 +149,7 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   p.precision = w.precision.value_or(goes_in_bf16 ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
+  if (p.has_teacher) p.prior = w.prior;
   p.seed = w.seed;
   p.device = w.device;
   check(p, signal);
@@ -170,6 +173,7 @@ std::string to_json(const FitPlan& p) {
            {"loss", name_of(p.loss)},
            {"seed", p.seed}};
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
+  if (p.has_teacher) out["teacher"] = p.prior ? "prior" : "rules";
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);

@@ -9,7 +9,9 @@ namespace veldt::field {
 
 namespace {
 
-constexpr std::int64_t kGridPixels = 1 << 16;
+// Larger pictures would need too much memory for a teacher's redraw.
+constexpr std::int64_t kTaughtPixels = 1 << 19;
+constexpr int kTaughtSamples = 4;  // along each side of a pixel
 const std::vector<std::int64_t> kOriginalWidths = {128, 128, 256, 128, 64, 64, 64};
 
 // Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth
@@ -92,6 +94,29 @@ void adjust_to_model(FitPlan& p, Model model, double pixels) {
   }
 }
 
+// Cells of half a pixel, so that the redraw has several samples in each.
+GridOptions taught_grid_for(const FieldOptions& field) {
+  const std::int64_t side = std::max(field.width, field.height);
+  GridOptions grid{.dims = field.dimensions};
+  grid.coarsest = 8;
+  grid.finest = std::max<std::int64_t>(grid.coarsest, 2 * side);
+  const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
+  grid.levels = std::min(1 + static_cast<int>(std::ceil(octaves / std::log2(1.5))), GridLayout::kMaxLevels);
+  const double vertices = static_cast<double>((grid.finest + 1) * (grid.finest + 1));
+  grid.log2_entries = std::clamp(static_cast<int>(std::ceil(std::log2(vertices))), 8, 18);
+  return grid;
+}
+
+void follow_teacher(FitPlan& p) {
+  p.has_teacher = true;
+  p.between_share = 0;
+  p.field.footprint = kTaughtSamples;
+  p.field.encodings = {taught_grid_for(p.field)};
+  p.batch = std::min<std::int64_t>(16384, p.field.width * p.field.height * kTaughtSamples * kTaughtSamples);
+  p.warmup = 20;
+  p.steps = 400;
+}
+
 }  // namespace
 
 PictureTraits traits_of(const Signal& picture) {
@@ -141,9 +166,8 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   FitPlan p;
   describe(signal, p.field);
   const bool drawing = traits.two_level || traits.line_art;
-  // What a small network cannot hold goes to a grid, which is far nearer to it in the same time; what it can
-  // hold it enlarges better.
-  const Model otherwise = !drawing && traits.pixels > kGridPixels ? Model::hashgrid : Model::siren;
+  // A grid is far nearer to a picture in the same time, and a teacher keeps it honest between the pixels.
+  const Model otherwise = drawing || wishes.first_omega || wishes.omega ? Model::siren : Model::hashgrid;
   const Model model = wishes.model.value_or(otherwise);
   set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
@@ -176,6 +200,9 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.steps = 1200;
   }
   adjust_to_model(p, model, static_cast<double>(traits.pixels));
+  if (!drawing && !wishes.simba && model == Model::hashgrid && traits.pixels <= kTaughtPixels &&
+      !wishes.footprint)
+    follow_teacher(p);
   p.lr_min = p.lr * 1e-3;
   return p;
 }

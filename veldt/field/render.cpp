@@ -10,6 +10,7 @@
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
 #include "veldt/field/shrink.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -41,6 +42,15 @@ struct Canvas {
 
   std::int64_t samples() const { return std::int64_t{across} * down; }
 
+  // Where the samples of a tile's rows and columns lie, in fitted pixels.
+  std::vector<double> places_down(const Tile& tile, std::int64_t fitted) const {
+    return places(tile.row, tile.rows, down, region.y, region.height / static_cast<double>(height), fitted);
+  }
+  std::vector<double> places_across(const Tile& tile, std::int64_t fitted) const {
+    return places(tile.column, tile.columns, across, region.x, region.width / static_cast<double>(width),
+                  fitted);
+  }
+
   // The inputs of all samples of a tile, pixel by pixel: [pixels * down * across, inputs].
   Tensor coordinates(const Tile& tile, Device device) const {
     const Tensor inputs = empty({tile.rows, tile.columns, down, across, map.inputs()}, DType::f32, device);
@@ -66,14 +76,23 @@ struct Canvas {
       return map.y(region.y + region.height * at / static_cast<double>(height));
     });
   }
+  static std::vector<double> places(std::int64_t first, std::int64_t count, int samples, double from,
+                                    double pixel, std::int64_t fitted) {
+    std::vector<double> out;
+    for (std::int64_t i = 0; i < count * samples; ++i)
+      out.push_back((from + pixel * place(first, i, samples)) * static_cast<double>(fitted));
+    return out;
+  }
+  // Of sample i of the pixels from `first` on, counted in pixels.
+  static double place(std::int64_t first, std::int64_t i, int samples) {
+    return static_cast<double>(first + i / samples) + (static_cast<double>(i % samples) + 0.5) / samples;
+  }
   // input(place) of all samples of `count` pixels, whose places are counted in pixels: [count * samples].
   template <class Input>
   static Tensor along(std::int64_t first, std::int64_t count, int samples, const Input& input) {
     const Tensor out = empty({count * samples});
     auto* const to = out.data<float>();
-    for (std::int64_t i = 0; i < out.numel(); ++i)
-      to[i] = input(static_cast<double>(first + i / samples) +
-                    (static_cast<double>(i % samples) + 0.5) / samples);
+    for (std::int64_t i = 0; i < out.numel(); ++i) to[i] = input(place(first, i, samples));
     return out;
   }
 };
@@ -159,6 +178,7 @@ void check(const FieldOptions& o, std::int64_t width, std::int64_t height, const
 struct Pen {
   const Network& network;
   const FieldOptions& options;
+  const Closing& closing;
   double gain;
   Device device;
 
@@ -167,9 +187,19 @@ struct Pen {
   Tensor levels(const Canvas& canvas, const Tile& tile) const {
     Tensor output = network(canvas.coordinates(tile, device));
     if (gain != 1) output = affine(output, gain, 0);
-    const Tensor levels = levels_from(output, options.head);
+    Tensor levels = levels_from(output, options.head);
+    if (closing) levels = clamp(levels + closed(canvas, tile), 0, 1);
     if (canvas.samples() == 1) return levels;
     return mean(reshape(levels, {tile.pixels(), canvas.samples(), options.channels}), {1});
+  }
+  // What the closing adds to the samples, in their order: [pixels * samples, channels].
+  Tensor closed(const Canvas& canvas, const Tile& tile) const {
+    const Tensor rows =
+        closing.at(canvas.places_down(tile, options.height), canvas.places_across(tile, options.width));
+    const Tensor by_pixel =
+        permute(reshape(rows, {tile.rows, canvas.down, tile.columns, canvas.across, options.channels}),
+                {0, 2, 1, 3, 4});
+    return to(reshape(by_pixel, {tile.pixels() * canvas.samples(), options.channels}), device);
   }
   std::int64_t points_a_tile() const {
     const std::vector<std::int64_t> sizes = layer_sizes(options);
@@ -249,13 +279,28 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
   check(options_, width, height, how);
   NoGrad off;
   const Sampling s = sampling_for(options_, width, height, how);
-  const Pen pen{network_, options_, gain_for(options_, enlargement(options_, width, height, how)), device()};
+  const Pen pen{network_, options_, closing_, gain_for(options_, enlargement(options_, width, height, how)),
+                device()};
   const CoordinateMap map(options_);
   if (s.shrunk_across)
     draw_shrunk(pen, {s.shrunk_across->count, s.shrunk_down->count, s.region, 1, 1, map}, *s.shrunk_across,
                 *s.shrunk_down, band);
   else
     draw_evenly(pen, {width, height, s.region, s.across, s.down, map}, band);
+}
+
+Tensor Field::open_levels(int samples) const {
+  Field open = *this;
+  open.set_closing({});
+  const std::int64_t height = options_.height * samples, width = options_.width * samples;
+  const Tensor levels = empty({height, width, options_.channels});
+  RenderOptions once;
+  once.supersample = 1;
+  open.render_bands(width, height, once, [&](const Tensor& rows, std::int64_t first) {
+    slice(levels, 0, first, first + rows.size(0)).assign(rows);
+    return true;
+  });
+  return levels;
 }
 
 double Field::samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how) const {

@@ -1,0 +1,61 @@
+#include "veldt/field/closing.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/field/pictures.h"
+#include "tests/support/temp_dir.h"
+#include "veldt/core/rng.h"
+#include "veldt/field/fit.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+
+namespace veldt::field {
+namespace {
+
+Tensor colours(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  Rng rng(2);
+  return affine(rand({height, width, channels}, rng), 0.999, 0);
+}
+
+TEST(Closing, MakesTheMeansRight) {
+  Rng rng(1);
+  const Tensor picture = colours(5, 9, 3), levels = rand({20, 36, 3}, rng);
+  const Closing closing = close(picture, levels, 0.1 / 255);
+  std::vector<double> rows, columns;
+  for (int i = 0; i < 20; ++i) rows.push_back((i + 0.5) / 4);
+  for (int i = 0; i < 36; ++i) columns.push_back((i + 0.5) / 4);
+  const Tensor closed = clamp(levels + closing.at(rows, columns), 0, 1);
+  EXPECT_LE(test::largest(mean(reshape(closed, {5, 4, 9, 4, 3}), {1, 3}) - picture), 0.1 / 255);
+}
+
+TEST(Closing, OfWhatIsRightAlreadyIsZero) {
+  const Tensor picture = full({3, 4, 1}, 0.25);
+  EXPECT_EQ(test::largest(to(close(picture, full({12, 16, 1}, 0.25), 0.1 / 255).coefficients(), DType::f32)),
+            0);
+}
+
+// Rounded to bytes they are the picture: drawn at its own size, before and after it was on a disk.
+TEST(Closing, MakesAFieldExactAtItsPixels) {
+  for (const std::int64_t channels : {1, 3, 4})
+    for (const auto& [height, width] : {std::pair(1, 1), std::pair(3, 17), std::pair(24, 24)}) {
+      const Tensor bytes = to(affine(colours(height, width, channels), 255, 0), DType::u8);
+      const ImageField field = fit(bytes, {.steps = 30});
+      ASSERT_TRUE(field.options().is_closed);
+      const Tensor picture = affine(to(bytes, DType::f32), 1.0 / 255, 0);
+      EXPECT_LT(test::largest(field.render(width, height) - picture), 0.5 / 255);
+      const test::TempDir dir;
+      field.save(dir / "field.safetensors");
+      const ImageField again = ImageField::load(dir / "field.safetensors");
+      EXPECT_EQ(again.render(3 * width, 2 * height).values<float>(),
+                field.render(3 * width, 2 * height).values<float>());
+    }
+}
+
+}  // namespace
+}  // namespace veldt::field
