@@ -11,6 +11,7 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
+#include "veldt/data/resample.h"
 #include "veldt/field/recipe.h"
 #include "veldt/io/image.h"
 #include "veldt/train/checkpoint.h"
@@ -423,6 +424,12 @@ TEST(PlanFor, GivesAPictureATeacherUnlessItIsADrawingOrLarge) {
   EXPECT_EQ(plan.warmup, 20);
   EXPECT_EQ(plan_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
   EXPECT_FALSE(plan_for(ink(), {}).has_teacher);
+  const Tensor greys = data::resample(ink(), 12, 12, data::Filter::area);
+  EXPECT_TRUE(traits_of(greys).line_art);
+  EXPECT_TRUE(plan_for(greys, {}).has_teacher);
+  EXPECT_FALSE(plan_for(greys, {}).field.two_tone);
+  EXPECT_TRUE(plan_for(greys, {.model = Model::siren}).field.two_tone)
+      << "a scene before the filter, as asked";
   EXPECT_FALSE(plan_for(disc(3), {.model = Model::siren}).has_teacher);
   EXPECT_EQ(model_of(plan_for(disc(3), {.omega = 10}).field), Model::siren) << "a grid has none";
   EXPECT_FALSE(plan_for(disc(3), {.footprint = 1}).has_teacher);

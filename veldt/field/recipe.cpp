@@ -165,10 +165,10 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
   FitPlan p;
   describe(signal, p.field);
-  const bool drawing = traits.two_level || traits.line_art;
   // A grid is far nearer to a picture in the same time, and a teacher keeps it honest between the pixels.
-  const Model otherwise = drawing || wishes.first_omega || wishes.omega ? Model::siren : Model::hashgrid;
-  const Model model = wishes.model.value_or(otherwise);
+  const bool by_network = traits.two_level || wishes.first_omega || wishes.omega;
+  const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
+  const bool drawing = traits.two_level || (traits.line_art && model != Model::hashgrid);
   set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, traits.pixels);
   // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
