@@ -112,7 +112,9 @@ void follow_teacher(FitPlan& p) {
   p.between_share = 0;
   p.field.footprint = kTaughtSamples;
   p.field.encodings = {taught_grid_for(p.field)};
-  p.batch = std::min<std::int64_t>(16384, p.field.width * p.field.height * kTaughtSamples * kTaughtSamples);
+  const std::int64_t samples = p.field.width * p.field.height * kTaughtSamples * kTaughtSamples;
+  p.batch = std::min(samples, std::clamp<std::int64_t>(samples / 64, 4096, 16384));
+  p.lr = 2e-2;
   p.warmup = 20;
   p.steps = 400;
 }
