@@ -16,7 +16,7 @@
 namespace veldt::field {
 namespace {
 
-constexpr int kMostRounds = 60;
+constexpr int kMostRounds = 100;
 
 // The four nearest of n numbers to a place, and their weights; beyond the border they are those at the
 // border.
@@ -91,11 +91,12 @@ Closing close(const Tensor& picture, const Tensor& levels, double tolerance) {
     const Tensor closed = clamp(levels + closing.at(rows, columns), 0, 1);
     const Tensor lacking = picture - means_of_squares(closed, samples);
     if (max(abs(lacking)).item() <= tolerance) break;
-    // Samples at the bound that they are pushed to do not follow: the others of the pixel go further.
+    // Samples at the bound that they are pushed to do not follow: the others of the pixel go further, but not
+    // so far that its neighbours have to come back.
     const Tensor upwards = means_of_squares(to(less(closed, 1.0), DType::f32), samples),
                  downwards = means_of_squares(to(greater(closed, 0.0), DType::f32), samples);
     const Tensor follow = where(greater(lacking, 0.0), upwards, downwards);
-    wanted = wanted + lacking / clamp(follow, 1.0 / static_cast<double>(samples * samples), 1.0);
+    wanted = wanted + lacking / clamp(follow, 0.25, 1.0);
     closing = Closing(to(wanted, DType::f16));
   }
   return closing;
