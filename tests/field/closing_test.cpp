@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/field/pictures.h"
+#include "veldt/data/resample.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/rng.h"
 #include "veldt/field/fit.h"
@@ -40,21 +41,39 @@ TEST(Closing, OfWhatIsRightAlreadyIsZero) {
             0);
 }
 
+// No cubic curve is at most 0 in one pixel and at least 1 in the next: a second number a pixel does it.
+TEST(Closing, IsExactAndSmallWhereZeroLiesBesideOne) {
+  Rng rng(3);
+  const Tensor picture = to(less(rand({12, 12, 1}, rng), 0.5), DType::f32);
+  const Tensor levels = clamp(data::resample(picture, 48, 48, data::Filter::bicubic), 0, 1);
+  const Closing closing = close(picture, levels, 0.3 / 255);
+  EXPECT_EQ(closing.numbers(), 2);
+  EXPECT_LE(test::largest(to(select(closing.coefficients(), 0, 0), DType::f32)), 0.5001);
+  std::vector<double> places;
+  for (int i = 0; i < 48; ++i) places.push_back((i + 0.5) / 4);
+  const Tensor closed = clamp(levels + closing.at(places, places), 0, 1);
+  EXPECT_LT(test::largest(mean(reshape(closed, {12, 4, 12, 4, 1}), {1, 3}) - picture), 0.4 / 255);
+}
+
 // Rounded to bytes they are the picture: drawn at its own size, before and after it was on a disk.
 TEST(Closing, MakesAFieldExactAtItsPixels) {
-  for (const std::int64_t channels : {1, 3, 4})
-    for (const auto& [height, width] : {std::pair(1, 1), std::pair(3, 17), std::pair(24, 24)}) {
-      const Tensor bytes = to(affine(colours(height, width, channels), 255, 0), DType::u8);
-      const ImageField field = fit(bytes, {.steps = 30});
-      ASSERT_TRUE(field.options().is_closed);
-      const Tensor picture = affine(to(bytes, DType::f32), 1.0 / 255, 0);
-      EXPECT_LT(test::largest(field.render(width, height) - picture), 0.5 / 255);
-      const test::TempDir dir;
-      field.save(dir / "field.safetensors");
-      const ImageField again = ImageField::load(dir / "field.safetensors");
-      EXPECT_EQ(again.render(3 * width, 2 * height).values<float>(),
-                field.render(3 * width, 2 * height).values<float>());
-    }
+  for (const bool hard : {false, true})
+    for (const std::int64_t channels : {3, 4})
+      for (const auto& [height, width] : {std::pair(1, 1), std::pair(3, 17), std::pair(24, 24)}) {
+        const Tensor bytes = to(affine(hard ? to(less(colours(height, width, channels), 0.5), DType::f32)
+                                            : colours(height, width, channels),
+                                       255, 0),
+                                DType::u8);
+        const ImageField field = fit(bytes, {.steps = 30});
+        ASSERT_GT(field.options().closing, 0);
+        const Tensor picture = affine(to(bytes, DType::f32), 1.0 / 255, 0);
+        EXPECT_LT(test::largest(field.render(width, height) - picture), 0.5 / 255);
+        const test::TempDir dir;
+        field.save(dir / "field.safetensors");
+        const ImageField again = ImageField::load(dir / "field.safetensors");
+        EXPECT_EQ(again.render(3 * width, 2 * height).values<float>(),
+                  field.render(3 * width, 2 * height).values<float>());
+      }
 }
 
 }  // namespace

@@ -434,6 +434,11 @@ TEST(PlanFor, GivesAPictureATeacherUnlessItIsADrawingOrLarge) {
   EXPECT_EQ(model_of(plan_for(disc(3), {.omega = 10}).field), Model::siren) << "a grid has none";
   EXPECT_FALSE(plan_for(disc(3), {.footprint = 1}).has_teacher);
   EXPECT_FALSE(plan_for(full({1025, 512, 3}, 0.5), {}).has_teacher);
+  EXPECT_FALSE(plan_for(disc(3), {.loss = Loss::bce}).has_teacher) << "it has another head";
+  const FitPlan whole = plan_for(disc(3), {.batch = 0});
+  EXPECT_TRUE(whole.has_teacher);
+  EXPECT_EQ(whole.field.footprint, 4);
+  EXPECT_EQ(whole.batch, 24 * 24 * 16);
 }
 
 TEST(PlanFor, TakesAPriorForATeacherWhereThereIsOne) {

@@ -169,7 +169,9 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
            const StopOnSignal& signal) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
-  const bool wants_preview = !flags.preview.empty() && run.steps % flags.preview_every != 0;
+  // With a teacher it is closed after the last step.
+  const bool wants_preview =
+      !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.plan().has_teacher);
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
   std::optional<DrawnFile> preview;
   if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));

@@ -1,5 +1,6 @@
-// What a field lacks to be right at its pixels: a number for each pixel and channel, interpolated between
-// them, that is added to the field's levels. Found so that the mean over each pixel is the pixel.
+// What a field lacks to be right at its pixels, found so that the mean over each pixel is the pixel: a number
+// for each pixel and channel, interpolated between them, that is added to the field's levels; and, where that
+// does not do, another one that is added all over its pixel.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@ namespace veldt::field {
 class Closing {
  public:
   Closing() = default;  // none
-  // [height, width, channels], f16
+  // [1 or 2, height, width, channels], f16: those that are interpolated, then the others.
   explicit Closing(const Tensor& coefficients);
 
   explicit operator bool() const { return coefficients_.defined(); }
   const Tensor& coefficients() const { return coefficients_; }
+  // For each pixel and channel.
+  int numbers() const { return *this ? static_cast<int>(coefficients_.size(0)) : 0; }
 
   // At all crossings of these rows and columns, places in pixels (0.5 is the centre of the first), by cubic
   // convolution (Keys 1981): [rows, columns, channels], f32.

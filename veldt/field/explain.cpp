@@ -40,7 +40,7 @@ class Explanation {
     reasons_.push_back({choice, std::move(value), std::move(why)});
   }
 
-  bool is_drawing() const { return traits_.two_level || traits_.line_art; }
+  bool is_drawing() const { return !plan_.has_teacher && (traits_.two_level || traits_.line_art); }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
   // That a fit sees: of a teacher's redraw, or of the signal itself.
   std::int64_t points() const {

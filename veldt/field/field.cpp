@@ -72,7 +72,7 @@ void Field::to(Device device) { network_.to(device); }
 
 void Field::set_closing(const Closing& closing) {
   closing_ = closing;
-  options_.is_closed = static_cast<bool>(closing);
+  options_.closing = closing.numbers();
 }
 
 std::int64_t Field::parameter_count() const { return field::parameter_count(options_); }
@@ -86,7 +86,7 @@ NamedTensors Field::tensors() const {
 
 std::map<std::string, std::string> Field::metadata() const {
   std::map<std::string, std::string> out = {{"kind", kKinds[options_.is_sound() ? 1 : 0]},
-                                            {"format_version", str(options_.is_closed ? 2 : 1)},
+                                            {"format_version", str(options_.closing > 0 ? 2 : 1)},
                                             {"options", to_json(options_)}};
   if (!training_.empty()) out["training"] = training_;
   return out;
@@ -114,9 +114,9 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
     Tensor to = parameter;
     to.assign(finite_tensor(tensors, name, parameter.shape(), parameter.dtype(), path));
   }
-  if (parsed.is_closed)
-    out.closing_ = Closing(
-        finite_tensor(tensors, kClosing, {parsed.height, parsed.width, parsed.channels}, DType::f16, path));
+  if (parsed.closing > 0)
+    out.closing_ = Closing(finite_tensor(
+        tensors, kClosing, {parsed.closing, parsed.height, parsed.width, parsed.channels}, DType::f16, path));
   if (const auto training = metadata.find("training"); training != metadata.end())
     out.training_ = training->second;
   return out;

@@ -350,6 +350,7 @@ std::int64_t Fitter::own_state_bytes() const {
 }
 
 train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events) {
+  job_->field_.set_closing({});  // of a run before: it fits no other weights
   train::RunOptions options;
   options.steps = plan().steps;
   options.seconds = plan().seconds;

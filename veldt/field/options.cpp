@@ -94,7 +94,7 @@ EncodingOptions encoding_from(const json& from, int dimensions) {
 // The keys that files of earlier versions do not have.
 void read_newer_keys(const json& from, FieldOptions& o) {
   if (o.activation == Activation::wire) o.scale = need<double>(from, "scale");
-  if (from.contains("closing")) o.is_closed = need<bool>(from, "closing");
+  if (from.contains("closing")) o.closing = need<int>(from, "closing");
   const auto encodings = from.find("encodings");
   if (encodings == from.end()) return;
   if (!encodings->is_array() || encodings->size() > kMaxEncodings)
@@ -143,7 +143,7 @@ std::string to_json(const FieldOptions& o) {
   if (o.is_sound()) out.update({{"dimensions", o.dimensions}, {"rate", o.rate}, {"peak", o.peak}});
   // Where they say nothing they are left out, as in files from before there were any.
   if (o.activation == Activation::wire) out["scale"] = o.scale;
-  if (o.is_closed) out["closing"] = true;
+  if (o.closing > 0) out["closing"] = o.closing;
   if (!o.encodings.empty()) out["encodings"] = json::array();
   for (const EncodingOptions& encoding : o.encodings) out["encodings"].push_back(to_json(encoding));
   return io::dump_json(out);
@@ -194,7 +194,10 @@ void check_picture(const FieldOptions& o) {
                       "give the size of the fitted picture");
   if (o.head == Head::plain)
     throw ConfigError("a picture cannot have the head plain", "its levels have bounds", "use the head clamp");
-  if (o.is_closed && (o.head != Head::clamp || o.two_tone))
+  if (o.closing < 0 || o.closing > 2)
+    throw ConfigError(str("a closing cannot have ", o.closing, " numbers a pixel"), "it has one or two",
+                      "leave it out");
+  if (o.closing > 0 && (o.head != Head::clamp || o.two_tone))
     throw ConfigError("this field cannot have a closing",
                       "that belongs to the head clamp, and to no two tones", "leave it out");
 }
@@ -214,7 +217,7 @@ void check_sound(const FieldOptions& o) {
     throw ConfigError(str("a sound cannot have a peak of ", o.peak), "it is 0 or more",
                       "give the largest sample");
   if (o.head != Head::plain || o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone ||
-      o.is_closed)
+      o.closing != 0)
     throw ConfigError("a sound has no head, coordinates, footprint, tones or closing of a picture",
                       str("its head is ", name_of(o.head)), "leave these options out");
 }
@@ -283,7 +286,7 @@ std::int64_t stored_count(const FieldOptions& o) {
   std::int64_t total = parameter_count(o);
   for (const EncodingOptions& encoding : o.encodings)
     total += stored_by(encoding, o.inputs()) - trained_by(encoding, o.inputs());
-  if (o.is_closed) total += o.width * o.height * o.channels;
+  total += o.closing * o.width * o.height * o.channels;
   return total;
 }
 

@@ -48,8 +48,9 @@ struct FieldOptions {
   // The scene is black and white, and its greys are edges that a pixel averaged: enlarging draws the edges
   // steeper, since they are thinner than the pixels they were learned from.
   bool two_tone = false;
-  // It comes with a Closing, and its means over the fitted pixels are those pixels.
-  bool is_closed = false;
+  // Numbers a pixel and channel of the Closing that it comes with, by which its means over the fitted pixels
+  // are those pixels; 0: there is none.
+  int closing = 0;
 
   bool is_sound() const { return dimensions == 1; }
   int inputs() const { return dimensions + (constant_input ? 1 : 0); }

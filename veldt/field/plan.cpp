@@ -123,7 +123,7 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.batch) p.batch = *w.batch;
   if (p.batch == 0) {  // all of it, each point once
     p.edge_share = 0;
-    if (!w.footprint) p.field.footprint = 1;
+    if (!w.footprint && !p.has_teacher) p.field.footprint = 1;
   }
   const std::int64_t points =
       p.has_teacher ? signal.points() * p.field.footprint * p.field.footprint : signal.points();

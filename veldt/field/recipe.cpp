@@ -102,7 +102,10 @@ GridOptions taught_grid_for(const FieldOptions& field) {
   grid.finest = std::max<std::int64_t>(grid.coarsest, 2 * side);
   const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
   grid.levels = std::min(1 + static_cast<int>(std::ceil(octaves / std::log2(1.5))), GridLayout::kMaxLevels);
-  const double vertices = static_cast<double>((grid.finest + 1) * (grid.finest + 1));
+  const auto vertices_along = [&](std::int64_t pixels) {
+    return static_cast<double>(grid.finest) * static_cast<double>(pixels) / static_cast<double>(side) + 1;
+  };
+  const double vertices = vertices_along(field.width) * vertices_along(field.height);
   grid.log2_entries = std::clamp(static_cast<int>(std::ceil(std::log2(vertices))), 8, 18);
   return grid;
 }
@@ -203,7 +206,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   }
   adjust_to_model(p, model, static_cast<double>(traits.pixels));
   if (!drawing && !wishes.simba && model == Model::hashgrid && traits.pixels <= kTaughtPixels &&
-      !wishes.footprint)
+      !wishes.footprint && wishes.loss.value_or(Loss::mse) == Loss::mse)
     follow_teacher(p);
   p.lr_min = p.lr * 1e-3;
   return p;
