@@ -174,8 +174,9 @@ class SlowFaults : public testing::Test {
     }
   }
 
-  const Words kFit{"fit",     "p.png", "-o",      "m.safetensors", "--steps",      "4", "--width", "64",
-                   "--depth", "1",     "--every", "0.1ms",         "--checkpoint", "ck"};
+  // The prior convolves by oneDNN, and that (2.6) dies in its own code where it gets no memory.
+  const Words kFit{"fit",     "p.png", "-o",      "m.safetensors", "--steps",      "4",  "--width", "64",
+                   "--depth", "1",     "--every", "0.1ms",         "--checkpoint", "ck", "--prior", "none"};
   const Words kTrain{"train", "r.toml", "--data", ".", "--out", "run", "--every", "0.1ms"};
   const TempDir dir_ = TempDir::in_memory();
 };
