@@ -6,6 +6,7 @@
 #include "tests/app/command.h"
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
+#include "tests/io/make_gif.h"
 #include "tests/support/sanitizers.h"
 #include "veldt/io/image.h"
 
@@ -88,6 +89,24 @@ TEST_F(PlainPictures, OfOnePixelOrOneLevelAreFitted) {
     json_of({"render", model_, "-o", out_, "--size", "64"});
     EXPECT_EQ(io::image_info(out_).width, 64);
   }
+}
+
+// Once, by the command that reads it, and not by one that is to be quiet.
+TEST_F(PlainPictures, AreSaidToHaveMoreThanIsTaken) {
+  const std::string gif = dir_ / "cat.gif", palette("\0\0\0\x30\x30\x30\x90\x90\x90\xff\xff\xff", 12);
+  const GifFrame frame{.width = 4, .height = 4, .numbers = {0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 2, 1, 0}};
+  put_bytes(gif, make_gif(4, 4, palette, {frame, frame, frame}));
+  const std::string note = "veldt: note: " + gif + " has 3 pictures; the first is taken\n";
+  const Ran compared = run_veldt({"compare", gif, gif});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_EQ(compared.err, note + note);
+  EXPECT_NE(run_veldt(small_fit(gif, model_, 10)).err.find(note), std::string::npos);
+  EXPECT_EQ(run_veldt(small_fit(gif, model_, 10) + Words{"--quiet"}).err, "");
+  const Ran told = run_veldt({"info", gif, "--json"});
+  const auto info = nlohmann::json::parse(told.out);
+  EXPECT_EQ(info.at("format"), "GIF");
+  EXPECT_EQ(info.at("pictures"), 3);
+  EXPECT_EQ(info.at("left_out"), "has 3 pictures; the first is taken");
 }
 
 // Four megapixels in colour, 12.6 MB of samples; as floats they would be 50 MB.

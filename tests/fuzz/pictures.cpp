@@ -1,10 +1,11 @@
-// Pictures: PNG, JPEG, WebP, how a camera was held, and tables of pixels.
+// Pictures of every format, how a camera was held, and tables of pixels.
 #include <zlib.h>
 
 #include <cstdint>
 #include <span>
 
 #include "tests/fuzz/target.h"
+#include "tests/io/make_gif.h"
 #include "veldt/io/exif.h"
 #include "veldt/io/image.h"
 #include "veldt/io/pixel_csv.h"
@@ -80,6 +81,15 @@ std::vector<std::string> jpeg_seeds() { return files_in("tests/golden/pictures",
 
 std::vector<std::string> webp_seeds() { return files_in("tests/golden/pictures", ".webp"); }
 
+std::vector<std::string> gif_seeds() {
+  const std::string palette("\0\0\0\x30\x30\x30\x90\x80\x70\xff\xff\xff", 12);
+  test::GifFrame frame{.width = 4, .height = 2, .numbers = {0, 1, 2, 3, 3, 2, 1, 0}};
+  frame.interlaced = true;
+  test::GifFrame part{
+      .left = 1, .top = 1, .width = 2, .numbers = {0, 1}, .palette = palette, .transparent = 1};
+  return {test::make_gif(4, 2, palette, {frame}), test::make_gif(4, 2, "", {part, frame})};
+}
+
 void read_exif(const std::string& bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   const int orientation = io::exif_orientation({data, bytes.size()});
@@ -124,11 +134,9 @@ std::vector<std::string> pixel_words() {
 }  // namespace
 
 std::vector<Target> picture_targets() {
-  return {{"png", read_png, png_seeds, png_words},
-          {"jpeg", read_picture, jpeg_seeds},
-          {"webp", read_picture, webp_seeds},
-          {"exif", read_exif, exif_seeds},
-          {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
+  return {{"png", read_png, png_seeds, png_words}, {"jpeg", read_picture, jpeg_seeds},
+          {"webp", read_picture, webp_seeds},      {"gif", read_picture, gif_seeds},
+          {"exif", read_exif, exif_seeds},         {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
 }
 
 }  // namespace veldt::fuzz

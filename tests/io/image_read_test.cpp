@@ -153,7 +153,7 @@ TEST(ReadImage, SaysWhatAFileThatIsNoPngSeemsToBe) {
                                                        {"hello, this is no picture", "text"},
                                                        {"R", "text"},
                                                        {"RIFF", "RIFF file"},
-                                                       {"GIF89a", "GIF"},
+                                                       {"%PDF-1.4", "PDF"},
                                                        {std::string("\0\1\2\3", 4), "no kind"},
                                                        {"\x89PNG\n\x1a\n....", "line ends"},
                                                        {"\x89PNG\r\r\n\x1a\r\n..", "line ends"},

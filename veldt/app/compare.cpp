@@ -55,12 +55,12 @@ struct Side {
   std::optional<field::ImageField> model;
 };
 
-Side load_side(const std::string& path, std::int64_t max_pixels) {
+Side load_side(const std::string& path, std::int64_t max_pixels, const Context& context) {
   Side side{.path = path, .picture = {}, .model = {}};
   if (kind_of_file(path) == FileKind::safetensors) {
     side.model = field::ImageField::load(path);
   } else {
-    side.picture.emplace(load_picture(path, max_pixels, true));
+    side.picture.emplace(load_picture(path, max_pixels, context, true));
   }
   return side;
 }
@@ -235,7 +235,7 @@ int compare(const CompareFlags& flags, Context& context) {
     return kOk;
   }
   const NoGrad off;
-  Side a = load_side(flags.a, flags.max_pixels), b = load_side(flags.b, flags.max_pixels);
+  Side a = load_side(flags.a, flags.max_pixels, context), b = load_side(flags.b, flags.max_pixels, context);
   const Pair pair = alike(std::move(a), std::move(b), flags.max_pixels, context);
   const train::PictureScore score = score_of(pair, context);
   if (!flags.diff.empty())

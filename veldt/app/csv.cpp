@@ -45,7 +45,7 @@ void print_written(const std::string& path, const Tensor& picture, Context& cont
 
 int encode(const CsvFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.input}, context);
-  const Tensor stored = load_picture(flags.input, flags.max_pixels);
+  const Tensor stored = load_picture(flags.input, flags.max_pixels, context);
   Tensor picture = over_white(stored);
   if (picture.size(2) != stored.size(2) && !context.quiet)
     print_note(fmt::format("{} has alpha and is laid over white", flags.input));
@@ -98,7 +98,7 @@ Run add_csv(VerbOptions& verb, Context& context) {
   add_path(decoder, "TABLE", flags->input, "a CSV with the columns x,y and pixel_value, grey or r,g,b")
       .required();
   add_path(decoder, "-o,--output", flags->output,
-           fmt::format("where the picture goes ({})", io::kPictureFormats))
+           fmt::format("where the picture goes ({})", io::kWrittenPictures))
       .required();
   add_max_pixels(decoder, flags->max_pixels);
   decoder.examples(kDecodeExamples);

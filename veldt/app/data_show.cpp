@@ -109,7 +109,7 @@ Run add_data(VerbOptions& verb, Context& context) {
   add_path(show, "--data", flags->data,
            "the folder that data.path starts from; without it the recipe's files are downloaded");
   add_path(show, "-o,--output", flags->output,
-           fmt::format("where the picture goes ({})", io::kPictureFormats))
+           fmt::format("where the picture goes ({})", io::kWrittenPictures))
       .required();
   add_texts(show, "--set", "KEY=VALUE", flags->sets, "another value for a key of the recipe")
       .command_line_only();

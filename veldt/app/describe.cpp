@@ -182,6 +182,8 @@ Json describe_picture(const std::string& path, bool verify, std::int64_t max_pix
   out["bits"] = info.bit_depth;
   out["palette"] = info.palette;
   out["interlaced"] = info.interlaced;
+  out["pictures"] = info.pictures;
+  if (const std::string left_out = io::left_out(info); !left_out.empty()) out["left_out"] = left_out;
   if (verify) {
     io::read_image(path, {.max_pixels = max_pixels, .keep_bytes = true});
     out["verified"] = true;

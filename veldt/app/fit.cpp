@@ -154,7 +154,7 @@ void check_flags(const FitFlags& flags, Context& context) {
   if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
     throw UsageError("--resume needs a checkpoint directory", "it says where the run is to be found",
                      "add --checkpoint DIR, the directory of the run to resume");
-  if (is_picture_name(flags.output) || is_sound_name(flags.output))
+  if (io::is_picture_name(flags.output) || is_sound_name(flags.output))
     throw UsageError(
         fmt::format("--output cannot be {}", flags.output),
         fmt::format("fit writes a model, not a {}", is_sound_name(flags.output) ? "sound" : "picture"),
@@ -197,7 +197,7 @@ int fit(FitFlags flags, Context& context) {
   if (!flags.dry_run) stop.emplace();
   const DeviceChoice device = choose_device(flags.device);
   check_flags(flags, context);
-  const field::Signal truth = load_signal(flags.input, flags.max_pixels);
+  const field::Signal truth = load_signal(flags.input, flags.max_pixels, context);
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;

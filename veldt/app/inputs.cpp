@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "veldt/app/exit.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/terminal.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
@@ -43,10 +45,6 @@ bool looks_like_table(std::string_view bytes) {
 
 }  // namespace
 
-bool is_picture_name(const std::string& path) {
-  return ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp"});
-}
-
 bool is_sound_name(const std::string& path) {
   return ends_with_any(path, {".wav", ".flac", ".ogg", ".oga", ".aiff", ".aif", ".mp3"});
 }
@@ -58,7 +56,7 @@ FileKind kind_of_file(const std::string& path) {
   if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
   if (looks_like_table(bytes)) return FileKind::pixel_csv;
   if (!io::known_content(bytes).empty()) return FileKind::unknown;
-  if (is_picture_name(path)) return FileKind::picture;
+  if (io::is_picture_name(path)) return FileKind::picture;
   if (is_sound_name(path)) return FileKind::sound;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
@@ -73,15 +71,21 @@ void refuse_file(const std::string& path) {
                   "copy or download it again, as a file that is no text");
   const bool known = !content.empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
-                known ? fmt::format("convert it to {} first", io::kPictureFormats)
+                known ? fmt::format("convert it to {} first", io::kWrittenPictures)
                       : fmt::format("give a picture ({}), a sound ({}), a pixel table (.csv) or a model "
                                     "(.safetensors)",
                                     io::kPictureFormats, io::kSoundFormats));
 }
 
-Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_bytes) {
+Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Context& context,
+                    bool keep_bytes) {
   switch (kind_of_file(path)) {
-    case FileKind::picture: return io::read_image(path, {.max_pixels = max_pixels, .keep_bytes = keep_bytes});
+    case FileKind::picture: {
+      io::Picture read = io::read_picture(path, {.max_pixels = max_pixels, .keep_bytes = keep_bytes});
+      if (const std::string left_out = io::left_out(read.info); !left_out.empty() && !context.quiet)
+        print_note(fmt::format("{} {}", on_one_line(path), left_out));
+      return std::move(read.image);
+    }
     case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
     case FileKind::sound:
       throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path), "it is a sound",
@@ -94,8 +98,8 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_
   refuse_file(path);
 }
 
-field::Signal load_signal(const std::string& path, std::int64_t max_pixels) {
-  if (kind_of_file(path) != FileKind::sound) return load_picture(path, max_pixels, true);
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context) {
+  if (kind_of_file(path) != FileKind::sound) return load_picture(path, max_pixels, context, true);
   const io::Sound sound = io::read_sound(path, {.max_samples = max_pixels});
   return field::Signal::sound(sound.samples, sound.rate);
 }

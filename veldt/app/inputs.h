@@ -15,8 +15,7 @@ namespace veldt::app {
 
 enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, unknown };
 
-// Whether a file of this name would be a picture, or a sound.
-bool is_picture_name(const std::string& path);
+// Whether a file of this name would be a sound.
 bool is_sound_name(const std::string& path);
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
 // reader. Throws IoError missing for what is no plain file.
@@ -28,13 +27,14 @@ FileKind kind_of_file(const std::string& path);
 // What a picture may have unless --max-pixels says otherwise.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 
-// A PNG, JPEG or WebP, or a pixel table, as f32 [height, width, channels] in 0..1; a picture of bytes as u8
-// if they are to be kept. Throws IoError.
-Tensor load_picture(const std::string& path, std::int64_t max_pixels, bool keep_bytes = false);
+// A picture, or a pixel table, as f32 [height, width, channels] in 0..1; a picture of bytes as u8 if they are
+// to be kept. What is left out of it is a note. Throws IoError.
+Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Context& context,
+                    bool keep_bytes = false);
 
 // A picture, a pixel table or a sound, its samples as they are stored; of a sound as many samples are allowed
 // as of a picture pixels. Throws IoError.
-field::Signal load_signal(const std::string& path, std::int64_t max_pixels);
+field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
 Tensor over_white(const Tensor& picture);

@@ -178,7 +178,7 @@ Run add_render(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<RenderFlags>();
   add_path(verb, "MODEL", flags->model, "a model file that veldt fit wrote").required();
   add_path(verb, "-o,--output", flags->output,
-           fmt::format("the picture ({}) or sound (WAV) to write", io::kPictureFormats))
+           fmt::format("the picture ({}) or sound (WAV) to write", io::kWrittenPictures))
       .required();
   Setting& size = add_text(verb, "--size", "N|WxH", "pixels along the longer side, or width and height",
                            [flags](auto& source, auto& text) { flags->size = size_from(source, text); });

@@ -178,16 +178,11 @@ class PictureFolder final : public Dataset {
     std::vector<std::string> found;
     for (const std::string& name : io::list_directory(folder.string())) {
       const fs::path path = folder / name;
-      std::string ending = path.extension().string();
-      std::transform(ending.begin(), ending.end(), ending.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      if ((ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".webp") &&
-          !io::is_directory(path.string()))
-        found.push_back(path.string());
+      if (io::is_picture_name(name) && !io::is_directory(path.string())) found.push_back(path.string());
     }
     if (found.empty())
       throw IoError(IoError::Kind::missing, "there is no picture in " + folder.string(),
-                    "every folder is a class, and needs pictures that end in .png, .jpg, .jpeg or .webp",
+                    "every folder is a class, and needs pictures whose names end as such: .png, .jpg, .webp",
                     "put some there, or remove the folder");
     for (std::string& path : found) files_.push_back({std::move(path), label});
   }

@@ -43,10 +43,10 @@ struct FolderOptions {
 // One picture, as a picture_folder() has it. Throws IoError.
 Tensor read_picture(const std::string& path, const FolderOptions& options);
 
-// The pictures (PNG, JPEG, WebP) of a folder's folders, each of which is a class, both in the order of their
-// names. They are read when they are asked for; with on_unreadable all are read once, beforehand. Throws
-// IoError missing if there is no folder, no class, or a class without a picture, malformed for a class that
-// is not among those given.
+// The pictures (io::is_picture_name) of a folder's folders, each of which is a class, both in the order of
+// their names. They are read when they are asked for; with on_unreadable all are read once, beforehand.
+// Throws IoError missing if there is no folder, no class, or a class without a picture, malformed for a class
+// that is not among those given.
 DatasetPtr picture_folder(const std::string& folder, FolderOptions options = {});
 
 }  // namespace veldt::data

@@ -1,4 +1,4 @@
-// Pictures: PNG, JPEG and WebP, in and out.
+// Pictures: ten formats in, three out.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,33 @@
 
 namespace veldt::io {
 
-enum class ImageFormat : std::uint8_t { png, jpeg, webp };
+enum class ImageFormat : std::uint8_t { png, jpeg, webp, gif };
 
-constexpr const char* name_of(ImageFormat format) {
-  return format == ImageFormat::png ? "PNG" : format == ImageFormat::jpeg ? "JPEG" : "WebP";
-}
+const char* name_of(ImageFormat format);  // "PNG"
 inline std::ostream& operator<<(std::ostream& out, ImageFormat format) { return out << name_of(format); }
 
 // The same for people: in help and in errors.
-inline constexpr const char* kPictureFormats = "PNG, JPEG or WebP";
+inline constexpr const char* kPictureFormats = "PNG, JPEG, WebP or GIF";
+inline constexpr const char* kWrittenPictures = "PNG, JPEG or WebP";
+
+// Whether a file of this name would be a picture that Veldt reads.
+bool is_picture_name(const std::string& path);
 
 struct ImageInfo {
   ImageFormat format = ImageFormat::png;
   std::int64_t width = 0;  // of the picture that read_image() gives
   std::int64_t height = 0;
   int channels = 0;   // 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha; a palette counts as its colours
-  int bit_depth = 0;  // 1, 2, 4, 8 or 16 bits a sample, as stored
+  int bit_depth = 0;  // 1 to 16 bits a sample, as stored; of a palette those of its numbers
   bool palette = false;
-  bool interlaced = false;  // or a progressive JPEG
+  bool interlaced = false;     // or a progressive JPEG
+  std::int64_t pictures = 1;   // in the file: frames or pages, of which the first is read
+  bool other_profile = false;  // it has a colour profile, which is not sRGB
 };
+
+// What reading leaves out, as the end of a sentence that begins with the file's name: "has 12 pictures; the
+// first is taken". Empty if it is nothing.
+std::string left_out(const ImageInfo& info);
 
 // What the file says of itself; the pixels are not read. Throws IoError missing or malformed.
 ImageInfo image_info(const std::string& path);
@@ -47,8 +55,16 @@ struct ReadOptions {
 // turned as its EXIF orientation asks. Samples are taken as they are stored: gAMA, sRGB, cHRM and ICC
 // profiles are ignored on purpose, because what is fitted and compared are the stored numbers, and writing
 // them back must give the same file. Every CRC is checked, and what libjpeg merely warns of is an error.
-// Throws IoError missing, or malformed for anything but one whole picture of at most max_pixels.
+// Throws IoError missing, or malformed for anything but a whole picture of at most max_pixels.
 Tensor read_image(const std::string& path, const ReadOptions& options = {});
+
+struct Picture {
+  Tensor image;
+  ImageInfo info;
+};
+
+// The same, and what the file says of itself.
+Picture read_picture(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
   int bits = 8;          // of a PNG 1 (grey alone: 0.5 and above is white), 8 or 16; of the others 8

@@ -1,9 +1,12 @@
-// What each picture format gives to image.h: a decoder and an encoder. For the files of io alone.
+// What each picture format gives to image.h: a decoder, and an encoder where it is written. For the files of
+// io alone.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
@@ -24,6 +27,7 @@ class ImageDecoder {
 std::unique_ptr<ImageDecoder> decode_png(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_jpeg(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_webp(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_gif(InputFile& file);
 
 // Writes one picture, whose rows come from the top; without finish() the file is incomplete.
 class ImageEncoder {
@@ -50,8 +54,30 @@ std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& la
 std::unique_ptr<ImageEncoder> encode_jpeg(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 
+struct PictureCodec {
+  ImageFormat format;
+  const char* what;          // "a PNG"
+  std::string_view endings;  // ".jpg .jpeg"
+  bool (*begins)(std::string_view first_bytes);
+  std::unique_ptr<ImageDecoder> (*decode)(InputFile& file);
+  // Of a format that is not written null.
+  void (*check)(const ImageLayout& layout, const WriteOptions& o) = nullptr;
+  std::unique_ptr<ImageEncoder> (*encode)(AtomicFile& file, const ImageLayout& layout,
+                                          const WriteOptions& o) = nullptr;
+};
+
+// Each format once, in the order of ImageFormat.
+std::span<const PictureCodec> picture_codecs();
+const PictureCodec& codec_of(ImageFormat format);
+// Null if no format has these first bytes, or this ending of a name, in any case.
+const PictureCodec* codec_for_bytes(std::string_view first_bytes);
+const PictureCodec* codec_for_name(const std::string& path);
+
 // The IoError of a picture that breaks its format.
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why);
+
+// Whether an ICC profile calls itself sRGB, in ASCII or UTF-16.
+bool is_srgb(std::string_view profile);
 
 // Calls use(first sample, what stands for 1) by the dtype of a picture: u8 or f32.
 template <class Use> auto by_sample(const Tensor& image, const Use& use) {

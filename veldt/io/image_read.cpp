@@ -14,16 +14,11 @@ std::unique_ptr<ImageDecoder> decoder_for(InputFile& file) {
   std::string head(kMagicBytes, '\0');
   head.resize(file.read(head.data(), head.size()));
   file.seek(0);
-  const std::optional<ImageFormat> format = picture_format(head);
-  if (!format)
+  const PictureCodec* codec = codec_for_bytes(head);
+  if (codec == nullptr)
     throw IoError(IoError::Kind::malformed, file.path() + " is not a picture that Veldt reads",
-                  seems_to_be(head), "convert the picture to PNG, JPEG or WebP, or check the path");
-  switch (*format) {
-    case ImageFormat::jpeg: return decode_jpeg(file);
-    case ImageFormat::webp: return decode_webp(file);
-    case ImageFormat::png: break;
-  }
-  return decode_png(file);
+                  seems_to_be(head), str("convert the picture to ", kWrittenPictures, ", or check the path"));
+  return codec->decode(file);
 }
 
 // Without the last channel, if that is opaque everywhere: [h, w, 2 or 4] -> [h, w, 1 or 3], or the same.
@@ -51,17 +46,12 @@ Tensor as_levels(const Tensor& image) {
 
 }  // namespace
 
-IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why) {
-  return {IoError::Kind::malformed, "cannot decode " + path, why,
-          str("the ", format, " is damaged; copy or make it again")};
-}
-
 ImageInfo image_info(const std::string& path) {
   InputFile file(path);
   return decoder_for(file)->info();
 }
 
-Tensor read_image(const std::string& path, const ReadOptions& options) {
+Picture read_picture(const std::string& path, const ReadOptions& options) {
   InputFile file(path);
   const std::unique_ptr<ImageDecoder> decoder = decoder_for(file);
   const ImageInfo& info = decoder->info();
@@ -78,7 +68,11 @@ Tensor read_image(const std::string& path, const ReadOptions& options) {
             options.max_pixels, " times 4 bytes are allowed"),
         str("raise max_pixels to ", pixels * info.channels, " if the picture is meant to be this large"));
   const Tensor image = drop_opaque_alpha(decoder->read());
-  return options.keep_bytes ? image : as_levels(image);
+  return {options.keep_bytes ? image : as_levels(image), info};
+}
+
+Tensor read_image(const std::string& path, const ReadOptions& options) {
+  return read_picture(path, options).image;
 }
 
 }  // namespace veldt::io

@@ -28,11 +28,7 @@ void check_options(ImageFormat format, const ImageLayout& layout, const WriteOpt
   if (options.quality < 0 || options.quality > 100)
     throw ConfigError(str("cannot write a ", format, " of quality ", options.quality),
                       "quality is 1 to 100, and 0 lets Veldt choose", "choose one of these");
-  switch (format) {
-    case ImageFormat::png: return check_png(layout, options);
-    case ImageFormat::jpeg: return check_jpeg(layout, options);
-    case ImageFormat::webp: return check_webp(layout, options);
-  }
+  codec_of(format).check(layout, options);
 }
 
 // Packs a row of `count` samples. Returns the index of the first NaN, or -1.
@@ -54,29 +50,16 @@ std::int64_t pack(const float* values, std::int64_t count, int bits, unsigned ch
   return -1;
 }
 
-std::unique_ptr<ImageEncoder> encoder_for(ImageFormat format, AtomicFile& file, const ImageLayout& layout,
-                                          const WriteOptions& options) {
-  switch (format) {
-    case ImageFormat::jpeg: return encode_jpeg(file, layout, options);
-    case ImageFormat::webp: return encode_webp(file, layout, options);
-    case ImageFormat::png: break;
-  }
-  return encode_png(file, layout, options);
-}
-
 }  // namespace
 
 ImageFormat format_for_name(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   const std::size_t dot = name.find_last_of('.');
   if (dot == std::string::npos || dot == 0) return ImageFormat::png;
-  std::string ending = name.substr(dot);
-  for (char& c : ending)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (ending == ".png") return ImageFormat::png;
-  if (ending == ".jpg" || ending == ".jpeg") return ImageFormat::jpeg;
-  if (ending == ".webp") return ImageFormat::webp;
-  throw ConfigError("cannot write a picture as " + path, str("Veldt writes no pictures that end in ", ending),
+  const PictureCodec* codec = codec_for_name(name);
+  if (codec != nullptr && codec->encode != nullptr) return codec->format;
+  throw ConfigError("cannot write a picture as " + path,
+                    str("Veldt writes no pictures that end in ", name.substr(dot)),
                     "let the name end in .png, .jpg or .webp");
 }
 
@@ -102,7 +85,7 @@ ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64
   const ImageLayout layout{.width = width, .height = height, .channels = channels};
   check_options(format, layout, options);
   state_ = std::make_unique<State>(path);
-  state_->encoder = encoder_for(format, state_->file, layout, options);
+  state_->encoder = codec_of(format).encode(state_->file, layout, options);
   state_->layout = layout;
   state_->bits = options.bits;
   state_->bytes.resize(static_cast<std::size_t>((width * channels * options.bits + 7) / 8));

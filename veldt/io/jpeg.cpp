@@ -1,8 +1,10 @@
 // Reads and writes JPEG, through libjpeg-turbo.
+#include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs it
 #include <exception>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -152,16 +154,22 @@ void JpegDecoder::read_header() {
     jpeg->src = &state->source;
     jpeg->progress = &state->progress;
     jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff);  // EXIF
+    jpeg_save_markers(jpeg, JPEG_APP0 + 2, 0xffff);  // a colour profile
     jpeg_read_header(jpeg, TRUE);
   });
   choose_colours();
-  for (const jpeg_marker_struct* m = jpeg_.marker_list; m != nullptr && orientation_ == 1; m = m->next)
-    orientation_ = exif_orientation({m->data, m->data_length});
+  std::string profile;
+  for (const jpeg_marker_struct* m = jpeg_.marker_list; m != nullptr; m = m->next) {
+    if (orientation_ == 1) orientation_ = exif_orientation({m->data, m->data_length});
+    const std::string_view text(reinterpret_cast<const char*>(m->data), m->data_length);
+    if (text.starts_with("ICC_PROFILE")) profile += text.substr(std::min<std::size_t>(14, text.size()));
+  }
   info_ = {.format = ImageFormat::jpeg, .width = jpeg_.image_width, .height = jpeg_.image_height};
   if (swaps_sides(orientation_)) std::swap(info_.width, info_.height);
   info_.channels = jpeg_.out_color_space == JCS_GRAYSCALE ? 1 : 3;
   info_.bit_depth = 8;
   info_.interlaced = jpeg_.progressive_mode != FALSE;
+  info_.other_profile = !profile.empty() && !is_srgb(profile);
 }
 
 void JpegDecoder::choose_colours() {

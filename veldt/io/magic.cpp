@@ -3,39 +3,36 @@
 #include <algorithm>
 
 #include "veldt/core/error.h"
+#include "veldt/io/image_codec.h"
 
 namespace veldt::io {
 namespace {
 
+// What is no picture that Veldt reads.
 struct Magic {
   std::string_view bytes;
   std::size_t position;
   std::string_view name;
-  std::optional<ImageFormat> picture = {};
   bool sound = false;
 };
 
 using namespace std::string_view_literals;  // some hold a zero
 
 constexpr Magic kMagics[] = {
-    {"\x89PNG\r\n\x1a\n"sv, 0, "a PNG", ImageFormat::png},
     {"\x89PNG\n"sv, 0, "a PNG whose line ends were changed in transfer"},
     {"\x89PNG\r\r\n"sv, 0, "a PNG whose line ends were changed in transfer"},
     {"\x89PNG\r\n\x1a\r\n"sv, 0, "a PNG whose line ends were changed in transfer"},
     {"\x89PNG"sv, 0, "a PNG whose first eight bytes are damaged"},
     {"PNG\r\n\x1a\n"sv, 1, "a PNG whose first eight bytes are damaged"},
-    {"\xff\xd8\xff"sv, 0, "a JPEG", ImageFormat::jpeg},
-    {"WEBP"sv, 8, "a WebP", ImageFormat::webp},
-    {"WAVE"sv, 8, "a WAV", {}, true},
-    {"fLaC"sv, 0, "a FLAC", {}, true},
-    {"OggS"sv, 0, "an Ogg", {}, true},
-    {"AIFF"sv, 8, "an AIFF", {}, true},
-    {"AIFC"sv, 8, "an AIFF", {}, true},
-    {".snd"sv, 0, "an AU", {}, true},
-    {"caff"sv, 0, "a CAF", {}, true},
-    {"ID3"sv, 0, "an MP3", {}, true},
+    {"WAVE"sv, 8, "a WAV", true},
+    {"fLaC"sv, 0, "a FLAC", true},
+    {"OggS"sv, 0, "an Ogg", true},
+    {"AIFF"sv, 8, "an AIFF", true},
+    {"AIFC"sv, 8, "an AIFF", true},
+    {".snd"sv, 0, "an AU", true},
+    {"caff"sv, 0, "a CAF", true},
+    {"ID3"sv, 0, "an MP3", true},
     {"RIFF"sv, 0, "a RIFF file"},
-    {"GIF8"sv, 0, "a GIF"},
     {"BM"sv, 0, "a BMP"},
     {"II*\0"sv, 0, "a TIFF"},
     {"MM\0*"sv, 0, "a TIFF"},
@@ -61,13 +58,14 @@ const Magic* find_magic(std::string_view head) {
 }  // namespace
 
 std::string_view known_content(std::string_view first_bytes) {
+  if (const PictureCodec* codec = codec_for_bytes(first_bytes)) return codec->what;
   const Magic* magic = find_magic(first_bytes);
   return magic != nullptr ? magic->name : std::string_view();
 }
 
 std::optional<ImageFormat> picture_format(std::string_view first_bytes) {
-  const Magic* magic = find_magic(first_bytes);
-  return magic != nullptr ? magic->picture : std::nullopt;
+  const PictureCodec* codec = codec_for_bytes(first_bytes);
+  return codec != nullptr ? std::optional(codec->format) : std::nullopt;
 }
 
 bool is_sound(std::string_view first_bytes) {

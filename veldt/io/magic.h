@@ -10,7 +10,7 @@
 
 namespace veldt::io {
 
-inline constexpr std::size_t kMagicBytes = 16;  // how many of them the functions below look at
+inline constexpr std::size_t kMagicBytes = 64;  // how many of them the functions below look at
 
 // "a JPEG", "a zip archive" ...; "" for bytes of no kind that is known, such as text.
 std::string_view known_content(std::string_view first_bytes);
@@ -21,7 +21,7 @@ std::optional<ImageFormat> picture_format(std::string_view first_bytes);
 // Whether they are those of a sound that libsndfile may read.
 bool is_sound(std::string_view first_bytes);
 
-// A clause for an error: "it seems to be a GIF", "the file is empty", "it seems to be text".
+// A clause for an error: "it seems to be a PDF", "the file is empty", "it seems to be text".
 std::string seems_to_be(std::string_view first_bytes);
 
 }  // namespace veldt::io

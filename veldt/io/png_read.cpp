@@ -7,6 +7,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -68,6 +70,7 @@ class PngDecoder final : public ImageDecoder {
   void check_head();
   void check_capacity() const;
   void read_info();
+  void read_kept_chunks();
   void set_transforms();
   bool palette_is_grey() const;
   std::vector<std::uint8_t> palette_levels() const;
@@ -102,8 +105,11 @@ void PngDecoder::read_info() {
     png_set_read_fn(png, file, on_read);
     png_set_user_limits(png, kMaxSide, kMaxSide);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    // Colour spaces, texts, EXIF and all unknown chunks are skipped; tRNS is not among them.
+    // Colour spaces, texts, EXIF and all unknown chunks are skipped; tRNS is not among them. Kept as they are
+    // is what tells of frames and of a profile.
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+    static const png_byte kKept[] = "acTL\0fcTL\0iCCP";
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_ALWAYS, kKept, 3);
     png_read_info(png, info);
     png_get_IHDR(png, info, &width, &height, &depth, &type, &interlace, nullptr, nullptr);
   });
@@ -113,6 +119,23 @@ void PngDecoder::read_info() {
   image_.interlaced = interlace != PNG_INTERLACE_NONE;
   const bool colour = (type & PNG_COLOR_MASK_COLOR) != 0 && !(image_.palette && palette_is_grey());
   image_.channels = (colour ? 3 : 1) + (transparent ? 1 : 0);
+  read_kept_chunks();
+}
+
+// APNG 1.0 (Mozilla, 2004): acTL has the number of frames; the picture that every program shows is the first
+// of them if an fcTL comes before it, else it is one more.
+void PngDecoder::read_kept_chunks() {
+  png_unknown_chunkp chunks = nullptr;
+  const int count = png_get_unknown_chunks(png_, info_, &chunks);
+  bool is_frame = false;
+  for (const png_unknown_chunk& chunk : std::span(chunks, static_cast<std::size_t>(count))) {
+    const std::string_view name(reinterpret_cast<const char*>(chunk.name)),
+        data(reinterpret_cast<const char*>(chunk.data), chunk.size);
+    if (name == "acTL" && data.size() >= 4) image_.pictures = big_endian(chunk.data);
+    if (name == "fcTL") is_frame = true;
+    if (name == "iCCP") image_.other_profile = data.substr(0, data.find('\0')).find("sRGB") == data.npos;
+  }
+  if (image_.pictures > 1 && !is_frame) ++image_.pictures;
 }
 
 bool PngDecoder::palette_is_grey() const {

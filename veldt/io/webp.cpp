@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <exception>
+#include <string_view>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -31,6 +32,7 @@ class WebpDecoder final : public ImageDecoder {
     info_ = {.format = ImageFormat::webp, .width = features.width, .height = features.height};
     info_.channels = features.has_alpha != 0 ? 4 : 3;
     info_.bit_depth = 8;
+    info_.other_profile = has_other_profile();
   }
 
   const ImageInfo& info() const override { return info_; }
@@ -38,6 +40,7 @@ class WebpDecoder final : public ImageDecoder {
 
  private:
   void read_bytes(InputFile& file);
+  bool has_other_profile() const;
   [[noreturn]] void fail(VP8StatusCode status) const;
 
   std::string path_;
@@ -67,6 +70,14 @@ void WebpDecoder::read_bytes(InputFile& file) {
   bytes_.resize(length);
   std::memcpy(bytes_.data(), head.data(), std::min(head.size(), bytes_.size()));
   file.read_exactly(bytes_.data() + head.size(), bytes_.size() - head.size());
+}
+
+// A profile is the first chunk after the header, where there is one.
+bool WebpDecoder::has_other_profile() const {
+  const std::string_view file(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+  constexpr std::size_t kChunk = 30;  // after RIFF, its size, WEBP, and VP8X of 18 bytes
+  return file.size() > kChunk && file.substr(12, 4) == "VP8X" && file.substr(kChunk, 4) == "ICCP" &&
+         !is_srgb(file.substr(kChunk));
 }
 
 Tensor WebpDecoder::read() {

@@ -1,0 +1,90 @@
+// The table of picture formats: how each is recognised, read and written.
+#include "veldt/io/image_codec.h"
+
+#include <algorithm>
+
+#include "veldt/core/error.h"
+
+namespace veldt::io {
+namespace {
+
+using namespace std::string_view_literals;  // some hold a zero
+using Head = std::string_view;
+
+bool is_png(Head head) { return head.starts_with("\x89PNG\r\n\x1a\n"sv); }
+bool is_jpeg(Head head) { return head.starts_with("\xff\xd8\xff"sv); }
+bool is_webp(Head head) { return head.size() >= 12 && head.substr(8, 4) == "WEBP"sv; }
+bool is_gif(Head head) { return head.starts_with("GIF87a"sv) || head.starts_with("GIF89a"sv); }
+
+constexpr PictureCodec kCodecs[] = {
+    {ImageFormat::png, "a PNG", ".png", is_png, decode_png, check_png, encode_png},
+    {ImageFormat::jpeg, "a JPEG", ".jpg .jpeg", is_jpeg, decode_jpeg, check_jpeg, encode_jpeg},
+    {ImageFormat::webp, "a WebP", ".webp", is_webp, decode_webp, check_webp, encode_webp},
+    {ImageFormat::gif, "a GIF", ".gif", is_gif, decode_gif},
+};
+
+// ".jpg" of a/b.JPG; nothing of .hidden
+std::string ending_of(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  if (dot == std::string::npos || dot == 0) return {};
+  std::string ending = name.substr(dot);
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return ending;
+}
+
+bool has_ending(std::string_view endings, std::string_view ending) {
+  while (!endings.empty()) {
+    const std::size_t length = std::min(endings.find(' '), endings.size());
+    if (endings.substr(0, length) == ending) return true;
+    endings.remove_prefix(std::min(length + 1, endings.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const PictureCodec> picture_codecs() { return kCodecs; }
+
+const PictureCodec& codec_of(ImageFormat format) { return kCodecs[static_cast<std::size_t>(format)]; }
+
+const PictureCodec* codec_for_bytes(std::string_view first_bytes) {
+  const auto* found = std::find_if(std::begin(kCodecs), std::end(kCodecs),
+                                   [&](const PictureCodec& codec) { return codec.begins(first_bytes); });
+  return found != std::end(kCodecs) ? found : nullptr;
+}
+
+const PictureCodec* codec_for_name(const std::string& path) {
+  const std::string ending = ending_of(path);
+  const auto* found = std::find_if(std::begin(kCodecs), std::end(kCodecs), [&](const PictureCodec& codec) {
+    return has_ending(codec.endings, ending);
+  });
+  return found != std::end(kCodecs) ? found : nullptr;
+}
+
+const char* name_of(ImageFormat format) {
+  const std::string_view what = codec_of(format).what;
+  return what.data() + what.find(' ') + 1;  // without its article
+}
+
+bool is_picture_name(const std::string& path) { return codec_for_name(path) != nullptr; }
+
+bool is_srgb(std::string_view profile) {
+  return profile.find("sRGB"sv) != profile.npos || profile.find("s\0R\0G\0B"sv) != profile.npos;
+}
+
+std::string left_out(const ImageInfo& info) {
+  std::string text;
+  if (info.pictures > 1) text = str("has ", info.pictures, " pictures; the first is taken");
+  if (info.other_profile)
+    text += str(text.empty() ? "" : "; it ", "has a colour profile other than sRGB, which is left out");
+  return text;
+}
+
+IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why) {
+  return {IoError::Kind::malformed, "cannot decode " + path, why,
+          str("the ", format, " is damaged; copy or make it again")};
+}
+
+}  // namespace veldt::io
