@@ -5,6 +5,7 @@
 #include <span>
 
 #include "tests/fuzz/target.h"
+#include "tests/io/make_bmp.h"
 #include "tests/io/make_gif.h"
 #include "veldt/io/exif.h"
 #include "veldt/io/image.h"
@@ -90,6 +91,27 @@ std::vector<std::string> gif_seeds() {
   return {test::make_gif(4, 2, palette, {frame}), test::make_gif(4, 2, "", {part, frame})};
 }
 
+std::vector<std::string> bmp_seeds() {
+  const std::vector<std::uint32_t> colours{0, 0x808080, 0xff};
+  return {test::make_bmp({.width = 3, .bits = 8, .palette = colours}, std::string("\0\x01\x02\0", 4)),
+          test::make_bmp({.width = 4, .bits = 8, .packing = 1, .palette = colours},
+                         std::string("\x02\x01\0\x02\x01\0\0\x01", 8)),
+          test::make_bmp({.width = 4, .bits = 4, .packing = 2, .palette = colours},
+                         std::string("\x04\x12\0\x01", 4)),
+          test::make_bmp({.bits = 16}, "\x7f\x7f\x7f\x7f"),
+          test::make_bmp({.bits = 32, .packing = 6, .masks = {0xff, 0xff00, 0xff0000, 0xff000000}}, "abcd")};
+}
+
+std::vector<std::string> pnm_seeds() {
+  return {"P1 2 1 0 1",
+          "P2 # \n2 1 9\n1 9",
+          "P3 1 1 255 1 2 3",
+          "P4 9 1\nab",
+          "P5 2 1 65535\nabcd",
+          "P6 1 1 255\nabcP6 1 1 255\nabc",
+          "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\nabcd"};
+}
+
 void read_exif(const std::string& bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   const int orientation = io::exif_orientation({data, bytes.size()});
@@ -136,6 +158,7 @@ std::vector<std::string> pixel_words() {
 std::vector<Target> picture_targets() {
   return {{"png", read_png, png_seeds, png_words}, {"jpeg", read_picture, jpeg_seeds},
           {"webp", read_picture, webp_seeds},      {"gif", read_picture, gif_seeds},
+          {"bmp", read_picture, bmp_seeds},        {"pnm", read_picture, pnm_seeds},
           {"exif", read_exif, exif_seeds},         {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
 }
 

@@ -16,6 +16,7 @@ class ByteReader {
 
   std::uint64_t size() const { return file_.size(); }
   std::uint64_t position() const { return buffer_end_ - (buffer_.size() - next_); }
+  bool at_end() const { return position() == size(); }
   // Each throws IoError malformed beyond the end of the file.
   unsigned byte() {
     if (next_ == buffer_.size()) fill();

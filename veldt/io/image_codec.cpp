@@ -16,11 +16,26 @@ bool is_jpeg(Head head) { return head.starts_with("\xff\xd8\xff"sv); }
 bool is_webp(Head head) { return head.size() >= 12 && head.substr(8, 4) == "WEBP"sv; }
 bool is_gif(Head head) { return head.starts_with("GIF87a"sv) || head.starts_with("GIF89a"sv); }
 
+// BM begins words too: the size of the header that follows is one of those there are.
+bool is_bmp(Head head) {
+  constexpr unsigned char kSizes[] = {12, 40, 52, 56, 64, 108, 124};
+  return head.starts_with("BM"sv) && head.size() >= 18 && head.substr(15, 3) == "\0\0\0"sv &&
+         std::find(std::begin(kSizes), std::end(kSizes), static_cast<unsigned char>(head[14])) !=
+             std::end(kSizes);
+}
+
+bool is_pnm(Head head) {
+  if (head.size() < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7') return false;
+  return head[1] == '7' ? head[2] == '\n' : " \t\r\n#"sv.find(head[2]) != head.npos;
+}
+
 constexpr PictureCodec kCodecs[] = {
     {ImageFormat::png, "a PNG", ".png", is_png, decode_png, check_png, encode_png},
     {ImageFormat::jpeg, "a JPEG", ".jpg .jpeg", is_jpeg, decode_jpeg, check_jpeg, encode_jpeg},
     {ImageFormat::webp, "a WebP", ".webp", is_webp, decode_webp, check_webp, encode_webp},
     {ImageFormat::gif, "a GIF", ".gif", is_gif, decode_gif},
+    {ImageFormat::bmp, "a BMP", ".bmp .dib", is_bmp, decode_bmp},
+    {ImageFormat::pnm, "a PNM", ".pnm .ppm .pgm .pbm .pam", is_pnm, decode_pnm},
 };
 
 // ".jpg" of a/b.JPG; nothing of .hidden

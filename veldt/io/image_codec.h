@@ -28,6 +28,8 @@ std::unique_ptr<ImageDecoder> decode_png(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_jpeg(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_webp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_gif(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_bmp(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_pnm(InputFile& file);
 
 // Writes one picture, whose rows come from the top; without finish() the file is incomplete.
 class ImageEncoder {

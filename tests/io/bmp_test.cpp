@@ -1,0 +1,138 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/io/faults.h"
+#include "tests/io/make_bmp.h"
+#include "tests/io/read_bytes.h"
+
+namespace veldt::io {
+namespace {
+
+using test::bytes_in;
+using test::error_of_bytes_of;
+using test::make_bmp;
+using test::read_bytes_of;
+using test::says;
+using ::testing::ElementsAre;
+
+TEST(ReadBmp, TakesRowsFromTheBottomOrTheTop) {
+  const std::string row1("\x03\x02\x01\x06\x05\x04\0\0", 8), row2("\x09\x08\x07\x0c\x0b\x0a\0\0", 8);
+  const auto [image, info] = read_bytes_of(make_bmp({.width = 2, .height = 2}, row2 + row1));
+  EXPECT_EQ(image.shape(), (Shape{2, 2, 3}));
+  EXPECT_THAT(bytes_in(image), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+  EXPECT_EQ(info.format, ImageFormat::bmp);
+  EXPECT_EQ(info.bit_depth, 8);
+  EXPECT_EQ(bytes_in(read_bytes_of(make_bmp({.width = 2, .height = -2}, row1 + row2)).image),
+            bytes_in(image));
+  // Of 32 bits the last eight mean nothing, unless a mask says so.
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.bits = 32}, "\x03\x02\x01\x09")).image),
+              ElementsAre(1, 2, 3));
+}
+
+TEST(ReadBmp, LooksUpPalettesOfEveryDepth) {
+  const std::vector<std::uint32_t> colours{0x010203, 0xff0000, 0x405060, 0x0000ff};
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.width = 3, .bits = 1, .palette = {0x010203, 0xff0000}},
+                                              std::string("\xa0\0\0\0", 4)))
+                           .image),
+              ElementsAre(255, 0, 0, 1, 2, 3, 255, 0, 0));
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.width = 3, .bits = 2, .palette = colours},
+                                              std::string("\x6c\0\0\0", 4)))
+                           .image),
+              ElementsAre(255, 0, 0, 64, 80, 96, 0, 0, 255));
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.width = 3, .bits = 4, .palette = colours},
+                                              std::string("\x31\x20\0\0", 4)))
+                           .image),
+              ElementsAre(0, 0, 255, 255, 0, 0, 64, 80, 96));
+  const std::string numbers("\x02\x00\x01\0", 4);
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.width = 3, .bits = 8, .palette = colours}, numbers)).image),
+              ElementsAre(64, 80, 96, 1, 2, 3, 255, 0, 0));
+  // The oldest header has sides of two bytes and colours of three, all of them.
+  std::vector<std::uint32_t> greys;
+  for (std::uint32_t i = 0; i < 256; ++i) greys.push_back(i * 0x010101);
+  const auto [grey, info] =
+      read_bytes_of(make_bmp({.width = 3, .bits = 8, .header = 12, .palette = greys}, numbers));
+  EXPECT_EQ(grey.shape(), (Shape{1, 3, 1}));
+  EXPECT_THAT(bytes_in(grey), ElementsAre(2, 0, 1));
+  EXPECT_TRUE(info.palette);
+}
+
+TEST(ReadBmp, FollowsMasks) {
+  // 5 bits each, as without masks; then 5, 6 and 5.
+  const std::string white("\xff\xff\0\0", 4);
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.bits = 16}, std::string("\x41\x7c\0\0", 4))).image),
+              ElementsAre(255, 16, 8));
+  EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.bits = 16, .packing = 3, .masks = {0xf800, 0x7e0, 0x1f}},
+                                              std::string("\x41\xf8\0\0", 4)))
+                           .image),
+              ElementsAre(255, 8, 8));
+  const std::vector<std::uint32_t> argb{0xff0000, 0xff00, 0xff, 0xff000000};
+  for (const int header : {56, 108, 124})
+    EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.bits = 32, .header = header, .packing = 3, .masks = argb},
+                                                "\x03\x02\x01\x80"))
+                             .image),
+                ElementsAre(1, 2, 3, 128));
+  // Ten bits a colour and two of alpha.
+  const auto [fine, info] =
+      read_bytes_of(make_bmp({.bits = 32, .packing = 6, .masks = {0x3ff00000, 0xffc00, 0x3ff, 0xc0000000}},
+                             test::little(0x40000000u | 1u << 20 | 512u << 10 | 1023u, 4)));
+  EXPECT_EQ(info.bit_depth, 10);
+  EXPECT_THAT(fine.values<float>(), ElementsAre(1 / 1023.0f, 512 / 1023.0f, 1.0f, 1 / 3.0f));
+}
+
+TEST(ReadBmp, UnpacksRuns) {
+  const std::vector<std::uint32_t> greys{0x000000, 0x111111, 0x222222, 0x333333};
+  // Three of 1; as they are 2, 3, 1 and a byte to fill up; a row further and one to the right; one of 3; the
+  // end.
+  const std::string runs("\x03\x01\0\x03\x02\x03\x01\0\0\0\0\x02\x01\x01\x01\x03\0\x01", 18);
+  const Tensor image =
+      read_bytes_of(make_bmp({.width = 6, .height = 3, .bits = 8, .packing = 1, .palette = greys}, runs))
+          .image;
+  EXPECT_THAT(bytes_in(image), ElementsAre(0, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 17, 17, 34, 51, 17));
+  // Of four bits: five that take turns, three as they are.
+  const std::string halves("\x05\x12\0\x03\x32\x10\0\x01", 8);
+  EXPECT_THAT(
+      bytes_in(
+          read_bytes_of(make_bmp({.width = 8, .bits = 4, .packing = 2, .palette = greys}, halves)).image),
+      ElementsAre(17, 34, 17, 34, 17, 51, 34, 17));
+  const IoError error = error_of_bytes_of(
+      make_bmp({.width = 2, .height = 2, .bits = 8, .packing = 1, .palette = greys}, "\x03\x01"));
+  EXPECT_TRUE(says(error, "leaves the picture")) << error.what();
+}
+
+std::vector<std::string> small_bmps() {
+  return {make_bmp({.width = 3, .height = 2, .bits = 8, .palette = {0, 0x808080, 0xff}},
+                   std::string("\0\x01\x02\0\x02\x01\0\0", 8)),
+          make_bmp({.width = 4, .height = 2, .bits = 8, .packing = 1, .palette = {0, 0x808080, 0xff}},
+                   std::string("\x04\x01\0\0\x04\x02\0\x01", 8)),
+          make_bmp({.bits = 32, .header = 124, .packing = 3, .masks = {0xff0000, 0xff00, 0xff, 0xff000000}},
+                   "\x03\x02\x01\x80")};
+}
+
+TEST(ReadBmp, RefusesOneCutAtAnyLength) {
+  for (const std::string& whole : small_bmps())
+    for (std::size_t length = 0; length < whole.size(); ++length)
+      ASSERT_EQ(error_of_bytes_of(whole.substr(0, length)).kind(), IoError::Kind::malformed) << length;
+}
+
+TEST(ReadBmp, SurvivesAnyByteFlipped) {
+  for (const std::string& whole : small_bmps()) EXPECT_GT(test::refused_of_flipped(whole), 20);
+}
+
+TEST(ReadBmp, SaysWhatBreaksTheFormat) {
+  const auto says_of = [](const test::BmpSpec& spec, const char* text) {
+    const IoError error = error_of_bytes_of(make_bmp(spec, std::string(64, '\x07')));
+    EXPECT_TRUE(says(error, text)) << error.what();
+  };
+  says_of({.bits = 7}, "none of 7 bits a pixel, packed in way 0");
+  says_of({.packing = 4}, "packed in way 4");
+  says_of({.width = 0}, "0 x 1");
+  says_of({.bits = 8, .palette = {1, 2}}, "colour 7 of a palette of 2");
+  says_of({.bits = 1, .palette = {1, 2, 3}}, "1 bits cannot tell 3 colours apart");
+  says_of({.bits = 32, .packing = 3, .masks = {0xff00ff, 0xff, 0xff}}, "the mask of its channel 0");
+  says_of({.bits = 32, .packing = 3, .masks = {0, 0xff, 0xff}}, "the mask of its channel 0");
+  says_of({.width = 0x7fffffff, .height = 0x7fffffff}, "ends too early");
+  says_of({.width = 10000, .height = 10000, .bits = 8, .packing = 1}, "ends too early");
+}
+
+}  // namespace
+}  // namespace veldt::io

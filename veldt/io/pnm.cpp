@@ -1,0 +1,215 @@
+// Reads PNM: PBM, PGM and PPM, as text (P1 to P3) or bytes (P4 to P6), and PAM (P7). Source: the manuals of
+// Netpbm's formats.
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/io/byte_reader.h"
+#include "veldt/io/image_codec.h"
+
+namespace veldt::io {
+namespace {
+
+constexpr std::uint32_t kMaxSide = 0x7fffffff;
+
+struct Header {
+  int kind = 0;  // 1 to 7
+  std::int64_t width = 0, height = 0;
+  int channels = 1;
+  std::uint32_t largest = 1;  // sample
+  std::uint64_t begin = 0;    // of the samples
+
+  bool is_text() const { return kind <= 3; }
+  bool is_ink() const { return kind == 1 || kind == 4; }  // 1 is black
+  std::uint64_t row_bytes() const {
+    const auto samples = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(channels);
+    return kind == 4 ? (samples + 7) / 8 : largest > 255 && !is_text() ? 2 * samples : samples;
+  }
+};
+
+bool is_blank(unsigned c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+class PnmDecoder final : public ImageDecoder {
+ public:
+  explicit PnmDecoder(InputFile& file) : bytes_(file, ImageFormat::pnm) {
+    header_ = read_header();
+    info_ = {.format = ImageFormat::pnm, .width = header_.width, .height = header_.height};
+    info_.channels = header_.channels;
+    info_.bit_depth = std::bit_width(header_.largest);
+    if (!header_.is_text()) count_pictures();
+  }
+
+  const ImageInfo& info() const override { return info_; }
+  Tensor read() override;
+
+ private:
+  std::string word();
+  std::uint32_t number(std::uint32_t most);
+  Header read_header();
+  void read_pam(Header& header);
+  void check_size(const Header& header);
+  void count_pictures();
+  template <class Use> void for_each_sample(Use use);
+  template <class Use> void samples_of_text(Use& use);
+
+  ByteReader bytes_;
+  Header header_;
+  ImageInfo info_;
+};
+
+// The next one, and the blank behind it. A comment goes from a # to the end of its line.
+std::string PnmDecoder::word() {
+  constexpr std::size_t kLongest = 64;
+  std::string text;
+  while (!bytes_.at_end()) {
+    const unsigned c = bytes_.byte();
+    if (c == '#' && text.empty()) {
+      while (!bytes_.at_end() && bytes_.byte() != '\n') continue;
+    } else if (!is_blank(c)) {
+      if (text.size() == kLongest) bytes_.fail("a word of it is no number");
+      text += static_cast<char>(c);
+    } else if (!text.empty()) {
+      break;
+    }
+  }
+  return text;
+}
+
+std::uint32_t PnmDecoder::number(std::uint32_t most) {
+  const std::string text = word();
+  if (text.empty()) bytes_.fail("the file ends too early");
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') bytes_.fail("a word of it is no number");
+    value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(c - '0'), std::uint64_t{1} << 32);
+  }
+  if (value > most)
+    bytes_.fail(str("one of its numbers is ", text, ", and ", most, " is the largest allowed"));
+  return static_cast<std::uint32_t>(value);
+}
+
+Header PnmDecoder::read_header() {
+  Header header;
+  bytes_.skip(1);
+  header.kind = static_cast<int>(bytes_.byte()) - '0';
+  if (header.kind == 7) {
+    read_pam(header);
+  } else {
+    header.width = number(kMaxSide);
+    header.height = number(kMaxSide);
+    if (!header.is_ink()) header.largest = number(65535);
+    header.channels = header.kind == 3 || header.kind == 6 ? 3 : 1;
+  }
+  if (header.width == 0 || header.height == 0 || header.largest == 0)
+    bytes_.fail(str("its size of ", header.width, " x ", header.height, " and ", header.largest,
+                    " levels is impossible"));
+  header.begin = bytes_.position();
+  check_size(header);
+  return header;
+}
+
+// A name and a value on each line.
+void PnmDecoder::read_pam(Header& header) {
+  constexpr const char* kKinds[] = {"BLACKANDWHITE",       "GRAYSCALE",       "RGB",
+                                    "BLACKANDWHITE_ALPHA", "GRAYSCALE_ALPHA", "RGB_ALPHA"};
+  constexpr int kChannels[] = {1, 1, 3, 2, 2, 4};
+  int expected = 0;
+  for (;;) {
+    const std::string name = word();
+    if (name == "ENDHDR") break;
+    if (name == "WIDTH") {
+      header.width = number(kMaxSide);
+    } else if (name == "HEIGHT") {
+      header.height = number(kMaxSide);
+    } else if (name == "DEPTH") {
+      header.channels = static_cast<int>(number(4));
+    } else if (name == "MAXVAL") {
+      header.largest = number(65535);
+    } else if (name == "TUPLTYPE") {
+      const std::string kind = word();
+      const auto* found = std::find(std::begin(kKinds), std::end(kKinds), kind);
+      if (found == std::end(kKinds)) bytes_.fail("its samples are of a kind that Veldt does not know");
+      expected = kChannels[found - std::begin(kKinds)];
+    } else {
+      bytes_.fail(name.empty() ? "the file ends too early" : "its header has a line that no PAM has");
+    }
+  }
+  if (header.channels < 1 || (expected != 0 && header.channels != expected))
+    bytes_.fail(str("it has ", header.channels, " channels, and samples of ", expected));
+}
+
+void PnmDecoder::check_size(const Header& header) {
+  const std::uint64_t left = bytes_.size() - header.begin, rows = static_cast<std::uint64_t>(header.height);
+  // A sample of a text has a digit at least.
+  if (header.row_bytes() > left / rows) bytes_.fail("the file ends too early");
+}
+
+// Files of bytes may hold several, one behind the other.
+void PnmDecoder::count_pictures() {
+  for (Header last = header_;; ++info_.pictures) {
+    bytes_.seek(last.begin + last.row_bytes() * static_cast<std::uint64_t>(last.height));
+    if (bytes_.at_end() || bytes_.byte() != 'P') return;
+    bytes_.seek(bytes_.position() - 1);
+    last = read_header();
+    if (last.kind < 4 || last.kind > 7) bytes_.fail("behind its first picture is no other one");
+  }
+}
+
+template <class Use> void PnmDecoder::samples_of_text(Use& use) {
+  const std::int64_t count = header_.width * header_.height * header_.channels;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (header_.kind != 1) {
+      use(number(header_.largest));
+      continue;
+    }
+    unsigned c = bytes_.byte();  // digits need no blanks between them
+    while (is_blank(c)) c = bytes_.byte();
+    if (c != '0' && c != '1') bytes_.fail("one of its pixels is neither 0 nor 1");
+    use(c - '0');
+  }
+}
+
+// Calls use(sample) for each, in the order of the file.
+template <class Use> void PnmDecoder::for_each_sample(Use use) {
+  bytes_.seek(header_.begin);
+  if (header_.is_text()) return samples_of_text(use);
+  std::vector<unsigned char> row(header_.row_bytes());
+  const auto samples = static_cast<std::size_t>(header_.width) * static_cast<std::size_t>(header_.channels);
+  for (std::int64_t y = 0; y < header_.height; ++y) {
+    bytes_.read(row.data(), row.size());
+    for (std::size_t i = 0; i < samples; ++i) {
+      const unsigned sample = header_.kind == 4       ? (row[i / 8] >> (7 - i % 8)) & 1u
+                              : header_.largest > 255 ? row[2 * i] * 256u + row[2 * i + 1]
+                                                      : row[i];
+      if (sample > header_.largest)
+        bytes_.fail(str("one of its samples is ", sample, ", and ", header_.largest, " is white"));
+      use(sample);
+    }
+  }
+}
+
+// Bytes where they say all there is, as 0..255 does of 0..5; other levels are parts of the largest.
+Tensor PnmDecoder::read() {
+  const Shape shape{header_.height, header_.width, header_.channels};
+  if (header_.largest <= 255 && 255 % header_.largest == 0) {
+    const Tensor image = empty(shape, DType::u8);
+    const std::uint32_t step = 255 / header_.largest, flip = header_.is_ink() ? 255 : 0;
+    for_each_sample([&, to = image.data<std::uint8_t>()](unsigned sample) mutable {
+      *to++ = static_cast<std::uint8_t>((sample * step) ^ flip);
+    });
+    return image;
+  }
+  const Tensor image = empty(shape);
+  for_each_sample([&, to = image.data<float>()](unsigned sample) mutable {
+    *to++ = static_cast<float>(sample) / static_cast<float>(header_.largest);
+  });
+  return image;
+}
+
+}  // namespace
+
+std::unique_ptr<ImageDecoder> decode_pnm(InputFile& file) { return std::make_unique<PnmDecoder>(file); }
+
+}  // namespace veldt::io
