@@ -71,6 +71,13 @@ TEST_F(SoundCommand, FitsAndPlaysWhatItWasGiven) {
   EXPECT_EQ(io::sound_info(out_).channels, 2);
 }
 
+TEST_F(SoundCommand, GivesTheSamplesOfAWavBack) {
+  io::write_sound(sound_, tones(2), 8000, {.bits = 16});
+  json_of({"fit", sound_, "-o", model_, "--quiet"});
+  json_of({"render", model_, "-o", out_, "--bits", "16"});
+  EXPECT_EQ(json_of({"compare", sound_, out_}).at("identical"), true);
+}
+
 TEST_F(SoundCommand, PlaysPartsAtAnyRate) {
   fitted();
   EXPECT_EQ(json_of({"render", model_, "-o", out_, "--rate", "48000"}).at("frames"), 2400);

@@ -9,8 +9,14 @@
 #include "tests/field/pictures.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
+#include "veldt/core/rng.h"
+#include "veldt/core/threads.h"
 #include "veldt/field/fit.h"
+#include "veldt/field/sinc.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
 
 namespace veldt::field {
 namespace {
@@ -129,11 +135,17 @@ Tensor chord(double highest, std::int64_t channels = 1) {
   return Tensor::from<float>({frames, channels}, values);
 }
 
+// What the grid alone holds.
+Tensor open_frames(SoundField field) {
+  field.set_closing({});
+  return field.render();
+}
+
 TEST(SoundFit, HoldsALongSoundInFewerNumbersThanFrames) {
   for (const std::int64_t channels : {1, 2, 12}) {
     const Tensor sound = chord(1000, channels);
     const SoundField field = fit_sound(sound, kRate, {});
-    EXPECT_GT(snr(field.render(), sound), 42) << channels;
+    EXPECT_GT(snr(open_frames(field), sound), 36) << channels;
     EXPECT_LT(parameter_count(field.options()), sound.numel() / 2) << channels;
     EXPECT_EQ(field_options_from_json(to_json(field.options())), field.options());
   }
@@ -146,7 +158,8 @@ TEST(SoundFit, IsTrueBetweenTheFramesOfALongSound) {
   const SoundField field =
       fit_sound(Tensor::from<float>({10000, 1}, half), kRate / 2, {.model = Model::hashgrid});
   const Tensor played = field.render({.rate = kRate});
-  EXPECT_GT(snr(slice(played, 0, 0, 19990), slice(sound, 0, 0, 19990)), 35);
+  // Apart from the ends: what lies beyond them nobody knows.
+  EXPECT_GT(snr(slice(played, 0, 1000, 19000), slice(sound, 0, 1000, 19000)), 100);
 }
 
 TEST(SoundFit, GivesMoreNumbersToHigherSounds) {
@@ -209,13 +222,64 @@ TEST(SoundFit, RefusesMoreFramesThanPositionsTellApart) {
   EXPECT_THROW(plan_for(Signal::sound(endless, kRate), quick_sound()), ConfigError);
 }
 
-// In its last half 24 bits tell places a 33rd of a frame apart. With a grid that is read in f32 it has 52 dB.
+// Rounded to 16 bits: the numbers of a WAV.
+std::vector<long> in_steps(const Tensor& sound) {
+  std::vector<long> out;
+  for (const float sample : sound.values<float>()) out.push_back(std::lround(sample * 32768));
+  return out;
+}
+
+// Of any length; without a wave, and with nothing but high ones.
+TEST(SoundFit, IsExactAtItsFrames) {
+  for (const std::int64_t frames : {1, 2, 3, 17, 700, 70'000})
+    for (const std::int64_t channels : {1, 2, 9}) {
+      if (frames * channels > 200'000) continue;
+      Rng rng(4);
+      Tensor noise = round(affine(rand({frames, channels}, rng), 50'000, -25'000));
+      noise = affine(noise, 1.0 / 32768, 0);
+      const SoundField field = fit_sound(noise, kRate, {.steps = 30});
+      EXPECT_EQ(in_steps(field.render()), in_steps(noise)) << frames << " x " << channels;
+      EXPECT_GT(snr(field.render(), noise), 110) << frames << " x " << channels;
+    }
+}
+
+TEST(SoundFit, PlaysWhatAWindowedSincMakesOfItsFrames) {
+  Rng rng(5);
+  const Tensor sound = affine(rand({70'000, 2}, rng), 1.5, -0.75);
+  const SoundField field = fit_sound(sound, kRate, {.steps = 30});
+  for (const std::int64_t rate : {2 * kRate, 4 * kRate, 11025L, 3000L}) {
+    const Tensor played = field.render({.rate = rate});
+    const Tensor wanted =
+        SincResampler(static_cast<double>(kRate) / static_cast<double>(rate)).at(0, played.size(0), sound, 0);
+    EXPECT_GT(snr(played, wanted), 100) << rate;
+  }
+}
+
+// A smooth sound is closed by one number of f16 for each frame, and has fewer in its grid.
+TEST(SoundFit, NeedsOneNumberAFrameForASmoothSound) {
+  EXPECT_EQ(fit_sound(chord(1000), kRate, {}).options().closing, 1);
+  EXPECT_EQ(fit_sound(chord(3900), kRate, {}).options().closing, 2);
+}
+
+TEST(SoundFit, ClosesNoNetwork) {
+  EXPECT_EQ(fit_sound(tones(400, 1), kRate, quick_sound(5)).options().closing, 0);
+  EXPECT_EQ(fit_sound(tones(400, 1), kRate, {.steps = 5, .model = Model::siren}).options().closing, 0);
+  EXPECT_EQ(model_of(plan_for(Signal::sound(tones(400, 1), kRate), {.first_omega = 50}).field), Model::siren);
+}
+
+// In its last half 24 bits tell places a 33rd of a frame apart. The grid is finer than
+// the recipe's, so that this would show: read in f32 it holds 52 dB.
 TEST(SlowSoundFit, HoldsAMillionFrames) {
   std::vector<float> values(1'000'000);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(std::sin(0.25 * static_cast<double>(i)));
-  const Tensor sound = Tensor::from<float>({1'000'000, 1}, values);
-  EXPECT_GT(snr(fit_sound(sound, 44100, {}).render(), sound), 57);
+  const Signal sound = Signal::sound(Tensor::from<float>({1'000'000, 1}, values), 44100);
+  FitPlan plan = plan_for(sound, {});
+  auto& grid = std::get<GridOptions>(plan.field.encodings.front());
+  grid.coarsest = grid.finest = 800'000;
+  Fitter fitter(sound, plan);
+  fitter.run({}, {});
+  EXPECT_GT(snr(open_frames(SoundField(fitter.field())), sound.samples()), 57);
 }
 
 TEST(SoundField, ComesBackFromItsFile) {
@@ -227,6 +291,54 @@ TEST(SoundField, ComesBackFromItsFile) {
   EXPECT_EQ(loaded.render().values<float>(), field.render().values<float>());
   EXPECT_EQ(field_kind(field.metadata()), "sound_field");
   EXPECT_EQ(loaded.seconds(), 100.0 / kRate);
+}
+
+TEST(SoundField, IsClosedInItsFileToo) {
+  const test::TempDir dir;
+  const SoundField field = fit_sound(tones(300, 2), kRate, {.steps = 3});
+  field.save(dir / "s");
+  const SoundField loaded = SoundField::load(dir / "s");
+  EXPECT_EQ(loaded.options(), field.options());
+  EXPECT_EQ(loaded.render({.rate = 3 * kRate}).values<float>(),
+            field.render({.rate = 3 * kRate}).values<float>());
+  EXPECT_EQ(field.metadata().at("format_version"), "2");
+}
+
+TEST(SoundField, PlaysAPartOfAClosedOneAsInTheWhole) {
+  const SoundField field = fit_sound(tones(3000, 2), kRate, {.steps = 3});
+  const std::vector<float> whole = field.render({.rate = 3 * kRate}).values<float>();
+  const Tensor part = field.render({.from = 800.0 / kRate, .to = 1000.0 / kRate, .rate = 3 * kRate});
+  ASSERT_EQ(part.shape(), (Shape{600, 2}));
+  for (std::size_t i = 0; i < 1200; ++i) EXPECT_NEAR(part.values<float>()[i], whole[4800 + i], 1e-6) << i;
+}
+
+TEST(SoundField, PlaysTheSameOnAnyThreads) {
+  const int threads = num_threads();
+  const SoundField field = fit_sound(chord(1000), kRate, {.steps = 20});
+  std::vector<std::vector<float>> played;
+  for (const int n : {1, 3}) {
+    set_num_threads(n);
+    played.push_back(field.render({.rate = 3 * kRate}).values<float>());
+  }
+  set_num_threads(threads);
+  EXPECT_EQ(played[0], played[1]);
+}
+
+TEST(SoundField, TakesAPointForEachFittedFrameOfAClosedOne) {
+  const SoundField field = fit_sound(tones(300, 1), kRate, {.steps = 3});
+  EXPECT_NEAR(field.samples_a_frame({.rate = 4 * kRate}), 0.25, 1e-9);
+  EXPECT_NEAR(field.samples_a_frame({.rate = kRate / 4}), 4, 1e-9);
+}
+
+TEST(SoundField, RefusesRegionsFarBeyondAClosedOne) {
+  const SoundField field = fit_sound(tones(30, 1), kRate, {.steps = 3});
+  const auto ignored = [](const Tensor&, std::int64_t) { return true; };
+  for (const Region& region : {Region{.y = 1e300}, Region{.height = 1e300}, Region{.y = -1e300}})
+    EXPECT_THROW(field.Field::render_bands(1, 10, {.region = region}, ignored), ConfigError);
+  field.Field::render_bands(1, 10, {.region = {.y = 5, .height = 1e6}}, [](const Tensor& rows, std::int64_t) {
+    for (const float sample : rows.values<float>()) EXPECT_EQ(sample, 0);
+    return true;
+  });
 }
 
 TEST(SoundField, IsNoPictureAndAPictureIsNoSound) {
@@ -258,6 +370,7 @@ TEST(SoundField, RefusesOptionsThatAreNoSounds) {
   refused([](FieldOptions& o) { o.peak = -1; });
   refused([](FieldOptions& o) { o.head = Head::clamp; });
   refused([](FieldOptions& o) { o.footprint = 2; });
+  refused([](FieldOptions& o) { o.closing = 3; });
   FieldOptions o = test::small_options(4, 4);
   o.head = Head::plain;
   EXPECT_THROW(check(o), ConfigError);

@@ -100,7 +100,20 @@ def draw(o, tensors):
     return np.clip((network(o, tensors, coordinates()) + 1) / 2, 0, 1)
 
 
+def windowed_sinc(x):
+    return np.sinc(x) * np.i0(12 * np.sqrt(np.maximum(1 - (x / 128) ** 2, 0))) / np.i0(12) * (np.abs(x) < 128)
+
+
+def play_closed(o, tensors, rate):
+    frames = network(o, tensors, played_at(RATE, 1)) + tensors["closing"].sum(axis=0)[:, 0]
+    wide = max(1, RATE / rate)
+    away = np.arange(FRAMES * rate // RATE)[:, None] * RATE / rate - np.arange(FRAMES)
+    return PEAK * windowed_sinc(away / wide) / wide @ frames
+
+
 def play(o, tensors, rate):
+    if o.get("closing"):
+        return play_closed(o, tensors, rate)
     samples = -(-RATE // rate)
     y = network(o, tensors, played_at(rate, samples))
     return PEAK * y.reshape(-1, samples, y.shape[1]).mean(axis=1)
@@ -132,7 +145,8 @@ def make(rng, activation, encodings=(), **more):
 
 
 def save(name, kind, o, tensors):
-    metadata = {"kind": kind, "format_version": "1", "options": json.dumps(o)}
+    version = "2" if "closing" in o else "1"
+    metadata = {"kind": kind, "format_version": version, "options": json.dumps(o)}
     save_file(tensors, HERE / "fields" / f"{name}.safetensors", metadata)
     return {n: t.astype(np.float64) for n, t in tensors.items()}
 
@@ -146,12 +160,14 @@ def sounds(rng):
     line = {"kind": "grid", "levels": 1, "features": 2, "log2_entries": 30, "coarsest": 17, "finest": 17,
             "smooth": False}
     fields = {
-        # As recipes make them: sines for a short sound, one level and a linear layer for a long one.
+        # As recipes make them: sines, one level and a linear layer, and the same with a closing.
         "sound_siren": make(rng, "siren", **{**as_sound, "first_omega": 40.0}),
         "sound_line": make(rng, "relu", [line], **as_sound, widths=[]),
         "sound_hashgrid": make(rng, "relu", [{**line, "levels": 3, "log2_entries": 4, "coarsest": 5, "finest": 40}],
                                **as_sound),
+        "sound_closed": make(rng, "relu", [line], **as_sound, widths=[], closing=2),
     }
+    fields["sound_closed"][1]["closing"] = rng.uniform(-0.5, 0.5, (2, FRAMES, 1, 2)).astype(np.float16)
     played = {}
     for name, (o, tensors) in fields.items():
         tensors = save(name, "veldt.sound_field", o, tensors)

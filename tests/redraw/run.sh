@@ -6,4 +6,6 @@ if ! "$python" -c 'import numpy, PIL' 2>/dev/null; then
   echo "Skipped: $python has no NumPy and Pillow; VELDT_PYTHON names another interpreter"
   exit 77
 fi
-exec "$python" -B "$(dirname "${BASH_SOURCE[0]}")/arithmetic_test.py" "$1"
+here=$(dirname "${BASH_SOURCE[0]}")
+"$python" -B "$here/arithmetic_test.py" "$1"
+"$python" -B "$here/waves_test.py" "$1"

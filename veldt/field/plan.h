@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "veldt/field/kind.h"
 #include "veldt/field/options.h"
 #include "veldt/field/prior.h"
 #include "veldt/field/signal.h"
@@ -63,9 +62,7 @@ struct FitOptions {
   std::optional<Precision> precision = {};  // unset: bf16 where it is faster
   std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
   Device device = {};
-  std::optional<Style> style = {};
-  std::shared_ptr<const Prior> prior = {};       // the teacher of pictures that have one; none: rules
-  std::shared_ptr<const Prior> tone_prior = {};  // that of drawings in two tones; none: sines hold them
+  std::shared_ptr<const Prior> prior = {};  // the teacher of pictures that have one; none: rules
   bool simba = false;  // the original recipe, see simba_plan(); the other wishes still count
 };
 
@@ -77,11 +74,11 @@ struct FitPlan {
   double target_psnr = 0;
   std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
   Sampling sampling = Sampling::uniform;
-  Style style = Style::photo;  // of a picture
   // It learns a redraw of the picture at footprint times its size (field/teacher.h), and is closed in the
   // end.
   bool has_teacher = false;
   std::shared_ptr<const Prior> prior = {};  // makes the redraw; none: rules
+  bool closes = false;    // what it has not learned of the samples is put right in the end (field/closing.h)
   double edge_share = 0;  // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
   // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
   bool fixed_frequencies = false;

@@ -7,34 +7,43 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kShort = 1 << 14;  // frames; up to here sines are as good, and better between frames
-constexpr double kAim = 4e4;              // power of a sound to that of the error of its grid: 46 dB
-constexpr double kMostCells = 0.9;        // for each frame
+// What a grid may miss, in parts of the peak, at any frame and in the mean square: then one number of f16 for
+// each frame closes it to a quarter of a step of 16 bits, and adds a fiftieth to the noise of rounding to
+// them.
+constexpr double kMostMissed = 1.0 / 32, kMissed = 1.0 / 220;
+constexpr double kMargin = 1.15;      // in vertices, for a grid that has not quite learned it
+constexpr double kMostCells = 0.55;   // for each frame: as many bytes as a second number of the closing
+constexpr double kFewCells = 0.0625;  // where there have to be two numbers anyway
 
-// The mean square of the second differences to that of the samples: of a wave of w radians a frame, about
-// w^4.
-double curvature_of(const Signal& sound) {
+// The second differences of a sound, in parts of its peak.
+struct Bends {
+  double largest = 0, mean_square = 0;
+};
+Bends bends_of(const Signal& sound) {
   const std::int64_t channels = sound.channels(), n = sound.samples().numel();
   const float* at = sound.samples().data<float>();
-  double bends = 0, squares = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    squares += static_cast<double>(at[i]) * static_cast<double>(at[i]);
-    if (i < 2 * channels) continue;
-    const double bend = static_cast<double>(at[i]) - 2.0 * static_cast<double>(at[i - channels]) +
-                        static_cast<double>(at[i - 2 * channels]);
-    bends += bend * bend;
+  Bends bends;
+  if (sound.peak() == 0) return bends;
+  for (std::int64_t i = 2 * channels; i < n; ++i) {
+    const double bend = (static_cast<double>(at[i]) - 2.0 * static_cast<double>(at[i - channels]) +
+                         static_cast<double>(at[i - 2 * channels])) /
+                        sound.peak();
+    bends.largest = std::max(bends.largest, std::abs(bend));
+    bends.mean_square += bend * bend / static_cast<double>(n);
   }
-  return squares > 0 ? bends / squares : 0;
+  return bends;
 }
 
-// One level with a vertex for each value that a broken line through the sound needs. With vertices h frames
-// apart the best one misses the power (h w)^4 / 720 of a wave of w radians a frame (Blu and Unser 1999,
-// "Quantitative Fourier analysis of approximation techniques"); twice that is what was left of music
-// (docs/fields.md). Near a vertex for each frame those between two frames are free, and what
-// is played between frames gets worse.
+// One level with a vertex for each value that a broken line through the sound needs, so that one number for
+// each frame closes it. With vertices h frames apart the best one misses b h^2 / 12 at most where the second
+// difference is b, and in the mean square (b h^2)^2 / 720 (Blu and Unser 1999, "Quantitative Fourier analysis
+// of approximation techniques").
 GridOptions broken_line(const Signal& sound) {
   const auto frames = static_cast<double>(sound.rows());
-  const double cells_a_frame = std::min(std::pow(kAim * curvature_of(sound) / 360, 0.25), kMostCells);
+  const Bends bends = bends_of(sound);
+  const double needed = kMargin * std::sqrt(std::max(bends.largest / 12 / kMostMissed,
+                                                     std::sqrt(bends.mean_square / 720) / kMissed));
+  const double cells_a_frame = needed > kMostCells ? kFewCells : needed;
   GridOptions grid{.dims = 1, .log2_entries = 30};
   // A feature for each channel, whatever the linear layer makes of them: more than a level has take several.
   const std::int64_t channels = sound.channels();
@@ -55,6 +64,7 @@ void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
     return;
   }
   // A layer that mixes the channels, and none before it: they cost time and gain nothing (docs/fields.md).
+  p.closes = true;
   p.field.encodings = {broken_line(sound)};
   p.field.widths = {};
   // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
@@ -86,8 +96,8 @@ FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
   describe(sound, p.field);
   // Wishes that a grid alone cannot grant: it has no hidden layers.
   const bool wants_layers = wishes.width || wishes.depth || wishes.optimizer == OptimizerKind::muon;
-  const Model model =
-      wishes.model.value_or(sound.rows() > kShort && !wants_layers ? Model::hashgrid : Model::siren);
+  const bool by_network = wants_layers || wishes.first_omega || wishes.omega;
+  const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
   set_model(p.field, model);
   p.field.head = Head::plain;
   if (model == Model::hashgrid)
