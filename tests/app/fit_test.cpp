@@ -196,8 +196,8 @@ TEST_F(FitCommand, StoppedByASignalItStillPrintsItsJson) {
 
 TEST_F(FitCommand, ASecondSignalStopsAtOnce) {
   // A step of seconds: 40000 pixels through a million weights.
-  Process process({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--width", "1024", "--depth", "3",
-                   "--batch", "full", "--steps", "1000", "--threads", "1"},
+  Process process({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--model", "siren", "--width", "1024",
+                   "--depth", "3", "--batch", "full", "--steps", "1000", "--threads", "1"},
                   log_);
   ASSERT_TRUE(comes_true([&] { return process.err().find("fitting") != std::string::npos; }))
       << process.err();
@@ -207,6 +207,17 @@ TEST_F(FitCommand, ASecondSignalStopsAtOnce) {
   process.send(SIGINT);
   EXPECT_EQ(process.wait(), 130);
   EXPECT_FALSE(std::filesystem::exists(model_));
+}
+
+TEST_F(FitCommand, SaysWhatKindOfPictureItTook) {
+  const Ran cub = run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--dry-run"});
+  EXPECT_NE(cub.err.find("200x200 as drawing in two tones (two colours)"), std::string::npos) << cub.err;
+  const Ran asked =
+      run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--dry-run", "--style", "pixel"});
+  EXPECT_NE(asked.err.find("200x200 as pixel art (asked for)"), std::string::npos) << asked.err;
+  const Ran wrong = run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--style", "painting"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("photo"), std::string::npos) << wrong.err;
 }
 
 TEST_F(FitCommand, StopsAtItsTarget) {

@@ -76,18 +76,20 @@ TEST(Explain, SaysHowTheRateFallsAndHowPointsAreDrawn) {
   const std::vector<Reason> wished = explained(disc(3), {.schedule = ScheduleKind::constant});
   EXPECT_EQ(reason_for(wished, "schedule").value, "constant");
   EXPECT_EQ(reason_for(wished, "schedule").why, "asked for");
-  const Reason of_ink = reason_for(explained(ink(), {.batch = 16}), "sampling");
+  const Reason of_ink = reason_for(explained(ink(), {.model = Model::siren, .batch = 16}), "sampling");
   EXPECT_EQ(of_ink.value, "uniform");
   EXPECT_TRUE(says(of_ink, "shuffled order, edges and flat ground apart")) << of_ink.why;
-  EXPECT_EQ(reason_for(explained(ink(), {.batch = 0}), "sampling").why, "each once a step");
+  EXPECT_EQ(reason_for(explained(ink(), {.model = Model::siren, .batch = 0}), "sampling").why,
+            "each once a step");
 }
 
 TEST(Explain, SaysWhatKindOfPictureItSaw) {
   const std::vector<Reason> of_ink = explained(ink(), {});
-  EXPECT_EQ(reason_for(of_ink, "kind").value, "two levels");
-  EXPECT_EQ(of_ink.front().why.find("0 % of the pixels are between"), 0u) << of_ink.front().why;
-  EXPECT_TRUE(says(reason_for(of_ink, "loss"), "black or white"));
-  EXPECT_EQ(reason_for(of_ink, "edges").value, "0.75");
+  EXPECT_EQ(reason_for(of_ink, "kind").value, "drawing in two tones");
+  EXPECT_EQ(of_ink.front().why.find("two colours"), 0u) << of_ink.front().why;
+  const std::vector<Reason> of_sines = explained(ink(), {.model = Model::siren});
+  EXPECT_TRUE(says(reason_for(of_sines, "loss"), "black or white"));
+  EXPECT_EQ(reason_for(of_sines, "edges").value, "0.75");
   EXPECT_EQ(reason_for(explained(disc(3), {}), "edges").choice, "");
 }
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/field/pictures.h"
 #include "tests/support/temp_dir.h"
@@ -312,9 +314,11 @@ TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
   EXPECT_EQ(sampling(photograph, {.batch = 0}), Sampling::stratified);
   EXPECT_EQ(sampling(photograph, {.simba = true}), Sampling::uniform);
   EXPECT_EQ(sampling(photograph, {.batch = 0, .sampling = Sampling::error}), Sampling::error);
-  EXPECT_EQ(sampling(ink(), {}), Sampling::uniform);
+  EXPECT_EQ(sampling(ink(), {.model = Model::siren}), Sampling::uniform);
   EXPECT_EQ(sampling(ink(), {.sampling = Sampling::stratified}), Sampling::stratified);
-  const auto text = [&](Sampling s) { return to_json(plan_for(ink(), {.sampling = s})); };
+  const auto text = [&](Sampling s) {
+    return to_json(plan_for(ink(), {.model = Model::siren, .sampling = s}));
+  };
   EXPECT_EQ(text(Sampling::uniform).find("sampling"), std::string::npos);  // as in files from before
   EXPECT_NE(text(Sampling::error).find("\"sampling\":\"error\""), std::string::npos);
   EXPECT_EQ(sampling_from("stratified"), Sampling::stratified);
@@ -417,7 +421,7 @@ TEST(PlanFor, KeepsABatchWithinThePicture) {
   EXPECT_LE(plan_for(disc(), quick()).batch, 576);
 }
 
-TEST(PlanFor, GivesAPictureATeacherUnlessItIsADrawingOrLarge) {
+TEST(PlanFor, GivesAPictureATeacherUnlessItIsLargeOrAskedForANetwork) {
   const FitPlan plan = plan_for(disc(3), {});
   EXPECT_TRUE(plan.has_teacher);
   EXPECT_EQ(plan.field.footprint, 4);
@@ -425,7 +429,7 @@ TEST(PlanFor, GivesAPictureATeacherUnlessItIsADrawingOrLarge) {
   EXPECT_EQ(plan_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
   EXPECT_FALSE(plan_for(ink(), {}).has_teacher);
   const Tensor greys = data::resample(ink(), 12, 12, data::Filter::area);
-  EXPECT_TRUE(traits_of(greys).line_art);
+  EXPECT_EQ(kind_of(facts_of(greys), greys).style, Style::line);
   EXPECT_TRUE(plan_for(greys, {}).has_teacher);
   EXPECT_FALSE(plan_for(greys, {}).field.two_tone);
   EXPECT_TRUE(plan_for(greys, {.model = Model::siren}).field.two_tone)
@@ -460,6 +464,37 @@ TEST_F(Fit, FollowsItsPrior) {
   const auto off = [&](const ImageField& field) { return mean(square(field.render(96, 96) - drawn)).item(); };
   EXPECT_LT(off(by_prior), 1e-4);
   EXPECT_GT(off(by_rules), 2 * off(by_prior));
+}
+
+TEST_F(Fit, IsStoppedWhileItsTeacherDraws) {
+  Rng rng(1);
+  FitOptions wishes{.steps = 50};
+  wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+  const Tensor tall = draw(4, 300, 1, [](double x, double y, int) { return (x + y) / 310; });
+  Fitter fitter(tall, plan_for(tall, wishes));
+  std::vector<double> parts;
+  const train::RunResult run = fitter.run({}, {}, [&](double part) {
+    parts.push_back(part);
+    return parts.size() < 2;
+  });
+  EXPECT_EQ(run.stop, train::Stop::asked);
+  EXPECT_EQ(run.steps, 0);
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_GT(parts[1], parts[0]);
+  EXPECT_EQ(fitter.run({}, {}, [](double) { return true; }).steps, 50) << "it can go on afterwards";
+}
+
+TEST_F(Fit, CountsItsTeachersTime) {
+  Rng rng(1);
+  FitOptions wishes{.seconds = 0.5};
+  wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+  Fitter fitter(disc(), plan_for(disc(), wishes));
+  const train::RunResult run = fitter.run({}, {}, [](double) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    return true;
+  });
+  EXPECT_GT(run.seconds, 0.45);
+  EXPECT_LT(run.seconds, 0.8);
 }
 
 TEST_F(Fit, IsNotResumedUnderAnotherPrior) {

@@ -87,5 +87,21 @@ TEST(Signal, RefusesWhatIsNone) {
   }
 }
 
+// What nobody sees would show between the pixels.
+TEST(Signal, GivesClearPixelsTheColourOfThoseBeside) {
+  const Tensor picture =
+      Tensor::from<std::uint8_t>({1, 4, 2}, std::vector<std::uint8_t>{0, 0, 90, 255, 0, 0, 30, 7});
+  EXPECT_EQ(Signal(picture).samples().values<std::uint8_t>(),
+            (std::vector<std::uint8_t>{90, 0, 90, 255, 90, 0, 30, 7}));
+  EXPECT_EQ(picture.values<std::uint8_t>()[0], 0) << "the caller's picture stays as it is";
+  const Tensor clear = Tensor::from<float>({1, 1, 4}, std::vector<float>{0.1f, 0.2f, 0.3f, 0});
+  EXPECT_EQ(Signal(clear).samples().values<float>(), clear.values<float>()) << "there is none beside it";
+}
+
+TEST(Signal, KnowsItsBits) {
+  EXPECT_EQ(Signal(Tensor::from<float>({1, 2, 1}, std::vector<float>{0.0f, 200 / 255.0f})).bits(), 8);
+  EXPECT_EQ(Signal(Tensor::from<float>({1, 2, 1}, std::vector<float>{0.0f, 200.4f / 255.0f})).bits(), 16);
+}
+
 }  // namespace
 }  // namespace veldt::field

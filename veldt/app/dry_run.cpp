@@ -47,19 +47,11 @@ std::string in_time(double seconds) {
   return clock_time(seconds);
 }
 
-// Steps a second: of real ones where they are short, else worked out from the work they are. The first one
-// takes its memory too, and is left out.
+// Steps a second: of real ones where they are short, else worked out from the work they are.
 double steps_a_second(field::Fitter& fitter, double step_flops) {
   const double by_work = measured_speed(0.2).gigaflops * 1e9 / std::max(step_flops, 1.0);
   if (by_work < 1 / kMeasured) return by_work;
-  const auto start = Clock::now();
-  train::Events events;
-  double first = 0, last = 0;
-  events.on_step = [&](std::int64_t step, double) { (step == 1 ? first : last) = since(start); };
-  events.should_stop = [&] { return last > 0 && since(start) - first >= kMeasured; };
-  const std::int64_t steps = fitter.run({}, events).steps;
-  return steps > 1 ? static_cast<double>(steps - 1) / std::max(last - first, 1e-9)
-                   : 1 / std::max(first, 1e-9);
+  return 1 / fitter.measure_step(kMeasured);
 }
 
 void print(const Json& rows, const std::string& text, Context& context) {
@@ -93,14 +85,14 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
   const StepFacts facts = fitter.step_facts();
   const double rate = steps_a_second(fitter, facts.flops);
   const double steps = plan.steps > 0 ? static_cast<double>(plan.steps) : std::floor(plan.seconds * rate);
-  const double by_steps = steps / rate,
+  const field::Beside beside = field::beside_steps(plan);
+  const double around = beside.flops / (measured_speed(0.2).gigaflops * 1e9),
+               by_steps = around + steps / rate,
                seconds = plan.seconds > 0 ? std::min(plan.seconds, by_steps) : by_steps;
-  // Outside a step: the samples, as floats at most.
-  const double pixels = static_cast<double>(o.width) * static_cast<double>(o.height);
-  const double memory = static_cast<double>(facts.held_bytes + facts.planned_bytes) +
-                        pixels * 4 * static_cast<double>(o.channels);
+  const double memory = std::max(
+      static_cast<double>(facts.held_bytes + facts.planned_bytes) + beside.held_bytes, beside.peak_bytes);
   const double state = plan.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments
-  const double model_bytes = 4 * static_cast<double>(parameters) + kFileHeader;
+  const double model_bytes = 4 * static_cast<double>(parameters) + beside.closing_bytes + kFileHeader;
   const double checkpoint_bytes = 4 * state * static_cast<double>(parameters) +
                                   static_cast<double>(fitter.own_state_bytes()) + 2 * kFileHeader;
   Json rows = {{"dry_run", true},

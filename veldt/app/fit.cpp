@@ -30,6 +30,7 @@ namespace {
 struct FitFlags {
   std::string input, output, device = "auto", preview;
   std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
+  std::string style = "auto";
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
   std::string prior;
@@ -55,6 +56,7 @@ field::FitOptions wishes_from(const FitFlags& flags) {
   field::FitOptions w = flags.wishes;
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.simba = flags.preset == "simba";
+  if (flags.style != "auto") w.style = field::style_from(flags.style);
   if (flags.model) w.model = field::model_from(*flags.model);
   if (flags.sampling) w.sampling = field::sampling_from(*flags.sampling);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
@@ -191,6 +193,15 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
   return signal.exit_code();
 }
 
+// "48x48 as pixel art (24 colours, and no soft step)"
+std::string what_is_fitted(const field::Fitter& fitter, const field::Signal& truth,
+                           const field::FitOptions& wishes) {
+  const std::string size = Drawing(fitter.field()).in_words();
+  if (truth.is_sound() || wishes.simba) return size;
+  const field::PictureKind kind = field::kind_of(field::facts_of(truth), truth, wishes.style);
+  return fmt::format("{} as {} ({})", size, field::in_words(kind), kind.reason);
+}
+
 int fit(FitFlags flags, Context& context) {
   // Before the first file is made, were it only to see whether one can be.
   std::optional<StopOnSignal> stop;
@@ -207,7 +218,7 @@ int fit(FitFlags flags, Context& context) {
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
     print_note(fmt::format("{} {} with {}, {} parameters, in {}, on {}",
-                           flags.dry_run ? "would fit" : "fitting", Drawing(fitter.field()).in_words(),
+                           flags.dry_run ? "would fit" : "fitting", what_is_fitted(fitter, truth, wishes),
                            name_of(model_of(plan.field)), fitter.field().parameter_count(),
                            field::name_of(plan.precision), device.reason));
   }
@@ -223,9 +234,17 @@ int fit(FitFlags flags, Context& context) {
   ProgressLine line(shown);
   std::optional<Profile> profile;
   if (flags.profile) profile.emplace();
+  const auto teaching = [&](double part) {
+    line.update(part, fmt::format("teacher {:.0f} %", 100 * part));
+    return !signal.requested();
+  };
   const train::RunResult run =
-      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal));
+      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal), teaching);
   line.finish();
+  if (run.stop == train::Stop::asked && run.steps == 0) {
+    if (!context.quiet) print_note("stopped before the first step; nothing was written");
+    return signal.exit_code();
+  }
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);
@@ -252,6 +271,10 @@ Run add_fit(VerbOptions& verb, Context& context) {
       .option->default_str("");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
+  std::vector<std::string> styles = field::style_names();
+  styles.insert(styles.begin(), "auto");
+  add_choice(verb, "--style", flags->style, styles,
+             "kind of picture; auto looks at it and says in the first line what it took");
   add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");

@@ -1,6 +1,7 @@
 // What a field lacks to be right at its pixels, found so that the mean over each pixel is the pixel: a number
-// for each pixel and channel, interpolated between them, that is added to the field's levels; and, where that
-// does not do, another one that is added all over its pixel.
+// for each pixel and channel, interpolated between them, that is added to the field's levels; where that does
+// not do, another one that is added all over its pixel; and in the midst of flat ground its level instead of
+// the field's.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace veldt::field {
 class Closing {
  public:
   Closing() = default;  // none
-  // [1 or 2, height, width, channels], f16: those that are interpolated, then the others.
+  // [1 to 3, height, width, channels], f16, or f32 for pictures of more than 8 bits: those that are
+  // interpolated, those that are not, and the flats().
   explicit Closing(const Tensor& coefficients);
 
   explicit operator bool() const { return coefficients_.defined(); }
@@ -25,13 +27,33 @@ class Closing {
   // convolution (Keys 1981): [rows, columns, channels], f32.
   Tensor at(const std::vector<double>& rows, const std::vector<double>& columns) const;
 
+  // There the levels of flat ground, where the field's own do not count, and -1 elsewhere: as at(). Undefined
+  // if there is no flat ground.
+  Tensor flats(const std::vector<double>& rows, const std::vector<double>& columns) const;
+
+  // `levels` as the closing leaves them, within 0..1.
+  Tensor closed(const Tensor& levels, const std::vector<double>& rows,
+                const std::vector<double>& columns) const;
+
  private:
   Tensor coefficients_, levels_;  // the same in f16 and f32
 };
 
-// The closing of a field for `picture`, [height, width, channels] f32, given what the field draws at samples
-// x samples even places of each pixel, [samples height, samples width, channels] in 0..1. The sums are cut to
-// 0..1, and their means over the pixels lie within `tolerance` of these.
-Closing close(const Tensor& picture, const Tensor& levels, double tolerance);
+// The levels of the pixels amid 5x5 of one colour, and -1 elsewhere: [height, width, channels], as the
+// picture.
+Tensor flat_ground(const Tensor& picture);
+
+// What the means over the pixels may be, [height, width, channels] f32 each: the picture itself twice, or
+// bounds that are some way apart.
+struct Bounds {
+  Tensor low, high;
+};
+
+// The closing of a field, given what the field draws at samples x samples even places of each pixel, [samples
+// height, samples width, channels] in 0..1. The sums are cut to 0..1, and their means over the pixels lie
+// within `tolerance` of the bounds, but for what `dtype` of the numbers rounds off. `flats` as flat_ground()
+// gives them, or undefined.
+Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, double tolerance,
+              DType dtype = DType::f16);
 
 }  // namespace veldt::field

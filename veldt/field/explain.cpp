@@ -43,7 +43,9 @@ class Explanation {
     reasons_.push_back({choice, std::move(value), std::move(why)});
   }
 
-  bool is_drawing() const { return !plan_.has_teacher && (traits_.two_level || traits_.line_art); }
+  bool is_drawing() const {
+    return !plan_.has_teacher && !field_.squares && (facts_.two_level || kind_.style == Style::line);
+  }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
   // That a fit sees: of a teacher's redraw, or of the signal itself.
   std::int64_t points() const {
@@ -77,16 +79,14 @@ class Explanation {
                       frequency(down.bandwidth)));
       return;
     }
-    traits_ = traits_of(signal_);
+    facts_ = facts_of(signal_);
+    kind_ = kind_of(facts_, signal_, wishes_.style);
     const Spectrum across = spectrum_of(signal_, Axis::across);
     centroid_ = std::max(across.centroid, down.centroid);
-    const char* const kind = traits_.two_level ? "two levels" : traits_.line_art ? "line art" : "photograph";
-    const std::string levels =
-        signal_.channels() > 1
-            ? fmt::format("{} channels", signal_.channels())
-            : fmt::format("{:.3g} % of the pixels are between black and white", 100 * traits_.greys);
-    add("kind", kind,
-        fmt::format("{}; 95 % of the energy below {:.2g} cycles a pixel across, {:.2g} down", levels,
+    add("kind", std::string(in_words(kind_)),
+        fmt::format("{}; {}; 95 % of the energy below {:.2g} cycles a pixel across, {:.2g} down",
+                    kind_.reason,
+                    signal_.channels() == 1 ? "1 channel" : fmt::format("{} channels", signal_.channels()),
                     across.bandwidth, down.bandwidth));
   }
 
@@ -97,6 +97,7 @@ class Explanation {
         is_small ? fmt::format("{} {}s are few enough for a small network", signal_.points(), point())
                  : fmt::format("a grid holds {} {}s sooner than a network alone", signal_.points(), point());
     if (is_small && field_.is_sound()) why = "a sound is made of waves";
+    if (field_.squares) why = "a small network, since each pixel is one square of one level";
     if (is_drawing()) why = "a drawing, which a small network of sines holds, and enlarges well";
     add("model", std::string(name_of(model)), why, wishes_.model.has_value());
     if (field_.widths.empty()) return;
@@ -183,7 +184,8 @@ class Explanation {
           wishes_.footprint.has_value());
     if (plan_.has_teacher)
       add("teacher", plan_.prior ? "prior" : "rules",
-          plan_.prior
+          !field_.tones.empty() ? "contours that pass between the pixels of two tones"
+          : plan_.prior
               ? "a network that learned from pictures what lies between pixels; a closing makes them exact"
               : "a redraw with sharp contours and flat grounds, whose averages are the pixels; a closing "
                 "makes "
@@ -226,7 +228,8 @@ class Explanation {
   const FitOptions& wishes_;
   const FitPlan& plan_;
   const FieldOptions& field_;
-  PictureTraits traits_;
+  PictureFacts facts_;
+  PictureKind kind_;
   double centroid_ = 0;
   std::vector<Reason> reasons_;
 };

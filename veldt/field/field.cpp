@@ -12,9 +12,15 @@ namespace veldt::field {
 namespace {
 
 constexpr const char* kKinds[] = {"veldt.image_field", "veldt.sound_field"};
-constexpr int kFormatVersion = 2;  // 1 knew no closing
+constexpr int kFormatVersion = 3;
 constexpr const char* kClosing = "closing";
 constexpr std::uint64_t kInitStream = 1;  // of the seed's random streams: the one that weights are drawn from
+
+// The first version that knows all that these options ask for.
+int version_of(const FieldOptions& o) {
+  if (o.squares || !o.tones.empty() || o.closing > 2 || o.bits != 8) return 3;
+  return o.closing > 0 ? 2 : 1;
+}
 
 Field fresh(const FieldOptions& options) { return Field(options, 0); }
 
@@ -86,7 +92,7 @@ NamedTensors Field::tensors() const {
 
 std::map<std::string, std::string> Field::metadata() const {
   std::map<std::string, std::string> out = {{"kind", kKinds[options_.is_sound() ? 1 : 0]},
-                                            {"format_version", str(options_.closing > 0 ? 2 : 1)},
+                                            {"format_version", str(version_of(options_))},
                                             {"options", to_json(options_)}};
   if (!training_.empty()) out["training"] = training_;
   return out;
@@ -115,8 +121,9 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
     to.assign(finite_tensor(tensors, name, parameter.shape(), parameter.dtype(), path));
   }
   if (parsed.closing > 0)
-    out.closing_ = Closing(finite_tensor(
-        tensors, kClosing, {parsed.closing, parsed.height, parsed.width, parsed.channels}, DType::f16, path));
+    out.closing_ = Closing(finite_tensor(tensors, kClosing,
+                                         {parsed.closing, parsed.height, parsed.width, parsed.channels},
+                                         parsed.bits > 8 ? DType::f32 : DType::f16, path));
   if (const auto training = metadata.find("training"); training != metadata.end())
     out.training_ = training->second;
   return out;

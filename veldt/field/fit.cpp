@@ -1,16 +1,15 @@
 #include "veldt/field/fit.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "veldt/core/error.h"
 #include "veldt/field/batches.h"
 #include "veldt/field/coordinates.h"
-#include "veldt/field/recipe.h"
+#include "veldt/field/lessons.h"
 #include "veldt/field/sampling.h"
-#include "veldt/field/sound_closing.h"
-#include "veldt/field/teacher.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/binary.h"
@@ -26,6 +25,15 @@
 
 namespace veldt::field {
 namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
 
 constexpr std::int64_t kRowsADigest = 64;
 
@@ -106,79 +114,56 @@ MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
 
 }  // namespace
 
-// What the steps see: with a teacher the points of its redraw, which a field without a footprint would be
-// fitted to.
-FitPlan lessons_of(const FitPlan& plan) {
-  if (!plan.has_teacher) return plan;
-  FitPlan out = plan;
-  out.field.width *= plan.field.footprint;
-  out.field.height *= plan.field.footprint;
-  out.field.footprint = 1;
-  return out;
-}
-
-Tensor picture_of(const Signal& signal) { return signal.read(0, signal.rows()); }
-
-// As many as take about a second.
-int turns_for(std::int64_t pixels) { return pixels <= 128 * 128 ? 8 : pixels <= 256 * 256 ? 4 : 1; }
-
-Signal taught(const Signal& signal, const FitPlan& plan) {
-  if (!plan.has_teacher) return signal;
-  const Tensor picture = picture_of(signal);
-  if (!plan.prior) return Signal(redraw_by_rules(picture, plan.field.footprint, traits_of(signal).line_art));
-  const Tensor drawn = redraw(*plan.prior, permute(picture, {2, 0, 1}), turns_for(signal.points()));
-  return Signal(permute(drawn, {1, 2, 0}));
-}
-
-// Of 255: what is left of a level rounds to none.
-constexpr double kClosed = 0.3;
-
 class Fitter::Job : public train::Task {
  public:
   Job(const Signal& signal, const FitPlan& plan)
       : plan_(plan),
         signal_(signal),
         field_(on_device(Field(plan.field, plan.seed), plan.device)),
-        lessons_(lessons_of(plan)),
-        optimizer_(make_optimizer(plan, field_.network())),
-        sampler_(taught(signal, plan), lessons_),
-        batches_(sampler_, plan.device) {
+        lessons_(plan_of_lessons(plan)),
+        optimizer_(make_optimizer(plan, field_.network())) {
     field_.network().set_precision(plan.precision);
+  }
+
+  // Before the first step.
+  void learn_from(const Signal& lessons) {
+    batches_.reset();
+    sampler_ = std::make_unique<PointSampler>(lessons, lessons_);
+    batches_ = std::make_unique<Batches>(*sampler_, plan_.device);
+  }
+  void learn_from_nothing() {
+    if (!sampler_) learn_from(blank_lessons(signal_, plan_));
   }
 
   nn::Module& model() override { return field_.network(); }
   optim::Optimizer& optimizer() override { return *optimizer_; }
   std::map<std::string, std::string> metadata() const override { return field_.metadata(); }
 
-  void prepare(std::int64_t step, std::int64_t steps) override { batches_.prepare(step, steps); }
+  void prepare(std::int64_t step, std::int64_t steps) override { batches_->prepare(step, steps); }
   std::int64_t runs_ahead(std::int64_t step) const override {
-    const std::int64_t ahead = batches_.ahead();
+    const std::int64_t ahead = batches_->ahead();
     return plan_.target_psnr > 0 ? std::min(ahead, goal_every() - step % goal_every()) : ahead;
   }
 
   void stepped(double) override {
-    if (ErrorMap* const map = sampler_.error_map()) map->note(batch_.ranks, to(errors(), Device{}));
+    if (ErrorMap* const map = sampler_->error_map()) map->note(batch().ranks, to(errors(), Device{}));
   }
 
   NamedTensors own_state() override {
-    ErrorMap* const map = sampler_.error_map();
+    ErrorMap* const map = sampler_->error_map();
     return map ? NamedTensors{{"errors", map->errors()}} : NamedTensors();
   }
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
-    if (ErrorMap* const map = sampler_.error_map()) map->load(saved.at("errors"));
+    if (ErrorMap* const map = sampler_->error_map()) map->load(saved.at("errors"));
   }
 
-  void close() {
-    if (!plan_.closes) return;
-    if (signal_.is_sound()) return field_.set_closing(close_sound(signal_, field_));
-    field_.set_closing(
-        field::close(picture_of(signal_), field_.open_levels(plan_.field.footprint), kClosed / 255));
-  }
+  void close() { field_.set_closing(closing_for(field_, signal_, plan_)); }
 
   // Every batch has the same sizes, so every step is the same.
   bool repeats() const override { return true; }
 
   StepFacts step_facts() {
+    learn_from_nothing();
     prepare(0, 1);
     const StepFacts facts = forecast([this] {
       const Tensor now = loss();
@@ -191,30 +176,30 @@ class Fitter::Job : public train::Task {
   }
 
   Tensor loss() override {
-    batches_.next();
-    Tensor targets = targets_from(batch_.levels, plan_.field.head);
+    batches_->next();
+    Tensor targets = targets_from(batch().levels, plan_.field.head);
     if (plan_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
     const MlpLossResult result =
-        field_.network().loss(batch_.coordinates, targets, loss_options(lessons_, batch_));
+        field_.network().loss(batch().coordinates, targets, loss_options(lessons_, batch()));
     last_output_ = result.output;
     return result.loss;
   }
 
   double psnr() override {
     NoGrad off;
-    if (batch_.weights.defined()) return decibels(signal_, mean(errors() * batch_.weights).item());
+    if (batch().weights.defined()) return decibels(signal_, mean(errors() * batch().weights).item());
     const Tensor error = squared_errors();
-    if (batch_.flats == 0 || batch_.edges == 0) return decibels(signal_, mean(error).item());
+    if (batch().flats == 0 || batch().edges == 0) return decibels(signal_, mean(error).item());
     // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
-    const double edges = mean(slice(error, 0, 0, batch_.edges)).item();
-    const double flats = mean(slice(error, 0, batch_.edges, error.size(0))).item();
-    return decibels(signal_, edges * sampler_.edge_share() + flats * (1 - sampler_.edge_share()));
+    const double edges = mean(slice(error, 0, 0, batch().edges)).item();
+    const double flats = mean(slice(error, 0, batch().edges, error.size(0))).item();
+    return decibels(signal_, edges * sampler_->edge_share() + flats * (1 - sampler_->edge_share()));
   }
 
   bool reached(std::int64_t steps_done) override {
     if (plan_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
-    // The batch, drawn before its step, is a cheap estimate; all of the signal decides.
-    if (psnr() < plan_.target_psnr - 2) return false;
+    // The batch, drawn before its step, is a cheap estimate where it is of the signal; all of that decides.
+    if (!plan_.has_teacher && psnr() < plan_.target_psnr - 2) return false;
     return quality_of(field_, signal_) >= plan_.target_psnr;
   }
 
@@ -227,8 +212,10 @@ class Fitter::Job : public train::Task {
       digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
     }
     if (plan_.prior)
-      for (const auto& [name, tensor] : plan_.prior->state())
-        digest.update(tensor.data<float>(), static_cast<std::size_t>(tensor.numel()) * sizeof(float));
+      for (const auto& [name, tensor] : plan_.prior->state()) {
+        const Tensor weights = contiguous(to(tensor, Device{}));
+        digest.update(weights.data<float>(), static_cast<std::size_t>(weights.numel()) * sizeof(float));
+      }
     config[signal_.is_sound() ? "sound" : "picture"] = digest.text();
     return io::dump_json(config);
   }
@@ -238,6 +225,8 @@ class Fitter::Job : public train::Task {
   Field field_;
 
  private:
+  const Batch& batch() const { return batches_->current(); }
+
   // Steps between looks at the whole signal: so many that looking costs at most a third of the training. A
   // look draws every sample once, a step walks a batch's forth and back, which is three times the work.
   std::int64_t goal_every() const {
@@ -246,7 +235,7 @@ class Fitter::Job : public train::Task {
   }
 
   Tensor squared_errors() const {  // [edges + flats, channels]
-    return square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch_.levels);
+    return square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch().levels);
   }
   Tensor errors() const {  // of each pixel: [edges + flats]
     NoGrad off;
@@ -255,19 +244,18 @@ class Fitter::Job : public train::Task {
 
   // The mean of each edge pixel's samples, then the flat pixels as they are: [edges + flats, channels].
   Tensor pixels_from(const Tensor& samples) const {
-    const std::int64_t s = lessons_.field.footprint, n = batch_.edges * s * s;
+    const std::int64_t s = lessons_.field.footprint, n = batch().edges * s * s;
     if (s == 1) return samples;
     if (n == 0) return samples;
-    const Tensor edges = mean(reshape(slice(samples, 0, 0, n), {batch_.edges, s * s, samples.size(1)}), {1});
-    if (batch_.flats == 0) return edges;
+    const Tensor edges = mean(reshape(slice(samples, 0, 0, n), {batch().edges, s * s, samples.size(1)}), {1});
+    if (batch().flats == 0) return edges;
     return concat({edges, slice(samples, 0, n, samples.size(0))});
   }
 
   const FitPlan lessons_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  PointSampler sampler_;
-  Batches batches_;
-  const Batch& batch_ = batches_.current();
+  std::unique_ptr<PointSampler> sampler_;
+  std::unique_ptr<Batches> batches_;
   Tensor last_output_;
 };
 
@@ -345,30 +333,58 @@ const FitPlan& Fitter::plan() const { return job_->plan_; }
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
 const Field& Fitter::field() const { return job_->field_; }
 std::int64_t Fitter::own_state_bytes() const {
+  job_->learn_from_nothing();
   std::int64_t bytes = 0;
   for (const auto& [name, tensor] : job_->own_state())
     bytes += tensor.numel() * static_cast<std::int64_t>(size_of(tensor.dtype()));
   return bytes;
 }
 
-train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events) {
-  job_->field_.set_closing({});  // of a run before: it fits no other weights
+double Fitter::measure_step(double seconds) {
+  job_->learn_from_nothing();
+  train::RunOptions options;
+  options.seconds = seconds;
+  options.rate = make_schedule(plan());
+  const Stopwatch watch;
+  double first = 0, last = 0;
+  train::Events events;
+  events.on_step = [&](std::int64_t step, double) { (step == 1 ? first : last) = watch.seconds(); };
+  const std::int64_t steps = train::run(*job_, options, events).steps;
+  return steps > 1 ? std::max(last - first, 1e-9) / static_cast<double>(steps - 1) : std::max(first, 1e-9);
+}
+
+train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, double spent) const {
   train::RunOptions options;
   options.steps = plan().steps;
-  options.seconds = plan().seconds;
+  // At least one step is taken.
+  options.seconds = plan().seconds > 0 ? std::max(plan().seconds - spent, 1e-3) : 0;
   options.rate = make_schedule(plan());
   options.checkpoint_dir = checkpoints.directory;
   options.checkpoint_every = checkpoints.every;
   options.keep = checkpoints.keep;
   options.resume = checkpoints.resume;
   options.config = job_->config();
+  return options;
+}
+
+train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events,
+                             const Watch& teaching) {
+  const Stopwatch since_begin;
   train::RunResult result;
+  double taught_for = 0;
   try {
-    result = train::run(*job_, options, events);
+    const std::optional<Signal> lessons = lessons_of(
+        job_->signal_, plan(), teaching ? teaching : [](double) { return true; });
+    taught_for = since_begin.seconds();
+    if (!lessons) return {.stop = train::Stop::asked, .seconds = taught_for};
+    job_->learn_from(*lessons);
+    job_->field_.set_closing({});  // of a run before: it fits no other weights
+    result = train::run(*job_, run_options(checkpoints, taught_for), events);
   } catch (const OutOfMemory& full) {
     explain(full, job_->signal_, plan());
     throw;
   }
+  result.seconds += taught_for;
   job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
   job_->close();
   job_->field_.set_training(

@@ -6,6 +6,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/field/image_field.h"
+#include "veldt/field/lessons.h"
 #include "veldt/field/plan.h"
 #include "veldt/field/signal.h"
 #include "veldt/field/sound_field.h"
@@ -33,15 +34,21 @@ class Fitter {
   const Field& field() const;
   // The work and the memory of one step, without taking it.
   StepFacts step_facts();
+  // Seconds that a step takes, by as many as fit into `seconds`, on data without content. For a look ahead:
+  // the field is of no use after it.
+  double measure_step(double seconds);
   // What checkpoints hold beside the parameters and the optimizer's state, in bytes.
   std::int64_t own_state_bytes() const;
-  // Trains to the end of the plan. Throws as train::run does.
-  train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events);
+  // Trains to the end of the plan. `teaching` hears how far the teacher is, which comes before the first step
+  // and counts as time of the run; if it is stopped, no step is taken. Throws as train::run does.
+  train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events,
+                       const Watch& teaching = {});
 
  private:
   class Job;
   // Throws an error that says which batch fits, if one does.
   static void explain(const OutOfMemory& full, const Signal& signal, const FitPlan& plan);
+  train::RunOptions run_options(const CheckpointOptions& checkpoints, double spent) const;
   std::unique_ptr<Job> job_;
 };
 

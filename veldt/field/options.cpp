@@ -41,6 +41,13 @@ bool holds(const json& value, const std::vector<std::int64_t>&) {
   return value.is_array() && std::all_of(value.begin(), value.end(), is_whole);
 }
 
+bool holds(const json& value, const std::vector<std::vector<double>>&) {
+  const auto is_number = [](const json& v) { return v.is_number(); };
+  return value.is_array() && std::all_of(value.begin(), value.end(), [&](const json& inner) {
+           return inner.is_array() && std::all_of(inner.begin(), inner.end(), is_number);
+         });
+}
+
 template <class T> T need(const json& from, const char* key) {
   const auto at = from.find(key);
   if (at == from.end()) throw bad_options(str("the key '", key, "' is missing"));
@@ -95,6 +102,9 @@ EncodingOptions encoding_from(const json& from, int dimensions) {
 void read_newer_keys(const json& from, FieldOptions& o) {
   if (o.activation == Activation::wire) o.scale = need<double>(from, "scale");
   if (from.contains("closing")) o.closing = need<int>(from, "closing");
+  if (from.contains("bits")) o.bits = need<int>(from, "bits");
+  if (from.contains("squares")) o.squares = need<bool>(from, "squares");
+  if (from.contains("tones")) o.tones = need<std::vector<std::vector<double>>>(from, "tones");
   const auto encodings = from.find("encodings");
   if (encodings == from.end()) return;
   if (!encodings->is_array() || encodings->size() > kMaxEncodings)
@@ -144,6 +154,9 @@ std::string to_json(const FieldOptions& o) {
   // Where they say nothing they are left out, as in files from before there were any.
   if (o.activation == Activation::wire) out["scale"] = o.scale;
   if (o.closing > 0) out["closing"] = o.closing;
+  if (o.bits != 8) out["bits"] = o.bits;
+  if (o.squares) out["squares"] = true;
+  if (!o.tones.empty()) out["tones"] = o.tones;
   if (!o.encodings.empty()) out["encodings"] = json::array();
   for (const EncodingOptions& encoding : o.encodings) out["encodings"].push_back(to_json(encoding));
   return io::dump_json(out);
@@ -197,6 +210,20 @@ void check_picture(const FieldOptions& o) {
   if (o.closing > 0 && (o.head != Head::clamp || o.two_tone))
     throw ConfigError("this field cannot have a closing",
                       "that belongs to the head clamp, and to no two tones", "leave it out");
+  if (o.bits != 8 && o.bits != 16)
+    throw ConfigError(str("a level cannot have ", o.bits, " bits"), "it has 8 or 16", "leave it out");
+  if (o.squares &&
+      (o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone || !o.tones.empty()))
+    throw ConfigError("this field cannot be of squares",
+                      "a square is drawn from its centre, and has neither a footprint nor tones",
+                      "leave it out");
+  const auto is_tone = [&](const std::vector<double>& tone) {
+    return std::ssize(tone) == o.channels &&
+           std::all_of(tone.begin(), tone.end(), [](double level) { return level >= 0 && level <= 1; });
+  };
+  if (!o.tones.empty() && (o.tones.size() != 2 || !std::all_of(o.tones.begin(), o.tones.end(), is_tone)))
+    throw ConfigError("this field cannot have these tones",
+                      str("there are two, of ", o.channels, " levels from 0 to 1 each"), "leave them out");
 }
 
 void check_sound(const FieldOptions& o) {
@@ -213,8 +240,9 @@ void check_sound(const FieldOptions& o) {
   if (!std::isfinite(o.peak) || o.peak < 0)
     throw ConfigError(str("a sound cannot have a peak of ", o.peak), "it is 0 or more",
                       "give the largest sample");
-  if (o.head != Head::plain || o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone)
-    throw ConfigError("a sound has no head, coordinates, footprint or tones of a picture",
+  if (o.head != Head::plain || o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone ||
+      o.squares || o.bits != 8 || !o.tones.empty())
+    throw ConfigError("a sound has no head, coordinates, footprint, squares, bits or tones of a picture",
                       str("its head is ", name_of(o.head)), "leave these options out");
 }
 
@@ -231,8 +259,9 @@ void check_encodings(const FieldOptions& o) {
 }  // namespace
 
 void check(const FieldOptions& o) {
-  if (o.closing < 0 || o.closing > 2)
-    throw ConfigError(str("a closing cannot have ", o.closing, " numbers a sample"), "it has one or two",
+  if (o.closing < 0 || o.closing > (o.is_sound() ? 2 : 3))
+    throw ConfigError(str("a closing cannot have ", o.closing, " numbers a sample"),
+                      o.is_sound() ? "it has one or two" : "it has one to three",
                       "leave it out");
   if (o.widths.size() > kMaxLayers)
     throw ConfigError(str("a field cannot have ", o.widths.size(), " hidden layers"),

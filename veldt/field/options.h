@@ -51,6 +51,12 @@ struct FieldOptions {
   // Numbers a pixel and channel of the Closing that it comes with, by which its means over the fitted pixels
   // are those pixels, or a sound's frames are right; 0: there is none.
   int closing = 0;
+  int bits = 8;  // of the fitted picture's levels: 8, or 16 if those do not do
+  // Pixel art: the level at a fitted pixel's centre is that of all of it.
+  bool squares = false;
+  // Two colours of `channels` levels each, or none: a fitted pixel is of the one that its mean is nearer to,
+  // as where a picture was brought to two tones.
+  std::vector<std::vector<double>> tones = {};
 
   bool is_sound() const { return dimensions == 1; }
   int inputs() const { return dimensions + (constant_input ? 1 : 0); }

@@ -59,7 +59,7 @@ void check(const FitPlan& p, const Signal& signal) {
   if (p.steps == 0 && p.warmup > 0)
     throw ConfigError("a warm-up needs a number of steps", "this run is limited by time alone",
                       "give the steps as well, or leave the warm-up out");
-  if (p.loss == Loss::hinge && !traits_of(signal).two_level)
+  if (p.loss == Loss::hinge && !facts_of(signal).two_level)
     throw ConfigError("the hinge loss is for pictures of two levels", "this one has greys or colours",
                       "use the loss mse, or convert the picture to black and white");
   field::check(p.field);
@@ -149,7 +149,7 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   p.precision = w.precision.value_or(goes_in_bf16 ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
-  if (p.has_teacher) p.prior = w.prior;
+  if (p.has_teacher) p.prior = p.field.tones.empty() ? w.prior : w.tone_prior;
   p.seed = w.seed;
   p.device = w.device;
   check(p, signal);
@@ -174,6 +174,7 @@ std::string to_json(const FitPlan& p) {
            {"seed", p.seed}};
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
   if (p.has_teacher) out["teacher"] = p.prior ? "prior" : "rules";
+  if (p.has_teacher || p.field.squares) out["style"] = name_of(p.style);
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);

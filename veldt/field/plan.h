@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "veldt/field/kind.h"
 #include "veldt/field/options.h"
 #include "veldt/field/prior.h"
 #include "veldt/field/signal.h"
@@ -62,7 +63,9 @@ struct FitOptions {
   std::optional<Precision> precision = {};  // unset: bf16 where it is faster
   std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
   Device device = {};
-  std::shared_ptr<const Prior> prior = {};  // the teacher of pictures that have one; none: rules
+  std::optional<Style> style = {};
+  std::shared_ptr<const Prior> prior = {};       // the teacher of pictures that have one; none: rules
+  std::shared_ptr<const Prior> tone_prior = {};  // that of drawings in two tones; none: sines hold them
   bool simba = false;  // the original recipe, see simba_plan(); the other wishes still count
 };
 
@@ -74,6 +77,7 @@ struct FitPlan {
   double target_psnr = 0;
   std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
   Sampling sampling = Sampling::uniform;
+  Style style = Style::photo;  // of a picture
   // It learns a redraw of the picture at footprint times its size (field/teacher.h), and is closed in the
   // end.
   bool has_teacher = false;

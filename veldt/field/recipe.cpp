@@ -122,27 +122,45 @@ void follow_teacher(FitPlan& p) {
   p.steps = 400;
 }
 
-}  // namespace
-
-PictureTraits traits_of(const Signal& picture) {
-  PictureTraits t;
-  t.pixels = picture.points();
-  if (picture.channels() != 1) return t;
-  std::int64_t pure = 0, grey = 0;
+// The two colours of a picture that has two, the darker one first.
+std::vector<std::vector<double>> tones_of(const Signal& picture) {
+  std::vector<std::vector<double>> tones;
+  const auto channels = static_cast<std::size_t>(picture.channels());
   for (std::int64_t row = 0; row < picture.rows(); ++row) {
-    const Tensor levels = picture.read(row, 1);
-    const float* v = levels.data<float>();
-    for (std::int64_t i = 0; i < levels.numel(); ++i) {
-      pure += v[i] == 0.0f || v[i] == 1.0f;
-      grey += v[i] > 0.02f && v[i] < 0.98f;
+    const std::vector<float> levels = picture.read(row, 1).values<float>();
+    for (std::size_t i = 0; i < levels.size(); i += channels) {
+      const std::vector<double> tone(levels.begin() + static_cast<long>(i),
+                                     levels.begin() + static_cast<long>(i + channels));
+      if (std::find(tones.begin(), tones.end(), tone) == tones.end()) tones.push_back(tone);
     }
+    if (tones.size() > 1) break;
   }
-  t.two_level = pure == t.pixels;
-  // Drawings have 5 to 15 % of greys, photographs more than 80 %.
-  t.line_art = !t.two_level && grey < t.pixels / 4;
-  t.greys = static_cast<double>(grey) / static_cast<double>(t.pixels);
-  return t;
+  std::sort(tones.begin(), tones.end());
+  return tones;
 }
+
+// A square needs one level, and the closing puts right what a small network lacks of it.
+void draw_squares(FitPlan& p) {
+  p.field.squares = p.closes = true;
+  p.field.widths = {64, 64};
+  p.field.first_omega = 30;
+  p.field.omega = 30;
+  p.edge_share = 0;
+  p.sampling = Sampling::stratified;
+  p.loss = Loss::mse;
+  p.lr = 1e-3;
+  p.steps = 200;
+}
+
+bool needs_network(const FitOptions& w) { return w.first_omega || w.omega; }
+
+// Whether between the pixels a fit follows a teacher: a grid does, which alone could do there what it likes.
+bool follows_teacher(const FitOptions& w, std::int64_t pixels) {
+  return w.model.value_or(Model::hashgrid) == Model::hashgrid && !needs_network(w) &&
+         pixels <= kTaughtPixels && !w.footprint && w.loss.value_or(Loss::mse) == Loss::mse;
+}
+
+}  // namespace
 
 void describe(const Signal& signal, FieldOptions& field) {
   field.dimensions = signal.is_sound() ? 1 : 2;
@@ -151,6 +169,7 @@ void describe(const Signal& signal, FieldOptions& field) {
   field.channels = signal.channels();
   field.rate = signal.rate();
   field.peak = signal.peak();
+  field.bits = signal.is_sound() ? 8 : signal.bits();
 }
 
 void set_model(FieldOptions& field, Model model) {
@@ -166,16 +185,23 @@ void set_model(FieldOptions& field, Model model) {
 
 FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   if (signal.is_sound()) return sound_recipe(signal, wishes);
-  const PictureTraits traits = traits_of(signal);
+  const PictureFacts facts = facts_of(signal);
+  const PictureKind kind = kind_of(facts, signal, wishes.style);
+  const std::int64_t pixels = signal.points();
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
+  const bool is_free = !wishes.model && !needs_network(wishes);
+  const bool squares = kind.style == Style::pixel && (is_free || wishes.style);
+  const bool taught = !squares && follows_teacher(wishes, pixels) && (!kind.two_tone || wishes.tone_prior);
   FitPlan p;
+  p.style = kind.style;
   describe(signal, p.field);
-  // A grid is far nearer to a picture in the same time, and a teacher keeps it honest between the pixels.
-  const bool by_network = traits.two_level || wishes.first_omega || wishes.omega;
+  const bool by_network = needs_network(wishes) || squares || (facts.two_level && !taught);
   const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
-  const bool drawing = traits.two_level || (traits.line_art && model != Model::hashgrid);
+  const bool drawing =
+      !taught && !squares &&
+      (facts.two_level || (kind.style == Style::line && signal.channels() == 1 && model != Model::hashgrid));
   set_model(p.field, model);
-  p.batch = std::min<std::int64_t>(4096, traits.pixels);
+  p.batch = std::min<std::int64_t>(4096, pixels);
   // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
   // grid serves one place and wants to see each of its pixels.
   p.sampling = model == Model::hashgrid ? Sampling::stratified
@@ -189,7 +215,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.field.omega = 10;
     p.edge_share = 0.75;
     p.steps = 600;
-    if (traits.two_level) {
+    if (facts.two_level) {
       p.loss = Loss::hinge;
       p.lr = 1e-3;
     } else {
@@ -204,10 +230,10 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.lr = 1e-3;
     p.steps = 1200;
   }
-  adjust_to_model(p, model, static_cast<double>(traits.pixels));
-  if (!drawing && !wishes.simba && model == Model::hashgrid && traits.pixels <= kTaughtPixels &&
-      !wishes.footprint && wishes.loss.value_or(Loss::mse) == Loss::mse)
-    follow_teacher(p);
+  adjust_to_model(p, model, static_cast<double>(pixels));
+  if (squares) draw_squares(p);
+  if (taught) follow_teacher(p);
+  if (taught && kind.two_tone) p.field.tones = tones_of(signal);
   p.lr_min = p.lr * 1e-3;
   return p;
 }

@@ -6,15 +6,6 @@
 
 namespace veldt::field {
 
-// What decides a recipe.
-struct PictureTraits {
-  std::int64_t pixels = 0;
-  bool two_level = false;  // every level is 0 or 1, one channel
-  bool line_art = false;   // one channel, almost all of it near black or white, greys along the edges alone
-  double greys = 1;        // the share of the pixels that are neither near black nor near white
-};
-PictureTraits traits_of(const Signal& picture);
-
 // Sets what the field has to say of the signal itself: its size, its channels, its rate.
 void describe(const Signal& signal, FieldOptions& field);
 

@@ -39,66 +39,76 @@ struct Canvas {
   std::int64_t width, height;
   Region region;
   int across, down;  // samples along the sides of a pixel
-  CoordinateMap map;
+  const FieldOptions& field;
+  CoordinateMap map = CoordinateMap(field);
 
   std::int64_t samples() const { return std::int64_t{across} * down; }
 
   // Where the samples of a tile's rows and columns lie, in fitted pixels.
-  std::vector<double> places_down(const Tile& tile, std::int64_t fitted) const {
-    return places(tile.row, tile.rows, down, region.y, region.height / static_cast<double>(height), fitted);
+  std::vector<double> places_down(const Tile& tile) const {
+    std::vector<double> out = along_y(tile.row, tile.rows);
+    for (double& place : out) place *= static_cast<double>(field.height);
+    return out;
   }
-  std::vector<double> places_across(const Tile& tile, std::int64_t fitted) const {
-    return places(tile.column, tile.columns, across, region.x, region.width / static_cast<double>(width),
-                  fitted);
+  std::vector<double> places_across(const Tile& tile) const {
+    std::vector<double> out = along_x(tile.column, tile.columns);
+    for (double& place : out) place *= static_cast<double>(field.width);
+    return out;
   }
 
   // The inputs of all samples of a tile, pixel by pixel: [pixels * down * across, inputs].
   Tensor coordinates(const Tile& tile, Device device) const {
     const Tensor inputs = empty({tile.rows, tile.columns, down, across, map.inputs()}, DType::f32, device);
     const Shape samples = inputs.shape().without(4);
-    const auto put = [&](int input, const Tensor& values, const Shape& shape) {
-      select(inputs, 4, input).assign(expand(reshape(to(values, device), shape), samples));
+    const auto put = [&](int input, const std::vector<float>& values, const Shape& shape) {
+      const Tensor line = Tensor::from<float>({static_cast<std::int64_t>(values.size())}, values);
+      select(inputs, 4, input).assign(expand(reshape(to(line, device), shape), samples));
     };
     int next = 0;
-    if (map.has_x()) put(next++, along_x(tile.column, tile.columns), {1, tile.columns, 1, across});
-    put(next++, along_y(tile.row, tile.rows), {tile.rows, 1, down, 1});
-    if (next < map.inputs()) put(next, ones({1}), {1, 1, 1, 1});
+    if (map.has_x()) {
+      std::vector<float> x;
+      for (const double u : along_x(tile.column, tile.columns)) x.push_back(map.x(u));
+      put(next++, x, {1, tile.columns, 1, across});
+    }
+    std::vector<float> y;
+    for (const double v : along_y(tile.row, tile.rows)) y.push_back(map.y(v));
+    put(next++, y, {tile.rows, 1, down, 1});
+    if (next < map.inputs()) put(next, {1.0f}, {1, 1, 1, 1});
     return reshape(inputs, {tile.pixels() * this->samples(), map.inputs()});
   }
 
  private:
-  Tensor along_x(std::int64_t first, std::int64_t count) const {
-    return along(first, count, across, [this](double at) {
-      return map.x(region.x + region.width * at / static_cast<double>(width));
-    });
+  // Where the samples of `count` pixels lie, in parts of the whole.
+  std::vector<double> along_x(std::int64_t first, std::int64_t count) const {
+    return along(first, count, across, {region.x, region.width, width, field.width});
   }
-  Tensor along_y(std::int64_t first, std::int64_t count) const {
-    return along(first, count, down, [this](double at) {
-      return map.y(region.y + region.height * at / static_cast<double>(height));
-    });
+  std::vector<double> along_y(std::int64_t first, std::int64_t count) const {
+    return along(first, count, down, {region.y, region.height, height, field.height});
   }
-  static std::vector<double> places(std::int64_t first, std::int64_t count, int samples, double from,
-                                    double pixel, std::int64_t fitted) {
+  struct Side {
+    double from, size;
+    std::int64_t pixels, fitted;
+  };
+  std::vector<double> along(std::int64_t first, std::int64_t count, int samples, const Side& side) const {
     std::vector<double> out;
-    for (std::int64_t i = 0; i < count * samples; ++i)
-      out.push_back((from + pixel * place(first, i, samples)) * static_cast<double>(fitted));
+    out.reserve(static_cast<std::size_t>(count * samples));
+    for (std::int64_t i = 0; i < count * samples; ++i) {
+      const double at =
+          static_cast<double>(first + i / samples) + (static_cast<double>(i % samples) + 0.5) / samples;
+      out.push_back(side.from + side.size * at / static_cast<double>(side.pixels));
+      if (field.squares) out.back() = centre_of_its_pixel(out.back(), side.fitted);
+    }
     return out;
   }
-  // Of sample i of the pixels from `first` on, counted in pixels.
-  static double place(std::int64_t first, std::int64_t i, int samples) {
-    return static_cast<double>(first + i / samples) + (static_cast<double>(i % samples) + 0.5) / samples;
-  }
-  // input(place) of all samples of `count` pixels, whose places are counted in pixels: [count * samples].
-  template <class Input>
-  static Tensor along(std::int64_t first, std::int64_t count, int samples, const Input& input) {
-    const Tensor out = empty({count * samples});
-    auto* const to = out.data<float>();
-    for (std::int64_t i = 0; i < out.numel(); ++i) to[i] = input(place(first, i, samples));
-    return out;
+  static double centre_of_its_pixel(double part, std::int64_t pixels) {
+    const auto n = static_cast<double>(pixels);
+    return (std::clamp(std::floor(part * n), 0.0, n - 1) + 0.5) / n;
   }
 };
 
 constexpr int kMostSamples = 64;  // along a side of a pixel, unless it is told to take more
+// Where a pixel may lie across several squares.
+constexpr int kSquareSamples = 4;
 
 // Output pixels to a fitted one, across or down, whichever is fewer.
 double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
@@ -137,14 +147,29 @@ ShrunkSide shrunk_side(std::int64_t pixels, std::int64_t fitted, double& from, d
   return side;
 }
 
+// Whether no pixel of the drawing lies across a border of fitted pixels: they are at whole places, and cover
+// a whole number of pixels.
+bool on_squares(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
+  const auto is_whole = [](double x) { return std::abs(x - std::round(x)) < 1e-6; };
+  const double across = static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width),
+               down = static_cast<double>(height) / (static_cast<double>(o.height) * how.region.height);
+  return is_whole(across) && is_whole(down) &&
+         is_whole(how.region.x * static_cast<double>(o.width) * across) &&
+         is_whole(how.region.y * static_cast<double>(o.height) * down);
+}
+
 Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t height,
                       const RenderOptions& how) {
   const double enlarged = enlargement(o, width, height, how);
   Sampling s{.region = how.region};
-  s.down = how.supersample > 0 ? how.supersample : samples_over(o.footprint / enlarged);
+  const bool across_squares = o.squares && enlarged > 1 && !on_squares(o, width, height, how);
+  s.down = how.supersample > 0 ? how.supersample
+           : across_squares    ? kSquareSamples
+                               : samples_over(o.footprint / enlarged);
   s.across = o.is_sound() ? 1 : s.down;
   // A field with a footprint is the scene itself, between the samples of the fit as well.
-  if (how.supersample > 0 || o.is_sound() || o.footprint > 1 || s.down == 1 || s.down == kMostSamples)
+  if (how.supersample > 0 || across_squares || o.is_sound() || o.footprint > 1 || s.down == 1 ||
+      s.down == kMostSamples)
     return s;
   s.shrunk_across = shrunk_side(width, o.width, s.region.x, s.region.width);
   s.shrunk_down = shrunk_side(height, o.height, s.region.y, s.region.height);
@@ -189,18 +214,19 @@ struct Pen {
     Tensor output = network(canvas.coordinates(tile, device));
     if (gain != 1) output = affine(output, gain, 0);
     Tensor levels = levels_from(output, options.head);
-    if (closing) levels = clamp(levels + closed(canvas, tile), 0, 1);
+    if (closing) levels = closed(levels, canvas, tile);
     if (canvas.samples() == 1) return levels;
     return mean(reshape(levels, {tile.pixels(), canvas.samples(), options.channels}), {1});
   }
-  // What the closing adds to the samples, in their order: [pixels * samples, channels].
-  Tensor closed(const Canvas& canvas, const Tile& tile) const {
-    const Tensor rows =
-        closing.at(canvas.places_down(tile, options.height), canvas.places_across(tile, options.width));
-    const Tensor by_pixel =
-        permute(reshape(rows, {tile.rows, canvas.down, tile.columns, canvas.across, options.channels}),
-                {0, 2, 1, 3, 4});
-    return to(reshape(by_pixel, {tile.pixels() * canvas.samples(), options.channels}), device);
+  // The samples of the tile, [pixels * samples, channels], in rows and columns for the closing and back.
+  Tensor closed(const Tensor& levels, const Canvas& canvas, const Tile& tile) const {
+    const std::int64_t channels = options.channels, down = canvas.down, across = canvas.across;
+    const Tensor in_rows =
+        reshape(permute(reshape(levels, {tile.rows, tile.columns, down, across, channels}), {0, 2, 1, 3, 4}),
+                {tile.rows * down, tile.columns * across, channels});
+    const Tensor out = closing.closed(in_rows, canvas.places_down(tile), canvas.places_across(tile));
+    return reshape(permute(reshape(out, {tile.rows, down, tile.columns, across, channels}), {0, 2, 1, 3, 4}),
+                   {tile.pixels() * canvas.samples(), channels});
   }
   std::int64_t points_a_tile() const {
     const std::vector<std::int64_t> sizes = layer_sizes(options);
@@ -234,6 +260,23 @@ template <class Take> void draw_tiles(const Pen& pen, const Canvas& canvas, cons
 std::int64_t rows_a_band(const Pen& pen, std::int64_t width, std::int64_t tile_rows) {
   const std::int64_t points = pen.on_cpu() ? 4 * kChunkPoints : kDevicePoints;
   return std::max<std::int64_t>(1, points / width / tile_rows) * tile_rows;
+}
+
+// Each pixel as the one of the two tones that it is nearer to.
+Tensor to_nearer_tone(const Tensor& rows, const std::vector<std::vector<double>>& tones) {
+  const Tensor levels = contiguous(to(rows, Device{})), out = empty(levels.shape());
+  const std::size_t channels = tones[0].size();
+  const float* from = levels.data<float>();
+  float* put = out.data<float>();
+  for (std::int64_t i = 0; i < levels.numel() / static_cast<std::int64_t>(channels); ++i) {
+    double distance[2] = {0, 0};
+    for (std::size_t tone = 0; tone < 2; ++tone)
+      for (std::size_t c = 0; c < channels; ++c)
+        distance[tone] += std::pow(static_cast<double>(from[c]) - tones[tone][c], 2);
+    for (const double level : tones[distance[1] < distance[0] ? 1 : 0]) *put++ = static_cast<float>(level);
+    from += channels;
+  }
+  return out;
 }
 
 // Every pixel has samples of its own.
@@ -283,12 +326,17 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
   const Sampling s = sampling_for(options_, width, height, how);
   const Pen pen{network_, options_, closing_, gain_for(options_, enlargement(options_, width, height, how)),
                 device()};
-  const CoordinateMap map(options_);
+  const bool is_own_size = !options_.tones.empty() && on_squares(options_, width, height, how) &&
+                           std::abs(enlargement(options_, width, height, how) - 1) < 1e-9;
+  const Band rounding = [&](const Tensor& rows, std::int64_t first) {
+    return band(to_nearer_tone(rows, options_.tones), first);
+  };
+  const Band& take = is_own_size ? rounding : band;
   if (s.shrunk_across)
-    draw_shrunk(pen, {s.shrunk_across->count, s.shrunk_down->count, s.region, 1, 1, map}, *s.shrunk_across,
-                *s.shrunk_down, band);
+    draw_shrunk(pen, {s.shrunk_across->count, s.shrunk_down->count, s.region, 1, 1, options_},
+                *s.shrunk_across, *s.shrunk_down, take);
   else
-    draw_evenly(pen, {width, height, s.region, s.across, s.down, map}, band);
+    draw_evenly(pen, {width, height, s.region, s.across, s.down, options_}, take);
 }
 
 Tensor Field::open_levels(int samples) const {

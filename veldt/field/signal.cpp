@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
@@ -44,6 +46,56 @@ Tensor lines(const Tensor& samples, const Shape& shape, std::int64_t length, dou
   return out;
 }
 
+// Nobody sees the colour of a pixel that is clear all through, but what lies between it and its neighbours
+// would show it: it takes that of the nearest one that can be seen.
+template <class T> Tensor with_colours_spread(const Tensor& picture) {
+  const std::int64_t height = picture.size(0), width = picture.size(1), channels = picture.size(2);
+  const Tensor out = empty(picture.shape(), picture.dtype());
+  std::copy_n(picture.data<T>(), picture.numel(), out.data<T>());
+  T* const levels = out.data<T>();
+  const auto at = [&](std::int64_t pixel) { return levels + pixel * channels; };
+  std::vector<bool> has_colour(static_cast<std::size_t>(height * width));
+  std::vector<std::int64_t> queue;  // in the order of their distance
+  for (std::int64_t i = 0; i < height * width; ++i)
+    if (at(i)[channels - 1] > T(0)) {
+      has_colour[static_cast<std::size_t>(i)] = true;
+      queue.push_back(i);
+    }
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    const std::int64_t from = queue[next], y = from / width, x = from % width;
+    for (const auto& [to_y, to_x] : {std::pair{y - 1, x}, {y + 1, x}, {y, x - 1}, {y, x + 1}}) {
+      if (to_y < 0 || to_y >= height || to_x < 0 || to_x >= width) continue;
+      const std::int64_t to = to_y * width + to_x;
+      if (has_colour[static_cast<std::size_t>(to)]) continue;
+      has_colour[static_cast<std::size_t>(to)] = true;
+      std::copy_n(at(from), channels - 1, at(to));
+      queue.push_back(to);
+    }
+  }
+  return out;
+}
+
+template <class T> bool has_clear_pixel(const Tensor& picture) {
+  const std::int64_t channels = picture.size(2);
+  const T* const levels = picture.data<T>();
+  for (std::int64_t i = channels - 1; i < picture.numel(); i += channels)
+    if (levels[i] == T(0)) return true;
+  return false;
+}
+
+// The picture itself if it has no clear pixels.
+template <class T> Tensor with_visible_colours(const Tensor& picture) {
+  const bool has_alpha = picture.size(2) == 2 || picture.size(2) == 4;
+  return has_alpha && has_clear_pixel<T>(picture) ? with_colours_spread<T>(picture) : picture;
+}
+
+// Whether all levels are whole 255ths, as a float holds them.
+bool has_bytes(const Tensor& levels) {
+  const float* const v = levels.data<float>();
+  return std::all_of(v, v + levels.numel(),
+                     [](float level) { return std::abs(level * 255 - std::round(level * 255)) < 1e-4f; });
+}
+
 // The weights of the samples at -1, 0, 1 and 2 for the place t between the two in the middle.
 std::array<float, 4> cubic_weights(float t) {
   const float u = 1 - t;
@@ -71,7 +123,10 @@ Signal::Signal(const Tensor& picture) {
     throw ShapeError(str("cannot fit a tensor of ", picture.dtype(), ' ', picture.shape()),
                      "a picture is f32 or u8 [height, width, channels] and not empty",
                      "read one with io::read_image()");
-  samples_ = contiguous(picture.detach());
+  const Tensor given = contiguous(picture.detach());
+  samples_ = given.dtype() == DType::u8 ? with_visible_colours<std::uint8_t>(given)
+                                        : with_visible_colours<float>(given);
+  bits_ = samples_.dtype() == DType::u8 || has_bytes(samples_) ? 8 : 16;
 }
 
 Signal Signal::sound(const Tensor& samples, std::int64_t rate) {

@@ -11,8 +11,9 @@ namespace veldt::field {
 
 class Signal {
  public:
-  // [height, width, channels], f32 in 0..1 or u8, where 255 stands for 1. Shares its memory. Throws
-  // ShapeError for anything else, and for a picture without pixels. Not explicit: a picture is a signal.
+  // [height, width, channels], f32 in 0..1 or u8, where 255 stands for 1. Shares its memory, unless some of
+  // its pixels are clear: they take the colour of the nearest one that can be seen. Throws ShapeError for
+  // anything else, and for a picture without pixels. Not explicit: a picture is a signal.
   Signal(const Tensor& picture);  // NOLINT
 
   // f32 [frames, channels], with `rate` frames a second. Its samples are given as parts of the largest of
@@ -29,6 +30,8 @@ class Signal {
   // The largest absolute sample of a sound, which a sample of 1 below stands for; 0 for silence. Of a
   // picture 1.
   double peak() const { return peak_; }
+  // Of a picture's levels: 8 if they are whole 255ths, else 16. Of a sound 0.
+  int bits() const { return bits_; }
   // What errors are measured against, in dB: 1 of a picture (PSNR), the mean square of a sound's samples as
   // they are given below (SNR).
   double power() const { return power_; }
@@ -50,6 +53,7 @@ class Signal {
   Tensor samples_;
   std::int64_t rate_ = 0;
   double peak_ = 1, power_ = 1;
+  int bits_ = 0;
 };
 
 // How well a mean squared error reproduces a signal, in dB: infinite for no error, NaN for a NaN.

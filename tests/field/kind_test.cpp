@@ -1,0 +1,137 @@
+// What kind a picture is taken for, and how pixel art and drawings in two tones are drawn.
+#include "veldt/field/kind.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/field/pictures.h"
+#include "veldt/core/error.h"
+#include "veldt/data/resample.h"
+#include "veldt/field/fit.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::field {
+namespace {
+
+using test::draw;
+using test::ink;
+
+PictureKind kind(const Tensor& picture) { return kind_of(facts_of(picture), picture); }
+
+// A face of three colours on a clear ground, 16x16, as a game has it.
+Tensor sprite() {
+  return draw(16, 16, 4, [](double x, double y, int c) {
+    const double r = std::hypot(x - 7.5, y - 7.5);
+    if (r > 7) return 0.0;
+    if (c == 3) return 1.0;
+    const bool is_eye = std::abs(std::abs(x - 7.5) - 2.5) < 1 && std::abs(y - 5.5) < 1;
+    return is_eye ? 0.0 : r > 6 ? 51 * c / 255.0 : c == 2 ? 0.2 : 0.8;
+  });
+}
+
+// A disc of ink whose edges the pixels have averaged.
+Tensor averaged(std::int64_t channels) {
+  return data::resample(
+      draw(256, 256, channels,
+           [](double x, double y, int c) { return std::hypot(x - 127, y - 120) < 90 ? 0.1 * c : 1.0; }),
+      32, 32, data::Filter::area);
+}
+
+TEST(Kind, IsFoundFromThePixels) {
+  EXPECT_EQ(kind(sprite()).style, Style::pixel);
+  EXPECT_TRUE(kind(ink()).two_tone);
+  EXPECT_EQ(kind(ink()).style, Style::line);
+  EXPECT_EQ(kind(averaged(1)).style, Style::line);
+  EXPECT_FALSE(kind(averaged(1)).two_tone);
+  EXPECT_EQ(kind(averaged(3)).style, Style::drawing);
+  EXPECT_EQ(kind(test::disc(3)).style, Style::photo);
+}
+
+TEST(Kind, OfSquaresIsPixelArtAtAnySizeOfThem) {
+  const Tensor large = repeat_interleave(repeat_interleave(sprite(), 20, 0), 20, 1);
+  EXPECT_EQ(facts_of(large).period, 20);
+  EXPECT_EQ(kind(large).style, Style::pixel);
+  const Tensor code = repeat_interleave(repeat_interleave(ink(), 4, 0), 4, 1);
+  EXPECT_EQ(kind(code).style, Style::pixel);
+  EXPECT_FALSE(kind(code).two_tone);
+}
+
+TEST(Kind, IsWhatOneAsksFor) {
+  EXPECT_EQ(kind_of(facts_of(sprite()), sprite(), Style::drawing).style, Style::drawing);
+  EXPECT_FALSE(kind_of(facts_of(ink()), ink(), Style::photo).two_tone);
+  EXPECT_THROW(style_from("painting"), ConfigError);
+}
+
+TEST(Kind, CountsOneColourAndOnePixel) {
+  const Tensor one = draw(1, 1, 3, [](double, double, int) { return 0.5; });
+  EXPECT_EQ(facts_of(one).colours, 1);
+  EXPECT_EQ(facts_of(one).period, 1);
+  EXPECT_EQ(kind(draw(9, 7, 1, [](double, double, int) { return 0.5; })).style, Style::pixel)
+      << "one square, which is right whatever it is called";
+}
+
+TEST(PixelArt, IsSquaresAtAnySize) {
+  const ImageField field = fit(sprite(), {});
+  EXPECT_TRUE(field.options().squares);
+  const Tensor seen = Signal(sprite()).read(0, 16);
+  for (const std::int64_t scale : {1, 2, 3, 4, 8}) {
+    const Tensor squares = repeat_interleave(repeat_interleave(seen, scale, 0), scale, 1);
+    EXPECT_LT(test::largest_difference(field.render(16 * scale, 16 * scale), squares), 0.5 / 255) << scale;
+  }
+  // Pixels that lie across a border are what they cover of both sides.
+  const Tensor between = field.render(24, 24);
+  const Tensor area =
+      data::resample(repeat_interleave(repeat_interleave(seen, 3, 0), 3, 1), 24, 24, data::Filter::area);
+  EXPECT_LT(test::largest_difference(between, area), 1.0 / 255);
+  const Tensor smaller = data::resample(seen, 8, 8, data::Filter::area);
+  EXPECT_LT(test::largest_difference(field.render(8, 8), smaller), 0.5 / 255);
+}
+
+TEST(PixelArt, IsDrawnSmoothIfThatIsAskedFor) {
+  FitOptions wishes;
+  wishes.style = Style::drawing;
+  EXPECT_FALSE(plan_for(sprite(), wishes).field.squares);
+  EXPECT_TRUE(plan_for(sprite(), wishes).has_teacher);
+  EXPECT_FALSE(plan_for(sprite(), {.model = Model::siren}).field.squares);
+  wishes.style = Style::pixel;
+  wishes.model = Model::hashgrid;
+  EXPECT_TRUE(plan_for(sprite(), wishes).field.squares);
+}
+
+// A prior that knows nothing: what it draws for the pixels is all that the contours can be taken from.
+FitOptions with_tone_prior() {
+  Rng rng(1);
+  FitOptions wishes;
+  wishes.tone_prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+  return wishes;
+}
+
+TEST(TwoTones, AreThePictureAtItsOwnSize) {
+  for (const std::int64_t channels : {1, 3}) {
+    const Tensor picture = draw(24, 24, channels, [](double x, double y, int c) {
+      return std::hypot(x - 11.5, y - 9) < 6 ? 0.0 : c == 1 ? 0.4 : 1.0;
+    });
+    const ImageField field = fit(picture, with_tone_prior());
+    ASSERT_EQ(field.options().tones.size(), 2);
+    EXPECT_EQ(test::largest_difference(field.render(24, 24), picture), 0);
+    RenderOptions part;
+    part.region = {0.25, 0.25, 0.5, 0.5};
+    EXPECT_EQ(test::largest_difference(field.render(12, 12, part), slice(slice(picture, 0, 6, 18), 1, 6, 18)),
+              0);
+  }
+}
+
+TEST(TwoTones, AreHeldBySinesWithoutAPriorAndAreGreysIfThatIsAskedFor) {
+  EXPECT_EQ(model_of(plan_for(ink(), {}).field), Model::siren);
+  FitOptions wishes = with_tone_prior();
+  EXPECT_FALSE(plan_for(ink(), wishes).field.tones.empty());
+  wishes.style = Style::photo;
+  EXPECT_TRUE(plan_for(ink(), wishes).field.tones.empty());
+  EXPECT_TRUE(plan_for(ink(), wishes).has_teacher);
+}
+
+}  // namespace
+}  // namespace veldt::field

@@ -1,0 +1,50 @@
+// What kind of picture it is: that decides what a field has to hold between the pixels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "veldt/field/signal.h"
+
+namespace veldt::field {
+
+// text: pages and screenshots. line: drawings in greys, or in two tones. pixel: pixel art, whose pixels are
+// squares.
+enum class Style : std::uint8_t { photo, drawing, line, pixel, text };
+
+std::string_view name_of(Style);
+// Throws ConfigError listing the names there are.
+Style style_from(std::string_view name);
+std::vector<std::string> style_names();
+
+// What is counted in a picture of 8-bit levels. A step is the largest difference between two neighbours in a
+// row or a column, over the channels.
+struct PictureFacts {
+  static constexpr int kMostColours = 256;  // that are counted
+  int colours = 0;
+  double flat = 0;  // the share of the steps that are 0
+  double soft = 0;  // of 1 to 8
+  // Of the pixels between two that differ by more than 48: those whose colour is a blend of theirs, as where
+  // an edge runs through a pixel.
+  double blended = 0;
+  double partial = 0;       // of the visible pixels, those that one can see through
+  double between = 1;       // of the pixels, those that are neither near black nor near white
+  bool is_grey = false;     // in all its colours red, green and blue are equal
+  bool two_level = false;   // one channel, every level 0 or 1
+  std::int64_t period = 1;  // the largest squares of equal pixels that it is made of
+};
+PictureFacts facts_of(const Signal& picture);
+
+struct PictureKind {
+  Style style = Style::photo;
+  bool two_tone = false;  // all of it has one of two colours, along smooth contours
+  std::string reason;     // in a few words, for people
+};
+std::string_view in_words(const PictureKind& kind);  // "photograph", "drawing in two tones" ..
+// `wish` decides where it is given.
+PictureKind kind_of(const PictureFacts& facts, const Signal& picture, std::optional<Style> wish = {});
+
+}  // namespace veldt::field

@@ -1,0 +1,125 @@
+#include "veldt/field/lessons.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "veldt/field/sound_closing.h"
+#include "veldt/field/teacher.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::field {
+namespace {
+
+// Of a level's rounding: what is left of it rounds to none.
+constexpr double kRest = 0.3;
+// How far beyond the middle of two tones a pixel's mean lies at least, in parts of their distance.
+constexpr double kMargin = 0.02;
+
+Tensor picture_of(const Signal& signal) { return signal.read(0, signal.rows()); }
+
+// As many as take about a second.
+int turns_for(std::int64_t pixels) { return pixels <= 128 * 128 ? 8 : pixels <= 256 * 256 ? 4 : 1; }
+
+// Of a picture and of a redraw [height, width, channels].
+std::optional<Tensor> redraw_by_prior(const Tensor& picture, const Prior& prior, const Watch& watch) {
+  const std::int64_t height = picture.size(0), width = picture.size(1), s = Prior::kScale;
+  const Tensor planes = contiguous(permute(picture, {2, 0, 1}));
+  const Tensor out = empty({height * s, width * s, picture.size(2)});
+  for (std::int64_t top = 0; top < height; top += kRedrawTile) {
+    const std::int64_t rows = std::min(kRedrawTile, height - top);
+    const Tensor band = redraw(prior, planes, {top, 0, rows, width}, turns_for(height * width));
+    slice(out, 0, top * s, (top + rows) * s).assign(permute(band, {1, 2, 0}));
+    if (!watch(static_cast<double>(top + rows) / static_cast<double>(height))) return std::nullopt;
+  }
+  return out;
+}
+
+// A level for each channel: [channels].
+Tensor tone_of(const FieldOptions& field, std::size_t which) {
+  const std::vector<float> levels(field.tones[which].begin(), field.tones[which].end());
+  return Tensor::from<float>({field.channels}, levels);
+}
+
+std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
+  if (!plan.prior) return redraw_by_rules(picture, plan.field.footprint, plan.style == Style::line);
+  if (plan.field.tones.empty()) return redraw_by_prior(picture, *plan.prior, watch);
+  const Tensor first = tone_of(plan.field, 0), way = tone_of(plan.field, 1) - first;
+  const Tensor is_second = sum((picture - first) * way, {2}, true) / sum(square(way));
+  const std::optional<Tensor> share = redraw_by_prior(is_second, *plan.prior, watch);
+  if (!share) return std::nullopt;
+  return first + clamp(*share, 0, 1) * way;
+}
+
+// The means that the pixels may have. Of two tones they are on their own tone's side of the middle.
+Bounds bounds_of(const Tensor& picture, const FieldOptions& field) {
+  if (field.tones.empty()) return {picture, picture};
+  const Tensor other = tone_of(field, 0) + tone_of(field, 1) - picture;
+  const Tensor limit = (picture + other) / 2 + (picture - other) * kMargin;
+  return {.low = where(greater(picture, other), limit,
+                       where(less(picture, other), full_like(picture, -1), picture)),
+          .high = where(less(picture, other), limit,
+                        where(greater(picture, other), full_like(picture, 2), picture))};
+}
+
+}  // namespace
+
+FitPlan plan_of_lessons(const FitPlan& plan) {
+  if (!plan.has_teacher) return plan;
+  FitPlan out = plan;
+  out.field.width *= plan.field.footprint;
+  out.field.height *= plan.field.footprint;
+  out.field.footprint = 1;
+  return out;
+}
+
+std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, const Watch& watch) {
+  if (!plan.has_teacher) return signal;
+  NoGrad off;
+  const std::optional<Tensor> redraw = taught(picture_of(signal), plan, watch);
+  if (!redraw) return std::nullopt;
+  return Signal(*redraw);
+}
+
+Signal blank_lessons(const Signal& signal, const FitPlan& plan) {
+  if (!plan.has_teacher) return signal;
+  const FieldOptions size = plan_of_lessons(plan).field;
+  return Signal(zeros({size.height, size.width, size.channels}, DType::u8));
+}
+
+Beside beside_steps(const FitPlan& plan) {
+  const FieldOptions& o = plan.field;
+  const double levels =
+      static_cast<double>(o.width) * static_cast<double>(o.height) * static_cast<double>(o.channels);
+  Beside out{.held_bytes = 4 * levels};
+  if (!plan.closes) return out;
+  out.closing_bytes = levels * (o.bits > 8 ? 4 : 2);
+  if (o.is_sound()) return out;
+  const double samples = levels * o.footprint * o.footprint;
+  // Rules and closing take a few dozen rounds of a few dozen operations a sample.
+  constexpr double kRounds = 3000;
+  const double teacher = plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) * levels *
+                                          turns_for(o.width * o.height)
+                                    : kRounds * samples;
+  out.flops = (plan.has_teacher ? teacher : 0) + kRounds * samples;
+  out.held_bytes += plan.has_teacher ? 4 * samples : 0;
+  // The closing holds the field's levels, itself, their sum, and what that lacks.
+  out.peak_bytes = out.held_bytes + 4 * 4 * samples;
+  return out;
+}
+
+Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan) {
+  if (!plan.closes) return {};
+  if (signal.is_sound()) return close_sound(signal, field);
+  const Tensor picture = picture_of(signal);
+  const auto most = static_cast<double>((1 << signal.bits()) - 1);
+  return close(bounds_of(picture, plan.field), field.open_levels(plan.field.footprint),
+               plan.field.squares ? Tensor() : flat_ground(picture), kRest / most,
+               signal.bits() > 8 ? DType::f32 : DType::f16);
+}
+
+}  // namespace veldt::field

@@ -1,0 +1,34 @@
+// What the steps of a fit learn, made before the first of them; and what is put right after the last.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "veldt/field/closing.h"
+#include "veldt/field/field.h"
+#include "veldt/field/plan.h"
+#include "veldt/field/signal.h"
+
+namespace veldt::field {
+
+// Hears which part of a work is done, 0..1; false stops it.
+using Watch = std::function<bool(double part)>;
+
+// The plan as the steps see it: with a teacher, of a signal at footprint times the size, without a footprint.
+FitPlan plan_of_lessons(const FitPlan& plan);
+// That signal: the teacher's redraw, or the signal itself. None if it was stopped.
+std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, const Watch& watch);
+// One of the same size and no content, to find out what a step takes.
+Signal blank_lessons(const Signal& signal, const FitPlan& plan);
+
+// What a fit takes beside its steps, about: the work of teacher and closing, what lies in memory during the
+// steps and at most, and how long the closing is in the file.
+struct Beside {
+  double flops = 0, held_bytes = 0, peak_bytes = 0, closing_bytes = 0;
+};
+Beside beside_steps(const FitPlan& plan);
+
+// What makes `field`, which has learned, right at the pixels; none where the plan has no need of one.
+Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan);
+
+}  // namespace veldt::field
