@@ -41,7 +41,7 @@ TEST_F(FitCommand, PrintsOneJsonObjectWithItsKeys) {
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_EQ(ran.err, "");
   const auto json = nlohmann::json::parse(ran.out);
-  for (const char* key : {"output", "parameters", "steps", "seconds", "loss", "psnr", "ssim", "wrong_pixels"})
+  for (const char* key : {"output", "parameters", "steps", "seconds", "loss", "psnr", "ssim", "identical"})
     EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json.at("stopped_by"), "steps");
   EXPECT_EQ(json.at("steps"), 30);
@@ -218,6 +218,24 @@ TEST_F(FitCommand, SaysWhatKindOfPictureItTook) {
   const Ran wrong = run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--style", "painting"});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_NE(wrong.err.find("photo"), std::string::npos) << wrong.err;
+}
+
+TEST_F(FitCommand, CountsWrongPixelsOfTwoTonesAlone) {
+  const Ran cub =
+      run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--steps", "3", "--json", "--quiet"});
+  EXPECT_TRUE(nlohmann::json::parse(cub.out).contains("wrong_pixels")) << cub.out;
+  const Ran ran = run_veldt(small(3) + Words{"--json", "--quiet"});
+  EXPECT_FALSE(nlohmann::json::parse(ran.out).contains("wrong_pixels")) << ran.out;
+}
+
+TEST_F(FitCommand, TellsWhatLiesBetweenThePixelsAndWarns) {
+  const Words fit = {"fit", VELDT_SOURCE "/assets/cub_grey.png", "-o", model_};
+  const Ran good = run_veldt(fit);
+  EXPECT_NE(good.out.find("dB over Lanczos3 (expected)"), std::string::npos) << good.out;
+  EXPECT_EQ(good.err.find("warning"), std::string::npos) << good.err;
+  const Ran bad = run_veldt(fit + Words{"--footprint", "1", "--steps", "30", "--json"});
+  EXPECT_LT(nlohmann::json::parse(bad.out).at("expected_gain").get<double>(), 0) << bad.out;
+  EXPECT_NE(bad.err.find("veldt: warning: "), std::string::npos) << bad.err;
 }
 
 TEST_F(FitCommand, StopsAtItsTarget) {

@@ -61,6 +61,19 @@ TEST(Compare, SaysHowPicturesDiffer) {
     EXPECT_NE(text.out.find(word), std::string::npos) << text.out;
 }
 
+TEST(Compare, ShrinksTheLargerOfTwoPicturesOfOneForm) {
+  const test::TempDir dir;
+  const Tensor small = io::read_image(kGreyCub);
+  io::write_image(dir / "large.png", repeat_interleave(repeat_interleave(small, 3, 0), 3, 1));
+  const Ran ran = run_veldt({"compare", dir / "large.png", kGreyCub});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("identical"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("wrong pixels"), std::string::npos) << "neither has two colours";
+  EXPECT_NE(ran.err.find("is shrunk from 600x600 to 200x200"), std::string::npos) << ran.err;
+  io::write_image(dir / "wide.png", repeat_interleave(small, 2, 1));
+  EXPECT_EQ(run_veldt({"compare", dir / "wide.png", kGreyCub}).exit_code, 2);
+}
+
 TEST(Compare, IdenticalPicturesPassEveryThreshold) {
   const json score = json_of({"compare", kCub, kCub, "--min-psnr", "100000"});
   EXPECT_EQ(score.at("psnr"), 999);

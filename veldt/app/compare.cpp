@@ -18,6 +18,8 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/data/resample.h"
+#include "veldt/field/kind.h"
 #include "veldt/io/image.h"
 #include "veldt/io/sound.h"
 #include "veldt/ops/binary.h"
@@ -37,10 +39,12 @@ constexpr const char* kCompareExamples =
     "  veldt compare bach.wav bach.safetensors\n"
     "\n"
     "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
-    "8-bit levels. Wrong pixels lie on the other side of mid-grey. Identical pictures have an infinite\n"
-    "PSNR, which --json gives as 999 with \"identical\": true, because JSON has no infinity. Where a model\n"
-    "draws what is no number, so are the measures (--json: null), and --diff is white. Sounds are compared\n"
-    "by SNR: the power of A to that of B - A.\n";
+    "8-bit levels. Wrong pixels lie on the other side of mid-grey, and are counted where one of the two has\n"
+    "two colours. The larger of two pictures of one form is shrunk to the other's size. Identical pictures\n"
+    "have an infinite PSNR, which --json gives as 999 with \"identical\": true, because JSON has no "
+    "infinity.\n"
+    "Where a model draws what is no number, so are the measures (--json: null), and --diff is white. Sounds\n"
+    "are compared by SNR: the power of A to that of B - A.\n";
 
 struct CompareFlags {
   std::string a, b, diff;
@@ -69,10 +73,12 @@ struct Size {
   std::int64_t width, height;
 };
 
+Size size_of(const Side& side) { return {side.picture->columns(), side.picture->rows()}; }
+
 // A picture's own size; between two models the larger one's.
 Size common_size(const Side& a, const Side& b) {
   for (const Side* side : {&a, &b})
-    if (!side->model) return {side->picture->columns(), side->picture->rows()};
+    if (!side->model) return size_of(*side);
   const auto& x = a.model->options();
   const auto& y = b.model->options();
   // As doubles: sizes from a file may be huge.
@@ -98,14 +104,34 @@ void note_size(const Side& a, const Side& b, Size size) {
     }
 }
 
-void draw(Side& side, Size size, std::int64_t max_pixels, const Context& context) {
+void draw(Side& side, Size size, int bits, std::int64_t max_pixels, const Context& context) {
   if (!side.model) return;
   if (size.width > max_pixels / size.height)
     throw UsageError(
         fmt::format("cannot draw {} at {} x {} to compare it", side.path, size.width, size.height),
         fmt::format("at most {} pixels are compared", max_pixels),
         "raise --max-pixels, or render parts of both with --crop and compare those");
-  side.picture.emplace(draw_field(*side.model, size.width, size.height, context));
+  side.picture.emplace(rounded(draw_field(*side.model, size.width, size.height, context), bits));
+}
+
+// A file of the bits that a model is drawn with to be compared: those of the picture, or of what it learned.
+int bits_of(const Side& a, const Side& b) {
+  const auto own = [](const Side& side) {
+    return side.model ? side.model->options().bits : side.picture->bits();
+  };
+  return std::max(own(a), own(b));
+}
+
+// The larger of two pictures of one form is brought to the size of the smaller.
+void shrink(Side& side, Size size, const Context& context) {
+  const field::Signal& picture = *side.picture;
+  if (picture.columns() == size.width && picture.rows() == size.height) return;
+  if (!context.quiet)
+    print_note(fmt::format("{} is shrunk from {}x{} to {}x{} by the mean over each pixel's area", side.path,
+                           picture.columns(), picture.rows(), size.width, size.height));
+  side.picture.emplace(
+      rounded(data::resample(picture.read(0, picture.rows()), size.height, size.width, data::Filter::area),
+              picture.bits()));
 }
 
 bool has_alpha(const Side& side) { return side.picture->channels() % 2 == 0; }
@@ -123,6 +149,10 @@ class Pair {
   std::int64_t width() const { return a_.picture->columns(); }
   std::int64_t height() const { return a_.picture->rows(); }
   std::int64_t channels() const { return channels_; }
+  // Whether one of the two is black and white, so that a pixel of the other can be on the wrong side.
+  bool has_two_tones() const {
+    return field::facts_of(*a_.picture).colours == 2 || field::facts_of(*b_.picture).colours == 2;
+  }
 
   // Calls use(a, b) with the same rows of both, f32 [rows, width, channels], from top to bottom.
   template <class Use> void bands(const Use& use) const {
@@ -148,13 +178,21 @@ class Pair {
 Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
   const Size size = common_size(a, b);
   if (!context.quiet) note_size(a, b, size);
-  draw(a, size, max_pixels, context);
-  draw(b, size, max_pixels, context);
-  if (a.picture->rows() != b.picture->rows() || a.picture->columns() != b.picture->columns())
-    throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", a.picture->columns(),
-                                 a.picture->rows(), b.picture->columns(), b.picture->rows()),
-                     fmt::format("{} and {} differ in size", a.path, b.path),
-                     "resize one of them, or give the model itself: it is drawn at the other's size");
+  const int bits = bits_of(a, b);
+  draw(a, size, bits, max_pixels, context);
+  draw(b, size, bits, max_pixels, context);
+  const Size of_a = size_of(a), of_b = size_of(b), least = of_a.width < of_b.width ? of_a : of_b;
+  const bool are_equal = of_a.width == of_b.width && of_a.height == of_b.height,
+             is_smaller =
+                 of_a.width != of_b.width && (of_a.width < of_b.width) == (of_a.height < of_b.height);
+  if (!are_equal && (!is_smaller || is_stretched(static_cast<double>(of_a.width),
+                                                 static_cast<double>(of_a.height), of_b.width, of_b.height)))
+    throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", of_a.width, of_a.height,
+                                 of_b.width, of_b.height),
+                     fmt::format("{} and {} differ in form", a.path, b.path),
+                     "cut or resize one of them, or give the model itself: it is drawn at the other's size");
+  shrink(a, least, context);
+  shrink(b, least, context);
   return {std::move(a), std::move(b), context};
 }
 
@@ -198,19 +236,20 @@ std::int64_t write_difference(const std::string& path, const Pair& pair) {
 // Without the sign that a NaN may have.
 double unsigned_nan(double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; }
 
-std::string score_in_words(const train::PictureScore& score, std::int64_t pixels) {
+std::string score_in_words(const train::PictureScore& score, std::int64_t pixels, bool has_two_tones) {
   std::string text = std::isinf(score.psnr)
                          ? "PSNR           inf (identical)\n"
                          : fmt::format("PSNR           {:.2f} dB\n", unsigned_nan(score.psnr));
   text += fmt::format("SSIM           {:.5f}\n", unsigned_nan(score.ssim));
   text += fmt::format("MAE            {:.3f} of 255\n", score.mae);
   text += fmt::format("largest error  {:.1f} of 255\n", score.max_abs);
-  text += fmt::format("wrong pixels   {} of {}\n", score.wrong_pixels, pixels);
+  if (has_two_tones) text += fmt::format("wrong pixels   {} of {}\n", score.wrong_pixels, pixels);
   return text;
 }
 
-void print_score(const train::PictureScore& score, std::int64_t pixels, Context& context) {
-  if (!context.json) return context.out.text(score_in_words(score, pixels));
+void print_score(const train::PictureScore& score, const Pair& pair, Context& context) {
+  if (!context.json)
+    return context.out.text(score_in_words(score, pair.width() * pair.height(), pair.has_two_tones()));
   const bool identical = std::isinf(score.psnr);
   context.out.json({{"psnr", decibels_in_json(score.psnr)},
                     {"ssim", score.ssim},
@@ -242,7 +281,7 @@ int compare(const CompareFlags& flags, Context& context) {
     if (const std::int64_t bad = write_difference(flags.diff, pair); bad > 0)
       print_note(fmt::format("{} of {} values are no numbers, and white in {}", bad,
                              pair.width() * pair.height() * pair.channels(), flags.diff));
-  print_score(score, pair.width() * pair.height(), context);
+  print_score(score, pair, context);
   require("PSNR", score.psnr, flags.min_psnr);
   return kOk;
 }

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "veldt/ops/binary.h"
+#include "veldt/ops/unary.h"
+
 namespace veldt::app {
 
 Drawing::Drawing(const field::Field& field)
@@ -54,6 +57,11 @@ bool is_stretched(double part_width, double part_height, std::int64_t width, std
   const auto w = static_cast<double>(width), h = static_cast<double>(height);
   // One side is what the other asks for.
   return std::abs(w - h * part_width / part_height) >= 1 && std::abs(h - w * part_height / part_width) >= 1;
+}
+
+Tensor rounded(const Tensor& levels, int bits) {
+  const auto most = static_cast<double>((1 << bits) - 1);
+  return round(clamp(levels, 0, 1) * most) / most;
 }
 
 int bits_for(const Drawing& drawing, int wished) { return wished > 0 ? wished : drawing.is_sound() ? 32 : 8; }

@@ -177,7 +177,7 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
   std::optional<DrawnFile> preview;
   if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
-  const std::optional<FitScore> score = score_of(
+  std::optional<FitScore> score = score_of(
       field, truth, context, [&] { return !was_asked && signal.requested(); },
       [&preview](const Tensor& band) {
         if (preview) preview->write(band);
@@ -189,6 +189,12 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
     return signal.exit_code();
   }
   if (preview) preview->finish();
+  score->expected_gain = fitter.expected_gain();
+  if (score->expected_gain.value_or(0) < 0 && !context.quiet)
+    print_warning(
+        fmt::format("{} is drawn well at its own size alone: enlarged it is expected to be worse than "
+                    "Lanczos3 by {:.1f} dB; leave out the flags that choose the network",
+                    flags.input, -*score->expected_gain));
   if (!was_asked || context.json) report(flags, context, fitter, reasons, run, *score);
   return signal.exit_code();
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/app/progress_line.h"
+#include "veldt/field/kind.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -19,14 +20,20 @@ std::string FitScore::in_words(bool is_sound) const {
   const std::string quality =
       fmt::format("{} {}", is_sound ? "SNR" : "PSNR",
                   decibels == INFINITY ? "inf (identical)" : fmt::format("{:.2f} dB", decibels));
-  return is_sound ? quality
-                  : fmt::format("{}, SSIM {:.4f}, {} wrong {}", quality, ssim, wrong_pixels,
-                                wrong_pixels == 1 ? "pixel" : "pixels");
+  if (is_sound) return quality;
+  std::string text = fmt::format("{}, SSIM {:.4f}", quality, ssim);
+  if (wrong_pixels)
+    text += fmt::format(", {} wrong {}", *wrong_pixels, *wrong_pixels == 1 ? "pixel" : "pixels");
+  if (expected_gain)
+    text += fmt::format("\nbetween the pixels about {:+.1f} dB over Lanczos3 (expected)", *expected_gain);
+  return text;
 }
 
 void FitScore::describe_in(nlohmann::ordered_json& out, bool is_sound) const {
   out[is_sound ? "snr" : "psnr"] = decibels_in_json(decibels);
-  if (!is_sound) out.update({{"ssim", ssim}, {"wrong_pixels", wrong_pixels}});
+  if (!is_sound) out["ssim"] = ssim;
+  if (wrong_pixels) out["wrong_pixels"] = *wrong_pixels;
+  if (expected_gain) out["expected_gain"] = *expected_gain;
   out["identical"] = decibels == INFINITY;
 }
 
@@ -45,7 +52,7 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
     const Tensor truth = signal.read(first, rows);
     if (also) also(band);
     if (pictures)
-      pictures->add(band, truth);
+      pictures->add(rounded(to(band, Device{}), signal.bits()), truth);
     else if (signal.peak() > 0)
       squared += sum(square(affine(reshape(band, truth.shape()), 1 / signal.peak(), 0) - truth)).item();
     line.update_rows(first + rows, drawing.height(), drawing.row_name());
@@ -58,7 +65,9 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
     return FitScore{.decibels = field::decibels(
                         signal, squared / static_cast<double>(signal.points() * signal.channels()))};
   const train::PictureScore score = pictures->score();
-  return FitScore{.decibels = score.psnr, .ssim = score.ssim, .wrong_pixels = score.wrong_pixels};
+  FitScore out{.decibels = score.psnr, .ssim = score.ssim};
+  if (field::facts_of(signal).colours == 2) out.wrong_pixels = score.wrong_pixels;
+  return out;
 }
 
 }  // namespace veldt::app

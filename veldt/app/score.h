@@ -13,9 +13,11 @@
 namespace veldt::app {
 
 struct FitScore {
-  double decibels = 0;            // PSNR of a picture, SNR of a sound; infinite when it is drawn exactly
-  double ssim = 0;                // of a picture
-  std::int64_t wrong_pixels = 0;  // of a picture
+  // PSNR of a picture as a file of its bits holds it, SNR of a sound; infinite when it is drawn exactly.
+  double decibels = 0;
+  double ssim = 0;                                // of a picture
+  std::optional<std::int64_t> wrong_pixels = {};  // of a picture of two tones
+  std::optional<double> expected_gain = {};       // over Lanczos3 between the pixels, in dB
 
   std::string in_words(bool is_sound) const;
   void describe_in(nlohmann::ordered_json& out, bool is_sound) const;

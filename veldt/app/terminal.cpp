@@ -52,4 +52,8 @@ std::string on_one_line(std::string_view text) { return escape_controls(text); }
 
 void print_note(std::string_view text) { write_stderr(fmt::format("veldt: note: {}\n", on_one_line(text))); }
 
+void print_warning(std::string_view text) {
+  write_stderr(fmt::format("veldt: warning: {}\n", on_one_line(text)));
+}
+
 }  // namespace veldt::app

@@ -25,5 +25,7 @@ std::string on_one_line(std::string_view text);
 
 // "veldt: note: .." for what a user may like to know.
 void print_note(std::string_view text);
+// "veldt: warning: .." for what went wrong and does not end the work.
+void print_warning(std::string_view text);
 
 }  // namespace veldt::app

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "veldt/core/error.h"
 #include "veldt/field/batches.h"
@@ -127,6 +128,7 @@ class Fitter::Job : public train::Task {
 
   // Before the first step.
   void learn_from(const Signal& lessons) {
+    learned_ = lessons;
     batches_.reset();
     sampler_ = std::make_unique<PointSampler>(lessons, lessons_);
     batches_ = std::make_unique<Batches>(*sampler_, plan_.device);
@@ -155,6 +157,10 @@ class Fitter::Job : public train::Task {
   }
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
     if (ErrorMap* const map = sampler_->error_map()) map->load(saved.at("errors"));
+  }
+
+  std::optional<double> expected_gain() const {
+    return field::expected_gain(field_, signal_, plan_, learned_.value_or(signal_));
   }
 
   void close() { field_.set_closing(closing_for(field_, signal_, plan_)); }
@@ -254,6 +260,7 @@ class Fitter::Job : public train::Task {
 
   const FitPlan lessons_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<Signal> learned_;
   std::unique_ptr<PointSampler> sampler_;
   std::unique_ptr<Batches> batches_;
   Tensor last_output_;
@@ -330,6 +337,7 @@ Fitter::Fitter(const Signal& signal, const FitPlan& plan) {
 }
 Fitter::~Fitter() = default;
 const FitPlan& Fitter::plan() const { return job_->plan_; }
+std::optional<double> Fitter::expected_gain() const { return job_->expected_gain(); }
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
 const Field& Fitter::field() const { return job_->field_; }
 std::int64_t Fitter::own_state_bytes() const {

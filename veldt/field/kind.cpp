@@ -77,6 +77,7 @@ class Counter {
     ++steps_;
     flat_ += step == 0;
     soft_ += step >= 1 && step <= 8;
+    hard_ += step > 48;
   }
 
   // Three pixels in a row.
@@ -135,6 +136,7 @@ class Counter {
     return {.colours = static_cast<int>(colours_.size()),
             .flat = share(flat_, steps_),
             .soft = share(soft_, steps_),
+            .hard = share(hard_, steps_ - flat_ - soft_),
             .blended = share(blended_, edges_),
             .partial = share(partial_, visible_),
             .between = share(between_, picture_.points()),
@@ -147,8 +149,8 @@ class Counter {
   std::size_t channels_, width_;
   std::vector<bool> across_;  // whether any two pixels differ that meet at this column
   std::vector<std::uint64_t> colours_;
-  std::int64_t steps_ = 0, flat_ = 0, soft_ = 0, edges_ = 0, blended_ = 0, visible_ = 0, partial_ = 0,
-               between_ = 0, period_ = 0;
+  std::int64_t steps_ = 0, flat_ = 0, soft_ = 0, hard_ = 0, edges_ = 0, blended_ = 0, visible_ = 0,
+               partial_ = 0, between_ = 0, period_ = 0;
   bool grey_ = true, pure_ = true;
 };
 

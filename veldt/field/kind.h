@@ -27,6 +27,7 @@ struct PictureFacts {
   int colours = 0;
   double flat = 0;  // the share of the steps that are 0
   double soft = 0;  // of 1 to 8
+  double hard = 0;  // of those above 8, the share above 48
   // Of the pixels between two that differ by more than 48: those whose colour is a blend of theirs, as where
   // an edge runs through a pixel.
   double blended = 0;

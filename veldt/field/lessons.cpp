@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "veldt/field/sound_closing.h"
+#include "veldt/field/gain.h"
+#include "veldt/field/image_field.h"
 #include "veldt/field/teacher.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -110,6 +112,18 @@ Beside beside_steps(const FitPlan& plan) {
   // The closing holds the field's levels, itself, their sum, and what that lacks.
   out.peak_bytes = out.held_bytes + 4 * 4 * samples;
   return out;
+}
+
+std::optional<double> expected_gain(const Field& field, const Signal& signal, const FitPlan& plan,
+                                    const Signal& lessons) {
+  if (!plan.judge) return std::nullopt;
+  NoGrad off;
+  const std::int64_t height = signal.rows() * Prior::kScale, width = signal.columns() * Prior::kScale;
+  const bool has_its_redraw = plan.has_teacher && plan.prior == plan.judge;
+  const Tensor redraw = has_its_redraw
+                            ? lessons.read(0, height)
+                            : *redraw_by_prior(picture_of(signal), *plan.judge, [](double) { return true; });
+  return expected_gain(signal, *plan.judge, redraw, ImageField(field).render(width, height));
 }
 
 Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan) {

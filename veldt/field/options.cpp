@@ -261,8 +261,7 @@ void check_encodings(const FieldOptions& o) {
 void check(const FieldOptions& o) {
   if (o.closing < 0 || o.closing > (o.is_sound() ? 2 : 3))
     throw ConfigError(str("a closing cannot have ", o.closing, " numbers a sample"),
-                      o.is_sound() ? "it has one or two" : "it has one to three",
-                      "leave it out");
+                      o.is_sound() ? "it has one or two" : "it has one to three", "leave it out");
   if (o.widths.size() > kMaxLayers)
     throw ConfigError(str("a field cannot have ", o.widths.size(), " hidden layers"),
                       str("at most ", kMaxLayers, " make sense"), "use a smaller --depth");

@@ -82,7 +82,9 @@ struct FitPlan {
   // end.
   bool has_teacher = false;
   std::shared_ptr<const Prior> prior = {};  // makes the redraw; none: rules
-  bool closes = false;    // what it has not learned of the samples is put right in the end (field/closing.h)
+  bool closes = false;  // what it has not learned of the samples is put right in the end (field/closing.h)
+  // Tells what lies between the pixels of the finished field; none: nothing is told.
+  std::shared_ptr<const Prior> judge = {};
   double edge_share = 0;  // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
   // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
   bool fixed_frequencies = false;

@@ -235,6 +235,8 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   if (taught) follow_teacher(p);
   if (taught && kind.two_tone) p.field.tones = tones_of(signal);
   p.lr_min = p.lr * 1e-3;
+  // Squares have nothing between them, and what lies between two tones, pixels do not tell the prior.
+  if (!squares && !kind.two_tone && pixels <= kTaughtPixels) p.judge = wishes.prior;
   return p;
 }
 
