@@ -81,8 +81,13 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME veldt)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS
-  "libsndfile1, libcurl4, libssl3")  # opened when the first sound is read, the first file downloaded
+# Opened when the first sound or picture of a kind is read, the first file downloaded.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libsndfile1, libcurl4, libssl3")
+foreach(library tiff avif heif jxl)
+  if(VELDT_${library}_PACKAGE)
+    string(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ", ${VELDT_${library}_PACKAGE}")
+  endif()
+endforeach()
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME veldt-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "veldt (= ${PROJECT_VERSION})")

@@ -4,6 +4,18 @@
 #include <cstdint>
 #include <span>
 
+#ifdef VELDT_TIFF_SONAME
+#include "tests/codecs/make_tiff.h"
+#endif
+#ifdef VELDT_AVIF_SONAME
+#include "tests/codecs/make_avif.h"
+#endif
+#ifdef VELDT_HEIF_SONAME
+#include "tests/codecs/make_heif.h"
+#endif
+#ifdef VELDT_JXL_SONAME
+#include "tests/codecs/make_jxl.h"
+#endif
 #include "tests/fuzz/target.h"
 #include "tests/io/make_bmp.h"
 #include "tests/io/make_gif.h"
@@ -112,6 +124,53 @@ std::vector<std::string> pnm_seeds() {
           "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\nabcd"};
 }
 
+// Each empty where this build has not the library.
+std::vector<std::string> tiff_seeds() {
+  std::vector<std::string> seeds;
+#ifdef VELDT_TIFF_SONAME
+  const std::vector<std::uint16_t> ramp{0, 1000, 2000, 65535};
+  seeds = {test::make_tiff({}, test::some_levels(3, 2, 3, 8)),
+           test::make_tiff({.compression = COMPRESSION_LZW, .planar = true, .pages = 2},
+                           test::some_levels(3, 2, 4, 16)),
+           test::make_tiff({.compression = COMPRESSION_ADOBE_DEFLATE, .tile = 16, .orientation = 6},
+                           test::some_levels(3, 2, 1, 8)),
+           test::make_tiff({.kind = PHOTOMETRIC_PALETTE, .palette = {ramp, ramp, ramp}},
+                           test::some_levels(3, 2, 1, 2)),
+           test::make_tiff({.kind = PHOTOMETRIC_YCBCR}, test::some_levels(3, 2, 3, 8))};
+#endif
+  return seeds;
+}
+
+std::vector<std::string> avif_seeds() {
+  std::vector<std::string> seeds;
+#ifdef VELDT_AVIF_SONAME
+  seeds = {test::make_avif({}, test::some_levels(3, 2, 1, 8)),
+           test::make_avif({.quarters = 1, .mirror = 0}, test::some_levels(3, 2, 4, 10)),
+           test::make_avif({.frames = 2, .crop = {0, 0, 4, 4}}, test::some_levels(8, 8, 3, 8))};
+#endif
+  return seeds;
+}
+
+std::vector<std::string> heif_seeds() {
+  std::vector<std::string> seeds;
+#ifdef VELDT_HEIF_SONAME
+  if (test::heif_is_whole())
+    seeds = {test::make_heif({.orientation = 6}, {64, 64, 3, 8, std::vector<int>(64 * 64 * 3, 70)}),
+             test::make_heif({.pictures = 2}, {64, 64, 4, 10, std::vector<int>(64 * 64 * 4, 70)})};
+#endif
+  return seeds;
+}
+
+std::vector<std::string> jxl_seeds() {
+  std::vector<std::string> seeds;
+#ifdef VELDT_JXL_SONAME
+  seeds = {test::make_jxl({}, test::some_levels(3, 2, 4, 8)),
+           test::make_jxl({.lossless = false}, test::some_levels(9, 9, 3, 8)),
+           test::make_jxl({.orientation = 6, .frames = 2}, test::some_levels(3, 2, 1, 16))};
+#endif
+  return seeds;
+}
+
 void read_exif(const std::string& bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   const int orientation = io::exif_orientation({data, bytes.size()});
@@ -159,6 +218,8 @@ std::vector<Target> picture_targets() {
   return {{"png", read_png, png_seeds, png_words}, {"jpeg", read_picture, jpeg_seeds},
           {"webp", read_picture, webp_seeds},      {"gif", read_picture, gif_seeds},
           {"bmp", read_picture, bmp_seeds},        {"pnm", read_picture, pnm_seeds},
+          {"tiff", read_picture, tiff_seeds},      {"avif", read_picture, avif_seeds},
+          {"heif", read_picture, heif_seeds},      {"jxl", read_picture, jxl_seeds},
           {"exif", read_exif, exif_seeds},         {"pixel_csv", read_pixels, pixel_seeds, pixel_words}};
 }
 

@@ -10,13 +10,13 @@
 
 namespace veldt::io {
 
-enum class ImageFormat : std::uint8_t { png, jpeg, webp, gif, bmp, pnm };
+enum class ImageFormat : std::uint8_t { png, jpeg, webp, gif, bmp, pnm, tiff, avif, heif, jxl };
 
 const char* name_of(ImageFormat format);  // "PNG"
 inline std::ostream& operator<<(std::ostream& out, ImageFormat format) { return out << name_of(format); }
 
 // The same for people: in help and in errors.
-inline constexpr const char* kPictureFormats = "PNG, JPEG, WebP, GIF, BMP or PNM";
+inline constexpr const char* kPictureFormats = "PNG, JPEG, WebP, GIF, BMP, PNM, TIFF, AVIF, HEIC or JPEG XL";
 inline constexpr const char* kWrittenPictures = "PNG, JPEG or WebP";
 
 // Whether a file of this name would be a picture that Veldt reads.

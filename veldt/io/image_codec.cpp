@@ -29,6 +29,29 @@ bool is_pnm(Head head) {
   return head[1] == '7' ? head[2] == '\n' : " \t\r\n#"sv.find(head[2]) != head.npos;
 }
 
+bool is_tiff(Head head) {
+  for (const Head begin : {"II*\0"sv, "MM\0*"sv, "II+\0\x08\0"sv, "MM\0+\0\x08"sv})
+    if (head.starts_with(begin)) return true;
+  return false;
+}
+
+// Whether a file of ISO/IEC 14496-12 names one of these brands, the first or one that it goes with.
+bool has_brand(Head head, std::initializer_list<Head> brands) {
+  if (head.size() < 12 || head.substr(4, 4) != "ftyp"sv) return false;
+  const auto length = static_cast<unsigned char>(head[3]);
+  for (std::size_t at = 8; at + 4 <= std::min<std::size_t>(length, head.size()); at += 4)
+    if (at != 12 && std::find(brands.begin(), brands.end(), head.substr(at, 4)) != brands.end()) return true;
+  return false;
+}
+
+bool is_avif(Head head) { return has_brand(head, {"avif"sv, "avis"sv}); }
+bool is_heif(Head head) {
+  return has_brand(head, {"heic"sv, "heix"sv, "hevc"sv, "hevx"sv, "heim"sv, "heis"sv, "mif1"sv, "msf1"sv});
+}
+bool is_jxl(Head head) {
+  return head.starts_with("\xff\x0a"sv) || head.starts_with("\0\0\0\x0cJXL \r\n\x87\n"sv);
+}
+
 constexpr PictureCodec kCodecs[] = {
     {ImageFormat::png, "a PNG", ".png", is_png, decode_png, check_png, encode_png},
     {ImageFormat::jpeg, "a JPEG", ".jpg .jpeg", is_jpeg, decode_jpeg, check_jpeg, encode_jpeg},
@@ -36,6 +59,10 @@ constexpr PictureCodec kCodecs[] = {
     {ImageFormat::gif, "a GIF", ".gif", is_gif, decode_gif},
     {ImageFormat::bmp, "a BMP", ".bmp .dib", is_bmp, decode_bmp},
     {ImageFormat::pnm, "a PNM", ".pnm .ppm .pgm .pbm .pam", is_pnm, decode_pnm},
+    {ImageFormat::tiff, "a TIFF", ".tif .tiff", is_tiff, decode_tiff},
+    {ImageFormat::avif, "an AVIF", ".avif", is_avif, decode_avif},
+    {ImageFormat::heif, "a HEIC", ".heic .heif", is_heif, decode_heif},
+    {ImageFormat::jxl, "a JPEG XL", ".jxl", is_jxl, decode_jxl},
 };
 
 // ".jpg" of a/b.JPG; nothing of .hidden
@@ -84,6 +111,20 @@ const char* name_of(ImageFormat format) {
 }
 
 bool is_picture_name(const std::string& path) { return codec_for_name(path) != nullptr; }
+
+Error without_library(const std::string& path, const std::string& format, const std::string& package) {
+  return {"cannot read " + path, str("this build of Veldt has no ", format),
+          str("install ", package, " and build again, or convert it to ", kWrittenPictures)};
+}
+
+std::vector<unsigned char> whole_picture(InputFile& file, ImageFormat format) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+  if (file.size() > kMaxBytes)
+    throw damaged_picture(file.path(), format, str("it has ", file.size(), " bytes, which none needs"));
+  std::vector<unsigned char> bytes(file.size());
+  file.read_exactly(bytes.data(), bytes.size());
+  return bytes;
+}
 
 bool is_srgb(std::string_view profile) {
   return profile.find("sRGB"sv) != profile.npos || profile.find("s\0R\0G\0B"sv) != profile.npos;

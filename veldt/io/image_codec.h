@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
@@ -30,6 +31,11 @@ std::unique_ptr<ImageDecoder> decode_webp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_gif(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_bmp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_pnm(InputFile& file);
+// Each by a library that is opened then; where this build has none, Error.
+std::unique_ptr<ImageDecoder> decode_tiff(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_avif(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_heif(InputFile& file);
+std::unique_ptr<ImageDecoder> decode_jxl(InputFile& file);
 
 // Writes one picture, whose rows come from the top; without finish() the file is incomplete.
 class ImageEncoder {
@@ -77,6 +83,12 @@ const PictureCodec* codec_for_name(const std::string& path);
 
 // The IoError of a picture that breaks its format.
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why);
+
+// The Error of a build that has not the library for a format.
+Error without_library(const std::string& path, const std::string& format, const std::string& package);
+
+// All bytes of a file whose chunks may be of any length. Throws IoError malformed beyond 2^30.
+std::vector<unsigned char> whole_picture(InputFile& file, ImageFormat format);
 
 // Whether an ICC profile calls itself sRGB, in ASCII or UTF-16.
 bool is_srgb(std::string_view profile);

@@ -1,0 +1,68 @@
+#ifdef VELDT_HEIF_SONAME
+
+#include <gmock/gmock.h>
+
+#include "tests/codecs/make_heif.h"
+
+namespace veldt::io {
+namespace {
+
+using test::expect_read;
+using test::Levels;
+using test::make_heif;
+using test::read_bytes_of;
+using test::some_levels;
+
+class ReadHeif : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::heif_is_whole()) GTEST_SKIP() << "this libheif does not write or read HEVC";
+  }
+};
+
+TEST_F(ReadHeif, BringsEveryLevelBack) {
+  for (const int bits : {8, 10, 12})
+    for (const int channels : {3, 4}) {
+      SCOPED_TRACE(testing::Message() << bits << " bits, " << channels << " channels");
+      const Levels levels = some_levels(64, 64, channels, bits);
+      expect_read(make_heif({}, levels), levels);
+    }
+}
+
+TEST_F(ReadHeif, TurnsThePicture) {
+  // Blocks of 32 pixels for each of the numbers: a smaller picture is filled up.
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    Levels levels{96, 64, 3, 8, {}};
+    for (int y = 0; y < 64; ++y)
+      for (int x = 0; x < 96; ++x)
+        for (int c = 0; c < 3; ++c) levels.samples.push_back(1 + x / 32 + 3 * (y / 32));
+    const Tensor image = read_bytes_of(make_heif({.orientation = orientation}, levels)).image;
+    const std::vector<int> bytes = test::bytes_in(image);
+    std::vector<int> seen;
+    for (std::int64_t y = 16; y < image.size(0); y += 32)
+      for (std::int64_t x = 16; x < image.size(1); x += 32)
+        seen.push_back(bytes[static_cast<std::size_t>((y * image.size(1) + x) * 3)]);
+    EXPECT_EQ(seen, test::kSeen[static_cast<std::size_t>(orientation - 1)]) << orientation;
+  }
+}
+
+TEST_F(ReadHeif, TellsOfMorePicturesAndOtherColours) {
+  const Levels levels = some_levels(64, 64, 3, 8);
+  EXPECT_EQ(read_bytes_of(make_heif({.pictures = 2}, levels)).info.pictures, 2);
+  EXPECT_FALSE(read_bytes_of(make_heif({}, levels)).info.other_profile);
+  EXPECT_TRUE(read_bytes_of(make_heif({.primaries = 12}, levels)).info.other_profile);
+}
+
+TEST_F(ReadHeif, RefusesOneCutAtAnyLength) {
+  const std::string whole = make_heif({}, {64, 64, 3, 8, std::vector<int>(64 * 64 * 3, 99)});
+  test::expect_refused_at_any_length(whole);
+}
+
+TEST_F(ReadHeif, SurvivesAnyByteFlipped) {
+  EXPECT_GT(test::refused_of_flipped(make_heif({}, {64, 64, 3, 8, std::vector<int>(64 * 64 * 3, 99)})), 100);
+}
+
+}  // namespace
+}  // namespace veldt::io
+
+#endif

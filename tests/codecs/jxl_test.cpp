@@ -1,0 +1,62 @@
+#ifdef VELDT_JXL_SONAME
+
+#include <gmock/gmock.h>
+
+#include "tests/codecs/make_jxl.h"
+
+namespace veldt::io {
+namespace {
+
+using test::expect_read;
+using test::Levels;
+using test::make_jxl;
+using test::read_bytes_of;
+using test::some_levels;
+
+TEST(ReadJxl, BringsEveryLevelBack) {
+  for (const int bits : {8, 10, 12, 16})
+    for (const int channels : {1, 2, 3, 4}) {
+      SCOPED_TRACE(testing::Message() << bits << " bits, " << channels << " channels");
+      const Levels levels = some_levels(19, 13, channels, bits);
+      expect_read(make_jxl({}, levels), levels);
+    }
+}
+
+// Its colours are sRGB's again, whatever it keeps them in.
+TEST(ReadJxl, ComesCloseToWhatWasMadeWithLoss) {
+  Levels levels{32, 32, 3, 8, {}};
+  for (int y = 0; y < 32; ++y)
+    for (int x = 0; x < 32; ++x)
+      for (const int value : {x * 7, y * 7, 255 - x * 3 - y * 3}) levels.samples.push_back(value);
+  const auto [image, info] = read_bytes_of(make_jxl({.lossless = false}, levels));
+  const std::vector<int> bytes = test::bytes_in(image);
+  double sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) sum += std::abs(bytes[i] - levels.samples[i]);
+  EXPECT_LT(sum / static_cast<double>(bytes.size()), 4);
+  EXPECT_FALSE(info.other_profile);
+}
+
+TEST(ReadJxl, TurnsThePicture) {
+  for (int orientation = 1; orientation <= 8; ++orientation)
+    test::expect_seen(make_jxl({.orientation = orientation}, {3, 2, 1, 8, {1, 2, 3, 4, 5, 6}}), orientation);
+}
+
+TEST(ReadJxl, TellsOfFramesAndOtherColours) {
+  const Levels levels = some_levels(8, 8, 3, 8);
+  EXPECT_EQ(read_bytes_of(make_jxl({.frames = 3}, levels)).info.pictures, 3);
+  EXPECT_FALSE(read_bytes_of(make_jxl({}, levels)).info.other_profile);
+  EXPECT_TRUE(read_bytes_of(make_jxl({.primaries = JXL_PRIMARIES_2100}, levels)).info.other_profile);
+}
+
+TEST(ReadJxl, RefusesOneCutAtAnyLength) {
+  test::expect_refused_at_any_length(make_jxl({}, some_levels(7, 5, 3, 8)));
+}
+
+TEST(ReadJxl, SurvivesAnyByteFlipped) {
+  EXPECT_GT(test::refused_of_flipped(make_jxl({}, some_levels(7, 5, 4, 8))), 50);
+}
+
+}  // namespace
+}  // namespace veldt::io
+
+#endif

@@ -1,0 +1,423 @@
+// Reads the first page of a TIFF, through libtiff, which is opened when the first one is read.
+#include "veldt/io/image_codec.h"
+
+#ifdef VELDT_TIFF_SONAME
+
+#include <tiffio.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/io/exif.h"
+#include "veldt/io/samples.h"
+#include "veldt/io/shared_library.h"
+
+namespace veldt::io {
+namespace {
+
+// What libtiff, and a block of pixels, may ask for at once: no writer makes larger blocks.
+constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 28;
+
+struct Library {
+  decltype(&::TIFFOpenOptionsAlloc) options_alloc = nullptr;
+  decltype(&::TIFFOpenOptionsFree) options_free = nullptr;
+  decltype(&::TIFFOpenOptionsSetMaxSingleMemAlloc) set_max_alloc = nullptr;
+  decltype(&::TIFFOpenOptionsSetErrorHandlerExtR) set_on_error = nullptr;
+  decltype(&::TIFFOpenOptionsSetWarningHandlerExtR) set_on_warning = nullptr;
+  decltype(&::TIFFClientOpenExt) open = nullptr;
+  decltype(&::TIFFClose) close = nullptr;
+  decltype(&::TIFFGetField) get = nullptr;
+  decltype(&::TIFFGetFieldDefaulted) get_or_default = nullptr;
+  decltype(&::TIFFSetField) set = nullptr;
+  decltype(&::TIFFNumberOfDirectories) pages = nullptr;
+  decltype(&::TIFFIsTiled) is_tiled = nullptr;
+  decltype(&::TIFFReadEncodedStrip) read_strip = nullptr;
+  decltype(&::TIFFReadEncodedTile) read_tile = nullptr;
+  decltype(&::TIFFComputeStrip) strip_at = nullptr;
+  decltype(&::TIFFComputeTile) tile_at = nullptr;
+  decltype(&::TIFFReadRGBAImageOriented) read_rgba = nullptr;
+
+  Library() {
+    const SharedLibrary file(VELDT_TIFF_SONAME, "read a TIFF", VELDT_TIFF_PACKAGE);
+    file.find(options_alloc, "TIFFOpenOptionsAlloc");
+    file.find(options_free, "TIFFOpenOptionsFree");
+    file.find(set_max_alloc, "TIFFOpenOptionsSetMaxSingleMemAlloc");
+    file.find(set_on_error, "TIFFOpenOptionsSetErrorHandlerExtR");
+    file.find(set_on_warning, "TIFFOpenOptionsSetWarningHandlerExtR");
+    file.find(open, "TIFFClientOpenExt");
+    file.find(close, "TIFFClose");
+    file.find(get, "TIFFGetField");
+    file.find(get_or_default, "TIFFGetFieldDefaulted");
+    file.find(set, "TIFFSetField");
+    file.find(pages, "TIFFNumberOfDirectories");
+    file.find(is_tiled, "TIFFIsTiled");
+    file.find(read_strip, "TIFFReadEncodedStrip");
+    file.find(read_tile, "TIFFReadEncodedTile");
+    file.find(strip_at, "TIFFComputeStrip");
+    file.find(tile_at, "TIFFComputeTile");
+    file.find(read_rgba, "TIFFReadRGBAImageOriented");
+  }
+};
+
+const Library& tiff() {
+  static const Library found;
+  return found;
+}
+
+// What the callbacks know of the picture.
+struct Source {
+  InputFile* file = nullptr;
+  std::uint64_t at = 0;
+  std::exception_ptr thrown;
+  std::array<char, 160> message{};
+  bool warnings_count = false;  // where pixels are read they tell of damage; of unknown tags before
+
+  void keep(const char* format, va_list arguments) {
+    if (message[0] == '\0') std::vsnprintf(message.data(), message.size(), format, arguments);
+  }
+};
+
+Source& source_of(void* handle) { return *static_cast<Source*>(handle); }
+
+tmsize_t on_read(thandle_t handle, void* to, tmsize_t bytes) {
+  Source& source = source_of(handle);
+  try {
+    source.file->seek(source.at);
+    const std::size_t got = source.file->read(to, static_cast<std::size_t>(std::max<tmsize_t>(bytes, 0)));
+    source.at += got;
+    return static_cast<tmsize_t>(got);
+  } catch (...) {
+    source.thrown = std::current_exception();
+    return -1;
+  }
+}
+
+tmsize_t on_write(thandle_t, void*, tmsize_t) { return -1; }
+
+toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
+  Source& source = source_of(handle);
+  const std::uint64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? source.at : source.file->size();
+  source.at = std::min<std::uint64_t>(from + offset, INT64_MAX);
+  return source.at;
+}
+
+int on_close(thandle_t) { return 0; }
+toff_t on_size(thandle_t handle) { return source_of(handle).file->size(); }
+
+int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
+  source_of(user).keep(format, arguments);
+  return 1;
+}
+
+int on_warning(TIFF*, void* user, const char*, const char* format, va_list arguments) {
+  if (source_of(user).warnings_count) source_of(user).keep(format, arguments);
+  return 1;
+}
+
+class TiffDecoder final : public ImageDecoder {
+ public:
+  explicit TiffDecoder(InputFile& file) {
+    source_.file = &file;
+    TIFFOpenOptions* options = tiff().options_alloc();
+    if (options != nullptr) {
+      tiff().set_max_alloc(options, kMaxBlockBytes);
+      tiff().set_on_error(options, on_error, &source_);
+      tiff().set_on_warning(options, on_warning, &source_);
+      // m: not mapped into memory, which would be cut if the file were
+      tiff_ = tiff().open("", "rm", &source_, on_read, on_write, on_seek, on_close, on_size, nullptr, nullptr,
+                          options);
+      tiff().options_free(options);
+    }
+    if (tiff_ == nullptr) fail("it is no TIFF");
+    try {
+      read_header();
+    } catch (...) {
+      tiff().close(tiff_);
+      throw;
+    }
+  }
+  ~TiffDecoder() override { tiff().close(tiff_); }
+  TiffDecoder(const TiffDecoder&) = delete;
+  TiffDecoder& operator=(const TiffDecoder&) = delete;
+
+  const ImageInfo& info() const override { return info_; }
+  Tensor read() override;
+
+ private:
+  // What libtiff said before counts for more than what follows from it.
+  [[noreturn]] void fail(const std::string& why) const {
+    if (source_.thrown) std::rethrow_exception(source_.thrown);
+    const std::string said = source_.message.data();
+    throw damaged_picture(source_.file->path(), ImageFormat::tiff, said.empty() ? why : said);
+  }
+  void check_no_error() const {
+    if (source_.thrown || source_.message[0] != '\0') fail("");
+  }
+  template <class T> T field(std::uint32_t tag) const {
+    T value{};
+    tiff().get_or_default(tiff_, tag, &value);
+    return value;
+  }
+  void read_header();
+  void read_colours();
+  void read_alpha();
+  void read_palette();
+  void read_block(std::int64_t x, std::int64_t y, std::uint16_t plane, std::int64_t rows);
+  void copy_block(std::int64_t x, std::int64_t y, int plane, std::int64_t rows, const Tensor& image) const;
+  unsigned sample(const unsigned char* row, std::int64_t index) const;
+  Tensor read_blocks();
+  Tensor read_converted();
+  Tensor inks_as_light(const Tensor& inks) const;
+
+  Source source_;
+  TIFF* tiff_ = nullptr;
+  ImageInfo info_;
+  std::int64_t width_ = 0, height_ = 0;  // as stored
+  int orientation_ = 1;
+  int bits_ = 0, stored_ = 0, colours_ = 0, kept_ = 0;  // a sample; samples of a pixel: all, colours, kept
+  int alpha_at_ = -1;                                   // among those stored
+  bool planar_ = false, tiled_ = false, inverted_ = false, inks_ = false, converted_ = false;
+  bool multiplied_ = false;
+  std::vector<std::uint8_t> palette_;  // the channels of each colour
+  std::int64_t block_width_ = 0, block_height_ = 0;
+  std::vector<unsigned char> block_;
+  std::size_t block_row_ = 0;
+};
+
+void TiffDecoder::read_header() {
+  width_ = field<std::uint32_t>(TIFFTAG_IMAGEWIDTH);
+  height_ = field<std::uint32_t>(TIFFTAG_IMAGELENGTH);
+  if (width_ < 1 || height_ < 1 || width_ > INT32_MAX || height_ > INT32_MAX)
+    fail(str("its size of ", width_, " x ", height_, " is impossible"));
+  bits_ = field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE);
+  stored_ = field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL);
+  orientation_ = field<std::uint16_t>(TIFFTAG_ORIENTATION);
+  if (orientation_ < 1 || orientation_ > 8) orientation_ = 1;
+  planar_ = field<std::uint16_t>(TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE && stored_ > 1;
+  tiled_ = tiff().is_tiled(tiff_) != 0;
+  const auto format = field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT);
+  const bool known = bits_ == 1 || bits_ == 2 || bits_ == 4 || bits_ == 8 || bits_ == 16;
+  if (!known || (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID))
+    throw IoError(IoError::Kind::malformed, "cannot read " + source_.file->path(),
+                  str("its samples have ", bits_, " bits",
+                      format == SAMPLEFORMAT_IEEEFP ? " and are floating point" : ""),
+                  "convert it to whole samples of 8 or 16 bits");
+  info_ = {.format = ImageFormat::tiff, .width = width_, .height = height_, .bit_depth = bits_};
+  if (swaps_sides(orientation_)) std::swap(info_.width, info_.height);
+  read_colours();
+  info_.pictures = static_cast<std::int64_t>(tiff().pages(tiff_));
+  std::uint32_t profile_bytes = 0;
+  const char* profile = nullptr;
+  if (tiff().get(tiff_, TIFFTAG_ICCPROFILE, &profile_bytes, &profile) != 0)
+    info_.other_profile = !is_srgb({profile, profile_bytes});
+  check_no_error();
+}
+
+// What is no JPEG and has brightness and colours apart is left to libtiff, which makes eight bits of red,
+// green and blue of it.
+void TiffDecoder::read_colours() {
+  const auto kind = field<std::uint16_t>(TIFFTAG_PHOTOMETRIC);
+  read_alpha();
+  switch (kind) {
+    case PHOTOMETRIC_MINISWHITE: inverted_ = true; [[fallthrough]];
+    case PHOTOMETRIC_MINISBLACK: colours_ = 1; break;
+    case PHOTOMETRIC_RGB: colours_ = 3; break;
+    case PHOTOMETRIC_PALETTE: colours_ = 1; break;
+    case PHOTOMETRIC_SEPARATED: colours_ = 4; break;
+    case PHOTOMETRIC_YCBCR: converted_ = true; break;
+    default:
+      throw IoError(IoError::Kind::malformed, "cannot read " + source_.file->path(),
+                    str("its colours are of kind ", kind, ", which Veldt does not know"),
+                    str("convert it to RGB, or to ", kWrittenPictures));
+  }
+  // libjpeg does what the pixels of a JPEG within a TIFF need.
+  if (kind == PHOTOMETRIC_YCBCR && field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_JPEG &&
+      !planar_ && tiff().set(tiff_, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB) != 0) {
+    converted_ = false;
+    colours_ = 3;
+  }
+  if (converted_) {
+    info_.channels = 3;
+    info_.bit_depth = 8;
+    return;
+  }
+  if (colours_ > stored_ || (alpha_at_ >= 0 && alpha_at_ < colours_))
+    fail(str("it has ", stored_, " samples a pixel, and colours of ", colours_));
+  inks_ = kind == PHOTOMETRIC_SEPARATED;
+  kept_ = colours_ + (alpha_at_ >= 0 ? 1 : 0);
+  info_.channels = kept_ - (inks_ ? 1 : 0);
+  if (kind == PHOTOMETRIC_PALETTE) read_palette();
+}
+
+// The first sample beyond the colours that is said to be one.
+void TiffDecoder::read_alpha() {
+  std::uint16_t count = 0;
+  const std::uint16_t* kinds = nullptr;
+  tiff().get_or_default(tiff_, TIFFTAG_EXTRASAMPLES, &count, &kinds);
+  for (int i = 0; i < count && kinds != nullptr && alpha_at_ < 0; ++i)
+    if (kinds[i] == EXTRASAMPLE_ASSOCALPHA || kinds[i] == EXTRASAMPLE_UNASSALPHA) {
+      alpha_at_ = stored_ - count + i;
+      multiplied_ = kinds[i] == EXTRASAMPLE_ASSOCALPHA;
+    }
+}
+
+void TiffDecoder::read_palette() {
+  const std::uint16_t* planes[3] = {};
+  if (bits_ > 8 || alpha_at_ >= 0 ||
+      tiff().get(tiff_, TIFFTAG_COLORMAP, &planes[0], &planes[1], &planes[2]) == 0)
+    fail("it has no palette for its pixels");
+  const std::size_t count = std::size_t{1} << bits_;
+  bool grey = true, bytes = true;  // old programs wrote 0..255 where 0..65535 is meant
+  for (std::size_t i = 0; i < count; ++i) {
+    grey = grey && planes[0][i] == planes[1][i] && planes[0][i] == planes[2][i];
+    for (const std::uint16_t* plane : planes) bytes = bytes && plane[i] < 256;
+  }
+  info_.palette = true;
+  info_.channels = grey ? 1 : 3;
+  for (std::size_t i = 0; i < count; ++i)
+    for (int c = 0; c < info_.channels; ++c)
+      palette_.push_back(static_cast<std::uint8_t>(bytes ? planes[c][i] : planes[c][i] >> 8));
+}
+
+unsigned TiffDecoder::sample(const unsigned char* row, std::int64_t index) const {
+  if (bits_ == 8) return row[index];
+  if (bits_ == 16) {
+    std::uint16_t value;
+    std::memcpy(&value, row + 2 * index, sizeof value);
+    return value;
+  }
+  const std::int64_t bit = index * bits_;
+  return (row[bit / 8] >> (8 - bits_ - bit % 8)) & ((1u << bits_) - 1);
+}
+
+void TiffDecoder::read_block(std::int64_t x, std::int64_t y, std::uint16_t plane, std::int64_t rows) {
+  const auto column = static_cast<std::uint32_t>(x), row = static_cast<std::uint32_t>(y);
+  const auto bytes = static_cast<tmsize_t>(block_row_) * static_cast<tmsize_t>(tiled_ ? block_height_ : rows);
+  const tmsize_t got =
+      tiled_ ? tiff().read_tile(tiff_, tiff().tile_at(tiff_, column, row, 0, plane), block_.data(), bytes)
+             : tiff().read_strip(tiff_, tiff().strip_at(tiff_, row, plane), block_.data(), bytes);
+  if (got < bytes) fail("the file ends too early");
+  check_no_error();
+}
+
+// Samples of fewer bits as the levels of a byte; the colour of a palette's number.
+void TiffDecoder::copy_block(std::int64_t x, std::int64_t y, int plane, std::int64_t rows,
+                             const Tensor& image) const {
+  const std::int64_t columns = std::min(block_width_, width_ - x), channels = image.size(2);
+  const unsigned largest = (1u << bits_) - 1, flip = inverted_ ? largest : 0;
+  const int in_block = planar_ ? 1 : stored_;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const unsigned char* row = block_.data() + static_cast<std::size_t>(i) * block_row_;
+    std::int64_t to = ((y + i) * width_ + x) * channels;
+    for (std::int64_t j = 0; j < columns; ++j, to += channels) {
+      if (info_.palette) {
+        const auto* colour = palette_.data() + sample(row, j * in_block) * static_cast<unsigned>(channels);
+        std::copy_n(colour, channels, image.data<std::uint8_t>() + to);
+        continue;
+      }
+      for (int c = 0; c < kept_; ++c) {
+        const bool is_alpha = alpha_at_ >= 0 && c == kept_ - 1;
+        const int from = is_alpha ? alpha_at_ : c;
+        if (planar_ && from != plane) continue;
+        const unsigned value = sample(row, j * in_block + (planar_ ? 0 : from)) ^ (is_alpha ? 0 : flip);
+        if (bits_ == 16)
+          image.data<float>()[to + c] = static_cast<float>(value) / 65535.0f;
+        else
+          image.data<std::uint8_t>()[to + c] = static_cast<std::uint8_t>(value * 255 / largest);
+      }
+    }
+  }
+}
+
+Tensor TiffDecoder::read_blocks() {
+  block_width_ = tiled_ ? field<std::uint32_t>(TIFFTAG_TILEWIDTH) : width_;
+  block_height_ =
+      tiled_ ? field<std::uint32_t>(TIFFTAG_TILELENGTH)
+             : std::min<std::int64_t>(std::max(field<std::uint32_t>(TIFFTAG_ROWSPERSTRIP), 1u), height_);
+  const std::int64_t row_bytes = (block_width_ * (planar_ ? 1 : stored_) * bits_ + 7) / 8;
+  // A strip may be all of the picture.
+  const std::int64_t whole = tiled_ ? 0 : 2 * width_ * height_ * kept_ * std::max(bits_ / 8, 1);
+  const std::int64_t limit = std::max(kMaxBlockBytes, whole);
+  if (block_width_ < 1 || block_height_ < 1 || block_height_ > limit / row_bytes)
+    fail(str("its parts of ", block_width_, " x ", block_height_, " pixels of ", stored_,
+             " samples are none that a program writes"));
+  block_row_ = static_cast<std::size_t>(row_bytes);
+  block_.resize(block_row_ * static_cast<std::size_t>(block_height_));
+  const int channels = info_.palette ? info_.channels : kept_;
+  const Tensor image = empty({height_, width_, channels}, bits_ == 16 ? DType::f32 : DType::u8);
+  source_.warnings_count = true;
+  for (int plane = 0; plane < (planar_ ? stored_ : 1); ++plane) {
+    if (plane >= colours_ && plane != alpha_at_) continue;
+    for (std::int64_t y = 0; y < height_; y += block_height_)
+      for (std::int64_t x = 0; x < width_; x += block_width_) {
+        const std::int64_t rows = std::min(block_height_, height_ - y);
+        read_block(x, y, static_cast<std::uint16_t>(plane), rows);
+        copy_block(x, y, plane, rows, image);
+      }
+  }
+  return image;
+}
+
+Tensor TiffDecoder::read_converted() {
+  std::vector<std::uint32_t> pixels(static_cast<std::size_t>(width_ * height_));
+  source_.warnings_count = true;
+  const int done =
+      tiff().read_rgba(tiff_, static_cast<std::uint32_t>(width_), static_cast<std::uint32_t>(height_),
+                       pixels.data(), orientation_, 1);  // as it lies
+  if (done == 0) fail("libtiff does not know its colours");
+  check_no_error();
+  const Tensor image = empty({height_, width_, 3}, DType::u8);
+  std::uint8_t* to = image.data<std::uint8_t>();
+  for (const std::uint32_t pixel : pixels)
+    for (int c = 0; c < 3; ++c) *to++ = static_cast<std::uint8_t>(pixel >> (8 * c));
+  return image;
+}
+
+// r = (1 - c)(1 - k), as of a JPEG.
+Tensor TiffDecoder::inks_as_light(const Tensor& inks) const {
+  const std::int64_t channels = info_.channels, pixels = width_ * height_;
+  const Tensor image = empty({height_, width_, channels});
+  by_sample(inks, [&]<class Sample>(const Sample* from, Sample white) {
+    float* to = image.data<float>();
+    const auto paper = [white](Sample ink) {
+      return 1.0f - static_cast<float>(ink) / static_cast<float>(white);
+    };
+    for (std::int64_t i = 0; i < pixels; ++i, from += kept_) {
+      for (int c = 0; c < 3; ++c) *to++ = paper(from[c]) * paper(from[3]);
+      if (channels == 4) *to++ = 1.0f - paper(from[4]);
+    }
+  });
+  return image;
+}
+
+Tensor TiffDecoder::read() {
+  Tensor image = converted_ ? read_converted() : read_blocks();
+  if (inks_) image = inks_as_light(image);
+  if (multiplied_) unmultiply(image);
+  return oriented(image, orientation_);
+}
+
+}  // namespace
+
+std::unique_ptr<ImageDecoder> decode_tiff(InputFile& file) { return std::make_unique<TiffDecoder>(file); }
+
+}  // namespace veldt::io
+
+#else
+
+namespace veldt::io {
+
+std::unique_ptr<ImageDecoder> decode_tiff(InputFile& file) {
+  throw without_library(file.path(), "TIFF", "libtiff-dev");
+}
+
+}  // namespace veldt::io
+
+#endif
