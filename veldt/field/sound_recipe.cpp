@@ -12,7 +12,7 @@ namespace {
 // them.
 constexpr double kMostMissed = 1.0 / 32, kMissed = 1.0 / 220;
 constexpr double kMargin = 1.15;      // in vertices, for a grid that has not quite learned it
-constexpr double kMostCells = 0.55;   // for each frame: as many bytes as a second number of the closing
+constexpr double kMostCells = 0.5;    // for each frame: about as many bytes as a second number of the closing
 constexpr double kFewCells = 0.0625;  // where there have to be two numbers anyway
 
 // The second differences of a sound, in parts of its peak.
@@ -34,22 +34,23 @@ Bends bends_of(const Signal& sound) {
   return bends;
 }
 
-// One level with a vertex for each value that a broken line through the sound needs, so that one number for
-// each frame closes it. With vertices h frames apart the best one misses b h^2 / 12 at most where the second
-// difference is b, and in the mean square (b h^2)^2 / 720 (Blu and Unser 1999, "Quantitative Fourier analysis
-// of approximation techniques").
-GridOptions broken_line(const Signal& sound) {
-  const auto frames = static_cast<double>(sound.rows());
+// Vertices a frame, so that what a broken line misses is closed by one number a frame. With vertices h frames
+// apart the best one misses b h^2 / 12 at most where the second difference is b, and in the mean square
+// (b h^2)^2 / 720 (Blu and Unser 1999, "Quantitative Fourier analysis of approximation techniques").
+double cells_needed(const Signal& sound) {
   const Bends bends = bends_of(sound);
-  const double needed = kMargin * std::sqrt(std::max(bends.largest / 12 / kMostMissed,
-                                                     std::sqrt(bends.mean_square / 720) / kMissed));
-  const double cells_a_frame = needed > kMostCells ? kFewCells : needed;
+  return kMargin *
+         std::sqrt(std::max(bends.largest / 12 / kMostMissed, std::sqrt(bends.mean_square / 720) / kMissed));
+}
+
+// One level, and the vertices that the values of a broken line stand at.
+GridOptions broken_line(const Signal& sound, double cells_a_frame) {
   GridOptions grid{.dims = 1, .log2_entries = 30};
   // A feature for each channel, whatever the linear layer makes of them: more than a level has take several.
   const std::int64_t channels = sound.channels();
   grid.levels = static_cast<int>((channels + GridLayout::kMaxFeatures - 1) / GridLayout::kMaxFeatures);
   grid.features = static_cast<int>((channels + grid.levels - 1) / grid.levels);
-  grid.coarsest = std::max<std::int64_t>(1, std::llround(frames * cells_a_frame));
+  grid.coarsest = std::max<std::int64_t>(1, std::llround(static_cast<double>(sound.rows()) * cells_a_frame));
   grid.finest = grid.coarsest;
   return grid;
 }
@@ -65,12 +66,14 @@ void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
   }
   // A layer that mixes the channels, and none before it: they cost time and gain nothing (docs/fields.md).
   p.closes = true;
-  p.field.encodings = {broken_line(sound)};
+  const double cells = cells_needed(sound);
+  const bool is_smooth = cells <= kMostCells;
+  p.field.encodings = {broken_line(sound, is_smooth ? cells : kFewCells)};
   p.field.widths = {};
   // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
   p.batch = std::max<std::int64_t>(sound.rows() / 16, std::min<std::int64_t>(1024, sound.rows()));
   p.lr = 3e-2;
-  p.steps = 480;
+  p.steps = is_smooth ? 480 : 120;  // two numbers close whatever it misses
 }
 
 // Positions span -1..1 whatever the length, and a sound has its pitch by the second: the first layer draws
