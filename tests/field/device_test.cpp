@@ -52,6 +52,18 @@ TEST_F(FieldOnADevice, LearnsWhatTheCpuLearns) {
   }
 }
 
+TEST_F(FieldOnADevice, ClosesAndPlaysASound) {
+  std::vector<float> samples(900);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] = static_cast<float>(std::round(20'000 * std::sin(0.01 * std::pow(i, 1.5))) / 32768);
+  const Tensor sound = Tensor::from<float>({450, 2}, samples);
+  const SoundField there = fit_sound(sound, 8000, {.steps = 4, .device = kEmulated});
+  EXPECT_EQ(there.device(), kEmulated);
+  EXPECT_LT(largest_difference(there.render(), sound), 0.25 / 32768);
+  const SoundField here = fit_sound(sound, 8000, {.steps = 4});
+  EXPECT_LT(largest_difference(there.render({.rate = 24000}), here.render({.rate = 24000})), 1e-5);
+}
+
 TEST_F(FieldOnADevice, LearnsWithEveryOptimizerAndSampling) {
   const Tensor picture = test::disc();
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::muon})

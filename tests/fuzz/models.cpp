@@ -12,6 +12,7 @@
 #include "veldt/field/prior.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
+#include "veldt/ops/create.h"
 #include "veldt/train/checkpoint.h"
 #include "veldt/train/manifest.h"
 
@@ -85,7 +86,11 @@ std::string undigested(const std::string& path) {
 std::vector<std::string> field_file_seeds() {
   const field::FieldOptions options{.widths = {2, 2}, .width = 4, .height = 3};
   field::Field(options, 1).save(scratch("field"));
-  return {undigested(scratch("field"))};
+  field::Field sound(
+      {.widths = {2, 2}, .dimensions = 1, .head = field::Head::plain, .width = 1, .height = 5, .rate = 8}, 1);
+  sound.set_closing(field::Closing(zeros({2, 5, 1, 1}, DType::f16)));
+  sound.save(scratch("sound"));
+  return {undigested(scratch("field")), undigested(scratch("sound"))};
 }
 
 // ---- priors ----
