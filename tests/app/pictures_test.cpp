@@ -46,6 +46,8 @@ TEST_P(PicturesCommand, AreFittedAndDrawnInTheirChannelsAndBits) {
   put_bytes(in_, png(kind));
   const auto fit = json_of(small_fit(in_, model_, 300));
   EXPECT_GT(fit.at("psnr").get<double>(), kind.depth == 1 ? 12 : 24);
+  json_of({"render", model_, "-o", out_});
+  EXPECT_EQ(io::image_info(out_).bit_depth, kind.depth == 16 ? 16 : 8) << "as the source had them";
   const std::string bits = std::to_string(kind.depth);
   json_of({"render", model_, "-o", out_, "--bits", bits});
   const io::ImageInfo info = io::image_info(out_);

@@ -423,24 +423,24 @@ TEST(PlanFor, KeepsABatchWithinThePicture) {
 
 TEST(PlanFor, GivesAPictureATeacherUnlessItIsLargeOrAskedForANetwork) {
   const FitPlan plan = plan_for(disc(3), {});
-  EXPECT_TRUE(plan.has_teacher);
+  EXPECT_TRUE(plan.has_teacher());
   EXPECT_EQ(plan.field.footprint, 4);
   EXPECT_EQ(plan.warmup, 20);
   EXPECT_EQ(plan_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
-  EXPECT_FALSE(plan_for(ink(), {}).has_teacher);
+  EXPECT_FALSE(plan_for(ink(), {}).has_teacher());
   const Tensor greys = data::resample(ink(), 12, 12, data::Filter::area);
   EXPECT_EQ(kind_of(facts_of(greys), greys).style, Style::line);
-  EXPECT_TRUE(plan_for(greys, {}).has_teacher);
+  EXPECT_TRUE(plan_for(greys, {}).has_teacher());
   EXPECT_FALSE(plan_for(greys, {}).field.two_tone);
   EXPECT_TRUE(plan_for(greys, {.model = Model::siren}).field.two_tone)
       << "a scene before the filter, as asked";
-  EXPECT_FALSE(plan_for(disc(3), {.model = Model::siren}).has_teacher);
+  EXPECT_FALSE(plan_for(disc(3), {.model = Model::siren}).has_teacher());
   EXPECT_EQ(model_of(plan_for(disc(3), {.omega = 10}).field), Model::siren) << "a grid has none";
-  EXPECT_FALSE(plan_for(disc(3), {.footprint = 1}).has_teacher);
-  EXPECT_FALSE(plan_for(full({1025, 512, 3}, 0.5), {}).has_teacher);
-  EXPECT_FALSE(plan_for(disc(3), {.loss = Loss::bce}).has_teacher) << "it has another head";
+  EXPECT_FALSE(plan_for(disc(3), {.footprint = 1}).has_teacher());
+  EXPECT_FALSE(plan_for(full({1025, 512, 3}, 0.5), {}).has_teacher());
+  EXPECT_FALSE(plan_for(disc(3), {.loss = Loss::bce}).has_teacher()) << "it has another head";
   const FitPlan whole = plan_for(disc(3), {.batch = 0});
-  EXPECT_TRUE(whole.has_teacher);
+  EXPECT_TRUE(whole.has_teacher());
   EXPECT_EQ(whole.field.footprint, 4);
   EXPECT_EQ(whole.batch, 24 * 24 * 16);
 }

@@ -94,7 +94,7 @@ TEST(PixelArt, IsDrawnSmoothIfThatIsAskedFor) {
   FitOptions wishes;
   wishes.style = Style::drawing;
   EXPECT_FALSE(plan_for(sprite(), wishes).field.squares);
-  EXPECT_TRUE(plan_for(sprite(), wishes).has_teacher);
+  EXPECT_TRUE(plan_for(sprite(), wishes).has_teacher());
   EXPECT_FALSE(plan_for(sprite(), {.model = Model::siren}).field.squares);
   wishes.style = Style::pixel;
   wishes.model = Model::hashgrid;
@@ -130,7 +130,25 @@ TEST(TwoTones, AreHeldBySinesWithoutAPriorAndAreGreysIfThatIsAskedFor) {
   EXPECT_FALSE(plan_for(ink(), wishes).field.tones.empty());
   wishes.style = Style::photo;
   EXPECT_TRUE(plan_for(ink(), wishes).field.tones.empty());
-  EXPECT_TRUE(plan_for(ink(), wishes).has_teacher);
+  EXPECT_TRUE(plan_for(ink(), wishes).has_teacher());
+}
+
+TEST(Source, OfPointsIsExactAtTheirPlaces) {
+  const auto scene = [](double x, double y, int c) {
+    return 0.5 + 0.4 * std::sin(x * (c + 2)) * std::cos(3 * y);
+  };
+  const auto sampled = [&](std::int64_t side) {
+    const double step = 5.0 / static_cast<double>(side);
+    return draw(side, side, 3,
+                [&](double x, double y, int c) { return scene((x + 0.5) * step, (y + 0.5) * step, c); });
+  };
+  FitOptions wishes;
+  wishes.source = Source::point;
+  const ImageField field = fit(sampled(24), wishes);
+  EXPECT_EQ(field.options().footprint, 1);
+  EXPECT_LT(test::largest_difference(field.render(24, 24), sampled(24)), 0.5 / 65535);
+  const auto off = [&](const ImageField& f) { return mean(square(f.render(72, 72) - sampled(72))).item(); };
+  EXPECT_LT(off(field), 0.5 * off(fit(sampled(24), {})));
 }
 
 }  // namespace

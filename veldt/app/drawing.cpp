@@ -64,11 +64,15 @@ Tensor rounded(const Tensor& levels, int bits) {
   return round(clamp(levels, 0, 1) * most) / most;
 }
 
-int bits_for(const Drawing& drawing, int wished) { return wished > 0 ? wished : drawing.is_sound() ? 32 : 8; }
+int bits_for(const Drawing& drawing, int wished, const std::string& path) {
+  if (wished > 0) return wished;
+  if (drawing.is_sound()) return 32;
+  return io::format_for_name(path) == io::ImageFormat::png ? drawing.field().options().bits : 8;
+}
 
 void DrawnFile::check(const std::string& path, const Drawing& drawing, int bits) {
   const std::int64_t channels = drawing.field().options().channels;
-  bits = bits_for(drawing, bits);
+  bits = bits_for(drawing, bits, path);
   if (drawing.is_sound())
     io::SoundWriter::check(path, drawing.height(), channels, drawing.rate(), {.bits = bits});
   else
@@ -77,7 +81,7 @@ void DrawnFile::check(const std::string& path, const Drawing& drawing, int bits)
 
 DrawnFile::DrawnFile(const std::string& path, const Drawing& drawing, int bits) {
   const std::int64_t channels = drawing.field().options().channels;
-  bits = bits_for(drawing, bits);
+  bits = bits_for(drawing, bits, path);
   if (drawing.is_sound())
     sound_ = std::make_unique<io::SoundWriter>(path, drawing.height(), channels, drawing.rate(),
                                                io::WriteSoundOptions{.bits = bits});

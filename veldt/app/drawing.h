@@ -51,7 +51,7 @@ class Drawing {
 // drawn.
 class DrawnFile {
  public:
-  // `bits` a sample; 0: 8 of a picture, 32 of a sound.
+  // `bits` a sample; 0: see bits_for().
   // Throws ConfigError or ShapeError for what a file of this name cannot hold, and touches none.
   static void check(const std::string& path, const Drawing& drawing, int bits = 0);
   DrawnFile(const std::string& path, const Drawing& drawing, int bits = 0);
@@ -76,7 +76,8 @@ bool is_stretched(double part_width, double part_height, std::int64_t width, std
 // Levels as a file of so many bits a sample holds them.
 Tensor rounded(const Tensor& levels, int bits);
 
-// Bits a sample that a file has when nobody asks for others.
-int bits_for(const Drawing& drawing, int wished);
+// Bits a sample that a file of this name has: those that are asked for; 0: of a sound 32, of a picture those
+// that it was fitted to, if a file of this kind can have them.
+int bits_for(const Drawing& drawing, int wished, const std::string& path);
 
 }  // namespace veldt::app

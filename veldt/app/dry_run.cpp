@@ -141,7 +141,7 @@ int dry_run_render(const Drawing& drawing, int bits, const std::string& output, 
   const double points = drawing.points_each();
   const double flops = 2 * static_cast<double>(field.parameter_count()) *
                        static_cast<double>(drawing.width()) * height * points;
-  const double bytes = drawing.values() * bits_for(drawing, bits) / 8;
+  const double bytes = drawing.values() * bits_for(drawing, bits, output) / 8;
   std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(field.options())),
                                  layers_in_words(field.options()), field.parameter_count());
   text += fmt::format("{}  {}, {:.3g} {} a {}\n", drawing.is_sound() ? "sound       " : "picture     ",

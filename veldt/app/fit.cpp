@@ -30,7 +30,7 @@ namespace {
 struct FitFlags {
   std::string input, output, device = "auto", preview;
   std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
-  std::string style = "auto";
+  std::string style = "auto", source = "area";
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
   std::string prior;
@@ -57,6 +57,7 @@ field::FitOptions wishes_from(const FitFlags& flags) {
   w.seed = static_cast<std::uint64_t>(flags.seed);
   w.simba = flags.preset == "simba";
   if (flags.style != "auto") w.style = field::style_from(flags.style);
+  w.source = field::source_from(flags.source);
   if (flags.model) w.model = field::model_from(*flags.model);
   if (flags.sampling) w.sampling = field::sampling_from(*flags.sampling);
   if (flags.optimizer) w.optimizer = field::optimizer_from(*flags.optimizer);
@@ -281,6 +282,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   styles.insert(styles.begin(), "auto");
   add_choice(verb, "--style", flags->style, styles,
              "kind of picture; auto looks at it and says in the first line what it took");
+  add_choice(verb, "--source", flags->source, field::source_names(),
+             "what a pixel is of the scene: the mean over its area, or the level in its middle");
   add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");

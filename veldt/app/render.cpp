@@ -193,8 +193,10 @@ Run add_render(VerbOptions& verb, Context& context) {
   add_number(verb, "--from", flags->from, {.least = 0}, "play a sound from here, in seconds")
       .command_line_only();
   add_number(verb, "--to", flags->to, {.above = 0}, "play a sound to here, in seconds").command_line_only();
-  add_count(verb, "--bits", flags->bits, {.least = 1, .most = 32},
-            "bits a sample: of a PNG 1 (grey alone), 8 or 16; of a WAV 16, or 32 for floats");
+  add_count(
+      verb, "--bits", flags->bits, {.least = 1, .most = 32},
+      "bits a sample: of a PNG 1 (grey alone), 8 or 16, else those it was fitted to; of a WAV 16, or 32 for "
+      "floats");
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")

@@ -44,14 +44,12 @@ class Explanation {
   }
 
   bool is_drawing() const {
-    return !plan_.has_teacher && !field_.squares && (facts_.two_level || kind_.style == Style::line);
+    return !plan_.has_teacher() && !field_.squares && (facts_.two_level || kind_.style == Style::line);
   }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
   // That a fit sees: of a teacher's redraw, or of the signal itself.
-  std::int64_t points() const {
-    return signal_.points() * (plan_.has_teacher ? field_.footprint * field_.footprint : 1);
-  }
-  const char* learned() const { return plan_.has_teacher ? "sample" : point(); }
+  std::int64_t points() const { return signal_.points() * plan_.lesson_scale * plan_.lesson_scale; }
+  const char* learned() const { return plan_.has_teacher() ? "sample" : point(); }
   const char* point() const { return field_.is_sound() ? "frame" : "pixel"; }
 
   std::string widths() const {
@@ -177,14 +175,18 @@ class Explanation {
           "of each batch lies between pixels, so that the picture can be enlarged");
     if (!field_.is_sound())
       add("footprint", fmt::format("{}", field_.footprint),
-          plan_.has_teacher
+          plan_.has_teacher()
               ? "samples along a pixel's sides, so that something binds what lies between the pixels"
           : field_.footprint > 1 ? "greys of line art are edges that a pixel has averaged"
                                  : "pixels are compared at their centres",
           wishes_.footprint.has_value());
-    if (plan_.has_teacher)
-      add("teacher", plan_.prior ? "prior" : "rules",
-          !field_.tones.empty() ? "contours that pass between the pixels of two tones"
+    if (plan_.has_teacher())
+      add("teacher",
+          plan_.prior                     ? "prior"
+          : plan_.source == Source::point ? "lanczos3"
+                                          : "rules",
+          plan_.source == Source::point ? "it passes through the levels in the middle of the pixels"
+          : !field_.tones.empty()       ? "contours that pass between the pixels of two tones"
           : plan_.prior
               ? "a network that learned from pictures what lies between pixels; a closing makes them exact"
               : "a redraw with sharp contours and flat grounds, whose averages are the pixels; a closing "

@@ -205,7 +205,7 @@ class Fitter::Job : public train::Task {
   bool reached(std::int64_t steps_done) override {
     if (plan_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
     // The batch, drawn before its step, is a cheap estimate where it is of the signal; all of that decides.
-    if (!plan_.has_teacher && psnr() < plan_.target_psnr - 2) return false;
+    if (!plan_.has_teacher() && psnr() < plan_.target_psnr - 2) return false;
     return quality_of(field_, signal_) >= plan_.target_psnr;
   }
 

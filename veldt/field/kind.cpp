@@ -10,6 +10,7 @@
 namespace veldt::field {
 namespace {
 
+constexpr EnumNames<2> kSources = {"area", "point"};
 constexpr EnumNames<5> kStyles = {"photo", "drawing", "line", "pixel", "text"};
 
 // Levels of 0 to `most`.
@@ -170,6 +171,9 @@ int percent(double share) { return static_cast<int>(std::lround(100 * share)); }
 
 }  // namespace
 
+std::string_view name_of(Source s) { return kSources[static_cast<std::size_t>(s)]; }
+Source source_from(std::string_view name) { return enum_from<Source>(kSources, name, "source"); }
+std::vector<std::string> source_names() { return in_a_list(kSources); }
 std::string_view name_of(Style s) { return kStyles[static_cast<std::size_t>(s)]; }
 Style style_from(std::string_view name) { return enum_from<Style>(kStyles, name, "style"); }
 std::vector<std::string> style_names() { return in_a_list(kStyles); }

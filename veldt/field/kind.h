@@ -15,6 +15,13 @@ namespace veldt::field {
 // squares.
 enum class Style : std::uint8_t { photo, drawing, line, pixel, text };
 
+// What a pixel says of the scene: the mean over its area, as cameras and most programs have it, or the level
+// in its middle.
+enum class Source : std::uint8_t { area, point };
+
+std::string_view name_of(Source);
+Source source_from(std::string_view name);
+std::vector<std::string> source_names();
 std::string_view name_of(Style);
 // Throws ConfigError listing the names there are.
 Style style_from(std::string_view name);

@@ -7,6 +7,7 @@
 #include "veldt/field/gain.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/teacher.h"
+#include "veldt/field/areas.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
@@ -48,7 +49,10 @@ Tensor tone_of(const FieldOptions& field, std::size_t which) {
 }
 
 std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
-  if (!plan.prior) return redraw_by_rules(picture, plan.field.footprint, plan.style == Style::line);
+  // What passes through the samples, and is no finer than they are.
+  if (plan.source == Source::point)
+    return clamp(enlarged(picture, plan.lesson_scale, data::Filter::lanczos3), 0, 1);
+  if (!plan.prior) return redraw_by_rules(picture, plan.lesson_scale, plan.style == Style::line);
   if (plan.field.tones.empty()) return redraw_by_prior(picture, *plan.prior, watch);
   const Tensor first = tone_of(plan.field, 0), way = tone_of(plan.field, 1) - first;
   const Tensor is_second = sum((picture - first) * way, {2}, true) / sum(square(way));
@@ -71,16 +75,16 @@ Bounds bounds_of(const Tensor& picture, const FieldOptions& field) {
 }  // namespace
 
 FitPlan plan_of_lessons(const FitPlan& plan) {
-  if (!plan.has_teacher) return plan;
+  if (!plan.has_teacher()) return plan;
   FitPlan out = plan;
-  out.field.width *= plan.field.footprint;
-  out.field.height *= plan.field.footprint;
+  out.field.width *= plan.lesson_scale;
+  out.field.height *= plan.lesson_scale;
   out.field.footprint = 1;
   return out;
 }
 
 std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, const Watch& watch) {
-  if (!plan.has_teacher) return signal;
+  if (!plan.has_teacher()) return signal;
   NoGrad off;
   const std::optional<Tensor> redraw = taught(picture_of(signal), plan, watch);
   if (!redraw) return std::nullopt;
@@ -88,7 +92,7 @@ std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, cons
 }
 
 Signal blank_lessons(const Signal& signal, const FitPlan& plan) {
-  if (!plan.has_teacher) return signal;
+  if (!plan.has_teacher()) return signal;
   const FieldOptions size = plan_of_lessons(plan).field;
   return Signal(zeros({size.height, size.width, size.channels}, DType::u8));
 }
@@ -101,14 +105,14 @@ Beside beside_steps(const FitPlan& plan) {
   if (!plan.closes) return out;
   out.closing_bytes = levels * (o.bits > 8 ? 4 : 2);
   if (o.is_sound()) return out;
-  const double samples = levels * o.footprint * o.footprint;
+  const double samples = levels * plan.lesson_scale * plan.lesson_scale;
   // Rules and closing take a few dozen rounds of a few dozen operations a sample.
   constexpr double kRounds = 3000;
   const double teacher = plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) * levels *
                                           turns_for(o.width * o.height)
                                     : kRounds * samples;
-  out.flops = (plan.has_teacher ? teacher : 0) + kRounds * samples;
-  out.held_bytes += plan.has_teacher ? 4 * samples : 0;
+  out.flops = (plan.has_teacher() ? teacher : 0) + kRounds * samples;
+  out.held_bytes += plan.has_teacher() ? 4 * samples : 0;
   // The closing holds the field's levels, itself, their sum, and what that lacks.
   out.peak_bytes = out.held_bytes + 4 * 4 * samples;
   return out;
@@ -119,7 +123,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
   if (!plan.judge) return std::nullopt;
   NoGrad off;
   const std::int64_t height = signal.rows() * Prior::kScale, width = signal.columns() * Prior::kScale;
-  const bool has_its_redraw = plan.has_teacher && plan.prior == plan.judge;
+  const bool has_its_redraw = plan.has_teacher() && plan.prior == plan.judge;
   const Tensor redraw = has_its_redraw
                             ? lessons.read(0, height)
                             : *redraw_by_prior(picture_of(signal), *plan.judge, [](double) { return true; });

@@ -123,10 +123,9 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   if (w.batch) p.batch = *w.batch;
   if (p.batch == 0) {  // all of it, each point once
     p.edge_share = 0;
-    if (!w.footprint && !p.has_teacher) p.field.footprint = 1;
+    if (!w.footprint && !p.has_teacher()) p.field.footprint = 1;
   }
-  const std::int64_t points =
-      p.has_teacher ? signal.points() * p.field.footprint * p.field.footprint : signal.points();
+  const std::int64_t points = signal.points() * p.lesson_scale * p.lesson_scale;
   if (p.batch == 0 || p.batch > points) p.batch = points;
   // Each point once.
   if (p.batch == points && p.sampling == Sampling::error && !w.sampling) p.sampling = Sampling::stratified;
@@ -149,7 +148,8 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
   p.precision = w.precision.value_or(goes_in_bf16 ? Precision::bf16 : Precision::f32);
   if (p.loss != Loss::mse && !w.footprint) p.field.footprint = 1;
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
-  if (p.has_teacher) p.prior = p.field.tones.empty() ? w.prior : w.tone_prior;
+  if (p.has_teacher())
+    p.prior = p.source == Source::point ? nullptr : p.field.tones.empty() ? w.prior : w.tone_prior;
   p.seed = w.seed;
   p.device = w.device;
   check(p, signal);
@@ -173,8 +173,8 @@ std::string to_json(const FitPlan& p) {
            {"loss", name_of(p.loss)},
            {"seed", p.seed}};
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
-  if (p.has_teacher) out["teacher"] = p.prior ? "prior" : "rules";
-  if (p.has_teacher || p.field.squares) out["style"] = name_of(p.style);
+  if (p.has_teacher()) out["teacher"] = p.prior ? "prior" : p.source == Source::point ? "lanczos3" : "rules";
+  if (p.has_teacher() || p.field.squares) out["style"] = name_of(p.style);
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);

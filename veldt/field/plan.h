@@ -64,6 +64,7 @@ struct FitOptions {
   std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
   Device device = {};
   std::optional<Style> style = {};
+  Source source = Source::area;
   std::shared_ptr<const Prior> prior = {};       // the teacher of pictures that have one; none: rules
   std::shared_ptr<const Prior> tone_prior = {};  // that of drawings in two tones; none: sines hold them
   bool simba = false;  // the original recipe, see simba_plan(); the other wishes still count
@@ -78,9 +79,11 @@ struct FitPlan {
   std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
   Sampling sampling = Sampling::uniform;
   Style style = Style::photo;  // of a picture
-  // It learns a redraw of the picture at footprint times its size (field/teacher.h), and is closed in the
-  // end.
-  bool has_teacher = false;
+  Source source = Source::area;
+  // It learns a redraw of the picture at so many times its size (field/teacher.h), and is closed in the end;
+  // 1: it learns the signal itself.
+  int lesson_scale = 1;
+  bool has_teacher() const { return lesson_scale > 1; }
   std::shared_ptr<const Prior> prior = {};  // makes the redraw; none: rules
   bool closes = false;  // what it has not learned of the samples is put right in the end (field/closing.h)
   // Tells what lies between the pixels of the finished field; none: nothing is told.

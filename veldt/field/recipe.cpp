@@ -111,9 +111,10 @@ GridOptions taught_grid_for(const FieldOptions& field) {
 }
 
 void follow_teacher(FitPlan& p) {
-  p.has_teacher = p.closes = true;
+  p.closes = true;
+  p.lesson_scale = kTaughtSamples;
   p.between_share = 0;
-  p.field.footprint = kTaughtSamples;
+  p.field.footprint = p.source == Source::area ? kTaughtSamples : 1;
   p.field.encodings = {taught_grid_for(p.field)};
   const std::int64_t samples = p.field.width * p.field.height * kTaughtSamples * kTaughtSamples;
   p.batch = std::min(samples, std::clamp<std::int64_t>(samples / 64, 4096, 16384));
@@ -191,9 +192,11 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
   const bool is_free = !wishes.model && !needs_network(wishes);
   const bool squares = kind.style == Style::pixel && (is_free || wishes.style);
-  const bool taught = !squares && follows_teacher(wishes, pixels) && (!kind.two_tone || wishes.tone_prior);
+  const bool taught = !squares && follows_teacher(wishes, pixels) &&
+                      (!kind.two_tone || wishes.tone_prior || wishes.source == Source::point);
   FitPlan p;
   p.style = kind.style;
+  p.source = wishes.source;
   describe(signal, p.field);
   const bool by_network = needs_network(wishes) || squares || (facts.two_level && !taught);
   const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
@@ -233,10 +236,11 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   adjust_to_model(p, model, static_cast<double>(pixels));
   if (squares) draw_squares(p);
   if (taught) follow_teacher(p);
-  if (taught && kind.two_tone) p.field.tones = tones_of(signal);
+  if (taught && kind.two_tone && p.source == Source::area) p.field.tones = tones_of(signal);
   p.lr_min = p.lr * 1e-3;
   // Squares have nothing between them, and what lies between two tones, pixels do not tell the prior.
-  if (!squares && !kind.two_tone && pixels <= kTaughtPixels) p.judge = wishes.prior;
+  if (!squares && !kind.two_tone && pixels <= kTaughtPixels && p.source == Source::area)
+    p.judge = wishes.prior;
   return p;
 }
 
