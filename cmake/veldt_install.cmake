@@ -11,7 +11,8 @@ install(TARGETS veldt EXPORT veldt_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
 if(TARGET veldt_app)
   install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-  install(FILES assets/prior.safetensors DESTINATION ${CMAKE_INSTALL_DATADIR}/veldt COMPONENT runtime)
+  install(FILES assets/prior.safetensors assets/prior_two_tone.safetensors
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/veldt COMPONENT runtime)
 endif()
 if(TARGET veldt_cuda)
   # Optional: ./dev paint does not build it.

@@ -52,7 +52,7 @@ const Tensor& one_of(Rng& rng, const std::vector<Tensor>& pictures) {
 std::vector<std::string> pictures_in(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code problem;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, problem)) {
     const std::string ending = entry.path().extension().string();
     if (ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".webp")
       found.push_back(entry.path().string());
@@ -69,14 +69,17 @@ Crops::Crops(const std::vector<std::string>& photographs, const std::vector<std:
   const auto add = [least](std::vector<Tensor>& list, const std::string& path, const Tensor& picture) {
     if (std::min(picture.size(0), picture.size(1)) < least)
       throw ConfigError(str(path, " is too small to learn from"),
-                        str("at its smallest it is ", picture.size(1), " x ", picture.size(0),
-                            " pixels, and a crop has ", least, " x ", least),
+                        str("it is ", picture.size(1), " x ", picture.size(0), " pixels, and a crop has ",
+                            least, " x ", least),
                         "leave it out");
     list.push_back(as_bytes(picture));
   };
   for (const std::string& path : photographs) {
     const Tensor picture = io::read_image(path);
-    for (const std::int64_t by : {1, 2, 3}) add(photographs_, path, by == 1 ? picture : shrunk(picture, by));
+    add(photographs_, path, picture);
+    for (const std::int64_t by : {2, 3, 4, 6})
+      if (std::min(picture.size(0), picture.size(1)) >= by * least)
+        add(photographs_, path, shrunk(picture, by));
   }
   for (const std::string& path : drawings) add(drawings_, path, io::read_image(path));
 }

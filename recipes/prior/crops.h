@@ -11,7 +11,8 @@
 
 namespace veldt::prior {
 
-// The pictures (PNG, JPEG, WebP) of a folder by name. Throws IoError missing if there are none.
+// The pictures (PNG, JPEG, WebP) of a folder and those in it, by name. Throws IoError missing if there are
+// none.
 std::vector<std::string> pictures_in(const std::string& folder);
 
 class Crops {

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Makes the drawings that the prior learns from beside photographs: text, lines, shapes, icons, line art.
 
-    drawings.py FOLDER [--count 3000] [--size 192] [--seed 0] [--shaded 0] [--fonts DIR ...]
+    drawings.py FOLDER [--count 3000] [--size 192] [--seed 0] [--shaded 0] [--fonts DIR ...] [--icons DIR ...]
+                [--themed 0.4] [--two-tone]
 
-Needs Pillow and numpy. A drawing is a grey PNG, drawn four times as large and shrunk by the mean, so that its
-pixels are what a pixel is to the prior: the mean of the ground it covers. The same arguments and fonts give
-the same drawings.
+Needs Pillow and numpy, and for --icons rsvg-convert. A drawing is a PNG, drawn larger and shrunk by the mean,
+so that its pixels are what a pixel is to the prior: the mean of the ground it covers. It is grey, or has the
+colours of the icons on it. The same arguments, fonts and icons give the same drawings.
 """
 import argparse
+import functools
+import io
 import math
+import multiprocessing
 import random
+import subprocess
 from pathlib import Path
 
 import numpy
@@ -23,16 +28,16 @@ SIGNS = LETTERS + LETTERS.lower() * 2 + "0123456789" + ".,:;!?()-+&%@/='\"#*"
 class Drawing:
     """A square canvas and the random choices that fill it."""
 
-    def __init__(self, rng, size, fonts):
-        self.rng, self.fonts = rng, fonts
+    def __init__(self, rng, size, fonts, two_tone=False):
+        self.rng, self.fonts, self.two_tone = rng, fonts, two_tone
         self.side = size * SUPERSAMPLING
-        self.ground = rng.choice([255, 255, 255, 0, rng.randrange(256)])
+        self.ground = rng.choice([0, 255] if two_tone else [255, 255, 255, 0, rng.randrange(256)])
         self.image = Image.new("L", (self.side, self.side), self.ground)
         self.pen = ImageDraw.Draw(self.image)
 
     def tone(self, against=None):
         """A level, black and white more often than others; if wanted one that can be told from another."""
-        level = self.rng.choice([0, 255, self.rng.randrange(256)])
+        level = self.rng.choice([0, 255] if self.two_tone else [0, 255, self.rng.randrange(256)])
         if against is not None and abs(level - against) < 60:
             level = 0 if against > 127 else 255
         return level
@@ -210,17 +215,81 @@ def shade(rng, size):
     return 1 - rng.uniform(0.1, 0.7) * numpy.abs(1 - along * rng.uniform(1, 4) % 2)
 
 
-def draw(rng, size, fonts, shaded):
-    d = Drawing(rng, size, fonts)
+def squares_mean(image, size):
+    levels = numpy.asarray(image, numpy.float32)
+    times = levels.shape[0] // size
+    return levels.reshape(size, times, size, times, -1).mean((1, 3))
+
+
+def draw(rng, size, fonts, shaded, two_tone):
+    d = Drawing(rng, size, fonts, two_tone)
     rng.choice(KINDS)(d)
     image = d.image
     if rng.random() < 0.25:
         image = image.rotate(rng.uniform(-45, 45), Image.Resampling.BICUBIC, fillcolor=d.ground)
-    squares = numpy.asarray(image, numpy.float32).reshape(size, SUPERSAMPLING, size, SUPERSAMPLING)
-    levels = squares.mean((1, 3))
+    levels = squares_mean(image, size)
     if shaded > 0 and rng.random() < shaded:
-        levels *= shade(rng, size)
-    return Image.fromarray(numpy.floor(levels + 0.5).astype(numpy.uint8))
+        levels *= shade(rng, size)[..., None]
+    return levels
+
+
+def rendered(file, side):
+    """An icon, RGBA, centred on a clear square. None for what librsvg cannot read."""
+    command = ["rsvg-convert", "-a", "-w", str(side), "-h", str(side), str(file)]
+    found = subprocess.run(command, capture_output=True)
+    if found.returncode or not found.stdout:
+        return None
+    icon = Image.open(io.BytesIO(found.stdout)).convert("RGBA")
+    square = Image.new("RGBA", (side, side))
+    square.paste(icon, ((side - icon.width) // 2, (side - icon.height) // 2))
+    return square
+
+
+def ground_for_icons(rng, side):
+    """One colour, mostly white; sometimes two that pass into each other."""
+    any_colour = lambda: tuple(rng.randrange(256) for _ in range(3))
+    colour = lambda: rng.choice([(255,) * 3, (255,) * 3, (0,) * 3, any_colour()])
+    flat = Image.new("RGBA", (side, side), (*colour(), 255))
+    if rng.random() < 0.85:
+        return flat
+    fall = Image.linear_gradient("L").rotate(rng.choice([0, 90, 180, 270])).resize((side, side))
+    return Image.composite(Image.new("RGBA", (side, side), (*colour(), 255)), flat, fall)
+
+
+def themed(rng, size, themes, two_tone):
+    """Icons of all themes side by side, or a part of a large one. Two-tone they are silhouettes."""
+    times = 2
+    side, cell = size * times, int(math.exp(rng.uniform(math.log(48), math.log(320)))) * times
+    image = ground_for_icons(rng, side)
+    ink = rng.choice(["black", "white"])
+    if two_tone:
+        image.paste("white" if ink == "black" else "black", (0, 0, side, side))
+    first = [-rng.randrange(max(cell - side, cell // 8)) for _ in range(2)]
+    for y in range(first[1], side, cell):
+        for x in range(first[0], side, cell):
+            icon = rendered(rng.choice(rng.choice(themes)), cell)
+            if icon is None:
+                continue
+            if two_tone:
+                shape = icon.getchannel("A").point(lambda a: 3 * a - 256)
+                icon.paste(ink, (0, 0, cell, cell))
+                icon.putalpha(shape)
+            image.alpha_composite(icon, (max(0, x), max(0, y)), (max(0, -x), max(0, -y)))
+    return squares_mean(image.convert("L" if two_tone else "RGB"), size)
+
+
+def files_in(folder, ending):
+    return sorted(str(file) for file in folder.rglob(ending) if not file.is_symlink())
+
+
+def make(arguments, fonts, themes, i):
+    rng = random.Random(f"{arguments.seed}/{i}")
+    if themes and rng.random() < arguments.themed:
+        levels = themed(rng, arguments.size, themes, arguments.two_tone)
+    else:
+        levels = draw(rng, arguments.size, fonts, arguments.shaded, arguments.two_tone)
+    picture = numpy.floor(levels + 0.5).astype(numpy.uint8)
+    Image.fromarray(picture.squeeze()).save(arguments.folder / f"d{i:05}.png")
 
 
 def main():
@@ -231,15 +300,22 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shaded", type=float, default=0, help="share of drawings whose light varies")
     parser.add_argument("--fonts", type=Path, nargs="*", default=[Path("/usr/share/fonts/truetype/dejavu")],
-                        help="folders with .ttf files")
+                        help="folders with .ttf or .otf files")
+    parser.add_argument("--icons", type=Path, nargs="*", default=[],
+                        help="folders with .svg files, one for each theme")
+    parser.add_argument("--themed", type=float, default=0.5, help="share of drawings of such icons")
+    parser.add_argument("--two-tone", action="store_true", help="of black and white alone")
     arguments = parser.parse_args()
-    fonts = sorted(str(file) for folder in arguments.fonts for file in folder.rglob("*.ttf"))
+    fonts = [font for folder in arguments.fonts for font in files_in(folder, "*.[to]tf")]
+    themes = [files_in(folder, "*.svg") for folder in arguments.icons]
     if not fonts:
         parser.error(f"no .ttf file in {', '.join(map(str, arguments.fonts))}: give a folder with fonts")
+    for folder, icons in zip(arguments.icons, themes):
+        if not icons:
+            parser.error(f"no .svg file in {folder}: give a folder with icons")
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for i in range(arguments.count):
-        rng = random.Random(f"{arguments.seed}/{i}")
-        draw(rng, arguments.size, fonts, arguments.shaded).save(arguments.folder / f"d{i:05}.png")
+    with multiprocessing.Pool() as pool:
+        pool.map(functools.partial(make, arguments, fonts, themes), range(arguments.count), chunksize=8)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ Gain gain_over_lanczos(const field::Prior& prior, const Tensor& picture, int tur
   constexpr std::int64_t kScale = field::Prior::kScale;
   const std::int64_t height = picture.size(0) / kScale, width = picture.size(1) / kScale;
   const Tensor truth = narrow(narrow(picture, 0, 0, height * kScale), 1, 0, width * kScale);
-  const Tensor shrunk = floor(shrunk_by(kScale, truth) * 255 + 0.5) / 255;
+  const double levels = prior.options().two_tone ? 1 : 255;
+  const Tensor shrunk = floor(shrunk_by(kScale, truth) * levels + 0.5) / levels;
   const Tensor drawn = field::redraw(prior, movedim(shrunk, 2, 0), turns);
   const auto gain_at = [&](std::int64_t scale) {
     const std::int64_t less = kScale / scale;

@@ -13,11 +13,7 @@
 
 namespace veldt::prior {
 
-enum class Error { charbonnier, squares };
-
 struct Stage {
-  std::string name;
-  Error error = Error::charbonnier;
   double drawings = 0.3;  // share of crops
   double rate = 1e-3;     // the highest
   std::int64_t steps = 0;
@@ -52,6 +48,7 @@ class StageTask : public train::Task {
   optim::Ema& average() { return average_; }
 
  private:
+  Tensor pixels_of(const Tensor& truth, std::int64_t scale) const;
   Tensor error(const Tensor& drawn, const Tensor& truth) const;
 
   field::Prior& prior_;

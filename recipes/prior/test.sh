@@ -10,12 +10,12 @@ cp "$2"/cub_1024.png "$pictures/photographs/b.png"
 cp "$2"/cub_1024.png "$pictures/drawings/"
 cd "$pictures"
 small=(photographs drawings prior.safetensors --width 4 --depth 0 --seed 3)
-"$train_prior" "${small[@]}" --steps 300 --finish 20
+"$train_prior" "${small[@]}" --steps 300
 cp prior.safetensors once
-"$train_prior" "${small[@]}" --steps 300 --finish 20  # nothing is left to do
+"$train_prior" "${small[@]}" --steps 300  # nothing is left to do
 cmp prior.safetensors once
 gain() { "$train_prior" --judge "$1" 1 "$2"/cub_1024.png | tail -1 | cut -d' ' -f1; }
-"$train_prior" photographs drawings hardly --width 4 --depth 0 --seed 3 --steps 1 --finish 0
+"$train_prior" photographs drawings hardly --width 4 --depth 0 --seed 3 --steps 1
 before=$(gain hardly "$2") after=$(gain prior.safetensors "$2")
 echo "$before dB over Lanczos3 after a step, $after after all"
 awk "BEGIN { exit !($after > $before + 0.3) }"

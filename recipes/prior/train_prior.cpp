@@ -1,6 +1,7 @@
 // Trains the prior of docs/prior.md, and judges one.
-//   train_prior PHOTOGRAPHS DRAWINGS OUT [--steps N] [--finish N] [--width N] [--depth N] [--seed N] [--start
-//   PRIOR] train_prior --judge PRIOR TURNS PICTURE...
+//   train_prior PHOTOGRAPHS DRAWINGS OUT [OPTION VALUE]...
+//     --steps N, --drawings PERCENT of crops, --width N, --depth N, --two-tone 0|1, --seed N, --start PRIOR
+//   train_prior --judge PRIOR TURNS PICTURE...
 // The folder OUT.run keeps checkpoints: the same command again goes on from there.
 #include <algorithm>
 #include <charconv>
@@ -20,12 +21,12 @@ using namespace veldt;
 namespace {
 
 constexpr std::size_t kHeldOutOf = 12;  // photographs one is for validation
-constexpr std::int64_t kValidateEvery = 1000;
+constexpr std::int64_t kValidateEvery = 500;
 
 struct Settings {
   std::string photographs, drawings, out, start;
-  std::map<std::string, std::int64_t> numbers = {
-      {"--steps", 14000}, {"--finish", 3000}, {"--width", 48}, {"--depth", 6}, {"--seed", 1}};
+  std::map<std::string, std::int64_t> numbers = {{"--steps", 14000}, {"--drawings", 45}, {"--width", 48},
+                                                 {"--depth", 6},     {"--two-tone", 0},  {"--seed", 1}};
 };
 
 Settings settings_of(const std::vector<std::string>& arguments) {
@@ -43,7 +44,8 @@ Settings settings_of(const std::vector<std::string>& arguments) {
     if (found == s.numbers.end() || str(number) != value || number < 0)
       throw ConfigError(
           str("cannot use ", name, ' ', value),
-          "the options are --steps, --finish, --width, --depth and --seed, with a whole number, and --start",
+          "the options are --steps, --drawings, --width, --depth, --two-tone and --seed, with a "
+          "whole number, and --start",
           "give one of these");
     found->second = number;
   }
@@ -69,7 +71,7 @@ void train(const prior::Stage& stage, field::Prior& model, const prior::Crops& c
   train::RunOptions options;
   options.steps = stage.steps;
   options.rate = [&stage](std::int64_t step) { return stage.rate_at(step); };
-  options.checkpoint_dir = out + ".run/" + stage.name;
+  options.checkpoint_dir = out + ".run";
   options.resume = !train::CheckpointDir(options.checkpoint_dir).steps().empty();
   options.config = stage.json();
   train::Progress now;
@@ -83,10 +85,9 @@ void train(const prior::Stage& stage, field::Prior& model, const prior::Crops& c
     const prior::Gain gain = mean_gain(model, held_out);
     field::save_prior(out, model, about);
     std::printf(
-        "%s: step %lld of %lld, loss %.5f, rate %.2g; held out %+.3f dB at 4x, %+.3f at 2x; %.0f s, %.0f "
-        "left\n",
-        stage.name.c_str(), static_cast<long long>(step), static_cast<long long>(stage.steps),
-        losses / kValidateEvery, now.learning_rate, gain.four, gain.two, now.seconds, now.seconds_left);
+        "step %lld of %lld, loss %.5f, rate %.2g; held out %+.3f dB at 4x, %+.3f at 2x; %.0f s, %.0f left\n",
+        static_cast<long long>(step), static_cast<long long>(stage.steps), losses / kValidateEvery,
+        now.learning_rate, gain.four, gain.two, now.seconds, now.seconds_left);
     std::fflush(stdout);
     losses = 0;
   };
@@ -108,22 +109,17 @@ int train_from(const Settings& s) {
   const prior::Crops crops(learned, prior::pictures_in(s.drawings), 4 * prior::StageTask::kSide);
   const auto seed = static_cast<std::uint64_t>(s.numbers.at("--seed"));
   Rng rng(seed);
-  field::Prior model = s.start.empty() ? field::Prior({s.numbers.at("--width"), s.numbers.at("--depth")}, rng)
-                                       : field::load_prior(s.start);
+  const field::PriorOptions options = {s.numbers.at("--width"), s.numbers.at("--depth"),
+                                       s.numbers.at("--two-tone") != 0};
+  field::Prior model = s.start.empty() ? field::Prior(options, rng) : field::load_prior(s.start);
   model.requires_grad(true);
   std::printf("%zu photographs, %zu held out, %lld numbers\n", learned.size(), kept.size(),
               static_cast<long long>(model.parameter_count()));
   std::fflush(stdout);
   const std::map<std::string, std::string> about = {{"made_by", "train_prior, see docs/prior.md"}};
-  train({.name = "shape", .drawings = 0.3, .rate = 1e-3, .steps = s.numbers.at("--steps"), .seed = seed},
-        model, crops, held_out, s.out, about);
-  train({.name = "finish",
-         .error = prior::Error::squares,
-         .drawings = 0.15,
-         .rate = 4e-4,
-         .steps = s.numbers.at("--finish"),
-         .seed = seed + 1},
-        model, crops, held_out, s.out, about);
+  const double drawings = static_cast<double>(s.numbers.at("--drawings")) / 100;
+  train({.drawings = drawings, .rate = 1e-3, .steps = s.numbers.at("--steps"), .seed = seed}, model, crops,
+        held_out, s.out, about);
   return 0;
 }
 
@@ -150,8 +146,8 @@ int main(int argc, char** argv) try {
   if (arguments.size() >= 3 && arguments.size() % 2 == 1) return train_from(settings_of(arguments));
   std::fprintf(
       stderr, "%s\n",
-      "train_prior PHOTOGRAPHS DRAWINGS OUT [--steps N] [--finish N] [--width N] [--depth N] [--seed N] "
-      "[--start PRIOR]\ntrain_prior --judge PRIOR TURNS PICTURE...");
+      "train_prior PHOTOGRAPHS DRAWINGS OUT [--steps N] [--drawings PERCENT] [--width N] [--depth N] "
+      "[--two-tone 0|1] [--seed N] [--start PRIOR]\ntrain_prior --judge PRIOR TURNS PICTURE...");
   return 2;
 } catch (const Error& error) {
   std::fprintf(stderr, "train_prior: %s\n", error.what());

@@ -65,6 +65,13 @@ TEST(Prior, MeansOfSamplesAreThePixelsForAnyWeights) {
   }
 }
 
+TEST(Prior, MostOfATwoTonePixelIsOfItsToneForAnyWeights) {
+  const Tensor pixels = round(random_picture({1, 33, 40}));
+  const Tensor drawn = redraw(wild_prior({.width = 8, .depth = 2, .two_tone = true}), pixels, 8);
+  EXPECT_EQ(farthest(round(avg_pool2d(drawn, 4)), pixels), 0);
+  EXPECT_GT(farthest(avg_pool2d(drawn, 4), pixels), 0.2);
+}
+
 TEST(Prior, WhatIsFlatStaysFlatForAnyWeights) {
   for (const double level : {0.0, 0.3, 1.0})
     EXPECT_LT(farthest(redraw(wild_prior(), full({1, 9, 5}, level)), full({1, 36, 20}, level)), 1e-6);
@@ -186,6 +193,14 @@ TEST(PriorFile, IsReadAsItWasWritten) {
   EXPECT_EQ(test::bytes_of(dir / "a"), test::bytes_of(dir / "b"));
 }
 
+TEST(PriorFile, SaysThatItIsForTwoTones) {
+  const test::TempDir dir;
+  const PriorOptions options = {.width = 2, .depth = 0, .two_tone = true};
+  save_prior(dir / "a", wild_prior(options));
+  EXPECT_EQ(load_prior(dir / "a").options(), options);
+  EXPECT_EQ(io::read_safetensors_header(dir / "a").metadata.at("format_version"), "2");
+}
+
 TEST(PriorFile, OfTheDefaultSizeIsBelow400KB) {
   const test::TempDir dir;
   save_prior(dir / "a", Prior());
@@ -200,6 +215,16 @@ TEST(PriorFile, ThatComesWithVeldtDrawsALionBetterThanItsPixels) {
   const auto error = [&](const Tensor& drawn) { return mean(square(drawn - truth)).item(); };
   const Tensor squares = repeat_interleave(repeat_interleave(pixels, 4, 1), 4, 2);
   EXPECT_LT(error(redraw(prior, pixels)), 0.2 * error(squares));
+}
+
+TEST(PriorFile, ThatComesWithVeldtDrawsATwoToneLionBetterThanItsPixels) {
+  const Prior prior = load_prior(VELDT_SOURCE "/assets/prior_two_tone.safetensors");
+  EXPECT_TRUE(prior.options().two_tone);
+  const Tensor truth = movedim(io::read_image(VELDT_SOURCE "/assets/cub_1024.png"), 2, 0);
+  const Tensor pixels = round(avg_pool2d(truth, 8));
+  const auto error = [&](const Tensor& drawn) { return mean(square(drawn - avg_pool2d(truth, 2))).item(); };
+  const Tensor squares = repeat_interleave(repeat_interleave(pixels, 4, 1), 4, 2);
+  EXPECT_LT(error(redraw(prior, pixels)), 0.5 * error(squares));
 }
 
 // What load_prior() says of a file that differs from a prior's in one thing.
@@ -218,8 +243,8 @@ TEST(PriorFile, IsRefusedForMetadataThatCannotBe) {
     return refusal([&](auto&, auto& metadata) { metadata[name] = value; });
   };
   EXPECT_THAT(with("kind", "veldt.image_field"), HasSubstr("does not say that its kind is veldt.prior"));
-  EXPECT_THAT(with("format_version", "2"),
-              HasSubstr("it has format version 2, and this Veldt knows version 1"));
+  EXPECT_THAT(with("format_version", "3"),
+              HasSubstr("it has format version 3, and this Veldt knows 1 and 2"));
   EXPECT_THAT(with("width", "2x"), HasSubstr("its width is '2x', which is no whole number"));
   EXPECT_THAT(with("width", ""), HasSubstr("its width is ''"));
   EXPECT_THAT(with("width", "99999999999999999999"), HasSubstr("which is no whole number"));

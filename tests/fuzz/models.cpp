@@ -105,7 +105,7 @@ void read_prior(const std::string& bytes) {
 
 std::vector<std::string> prior_seeds() {
   std::vector<std::string> seeds;
-  for (const field::PriorOptions options : {field::PriorOptions{1, 0}, field::PriorOptions{2, 2}}) {
+  for (const field::PriorOptions options : {field::PriorOptions{1, 0}, field::PriorOptions{2, 2, true}}) {
     field::save_prior(scratch("prior"), field::Prior(options));
     seeds.push_back(undigested(scratch("prior")));
   }

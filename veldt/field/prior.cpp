@@ -18,7 +18,8 @@ constexpr std::int64_t kSamples = Prior::kScale * Prior::kScale;
 constexpr std::int64_t kMeanReach = 3;  // of the local mean: 7 by 7 pixels
 constexpr std::int64_t kHeadReach = 2;  // of the first kernel: 5 by 5
 constexpr double kNegativeSlope = 0.1;
-constexpr double kGain = 4;  // details are about a quarter of a level
+constexpr double kGain = 4;             // details are about a quarter of a level
+constexpr double kLessThanHalf = 0.49;  // of the ground of a two-tone pixel that may be of the other tone
 
 PriorOptions checked(const PriorOptions& o) {
   if (!o.possible())
@@ -69,12 +70,16 @@ Tensor Prior::detail(const Tensor& x) const {
 }
 
 // The answer to nothing at all is taken off, and the mean of each pixel's samples, so that the pixel remains
-// their mean. A pixel in the middle of 5 by 5 of one level has no detail.
+// their mean; a two-tone one remains what most of its samples are. A pixel in the middle of 5 by 5 of one
+// level has no detail.
 Tensor Prior::forward(const Tensor& x) const {
   const std::vector<std::int64_t> around(4, kMeanReach);
   const Tensor level = avg_pool2d(pad(x, around, PadMode::replicate), 2 * kMeanReach + 1, {.stride = 1});
   Tensor r = detail(x - level) - detail(zeros({1, 1, 1, 1}, x.dtype(), x.device()));
-  r = (r - mean(r, {1}, true)) * veldt::to(has_detail(x), x.dtype());
+  const Tensor middle = mean(r, {1}, true);
+  r = r - middle;
+  if (options_.two_tone) r = r + maximum(minimum(middle, kLessThanHalf * (1 - x)), -kLessThanHalf * x);
+  r = r * veldt::to(has_detail(x), x.dtype());
   return pixel_shuffle(x + r, kScale);
 }
 

@@ -15,7 +15,7 @@ namespace veldt::field {
 namespace {
 
 constexpr const char* kKind = "veldt.prior";
-constexpr std::int64_t kFormatVersion = 1;
+constexpr std::int64_t kMeans = 1, kTwoTone = 2;  // versions of the format: what a pixel is
 
 IoError no_prior(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, str(path, " is no prior"), why, "give a file that train_prior wrote"};
@@ -37,11 +37,14 @@ PriorOptions options_of(const std::string& path, const io::SafeTensorsHeader& he
   const auto kind = header.metadata.find("kind");
   if (kind == header.metadata.end() || kind->second != kKind)
     throw no_prior(path, str("its metadata does not say that its kind is ", kKind));
-  if (const std::int64_t version = number_of(path, header, "format_version"); version != kFormatVersion)
-    throw IoError(IoError::Kind::corrupt, str("cannot read ", path),
-                  str("it has format version ", version, ", and this Veldt knows version ", kFormatVersion),
-                  "use the Veldt that it was made for");
-  const PriorOptions options = {number_of(path, header, "width"), number_of(path, header, "depth")};
+  if (const std::int64_t version = number_of(path, header, "format_version");
+      version != kMeans && version != kTwoTone)
+    throw IoError(
+        IoError::Kind::corrupt, str("cannot read ", path),
+        str("it has format version ", version, ", and this Veldt knows ", kMeans, " and ", kTwoTone),
+        "use the Veldt that it was made for");
+  const PriorOptions options = {number_of(path, header, "width"), number_of(path, header, "depth"),
+                                number_of(path, header, "format_version") == kTwoTone};
   if (!options.possible())
     throw no_prior(path, str("it has a width of ", options.width, " and a depth of ", options.depth));
   return options;
@@ -75,7 +78,7 @@ void save_prior(const std::string& path, const Prior& prior, std::map<std::strin
                   "train it anew, at a smaller rate");
   }
   about["kind"] = kKind;
-  about["format_version"] = str(kFormatVersion);
+  about["format_version"] = str(prior.options().two_tone ? kTwoTone : kMeans);
   about["width"] = str(prior.options().width);
   about["depth"] = str(prior.options().depth);
   io::write_safetensors(path, halves, about);
