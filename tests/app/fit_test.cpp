@@ -238,6 +238,47 @@ TEST_F(FitCommand, TellsWhatLiesBetweenThePixelsAndWarns) {
   EXPECT_NE(bad.err.find("veldt: warning: "), std::string::npos) << bad.err;
 }
 
+TEST_F(FitCommand, FitsSeveralFilesAndFoldersIntoAFolder) {
+  const test::TempDir dir;
+  std::filesystem::create_directory(dir / "in");
+  for (const char* name : {"b.png", "a.png", "notes.txt"})
+    std::filesystem::copy_file(picture_, dir / ("in/" + std::string(name)));
+  std::filesystem::copy_file(picture_, dir / "c.png");
+  const std::string out = dir / "out/models";
+  const Words fit = {"fit", dir / "in", dir / "c.png", "-o", out, "--steps", "2", "--quiet", "--json"};
+  const Ran ran = run_veldt(fit);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto rows = nlohmann::json::parse(ran.out).at("fits");
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_EQ(rows[0].at("output"), out + "/a.safetensors");
+  for (const char* name : {"/a", "/b", "/c"})
+    EXPECT_TRUE(std::filesystem::exists(out + name + ".safetensors"));
+  // One that fails is no hindrance to the others.
+  put_bytes(dir / "in/a.png", "no picture");
+  std::filesystem::remove_all(out);
+  const Ran again = run_veldt(fit);
+  EXPECT_EQ(again.exit_code, 4) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out).at("fits")[0].at("error").at("exit_code"), 4);
+  EXPECT_TRUE(std::filesystem::exists(out + "/c.safetensors"));
+}
+
+TEST_F(FitCommand, RefusesSeveralFilesThatItCannotKeepApart) {
+  const test::TempDir dir;
+  std::filesystem::create_directory(dir / "in");
+  std::filesystem::create_directory(dir / "empty");
+  std::filesystem::copy_file(picture_, dir / "a.png");
+  std::filesystem::copy_file(picture_, dir / "in/a.png");
+  const auto code = [&](const Words& words) { return run_veldt(Words{"fit"} + words).exit_code; };
+  EXPECT_EQ(code({dir / "a.png", dir / "in/a.png", "-o", dir / "out"}), 2) << "both would be a.safetensors";
+  EXPECT_FALSE(std::filesystem::exists(dir / "out"));
+  EXPECT_EQ(code({dir / "empty", "-o", dir / "out"}), 3);
+  EXPECT_EQ(code({dir / "a.png", picture_, "-o", dir / "a.png"}), 2) << "no folder";
+  EXPECT_EQ(code({dir / "a.png", picture_, "-o", dir / "out", "--dry-run"}), 2);
+  // A folder takes one file as well.
+  EXPECT_EQ(code({dir / "a.png", "-o", dir / "in", "--steps", "2"}), 0);
+  EXPECT_TRUE(std::filesystem::exists(dir / "in/a.safetensors"));
+}
+
 TEST_F(FitCommand, StopsAtItsTarget) {
   const Ran ran = run_veldt(small(100'000) + Words{"--target-psnr", "15", "--json", "--quiet"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;

@@ -105,7 +105,7 @@ TEST(PixelArt, IsDrawnSmoothIfThatIsAskedFor) {
 FitOptions with_tone_prior() {
   Rng rng(1);
   FitOptions wishes;
-  wishes.tone_prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
+  wishes.tone_prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2, .two_tone = true}, rng);
   return wishes;
 }
 

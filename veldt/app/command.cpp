@@ -125,11 +125,7 @@ void report(const Failure& failure, Context& context) {
   write_stderr(in_three_lines(failure, stderr_terminal().color));
   if (!context.json || context.out.has_json()) return;
   try {
-    context.out.json({{"error",
-                       {{"what", failure.what},
-                        {"why", failure.why},
-                        {"fix", failure.fix},
-                        {"exit_code", failure.code}}}});
+    context.out.json({{"error", in_json(failure)}});
   } catch (const IoError&) {
     // The three lines are out; stdout cannot take more.
   }

@@ -1,6 +1,8 @@
 // From exceptions to exit codes.
 #include "veldt/app/exit.h"
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
 
 #include <new>
@@ -53,6 +55,10 @@ Failure current_failure() {
     return {kInternal, "veldt stopped because of a fault of its own", "an unknown exception was thrown",
             "please report it, with this command line and its input"};
   }
+}
+
+nlohmann::ordered_json in_json(const Failure& failure) {
+  return {{"what", failure.what}, {"why", failure.why}, {"fix", failure.fix}, {"exit_code", failure.code}};
 }
 
 std::string in_three_lines(const Failure& failure, bool color) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,9 @@ struct Failure {
 
 // Call within a catch block: what the exception in flight means.
 Failure current_failure();
+
+// Its what, why, fix and exit_code.
+nlohmann::ordered_json in_json(const Failure& failure);
 
 // "veldt: error: what\n  why: ..\n  fix: ..\n"; control characters (from file names, say) are written as
 // \x0a.

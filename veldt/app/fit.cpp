@@ -9,6 +9,7 @@
 #include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/explain.h"
+#include "veldt/app/fit_jobs.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/options.h"
 #include "veldt/app/prior.h"
@@ -28,6 +29,7 @@ namespace veldt::app {
 namespace {
 
 struct FitFlags {
+  std::vector<std::string> inputs;
   std::string input, output, device = "auto", preview;
   std::optional<std::string> preset, model, sampling, optimizer, schedule, loss;
   std::string style = "auto", source = "area";
@@ -105,7 +107,10 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-void report(const FitFlags& flags, Context& context, const field::Fitter& fitter,
+// Where results go: to stdout, or, of one of several fits, to the list of them.
+using Rows = nlohmann::ordered_json;
+
+void report(const FitFlags& flags, Context& context, Rows* list, const field::Fitter& fitter,
             const std::vector<field::Reason>& reasons, const train::RunResult& run, const FitScore& score) {
   const field::Field& field = fitter.field();
   const bool is_sound = field.options().is_sound();
@@ -118,7 +123,10 @@ void report(const FitFlags& flags, Context& context, const field::Fitter& fitter
     score.describe_in(out, is_sound);
     out["stopped_by"] = text_of(run.stop);
     if (flags.explain) out["explain"] = in_json(reasons);
-    context.out.json(out);
+    if (list != nullptr)
+      list->push_back(out);
+    else
+      context.out.json(out);
     return;
   }
   context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", on_one_line(flags.output),
@@ -167,8 +175,8 @@ void check_flags(const FitFlags& flags, Context& context) {
 }
 
 // The last drawing, for the preview and the score. A signal that comes now ends it.
-int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter, const field::Signal& truth,
-           const std::vector<field::Reason>& reasons, const train::RunResult& run,
+int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fitter& fitter,
+           const field::Signal& truth, const std::vector<field::Reason>& reasons, const train::RunResult& run,
            const StopOnSignal& signal) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
@@ -196,7 +204,7 @@ int finish(const FitFlags& flags, Context& context, const field::Fitter& fitter,
         fmt::format("{} is drawn well at its own size alone: enlarged it is expected to be worse than "
                     "Lanczos3 by {:.1f} dB; leave out the flags that choose the network",
                     flags.input, -*score->expected_gain));
-  if (!was_asked || context.json) report(flags, context, fitter, reasons, run, *score);
+  if (!was_asked || context.json) report(flags, context, list, fitter, reasons, run, *score);
   return signal.exit_code();
 }
 
@@ -209,7 +217,7 @@ std::string what_is_fitted(const field::Fitter& fitter, const field::Signal& tru
   return fmt::format("{} as {} ({})", size, field::in_words(kind), kind.reason);
 }
 
-int fit(FitFlags flags, Context& context) {
+int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
   // Before the first file is made, were it only to see whether one can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
@@ -219,7 +227,11 @@ int fit(FitFlags flags, Context& context) {
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
-  if (!truth.is_sound()) wishes.prior = prior_from(flags.prior);
+  if (!truth.is_sound()) {
+    const Priors priors = priors_from(flags.prior);
+    wishes.prior = priors.means;
+    wishes.tone_prior = priors.two_tone;
+  }
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
@@ -257,7 +269,46 @@ int fit(FitFlags flags, Context& context) {
   fitter.field().save(flags.output);
   if (run.checkpoint_error) throw without_last_checkpoint(*run.checkpoint_error, flags.output);
   if (run.stop == train::Stop::asked && !context.quiet) print_note(how_to_go_on(flags, context, run.steps));
-  return finish(flags, context, fitter, truth, reasons, run, signal);
+  return finish(flags, context, list, fitter, truth, reasons, run, signal);
+}
+
+void check_several(const FitFlags& flags) {
+  const char* const alone = flags.dry_run                          ? "--dry-run"
+                            : !flags.preview.empty()               ? "--preview"
+                            : !flags.checkpoints.directory.empty() ? "--checkpoint"
+                                                                   : nullptr;
+  if (alone != nullptr)
+    throw UsageError(fmt::format("{} does not go with several inputs", alone), "it is about one fit",
+                     "give one picture or sound");
+}
+
+// One after the other; one that fails is told, and the others are fitted all the same.
+int fit_all(const FitFlags& flags, Context& context) {
+  const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
+  FitFlags one = flags;
+  if (jobs.size() > 1) check_several(flags);
+  if (jobs.size() == 1) {
+    one.input = jobs[0].input;
+    one.output = jobs[0].output;
+    return fit(one, context);
+  }
+  Rows list = Rows::array();
+  int result = kOk;
+  for (const FitJob& job : jobs) {
+    one.input = job.input;
+    one.output = job.output;
+    try {
+      if (const int code = fit(one, context, &list); code != kOk) result = code;
+    } catch (const Error&) {
+      const Failure failure = current_failure();
+      write_stderr(in_three_lines(failure, stderr_terminal().color));
+      list.push_back({{"input", job.input}, {"error", in_json(failure)}});
+      if (result == kOk) result = failure.code;
+    }
+    if (result >= kInterrupted) break;
+  }
+  if (context.json) context.out.json({{"fits", list}});
+  return result;
 }
 
 }  // namespace
@@ -265,11 +316,12 @@ int fit(FitFlags flags, Context& context) {
 Run add_fit(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<FitFlags>();
   field::FitOptions& w = flags->wishes;
-  add_path(verb, "INPUT", flags->input,
-           fmt::format("a picture ({}), a sound ({}), or a pixel table (.csv)", io::kPictureFormats,
-                       io::kSoundFormats))
+  add_paths(verb, "INPUT", flags->inputs,
+            fmt::format("pictures ({}), sounds ({}) or pixel tables (.csv), or folders of them",
+                        io::kPictureFormats, io::kSoundFormats))
       .required();
-  Setting& output = add_path(verb, "-o,--output", flags->output, "the model file to write (.safetensors)");
+  Setting& output = add_path(verb, "-o,--output", flags->output,
+                             "the model file to write (.safetensors); of several inputs a folder");
   output.required();
   add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
   add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
@@ -330,8 +382,9 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit photo.png --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors\n"
+      "  veldt fit icons/ logo.png -o models/\n"
       "  veldt fit pixels.csv -o cub.safetensors --preset simba --steps 2000\n");
-  return [flags, &context] { return fit(*flags, context); };
+  return [flags, &context] { return fit_all(*flags, context); };
 }
 
 }  // namespace veldt::app

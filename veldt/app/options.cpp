@@ -71,6 +71,28 @@ Setting& add_any_choice(VerbOptions& verb, const std::string& names, T& into,
   return setting;
 }
 
+Setting& add_many(VerbOptions& verb, const std::string& names, ValueKind value_kind, const std::string& kind,
+                  const std::string& help,
+                  std::function<void(const Source& source, const std::string& text)> set) {
+  Setting& setting = verb.settings.emplace_back();
+  setting.kind = value_kind;
+  setting.set = std::move(set);
+  setting.option = verb.app->add_option(
+      names,
+      [&setting](const CLI::results_t& given) {
+        for (const std::string& text : given)
+          setting.take({setting.flag(), setting.flag() + " "}, text, "flag");
+        return true;
+      },
+      help);
+  setting.option->type_name(kind)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (setting.option->get_positional())
+    setting.option->expected(1, 1 << 20)->allow_extra_args(true);
+  else
+    setting.option->allow_extra_args(false);
+  return setting;
+}
+
 }  // namespace
 
 std::string Setting::flag() const {
@@ -196,23 +218,16 @@ Setting& add_text(VerbOptions& verb, const std::string& names, const std::string
 }
 Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
                    std::vector<std::string>& into, const std::string& help) {
-  Setting& setting = verb.settings.emplace_back();
-  setting.kind = ValueKind::text;
-  setting.set = [&into](const Source&, const std::string& text) { into.push_back(text); };
-  setting.option = verb.app->add_option(
-      names,
-      [&setting](const CLI::results_t& given) {
-        for (const std::string& text : given)
-          setting.take({setting.flag(), setting.flag() + " "}, text, "flag");
-        return true;
-      },
-      help);
-  setting.option->type_name(kind)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  if (setting.option->get_positional())
-    setting.option->expected(1, 1 << 20)->allow_extra_args(true);
-  else
-    setting.option->allow_extra_args(false);
-  return setting;
+  return add_many(verb, names, ValueKind::text, kind, help,
+                  [&into](const Source&, const std::string& text) { into.push_back(text); });
+}
+Setting& add_paths(VerbOptions& verb, const std::string& names, std::vector<std::string>& into,
+                   const std::string& help) {
+  return add_many(verb, names, ValueKind::path, "PATH", help,
+                  [&into](const Source& source, const std::string& text) {
+                    into.push_back(path_from(source, text));
+                  })
+      .command_line_only();
 }
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help) {
   Setting& setting = verb.settings.emplace_back();

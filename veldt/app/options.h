@@ -82,6 +82,9 @@ Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<s
 // Not checked here. From the command line alone: a veldt.toml that came with someone's pictures must not name
 // files to write.
 Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help);
+// As often as one likes.
+Setting& add_paths(VerbOptions& verb, const std::string& names, std::vector<std::string>& into,
+                   const std::string& help);
 // A text that `read` makes sense of or throws bad_value(); called `kind` in help ("W,H").
 Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
                   const std::string& help,

@@ -118,7 +118,6 @@ void predict_tables(const PredictFlags& flags, Context& context, Trained& traine
 
 int predict(const PredictFlags& flags, Context& context) {
   const NoGrad off;
-  for (const std::string& input : flags.inputs) path_from({"INPUT", "INPUT "}, input);
   Trained trained = load_trained(flags.model);
   const bool is_text = trained.recipe.kind == "text";
   if (is_text && !flags.inputs.empty())
@@ -160,9 +159,8 @@ int predict(const PredictFlags& flags, Context& context) {
 Run add_predict(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
   add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
-  add_texts(verb, "INPUT", "PATH", flags->inputs,
-            "pictures to classify, or a table (.csv): rows to read, or a series")
-      .command_line_only();
+  add_paths(verb, "INPUT", flags->inputs,
+            "pictures to classify, or a table (.csv): rows to read, or a series");
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
   add_text(verb, "--prompt", "TEXT", "how the text begins", [flags](const Source&, const std::string& text) {
     flags->prompt = text;

@@ -1,4 +1,4 @@
-// Where the command finds the prior that redraws pictures.
+// Where the command finds the priors that redraw pictures.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,12 @@
 
 namespace veldt::app {
 
-// "none": null. Empty: Veldt's own, in ../share/veldt from the program, or null where that is not installed.
-// Else the file, as field::load_prior() reads it.
-std::shared_ptr<const field::Prior> prior_from(const std::string& path);
+struct Priors {
+  std::shared_ptr<const field::Prior> means, two_tone;  // null: none
+};
+
+// Veldt's own lie in ../share/veldt from the program; one that is not installed is none. `path`: "none": none
+// at all; empty: its own; else the file, as field::load_prior() reads it, in place of the one of its kind.
+Priors priors_from(const std::string& path);
 
 }  // namespace veldt::app

@@ -1,0 +1,70 @@
+#include "veldt/app/fit_jobs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "veldt/app/exit.h"
+#include "veldt/app/inputs.h"
+#include "veldt/io/directory.h"
+#include "veldt/io/image.h"
+
+namespace veldt::app {
+namespace {
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const std::string& name : io::list_directory(folder)) {
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    if ((io::is_picture_name(name) || is_sound_name(name)) && !is_folder(path)) found.push_back(path);
+  }
+  if (found.empty())
+    throw IoError(IoError::Kind::missing, fmt::format("there is nothing to fit in the directory {}", folder),
+                  "it holds no file whose name is that of a picture or a sound", "name the files");
+  return found;
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (!is_folder(path))
+    throw UsageError(fmt::format("--output cannot be {}", path),
+                     "several inputs become several models, which need a folder, and this can be none",
+                     "give the name of a folder, as in -o models");
+}
+
+}  // namespace
+
+std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::string& output) {
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    if (!is_folder(input)) {
+      files.push_back(input);
+      continue;
+    }
+    for (const std::string& file : files_in(input)) files.push_back(file);
+  }
+  const bool is_one = inputs.size() == 1 && !is_folder(inputs[0]);
+  if (is_one && (output.empty() || !is_folder(output))) return {{files[0], output}};
+  std::map<std::string, std::string> inputs_of;  // by output
+  std::vector<FitJob> jobs;
+  for (const std::string& file : files) {
+    const std::filesystem::path name = std::filesystem::path(file).stem().concat(".safetensors");
+    const std::string to = output.empty() ? "" : (std::filesystem::path(output) / name).string();
+    if (const auto [other, is_new] = inputs_of.emplace(to, file); !is_new && !to.empty())
+      throw UsageError(fmt::format("{} and {} would both become {}", other->second, file, to),
+                       "a model is called as its picture", "fit them into two folders");
+    jobs.push_back({file, to});
+  }
+  if (!output.empty()) make_folder(output);
+  return jobs;
+}
+
+}  // namespace veldt::app
