@@ -56,6 +56,23 @@ TEST(ReadJxl, SurvivesAnyByteFlipped) {
   EXPECT_GT(test::refused_of_flipped(make_jxl({}, some_levels(7, 5, 4, 8))), 50);
 }
 
+// 70 bytes that claim 2^30 x 2^30 pixels: their first bits are no small size; twice "30 bits follow", which
+// are all ones; and a header that is all default.
+TEST(ReadJxl, RefusesASizeThatItCannotHold) {
+  std::string bytes = "\xff\x0a";
+  std::vector<int> bits{0, 1, 1};
+  bits.insert(bits.end(), 30, 1);
+  bits.insert(bits.end(), {0, 0, 0, 1, 1});
+  bits.insert(bits.end(), 31, 1);
+  for (std::size_t i = 0; i < bits.size(); i += 8) {
+    int byte = 0;
+    for (std::size_t j = 0; j < 8 && i + j < bits.size(); ++j) byte |= bits[i + j] << j;
+    bytes += static_cast<char>(byte);
+  }
+  const IoError error = test::error_of_bytes_of(bytes + std::string(60, '\0'));
+  EXPECT_TRUE(test::says(error, "too large: 1073741824 x 1073741824")) << error.what();
+}
+
 }  // namespace
 }  // namespace veldt::io
 

@@ -140,6 +140,9 @@ TEST(ReadTiff, RefusesSizesThatItCannotHold) {
   says_of(with_tag(with_tag(small, TIFFTAG_IMAGELENGTH, 1000000000), TIFFTAG_ROWSPERSTRIP, 1),
           "");  // 10^9 strips
   says_of(with_tag(small, TIFFTAG_BITSPERSAMPLE, 32), "");
+  // As many strips, with arrays of their places that are said to be there.
+  const std::string strips = with_tag(with_tag(small, TIFFTAG_IMAGEWIDTH, 1), TIFFTAG_IMAGELENGTH, 1000000);
+  says_of(with_tag(strips, TIFFTAG_ROWSPERSTRIP, 1), "");
   const std::string tiled = make_tiff({.tile = 16}, some_levels(5, 7, 1, 8));
   says_of(with_tag(with_tag(tiled, TIFFTAG_TILEWIDTH, 1 << 20), TIFFTAG_TILELENGTH, 1 << 20), "");
   says_of(make_tiff({.kind = PHOTOMETRIC_CIELAB}, some_levels(5, 7, 3, 8)), "its colours are of kind 8");

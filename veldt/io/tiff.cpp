@@ -166,6 +166,7 @@ class TiffDecoder final : public ImageDecoder {
     return value;
   }
   void read_header();
+  void check_capacity() const;
   void read_colours();
   void read_alpha();
   void read_palette();
@@ -397,7 +398,18 @@ Tensor TiffDecoder::inks_as_light(const Tensor& inks) const {
   return image;
 }
 
+// Where nothing is compressed the file has every row: libtiff would read others from anywhere.
+void TiffDecoder::check_capacity() const {
+  const std::uint64_t file = source_.file->size(), rows = static_cast<std::uint64_t>(height_);
+  const auto row_bits = static_cast<std::uint64_t>(width_) * static_cast<std::uint64_t>(stored_ * bits_);
+  const bool whole_rows = !converted_;  // what is left to libtiff may have fewer samples of colour
+  if (field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_NONE && whole_rows &&
+      (row_bits + 7) / 8 > file / rows)
+    fail("the file ends too early");
+}
+
 Tensor TiffDecoder::read() {
+  check_capacity();
   Tensor image = converted_ ? read_converted() : read_blocks();
   if (inks_) image = inks_as_light(image);
   if (multiplied_) unmultiply(image);
