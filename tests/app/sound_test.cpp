@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/command.h"
@@ -76,6 +77,18 @@ TEST_F(SoundCommand, GivesTheSamplesOfAWavBack) {
   json_of({"fit", sound_, "-o", model_, "--quiet"});
   json_of({"render", model_, "-o", out_, "--bits", "16"});
   EXPECT_EQ(json_of({"compare", sound_, out_}).at("identical"), true);
+}
+
+TEST_F(SoundCommand, SaysHowLargeTheModelWillBe) {
+  for (const double step : {0.001, 2.0}) {  // a slow wave, and one near half the rate
+    std::vector<float> values(20'000);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(0.7 * std::sin(step * static_cast<double>(i)));
+    io::write_sound(sound_, Tensor::from<float>({20'000, 1}, values), 8000);
+    const double said = json_of({"fit", sound_, "-o", model_, "--dry-run", "--quiet"}).at("model_bytes");
+    json_of({"fit", sound_, "-o", model_, "--quiet"});
+    EXPECT_NEAR(said, static_cast<double>(std::filesystem::file_size(model_)), 2000) << step;
+  }
 }
 
 TEST_F(SoundCommand, PlaysPartsAtAnyRate) {

@@ -182,7 +182,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
   const bool was_asked = run.stop == train::Stop::asked;
   // It may be closed after the last step.
   const bool wants_preview =
-      !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.plan().closes);
+      !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.plan().closes > 0);
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
   std::optional<DrawnFile> preview;
   if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));

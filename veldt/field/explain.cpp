@@ -28,7 +28,7 @@ class Explanation {
       omegas();
     batch();
     training();
-    if (field_.is_sound() && plan_.closes)
+    if (field_.is_sound() && plan_.closes > 0)
       add("closing", "exact",
           "what the grid lacks at each frame is kept; a windowed sinc plays what lies between");
     return std::move(reasons_);

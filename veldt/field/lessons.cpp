@@ -102,8 +102,8 @@ Beside beside_steps(const FitPlan& plan) {
   const double levels =
       static_cast<double>(o.width) * static_cast<double>(o.height) * static_cast<double>(o.channels);
   Beside out{.held_bytes = 4 * levels};
-  if (!plan.closes) return out;
-  out.closing_bytes = levels * (o.bits > 8 ? 4 : 2);
+  if (plan.closes == 0) return out;
+  out.closing_bytes = levels * plan.closes * (o.bits > 8 ? 4 : 2);
   if (o.is_sound()) return out;
   const double samples = levels * plan.lesson_scale * plan.lesson_scale;
   // Rules and closing take a few dozen rounds of a few dozen operations a sample.
@@ -131,7 +131,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
 }
 
 Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan) {
-  if (!plan.closes) return {};
+  if (plan.closes == 0) return {};
   if (signal.is_sound()) return close_sound(signal, field);
   const Tensor picture = picture_of(signal);
   const auto most = static_cast<double>((1 << signal.bits()) - 1);

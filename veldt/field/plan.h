@@ -85,7 +85,9 @@ struct FitPlan {
   int lesson_scale = 1;
   bool has_teacher() const { return lesson_scale > 1; }
   std::shared_ptr<const Prior> prior = {};  // makes the redraw; none: rules
-  bool closes = false;  // what it has not learned of the samples is put right in the end (field/closing.h)
+  // What it has not learned of the samples is put right in the end (field/closing.h), by so many numbers for
+  // each, as far as can be told; 0: it is left.
+  int closes = 0;
   // Tells what lies between the pixels of the finished field; none: nothing is told.
   std::shared_ptr<const Prior> judge = {};
   double edge_share = 0;  // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)

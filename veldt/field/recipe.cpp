@@ -111,7 +111,7 @@ GridOptions taught_grid_for(const FieldOptions& field) {
 }
 
 void follow_teacher(FitPlan& p) {
-  p.closes = true;
+  p.closes = 1;
   p.lesson_scale = kTaughtSamples;
   p.between_share = 0;
   p.field.footprint = p.source == Source::area ? kTaughtSamples : 1;
@@ -142,7 +142,8 @@ std::vector<std::vector<double>> tones_of(const Signal& picture) {
 
 // A square needs one level, and the closing puts right what a small network lacks of it.
 void draw_squares(FitPlan& p) {
-  p.field.squares = p.closes = true;
+  p.field.squares = true;
+  p.closes = 1;
   p.field.widths = {64, 64};
   p.field.first_omega = 30;
   p.field.omega = 30;

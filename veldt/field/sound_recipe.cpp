@@ -65,7 +65,6 @@ void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
     return;
   }
   // A layer that mixes the channels, and none before it: they cost time and gain nothing (docs/fields.md).
-  p.closes = true;
   const double cells = cells_needed(sound);
   const bool is_smooth = cells <= kMostCells;
   p.field.encodings = {broken_line(sound, is_smooth ? cells : kFewCells)};
@@ -73,6 +72,7 @@ void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
   // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
   p.batch = std::max<std::int64_t>(sound.rows() / 16, std::min<std::int64_t>(1024, sound.rows()));
   p.lr = 3e-2;
+  p.closes = is_smooth ? 1 : 2;
   p.steps = is_smooth ? 480 : 120;  // two numbers close whatever it misses
 }
 
