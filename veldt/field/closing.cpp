@@ -57,6 +57,11 @@ std::vector<double> even_places(std::int64_t pixels, std::int64_t samples) {
   return places;
 }
 
+// How the level of flat ground is told from a number that is added, which lies in -8..8: f16 holds it to a
+// quarter of a 255th.
+constexpr float kFlat = -16, kFlatBelow = -12;
+bool is_flat(float number) { return number < kFlatBelow; }
+
 // What has to be added to some numbers so that their mean, cut to 0..1, is `wanted`: by bisection, for the
 // mean rises with it.
 float shift_for(const std::vector<float>& numbers, float wanted) {
@@ -75,26 +80,70 @@ Tensor lacking(const Bounds& bounds, const Tensor& means) {
   return minimum(maximum(means, bounds.low), bounds.high) - means;
 }
 
-// A number for all of each pixel whose mean is still beyond the tolerance: [height, width, channels].
-// `levels` is what the rounds led to, `closed` the same within its bounds.
-Tensor constants_for(const Bounds& bounds, const Tensor& levels, const Tensor& closed, double tolerance) {
-  const std::int64_t height = bounds.low.size(0), width = bounds.low.size(1), channels = bounds.low.size(2),
-                     samples = levels.size(0) / height;
-  const Tensor out = zeros(bounds.low.shape());
-  const Tensor means = means_of_squares(closed, samples), off = lacking(bounds, means);
-  const float* const from = levels.data<float>();
-  parallel_for(height, 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> numbers(static_cast<std::size_t>(samples * samples));
-    for (std::int64_t i = begin * width * channels; i < end * width * channels; ++i) {
-      const float lacks = off.data<float>()[i];
-      if (std::abs(static_cast<double>(lacks)) <= tolerance) continue;
-      const std::int64_t c = i % channels, x = i / channels % width, y = i / channels / width;
-      for (std::int64_t k = 0; k < samples * samples; ++k) {
-        const std::int64_t row = y * samples + k / samples, column = x * samples + k % samples;
-        numbers[static_cast<std::size_t>(k)] = from[(row * width * samples + column) * channels + c];
-      }
-      out.data<float>()[i] = shift_for(numbers, means.data<float>()[i] + lacks);
+// Pixels' rows and places that are worked on at a time, so that little lies in memory beside the field's
+// levels.
+class Bands {
+ public:
+  Bands(const Shape& picture, const Tensor& levels)
+      : height_(picture[0]),
+        samples_(levels.size(0) / picture[0]),
+        levels_(levels),
+        columns_(even_places(picture[1], samples_)) {
+    most_ = std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (levels.size(1) * samples_ * picture[2]));
+  }
+  // use(first row, rows, their levels, the samples' rows, the samples' columns)
+  template <class Use> void each(const Use& use) const {
+    for (std::int64_t first = 0; first < height_; first += most_) {
+      const std::int64_t rows = std::min(most_, height_ - first);
+      std::vector<double> places = even_places(rows, samples_);
+      for (double& place : places) place += static_cast<double>(first);
+      use(first, rows, slice(levels_, 0, first * samples_, (first + rows) * samples_), places, columns_);
     }
+  }
+  std::int64_t samples() const { return samples_; }
+
+ private:
+  std::int64_t height_, samples_, most_ = 1;
+  Tensor levels_;
+  std::vector<double> columns_;
+};
+
+// What the means lack with this closing: [height, width, channels].
+Tensor lacking(const Bounds& bounds, const Bands& bands, const Closing& closing) {
+  const Tensor out = empty(bounds.low.shape());
+  bands.each([&](std::int64_t first, std::int64_t rows, const Tensor& levels, const auto& down,
+                 const auto& across) {
+    const Tensor means = means_of_squares(contiguous(closing.closed(levels, down, across)), bands.samples());
+    const Bounds own{slice(bounds.low, 0, first, first + rows), slice(bounds.high, 0, first, first + rows)};
+    slice(out, 0, first, first + rows).assign(lacking(own, means));
+  });
+  return out;
+}
+
+// A number for all of each pixel whose mean is still beyond the tolerance: [height, width, channels].
+Tensor constants_for(const Bounds& bounds, const Bands& bands, const Closing& closing, double tolerance) {
+  const std::int64_t width = bounds.low.size(1), channels = bounds.low.size(2), samples = bands.samples();
+  const Tensor out = zeros(bounds.low.shape());
+  bands.each([&](std::int64_t first, std::int64_t rows, const Tensor& levels, const auto& down,
+                 const auto& across) {
+    const Tensor means = means_of_squares(contiguous(closing.closed(levels, down, across)), samples);
+    const Bounds own{slice(bounds.low, 0, first, first + rows), slice(bounds.high, 0, first, first + rows)};
+    const Tensor off = contiguous(lacking(own, means)), sums = contiguous(levels + closing.at(down, across));
+    const float* const from = sums.data<float>();
+    float* const put = out.data<float>() + first * width * channels;
+    parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<float> numbers(static_cast<std::size_t>(samples * samples));
+      for (std::int64_t i = begin * width * channels; i < end * width * channels; ++i) {
+        const float lacks = off.data<float>()[i];
+        if (std::abs(static_cast<double>(lacks)) <= tolerance) continue;
+        const std::int64_t c = i % channels, x = i / channels % width, y = i / channels / width;
+        for (std::int64_t k = 0; k < samples * samples; ++k) {
+          const std::int64_t row = y * samples + k / samples, column = x * samples + k % samples;
+          numbers[static_cast<std::size_t>(k)] = from[(row * width * samples + column) * channels + c];
+        }
+        put[i] = shift_for(numbers, means.data<float>()[i] + lacks);
+      }
+    });
   });
   return out;
 }
@@ -102,7 +151,11 @@ Tensor constants_for(const Bounds& bounds, const Tensor& levels, const Tensor& c
 }  // namespace
 
 Closing::Closing(const Tensor& coefficients)
-    : coefficients_(coefficients), levels_(contiguous(to(coefficients, DType::f32))) {}
+    : coefficients_(coefficients), levels_(contiguous(to(coefficients, DType::f32))) {
+  if (levels_.size(0) < 2) return;
+  const float* const numbers = levels_.data<float>() + levels_.numel() / 2;
+  has_flats_ = std::any_of(numbers, numbers + levels_.numel() / 2, is_flat);
+}
 
 Tensor Closing::at(const std::vector<double>& rows, const std::vector<double>& columns) const {
   const std::int64_t height = levels_.size(1), width = levels_.size(2), channels = levels_.size(3);
@@ -124,7 +177,8 @@ Tensor Closing::at(const std::vector<double>& rows, const std::vector<double>& c
       float* put = out.data<float>() + y * wide * channels;
       for (const Taps& a : across)
         for (std::int64_t c = 0; c < channels; ++c) {
-          float sum = constants ? constants[(d.own * width + a.own) * channels + c] : 0.0f;
+          const float own = constants ? constants[(d.own * width + a.own) * channels + c] : 0.0f;
+          float sum = is_flat(own) ? 0.0f : own;
           for (std::size_t i = 0; i < 4; ++i)
             sum += a.weight[i] * line[static_cast<std::size_t>(a.at[i] * channels + c)];
           *put++ = sum;
@@ -135,15 +189,16 @@ Tensor Closing::at(const std::vector<double>& rows, const std::vector<double>& c
 }
 
 Tensor Closing::flats(const std::vector<double>& rows, const std::vector<double>& columns) const {
-  if (numbers() < 3) return {};
+  if (!has_flats_) return {};
   const std::int64_t height = levels_.size(1), width = levels_.size(2), channels = levels_.size(3);
   const Tensor out = empty({std::ssize(rows), std::ssize(columns), channels});
-  const float* const from = levels_.data<float>() + 2 * height * width * channels;
+  const float* const numbers = levels_.data<float>() + height * width * channels;
   float* put = out.data<float>();
   for (const double row : rows)
     for (const double column : columns) {
-      put = std::copy_n(from + (pixel_at(row, height) * width + pixel_at(column, width)) * channels, channels,
-                        put);
+      const float* const from =
+          numbers + (pixel_at(row, height) * width + pixel_at(column, width)) * channels;
+      for (std::int64_t c = 0; c < channels; ++c) *put++ = is_flat(from[c]) ? from[c] / kFlat - 1 : -1.0f;
     }
   return out;
 }
@@ -184,23 +239,22 @@ Tensor flat_ground(const Tensor& picture) {
 Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, double tolerance,
               DType dtype) {
   NoGrad off;
-  const std::int64_t height = bounds.low.size(0), width = bounds.low.size(1);
-  const std::int64_t samples = levels.size(0) / height;
+  const Bands bands(bounds.low.shape(), levels);
   const bool has_flats = flats.defined() && max(flats).item() >= 0;
-  const std::vector<double> columns = even_places(width, samples), rows = even_places(height, samples);
   Tensor wanted = zeros(bounds.low.shape()), constants = zeros(bounds.low.shape());
   const auto closing = [&] {
-    if (has_flats) return Closing(to(stack({wanted, constants, flats}), dtype));
-    if (max(abs(constants)).item() > 0) return Closing(to(stack({wanted, constants}), dtype));
-    return Closing(to(unsqueeze(wanted, 0), dtype));
+    if (has_flats)
+      constants = where(greater_equal(flats, 0), affine(flats, double{kFlat}, double{kFlat}), constants);
+    const bool is_alone = max(abs(constants)).item() == 0;
+    return Closing(to(is_alone ? unsqueeze(wanted, 0) : stack({wanted, constants}), dtype));
   };
   for (int round = 0; round < kRounds; ++round) {
-    const Tensor lacks = lacking(bounds, means_of_squares(closing().closed(levels, rows, columns), samples));
-    if (static_cast<double>(max(abs(lacks)).item()) <= tolerance) return closing();
+    const Closing now = closing();
+    const Tensor lacks = lacking(bounds, bands, now);
+    if (static_cast<double>(max(abs(lacks)).item()) <= tolerance) return now;
     wanted = clamp(wanted + lacks, -kLargest, kLargest);
   }
-  const Tensor sums = closing().closed(levels, rows, columns);
-  constants = constants_for(bounds, levels + closing().at(rows, columns), sums, tolerance);
+  constants = constants_for(bounds, bands, closing(), tolerance);
   return closing();
 }
 

@@ -14,12 +14,13 @@ namespace veldt::field {
 class Closing {
  public:
   Closing() = default;  // none
-  // [1 to 3, height, width, channels], f16, or f32 for pictures of more than 8 bits: those that are
-  // interpolated, those that are not, and the flats().
+  // [1 or 2, height, width, channels], f16, or f32 for pictures of more than 8 bits: those that are
+  // interpolated, then the others. One of -16 (1 + level) stands for flat ground of that level.
   explicit Closing(const Tensor& coefficients);
 
   explicit operator bool() const { return coefficients_.defined(); }
   const Tensor& coefficients() const { return coefficients_; }
+  bool has_flats() const { return has_flats_; }
   // For each pixel and channel.
   int numbers() const { return *this ? static_cast<int>(coefficients_.size(0)) : 0; }
 
@@ -37,6 +38,7 @@ class Closing {
 
  private:
   Tensor coefficients_, levels_;  // the same in f16 and f32
+  bool has_flats_ = false;
 };
 
 // The levels of the pixels amid 5x5 of one colour, and -1 elsewhere: [height, width, channels], as the

@@ -16,9 +16,9 @@ constexpr int kFormatVersion = 3;
 constexpr const char* kClosing = "closing";
 constexpr std::uint64_t kInitStream = 1;  // of the seed's random streams: the one that weights are drawn from
 
-// The first version that knows all that these options ask for.
-int version_of(const FieldOptions& o) {
-  if (o.squares || !o.tones.empty() || o.closing > 2 || o.bits != 8) return 3;
+// The first version that knows all that the field has.
+int version_of(const FieldOptions& o, const Closing& closing) {
+  if (o.squares || !o.tones.empty() || o.bits != 8 || closing.has_flats()) return 3;
   return o.closing > 0 ? 2 : 1;
 }
 
@@ -92,7 +92,7 @@ NamedTensors Field::tensors() const {
 
 std::map<std::string, std::string> Field::metadata() const {
   std::map<std::string, std::string> out = {{"kind", kKinds[options_.is_sound() ? 1 : 0]},
-                                            {"format_version", str(version_of(options_))},
+                                            {"format_version", str(version_of(options_, closing_))},
                                             {"options", to_json(options_)}};
   if (!training_.empty()) out["training"] = training_;
   return out;

@@ -125,7 +125,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
   const std::int64_t height = signal.rows() * Prior::kScale, width = signal.columns() * Prior::kScale;
   const bool has_its_redraw = plan.has_teacher() && plan.prior == plan.judge;
   const Tensor redraw = has_its_redraw
-                            ? lessons.read(0, height)
+                            ? lessons.samples()
                             : *redraw_by_prior(picture_of(signal), *plan.judge, [](double) { return true; });
   return expected_gain(signal, *plan.judge, redraw, ImageField(field).render(width, height));
 }

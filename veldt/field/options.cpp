@@ -259,9 +259,9 @@ void check_encodings(const FieldOptions& o) {
 }  // namespace
 
 void check(const FieldOptions& o) {
-  if (o.closing < 0 || o.closing > (o.is_sound() ? 2 : 3))
-    throw ConfigError(str("a closing cannot have ", o.closing, " numbers a sample"),
-                      o.is_sound() ? "it has one or two" : "it has one to three", "leave it out");
+  if (o.closing < 0 || o.closing > 2)
+    throw ConfigError(str("a closing cannot have ", o.closing, " numbers a sample"), "it has one or two",
+                      "leave it out");
   if (o.widths.size() > kMaxLayers)
     throw ConfigError(str("a field cannot have ", o.widths.size(), " hidden layers"),
                       str("at most ", kMaxLayers, " make sense"), "use a smaller --depth");
