@@ -220,6 +220,13 @@ TEST_F(FitCommand, SaysWhatKindOfPictureItTook) {
   EXPECT_NE(wrong.err.find("photo"), std::string::npos) << wrong.err;
 }
 
+TEST_F(FitCommand, SaysThatAPriorIsNotUsed) {
+  const std::string prior = VELDT_SOURCE "/assets/prior.safetensors";
+  const Words fit = {"fit", VELDT_SOURCE "/assets/cub_grey.png", "-o", model_, "--dry-run", "--prior", prior};
+  EXPECT_EQ(run_veldt(fit).err.find("is not used"), std::string::npos);
+  EXPECT_NE(run_veldt(fit + Words{"--model", "siren"}).err.find("is not used"), std::string::npos);
+}
+
 TEST_F(FitCommand, CountsWrongPixelsOfTwoTonesAlone) {
   const Ran cub =
       run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--steps", "3", "--json", "--quiet"});

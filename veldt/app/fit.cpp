@@ -233,6 +233,9 @@ int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
     wishes.tone_prior = priors.two_tone;
   }
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
+  if (!flags.prior.empty() && flags.prior != "none" && !fitter.plan().prior && !context.quiet)
+    print_note(fmt::format("the prior {} is not used: {}", flags.prior,
+                           truth.is_sound() ? "this is a sound" : "this fit has no teacher"));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
