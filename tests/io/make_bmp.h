@@ -30,12 +30,13 @@ inline std::string make_bmp(const BmpSpec& spec, const std::string& pixels) {
                      little(static_cast<std::uint32_t>(spec.height), side) + little(1, 2) +
                      little(static_cast<std::uint32_t>(spec.bits), 2);
   if (!is_core)
-    head += little(static_cast<std::uint32_t>(spec.packing), 4) + little(0, 12 - 4) + little(0, 4) +
+    head += little(static_cast<std::uint32_t>(spec.packing), 4) + std::string(12, '\0') +
             little(static_cast<std::uint32_t>(spec.palette.size()), 4) + little(0, 4);
   for (const std::uint32_t mask : spec.masks) head += little(mask, 4);
   if (head.size() < static_cast<std::size_t>(spec.header)) head.resize(static_cast<std::size_t>(spec.header));
   for (const std::uint32_t colour : spec.palette) head += little(colour, is_core ? 3 : 4);
-  return "BM" + little(0, 8) + little(static_cast<std::uint32_t>(14 + head.size()), 4) + head + pixels;
+  return "BM" + std::string(8, '\0') + little(static_cast<std::uint32_t>(14 + head.size()), 4) + head +
+         pixels;
 }
 
 }  // namespace veldt::test
