@@ -82,6 +82,7 @@ const Library& heif() {
 using Context = std::unique_ptr<heif_context, void (*)(heif_context*)>;
 using Handle = std::unique_ptr<const heif_image_handle, void (*)(const heif_image_handle*)>;
 using Image = std::unique_ptr<const heif_image, void (*)(const heif_image*)>;
+using Nclx = std::unique_ptr<heif_color_profile_nclx, void (*)(heif_color_profile_nclx*)>;
 using Options = std::unique_ptr<heif_decoding_options, void (*)(heif_decoding_options*)>;
 
 class HeifDecoder final : public ImageDecoder {
@@ -160,10 +161,12 @@ bool HeifDecoder::has_other_profile() const {
   std::string profile(bytes, '\0');
   if (bytes > 0 && heif().profile(handle_.get(), profile.data()).code == heif_error_Ok)
     return !is_srgb(profile);
-  heif_color_profile_nclx* nclx = nullptr;
-  if (heif().nclx(handle_.get(), &nclx).code != heif_error_Ok || nclx == nullptr) return false;
+  heif_color_profile_nclx* found = nullptr;
+  const heif_error error = heif().nclx(handle_.get(), &found);
+  const Nclx nclx(found, heif().free_nclx);  // also where some of it is unknown, which is an error
+  if (!nclx) return false;
+  if (error.code != heif_error_Ok) return true;
   const int primaries = nclx->color_primaries, transfer = nclx->transfer_characteristics;
-  heif().free_nclx(nclx);
   const bool srgb = transfer == 1 || transfer == 2 || transfer == 6 || transfer == 13;
   return !srgb || (primaries != 1 && primaries != 2 && primaries != 6);
 }
