@@ -112,10 +112,12 @@ IoError error_of_picture(const std::string& bytes, const ReadOptions& options = 
   return io_error_of([&] { read_image(dir / "a", options); });
 }
 
-TEST(ReadPictures, RefusesAnAnimation) {
-  const IoError error = error_of_picture(bytes_of(kFolder + "animation.webp"));
-  EXPECT_EQ(error.kind(), Kind::malformed);
-  EXPECT_TRUE(says(error, "animation")) << error.what();
+TEST(ReadPictures, TakesTheFirstFrameOfAnAnimation) {
+  const auto [image, info] = read_picture(kFolder + "animation.webp");
+  EXPECT_EQ(info.pictures, 2);
+  EXPECT_EQ(left_out(info), "has 2 pictures; the first is taken");
+  EXPECT_EQ(image.shape(), (Shape{13, 20, 3}));
+  EXPECT_EQ(image.values<float>(), read_image(kFolder + "lossless.webp").values<float>());
 }
 
 TEST(ReadPictures, HoldsToMaxPixels) {

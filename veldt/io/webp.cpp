@@ -6,7 +6,9 @@
 #include <array>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -23,16 +25,20 @@ class WebpDecoder final : public ImageDecoder {
  public:
   explicit WebpDecoder(InputFile& file) : path_(file.path()) {
     read_bytes(file);
-    WebPBitstreamFeatures features{};
-    const VP8StatusCode status = WebPGetFeatures(bytes_.data(), bytes_.size(), &features);
-    if (status != VP8_STATUS_OK) fail(status);
-    if (features.has_animation != 0)
-      throw IoError(IoError::Kind::malformed, "cannot read " + path_, "it is an animation, not one picture",
-                    "write the frame that you want to a file of its own");
+    WebPBitstreamFeatures features = features_of(bytes_);
     info_ = {.format = ImageFormat::webp, .width = features.width, .height = features.height};
-    info_.channels = features.has_alpha != 0 ? 4 : 3;
-    info_.bit_depth = 8;
     info_.other_profile = has_other_profile();
+    if (features.has_animation != 0) {
+      keep_first_frame();
+      features = features_of(bytes_);
+    }
+    frame_width_ = features.width;
+    frame_height_ = features.height;
+    if (left_ + frame_width_ > info_.width || top_ + frame_height_ > info_.height)
+      fail(VP8_STATUS_BITSTREAM_ERROR);
+    const bool covered = frame_width_ == info_.width && frame_height_ == info_.height;
+    info_.channels = features.has_alpha != 0 || !covered ? 4 : 3;
+    info_.bit_depth = 8;
   }
 
   const ImageInfo& info() const override { return info_; }
@@ -41,12 +47,22 @@ class WebpDecoder final : public ImageDecoder {
  private:
   void read_bytes(InputFile& file);
   bool has_other_profile() const;
+  WebPBitstreamFeatures features_of(const std::vector<unsigned char>& bytes) const;
+  void keep_first_frame();
   [[noreturn]] void fail(VP8StatusCode status) const;
 
   std::string path_;
   std::vector<unsigned char> bytes_;  // the whole file: chunks before the picture may be of any length
   ImageInfo info_;
+  std::int64_t left_ = 0, top_ = 0, frame_width_ = 0, frame_height_ = 0;  // on the canvas of an animation
 };
+
+WebPBitstreamFeatures WebpDecoder::features_of(const std::vector<unsigned char>& bytes) const {
+  WebPBitstreamFeatures features{};
+  const VP8StatusCode status = WebPGetFeatures(bytes.data(), bytes.size(), &features);
+  if (status != VP8_STATUS_OK) fail(status);
+  return features;
+}
 
 void WebpDecoder::fail(VP8StatusCode status) const {
   // libwebp 1.5 says that it has no memory where a table of a damaged file cannot be built, too.
@@ -80,15 +96,56 @@ bool WebpDecoder::has_other_profile() const {
          !is_srgb(file.substr(kChunk));
 }
 
+// A frame of an animation (ANMF) is its place, and chunks as a file of its own has them: bytes_ becomes that
+// file. Source: WebP Container Specification (Google).
+void WebpDecoder::keep_first_frame() {
+  constexpr std::size_t kHead = 12, kChunk = 8, kFrame = 16;
+  const auto number = [this](std::size_t at, std::size_t bytes) {
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i) value |= std::size_t{bytes_[at + i]} << (8 * i);
+    return value;
+  };
+  std::int64_t frames = 0;
+  std::vector<unsigned char> first;
+  for (std::size_t at = kHead; at + kChunk <= bytes_.size();) {
+    const std::size_t length = number(at + 4, 4), begin = at + kChunk;
+    if (length > bytes_.size() - begin) fail(VP8_STATUS_NOT_ENOUGH_DATA);
+    if (std::memcmp(bytes_.data() + at, "ANMF", 4) == 0 && frames++ == 0) {
+      if (length < kFrame + kChunk) fail(VP8_STATUS_BITSTREAM_ERROR);
+      left_ = static_cast<std::int64_t>(2 * number(begin, 3));
+      top_ = static_cast<std::int64_t>(2 * number(begin + 3, 3));
+      const unsigned char* chunks = bytes_.data() + begin + kFrame;
+      constexpr unsigned char kName[] = {'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P'};
+      first.assign(std::begin(kName), std::end(kName));
+      if (std::memcmp(chunks, "ALPH", 4) == 0) {  // wants a header that says so, with its size
+        constexpr unsigned char kExtended[] = {'V', 'P', '8', 'X', 10, 0, 0, 0, 0x10, 0, 0, 0};
+        first.insert(first.end(), std::begin(kExtended), std::end(kExtended));
+        first.insert(first.end(), bytes_.data() + begin + 6, bytes_.data() + begin + 12);
+      }
+      first.insert(first.end(), chunks, chunks + (length - kFrame));
+    }
+    at = begin + length + length % 2;
+  }
+  if (frames == 0) fail(VP8_STATUS_BITSTREAM_ERROR);
+  for (std::size_t i = 0; i < 4; ++i)
+    first[4 + i] = static_cast<unsigned char>((first.size() - kChunk) >> (8 * i));
+  bytes_ = std::move(first);
+  info_.pictures = frames;
+}
+
+// Where the first frame of an animation does not reach, the picture is transparent.
 Tensor WebpDecoder::read() {
   const bool alpha = info_.channels == 4;
   const int stride = static_cast<int>(info_.width) * info_.channels;
   const Tensor image = empty({info_.height, info_.width, info_.channels}, DType::u8);
+  std::fill_n(image.data<std::uint8_t>(), image.numel(), std::uint8_t{0});
+  const std::int64_t first = (top_ * info_.width + left_) * info_.channels;
   WebPDecoderConfig config;
   WebPInitDecoderConfig(&config);
   config.output.colorspace = alpha ? MODE_RGBA : MODE_RGB;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA = {image.data<std::uint8_t>(), stride, static_cast<std::size_t>(image.numel())};
+  config.output.u.RGBA = {image.data<std::uint8_t>() + first, stride,
+                          static_cast<std::size_t>(image.numel() - first)};
   const VP8StatusCode status = WebPDecode(bytes_.data(), bytes_.size(), &config);
   WebPFreeDecBuffer(&config.output);
   if (status != VP8_STATUS_OK) fail(status);
