@@ -93,6 +93,57 @@ TEST_F(PlainPictures, OfOnePixelOrOneLevelAreFitted) {
   }
 }
 
+// A JPEG has no alpha: what lies below is asked for, and is what is seen.
+TEST_F(PlainPictures, OfAlphaAreLaidOverAColour) {
+  std::vector<int> samples;
+  for (int y = 0; y < 16; ++y)
+    for (int x = 0; x < 16; ++x)
+      for (const int value : {200, 40, 40, x < 8 ? 0 : 255}) samples.push_back(value);
+  put_bytes(in_, make_png({.width = 16, .height = 16, .type = PNG_COLOR_TYPE_RGB_ALPHA}, samples));
+  json_of(small_fit(in_, model_, 300));
+  const std::string jpeg = dir_ / "out.jpg";
+  const Ran refused = run_veldt({"render", model_, "-o", jpeg, "--quiet"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has_three_lines(refused.err)) << refused.err;
+  EXPECT_NE(refused.err.find("--background white"), std::string::npos) << refused.err;
+  for (const char* colour : {"#0000FF", "blue", "Blue", "#00f"}) {
+    json_of({"render", model_, "-o", jpeg, "--background", colour});
+    EXPECT_EQ(io::image_info(jpeg).channels, 3);
+    // Exactly the colours of the picture with alpha, laid over blue.
+    json_of({"render", model_, "-o", out_, "--bits", "16"});
+    json_of({"render", model_, "-o", dir_ / "over.png", "--background", colour, "--bits", "16"});
+    const std::vector<float> above = io::read_image(out_).values<float>(),
+                             laid = io::read_image(dir_ / "over.png").values<float>();
+    ASSERT_EQ(laid.size(), 16u * 16 * 3);
+    ASSERT_EQ(above.size(), 16u * 16 * 4);
+    for (std::size_t i = 0; i < 256; ++i)
+      for (std::size_t c = 0; c < 3; ++c)
+        EXPECT_NEAR(laid[3 * i + c],
+                    above[4 * i + c] * above[4 * i + 3] + (c == 2 ? 1 - above[4 * i + 3] : 0), 3e-5);
+  }
+  for (const char* wrong : {"bleu", "#12345", "#12345g", "", "0000ff"}) {
+    const Ran ran = run_veldt({"render", model_, "-o", jpeg, "--background", wrong});
+    EXPECT_EQ(ran.exit_code, 2) << wrong;
+    EXPECT_TRUE(has_three_lines(ran.err)) << ran.err;
+  }
+}
+
+TEST_F(PlainPictures, OfGreyAndAlphaStayGreyOverGrey) {
+  put_bytes(in_, make_png({.width = 2, .height = 2, .type = PNG_COLOR_TYPE_GRAY_ALPHA},
+                          {9, 0, 9, 80, 200, 99, 9, 255}));
+  json_of(small_fit(in_, model_, 10));
+  for (const auto& [colour, channels] : {std::pair("white", 1), {"silver", 1}, {"teal", 3}}) {
+    json_of({"render", model_, "-o", out_, "--background", colour});
+    EXPECT_EQ(io::image_info(out_).channels, channels) << colour;
+  }
+  // Nothing to lie over: nothing changes.
+  put_bytes(in_, rings_png());
+  json_of(small_fit(in_, model_, 10));
+  json_of({"render", model_, "-o", out_});
+  json_of({"render", model_, "-o", dir_ / "same.png", "--background", "red"});
+  EXPECT_EQ(bytes_of(out_), bytes_of(dir_ / "same.png"));
+}
+
 // Once, by the command that reads it, and not by one that is to be quiet.
 TEST_F(PlainPictures, AreSaidToHaveMoreThanIsTaken) {
   const std::string gif = dir_ / "cat.gif", palette("\0\0\0\x30\x30\x30\x90\x90\x90\xff\xff\xff", 12);

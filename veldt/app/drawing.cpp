@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,26 @@
 #include "veldt/ops/unary.h"
 
 namespace veldt::app {
+namespace {
+
+// [rows, width, 2 or 4] -> [rows, width, channels], of the values that a file would have.
+Tensor over(const Tensor& picture, const Colour& colour, std::int64_t channels) {
+  const std::int64_t stored = picture.size(2), pixels = picture.size(0) * picture.size(1);
+  const Tensor laid = empty({picture.size(0), picture.size(1), channels});
+  const float below[] = {colour.red, colour.green, colour.blue};
+  const float* from = picture.data<float>();
+  float* to = laid.data<float>();
+  for (std::int64_t i = 0; i < pixels; ++i, from += stored) {
+    const float alpha = std::clamp(from[stored - 1], 0.0f, 1.0f);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float above = std::clamp(from[stored == 2 ? 0 : c], 0.0f, 1.0f);
+      *to++ = above * alpha + below[c] * (1 - alpha);
+    }
+  }
+  return laid;
+}
+
+}  // namespace
 
 Drawing::Drawing(const field::Field& field)
     : field_(field), width_(field.options().width), height_(field.options().height) {}
@@ -24,14 +45,19 @@ Drawing::Drawing(const field::SoundField& field, const field::SoundPart& part)
 
 std::int64_t Drawing::rate() const { return part_.rate > 0 ? part_.rate : field_.options().rate; }
 
+std::int64_t Drawing::channels() const {
+  const std::int64_t own = field_.options().channels;
+  if (!background_ || is_sound() || own % 2 != 0) return own;
+  return own == 2 && background_->is_grey() ? 1 : 3;
+}
+
 double Drawing::points_each() const {
   if (is_sound()) return field::SoundField(field_).samples_a_frame(part_);
   return field_.samples_a_pixel(width_, height_, how_);
 }
 
 double Drawing::values() const {
-  return static_cast<double>(width_) * static_cast<double>(height_) *
-         static_cast<double>(field_.options().channels);
+  return static_cast<double>(width_) * static_cast<double>(height_) * static_cast<double>(channels());
 }
 
 std::string Drawing::in_words() const {
@@ -50,7 +76,9 @@ void Drawing::bands(const field::Field::Band& band) const {
   if (is_sound())
     field::SoundField(field_).render_bands(part_, band);
   else
-    field_.render_bands(width_, height_, how_, band);
+    field_.render_bands(width_, height_, how_, [&](const Tensor& rows, std::int64_t first) {
+      return band(channels() == rows.size(2) ? rows : over(rows, *background_, channels()), first);
+    });
 }
 
 bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height) {
@@ -71,7 +99,7 @@ int bits_for(const Drawing& drawing, int wished, const std::string& path) {
 }
 
 void DrawnFile::check(const std::string& path, const Drawing& drawing, int bits) {
-  const std::int64_t channels = drawing.field().options().channels;
+  const std::int64_t channels = drawing.channels();
   bits = bits_for(drawing, bits, path);
   if (drawing.is_sound())
     io::SoundWriter::check(path, drawing.height(), channels, drawing.rate(), {.bits = bits});
@@ -80,7 +108,7 @@ void DrawnFile::check(const std::string& path, const Drawing& drawing, int bits)
 }
 
 DrawnFile::DrawnFile(const std::string& path, const Drawing& drawing, int bits) {
-  const std::int64_t channels = drawing.field().options().channels;
+  const std::int64_t channels = drawing.channels();
   bits = bits_for(drawing, bits, path);
   if (drawing.is_sound())
     sound_ = std::make_unique<io::SoundWriter>(path, drawing.height(), channels, drawing.rate(),

@@ -4,8 +4,10 @@
 #include <future>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
+#include "veldt/app/colour.h"
 #include "veldt/field/field.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/sound_field.h"
@@ -30,6 +32,11 @@ class Drawing {
   std::int64_t height() const { return height_; }  // of a sound its frames
   std::int64_t rate() const;                       // frames a second; 0 of a picture
   const char* row_name() const { return is_sound() ? "frame" : "row"; }
+  // Of what is written: those of the field, without an alpha that lies over a colour.
+  std::int64_t channels() const;
+  bool has_alpha() const { return !is_sound() && channels() % 2 == 0; }
+  // A picture with alpha is drawn over this from now on.
+  void lay_over(const Colour& colour) { background_ = colour; }
   // Points of the network that each pixel or frame takes, on average.
   double points_each() const;
   // Numbers that are written.
@@ -45,6 +52,7 @@ class Drawing {
   std::int64_t width_ = 1, height_ = 1;
   field::RenderOptions how_;
   field::SoundPart part_;
+  std::optional<Colour> background_;
 };
 
 // Takes the bands of a drawing into a file. They are encoded in a thread of their own, while the next one is

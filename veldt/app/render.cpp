@@ -31,6 +31,7 @@ struct RenderFlags {
   std::optional<double> scale;
   std::optional<double> from, to;  // seconds
   std::optional<std::int64_t> rate, bits;
+  std::optional<Colour> background;
   std::int64_t supersample = 0;
   bool dry_run = false, profile = false;
 };
@@ -113,6 +114,7 @@ Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
     refuse("--scale", flags.scale.has_value(), true);
     refuse("--crop", !flags.crop.empty(), true);
     refuse("--supersample", flags.supersample > 0, true);
+    refuse("--background", flags.background.has_value(), true);
     return {field::SoundField(field),
             {.from = flags.from.value_or(0), .to = flags.to, .rate = flags.rate.value_or(0)}};
   }
@@ -133,6 +135,13 @@ void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Contex
                            drawing.in_words(), w, h, std::max(drawing.width(), drawing.height())));
 }
 
+void check_alpha(const RenderFlags& flags, const Drawing& drawing) {
+  if (!drawing.has_alpha() || io::holds_alpha(io::format_for_name(flags.output))) return;
+  throw UsageError(fmt::format("cannot write {} with alpha", flags.output),
+                   fmt::format("a {} has none", io::name_of(io::format_for_name(flags.output))),
+                   "say what lies below, --background white for example, or write a PNG or WebP");
+}
+
 int render(const RenderFlags& flags, Context& context) {
   // Before the first file is made, were it only to see whether one can be.
   std::optional<StopOnSignal> stop;
@@ -140,7 +149,9 @@ int render(const RenderFlags& flags, Context& context) {
   const Device device = choose_device(flags.device).device;
   field::Field field = field::Field::load(flags.model);
   field.to(device);
-  const Drawing drawing = drawing_from(flags, std::move(field));
+  Drawing drawing = drawing_from(flags, std::move(field));
+  if (flags.background) drawing.lay_over(*flags.background);
+  check_alpha(flags, drawing);
   const int bits = static_cast<int>(flags.bits.value_or(0));
   check_output(flags.output, "--output", {flags.model}, context);
   DrawnFile::check(flags.output, drawing, bits);
@@ -197,6 +208,9 @@ Run add_render(VerbOptions& verb, Context& context) {
       verb, "--bits", flags->bits, {.least = 1, .most = 32},
       "bits a sample: of a PNG 1 (grey alone), 8 or 16, else those it was fitted to; of a WAV 16, or 32 for "
       "floats");
+  add_text(verb, "--background", "COLOUR",
+           "lay a picture with alpha over this colour: white, #1e90ff; a JPEG needs it",
+           [flags](auto& source, auto& text) { flags->background = colour_from(source, text); });
   add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
@@ -208,6 +222,7 @@ Run add_render(VerbOptions& verb, Context& context) {
       "  veldt render cub.safetensors -o cub_1024.png --size 1024\n"
       "  veldt render cub.safetensors -o eye.png --crop 60,60,40,30 --scale 16\n"
       "  veldt render photo.safetensors -o thumbnail.png --size 160\n"
+      "  veldt render logo.safetensors -o logo.jpg --background white\n"
       "  veldt render bach.safetensors -o second.wav --from 1 --to 2 --rate 96000\n");
   return [flags, &context] { return render(*flags, context); };
 }

@@ -76,6 +76,9 @@ struct WriteOptions {
 // ending (/dev/stdout) is a PNG. Throws ConfigError for any other ending.
 ImageFormat format_for_name(const std::string& path);
 
+// Whether what is written in it may have alpha.
+bool holds_alpha(ImageFormat format);
+
 // Writes [height, width, channels] or [height, width], clamped to 0..1 and rounded half up, whole or not at
 // all, in the format of its name. A JPEG has 1 or 3 channels; of WebP's, which has no grey, three are equal.
 // Throws ShapeError for another shape or an integer dtype, ConfigError for other options, Error for a NaN,

@@ -110,6 +110,8 @@ const char* name_of(ImageFormat format) {
   return what.data() + what.find(' ') + 1;  // without its article
 }
 
+bool holds_alpha(ImageFormat format) { return format != ImageFormat::jpeg; }
+
 bool is_picture_name(const std::string& path) { return codec_for_name(path) != nullptr; }
 
 Error without_library(const std::string& path, const std::string& format, const std::string& package) {

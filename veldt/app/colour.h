@@ -1,0 +1,19 @@
+// Colours that people name.
+#pragma once
+
+#include <string>
+
+#include "veldt/app/values.h"
+
+namespace veldt::app {
+
+struct Colour {
+  float red = 0, green = 0, blue = 0;  // 0..1
+
+  bool is_grey() const { return red == green && green == blue; }
+};
+
+// One of CSS's sixteen basic names, in any case, #rrggbb or #rgb. Throws bad_value().
+Colour colour_from(const Source& source, const std::string& text);
+
+}  // namespace veldt::app
