@@ -226,10 +226,15 @@ Tensor flat_ground(const Tensor& picture) {
     for (std::int64_t y = begin; y < end; ++y)
       for (std::int64_t x = 0; x < width; ++x) {
         const float* const own = pixel(y, x);
+        // Nobody sees the colours of what is clear.
+        const auto looks_alike = [&](const float* other) {
+          return std::equal(own, own + channels, other) ||
+                 (channels % 2 == 0 && own[channels - 1] == 0 && other[channels - 1] == 0);
+        };
         bool is_flat = true;
         for (std::int64_t dy = -kReach; dy <= kReach && is_flat; ++dy)
           for (std::int64_t dx = -kReach; dx <= kReach && is_flat; ++dx)
-            is_flat = std::equal(own, own + channels, pixel(y + dy, x + dx));
+            is_flat = looks_alike(pixel(y + dy, x + dx));
         if (is_flat) std::copy_n(own, channels, out.data<float>() + (y * width + x) * channels);
       }
   });

@@ -5,6 +5,7 @@
 
 #include "veldt/field/areas.h"
 #include "veldt/field/kind.h"
+#include "veldt/field/transparency.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -34,6 +35,9 @@ Tensor by_lanczos(const Tensor& picture, std::int64_t factor) {
   return clamp(enlarged(picture, factor, data::Filter::lanczos3), 0, 1);
 }
 
+// What one can see through is compared as it is seen.
+Tensor seen(const Tensor& picture) { return has_alpha(picture) ? on_two_grounds(picture) : picture; }
+
 // What the prior gains over Lanczos3 where the picture itself, at twice the size, is the truth.
 double gain_from_half(const Tensor& picture, const Prior& prior) {
   const std::int64_t height = picture.size(0) / 2, width = picture.size(1) / 2;
@@ -51,14 +55,14 @@ std::optional<double> expected_gain(const Signal& picture, const Prior& prior, c
                                     const Tensor& drawn) {
   if (std::min(picture.rows(), picture.columns()) < kLeastSide) return std::nullopt;
   NoGrad off;
-  const Tensor pixels = picture.read(0, picture.rows());
+  const Tensor pixels = seen(picture.read(0, picture.rows()));
   // Least squares over the 95 pictures.
   const double of_prior =
       std::max(0.1, 0.52 * gain_from_half(pixels, prior) + 7.3 * facts_of(picture).hard - 0.73);
   // The prior's error and its distance from Lanczos3 taken for independent, their sum is Lanczos3's error.
   const double own = 1 / (std::pow(10, of_prior / 10) - 1);  // in parts of that distance
-  const double from_lanczos = error_of(by_lanczos(pixels, Prior::kScale), redraw);
-  return 10 * std::log10((1 + own) / (error_of(drawn, redraw) / from_lanczos + own));
+  const double from_lanczos = error_of(by_lanczos(pixels, Prior::kScale), seen(redraw));
+  return 10 * std::log10((1 + own) / (error_of(seen(drawn), seen(redraw)) / from_lanczos + own));
 }
 
 }  // namespace veldt::field

@@ -7,6 +7,7 @@
 #include "veldt/field/gain.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/teacher.h"
+#include "veldt/field/transparency.h"
 #include "veldt/field/areas.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -48,17 +49,31 @@ Tensor tone_of(const FieldOptions& field, std::size_t which) {
   return Tensor::from<float>({field.channels}, levels);
 }
 
-std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
+// Each channel by what it is.
+std::optional<Tensor> redraw_levels(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
+  if (plan.prior) return redraw_by_prior(picture, *plan.prior, watch);
   // What passes through the samples, and is no finer than they are.
   if (plan.source == Source::point)
     return clamp(enlarged(picture, plan.lesson_scale, data::Filter::lanczos3), 0, 1);
-  if (!plan.prior) return redraw_by_rules(picture, plan.lesson_scale, plan.style == Style::line);
-  if (plan.field.tones.empty()) return redraw_by_prior(picture, *plan.prior, watch);
+  return redraw_by_rules(picture, plan.lesson_scale, plan.style == Style::line);
+}
+
+std::optional<Tensor> redraw_tones(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
   const Tensor first = tone_of(plan.field, 0), way = tone_of(plan.field, 1) - first;
   const Tensor is_second = sum((picture - first) * way, {2}, true) / sum(square(way));
-  const std::optional<Tensor> share = redraw_by_prior(is_second, *plan.prior, watch);
+  const std::optional<Tensor> share = redraw_levels(is_second, plan, watch);
   if (!share) return std::nullopt;
   return first + clamp(*share, 0, 1) * way;
+}
+
+std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
+  if (!plan.field.tones.empty()) return redraw_tones(picture, plan, watch);
+  if (!has_alpha(picture)) return redraw_levels(picture, plan, watch);
+  const std::int64_t colours = picture.size(2) - 1;
+  const std::optional<Tensor> own = redraw_levels(contiguous(slice(picture, 2, 0, colours)), plan, watch),
+                              seen = own ? redraw_levels(on_two_grounds(picture), plan, watch) : std::nullopt;
+  if (!seen) return std::nullopt;
+  return concat({*own, alpha_of(*seen)}, 2);
 }
 
 // The means that the pixels may have. Of two tones they are on their own tone's side of the middle.
