@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/field/pictures.h"
 #include "veldt/core/error.h"
@@ -11,7 +12,9 @@
 #include "veldt/field/fit.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::field {
 namespace {
@@ -48,6 +51,20 @@ TEST(Kind, IsFoundFromThePixels) {
   EXPECT_FALSE(kind(averaged(1)).two_tone);
   EXPECT_EQ(kind(averaged(3)).style, Style::drawing);
   EXPECT_EQ(kind(test::disc(3)).style, Style::photo);
+}
+
+// Shaded in many colours, but cut out as no program does that draws smooth edges.
+TEST(Kind, OfAShadedSpriteIsPixelArt) {
+  const auto shaded = [](double clear_alpha) {
+    return draw(16, 16, 4, [clear_alpha](double x, double y, int c) {
+      const bool is_inside = x + y > 9 && x + y < 24;
+      if (c == 3) return is_inside ? 1.0 : (static_cast<int>(x) % 3 == 0 ? clear_alpha : 0.0);
+      return is_inside ? std::fmod(x * 37 + y * 59 * (c + 1), 101) / 255 : 0.0;
+    });
+  };
+  EXPECT_GT(facts_of(shaded(0)).colours, 64);
+  EXPECT_EQ(kind(shaded(0)).style, Style::pixel);
+  EXPECT_NE(kind(shaded(0.4)).style, Style::pixel);
 }
 
 TEST(Kind, OfSquaresIsPixelArtAtAnySizeOfThem) {
@@ -90,6 +107,24 @@ TEST(PixelArt, IsSquaresAtAnySize) {
   EXPECT_LT(test::largest_difference(field.render(8, 8), smaller), 0.5 / 255);
 }
 
+TEST(PixelArt, IsItsAreasMeanWhereverTheSquaresMeet) {
+  const ImageField field = fit(sprite(), {});
+  const Tensor fine = field.render(16 * 30, 16 * 30);
+  for (const auto& [width, height] :
+       {std::pair(24, 16), std::pair(20, 12), std::pair(17, 17), std::pair(40, 10)}) {
+    const Tensor area = data::resample(fine, height, width, data::Filter::area);
+    EXPECT_LT(test::largest_difference(field.render(width, height), area), 0.13) << width << ' ' << height;
+  }
+}
+
+TEST(PixelArt, RefusesAnotherLoss) {
+  FitOptions wishes{.loss = Loss::bce};
+  EXPECT_FALSE(plan_for(sprite(), wishes).field.squares) << "it asks for another way";
+  wishes.style = Style::pixel;
+  EXPECT_THROW(plan_for(sprite(), wishes), ConfigError);
+  EXPECT_FALSE(plan_for(sprite(), {.footprint = 2}).field.squares);
+}
+
 TEST(PixelArt, IsDrawnSmoothIfThatIsAskedFor) {
   FitOptions wishes;
   wishes.style = Style::drawing;
@@ -122,6 +157,23 @@ TEST(TwoTones, AreThePictureAtItsOwnSize) {
     EXPECT_EQ(test::largest_difference(field.render(12, 12, part), slice(slice(picture, 0, 6, 18), 1, 6, 18)),
               0);
   }
+}
+
+TEST(TwoTones, KeepWhatIsNoNumber) {
+  ImageField field = fit(ink(), with_tone_prior());
+  Tensor weight = field.network().named_parameters().back().tensor;
+  NoGrad off;
+  weight.assign(full(weight.shape(), std::numeric_limits<double>::quiet_NaN()));
+  field.set_closing({});
+  EXPECT_TRUE(std::isnan(field.render(24, 24).data<float>()[0]));
+}
+
+TEST(TwoTones, OfColoursAreTaughtWithoutAPriorOfTheirs) {
+  const Tensor picture =
+      draw(24, 24, 3, [](double x, double y, int c) { return x + y < 20 ? 0.2 * c : 1.0; });
+  const FitPlan plan = plan_for(picture, {});
+  EXPECT_TRUE(plan.has_teacher());
+  EXPECT_TRUE(plan.field.tones.empty());
 }
 
 TEST(TwoTones, AreHeldBySinesWithoutAPriorAndAreGreysIfThatIsAskedFor) {

@@ -151,7 +151,7 @@ class Pair {
   std::int64_t channels() const { return channels_; }
   // Whether one of the two is black and white, so that a pixel of the other can be on the wrong side.
   bool has_two_tones() const {
-    return field::facts_of(*a_.picture).colours == 2 || field::facts_of(*b_.picture).colours == 2;
+    return field::has_two_colours(*a_.picture) || field::has_two_colours(*b_.picture);
   }
 
   // Calls use(a, b) with the same rows of both, f32 [rows, width, channels], from top to bottom.

@@ -84,11 +84,13 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
   const std::int64_t parameters = fitter.field().parameter_count();
   const StepFacts facts = fitter.step_facts();
   const double rate = steps_a_second(fitter, facts.flops);
-  const double steps = plan.steps > 0 ? static_cast<double>(plan.steps) : std::floor(plan.seconds * rate);
   const field::Beside beside = field::beside_steps(plan);
   const double around = beside.flops / (measured_speed(0.2).gigaflops * 1e9),
-               by_steps = around + steps / rate,
-               seconds = plan.seconds > 0 ? std::min(plan.seconds, by_steps) : by_steps;
+               by_clock = std::max(1.0, std::floor((plan.seconds - around) * rate)),
+               steps = plan.steps == 0    ? by_clock
+                       : plan.seconds > 0 ? std::min(by_clock, static_cast<double>(plan.steps))
+                                          : static_cast<double>(plan.steps),
+               seconds = around + steps / rate;
   const double memory = std::max(
       static_cast<double>(facts.held_bytes + facts.planned_bytes) + beside.held_bytes, beside.peak_bytes);
   const double state = plan.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments

@@ -123,10 +123,12 @@ void report(const FitFlags& flags, Context& context, Rows* list, const field::Fi
     score.describe_in(out, is_sound);
     out["stopped_by"] = text_of(run.stop);
     if (flags.explain) out["explain"] = in_json(reasons);
-    if (list != nullptr)
+    if (list != nullptr) {
+      out["input"] = flags.input;
       list->push_back(out);
-    else
+    } else {
       context.out.json(out);
+    }
     return;
   }
   context.out.text(fmt::format("{}: {} parameters, {} steps in {:.1f} s\n", on_one_line(flags.output),
@@ -198,7 +200,14 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
     return signal.exit_code();
   }
   if (preview) preview->finish();
-  score->expected_gain = fitter.expected_gain();
+  if (!context.quiet || context.json) {
+    ProgressLine line({.quiet = context.quiet, .show_after = 2});
+    score->expected_gain = fitter.expected_gain([&](double part) {
+      line.update(part, fmt::format("judging {:.0f} %", 100 * part));
+      return !signal.requested();
+    });
+    line.finish();
+  }
   if (score->expected_gain.value_or(0) < 0 && !context.quiet)
     print_warning(
         fmt::format("{} is drawn well at its own size alone: enlarged it is expected to be worse than "
@@ -214,7 +223,9 @@ std::string what_is_fitted(const field::Fitter& fitter, const field::Signal& tru
   const std::string size = Drawing(fitter.field()).in_words();
   if (truth.is_sound() || wishes.simba) return size;
   const field::PictureKind kind = field::kind_of(field::facts_of(truth), truth, wishes.style);
-  return fmt::format("{} as {} ({})", size, field::in_words(kind), kind.reason);
+  const bool is_smooth = kind.style == field::Style::pixel && !fitter.plan().field.squares;
+  return fmt::format("{} as {} ({}{})", size, field::in_words(kind), kind.reason,
+                     is_smooth ? "; drawn smooth, as this model is" : "");
 }
 
 int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
@@ -227,15 +238,18 @@ int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
+  std::shared_ptr<const field::Prior> given_prior;
   if (!truth.is_sound()) {
     const Priors priors = priors_from(flags.prior);
+    given_prior = priors.given;
     wishes.prior = priors.means;
     wishes.tone_prior = priors.two_tone;
   }
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
-  if (!flags.prior.empty() && flags.prior != "none" && !fitter.plan().prior && !context.quiet)
+  if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
+      (!fitter.plan().prior || (fitter.plan().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
-                           truth.is_sound() ? "this is a sound" : "this fit has no teacher"));
+                           truth.is_sound() ? "this is a sound" : "this fit has no teacher of its kind"));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
@@ -290,6 +304,7 @@ int fit_all(const FitFlags& flags, Context& context) {
   const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
   FitFlags one = flags;
   if (jobs.size() > 1) check_several(flags);
+  if (!flags.dry_run) make_folder_of(jobs);
   if (jobs.size() == 1) {
     one.input = jobs[0].input;
     one.output = jobs[0].output;

@@ -23,7 +23,8 @@ std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> found;
   for (const std::string& name : io::list_directory(folder)) {
     const std::string path = (std::filesystem::path(folder) / name).string();
-    if ((io::is_picture_name(name) || is_sound_name(name)) && !is_folder(path)) found.push_back(path);
+    if ((io::is_picture_name(name) || is_sound_name(name) || name.ends_with(".csv")) && !is_folder(path))
+      found.push_back(path);
   }
   if (found.empty())
     throw IoError(IoError::Kind::missing, fmt::format("there is nothing to fit in the directory {}", folder),
@@ -31,14 +32,7 @@ std::vector<std::string> files_in(const std::string& folder) {
   return found;
 }
 
-void make_folder(const std::string& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  if (!is_folder(path))
-    throw UsageError(fmt::format("--output cannot be {}", path),
-                     "several inputs become several models, which need a folder, and this can be none",
-                     "give the name of a folder, as in -o models");
-}
+bool names_folder(const std::string& path) { return is_folder(path) || path.ends_with('/'); }
 
 }  // namespace
 
@@ -52,7 +46,7 @@ std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::
     for (const std::string& file : files_in(input)) files.push_back(file);
   }
   const bool is_one = inputs.size() == 1 && !is_folder(inputs[0]);
-  if (is_one && (output.empty() || !is_folder(output))) return {{files[0], output}};
+  if (is_one && !names_folder(output)) return {{files[0], output, false}};
   std::map<std::string, std::string> inputs_of;  // by output
   std::vector<FitJob> jobs;
   for (const std::string& file : files) {
@@ -61,10 +55,21 @@ std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::
     if (const auto [other, is_new] = inputs_of.emplace(to, file); !is_new && !to.empty())
       throw UsageError(fmt::format("{} and {} would both become {}", other->second, file, to),
                        "a model is called as its picture", "fit them into two folders");
-    jobs.push_back({file, to});
+    jobs.push_back({file, to, true});
   }
-  if (!output.empty()) make_folder(output);
   return jobs;
+}
+
+void make_folder_of(const std::vector<FitJob>& jobs) {
+  const std::filesystem::path folder = std::filesystem::path(jobs.at(0).output).parent_path();
+  if (folder.empty() || is_folder(folder.string())) return;
+  if (jobs.size() == 1 && !jobs[0].is_in_folder) return;
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (!is_folder(folder.string()))
+    throw UsageError(fmt::format("--output cannot be {}", folder.string()),
+                     "several inputs become several models, which need a folder, and this can be none",
+                     "give the name of a folder, as in -o models");
 }
 
 }  // namespace veldt::app

@@ -21,7 +21,7 @@ Priors priors_from(const std::string& path) {
   Priors priors{.means = own_prior("prior.safetensors"), .two_tone = own_prior("prior_two_tone.safetensors")};
   if (path.empty()) return priors;
   auto given = std::make_shared<const field::Prior>(field::load_prior(path));
-  (given->options().two_tone ? priors.two_tone : priors.means) = given;
+  (given->options().two_tone ? priors.two_tone : priors.means) = priors.given = given;
   return priors;
 }
 

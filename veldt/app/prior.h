@@ -10,6 +10,7 @@ namespace veldt::app {
 
 struct Priors {
   std::shared_ptr<const field::Prior> means, two_tone;  // null: none
+  std::shared_ptr<const field::Prior> given = {};       // the one of these that was named
 };
 
 // Veldt's own lie in ../share/veldt from the program; one that is not installed is none. `path`: "none": none

@@ -66,7 +66,7 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
                         signal, squared / static_cast<double>(signal.points() * signal.channels()))};
   const train::PictureScore score = pictures->score();
   FitScore out{.decibels = score.psnr, .ssim = score.ssim};
-  if (field::facts_of(signal).colours == 2) out.wrong_pixels = score.wrong_pixels;
+  if (field::has_two_colours(signal)) out.wrong_pixels = score.wrong_pixels;
   return out;
 }
 

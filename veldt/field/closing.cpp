@@ -198,7 +198,8 @@ Tensor Closing::flats(const std::vector<double>& rows, const std::vector<double>
     for (const double column : columns) {
       const float* const from =
           numbers + (pixel_at(row, height) * width + pixel_at(column, width)) * channels;
-      for (std::int64_t c = 0; c < channels; ++c) *put++ = is_flat(from[c]) ? from[c] / kFlat - 1 : -1.0f;
+      for (std::int64_t c = 0; c < channels; ++c)
+        *put++ = is_flat(from[c]) ? std::clamp(from[c] / kFlat - 1, 0.0f, 1.0f) : -1.0f;
     }
   return out;
 }

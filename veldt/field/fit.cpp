@@ -159,8 +159,8 @@ class Fitter::Job : public train::Task {
     if (ErrorMap* const map = sampler_->error_map()) map->load(saved.at("errors"));
   }
 
-  std::optional<double> expected_gain() const {
-    return field::expected_gain(field_, signal_, plan_, learned_.value_or(signal_));
+  std::optional<double> expected_gain(const Watch& watch) const {
+    return field::expected_gain(field_, signal_, plan_, learned_.value_or(signal_), watch);
   }
 
   void close() { field_.set_closing(closing_for(field_, signal_, plan_)); }
@@ -337,7 +337,9 @@ Fitter::Fitter(const Signal& signal, const FitPlan& plan) {
 }
 Fitter::~Fitter() = default;
 const FitPlan& Fitter::plan() const { return job_->plan_; }
-std::optional<double> Fitter::expected_gain() const { return job_->expected_gain(); }
+std::optional<double> Fitter::expected_gain(const Watch& watch) const {
+  return job_->expected_gain(watch ? watch : [](double) { return true; });
+}
 StepFacts Fitter::step_facts() { return job_->step_facts(); }
 const Field& Fitter::field() const { return job_->field_; }
 std::int64_t Fitter::own_state_bytes() const {
@@ -392,9 +394,10 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
     explain(full, job_->signal_, plan());
     throw;
   }
-  result.seconds += taught_for;
+  const Stopwatch since_end;
   job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
   job_->close();
+  result.seconds += taught_for + since_end.seconds();
   job_->field_.set_training(
       io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(plan()))},
                                    {"steps", result.steps},

@@ -40,8 +40,8 @@ class Fitter {
   // What checkpoints hold beside the parameters and the optimizer's state, in bytes.
   std::int64_t own_state_bytes() const;
   // What the redraw is expected to gain over Lanczos3 between the pixels, in dB, after run(); none where that
-  // cannot be told.
-  std::optional<double> expected_gain() const;
+  // cannot be told, or was stopped by `watch`.
+  std::optional<double> expected_gain(const Watch& watch = {}) const;
   // Trains to the end of the plan. `teaching` hears how far the teacher is, which comes before the first step
   // and counts as time of the run; if it is stopped, no step is taken. Throws as train::run does.
   train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events,

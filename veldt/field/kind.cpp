@@ -139,6 +139,7 @@ class Counter {
             .soft = share(soft_, steps_),
             .hard = share(hard_, steps_ - flat_ - soft_),
             .blended = share(blended_, edges_),
+            .clear = share(picture_.points() - visible_, picture_.points()),
             .partial = share(partial_, visible_),
             .between = share(between_, picture_.points()),
             .is_grey = grey_,
@@ -155,11 +156,15 @@ class Counter {
   bool grey_ = true, pure_ = true;
 };
 
+bool is_photograph(const PictureFacts& f) { return f.soft > 0.2 && f.flat < 0.4; }
+
 // Found on 1,200 textures and tiles of games, 1,000 icons and 700 other pictures (docs/fields.md).
 bool is_pixel_art(const PictureFacts& f, const Signal& picture) {
   if (f.partial > 0.02 || std::max(picture.rows(), picture.columns()) / f.period > 256) return false;
   if (f.period > 1) return true;
-  return (f.colours <= 24 && f.blended < 0.25) || (f.colours <= 64 && f.blended < 0.1);
+  // A program that draws smooth edges draws them in alpha too.
+  if (f.clear > 0.02 && f.partial == 0 && f.blended < 0.2) return true;
+  return !is_photograph(f) && ((f.colours <= 24 && f.blended < 0.25) || (f.colours <= 64 && f.blended < 0.1));
 }
 
 std::string colours_in_words(const PictureFacts& f) {
@@ -185,17 +190,34 @@ std::string_view in_words(const PictureKind& kind) {
 
 PictureFacts facts_of(const Signal& picture) { return Counter(picture).count(); }
 
+bool has_two_colours(const Signal& picture) {
+  const auto channels = static_cast<std::size_t>(picture.channels());
+  std::vector<std::vector<float>> colours;
+  for (std::int64_t row = 0; row < picture.rows(); ++row) {
+    const Tensor levels = picture.read(row, 1);
+    const float* const from = levels.data<float>();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(levels.numel()); i += channels) {
+      const bool is_known = std::any_of(colours.begin(), colours.end(), [&](const std::vector<float>& c) {
+        return std::equal(c.begin(), c.end(), from + i);
+      });
+      if (is_known) continue;
+      if (colours.size() == 2) return false;
+      colours.emplace_back(from + i, from + i + channels);
+    }
+  }
+  return colours.size() == 2;
+}
+
 PictureKind kind_of(const PictureFacts& f, const Signal& picture, std::optional<Style> wish) {
   // Dots and dithering of two colours are no contours, nor are the squares of a code.
   const bool two_tone = f.colours == 2 && f.flat > 0.6 && f.period == 1;
   if (wish) return {*wish, *wish == Style::line && two_tone, "asked for"};
   if (two_tone) return {Style::line, true, "two colours"};
-  if (f.soft > 0.2 && f.flat < 0.4)
-    return {Style::photo, false, str(percent(f.soft), " % of the steps are soft")};
   if (is_pixel_art(f, picture))
     return {Style::pixel, false,
             f.period > 1 ? str("squares of ", f.period, "x", f.period, " pixels, ", colours_in_words(f))
                          : str(colours_in_words(f), " without blends")};
+  if (is_photograph(f)) return {Style::photo, false, str(percent(f.soft), " % of the steps are soft")};
   if (f.is_grey && f.between < 0.25)
     return {Style::line, false,
             str("grey, and ", percent(1 - f.between), " % of the pixels near black or white")};

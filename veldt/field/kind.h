@@ -38,6 +38,7 @@ struct PictureFacts {
   // Of the pixels between two that differ by more than 48: those whose colour is a blend of theirs, as where
   // an edge runs through a pixel.
   double blended = 0;
+  double clear = 0;         // of the pixels, those that nobody sees
   double partial = 0;       // of the visible pixels, those that one can see through
   double between = 1;       // of the pixels, those that are neither near black nor near white
   bool is_grey = false;     // in all its colours red, green and blue are equal
@@ -45,6 +46,7 @@ struct PictureFacts {
   std::int64_t period = 1;  // the largest squares of equal pixels that it is made of
 };
 PictureFacts facts_of(const Signal& picture);
+bool has_two_colours(const Signal& picture);
 
 struct PictureKind {
   Style style = Style::photo;

@@ -5,7 +5,6 @@
 
 #include "veldt/field/sound_closing.h"
 #include "veldt/field/gain.h"
-#include "veldt/field/image_field.h"
 #include "veldt/field/teacher.h"
 #include "veldt/field/transparency.h"
 #include "veldt/field/areas.h"
@@ -121,12 +120,12 @@ Beside beside_steps(const FitPlan& plan) {
   out.closing_bytes = levels * plan.closes * (o.bits > 8 ? 4 : 2);
   if (o.is_sound()) return out;
   const double samples = levels * plan.lesson_scale * plan.lesson_scale;
-  // Rules and closing take a few dozen rounds of a few dozen operations a sample.
+  // Rules, closing and judging take a few dozen rounds of a few dozen operations a sample each.
   constexpr double kRounds = 3000;
   const double teacher = plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) * levels *
                                           turns_for(o.width * o.height)
                                     : kRounds * samples;
-  out.flops = (plan.has_teacher() ? teacher : 0) + kRounds * samples;
+  out.flops = (plan.has_teacher() ? teacher : 0) + kRounds * samples * (plan.judge ? 2 : 1);
   out.held_bytes += plan.has_teacher() ? 4 * samples : 0;
   // The closing holds the field's levels, itself, their sum, and what that lacks.
   out.peak_bytes = out.held_bytes + 4 * 4 * samples;
@@ -134,15 +133,25 @@ Beside beside_steps(const FitPlan& plan) {
 }
 
 std::optional<double> expected_gain(const Field& field, const Signal& signal, const FitPlan& plan,
-                                    const Signal& lessons) {
+                                    const Signal& lessons, const Watch& watch) {
   if (!plan.judge) return std::nullopt;
   NoGrad off;
   const std::int64_t height = signal.rows() * Prior::kScale, width = signal.columns() * Prior::kScale;
+  const Tensor drawn = empty({height, width, signal.channels()});
+  bool is_whole = true;
+  field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
+    slice(drawn, 0, first, first + rows.size(0)).assign(rows);
+    is_whole = watch(static_cast<double>(first + rows.size(0)) / static_cast<double>(height));
+    return is_whole;
+  });
+  if (!is_whole) return std::nullopt;
   const bool has_its_redraw = plan.has_teacher() && plan.prior == plan.judge;
-  const Tensor redraw = has_its_redraw
-                            ? lessons.samples()
-                            : *redraw_by_prior(picture_of(signal), *plan.judge, [](double) { return true; });
-  return expected_gain(signal, *plan.judge, redraw, ImageField(field).render(width, height));
+  FitPlan taught_plan = plan;
+  taught_plan.prior = plan.judge;
+  const std::optional<Tensor> redraw =
+      has_its_redraw ? lessons.samples() : taught(picture_of(signal), taught_plan, watch);
+  if (!redraw) return std::nullopt;
+  return expected_gain(signal, *plan.judge, *redraw, drawn);
 }
 
 Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan) {

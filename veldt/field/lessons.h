@@ -29,9 +29,9 @@ struct Beside {
 Beside beside_steps(const FitPlan& plan);
 
 // The PSNR between the pixels that `field` is expected to have over Lanczos3, in dB: see gain.h. `lessons`
-// are what it learned. None where the plan has no judge.
+// are what it learned. None where the plan has no judge, or where it was stopped.
 std::optional<double> expected_gain(const Field& field, const Signal& signal, const FitPlan& plan,
-                                    const Signal& lessons);
+                                    const Signal& lessons, const Watch& watch);
 
 // What makes `field`, which has learned, right at the pixels; none where the plan has no need of one.
 Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan);

@@ -210,6 +210,9 @@ void check_picture(const FieldOptions& o) {
   if (o.closing > 0 && (o.head != Head::clamp || o.two_tone))
     throw ConfigError("this field cannot have a closing",
                       "that belongs to the head clamp, and to no two tones", "leave it out");
+  if (o.closing > 0 && static_cast<double>(o.width) * static_cast<double>(o.height) > 0x1p36)
+    throw ConfigError(str("a picture of ", o.width, "x", o.height, " cannot have a closing"),
+                      "no file holds so many numbers", "leave it out");
   if (o.bits != 8 && o.bits != 16)
     throw ConfigError(str("a level cannot have ", o.bits, " bits"), "it has 8 or 16", "leave it out");
   if (o.squares &&

@@ -53,6 +53,10 @@ void check(const FitPlan& p, const Signal& signal) {
   if (p.loss == Loss::hinge && !(p.field.head == Head::clamp))
     throw ConfigError("the hinge loss does not fit this output", "it needs one between -1 and 1",
                       "use the loss mse or bce");
+  if (p.field.squares && (p.loss != Loss::mse || p.field.footprint > 1))
+    throw ConfigError("the style pixel does not go with another loss or a footprint",
+                      "a square is compared by the mean square at its centre",
+                      "leave the style or the other out");
   if (p.loss != Loss::mse && p.field.footprint > 1)
     throw ConfigError(str("the loss ", name_of(p.loss), " does not fit a footprint of ", p.field.footprint),
                       "the mean of several samples is compared with a pixel", "use mse, or a footprint of 1");

@@ -191,10 +191,12 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   const PictureKind kind = kind_of(facts, signal, wishes.style);
   const std::int64_t pixels = signal.points();
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
-  const bool is_free = !wishes.model && !needs_network(wishes);
+  const bool is_free = !wishes.model && !needs_network(wishes) && !wishes.footprint &&
+                       wishes.loss.value_or(Loss::mse) == Loss::mse;
   const bool squares = kind.style == Style::pixel && (is_free || wishes.style);
-  const bool taught = !squares && follows_teacher(wishes, pixels) &&
-                      (!kind.two_tone || wishes.tone_prior || wishes.source == Source::point);
+  const bool taught =
+      !squares && follows_teacher(wishes, pixels) &&
+      (!kind.two_tone || !facts.two_level || wishes.tone_prior || wishes.source == Source::point);
   FitPlan p;
   p.style = kind.style;
   p.source = wishes.source;
@@ -237,7 +239,8 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   adjust_to_model(p, model, static_cast<double>(pixels));
   if (squares) draw_squares(p);
   if (taught) follow_teacher(p);
-  if (taught && kind.two_tone && p.source == Source::area) p.field.tones = tones_of(signal);
+  if (taught && kind.two_tone && wishes.tone_prior && p.source == Source::area)
+    p.field.tones = tones_of(signal);
   p.lr_min = p.lr * 1e-3;
   // Squares have nothing between them, and what lies between two tones, pixels do not tell the prior.
   if (!squares && !kind.two_tone && pixels <= kTaughtPixels && p.source == Source::area)

@@ -107,13 +107,18 @@ struct Canvas {
 };
 
 constexpr int kMostSamples = 64;  // along a side of a pixel, unless it is told to take more
-// Where a pixel may lie across several squares.
-constexpr int kSquareSamples = 4;
+// Along a fitted pixel, where pixels lie across the borders of several squares.
+constexpr int kSquareSamples = 8;
 
-// Output pixels to a fitted one, across or down, whichever is fewer.
+// Output pixels to a fitted one.
+double scale_across(const FieldOptions& o, std::int64_t width, const RenderOptions& how) {
+  return static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width);
+}
+double scale_down(const FieldOptions& o, std::int64_t height, const RenderOptions& how) {
+  return static_cast<double>(height) / (static_cast<double>(o.height) * how.region.height);
+}
 double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
-  return std::min(static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width),
-                  static_cast<double>(height) / (static_cast<double>(o.height) * how.region.height));
+  return std::min(scale_across(o, width, how), scale_down(o, height, how));
 }
 
 // The fewest samples a side that are no further apart than those of the fit, of which a pixel covers
@@ -151,25 +156,36 @@ ShrunkSide shrunk_side(std::int64_t pixels, std::int64_t fitted, double& from, d
 // a whole number of pixels.
 bool on_squares(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
   const auto is_whole = [](double x) { return std::abs(x - std::round(x)) < 1e-6; };
-  const double across = static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width),
-               down = static_cast<double>(height) / (static_cast<double>(o.height) * how.region.height);
+  const double across = scale_across(o, width, how), down = scale_down(o, height, how);
   return is_whole(across) && is_whole(down) &&
          is_whole(how.region.x * static_cast<double>(o.width) * across) &&
          is_whole(how.region.y * static_cast<double>(o.height) * down);
+}
+
+// Made smaller both ways, the pixels are exact means over the squares.
+bool across_squares(const FieldOptions& o, std::int64_t width, std::int64_t height,
+                    const RenderOptions& how) {
+  return o.squares && !on_squares(o, width, height, how) &&
+         std::max(scale_across(o, width, how), scale_down(o, height, how)) >= 1;
+}
+int square_samples(double scale) {
+  return static_cast<int>(
+      std::clamp(std::ceil(kSquareSamples / scale), double{kSquareSamples}, double{kMostSamples}));
 }
 
 Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t height,
                       const RenderOptions& how) {
   const double enlarged = enlargement(o, width, height, how);
   Sampling s{.region = how.region};
-  const bool across_squares = o.squares && enlarged > 1 && !on_squares(o, width, height, how);
-  s.down = how.supersample > 0 ? how.supersample
-           : across_squares    ? kSquareSamples
-                               : samples_over(o.footprint / enlarged);
+  if (how.supersample == 0 && across_squares(o, width, height, how)) {
+    s.across = square_samples(scale_across(o, width, how));
+    s.down = square_samples(scale_down(o, height, how));
+    return s;
+  }
+  s.down = how.supersample > 0 ? how.supersample : samples_over(o.footprint / enlarged);
   s.across = o.is_sound() ? 1 : s.down;
   // A field with a footprint is the scene itself, between the samples of the fit as well.
-  if (how.supersample > 0 || across_squares || o.is_sound() || o.footprint > 1 || s.down == 1 ||
-      s.down == kMostSamples)
+  if (how.supersample > 0 || o.is_sound() || o.footprint > 1 || s.down == 1 || s.down == kMostSamples)
     return s;
   s.shrunk_across = shrunk_side(width, o.width, s.region.x, s.region.width);
   s.shrunk_down = shrunk_side(height, o.height, s.region.y, s.region.height);
@@ -273,7 +289,10 @@ Tensor to_nearer_tone(const Tensor& rows, const std::vector<std::vector<double>>
     for (std::size_t tone = 0; tone < 2; ++tone)
       for (std::size_t c = 0; c < channels; ++c)
         distance[tone] += std::pow(static_cast<double>(from[c]) - tones[tone][c], 2);
-    for (const double level : tones[distance[1] < distance[0] ? 1 : 0]) *put++ = static_cast<float>(level);
+    // What is no number stays none.
+    const bool is_number = std::isfinite(distance[0]) && std::isfinite(distance[1]);
+    for (std::size_t c = 0; c < channels; ++c)
+      *put++ = is_number ? static_cast<float>(tones[distance[1] < distance[0] ? 1 : 0][c]) : from[c];
     from += channels;
   }
   return out;
