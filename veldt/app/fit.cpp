@@ -200,14 +200,12 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
     return signal.exit_code();
   }
   if (preview) preview->finish();
-  if (!context.quiet || context.json) {
-    ProgressLine line({.quiet = context.quiet, .show_after = 2});
-    score->expected_gain = fitter.expected_gain([&](double part) {
-      line.update(part, fmt::format("judging {:.0f} %", 100 * part));
-      return !signal.requested();
-    });
-    line.finish();
-  }
+  ProgressLine line({.quiet = context.quiet, .show_after = 2});
+  score->expected_gain = fitter.expected_gain([&](double part) {
+    line.update(part, fmt::format("judging {:.0f} %", 100 * part));
+    return !signal.requested();
+  });
+  line.finish();
   if (score->expected_gain.value_or(0) < 0 && !context.quiet)
     print_warning(
         fmt::format("{} is drawn well at its own size alone: enlarged it is expected to be worse than "
