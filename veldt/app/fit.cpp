@@ -209,7 +209,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
   if (score->expected_gain.value_or(0) < 0 && !context.quiet)
     print_warning(
         fmt::format("{} is drawn well at its own size alone: enlarged it is expected to be worse than "
-                    "Lanczos3 by {:.1f} dB; leave out the flags that choose the network",
+                    "Lanczos3 by {:.1f} dB; leave out the flags that choose the network or the style",
                     flags.input, -*score->expected_gain));
   if (!was_asked || context.json) report(flags, context, list, fitter, reasons, run, *score);
   return signal.exit_code();

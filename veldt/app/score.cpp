@@ -21,7 +21,7 @@ std::string FitScore::in_words(bool is_sound) const {
       fmt::format("{} {}", is_sound ? "SNR" : "PSNR",
                   decibels == INFINITY ? "inf (identical)" : fmt::format("{:.2f} dB", decibels));
   if (is_sound) return quality;
-  std::string text = fmt::format("{}, SSIM {:.4f}", quality, ssim);
+  std::string text = fmt::format("at its own size {}, SSIM {:.4f}", quality, ssim);
   if (wrong_pixels)
     text += fmt::format(", {} wrong {}", *wrong_pixels, *wrong_pixels == 1 ? "pixel" : "pixels");
   if (expected_gain)

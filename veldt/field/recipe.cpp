@@ -242,9 +242,10 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   if (taught && kind.two_tone && wishes.tone_prior && p.source == Source::area)
     p.field.tones = tones_of(signal);
   p.lr_min = p.lr * 1e-3;
-  // Squares have nothing between them, and what lies between two tones, pixels do not tell the prior.
-  if (!squares && !kind.two_tone && pixels <= kTaughtPixels && p.source == Source::area)
-    p.judge = wishes.prior;
+  // Pixel art has squares and nothing between them, and what lies between two tones, pixels do not tell the
+  // prior.
+  const bool is_judged = !squares && !kind.two_tone && kind_of(facts, signal).style != Style::pixel;
+  if (is_judged && pixels <= kTaughtPixels && p.source == Source::area) p.judge = wishes.prior;
   return p;
 }
 
