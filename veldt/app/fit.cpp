@@ -348,8 +348,10 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
   std::vector<std::string> styles = field::style_names();
   styles.insert(styles.begin(), "auto");
-  add_choice(verb, "--style", flags->style, styles,
-             "kind of picture; auto looks at it and says in the first line what it took");
+  add_choice(
+      verb, "--style", flags->style, styles,
+      "kind of picture: pixel is drawn in squares, the others smooth; auto looks, and the first line says "
+      "what it took");
   add_choice(verb, "--source", flags->source, field::source_names(),
              "what a pixel is of the scene: the mean over its area, or the level in its middle");
   add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");
