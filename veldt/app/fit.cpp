@@ -216,11 +216,10 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
 }
 
 // "48x48 as pixel art (24 colours, and no soft step)"
-std::string what_is_fitted(const field::Fitter& fitter, const field::Signal& truth,
-                           const field::FitOptions& wishes) {
+std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
   const std::string size = Drawing(fitter.field()).in_words();
-  if (truth.is_sound() || wishes.simba) return size;
-  const field::PictureKind kind = field::kind_of(field::facts_of(truth), truth, wishes.style);
+  if (!has_kind) return size;
+  const field::PictureKind& kind = fitter.plan().kind;
   const bool is_smooth = kind.style == field::Style::pixel && !fitter.plan().field.squares;
   return fmt::format("{} as {} ({}{})", size, field::in_words(kind), kind.reason,
                      is_smooth ? "; drawn smooth, as this model is" : "");
@@ -251,10 +250,10 @@ int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
-    print_note(fmt::format("{} {} with {}, {} parameters, in {}, on {}",
-                           flags.dry_run ? "would fit" : "fitting", what_is_fitted(fitter, truth, wishes),
-                           name_of(model_of(plan.field)), fitter.field().parameter_count(),
-                           field::name_of(plan.precision), device.reason));
+    print_note(
+        fmt::format("{} {} with {}, {} parameters, in {}, on {}", flags.dry_run ? "would fit" : "fitting",
+                    what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(plan.field)),
+                    fitter.field().parameter_count(), field::name_of(plan.precision), device.reason));
   }
   std::vector<field::Reason> reasons;
   if (flags.explain) reasons = field::explain(truth, wishes, fitter.plan());

@@ -54,7 +54,7 @@ std::optional<Tensor> redraw_levels(const Tensor& picture, const FitPlan& plan, 
   // What passes through the samples, and is no finer than they are.
   if (plan.source == Source::point)
     return clamp(enlarged(picture, plan.lesson_scale, data::Filter::lanczos3), 0, 1);
-  return redraw_by_rules(picture, plan.lesson_scale, plan.style == Style::line);
+  return redraw_by_rules(picture, plan.lesson_scale, plan.kind.style == Style::line);
 }
 
 std::optional<Tensor> redraw_tones(const Tensor& picture, const FitPlan& plan, const Watch& watch) {

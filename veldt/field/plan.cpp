@@ -178,7 +178,7 @@ std::string to_json(const FitPlan& p) {
            {"seed", p.seed}};
   // Left out where it is what it always was, so that plans of earlier versions compare equal.
   if (p.has_teacher()) out["teacher"] = p.prior ? "prior" : p.source == Source::point ? "lanczos3" : "rules";
-  if (p.has_teacher() || p.field.squares) out["style"] = name_of(p.style);
+  if (p.has_teacher() || p.field.squares) out["style"] = name_of(p.kind.style);
   if (p.eps != FitPlan().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitPlan().precision) out["precision"] = name_of(p.precision);

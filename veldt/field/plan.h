@@ -78,7 +78,7 @@ struct FitPlan {
   double target_psnr = 0;
   std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
   Sampling sampling = Sampling::uniform;
-  Style style = Style::photo;  // of a picture
+  PictureKind kind;  // of a picture
   Source source = Source::area;
   // It learns a redraw of the picture at so many times its size (field/teacher.h), and is closed in the end;
   // 1: it learns the signal itself.

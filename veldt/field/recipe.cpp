@@ -162,6 +162,25 @@ bool follows_teacher(const FitOptions& w, std::int64_t pixels) {
          pixels <= kTaughtPixels && !w.footprint && w.loss.value_or(Loss::mse) == Loss::mse;
 }
 
+// How a picture is held.
+struct Way {
+  Model model;
+  bool squares, taught, drawing;  // at most one of these
+};
+Way way_for(const PictureFacts& facts, const PictureKind& kind, const Signal& signal,
+            const FitOptions& wishes) {
+  const bool is_free = !wishes.model && !needs_network(wishes) && !wishes.footprint &&
+                       wishes.loss.value_or(Loss::mse) == Loss::mse;
+  const bool squares = kind.style == Style::pixel && (is_free || wishes.style);
+  const bool has_redraw =
+      !kind.two_tone || !facts.two_level || wishes.tone_prior || wishes.source == Source::point;
+  const bool taught = !squares && has_redraw && follows_teacher(wishes, signal.points());
+  const bool by_network = needs_network(wishes) || squares || (facts.two_level && !taught);
+  const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
+  const bool is_line_art = kind.style == Style::line && signal.channels() == 1 && model != Model::hashgrid;
+  return {model, squares, taught, !taught && !squares && (facts.two_level || is_line_art)};
+}
+
 }  // namespace
 
 void describe(const Signal& signal, FieldOptions& field) {
@@ -189,23 +208,13 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
   if (signal.is_sound()) return sound_recipe(signal, wishes);
   const PictureFacts facts = facts_of(signal);
   const PictureKind kind = kind_of(facts, signal, wishes.style);
+  const auto [model, squares, taught, drawing] = way_for(facts, kind, signal, wishes);
   const std::int64_t pixels = signal.points();
   const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
-  const bool is_free = !wishes.model && !needs_network(wishes) && !wishes.footprint &&
-                       wishes.loss.value_or(Loss::mse) == Loss::mse;
-  const bool squares = kind.style == Style::pixel && (is_free || wishes.style);
-  const bool taught =
-      !squares && follows_teacher(wishes, pixels) &&
-      (!kind.two_tone || !facts.two_level || wishes.tone_prior || wishes.source == Source::point);
   FitPlan p;
-  p.style = kind.style;
+  p.kind = kind;
   p.source = wishes.source;
   describe(signal, p.field);
-  const bool by_network = needs_network(wishes) || squares || (facts.two_level && !taught);
-  const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
-  const bool drawing =
-      !taught && !squares &&
-      (facts.two_level || (kind.style == Style::line && signal.channels() == 1 && model != Model::hashgrid));
   set_model(p.field, model);
   p.batch = std::min<std::int64_t>(4096, pixels);
   // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
