@@ -16,6 +16,7 @@
 #include "tests/io/faults.h"
 #include "tests/support/system_calls.h"
 #include "veldt/app/command.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/recipe_data.h"
 #include "veldt/core/threads.h"
 #include "veldt/field/options.h"
@@ -211,6 +212,22 @@ TEST_F(SlowFaults, OfMemoryForJson) {
     }
     EXPECT_GT(n, 10);
   }
+}
+// Whatever library it is that may not throw.
+TEST_F(SlowFaults, OfMemoryWhereNothingMayBeThrown) {
+  const std::string log = dir_ / "terminated";
+  void (*const refuses)() = [] { throw std::bad_alloc(); };
+  const int code = in_child([&] {
+    ::dup2(::open("/dev/null", O_RDWR), STDOUT_FILENO);
+    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    std::string name = "veldt", flag = "--version";
+    std::vector<char*> argv{name.data(), flag.data(), nullptr};
+    if (app::run_command(2, argv.data()) != 0) return 99;
+    [&]() noexcept { refuses(); }();
+    return 98;
+  });
+  EXPECT_EQ(code, app::kDevice);
+  EXPECT_TRUE(has_three_lines(bytes_of(log))) << bytes_of(log);
 }
 TEST_F(SlowFaults, OfThreads) { all_fail_cleanly_at_each(Call::start_thread, EAGAIN, 40); }
 TEST_F(SlowFaults, OfOpening) { all_fail_cleanly_at_each(Call::open, EMFILE, 40); }

@@ -137,6 +137,7 @@ int run_command(int argc, char** argv) {
   Context context;
   if (!prepare_standard_streams()) context.out.lose();
   try {
+    explain_memory_that_ends_the_program();
     context.arguments.assign(argv, argv + argc);
     if (context.arguments.empty()) context.arguments.emplace_back("veldt");
     return Command(context).run(context);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <new>
 
 #include "veldt/app/terminal.h"
@@ -32,7 +33,35 @@ int code_of(const Error& error) {
   return kInternal;
 }
 
+Failure out_of_memory() {
+  return {kDevice, "out of memory", "the system gave no more memory to this process",
+          "use a smaller picture, size or batch, or close other programs"};
+}
+
+// Made while there is memory.
+std::string last_words;
+std::terminate_handler otherwise = nullptr;
+
+// No destructor runs: threads may be at work.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    write_stderr(last_words);
+    std::_Exit(kDevice);
+  } catch (...) {
+  }
+  otherwise();
+  std::abort();
+}
+
 }  // namespace
+
+void explain_memory_that_ends_the_program() {
+  last_words = in_three_lines(out_of_memory(), false);
+  const std::terminate_handler before = std::set_terminate(end_without_memory);
+  if (before != end_without_memory) otherwise = before;
+}
 
 IoError without_last_checkpoint(const IoError& cause, const std::string& kept) {
   return {IoError::Kind::unwritable, "the last checkpoint could not be written",
@@ -46,8 +75,7 @@ Failure current_failure() {
   } catch (const Error& error) {
     return {code_of(error), error.summary(), error.why(), error.fix()};
   } catch (const std::bad_alloc&) {
-    return {kDevice, "out of memory", "the system gave no more memory to this process",
-            "use a smaller picture, size or batch, or close other programs"};
+    return out_of_memory();
   } catch (const std::exception& error) {
     return {kInternal, "veldt stopped because of a fault of its own", error.what(),
             "please report it, with this command line and its input"};

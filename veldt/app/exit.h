@@ -56,6 +56,10 @@ struct Failure {
 // Call within a catch block: what the exception in flight means.
 Failure current_failure();
 
+// Libraries ask for memory where nothing may be thrown (CLI11 2.4 where it compares names): a refusal there
+// ends the program at once. After this call it still says why, and ends with kDevice.
+void explain_memory_that_ends_the_program();
+
 // Its what, why, fix and exit_code.
 nlohmann::ordered_json in_json(const Failure& failure);
 
