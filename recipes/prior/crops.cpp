@@ -52,14 +52,13 @@ const Tensor& one_of(Rng& rng, const std::vector<Tensor>& pictures) {
 std::vector<std::string> pictures_in(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code problem;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, problem)) {
-    const std::string ending = entry.path().extension().string();
-    if (ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".webp")
-      found.push_back(entry.path().string());
-  }
-  if (found.empty())
+  for (auto entry = std::filesystem::recursive_directory_iterator(folder, problem);
+       !problem && entry != std::filesystem::recursive_directory_iterator(); entry.increment(problem))
+    if (io::is_picture_name(entry->path().string())) found.push_back(entry->path().string());
+  if (problem || found.empty())
     throw IoError(IoError::Kind::missing, str("there are no pictures in ", folder),
-                  "it holds no file whose name ends in .png, .jpg, .jpeg or .webp", "give another folder");
+                  problem ? problem.message() : "it holds no file with the name of a picture",
+                  "give another folder");
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -11,13 +11,13 @@
 
 namespace veldt::prior {
 
-// The pictures (PNG, JPEG, WebP) of a folder and those in it, by name. Throws IoError missing if there are
-// none.
+// The pictures of a folder and those in it, by name. Throws IoError missing if there are none, or if one of
+// the folders cannot be read.
 std::vector<std::string> pictures_in(const std::string& folder);
 
 class Crops {
  public:
-  // Reads all pictures into memory, a byte a sample. Photographs count at a half and a third of their size as
+  // Reads all pictures into memory, a byte a sample. Photographs count at a half to a sixth of their size as
   // well: what is sharp there was not softened by the camera. Throws as io::read_image, and ConfigError for a
   // picture that is smaller than `least` pixels at either side.
   Crops(const std::vector<std::string>& photographs, const std::vector<std::string>& drawings,

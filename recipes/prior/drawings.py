@@ -2,7 +2,7 @@
 """Makes the drawings that the prior learns from beside photographs: text, lines, shapes, icons, line art.
 
     drawings.py FOLDER [--count 3000] [--size 192] [--seed 0] [--shaded 0] [--fonts DIR ...] [--icons DIR ...]
-                [--themed 0.4] [--two-tone]
+                [--themed 0.5] [--two-tone]
 
 Needs Pillow and numpy, and for --icons rsvg-convert. A drawing is a PNG, drawn larger and shrunk by the mean,
 so that its pixels are what a pixel is to the prior: the mean of the ground it covers. It is grey, or has the

@@ -27,10 +27,6 @@ double Stage::rate_at(std::int64_t step) const {
   return rate * std::min(1.0, static_cast<double>(step + 1) / 100) * std::max(0.02, cosine);
 }
 
-std::string Stage::json() const {
-  return str("{\"drawings\":", drawings, ",\"rate\":", rate, ",\"steps\":", steps, ",\"seed\":", seed, "}");
-}
-
 StageTask::StageTask(field::Prior& prior, const Crops& crops, const Stage& stage)
     : prior_(prior),
       crops_(crops),

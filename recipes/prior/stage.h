@@ -21,7 +21,6 @@ struct Stage {
 
   // After 100 steps of warm-up half a cosine, down to a fiftieth.
   double rate_at(std::int64_t step) const;
-  std::string json() const;
 };
 
 // 16 crops that are learned at 4x and 8 that are learned at 2x, all of kSide x kSide pixels when shrunk.

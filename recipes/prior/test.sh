@@ -19,5 +19,8 @@ gain() { "$train_prior" --judge "$1" 1 "$2"/cub_1024.png | tail -1 | cut -d' ' -
 before=$(gain hardly "$2") after=$(gain prior.safetensors "$2")
 echo "$before dB over Lanczos3 after a step, $after after all"
 awk "BEGIN { exit !($after > $before + 0.3) }"
+# A run goes on with what it has begun, and with nothing else.
+if "$train_prior" "${small[@]}" --steps 300 --two-tone 1; then exit 1; fi
+cmp prior.safetensors once
 if "$train_prior" "${small[@]}" --steps many; then exit 1; fi
 if "$train_prior" photographs nowhere out; then exit 1; fi

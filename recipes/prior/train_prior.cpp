@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "recipes/prior/judge.h"
 #include "recipes/prior/stage.h"
 #include "veldt/core/error.h"
 #include "veldt/io/image.h"
+#include "veldt/io/json.h"
 #include "veldt/train/checkpoint.h"
 
 using namespace veldt;
@@ -62,9 +64,24 @@ prior::Gain mean_gain(const field::Prior& prior, const std::vector<Tensor>& pict
   return {sum.four / count, sum.two / count};
 }
 
+// What a run that goes on must have in common with the one that was stopped.
+std::string config_of(const Settings& s, const prior::Stage& stage, const field::PriorOptions& model,
+                      std::size_t photographs, std::size_t drawings) {
+  return io::dump_json(nlohmann::json{{"share_of_drawings", stage.drawings},
+                                      {"rate", stage.rate},
+                                      {"steps", stage.steps},
+                                      {"seed", stage.seed},
+                                      {"start", s.start},
+                                      {"width", model.width},
+                                      {"depth", model.depth},
+                                      {"two_tone", model.two_tone},
+                                      {"photographs", photographs},
+                                      {"drawings", drawings}});
+}
+
 // Prints a line at each validation, and keeps the average weights of that moment in the file `out`.
 void train(const prior::Stage& stage, field::Prior& model, const prior::Crops& crops,
-           const std::vector<Tensor>& held_out, const std::string& out,
+           const std::vector<Tensor>& held_out, const std::string& out, const std::string& config,
            const std::map<std::string, std::string>& about) {
   if (stage.steps == 0) return;
   prior::StageTask task(model, crops, stage);
@@ -73,7 +90,7 @@ void train(const prior::Stage& stage, field::Prior& model, const prior::Crops& c
   options.rate = [&stage](std::int64_t step) { return stage.rate_at(step); };
   options.checkpoint_dir = out + ".run";
   options.resume = !train::CheckpointDir(options.checkpoint_dir).steps().empty();
-  options.config = stage.json();
+  options.config = config;
   train::Progress now;
   double losses = 0;
   train::Events events([&now](const train::Progress& progress) { now = progress; });
@@ -106,7 +123,8 @@ int train_from(const Settings& s) {
   for (std::size_t i = 0; i < all.size(); ++i) (i % of == of - 1 ? kept : learned).push_back(all[i]);
   std::vector<Tensor> held_out;
   for (const std::string& path : kept) held_out.push_back(prior::centre(io::read_image(path), 256));
-  const prior::Crops crops(learned, prior::pictures_in(s.drawings), 4 * prior::StageTask::kSide);
+  const std::vector<std::string> drawings = prior::pictures_in(s.drawings);
+  const prior::Crops crops(learned, drawings, 4 * prior::StageTask::kSide);
   const auto seed = static_cast<std::uint64_t>(s.numbers.at("--seed"));
   Rng rng(seed);
   const field::PriorOptions options = {s.numbers.at("--width"), s.numbers.at("--depth"),
@@ -117,9 +135,12 @@ int train_from(const Settings& s) {
               static_cast<long long>(model.parameter_count()));
   std::fflush(stdout);
   const std::map<std::string, std::string> about = {{"made_by", "train_prior, see docs/prior.md"}};
-  const double drawings = static_cast<double>(s.numbers.at("--drawings")) / 100;
-  train({.drawings = drawings, .rate = 1e-3, .steps = s.numbers.at("--steps"), .seed = seed}, model, crops,
-        held_out, s.out, about);
+  const prior::Stage stage{.drawings = static_cast<double>(s.numbers.at("--drawings")) / 100,
+                           .rate = 1e-3,
+                           .steps = s.numbers.at("--steps"),
+                           .seed = seed};
+  train(stage, model, crops, held_out, s.out,
+        config_of(s, stage, model.options(), learned.size(), drawings.size()), about);
   return 0;
 }
 

@@ -271,8 +271,9 @@ int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
     line.update(part, fmt::format("teacher {:.0f} %", 100 * part));
     return !signal.requested();
   };
+  const auto closing = [&](double part) { line.update(part, fmt::format("closing {:.0f} %", 100 * part)); };
   const train::RunResult run =
-      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal), teaching);
+      fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal), teaching, closing);
   line.finish();
   if (run.stop == train::Stop::asked && run.steps == 0) {
     if (!context.quiet) print_note("stopped before the first step; nothing was written");

@@ -242,8 +242,8 @@ Tensor flat_ground(const Tensor& picture) {
   return out;
 }
 
-Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, double tolerance,
-              DType dtype) {
+Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, double tolerance, DType dtype,
+              const Heard& heard) {
   NoGrad off;
   const Bands bands(bounds.low.shape(), levels);
   const bool has_flats = flats.defined() && max(flats).item() >= 0;
@@ -257,6 +257,7 @@ Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, d
   for (int round = 0; round < kRounds; ++round) {
     const Closing now = closing();
     const Tensor lacks = lacking(bounds, bands, now);
+    heard(static_cast<double>(round + 1) / (kRounds + 1));
     if (static_cast<double>(max(abs(lacks)).item()) <= tolerance) return now;
     wanted = clamp(wanted + lacks, -kLargest, kLargest);
   }

@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::field {
+
+// Hears which part of a work is done, 0..1.
+using Heard = std::function<void(double part)>;
 
 class Closing {
  public:
@@ -55,7 +59,8 @@ struct Bounds {
 // height, samples width, channels] in 0..1. The sums are cut to 0..1, and their means over the pixels lie
 // within `tolerance` of the bounds, but for what `dtype` of the numbers rounds off. `flats` as flat_ground()
 // gives them, or undefined.
-Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, double tolerance,
-              DType dtype = DType::f16);
+Closing close(
+    const Bounds& bounds, const Tensor& levels, const Tensor& flats, double tolerance,
+    DType dtype = DType::f16, const Heard& heard = [](double) {});
 
 }  // namespace veldt::field

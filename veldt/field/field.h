@@ -48,7 +48,7 @@ class Field {
   void set_closing(const Closing& closing);
   // What it draws without the closing, at samples x samples even places of each fitted pixel: [samples
   // height, samples width, channels].
-  Tensor open_levels(int samples) const;
+  Tensor open_levels(int samples, const Heard& heard) const;
   std::int64_t parameter_count() const;
 
   // Where it computes; what it draws is in host memory all the same.

@@ -163,7 +163,7 @@ class Fitter::Job : public train::Task {
     return field::expected_gain(field_, signal_, plan_, learned_.value_or(signal_), watch);
   }
 
-  void close() { field_.set_closing(closing_for(field_, signal_, plan_)); }
+  void close(const Heard& heard) { field_.set_closing(closing_for(field_, signal_, plan_, heard)); }
 
   // Every batch has the same sizes, so every step is the same.
   bool repeats() const override { return true; }
@@ -378,7 +378,7 @@ train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, doub
 }
 
 train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::Events& events,
-                             const Watch& teaching) {
+                             const Watch& teaching, const Heard& closing) {
   const Stopwatch since_begin;
   train::RunResult result;
   double taught_for = 0;
@@ -396,7 +396,7 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   }
   const Stopwatch since_end;
   job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
-  job_->close();
+  job_->close(closing ? closing : [](double) {});
   result.seconds += taught_for + since_end.seconds();
   job_->field_.set_training(
       io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(plan()))},

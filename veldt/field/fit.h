@@ -43,9 +43,10 @@ class Fitter {
   // cannot be told, or was stopped by `watch`.
   std::optional<double> expected_gain(const Watch& watch = {}) const;
   // Trains to the end of the plan. `teaching` hears how far the teacher is, which comes before the first step
-  // and counts as time of the run; if it is stopped, no step is taken. Throws as train::run does.
+  // and counts as time of the run; if it is stopped, no step is taken. `closing` hears how far what is put
+  // right after the last step is. Throws as train::run does.
   train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events,
-                       const Watch& teaching = {});
+                       const Watch& teaching = {}, const Heard& closing = {});
 
  private:
   class Job;

@@ -154,14 +154,16 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
   return expected_gain(signal, *plan.judge, *redraw, drawn);
 }
 
-Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan) {
+Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan, const Heard& heard) {
   if (plan.closes == 0) return {};
   if (signal.is_sound()) return close_sound(signal, field);
   const Tensor picture = picture_of(signal);
   const auto most = static_cast<double>((1 << signal.bits()) - 1);
-  return close(bounds_of(picture, plan.field), field.open_levels(plan.field.footprint),
-               plan.field.squares ? Tensor() : flat_ground(picture), kRest / most,
-               signal.bits() > 8 ? DType::f32 : DType::f16);
+  constexpr double kDrawing = 0.4;  // the share of the time that drawing takes, about
+  const Tensor levels = field.open_levels(plan.field.footprint, [&](double part) { heard(kDrawing * part); });
+  return close(bounds_of(picture, plan.field), levels, plan.field.squares ? Tensor() : flat_ground(picture),
+               kRest / most, signal.bits() > 8 ? DType::f32 : DType::f16,
+               [&](double part) { heard(kDrawing + (1 - kDrawing) * part); });
 }
 
 }  // namespace veldt::field

@@ -34,6 +34,6 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
                                     const Signal& lessons, const Watch& watch);
 
 // What makes `field`, which has learned, right at the pixels; none where the plan has no need of one.
-Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan);
+Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan, const Heard& heard);
 
 }  // namespace veldt::field

@@ -358,7 +358,7 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
     draw_evenly(pen, {width, height, s.region, s.across, s.down, options_}, take);
 }
 
-Tensor Field::open_levels(int samples) const {
+Tensor Field::open_levels(int samples, const Heard& heard) const {
   Field open = *this;
   open.set_closing({});
   const std::int64_t height = options_.height * samples, width = options_.width * samples;
@@ -367,6 +367,7 @@ Tensor Field::open_levels(int samples) const {
   once.supersample = 1;
   open.render_bands(width, height, once, [&](const Tensor& rows, std::int64_t first) {
     slice(levels, 0, first, first + rows.size(0)).assign(rows);
+    heard(static_cast<double>(first + rows.size(0)) / static_cast<double>(height));
     return true;
   });
   return levels;
