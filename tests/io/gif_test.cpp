@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "tests/io/make_gif.h"
 #include "tests/io/make_png.h"
@@ -88,13 +89,35 @@ TEST(ReadGif, ReadsCodesOfEveryLength) {
         }
 }
 
-TEST(ReadGif, RefusesOneCutAtAnyLength) {
-  const std::string whole = make_gif(9, 3, kColours,
-                                     {{.width = 9, .height = 3, .numbers = std::vector<int>(27, 2)},
-                                      {.numbers = {1}, .palette = kColours, .transparent = 0}});
+// One that is cut behind its first frame has that one still.
+TEST(ReadGif, RefusesOneCutWithinItsFirstFrame) {
+  const GifFrame first{.width = 9, .height = 3, .numbers = std::vector<int>(27, 2)};
+  const std::string one = make_gif(9, 3, kColours, {first});
+  const std::string whole =
+      make_gif(9, 3, kColours, {first, {.numbers = {1}, .palette = kColours, .transparent = 0}});
   EXPECT_EQ(read_bytes_of(whole).info.pictures, 2);
-  for (std::size_t length = 0; length < whole.size(); ++length)
+  for (std::size_t length = 0; length + 1 < one.size(); ++length)
     ASSERT_EQ(error_of_bytes_of(whole.substr(0, length)).kind(), IoError::Kind::malformed) << length;
+  for (std::size_t length = one.size() - 1; length + 1 < whole.size(); ++length) {
+    const auto [image, info] = read_bytes_of(whole.substr(0, length));
+    ASSERT_EQ(bytes_in(image), bytes_in(read_bytes_of(one).image)) << length;
+    ASSERT_EQ(info.pictures, 1) << length;
+  }
+  EXPECT_EQ(read_bytes_of(whole.substr(0, whole.size() - 1)).info.pictures, 2);
+}
+
+// As other programs write it.
+TEST(ReadGif, TakesZerosBetweenBlocksAndNumbersOfOneBit) {
+  const std::string one = make_gif(1, 1, kColours, {{.numbers = {2}}}), end(1, '\x3b');
+  const std::string start = one.substr(0, one.size() - 1), zeros(3, '\0');
+  EXPECT_THAT(bytes_in(read_bytes_of(start + zeros + end).image), ElementsAre(100, 101, 102));
+  const std::string two = start + zeros + one.substr(13 + kColours.size());
+  EXPECT_EQ(read_bytes_of(two).info.pictures, 2);
+  EXPECT_EQ(read_bytes_of(start + "no block").info.pictures, 1);
+  EXPECT_THAT(bytes_in(read_bytes_of(make_gif(4, 1, kColours.substr(0, 6),
+                                              {{.width = 4, .numbers = {0, 1, 1, 0}, .bits = 1}}))
+                           .image),
+              ElementsAre(1, 2, 3, 10, 20, 30, 10, 20, 30, 1, 2, 3));
 }
 
 TEST(ReadGif, SurvivesAnyByteFlipped) {
@@ -110,6 +133,12 @@ TEST(ReadGif, RefusesSizesThatItCannotHold) {
   const IoError bomb =
       error_of_bytes_of(make_gif(1, 1, kColours, {{.width = 1000, .height = 1000, .numbers = {0}}}));
   EXPECT_TRUE(says(bomb, "ends too early")) << bomb.what();
+  // Room for a frame of one pixel, within what is allowed.
+  const IoError canvas =
+      error_of_bytes_of(make_gif(16384, 16384, kColours, {{.numbers = {0}}}), {.keep_bytes = true});
+  EXPECT_TRUE(says(canvas, "its canvas of 16384 x 16384 is more than")) << canvas.what();
+  const Tensor usual = read_bytes_of(make_gif(3000, 2000, kColours, {{.numbers = {0}}})).image;
+  EXPECT_EQ(usual.shape(), (Shape{2000, 3000, 4}));
 }
 
 TEST(ReadGif, SaysWhatBreaksTheFormat) {
@@ -123,33 +152,52 @@ TEST(ReadGif, SaysWhatBreaksTheFormat) {
   says_of(make_gif(2, 2, kColours, {{.width = 2, .height = 2, .numbers = {0, 1}}}), "end too early");
   says_of(make_gif(1, 1, std::string(6, '\x01'), {{.numbers = {3}}}), "colour 3 of a palette of 2");
   says_of(make_gif(1, 1, kColours, {{.numbers = {0}, .bits = 9}}), "9 bits");
-  says_of(make_gif(1, 1, kColours, {{.numbers = {0}, .bits = 1}}), "1 bits");
 }
 
-std::string apng(bool first_is_frame, const std::string& profile = "") {
+std::string with_chunks(const std::string& chunks) {
   const std::string png = test::make_png({}, {7});
   const std::size_t at = png.find("IDAT") - 4;
-  std::string more = test::chunk("acTL", test::big_endian(12) + test::big_endian(0));
-  if (first_is_frame) more += test::chunk("fcTL", std::string(26, '\0'));
-  if (!profile.empty()) more += test::chunk("iCCP", profile + std::string("\0\0data", 6));
-  return png.substr(0, at) + more + png.substr(at);
+  return png.substr(0, at) + chunks + png.substr(at);
+}
+
+std::string apng(bool first_is_frame, std::uint32_t frames = 12) {
+  std::string chunks = test::chunk("acTL", test::big_endian(frames) + test::big_endian(0));
+  if (first_is_frame) chunks += test::chunk("fcTL", std::string(26, '\0'));
+  return with_chunks(chunks);
+}
+
+// The name is that of the chunk, which says nothing.
+std::string with_profile(const std::string& profile) {
+  std::string packed(::compressBound(profile.size()), '\0');
+  uLongf bytes = packed.size();
+  EXPECT_EQ(::compress(reinterpret_cast<Bytef*>(packed.data()), &bytes,
+                       reinterpret_cast<const Bytef*>(profile.data()), profile.size()),
+            Z_OK);
+  return with_chunks(test::chunk("iCCP", std::string("ICC Profile sRGB\0\0", 18) + packed.substr(0, bytes)));
 }
 
 TEST(ReadPng, TellsOfAnAnimation) {
   EXPECT_EQ(read_bytes_of(apng(true)).info.pictures, 12);
   EXPECT_EQ(read_bytes_of(apng(false)).info.pictures, 13);
+  EXPECT_EQ(read_bytes_of(apng(true, 1)).info.pictures, 1);
+  EXPECT_EQ(read_bytes_of(apng(false, 1)).info.pictures, 2);  // a picture for programs without animations
+  EXPECT_EQ(read_bytes_of(apng(true, 0)).info.pictures, 1);
   EXPECT_THAT(bytes_in(read_bytes_of(apng(true)).image), ElementsAre(7));
   EXPECT_EQ(read_bytes_of(test::make_png({}, {7})).info.pictures, 1);
   EXPECT_EQ(left_out(read_bytes_of(test::make_png({}, {7})).info), "");
 }
 
 TEST(ReadPng, TellsOfAProfileThatIsNotSrgb) {
-  EXPECT_FALSE(read_bytes_of(apng(true, "sRGB IEC61966-2.1")).info.other_profile);
-  const ImageInfo info = read_bytes_of(apng(true, "Display P3")).info;
+  const std::string before(300, 'x');
+  EXPECT_FALSE(read_bytes_of(with_profile(before + "sRGB IEC61966-2.1")).info.other_profile);
+  EXPECT_FALSE(read_bytes_of(with_profile(before + std::string("s\0R\0G\0B", 7))).info.other_profile);
+  const ImageInfo info = read_bytes_of(with_profile(before + "Display P3")).info;
   EXPECT_TRUE(info.other_profile);
-  EXPECT_EQ(
-      left_out(info),
-      "has 12 pictures; the first is taken; it has a colour profile other than sRGB, which is left out");
+  EXPECT_EQ(left_out(info), "has a colour profile other than sRGB, which is left out");
+  // One that unpacks to 16 MB is not followed to its end; one that does not unpack is no sRGB.
+  EXPECT_TRUE(read_bytes_of(with_profile(std::string(1 << 24, 'x') + "sRGB")).info.other_profile);
+  EXPECT_TRUE(
+      read_bytes_of(with_chunks(test::chunk("iCCP", std::string("a\0\0data", 7)))).info.other_profile);
 }
 
 }  // namespace

@@ -130,6 +130,64 @@ TEST(ReadPictures, HoldsToMaxPixels) {
   }
 }
 
+// Inks become light that is no byte, so it takes four.
+TEST(ReadPictures, CountsTheLightOfInksAsFourBytes) {
+  const std::string path = kFolder + "inks_ycck.jpg";
+  const ImageInfo info = image_info(path);
+  const std::int64_t samples = 3 * info.width * info.height;
+  EXPECT_EQ(read_image(path, {.max_pixels = samples, .keep_bytes = true}).dtype(), DType::f32);
+  const IoError error =
+      io_error_of([&] { read_image(path, {.max_pixels = samples - 1, .keep_bytes = true}); });
+  EXPECT_TRUE(says(error, "of 3 samples, each of which takes 4 bytes")) << error.what();
+}
+
+std::string little_endian(std::uint32_t value, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+std::string riff_chunk(const std::string& name, std::string data) {
+  const auto length = static_cast<std::uint32_t>(data.size());
+  if (data.size() % 2 != 0) data += '\0';
+  return name + little_endian(length, 4) + data;
+}
+
+// An extended WebP of these chunks.
+std::string extended_webp(int flags, std::uint32_t width, std::uint32_t height, const std::string& chunks) {
+  const std::string header = little_endian(static_cast<std::uint32_t>(flags), 4) +
+                             little_endian(width - 1, 3) + little_endian(height - 1, 3);
+  return riff_chunk("RIFF", "WEBP" + riff_chunk("VP8X", header) + chunks);
+}
+
+TEST(ReadPictures, TellsOfAProfileOfAWebp) {
+  const std::string pixels = bytes_of(kFolder + "lossless.webp").substr(12);
+  const auto with_profile = [&](const std::string& profile) {
+    const TempDir dir = TempDir::in_memory();
+    put_bytes(
+        dir / "a",
+        extended_webp(0x24, 20, 13, riff_chunk("ICCP", profile) + pixels + riff_chunk("XMP ", "not sRGB")));
+    EXPECT_EQ(read_image(dir / "a").size(0), 13);
+    return image_info(dir / "a").other_profile;
+  };
+  EXPECT_TRUE(with_profile("this is Display P3"));  // whatever is said elsewhere
+  EXPECT_FALSE(with_profile("this is sRGB"));
+}
+
+TEST(ReadPictures, RefusesAWebpWhoseCanvasIsMuchMoreThanItsFile) {
+  const std::string pixels = bytes_of(kFolder + "lossless.webp").substr(12);
+  const auto animation = [&](std::uint32_t side) {
+    const std::string frame =
+        little_endian(0, 6) + little_endian(19, 3) + little_endian(12, 3) + little_endian(0, 4) + pixels;
+    return extended_webp(2, side, side, riff_chunk("ANIM", little_endian(0, 6)) + riff_chunk("ANMF", frame));
+  };
+  const IoError error = error_of_picture(animation(16384), {.keep_bytes = true});
+  EXPECT_TRUE(says(error, "its canvas of 16384 x 16384 is more than")) << error.what();
+  const TempDir dir = TempDir::in_memory();
+  put_bytes(dir / "a", animation(2000));
+  EXPECT_EQ(read_image(dir / "a", {.keep_bytes = true}).shape(), (Shape{2000, 2000, 4}));
+}
+
 // The bytes after a marker's length: for changing what a segment says.
 std::size_t segment(const std::string& jpeg, unsigned char marker) {
   const std::size_t at = jpeg.find(std::string{'\xff', static_cast<char>(marker)});

@@ -21,6 +21,9 @@ TEST(ReadPnm, ReadsTextAndBytes) {
   EXPECT_THAT(bytes_in(read_bytes_of("P1 3 2\n01 1\n1 0 0").image), ElementsAre(255, 0, 0, 0, 255, 255));
   EXPECT_THAT(bytes_in(read_bytes_of("P2\n# a comment\n2 1 # another\n255\n7 255\n").image),
               ElementsAre(7, 255));
+  EXPECT_THAT(bytes_in(read_bytes_of("P1\n3 1\n# a comment\n1 0#another\n1\n").image),
+              ElementsAre(0, 255, 0));
+  EXPECT_THAT(bytes_in(read_bytes_of("P5\n3#of the width\n1 255#\nabc").image), ElementsAre('a', 'b', 'c'));
   EXPECT_THAT(bytes_in(read_bytes_of("P3 1 2 5 1 2 3  5 0 4").image), ElementsAre(51, 102, 153, 255, 0, 204));
   EXPECT_THAT(bytes_in(read_bytes_of("P4 9 2\n\x80\x80\x7f" + zero).image),
               ElementsAre(0, 255, 255, 255, 255, 255, 255, 255, 0, 255, 0, 0, 0, 0, 0, 0, 0, 255));
@@ -64,11 +67,23 @@ TEST(ReadPnm, DividesByTheLargestSample) {
   EXPECT_EQ(read_bytes_of("P2 1 1 1023 7").info.bit_depth, 10);
 }
 
+// A hundredth is no whole byte, so it takes four.
+TEST(ReadPnm, CountsWhatIsNoByteAsFour) {
+  const std::string hundredths = "P3 2 1 100 " + std::string("1 2 3 4 5 6"), bytes = "P3 2 1 51 1 2 3 4 5 6";
+  EXPECT_EQ(read_bytes_of(hundredths, {.max_pixels = 6, .keep_bytes = true}).image.dtype(), DType::f32);
+  const IoError error = error_of_bytes_of(hundredths, {.max_pixels = 5, .keep_bytes = true});
+  EXPECT_TRUE(says(error, "2 pixels of 3 samples, each of which takes 4 bytes")) << error.what();
+  EXPECT_EQ(read_bytes_of(bytes, {.max_pixels = 2, .keep_bytes = true}).image.dtype(), DType::u8);
+}
+
 TEST(ReadPnm, TellsOfMorePictures) {
   const std::string one("P5 2 1 255\n\x07\xff", 13);
   EXPECT_EQ(read_bytes_of(one).info.pictures, 1);
   EXPECT_EQ(read_bytes_of(one + one + "P4 1 1 \x80").info.pictures, 3);
   EXPECT_EQ(read_bytes_of(one + "\n").info.pictures, 1);
+  for (const char* other :
+       {"P", "PX", "P5", "P5 1 1", "P5 1 1 255\n", "P5 0 1 255\n1", "P2 1 1 255 7", "Px 1 1 1"})
+    EXPECT_EQ(read_bytes_of(one + other).info.pictures, 1) << other;
 }
 
 TEST(ReadPnm, RefusesWhatBreaksTheFormat) {

@@ -23,10 +23,11 @@ inline io::Picture read_bytes_of(const std::string& bytes,
   return picture;
 }
 
-inline IoError error_of_bytes_of(const std::string& bytes) {
+inline IoError error_of_bytes_of(const std::string& bytes, const io::ReadOptions& options = {
+                                                               .max_pixels = 1 << 20, .keep_bytes = true}) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", bytes);
-  return io_error_of([&] { io::read_picture(dir / "a", {.max_pixels = 1 << 20, .keep_bytes = true}); });
+  return io_error_of([&] { io::read_picture(dir / "a", options); });
 }
 
 inline std::vector<int> bytes_in(const Tensor& image) {

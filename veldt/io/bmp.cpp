@@ -26,7 +26,7 @@ struct Mask {
 
 class BmpDecoder final : public ImageDecoder {
  public:
-  explicit BmpDecoder(InputFile& file) : bytes_(file, ImageFormat::bmp) {
+  explicit BmpDecoder(InputFile& file) : file_(file), bytes_(file, ImageFormat::bmp) {
     info_ = {.format = ImageFormat::bmp};
     read_header();
     check_size();
@@ -39,6 +39,8 @@ class BmpDecoder final : public ImageDecoder {
   void read_header();
   void read_masks(std::uint32_t header_bytes);
   void read_palette(std::uint32_t colours, int bytes_each);
+  bool has_other_profile(std::uint32_t header_bytes);
+  bool is_packed() const { return packing_ == runs_of_8 || packing_ == runs_of_4; }
   void check_size();
   std::uint64_t row_bytes() const {
     return (static_cast<std::uint64_t>(info_.width) * static_cast<std::uint64_t>(bits_) + 31) / 32 * 4;
@@ -48,6 +50,7 @@ class BmpDecoder final : public ImageDecoder {
   template <class Sample> void unpack(const unsigned char* row, Sample* to) const;
   void look_up(const unsigned char* row, int bits, std::uint8_t* to) const;
 
+  InputFile& file_;
   ByteReader bytes_;
   ImageInfo info_;
   int bits_ = 0;  // a pixel
@@ -94,6 +97,23 @@ void BmpDecoder::read_header() {
   } else {
     read_masks(header);
   }
+  info_.other_profile = has_other_profile(header);
+}
+
+// The last two of the headers name a space of colours, the last may have a profile, or the name of its file.
+bool BmpDecoder::has_other_profile(std::uint32_t header_bytes) {
+  constexpr std::uint32_t kEmbedded = 0x4d424544, kLinked = 0x4c494e4b, kMost = 1 << 20;
+  if (header_bytes < 108) return false;
+  bytes_.seek(kFileHeader + 56);
+  const std::uint32_t space = bytes_.little_endian(4);
+  if (space != kEmbedded || header_bytes < 124) return space == kEmbedded || space == kLinked;
+  bytes_.seek(kFileHeader + 112);
+  const std::uint64_t begin = kFileHeader + bytes_.little_endian(4);
+  std::string profile(std::min(bytes_.little_endian(4), kMost), '\0');
+  if (begin + profile.size() > bytes_.size()) return true;
+  bytes_.seek(begin);
+  bytes_.read(reinterpret_cast<unsigned char*>(profile.data()), profile.size());
+  return !is_srgb(profile);
 }
 
 // They are within a header of 52 bytes or more, and behind a shorter one.
@@ -115,10 +135,9 @@ void BmpDecoder::read_masks(std::uint32_t header_bytes) {
   }
 }
 
-// Blue, green, red, and a fourth byte that means nothing.
+// Blue, green, red, and a fourth byte that means nothing. There may be more colours than numbers.
 void BmpDecoder::read_palette(std::uint32_t colours, int bytes_each) {
-  if (colours == 0) colours = 1u << bits_;
-  if (colours > 1u << bits_) bytes_.fail(str(bits_, " bits cannot tell ", colours, " colours apart"));
+  colours = colours == 0 ? 1u << bits_ : std::min(colours, 1u << bits_);
   std::vector<std::array<std::uint8_t, 3>> rgb(colours);
   bool grey = true;
   for (auto& [red, green, blue] : rgb) {
@@ -138,21 +157,19 @@ void BmpDecoder::read_palette(std::uint32_t colours, int bytes_each) {
 void BmpDecoder::check_size() {
   const std::uint64_t rows = static_cast<std::uint64_t>(info_.height);
   const std::uint64_t left = bytes_.size() - std::min<std::uint64_t>(bytes_.size(), pixels_begin_);
-  const bool packed = packing_ == runs_of_8 || packing_ == runs_of_4;
-  // Two bytes stand for a run of at most 255 pixels.
-  const bool fits =
-      packed ? static_cast<std::uint64_t>(info_.width) <= 128 * left / rows : row_bytes() <= left / rows;
-  if (!fits) bytes_.fail("the file ends too early");
+  if (!is_packed() && row_bytes() > left / rows) bytes_.fail("the file ends too early");
 }
 
-// The numbers of all pixels, from the bottom row up, a byte each. What the runs leave out is colour 0.
+// The numbers of all pixels, from the bottom row up, a byte each. What the runs leave out is colour 0, what
+// goes on beyond the end of a row is left out.
 std::vector<std::uint8_t> BmpDecoder::read_runs() {
   const std::int64_t width = info_.width, height = info_.height;
   std::vector<std::uint8_t> numbers(static_cast<std::size_t>(width * height));
   std::int64_t x = 0, y = 0;
   const auto put = [&](unsigned number) {
-    if (x >= width || y >= height) bytes_.fail("a run of pixels leaves the picture");
-    numbers[static_cast<std::size_t>(y * width + x++)] = static_cast<std::uint8_t>(number);
+    if (y >= height) bytes_.fail("a run of pixels leaves the picture");
+    if (x < width) numbers[static_cast<std::size_t>(y * width + x)] = static_cast<std::uint8_t>(number);
+    ++x;
   };
   const bool halves = packing_ == runs_of_4;
   const auto half = [halves](unsigned byte, unsigned i) {
@@ -186,7 +203,7 @@ template <class Row> void BmpDecoder::for_each_row(const Row& use) {
   const std::int64_t height = info_.height;
   const auto place = [&](std::int64_t y) { return from_the_top_ ? y : height - 1 - y; };
   bytes_.seek(pixels_begin_);
-  if (packing_ == runs_of_8 || packing_ == runs_of_4) {
+  if (is_packed()) {
     const std::vector<std::uint8_t> numbers = read_runs();
     for (std::int64_t y = 0; y < height; ++y) use(numbers.data() + y * info_.width, place(y));
     return;
@@ -228,14 +245,14 @@ void BmpDecoder::look_up(const unsigned char* row, int bits, std::uint8_t* to) c
 
 Tensor BmpDecoder::read() {
   const bool wide = !info_.palette && info_.bit_depth > 8;
-  const bool packed = packing_ == runs_of_8 || packing_ == runs_of_4;
+  if (is_packed()) check_canvas(file_, info_, 128);  // two bytes stand for a run of at most 255 pixels
   const Tensor image = empty({info_.height, info_.width, info_.channels}, wide ? DType::f32 : DType::u8);
   const std::int64_t samples = info_.width * info_.channels;
   for_each_row([&](const unsigned char* row, std::int64_t y) {
     if (wide)
       unpack(row, image.data<float>() + y * samples);
     else if (info_.palette)
-      look_up(row, packed ? 8 : bits_, image.data<std::uint8_t>() + y * samples);
+      look_up(row, is_packed() ? 8 : bits_, image.data<std::uint8_t>() + y * samples);
     else
       unpack(row, image.data<std::uint8_t>() + y * samples);
   });

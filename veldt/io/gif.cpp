@@ -99,14 +99,14 @@ void Numbers::decode_code() {
     prefix_[free_] = static_cast<std::uint16_t>(last_);
     suffix_[free_] = static_cast<std::uint8_t>(rest);
     ++free_;
-    if (free_ == 1u << code_bits_ && code_bits_ < kMaxCodeBits) ++code_bits_;
   }
+  if (free_ == 1u << code_bits_ && code_bits_ < kMaxCodeBits) ++code_bits_;
   last_ = code;
 }
 
 class GifDecoder final : public ImageDecoder {
  public:
-  explicit GifDecoder(InputFile& file) : bytes_(file, ImageFormat::gif) {
+  explicit GifDecoder(InputFile& file) : file_(file), bytes_(file, ImageFormat::gif) {
     bytes_.skip(6);  // its name and version
     info_ = {.format = ImageFormat::gif};
     info_.width = bytes_.little_endian(2);
@@ -116,14 +116,8 @@ class GifDecoder final : public ImageDecoder {
     read_palette(flags);
     if (!to_next_frame()) bytes_.fail("there is no picture in it");
     read_frame();
-    std::int64_t frames = 1;
-    for (skip_data(); to_next_frame(); ++frames) {
-      bytes_.skip(8);
-      skip_palette(bytes_.byte());
-      bytes_.skip(1);
-      skip_data();
-    }
-    info_.pictures = frames;
+    skip_data();
+    count_frames();
   }
 
   const ImageInfo& info() const override { return info_; }
@@ -135,8 +129,10 @@ class GifDecoder final : public ImageDecoder {
   void skip_data();
   bool to_next_frame();
   void read_frame();
+  void count_frames();
   std::vector<std::uint8_t> colours() const;
 
+  InputFile& file_;
   ByteReader bytes_;
   ImageInfo info_;
   Palette palette_;
@@ -168,6 +164,7 @@ bool GifDecoder::to_next_frame() {
     const unsigned mark = bytes_.byte();
     if (mark == kImage) return true;
     if (mark == kTrailer) return false;
+    if (mark == 0) continue;  // some programs end their data twice
     if (mark != kExtension) bytes_.fail(str("it has a block of the unknown kind ", mark));
     if (bytes_.byte() == kGraphicControl && data_begin_ == 0) {
       if (bytes_.byte() != 4) bytes_.fail("what it says of its first frame breaks the format");
@@ -198,8 +195,20 @@ void GifDecoder::read_frame() {
   const bool covered = width_ == info_.width && height_ == info_.height;
   info_.channels = (palette_.is_grey() ? 1 : 3) + (transparent_ >= 0 || !covered ? 1 : 0);
   number_bits_ = static_cast<int>(bytes_.byte());
-  if (number_bits_ < 2 || number_bits_ > 8) bytes_.fail(str("its numbers have ", number_bits_, " bits"));
+  if (number_bits_ < 1 || number_bits_ > 8) bytes_.fail(str("its numbers have ", number_bits_, " bits"));
   data_begin_ = bytes_.position();
+}
+
+// Those that are whole: what comes behind the first is not needed for it.
+void GifDecoder::count_frames() try {
+  for (; to_next_frame(); ++info_.pictures) {
+    bytes_.skip(8);
+    skip_palette(bytes_.byte());
+    bytes_.skip(1);
+    skip_data();
+  }
+} catch (const IoError& error) {
+  if (error.kind() != IoError::Kind::malformed) throw;
 }
 
 // The palette, `channels` values a colour.
@@ -215,9 +224,10 @@ std::vector<std::uint8_t> GifDecoder::colours() const {
 
 // Where the frame does not reach, the canvas is transparent.
 Tensor GifDecoder::read() {
-  // A code of 12 bits stands for at most 4096 numbers.
-  if (static_cast<std::uint64_t>(width_ * height_) > 4096 * bytes_.size())
+  constexpr std::uint64_t kPixelsAByte = 4096;  // those of a code of 12 bits
+  if (static_cast<std::uint64_t>(width_ * height_) > kPixelsAByte * bytes_.size())
     bytes_.fail("the file ends too early");
+  check_canvas(file_, info_, kPixelsAByte);
   bytes_.seek(data_begin_);
   const std::int64_t channels = info_.channels;
   const std::vector<std::uint8_t> levels = colours();

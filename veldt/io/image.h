@@ -31,7 +31,8 @@ struct ImageInfo {
   bool palette = false;
   bool interlaced = false;     // or a progressive JPEG
   std::int64_t pictures = 1;   // in the file: frames or pages, of which the first is read
-  bool other_profile = false;  // it has a colour profile, which is not sRGB
+  int other_channels = 0;      // that are neither colours nor alpha, and are not read
+  bool other_profile = false;  // it has a colour profile, which does not call itself sRGB
 };
 
 // What reading leaves out, as the end of a sentence that begins with the file's name: "has 12 pictures; the
@@ -45,7 +46,8 @@ struct ReadOptions {
   // Larger ones are refused before any memory is asked for. A pixel counts as one while the result holds it
   // in up to four bytes, else as one for each four: as f32 each sample does.
   std::int64_t max_pixels = std::int64_t{1} << 28;
-  // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same.
+  // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same,
+  // and so are the light of inks and levels that are no whole 255ths.
   bool keep_bytes = false;
 };
 

@@ -128,15 +128,27 @@ std::vector<unsigned char> whole_picture(InputFile& file, ImageFormat format) {
   return bytes;
 }
 
+void check_canvas(const InputFile& file, const ImageInfo& canvas, std::uint64_t pixels_a_byte) {
+  constexpr std::uint64_t kUsual = 1 << 24;
+  const auto pixels = static_cast<std::uint64_t>(canvas.width) * static_cast<std::uint64_t>(canvas.height);
+  if (pixels > kUsual && pixels / pixels_a_byte > file.size())
+    throw damaged_picture(file.path(), canvas.format,
+                          str("its canvas of ", canvas.width, " x ", canvas.height, " is more than its ",
+                              file.size(), " bytes can fill"));
+}
+
 bool is_srgb(std::string_view profile) {
   return profile.find("sRGB"sv) != profile.npos || profile.find("s\0R\0G\0B"sv) != profile.npos;
 }
 
 std::string left_out(const ImageInfo& info) {
   std::string text;
-  if (info.pictures > 1) text = str("has ", info.pictures, " pictures; the first is taken");
-  if (info.other_profile)
-    text += str(text.empty() ? "" : "; it ", "has a colour profile other than sRGB, which is left out");
+  const auto say = [&text](const std::string& more) { text += (text.empty() ? "has " : "; it has ") + more; };
+  if (info.pictures > 1) say(str(info.pictures, " pictures; the first is taken"));
+  if (info.other_channels == 1) say("1 channel beyond its colours, which is left out");
+  if (info.other_channels > 1)
+    say(str(info.other_channels, " channels beyond its colours, which are left out"));
+  if (info.other_profile) say("a colour profile other than sRGB, which is left out");
   return text;
 }
 

@@ -19,8 +19,9 @@ class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
   virtual const ImageInfo& info() const = 0;
-  // The picture as image.h promises it for bytes that are kept: u8 where it has 8 bits or fewer, else f32.
-  // Called once, and not before the number of pixels was accepted.
+  // Of what read() gives: u8 where bytes are all there is to its samples, else f32.
+  virtual DType dtype() const { return info().bit_depth > 8 ? DType::f32 : DType::u8; }
+  // Called once, and not before the size of that was accepted.
   virtual Tensor read() = 0;
 };
 
@@ -90,7 +91,11 @@ Error without_library(const std::string& path, const std::string& format, const 
 // All bytes of a file whose chunks may be of any length. Throws IoError malformed beyond 2^30.
 std::vector<unsigned char> whole_picture(InputFile& file, ImageFormat format);
 
-// Whether an ICC profile calls itself sRGB, in ASCII or UTF-16.
+// Throws damaged_picture() where the canvas that a picture lies on, transparent or of one colour where the
+// picture is not, is more than 2^24 pixels and `pixels_a_byte` for each of the file.
+void check_canvas(const InputFile& file, const ImageInfo& canvas, std::uint64_t pixels_a_byte);
+
+// Whether an ICC profile calls itself sRGB, in ASCII or UTF-16. What it says beyond its name is not asked.
 bool is_srgb(std::string_view profile);
 
 // Calls use(first sample, what stands for 1) by the dtype of a picture: u8 or f32.

@@ -60,7 +60,7 @@ Picture read_picture(const std::string& path, const ReadOptions& options) {
     throw IoError(IoError::Kind::malformed, str(path, " is too large: ", info.width, " x ", info.height),
                   str("it has ", pixels, " pixels and ", options.max_pixels, " are allowed"),
                   "raise max_pixels if the picture is meant to be this large");
-  const bool as_f32 = info.bit_depth > 8 || !options.keep_bytes;
+  const bool as_f32 = decoder->dtype() == DType::f32 || !options.keep_bytes;
   if (as_f32 && pixels > options.max_pixels / info.channels)
     throw IoError(
         IoError::Kind::malformed, str(path, " is too large: ", info.width, " x ", info.height),

@@ -126,9 +126,11 @@ class JpegDecoder final : public ImageDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   const ImageInfo& info() const override { return info_; }
+  DType dtype() const override { return has_inks() ? DType::f32 : DType::u8; }
   Tensor read() override;
 
  private:
+  bool has_inks() const { return jpeg_.out_color_space == JCS_CMYK; }
   template <class Calls> void call(const Calls& calls) {
     if (!guarded(state_.back, calls)) fail(state_.message);
   }
@@ -204,10 +206,10 @@ Tensor JpegDecoder::read() {
   auto* jpeg = &jpeg_;
   call([jpeg] { jpeg_start_decompress(jpeg); });
   const std::int64_t width = jpeg_.output_width, height = jpeg_.output_height;
-  const bool inks = jpeg_.out_color_space == JCS_CMYK;
+  const bool inks = has_inks();
   const bool inverted = jpeg_.saw_Adobe_marker != FALSE;
   std::vector<JSAMPLE> row(inks ? static_cast<std::size_t>(width * jpeg_.output_components) : 0);
-  const Tensor image = empty({height, width, info_.channels}, inks ? DType::f32 : DType::u8);
+  const Tensor image = empty({height, width, info_.channels}, dtype());
   float* out = inks ? image.data<float>() : nullptr;
   for (std::int64_t y = 0; y < height; ++y) {
     JSAMPROW to = inks ? row.data() : image.data<std::uint8_t>() + y * width * info_.channels;

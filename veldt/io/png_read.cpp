@@ -2,6 +2,7 @@
 #include "veldt/io/image_codec.h"
 
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -122,20 +123,36 @@ void PngDecoder::read_info() {
   read_kept_chunks();
 }
 
+// An iCCP's name, which may be any, a zero, the method 0, and the profile as zlib packs it: of that as much
+// as a name may be looked for in.
+bool is_srgb_chunk(std::string_view chunk) {
+  const std::size_t begin = chunk.find('\0') + 2;
+  if (begin < 2 || begin > chunk.size()) return false;
+  std::string profile(std::size_t{1} << 20, '\0');
+  uLongf bytes = profile.size();
+  ::uncompress(reinterpret_cast<Bytef*>(profile.data()), &bytes,
+               reinterpret_cast<const Bytef*>(chunk.data() + begin),
+               static_cast<uLong>(chunk.size() - begin));
+  return is_srgb(std::string_view(profile).substr(0, bytes));
+}
+
 // APNG 1.0 (Mozilla, 2004): acTL has the number of frames; the picture that every program shows is the first
 // of them if an fcTL comes before it, else it is one more.
 void PngDecoder::read_kept_chunks() {
   png_unknown_chunkp chunks = nullptr;
   const int count = png_get_unknown_chunks(png_, info_, &chunks);
-  bool is_frame = false;
+  bool is_animated = false, is_frame = false;
   for (const png_unknown_chunk& chunk : std::span(chunks, static_cast<std::size_t>(count))) {
     const std::string_view name(reinterpret_cast<const char*>(chunk.name)),
         data(reinterpret_cast<const char*>(chunk.data), chunk.size);
-    if (name == "acTL" && data.size() >= 4) image_.pictures = big_endian(chunk.data);
+    if (name == "acTL" && data.size() >= 4) {
+      is_animated = true;
+      image_.pictures = std::max<std::int64_t>(big_endian(chunk.data), 1);
+    }
     if (name == "fcTL") is_frame = true;
-    if (name == "iCCP") image_.other_profile = data.substr(0, data.find('\0')).find("sRGB") == data.npos;
+    if (name == "iCCP") image_.other_profile = !is_srgb_chunk(data);
   }
-  if (image_.pictures > 1 && !is_frame) ++image_.pictures;
+  if (is_animated && !is_frame) ++image_.pictures;
 }
 
 bool PngDecoder::palette_is_grey() const {

@@ -42,9 +42,14 @@ class PnmDecoder final : public ImageDecoder {
   }
 
   const ImageInfo& info() const override { return info_; }
+  // Bytes where they say all there is, as 0..255 does of 0..5; other levels are parts of the largest.
+  DType dtype() const override {
+    return header_.largest <= 255 && 255 % header_.largest == 0 ? DType::u8 : DType::f32;
+  }
   Tensor read() override;
 
  private:
+  unsigned character();
   std::string word();
   std::uint32_t number(std::uint32_t most);
   Header read_header();
@@ -59,15 +64,21 @@ class PnmDecoder final : public ImageDecoder {
   ImageInfo info_;
 };
 
-// The next one, and the blank behind it. A comment goes from a # to the end of its line.
+// The next one of a text; for a comment, from a # to the end of its line, that end.
+unsigned PnmDecoder::character() {
+  unsigned c = bytes_.byte();
+  if (c != '#') return c;
+  while (c != '\n' && !bytes_.at_end()) c = bytes_.byte();
+  return '\n';
+}
+
+// The next one, and the blank behind it.
 std::string PnmDecoder::word() {
   constexpr std::size_t kLongest = 64;
   std::string text;
   while (!bytes_.at_end()) {
-    const unsigned c = bytes_.byte();
-    if (c == '#' && text.empty()) {
-      while (!bytes_.at_end() && bytes_.byte() != '\n') continue;
-    } else if (!is_blank(c)) {
+    const unsigned c = character();
+    if (!is_blank(c)) {
       if (text.size() == kLongest) bytes_.fail("a word of it is no number");
       text += static_cast<char>(c);
     } else if (!text.empty()) {
@@ -146,15 +157,17 @@ void PnmDecoder::check_size(const Header& header) {
   if (header.row_bytes() > left / rows) bytes_.fail("the file ends too early");
 }
 
-// Files of bytes may hold several, one behind the other.
-void PnmDecoder::count_pictures() {
+// Files of bytes may hold several, one behind the other. What is no whole one is none.
+void PnmDecoder::count_pictures() try {
   for (Header last = header_;; ++info_.pictures) {
     bytes_.seek(last.begin + last.row_bytes() * static_cast<std::uint64_t>(last.height));
     if (bytes_.at_end() || bytes_.byte() != 'P') return;
     bytes_.seek(bytes_.position() - 1);
     last = read_header();
-    if (last.kind < 4 || last.kind > 7) bytes_.fail("behind its first picture is no other one");
+    if (last.is_text() || last.kind > 7) return;
   }
+} catch (const IoError& error) {
+  if (error.kind() != IoError::Kind::malformed) throw;
 }
 
 template <class Use> void PnmDecoder::samples_of_text(Use& use) {
@@ -164,8 +177,8 @@ template <class Use> void PnmDecoder::samples_of_text(Use& use) {
       use(number(header_.largest));
       continue;
     }
-    unsigned c = bytes_.byte();  // digits need no blanks between them
-    while (is_blank(c)) c = bytes_.byte();
+    unsigned c = character();  // digits need no blanks between them
+    while (is_blank(c)) c = character();
     if (c != '0' && c != '1') bytes_.fail("one of its pixels is neither 0 nor 1");
     use(c - '0');
   }
@@ -190,18 +203,15 @@ template <class Use> void PnmDecoder::for_each_sample(Use use) {
   }
 }
 
-// Bytes where they say all there is, as 0..255 does of 0..5; other levels are parts of the largest.
 Tensor PnmDecoder::read() {
-  const Shape shape{header_.height, header_.width, header_.channels};
-  if (header_.largest <= 255 && 255 % header_.largest == 0) {
-    const Tensor image = empty(shape, DType::u8);
+  const Tensor image = empty({header_.height, header_.width, header_.channels}, dtype());
+  if (image.dtype() == DType::u8) {
     const std::uint32_t step = 255 / header_.largest, flip = header_.is_ink() ? 255 : 0;
     for_each_sample([&, to = image.data<std::uint8_t>()](unsigned sample) mutable {
       *to++ = static_cast<std::uint8_t>((sample * step) ^ flip);
     });
     return image;
   }
-  const Tensor image = empty(shape);
   for_each_sample([&, to = image.data<float>()](unsigned sample) mutable {
     *to++ = static_cast<float>(sample) / static_cast<float>(header_.largest);
   });

@@ -13,19 +13,19 @@ SharedLibrary::SharedLibrary(std::string file, std::string purpose, std::string 
       purpose_(std::move(purpose)),
       package_(std::move(package)),
       library_(::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (!library_) fail("it was not found");
+  if (library_) return;
+  const char* why = ::dlerror();
+  throw Error(str("cannot ", purpose_, " on this machine"), why ? why : "it was not found",
+              str("install it (apt-get install ", package_, ")"));
 }
 
 void* SharedLibrary::symbol(const char* name) const {
   void* found = ::dlsym(library_, name);
-  if (!found) fail(str(file_, " has no ", name));
+  if (!found)
+    throw Error(str("cannot ", purpose_, " on this machine"),
+                str("its ", file_, " has no ", name, ", so it is another version than Veldt knows"),
+                str("install a newer one (apt-get install ", package_, ")"));
   return found;
-}
-
-void SharedLibrary::fail(const std::string& otherwise) const {
-  const char* why = ::dlerror();
-  throw Error(str("cannot ", purpose_, " on this machine"), why ? std::string(why) : otherwise,
-              str("install it (apt-get install ", package_, ")"));
 }
 
 }  // namespace veldt::io

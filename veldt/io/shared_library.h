@@ -11,14 +11,13 @@ class SharedLibrary {
  public:
   // Throws Error, "cannot <purpose> on this machine", which says to install the package.
   SharedLibrary(std::string file, std::string purpose, std::string package);
-  // Throws as the constructor does if there is no function of that name.
+  // Throws Error, which says to install a newer one, if there is no function of that name.
   template <class Function> void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(symbol(name));
   }
 
  private:
   void* symbol(const char* name) const;
-  [[noreturn]] void fail(const std::string& otherwise) const;
 
   std::string file_, purpose_, package_;
   void* library_;

@@ -23,8 +23,8 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // the largest pict
 
 class WebpDecoder final : public ImageDecoder {
  public:
-  explicit WebpDecoder(InputFile& file) : path_(file.path()) {
-    read_bytes(file);
+  explicit WebpDecoder(InputFile& file) : file_(file), path_(file.path()) {
+    read_bytes();
     WebPBitstreamFeatures features = features_of(bytes_);
     info_ = {.format = ImageFormat::webp, .width = features.width, .height = features.height};
     info_.other_profile = has_other_profile();
@@ -36,8 +36,7 @@ class WebpDecoder final : public ImageDecoder {
     frame_height_ = features.height;
     if (left_ + frame_width_ > info_.width || top_ + frame_height_ > info_.height)
       fail(VP8_STATUS_BITSTREAM_ERROR);
-    const bool covered = frame_width_ == info_.width && frame_height_ == info_.height;
-    info_.channels = features.has_alpha != 0 || !covered ? 4 : 3;
+    info_.channels = features.has_alpha != 0 || !covers_canvas() ? 4 : 3;
     info_.bit_depth = 8;
   }
 
@@ -45,12 +44,15 @@ class WebpDecoder final : public ImageDecoder {
   Tensor read() override;
 
  private:
-  void read_bytes(InputFile& file);
+  void read_bytes();
   bool has_other_profile() const;
+  bool covers_canvas() const { return frame_width_ == info_.width && frame_height_ == info_.height; }
   WebPBitstreamFeatures features_of(const std::vector<unsigned char>& bytes) const;
+  std::size_t number_at(std::size_t at, std::size_t bytes) const;
   void keep_first_frame();
   [[noreturn]] void fail(VP8StatusCode status) const;
 
+  InputFile& file_;
   std::string path_;
   std::vector<unsigned char> bytes_;  // the whole file: chunks before the picture may be of any length
   ImageInfo info_;
@@ -75,45 +77,47 @@ void WebpDecoder::fail(VP8StatusCode status) const {
 }
 
 // Reads what the RIFF header says is there. libwebp would not miss the end of the last chunk.
-void WebpDecoder::read_bytes(InputFile& file) {
+void WebpDecoder::read_bytes() {
   std::array<unsigned char, 8> head{};
-  file.read_exactly(head.data(), head.size());
+  file_.read_exactly(head.data(), head.size());
   std::uint64_t length = head.size();
   for (int i = 0; i < 4; ++i) length += std::uint64_t{head[static_cast<std::size_t>(4 + i)]} << (8 * i);
-  if (length > file.size()) fail(VP8_STATUS_NOT_ENOUGH_DATA);
+  if (length > file_.size()) fail(VP8_STATUS_NOT_ENOUGH_DATA);
   if (length > kMaxBytes)
     throw damaged_picture(path_, ImageFormat::webp, str("it has ", length, " bytes, which none needs"));
   bytes_.resize(length);
   std::memcpy(bytes_.data(), head.data(), std::min(head.size(), bytes_.size()));
-  file.read_exactly(bytes_.data() + head.size(), bytes_.size() - head.size());
+  file_.read_exactly(bytes_.data() + head.size(), bytes_.size() - head.size());
 }
 
 // A profile is the first chunk after the header, where there is one.
 bool WebpDecoder::has_other_profile() const {
   const std::string_view file(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
   constexpr std::size_t kChunk = 30;  // after RIFF, its size, WEBP, and VP8X of 18 bytes
-  return file.size() > kChunk && file.substr(12, 4) == "VP8X" && file.substr(kChunk, 4) == "ICCP" &&
-         !is_srgb(file.substr(kChunk));
+  if (file.size() < kChunk + 8 || file.substr(12, 4) != "VP8X" || file.substr(kChunk, 4) != "ICCP")
+    return false;
+  return !is_srgb(file.substr(kChunk + 8, number_at(kChunk + 4, 4)));
+}
+
+std::size_t WebpDecoder::number_at(std::size_t at, std::size_t bytes) const {
+  std::size_t value = 0;
+  for (std::size_t i = 0; i < bytes; ++i) value |= std::size_t{bytes_[at + i]} << (8 * i);
+  return value;
 }
 
 // A frame of an animation (ANMF) is its place, and chunks as a file of its own has them: bytes_ becomes that
 // file. Source: WebP Container Specification (Google).
 void WebpDecoder::keep_first_frame() {
   constexpr std::size_t kHead = 12, kChunk = 8, kFrame = 16;
-  const auto number = [this](std::size_t at, std::size_t bytes) {
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i) value |= std::size_t{bytes_[at + i]} << (8 * i);
-    return value;
-  };
   std::int64_t frames = 0;
   std::vector<unsigned char> first;
   for (std::size_t at = kHead; at + kChunk <= bytes_.size();) {
-    const std::size_t length = number(at + 4, 4), begin = at + kChunk;
+    const std::size_t length = number_at(at + 4, 4), begin = at + kChunk;
     if (length > bytes_.size() - begin) fail(VP8_STATUS_NOT_ENOUGH_DATA);
     if (std::memcmp(bytes_.data() + at, "ANMF", 4) == 0 && frames++ == 0) {
       if (length < kFrame + kChunk) fail(VP8_STATUS_BITSTREAM_ERROR);
-      left_ = static_cast<std::int64_t>(2 * number(begin, 3));
-      top_ = static_cast<std::int64_t>(2 * number(begin + 3, 3));
+      left_ = static_cast<std::int64_t>(2 * number_at(begin, 3));
+      top_ = static_cast<std::int64_t>(2 * number_at(begin + 3, 3));
       const unsigned char* chunks = bytes_.data() + begin + kFrame;
       constexpr unsigned char kName[] = {'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P'};
       first.assign(std::begin(kName), std::end(kName));
@@ -135,6 +139,8 @@ void WebpDecoder::keep_first_frame() {
 
 // Where the first frame of an animation does not reach, the picture is transparent.
 Tensor WebpDecoder::read() {
+  constexpr std::uint64_t kPixelsAByte = 4096;  // more than pictures of anything have
+  if (!covers_canvas()) check_canvas(file_, info_, kPixelsAByte);
   const bool alpha = info_.channels == 4;
   const int stride = static_cast<int>(info_.width) * info_.channels;
   const Tensor image = empty({info_.height, info_.width, info_.channels}, DType::u8);
