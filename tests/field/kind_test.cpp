@@ -10,6 +10,7 @@
 #include "veldt/core/error.h"
 #include "veldt/data/resample.h"
 #include "veldt/field/fit.h"
+#include "veldt/field/transparency.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -99,22 +100,32 @@ TEST(PixelArt, IsSquaresAtAnySize) {
     EXPECT_LT(test::largest_difference(field.render(16 * scale, 16 * scale), squares), 0.5 / 255) << scale;
   }
   // Pixels that lie across a border are what they cover of both sides.
-  const Tensor between = field.render(24, 24);
+  const Tensor grounds = on_two_grounds(seen);
   const Tensor area =
-      data::resample(repeat_interleave(repeat_interleave(seen, 3, 0), 3, 1), 24, 24, data::Filter::area);
-  EXPECT_LT(test::largest_difference(between, area), 1.0 / 255);
-  const Tensor smaller = data::resample(seen, 8, 8, data::Filter::area);
-  EXPECT_LT(test::largest_difference(field.render(8, 8), smaller), 0.5 / 255);
+      data::resample(repeat_interleave(repeat_interleave(grounds, 3, 0), 3, 1), 24, 24, data::Filter::area);
+  EXPECT_LT(test::largest_difference(on_two_grounds(field.render(24, 24)), area), 0.5 / 255);
+  const Tensor smaller = data::resample(grounds, 8, 8, data::Filter::area);
+  EXPECT_LT(test::largest_difference(on_two_grounds(field.render(8, 8)), smaller), 0.5 / 255);
 }
 
 TEST(PixelArt, IsItsAreasMeanWhereverTheSquaresMeet) {
   const ImageField field = fit(sprite(), {});
-  const Tensor fine = field.render(16 * 30, 16 * 30);
+  const Tensor fine = on_two_grounds(field.render(16 * 30, 16 * 30));
   for (const auto& [width, height] :
        {std::pair(24, 16), std::pair(20, 12), std::pair(17, 17), std::pair(40, 10)}) {
     const Tensor area = data::resample(fine, height, width, data::Filter::area);
-    EXPECT_LT(test::largest_difference(field.render(width, height), area), 0.13) << width << ' ' << height;
+    EXPECT_LT(test::largest_difference(on_two_grounds(field.render(width, height)), area), 0.5 / 255)
+        << width << ' ' << height;
   }
+}
+
+TEST(PixelArt, GoesOnBeyondItsBorder) {
+  const ImageField field = fit(sprite(), {});
+  RenderOptions beyond;
+  beyond.region = {-1e9, -0.5, 2e9, 1.0};
+  const Tensor drawn = field.render(1, 32, beyond);
+  EXPECT_LT(test::largest_difference(slice(drawn, 0, 0, 16), expand(slice(drawn, 0, 0, 1), {16, 1, 4})),
+            1e-6);
 }
 
 TEST(PixelArt, RefusesAnotherLoss) {

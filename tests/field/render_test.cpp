@@ -89,7 +89,7 @@ Tensor averaged(const Tensor& large, std::int64_t across, std::int64_t down) {
 }
 
 TEST(Render, SupersamplesByAveragingALargerPicture) {
-  const ImageField field(small_options(40, 30, 2), 4);
+  const ImageField field(small_options(40, 30, 3), 4);
   for (const int s : {2, 3, 5}) {
     RenderOptions by, plain;
     by.supersample = s;

@@ -6,6 +6,7 @@
 
 #include "tests/field/pictures.h"
 #include "veldt/core/rng.h"
+#include "veldt/data/resample.h"
 #include "veldt/field/fit.h"
 #include "veldt/field/teacher.h"
 #include "veldt/ops/random.h"
@@ -39,7 +40,23 @@ TEST(Transparency, OfAShadowStaysThatOfAllThePixel) {
   // Along the middle of the left border's pixel, at half the height.
   for (const std::int64_t column : {20, 21, 22, 23}) {
     const float alpha = drawn.data<float>()[(48 * 96 + column) * 4 + 3];
-    EXPECT_NEAR(alpha, 0.3, 0.25) << column;
+    EXPECT_NEAR(alpha, 0.3, 0.1) << column;
+  }
+}
+
+// A pixel of what is made smaller shows on any ground the mean of what its pixels show.
+TEST(Transparency, OfWhatIsMadeSmallerShowsNoFringe) {
+  const Tensor picture = test::draw(24, 24, 4, [](double x, double, int c) {
+    const bool is_paper = static_cast<int>(x) % 8 < 4;
+    return c == 3 ? (is_paper ? 1.0 : 0.2) : is_paper ? 1.0 : 0.0;
+  });
+  const Tensor wanted = data::resample(on_two_grounds(picture), 3, 3, data::Filter::area);
+  for (const Style style : {Style::drawing, Style::pixel}) {
+    FitOptions wishes;
+    wishes.style = style;
+    const ImageField field = fit(picture, wishes);
+    EXPECT_LT(test::largest_difference(on_two_grounds(field.render(3, 3)), wanted), 2.0 / 255);
+    EXPECT_LT(test::largest_difference(field.render(24, 24), picture), 0.5 / 255);
   }
 }
 

@@ -9,8 +9,9 @@
 #include "veldt/core/error.h"
 #include "veldt/field/coordinates.h"
 #include "veldt/field/field.h"
-#include "veldt/field/shrink.h"
+#include "veldt/field/area_mean.h"
 #include "veldt/field/sound_closing.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/reduce.h"
@@ -80,35 +81,25 @@ struct Canvas {
  private:
   // Where the samples of `count` pixels lie, in parts of the whole.
   std::vector<double> along_x(std::int64_t first, std::int64_t count) const {
-    return along(first, count, across, {region.x, region.width, width, field.width});
+    return along(first, count, across, region.x, region.width, width);
   }
   std::vector<double> along_y(std::int64_t first, std::int64_t count) const {
-    return along(first, count, down, {region.y, region.height, height, field.height});
+    return along(first, count, down, region.y, region.height, height);
   }
-  struct Side {
-    double from, size;
-    std::int64_t pixels, fitted;
-  };
-  std::vector<double> along(std::int64_t first, std::int64_t count, int samples, const Side& side) const {
+  static std::vector<double> along(std::int64_t first, std::int64_t count, int samples, double from,
+                                   double size, std::int64_t pixels) {
     std::vector<double> out;
     out.reserve(static_cast<std::size_t>(count * samples));
     for (std::int64_t i = 0; i < count * samples; ++i) {
       const double at =
           static_cast<double>(first + i / samples) + (static_cast<double>(i % samples) + 0.5) / samples;
-      out.push_back(side.from + side.size * at / static_cast<double>(side.pixels));
-      if (field.squares) out.back() = centre_of_its_pixel(out.back(), side.fitted);
+      out.push_back(from + size * at / static_cast<double>(pixels));
     }
     return out;
-  }
-  static double centre_of_its_pixel(double part, std::int64_t pixels) {
-    const auto n = static_cast<double>(pixels);
-    return (std::clamp(std::floor(part * n), 0.0, n - 1) + 0.5) / n;
   }
 };
 
 constexpr int kMostSamples = 64;  // along a side of a pixel, unless it is told to take more
-// Along a fitted pixel, where pixels lie across the borders of several squares.
-constexpr int kSquareSamples = 8;
 
 // Output pixels to a fitted one.
 double scale_across(const FieldOptions& o, std::int64_t width, const RenderOptions& how) {
@@ -121,6 +112,8 @@ double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t heigh
   return std::min(scale_across(o, width, how), scale_down(o, height, how));
 }
 
+bool has_alpha(const FieldOptions& o) { return !o.is_sound() && o.channels % 2 == 0; }
+
 // The fewest samples a side that are no further apart than those of the fit, of which a pixel covers
 // `covered`. A hair above a whole number is rounding, not shrinking.
 int samples_over(double covered) {
@@ -130,66 +123,53 @@ int samples_over(double covered) {
 // Which samples each pixel is the mean of.
 struct Sampling {
   int across = 1, down = 1;  // in every pixel, evenly
-  // Instead, when shrinking what was fitted at points: those points, since elsewhere it may be anything.
-  std::optional<ShrunkSide> shrunk_across = {}, shrunk_down = {};
+  // Instead those of the fit: of squares, and when shrinking what was fitted at points, which elsewhere may
+  // be anything.
+  std::optional<AreaSide> columns = {}, rows = {};
   Region region;  // that the samples fill
 
   double samples_a_pixel(double width, double height) const {
-    if (!shrunk_across) return static_cast<double>(across) * down;
-    return static_cast<double>(shrunk_across->count) / width * static_cast<double>(shrunk_down->count) /
-           height;
+    if (!columns) return static_cast<double>(across) * down;
+    return static_cast<double>(columns->count) / width * static_cast<double>(rows->count) / height;
   }
 };
 
 // One side: `pixels` of them over a part of the `fitted` ones. Widens the part to the samples' bounds.
-ShrunkSide shrunk_side(std::int64_t pixels, std::int64_t fitted, double& from, double& size) {
+AreaSide fitted_side(std::int64_t pixels, std::int64_t fitted, bool squares, double& from, double& size) {
   const auto samples = static_cast<double>(fitted);
   const double covered = samples * size / static_cast<double>(pixels);
-  if (covered <= 1) return ShrunkSide::even(pixels, 1);
-  const ShrunkSide side = ShrunkSide::on_lattice(pixels, from * samples, covered);
+  if (!squares && covered <= 1) return AreaSide::even(pixels, 1);
+  const AreaSide side = AreaSide::on_lattice(pixels, from * samples, covered, squares ? fitted : 0);
   from = static_cast<double>(side.first) / samples;
   size = static_cast<double>(side.count) / samples;
   return side;
 }
 
-// Whether no pixel of the drawing lies across a border of fitted pixels: they are at whole places, and cover
-// a whole number of pixels.
-bool on_squares(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
+// Whether the pixels of the drawing are fitted ones.
+bool is_own_size(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
   const auto is_whole = [](double x) { return std::abs(x - std::round(x)) < 1e-6; };
-  const double across = scale_across(o, width, how), down = scale_down(o, height, how);
-  return is_whole(across) && is_whole(down) &&
-         is_whole(how.region.x * static_cast<double>(o.width) * across) &&
-         is_whole(how.region.y * static_cast<double>(o.height) * down);
-}
-
-// Made smaller both ways, the pixels are exact means over the squares.
-bool across_squares(const FieldOptions& o, std::int64_t width, std::int64_t height,
-                    const RenderOptions& how) {
-  return o.squares && !on_squares(o, width, height, how) &&
-         std::max(scale_across(o, width, how), scale_down(o, height, how)) >= 1;
-}
-int square_samples(double scale) {
-  return static_cast<int>(
-      std::clamp(std::ceil(kSquareSamples / scale), double{kSquareSamples}, double{kMostSamples}));
+  return std::abs(scale_across(o, width, how) - 1) < 1e-9 &&
+         std::abs(scale_down(o, height, how) - 1) < 1e-9 &&
+         is_whole(how.region.x * static_cast<double>(o.width)) &&
+         is_whole(how.region.y * static_cast<double>(o.height));
 }
 
 Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t height,
                       const RenderOptions& how) {
   const double enlarged = enlargement(o, width, height, how);
   Sampling s{.region = how.region};
-  if (how.supersample == 0 && across_squares(o, width, height, how)) {
-    s.across = square_samples(scale_across(o, width, how));
-    s.down = square_samples(scale_down(o, height, how));
+  const auto take_those_of_the_fit = [&] {
+    s.columns = fitted_side(width, o.width, o.squares, s.region.x, s.region.width);
+    s.rows = fitted_side(height, o.height, o.squares, s.region.y, s.region.height);
     return s;
-  }
+  };
+  if (o.squares) return take_those_of_the_fit();
   s.down = how.supersample > 0 ? how.supersample : samples_over(o.footprint / enlarged);
   s.across = o.is_sound() ? 1 : s.down;
   // A field with a footprint is the scene itself, between the samples of the fit as well.
   if (how.supersample > 0 || o.is_sound() || o.footprint > 1 || s.down == 1 || s.down == kMostSamples)
     return s;
-  s.shrunk_across = shrunk_side(width, o.width, s.region.x, s.region.width);
-  s.shrunk_down = shrunk_side(height, o.height, s.region.y, s.region.height);
-  return s;
+  return take_those_of_the_fit();
 }
 
 // What the output is multiplied by before it is cut to its bounds. A two-tone field learned edges about as
@@ -222,6 +202,7 @@ struct Pen {
   const FieldOptions& options;
   const Closing& closing;
   double gain;
+  bool weighs_by_alpha;  // where it draws the mean of several pixels
   Device device;
 
   bool on_cpu() const { return device.kind == DeviceKind::cpu; }
@@ -232,7 +213,17 @@ struct Pen {
     Tensor levels = levels_from(output, options.head);
     if (closing) levels = closed(levels, canvas, tile);
     if (canvas.samples() == 1) return levels;
-    return mean(reshape(levels, {tile.pixels(), canvas.samples(), options.channels}), {1});
+    levels = reshape(levels, {tile.pixels(), canvas.samples(), options.channels});
+    return weighs_by_alpha ? mean_by_alpha(levels) : mean(levels, {1});
+  }
+  // [pixels, samples, channels] -> [pixels, channels]
+  static Tensor mean_by_alpha(const Tensor& levels) {
+    const std::int64_t colours = levels.size(2) - 1;
+    const Tensor means = mean(levels, {1});
+    const Tensor alpha = narrow(levels, 2, colours, 1), sums = sum(alpha, {1});
+    const Tensor weighed = sum(narrow(levels, 2, 0, colours) * alpha, {1}) / sums;
+    return concat(
+        {where(greater(sums, 0), weighed, narrow(means, 1, 0, colours)), narrow(means, 1, colours, 1)}, 1);
   }
   // The samples of the tile, [pixels * samples, channels], in rows and columns for the closing and back.
   Tensor closed(const Tensor& levels, const Canvas& canvas, const Tile& tile) const {
@@ -318,21 +309,24 @@ void draw_evenly(const Pen& pen, const Canvas& canvas, const Field::Band& band) 
   });
 }
 
-// Neighbouring pixels share the samples at their border.
-void draw_shrunk(const Pen& pen, const Canvas& samples, const ShrunkSide& across, const ShrunkSide& down,
-                 const Field::Band& band) {
-  AreaMean mean(across, down, pen.options.channels);
+// Each pixel is the mean over the samples that it covers, and shares those at its border with its neighbours.
+void draw_means(const Pen& pen, const Canvas& samples, const AreaSide& across, const AreaSide& down,
+                const Field::Band& band) {
+  const std::int64_t channels = pen.options.channels;
+  AreaMean mean(across, down, channels, has_alpha(pen.options));
   const std::int64_t most_rows = rows_a_band(pen, across.pixels, 1);
-  std::int64_t row = 0;
-  draw_tiles(pen, samples, [&](const Tensor& drawn, const Tile& tile) {
-    mean.add(to(drawn, Device{}));
-    const std::int64_t ready = mean.rows_ready();
-    const bool is_last =
-        tile.row + tile.rows == samples.height && tile.column + tile.columns == samples.width;
-    if (ready == 0 || (ready < most_rows && !is_last)) return true;
-    row += ready;
-    return band(mean.take(), row - ready);
-  });
+  std::vector<float> levels;
+  std::int64_t first = 0, rows = 0;
+  const auto take = [&](const std::vector<float>& row) {
+    levels.insert(levels.end(), row.begin(), row.end());
+    if (++rows < most_rows && first + rows < down.pixels) return true;
+    const Tensor whole = Tensor::from<float>({rows, across.pixels, channels}, levels);
+    levels.clear();
+    first += std::exchange(rows, 0);
+    return band(whole, first - whole.size(0));
+  };
+  draw_evenly(pen, samples,
+              [&](const Tensor& drawn, std::int64_t) { return mean.add(to(drawn, Device{}), take); });
 }
 
 }  // namespace
@@ -343,17 +337,16 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
   NoGrad off;
   if (closing_ && options_.is_sound()) return play_closed(*this, height, how.region, band);
   const Sampling s = sampling_for(options_, width, height, how);
-  const Pen pen{network_, options_, closing_, gain_for(options_, enlargement(options_, width, height, how)),
-                device()};
-  const bool is_own_size = !options_.tones.empty() && on_squares(options_, width, height, how) &&
-                           std::abs(enlargement(options_, width, height, how) - 1) < 1e-9;
+  const double enlarged = enlargement(options_, width, height, how);
+  const Pen pen{
+      network_, options_, closing_, gain_for(options_, enlarged), has_alpha(options_) && enlarged < 1 - 1e-9,
+      device()};
   const Band rounding = [&](const Tensor& rows, std::int64_t first) {
     return band(to_nearer_tone(rows, options_.tones), first);
   };
-  const Band& take = is_own_size ? rounding : band;
-  if (s.shrunk_across)
-    draw_shrunk(pen, {s.shrunk_across->count, s.shrunk_down->count, s.region, 1, 1, options_},
-                *s.shrunk_across, *s.shrunk_down, take);
+  const Band& take = !options_.tones.empty() && is_own_size(options_, width, height, how) ? rounding : band;
+  if (s.columns)
+    draw_means(pen, {s.columns->count, s.rows->count, s.region, 1, 1, options_}, *s.columns, *s.rows, take);
   else
     draw_evenly(pen, {width, height, s.region, s.across, s.down, options_}, take);
 }

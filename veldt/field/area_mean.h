@@ -1,0 +1,61 @@
+// Means over areas: each pixel of a drawing is the mean of the field's own samples over the ground it covers,
+// those at its border by the part of them that lies within. Samples arrive in rows and leave in rows.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt::field {
+
+// One side of the drawing. Samples have the numbers first .. first + count - 1; pixel i of `pixels` covers
+// the numbers from begin + i step to begin + (i + 1) step, where sample j is the interval j .. j + 1. Beyond
+// the first and the last sample all is as they are.
+struct AreaSide {
+  std::int64_t pixels = 0, first = 0, count = 0;
+  double begin = 0, step = 1;
+
+  // What a pixel is the mean of: samples from - first .. and their weights, whose sum is 1.
+  struct Cover {
+    std::int64_t from = 0;  // from 0
+    std::vector<double> weights;
+    std::int64_t end() const { return from + static_cast<std::int64_t>(weights.size()); }
+  };
+  Cover cover(std::int64_t pixel) const;
+
+  // Samples of size 1 on a lattice that begins at 0; of `among` above 0 samples, and no others.
+  static AreaSide on_lattice(std::int64_t pixels, double begin, double step, std::int64_t among = 0);
+  // As many samples in every pixel.
+  static AreaSide even(std::int64_t pixels, std::int64_t samples);
+};
+
+class AreaMean {
+ public:
+  // A row of the drawing, pixels * channels levels; false stops.
+  using Take = std::function<bool(const std::vector<float>& row)>;
+
+  // With `has_alpha` colours count by their last channel, the alpha: what is clear has none.
+  AreaMean(const AreaSide& across, const AreaSide& down, std::int64_t channels, bool has_alpha);
+
+  // Adds rows [n, across.count, channels] that follow the last ones, and gives `take` those of the drawing
+  // that are whole with them. False if that stopped.
+  bool add(const Tensor& rows, const Take& take);
+
+ private:
+  using Line = std::vector<double>;  // of each pixel: the means of all channels, and of colours times alpha
+  Line line_of(const float* samples) const;
+  std::vector<float> row_of_lines() const;
+
+  AreaSide across_, down_;
+  std::int64_t channels_, sums_;
+  std::vector<AreaSide::Cover> columns_;
+  std::int64_t next_ = 0;        // row of the drawing
+  AreaSide::Cover needs_;        // what that is the mean of
+  std::deque<Line> lines_;       // of rows of samples that are still needed
+  std::int64_t lines_from_ = 0;  // the first of them
+};
+
+}  // namespace veldt::field
