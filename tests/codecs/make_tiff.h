@@ -11,9 +11,12 @@
 
 namespace veldt::test {
 
+constexpr int kNoKind = -2;
+
 struct TiffSpec {
   int compression = COMPRESSION_NONE;
-  int kind = -1;  // grey or RGB unless said
+  int kind = -1;  // grey or RGB unless said; kNoKind: it does not say
+  int format = SAMPLEFORMAT_UINT;
   bool planar = false;
   int tile = 0, rows = 3;  // of a strip
   int orientation = 1;
@@ -26,11 +29,9 @@ struct TiffSpec {
 
 inline std::string packed(const std::vector<int>& samples, int bits) {
   std::string bytes;
-  if (bits == 16) {
-    for (const int sample : samples) {
-      const auto value = static_cast<std::uint16_t>(sample);
-      bytes.append(reinterpret_cast<const char*>(&value), 2);
-    }
+  if (bits > 8) {
+    for (const int sample : samples)  // the machine is little-endian
+      bytes.append(reinterpret_cast<const char*>(&sample), static_cast<std::size_t>(bits / 8));
     return bytes;
   }
   bytes.resize((samples.size() * static_cast<std::size_t>(bits) + 7) / 8);
@@ -83,16 +84,18 @@ inline std::string make_tiff(const TiffSpec& spec, const Levels& levels) {
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, levels.height);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, levels.bits);
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, levels.channels);
-    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC,
-                 spec.kind >= 0         ? spec.kind
-                 : levels.channels >= 3 ? PHOTOMETRIC_RGB
-                                        : PHOTOMETRIC_MINISBLACK);
+    if (spec.kind != kNoKind)
+      TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC,
+                   spec.kind >= 0         ? spec.kind
+                   : levels.channels >= 3 ? PHOTOMETRIC_RGB
+                                          : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, spec.format);
     if (spec.kind == PHOTOMETRIC_YCBCR) TIFFSetField(tiff, TIFFTAG_YCBCRSUBSAMPLING, 1, 1);
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, spec.compression);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, spec.planar ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_ORIENTATION, spec.orientation);
     const auto alpha = static_cast<std::uint16_t>(spec.alpha);
-    if (levels.channels == 2 || (levels.channels == 4 && spec.kind != PHOTOMETRIC_SEPARATED))
+    if (levels.channels == (spec.kind == PHOTOMETRIC_SEPARATED ? 5 : levels.channels >= 3 ? 4 : 2))
       TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &alpha);
     if (!spec.palette.empty())
       TIFFSetField(tiff, TIFFTAG_COLORMAP, spec.palette[0].data(), spec.palette[1].data(),

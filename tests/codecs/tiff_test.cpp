@@ -84,6 +84,17 @@ TEST(ReadTiff, MakesLightOfInksAndOfBrightness) {
       read_bytes_of(make_tiff({.kind = PHOTOMETRIC_SEPARATED}, {2, 1, 4, 8, {255, 0, 51, 0, 0, 0, 0, 51}}));
   EXPECT_THAT(inks.image.values<float>(),
               testing::Pointwise(testing::FloatNear(1e-6f), {0.0f, 1.0f, 0.8f, 0.8f, 0.8f, 0.8f}));
+  for (const int bits : {8, 16})
+    for (const bool planar : {false, true}) {
+      Levels levels{1, 2, 5, bits, {51, 0, 255, 51, 102, 0, 0, 0, 255, 0}};
+      if (bits == 16)
+        for (int& sample : levels.samples) sample *= 257;
+      const TiffSpec spec{.kind = PHOTOMETRIC_SEPARATED, .planar = planar};
+      EXPECT_THAT(
+          read_bytes_of(make_tiff(spec, levels)).image.values<float>(),
+          testing::Pointwise(testing::FloatNear(1e-6f), {0.64f, 0.8f, 0.0f, 0.4f, 0.0f, 0.0f, 0.0f, 0.0f}))
+          << bits << planar;
+    }
   const auto bright =
       read_bytes_of(make_tiff({.kind = PHOTOMETRIC_YCBCR}, {2, 1, 3, 8, {255, 128, 128, 77, 128, 128}}));
   EXPECT_THAT(test::bytes_in(bright.image), ElementsAre(255, 255, 255, 77, 77, 77));
@@ -129,23 +140,100 @@ std::string with_tag(std::string tiff, int tag, std::uint32_t value) {
   return tiff;
 }
 
+void expect_refused(const std::string& bytes, const char* text) {
+  const IoError error = error_of_bytes_of(bytes, {.keep_bytes = true});
+  EXPECT_EQ(error.kind(), IoError::Kind::malformed);
+  EXPECT_TRUE(says(error, text)) << error.what();
+}
+
 TEST(ReadTiff, RefusesSizesThatItCannotHold) {
   const std::string small = make_tiff({}, some_levels(5, 7, 3, 8));
-  const auto says_of = [](const std::string& bytes, const char* text) {
-    const IoError error = error_of_bytes_of(bytes);
-    EXPECT_EQ(error.kind(), IoError::Kind::malformed);
-    EXPECT_TRUE(says(error, text)) << error.what();
-  };
-  says_of(with_tag(small, TIFFTAG_IMAGEWIDTH, 1000000000), "too large: 1000000000 x 7");
-  says_of(with_tag(with_tag(small, TIFFTAG_IMAGELENGTH, 1000000000), TIFFTAG_ROWSPERSTRIP, 1),
-          "");  // 10^9 strips
-  says_of(with_tag(small, TIFFTAG_BITSPERSAMPLE, 32), "");
-  // As many strips, with arrays of their places that are said to be there.
-  const std::string strips = with_tag(with_tag(small, TIFFTAG_IMAGEWIDTH, 1), TIFFTAG_IMAGELENGTH, 1000000);
-  says_of(with_tag(strips, TIFFTAG_ROWSPERSTRIP, 1), "");
+  expect_refused(with_tag(small, TIFFTAG_IMAGEWIDTH, 1000000000), "too large: 1000000000 x 7");
+  expect_refused(with_tag(small, TIFFTAG_IMAGEWIDTH, 1000000), "ends too early");
+  // Strips of a row each, with arrays of their places that are said to be there.
+  const std::string strips =
+      with_tag(make_tiff({.compression = COMPRESSION_LZW}, some_levels(1, 7, 3, 8)), TIFFTAG_ROWSPERSTRIP, 1);
+  for (const std::uint32_t rows : {1u << 20, 1u << 27})
+    expect_refused(with_tag(strips, TIFFTAG_IMAGELENGTH, rows), "Incorrect count for \"StripOffsets\"");
   const std::string tiled = make_tiff({.tile = 16}, some_levels(5, 7, 1, 8));
-  says_of(with_tag(with_tag(tiled, TIFFTAG_TILEWIDTH, 1 << 20), TIFFTAG_TILELENGTH, 1 << 20), "");
-  says_of(make_tiff({.kind = PHOTOMETRIC_CIELAB}, some_levels(5, 7, 3, 8)), "its colours are of kind 8");
+  expect_refused(with_tag(with_tag(tiled, TIFFTAG_TILEWIDTH, 1 << 20), TIFFTAG_TILELENGTH, 1 << 20),
+                 "its parts of 1048576 x 1048576 pixels");
+}
+
+TEST(ReadTiff, SaysWhichSamplesItDoesNotRead) {
+  const Levels whole{2, 1, 1, 32, {1, 2}};
+  expect_refused(make_tiff({}, whole), "its samples have 32 bits");
+  expect_refused(make_tiff({.format = SAMPLEFORMAT_IEEEFP}, whole), "its samples are floating point numbers");
+  const std::string with_signs = make_tiff({.format = SAMPLEFORMAT_INT}, {2, 1, 1, 8, {1, 2}});
+  expect_refused(with_signs, "its samples have a sign");
+  expect_refused(with_signs, "convert it to samples of 8 or 16 bits without a sign");
+  expect_refused(make_tiff({.kind = PHOTOMETRIC_CIELAB}, some_levels(5, 7, 3, 8)),
+                 "its colours are of kind 8");
+}
+
+// The light of inks is no byte, so it takes four.
+TEST(ReadTiff, CountsTheLightOfInksAsFourBytes) {
+  for (const bool planar : {false, true}) {
+    const std::string inks =
+        make_tiff({.kind = PHOTOMETRIC_SEPARATED, .planar = planar}, some_levels(5, 7, 4, 8));
+    EXPECT_EQ(read_bytes_of(inks, {.max_pixels = 105, .keep_bytes = true}).image.dtype(), DType::f32);
+    const IoError error = error_of_bytes_of(inks, {.max_pixels = 104, .keep_bytes = true});
+    EXPECT_TRUE(says(error, "35 pixels of 3 samples, each of which takes 4 bytes")) << error.what();
+  }
+}
+
+// As libtiff's own reader of colours takes them.
+TEST(ReadTiff, GuessesColoursThatItDoesNotName) {
+  for (const int channels : {1, 2, 3, 4}) {
+    const Levels levels = some_levels(5, 7, channels, 8);
+    expect_read(make_tiff({.kind = test::kNoKind}, levels), levels);
+  }
+  const TiffSpec fax{.compression = COMPRESSION_CCITTFAX4, .kind = test::kNoKind};
+  EXPECT_THAT(test::bytes_in(read_bytes_of(make_tiff(fax, {4, 1, 1, 1, {1, 0, 0, 1}})).image),
+              ElementsAre(0, 255, 255, 0));
+}
+
+TEST(ReadTiff, TellsOfSamplesThatAreLeftOut) {
+  const Levels three{2, 1, 3, 8, {1, 2, 3, 4, 5, 6}}, four = some_levels(2, 2, 4, 8);
+  const auto [grey, info] = read_bytes_of(make_tiff({.kind = PHOTOMETRIC_MINISBLACK}, three));
+  EXPECT_THAT(test::bytes_in(grey), ElementsAre(1, 4));
+  EXPECT_EQ(left_out(info), "has 2 channels beyond its colours, which are left out");
+  EXPECT_EQ(left_out(read_bytes_of(make_tiff({.alpha = EXTRASAMPLE_UNSPECIFIED, .pages = 2}, four)).info),
+            "has 2 pictures; the first is taken; it has 1 channel beyond its colours, which is left out");
+  EXPECT_EQ(left_out(read_bytes_of(make_tiff({}, four)).info), "");
+}
+
+TEST(ReadTiff, ReadsPalettesWithAlpha) {
+  std::vector<std::uint16_t> red(256), green(256), blue(256);
+  red[3] = green[7] = 0xffff;
+  for (const bool planar : {false, true}) {
+    const Levels levels{2, 1, 2, 8, {3, 255, 7, 128}};
+    TiffSpec spec{.kind = PHOTOMETRIC_PALETTE, .planar = planar, .palette = {red, green, blue}};
+    EXPECT_THAT(test::bytes_in(read_bytes_of(make_tiff(spec, levels)).image),
+                ElementsAre(255, 0, 0, 255, 0, 255, 0, 128));
+    spec.palette = {red, red, red};
+    EXPECT_THAT(test::bytes_in(read_bytes_of(make_tiff(spec, levels)).image), ElementsAre(255, 255, 0, 128));
+  }
+}
+
+// Whose codes begin at the lowest bit, as programs wrote them before 1992.
+TEST(ReadTiff, ReadsTheOldOrderOfLzw) {
+  const Levels levels = some_levels(4, 1, 3, 8);
+  std::string bytes, codes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  const auto put = [&](int code) {
+    bits |= static_cast<std::uint32_t>(code) << count;
+    for (count += 9; count >= 8; count -= 8, bits >>= 8) codes += static_cast<char>(bits & 255);
+  };
+  put(256);
+  for (const int sample : levels.samples) put(sample);
+  put(257);
+  codes += static_cast<char>(bits & 255);
+  bytes = with_tag(make_tiff({}, levels), TIFFTAG_COMPRESSION, COMPRESSION_LZW);
+  bytes = with_tag(bytes, TIFFTAG_STRIPOFFSETS, static_cast<std::uint32_t>(bytes.size()));
+  bytes = with_tag(bytes, TIFFTAG_STRIPBYTECOUNTS, static_cast<std::uint32_t>(codes.size()));
+  expect_read(bytes + codes, levels);
 }
 
 }  // namespace

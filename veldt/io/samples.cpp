@@ -22,18 +22,23 @@ Tensor picture_from(const Interleaved& samples, int channels) {
   const Tensor image = empty({samples.height, samples.width, channels}, wide ? DType::f32 : DType::u8);
   // Of grey the first of three, and its alpha, which is the last.
   const int step = channels == 2 && samples.channels == 4 ? 3 : 1;
-  std::int64_t at = 0;
-  for (std::int64_t y = 0; y < samples.height; ++y) {
-    const unsigned char* row = samples.data + static_cast<std::size_t>(y) * samples.row_bytes;
-    for (std::int64_t x = 0; x < samples.width; ++x)
-      for (int c = 0; c < channels; ++c, ++at) {
-        const std::int64_t from = x * samples.channels + c * step;
-        if (wide)
-          image.data<float>()[at] = static_cast<float>(stored_at<std::uint16_t>(row, from)) / largest;
-        else
-          image.data<std::uint8_t>()[at] = row[from];
+  by_sample(image, [&]<class Sample>(Sample* to, Sample) {
+    for (std::int64_t y = 0; y < samples.height; ++y) {
+      const unsigned char* row = samples.data + static_cast<std::size_t>(y) * samples.row_bytes;
+      if (!wide && channels == samples.channels) {
+        to = std::copy_n(row, samples.width * channels, to);
+        continue;
       }
-  }
+      for (std::int64_t x = 0; x < samples.width; ++x)
+        for (int c = 0; c < channels; ++c) {
+          const std::int64_t from = x * samples.channels + c * step;
+          if constexpr (std::is_same_v<Sample, float>)
+            *to++ = static_cast<float>(stored_at<std::uint16_t>(row, from)) / largest;
+          else
+            *to++ = row[from];
+        }
+    }
+  });
   return image;
 }
 

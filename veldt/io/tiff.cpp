@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,8 +118,10 @@ int on_error(TIFF*, void* user, const char*, const char* format, va_list argumen
   return 1;
 }
 
+// Where pixels are read a warning tells of damage, unless they are packed as they were before 1992.
 int on_warning(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  if (source_of(user).warnings_count) source_of(user).keep(format, arguments);
+  const bool old = std::string_view(format).starts_with("Old-style LZW");
+  if (source_of(user).warnings_count && !old) source_of(user).keep(format, arguments);
   return 1;
 }
 
@@ -148,6 +152,7 @@ class TiffDecoder final : public ImageDecoder {
   TiffDecoder& operator=(const TiffDecoder&) = delete;
 
   const ImageInfo& info() const override { return info_; }
+  DType dtype() const override { return info_.bit_depth > 8 || inks_ ? DType::f32 : DType::u8; }
   Tensor read() override;
 
  private:
@@ -167,15 +172,19 @@ class TiffDecoder final : public ImageDecoder {
   }
   void read_header();
   void check_capacity() const;
+  void check_samples() const;
+  int kind_of_colours() const;
   void read_colours();
   void read_alpha();
   void read_palette();
   void read_block(std::int64_t x, std::int64_t y, std::uint16_t plane, std::int64_t rows);
   void copy_block(std::int64_t x, std::int64_t y, int plane, std::int64_t rows, const Tensor& image) const;
-  unsigned sample(const unsigned char* row, std::int64_t index) const;
+  template <class Use>
+  void for_each_sample(const unsigned char* row, int first, std::int64_t columns, const Use& use) const;
+  template <class Sample>
+  void copy_row(const unsigned char* row, std::int64_t columns, int plane, Sample* to) const;
   Tensor read_blocks();
   Tensor read_converted();
-  Tensor inks_as_light(const Tensor& inks) const;
 
   Source source_;
   TIFF* tiff_ = nullptr;
@@ -186,7 +195,7 @@ class TiffDecoder final : public ImageDecoder {
   int alpha_at_ = -1;                                   // among those stored
   bool planar_ = false, tiled_ = false, inverted_ = false, inks_ = false, converted_ = false;
   bool multiplied_ = false;
-  std::vector<std::uint8_t> palette_;  // the channels of each colour
+  std::vector<std::uint8_t> palette_;  // the channels of each colour, without alpha
   std::int64_t block_width_ = 0, block_height_ = 0;
   std::vector<unsigned char> block_;
   std::size_t block_row_ = 0;
@@ -203,13 +212,7 @@ void TiffDecoder::read_header() {
   if (orientation_ < 1 || orientation_ > 8) orientation_ = 1;
   planar_ = field<std::uint16_t>(TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE && stored_ > 1;
   tiled_ = tiff().is_tiled(tiff_) != 0;
-  const auto format = field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT);
-  const bool known = bits_ == 1 || bits_ == 2 || bits_ == 4 || bits_ == 8 || bits_ == 16;
-  if (!known || (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID))
-    throw IoError(IoError::Kind::malformed, "cannot read " + source_.file->path(),
-                  str("its samples have ", bits_, " bits",
-                      format == SAMPLEFORMAT_IEEEFP ? " and are floating point" : ""),
-                  "convert it to whole samples of 8 or 16 bits");
+  check_samples();
   info_ = {.format = ImageFormat::tiff, .width = width_, .height = height_, .bit_depth = bits_};
   if (swaps_sides(orientation_)) std::swap(info_.width, info_.height);
   read_colours();
@@ -221,11 +224,34 @@ void TiffDecoder::read_header() {
   check_no_error();
 }
 
+void TiffDecoder::check_samples() const {
+  const auto format = field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT);
+  const bool known = bits_ == 1 || bits_ == 2 || bits_ == 4 || bits_ == 8 || bits_ == 16;
+  const std::string why = format == SAMPLEFORMAT_INT      ? "its samples have a sign"
+                          : format == SAMPLEFORMAT_IEEEFP ? "its samples are floating point numbers"
+                          : format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID
+                              ? "its samples are complex numbers"
+                          : known ? ""
+                                  : str("its samples have ", bits_, " bits");
+  if (!why.empty())
+    throw IoError(IoError::Kind::malformed, "cannot read " + source_.file->path(), why,
+                  "convert it to samples of 8 or 16 bits without a sign");
+}
+
+// Where it does not say, what such files mean: a fax has black on white.
+int TiffDecoder::kind_of_colours() const {
+  std::uint16_t kind = 0;
+  if (tiff().get(tiff_, TIFFTAG_PHOTOMETRIC, &kind) != 0) return kind;
+  const auto packing = field<std::uint16_t>(TIFFTAG_COMPRESSION);
+  const bool is_fax = packing == COMPRESSION_CCITTRLE || packing == COMPRESSION_CCITTRLEW ||
+                      packing == COMPRESSION_CCITTFAX3 || packing == COMPRESSION_CCITTFAX4;
+  return stored_ >= 3 ? PHOTOMETRIC_RGB : is_fax ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK;
+}
+
 // What is no JPEG and has brightness and colours apart is left to libtiff, which makes eight bits of red,
 // green and blue of it.
 void TiffDecoder::read_colours() {
-  const auto kind = field<std::uint16_t>(TIFFTAG_PHOTOMETRIC);
-  read_alpha();
+  const int kind = kind_of_colours();
   switch (kind) {
     case PHOTOMETRIC_MINISWHITE: inverted_ = true; [[fallthrough]];
     case PHOTOMETRIC_MINISBLACK: colours_ = 1; break;
@@ -249,11 +275,12 @@ void TiffDecoder::read_colours() {
     info_.bit_depth = 8;
     return;
   }
-  if (colours_ > stored_ || (alpha_at_ >= 0 && alpha_at_ < colours_))
-    fail(str("it has ", stored_, " samples a pixel, and colours of ", colours_));
+  read_alpha();
+  if (colours_ > stored_) fail(str("it has ", stored_, " samples a pixel, and colours of ", colours_));
   inks_ = kind == PHOTOMETRIC_SEPARATED;
   kept_ = colours_ + (alpha_at_ >= 0 ? 1 : 0);
   info_.channels = kept_ - (inks_ ? 1 : 0);
+  info_.other_channels = stored_ - kept_;
   if (kind == PHOTOMETRIC_PALETTE) read_palette();
 }
 
@@ -262,17 +289,16 @@ void TiffDecoder::read_alpha() {
   std::uint16_t count = 0;
   const std::uint16_t* kinds = nullptr;
   tiff().get_or_default(tiff_, TIFFTAG_EXTRASAMPLES, &count, &kinds);
-  for (int i = 0; i < count && kinds != nullptr && alpha_at_ < 0; ++i)
+  for (int i = 0; i < std::min<int>(count, stored_ - colours_) && kinds != nullptr && alpha_at_ < 0; ++i)
     if (kinds[i] == EXTRASAMPLE_ASSOCALPHA || kinds[i] == EXTRASAMPLE_UNASSALPHA) {
-      alpha_at_ = stored_ - count + i;
+      alpha_at_ = colours_ + i;
       multiplied_ = kinds[i] == EXTRASAMPLE_ASSOCALPHA;
     }
 }
 
 void TiffDecoder::read_palette() {
   const std::uint16_t* planes[3] = {};
-  if (bits_ > 8 || alpha_at_ >= 0 ||
-      tiff().get(tiff_, TIFFTAG_COLORMAP, &planes[0], &planes[1], &planes[2]) == 0)
+  if (bits_ > 8 || tiff().get(tiff_, TIFFTAG_COLORMAP, &planes[0], &planes[1], &planes[2]) == 0)
     fail("it has no palette for its pixels");
   const std::size_t count = std::size_t{1} << bits_;
   bool grey = true, bytes = true;  // old programs wrote 0..255 where 0..65535 is meant
@@ -281,21 +307,31 @@ void TiffDecoder::read_palette() {
     for (const std::uint16_t* plane : planes) bytes = bytes && plane[i] < 256;
   }
   info_.palette = true;
-  info_.channels = grey ? 1 : 3;
+  info_.channels = (grey ? 1 : 3) + (alpha_at_ >= 0 ? 1 : 0);
   for (std::size_t i = 0; i < count; ++i)
-    for (int c = 0; c < info_.channels; ++c)
+    for (int c = 0; c < (grey ? 1 : 3); ++c)
       palette_.push_back(static_cast<std::uint8_t>(bytes ? planes[c][i] : planes[c][i] >> 8));
 }
 
-unsigned TiffDecoder::sample(const unsigned char* row, std::int64_t index) const {
-  if (bits_ == 8) return row[index];
-  if (bits_ == 16) {
-    std::uint16_t value;
-    std::memcpy(&value, row + 2 * index, sizeof value);
-    return value;
+// Calls use(column, sample) for one channel of a row, which has `first` as its first sample.
+template <class Use>
+void TiffDecoder::for_each_sample(const unsigned char* row, int first, std::int64_t columns,
+                                  const Use& use) const {
+  const std::int64_t step = planar_ ? 1 : stored_, begin = planar_ ? 0 : first;
+  if (bits_ == 8) {
+    for (std::int64_t x = 0; x < columns; ++x) use(x, unsigned{row[begin + x * step]});
+  } else if (bits_ == 16) {
+    for (std::int64_t x = 0; x < columns; ++x) {
+      std::uint16_t value;
+      std::memcpy(&value, row + 2 * (begin + x * step), sizeof value);
+      use(x, unsigned{value});
+    }
+  } else {
+    for (std::int64_t x = 0; x < columns; ++x) {
+      const std::int64_t bit = (begin + x * step) * bits_;
+      use(x, (row[bit / 8] >> (8 - bits_ - bit % 8)) & ((1u << bits_) - 1));
+    }
   }
-  const std::int64_t bit = index * bits_;
-  return (row[bit / 8] >> (8 - bits_ - bit % 8)) & ((1u << bits_) - 1);
 }
 
 void TiffDecoder::read_block(std::int64_t x, std::int64_t y, std::uint16_t plane, std::int64_t rows) {
@@ -308,33 +344,53 @@ void TiffDecoder::read_block(std::int64_t x, std::int64_t y, std::uint16_t plane
   check_no_error();
 }
 
-// Samples of fewer bits as the levels of a byte; the colour of a palette's number.
+// Samples of fewer bits as the levels of a byte, of more as parts of the largest; the colour of a palette's
+// number; of inks the light, r = (1 - c)(1 - k) as of a JPEG, so black comes last.
+template <class Sample>
+void TiffDecoder::copy_row(const unsigned char* row, std::int64_t columns, int plane, Sample* to) const {
+  const std::int64_t channels = info_.channels;
+  const unsigned largest = (1u << bits_) - 1;
+  const auto level = [largest](unsigned value) {
+    if constexpr (std::is_same_v<Sample, float>)
+      return static_cast<float>(value) / static_cast<float>(largest);
+    else
+      return static_cast<Sample>(value * (255 / largest));
+  };
+  const bool plain = bits_ == 8 && !planar_ && !inverted_ && !inks_ && !info_.palette && kept_ == stored_;
+  if (std::is_same_v<Sample, std::uint8_t> && plain) {
+    std::copy_n(row, columns * channels, to);
+    return;
+  }
+  for (int c = 0; c < kept_; ++c) {
+    const bool is_alpha = c == colours_;
+    const int from = is_alpha ? alpha_at_ : c;
+    if (planar_ && from != plane) continue;
+    const unsigned flip = inverted_ && !is_alpha ? largest : 0;
+    Sample* channel = to + (is_alpha ? channels - 1 : c);
+    for_each_sample(row, from, columns, [&](std::int64_t x, unsigned value) {
+      Sample* pixel = channel + x * channels;
+      if (info_.palette && !is_alpha) {
+        const std::int64_t count = channels - (alpha_at_ >= 0 ? 1 : 0);
+        std::copy_n(palette_.data() + static_cast<std::int64_t>(value) * count, count, pixel);
+      } else if (!inks_ || is_alpha) {
+        *pixel = level(value ^ flip);
+      } else if (c < 3) {
+        *pixel = Sample{1} - level(value);
+      } else {
+        for (int light = 0; light < 3; ++light) pixel[light - c] *= Sample{1} - level(value);
+      }
+    });
+  }
+}
+
 void TiffDecoder::copy_block(std::int64_t x, std::int64_t y, int plane, std::int64_t rows,
                              const Tensor& image) const {
   const std::int64_t columns = std::min(block_width_, width_ - x), channels = image.size(2);
-  const unsigned largest = (1u << bits_) - 1, flip = inverted_ ? largest : 0;
-  const int in_block = planar_ ? 1 : stored_;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const unsigned char* row = block_.data() + static_cast<std::size_t>(i) * block_row_;
-    std::int64_t to = ((y + i) * width_ + x) * channels;
-    for (std::int64_t j = 0; j < columns; ++j, to += channels) {
-      if (info_.palette) {
-        const auto* colour = palette_.data() + sample(row, j * in_block) * static_cast<unsigned>(channels);
-        std::copy_n(colour, channels, image.data<std::uint8_t>() + to);
-        continue;
-      }
-      for (int c = 0; c < kept_; ++c) {
-        const bool is_alpha = alpha_at_ >= 0 && c == kept_ - 1;
-        const int from = is_alpha ? alpha_at_ : c;
-        if (planar_ && from != plane) continue;
-        const unsigned value = sample(row, j * in_block + (planar_ ? 0 : from)) ^ (is_alpha ? 0 : flip);
-        if (bits_ == 16)
-          image.data<float>()[to + c] = static_cast<float>(value) / 65535.0f;
-        else
-          image.data<std::uint8_t>()[to + c] = static_cast<std::uint8_t>(value * 255 / largest);
-      }
-    }
-  }
+  by_sample(image, [&]<class Sample>(Sample* to, Sample) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      copy_row(block_.data() + static_cast<std::size_t>(i) * block_row_, columns, plane,
+               to + ((y + i) * width_ + x) * channels);
+  });
 }
 
 Tensor TiffDecoder::read_blocks() {
@@ -351,8 +407,7 @@ Tensor TiffDecoder::read_blocks() {
              " samples are none that a program writes"));
   block_row_ = static_cast<std::size_t>(row_bytes);
   block_.resize(block_row_ * static_cast<std::size_t>(block_height_));
-  const int channels = info_.palette ? info_.channels : kept_;
-  const Tensor image = empty({height_, width_, channels}, bits_ == 16 ? DType::f32 : DType::u8);
+  const Tensor image = empty({height_, width_, info_.channels}, dtype());
   source_.warnings_count = true;
   for (int plane = 0; plane < (planar_ ? stored_ : 1); ++plane) {
     if (plane >= colours_ && plane != alpha_at_) continue;
@@ -381,23 +436,6 @@ Tensor TiffDecoder::read_converted() {
   return image;
 }
 
-// r = (1 - c)(1 - k), as of a JPEG.
-Tensor TiffDecoder::inks_as_light(const Tensor& inks) const {
-  const std::int64_t channels = info_.channels, pixels = width_ * height_;
-  const Tensor image = empty({height_, width_, channels});
-  by_sample(inks, [&]<class Sample>(const Sample* from, Sample white) {
-    float* to = image.data<float>();
-    const auto paper = [white](Sample ink) {
-      return 1.0f - static_cast<float>(ink) / static_cast<float>(white);
-    };
-    for (std::int64_t i = 0; i < pixels; ++i, from += kept_) {
-      for (int c = 0; c < 3; ++c) *to++ = paper(from[c]) * paper(from[3]);
-      if (channels == 4) *to++ = 1.0f - paper(from[4]);
-    }
-  });
-  return image;
-}
-
 // Where nothing is compressed the file has every row: libtiff would read others from anywhere.
 void TiffDecoder::check_capacity() const {
   const std::uint64_t file = source_.file->size(), rows = static_cast<std::uint64_t>(height_);
@@ -410,8 +448,7 @@ void TiffDecoder::check_capacity() const {
 
 Tensor TiffDecoder::read() {
   check_capacity();
-  Tensor image = converted_ ? read_converted() : read_blocks();
-  if (inks_) image = inks_as_light(image);
+  const Tensor image = converted_ ? read_converted() : read_blocks();
   if (multiplied_) unmultiply(image);
   return oriented(image, orientation_);
 }
