@@ -235,6 +235,17 @@ TEST_F(FitCommand, CountsWrongPixelsOfTwoTonesAlone) {
   EXPECT_FALSE(nlohmann::json::parse(ran.out).contains("wrong_pixels")) << ran.out;
 }
 
+TEST_F(FitCommand, CountsWrongPixelsOfTwoPaleTones) {
+  std::vector<int> samples;
+  for (int i = 0; i < 48 * 48; ++i) samples.push_back(std::hypot(i % 48 - 24, i / 48 - 24) < 17 ? 204 : 255);
+  put_bytes(picture_, make_png({.width = 48, .height = 48}, samples));
+  const Ran ran = run_veldt(small(30) + Words{"--json", "--quiet"});
+  const auto wrong = nlohmann::json::parse(ran.out).at("wrong_pixels");
+  EXPECT_GT(wrong, 0) << "of so short a fit";
+  const Ran compared = run_veldt({"compare", picture_, model_, "--json"});
+  EXPECT_EQ(nlohmann::json::parse(compared.out).at("wrong_pixels"), wrong);
+}
+
 TEST_F(FitCommand, TellsWhatLiesBetweenThePixelsAndWarns) {
   const Words fit = {"fit", VELDT_SOURCE "/assets/cub_grey.png", "-o", model_};
   const Ran good = run_veldt(fit);

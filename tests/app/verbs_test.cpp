@@ -74,6 +74,23 @@ TEST(Compare, ShrinksTheLargerOfTwoPicturesOfOneForm) {
   EXPECT_EQ(run_veldt({"compare", dir / "wide.png", kGreyCub}).exit_code, 2);
 }
 
+// Opaque white columns and black ones that one hardly sees: the mean of what is seen, not of the colours.
+TEST(Compare, ShrinksPixelsThatOneCanSeeThroughAsTheyAreSeen) {
+  const TempDir dir;
+  std::vector<int> samples;
+  for (int i = 0; i < 64 * 64; ++i) {
+    const bool white = i % 2 == 0;
+    const int colour = white ? 255 : 0, alpha = white ? 255 : 50;
+    samples.insert(samples.end(), {colour, colour, colour, alpha});
+  }
+  put_bytes(dir / "large.png",
+            make_png({.width = 64, .height = 64, .type = PNG_COLOR_TYPE_RGB_ALPHA}, samples));
+  put_bytes(dir / "small.png", make_png({.width = 32, .height = 32}, std::vector<int>(32 * 32, 230)));
+  const Ran ran = run_veldt({"compare", dir / "large.png", dir / "small.png", "--json"});
+  EXPECT_EQ(json::parse(ran.out).at("identical"), true) << ran.out;
+  EXPECT_NE(ran.err.find("laid over white"), std::string::npos) << ran.err;
+}
+
 TEST(Compare, IdenticalPicturesPassEveryThreshold) {
   const json score = json_of({"compare", kCub, kCub, "--min-psnr", "100000"});
   EXPECT_EQ(score.at("psnr"), 999);
@@ -178,10 +195,30 @@ TEST(Compare, GreyIsComparedWithColours) {
   const TempDir dir;
   const std::string grey = dir / "grey.png", rgb = dir / "rgb.png";
   put_bytes(grey, make_png({.width = 2}, {0, 255}));
-  put_bytes(rgb, make_png({.width = 2, .type = PNG_COLOR_TYPE_RGB}, {0, 0, 0, 255, 255, 0}));
+  put_bytes(rgb, make_png({.width = 2, .type = PNG_COLOR_TYPE_RGB}, {0, 0, 0, 255, 0, 0}));
   const json score = json_of({"compare", grey, rgb});
-  EXPECT_EQ(score.at("wrong_pixels"), 1);
+  EXPECT_EQ(score.at("wrong_pixels"), 1) << "red is nearer to black than to white";
   EXPECT_EQ(score.at("max_abs"), 255);
+}
+
+TEST(Compare, AWrongPixelIsNearerToTheOtherOfTwoTones) {
+  const TempDir dir;
+  const auto picture = [&](const char* name, const std::vector<int>& levels) {
+    put_bytes(dir / name, make_png({.width = static_cast<int>(levels.size())}, levels));
+    return dir / name;
+  };
+  const auto wrong = [](const std::string& a, const std::string& b) {
+    const int count = json_of({"compare", a, b}).at("wrong_pixels");
+    EXPECT_EQ(json_of({"compare", b, a}).at("wrong_pixels"), count);
+    return count;
+  };
+  const std::string pale = picture("pale.png", {204, 255, 204, 255});
+  EXPECT_EQ(wrong(pale, picture("white.png", {255, 255, 255, 255})), 2);
+  EXPECT_EQ(wrong(pale, picture("near.png", {229, 230, 180, 240})), 0);
+  EXPECT_EQ(wrong(pale, picture("strong.png", {0, 255, 255, 0})), 2) << "black and white are farther apart";
+  put_bytes(dir / "colours.png", make_png({.width = 2, .type = PNG_COLOR_TYPE_RGB}, {255, 0, 0, 200, 0, 41}));
+  put_bytes(dir / "same.png", make_png({.width = 2, .type = PNG_COLOR_TYPE_RGB}, {255, 0, 40, 200, 0, 0}));
+  EXPECT_EQ(wrong(dir / "colours.png", dir / "same.png"), 0) << "what tells the two apart is red";
 }
 
 TEST(Compare, AlphaIsLaidOverWhiteWithANote) {

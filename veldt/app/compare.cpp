@@ -17,12 +17,14 @@
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/terminal.h"
+#include "veldt/app/two_tones.h"
 #include "veldt/app/verbs.h"
 #include "veldt/data/resample.h"
-#include "veldt/field/kind.h"
 #include "veldt/io/image.h"
 #include "veldt/io/sound.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/metrics.h"
@@ -39,8 +41,9 @@ constexpr const char* kCompareExamples =
     "  veldt compare bach.wav bach.safetensors\n"
     "\n"
     "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
-    "8-bit levels. Wrong pixels lie on the other side of mid-grey, and are counted where one of the two has\n"
-    "two colours. The larger of two pictures of one form is shrunk to the other's size. Identical pictures\n"
+    "8-bit levels. Where one of the two has two colours alone, wrong pixels are those that are nearer to "
+    "the\n"
+    "other colour. The larger of two pictures of one form is shrunk to the other's size. Identical pictures\n"
     "have an infinite PSNR, which --json gives as 999 with \"identical\": true, because JSON has no "
     "infinity.\n"
     "Where a model draws what is no number, so are the measures (--json: null), and --diff is white. Sounds\n"
@@ -122,16 +125,17 @@ int bits_of(const Side& a, const Side& b) {
   return std::max(own(a), own(b));
 }
 
-// The larger of two pictures of one form is brought to the size of the smaller.
+// The larger of two pictures of one form is brought to the size of the smaller, as it is seen: the colours of
+// pixels that nobody sees are no part of a mean.
 void shrink(Side& side, Size size, const Context& context) {
   const field::Signal& picture = *side.picture;
   if (picture.columns() == size.width && picture.rows() == size.height) return;
   if (!context.quiet)
     print_note(fmt::format("{} is shrunk from {}x{} to {}x{} by the mean over each pixel's area", side.path,
                            picture.columns(), picture.rows(), size.width, size.height));
-  side.picture.emplace(
-      rounded(data::resample(picture.read(0, picture.rows()), size.height, size.width, data::Filter::area),
-              picture.bits()));
+  side.picture.emplace(rounded(data::resample(over_white(picture.read(0, picture.rows())), size.height,
+                                              size.width, data::Filter::area),
+                               picture.bits()));
 }
 
 bool has_alpha(const Side& side) { return side.picture->channels() % 2 == 0; }
@@ -139,20 +143,15 @@ bool has_alpha(const Side& side) { return side.picture->channels() % 2 == 0; }
 // Two pictures of one size, of which some rows at a time become numbers.
 class Pair {
  public:
-  Pair(Side a, Side b, const Context& context)
-      : a_(std::move(a)), b_(std::move(b)), channels_(std::max(colours(a_), colours(b_))) {
-    for (const Side* side : {&a_, &b_})
-      if (has_alpha(*side) && !context.quiet)
-        print_note(fmt::format("{} has alpha and is laid over white", side->path));
-  }
+  Pair(Side a, Side b)
+      : a_(std::move(a)), b_(std::move(b)), channels_(std::max(colours(a_), colours(b_))), tones_(tones()) {}
 
   std::int64_t width() const { return a_.picture->columns(); }
   std::int64_t height() const { return a_.picture->rows(); }
   std::int64_t channels() const { return channels_; }
-  // Whether one of the two is black and white, so that a pixel of the other can be on the wrong side.
-  bool has_two_tones() const {
-    return field::has_two_colours(*a_.picture) || field::has_two_colours(*b_.picture);
-  }
+  // The two colours of the one that has no others, so that a pixel of the other can be on the wrong side; if
+  // both are such, those that differ more.
+  const std::optional<Tensor>& two_tones() const { return tones_; }
 
   // Calls use(a, b) with the same rows of both, f32 [rows, width, channels], from top to bottom.
   template <class Use> void bands(const Use& use) const {
@@ -167,12 +166,26 @@ class Pair {
   static std::int64_t colours(const Side& side) {
     return side.picture->channels() - (has_alpha(side) ? 1 : 0);
   }
+  Tensor as_seen(const Tensor& picture) const { return grey_repeated(over_white(picture), channels_); }
   Tensor band(const Side& side, std::int64_t first, std::int64_t count) const {
-    return grey_repeated(over_white(side.picture->read(first, count)), channels_);
+    return as_seen(side.picture->read(first, count));
+  }
+  std::optional<Tensor> tones() const {
+    std::optional<Tensor> found;
+    double largest = 0;
+    for (const Side* side : {&a_, &b_})
+      if (const auto own = two_tones_of(*side->picture)) {
+        const Tensor seen = as_seen(*own);
+        const double difference = sum(square(slice(seen, 1, 0, 1) - slice(seen, 1, 1, 2))).item();
+        if (difference > largest) found = seen;
+        largest = std::max(largest, difference);
+      }
+    return found;
   }
 
   Side a_, b_;
   std::int64_t channels_;
+  std::optional<Tensor> tones_;
 };
 
 Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
@@ -191,21 +204,27 @@ Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
                                  of_b.width, of_b.height),
                      fmt::format("{} and {} differ in form", a.path, b.path),
                      "cut or resize one of them, or give the model itself: it is drawn at the other's size");
-  shrink(a, least, context);
-  shrink(b, least, context);
-  return {std::move(a), std::move(b), context};
+  for (Side* side : {&a, &b}) {
+    if (has_alpha(*side) && !context.quiet)
+      print_note(fmt::format("{} has alpha and is laid over white", side->path));
+    shrink(*side, least, context);
+  }
+  return {std::move(a), std::move(b)};
 }
 
 train::PictureScore score_of(const Pair& pair, const Context& context) {
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   train::PictureComparison comparison(pair.height(), pair.width(), pair.channels());
-  std::int64_t done = 0;
+  std::int64_t done = 0, wrong = 0;
   pair.bands([&](const Tensor& a, const Tensor& b) {
     comparison.add(a, b);
+    if (pair.two_tones()) wrong += wrong_pixels(a, b, *pair.two_tones());
     line.update_rows(done += a.size(0), pair.height());
   });
   line.finish();
-  return comparison.score();
+  train::PictureScore score = comparison.score();
+  if (pair.two_tones()) score.wrong_pixels = wrong;
+  return score;
 }
 
 std::span<float> values_of(Tensor& t) { return {t.data<float>(), static_cast<std::size_t>(t.numel())}; }
@@ -249,7 +268,8 @@ std::string score_in_words(const train::PictureScore& score, std::int64_t pixels
 
 void print_score(const train::PictureScore& score, const Pair& pair, Context& context) {
   if (!context.json)
-    return context.out.text(score_in_words(score, pair.width() * pair.height(), pair.has_two_tones()));
+    return context.out.text(
+        score_in_words(score, pair.width() * pair.height(), pair.two_tones().has_value()));
   const bool identical = std::isinf(score.psnr);
   context.out.json({{"psnr", decibels_in_json(score.psnr)},
                     {"ssim", score.ssim},

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/app/progress_line.h"
-#include "veldt/field/kind.h"
+#include "veldt/app/two_tones.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
@@ -45,16 +45,22 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
   const Drawing drawing(field);
   std::optional<train::PictureComparison> pictures;
   if (!signal.is_sound()) pictures.emplace(signal.rows(), signal.columns(), signal.channels());
+  // Black and white, say: a pixel can be on the wrong side.
+  const std::optional<Tensor> tones = signal.is_sound() ? std::nullopt : two_tones_of(signal);
   double squared = 0;
+  std::int64_t wrong = 0;
   bool stopped = false;
   drawing.bands([&](const Tensor& band, std::int64_t first) {
     const std::int64_t rows = band.size(0);
     const Tensor truth = signal.read(first, rows);
     if (also) also(band);
-    if (pictures)
-      pictures->add(rounded(to(band, Device{}), signal.bits()), truth);
-    else if (signal.peak() > 0)
+    if (pictures) {
+      const Tensor drawn = rounded(to(band, Device{}), signal.bits());
+      pictures->add(drawn, truth);
+      if (tones) wrong += wrong_pixels(drawn, truth, *tones);
+    } else if (signal.peak() > 0) {
       squared += sum(square(affine(reshape(band, truth.shape()), 1 / signal.peak(), 0) - truth)).item();
+    }
     line.update_rows(first + rows, drawing.height(), drawing.row_name());
     stopped = stop && stop();
     return !stopped;
@@ -66,7 +72,7 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
                         signal, squared / static_cast<double>(signal.points() * signal.channels()))};
   const train::PictureScore score = pictures->score();
   FitScore out{.decibels = score.psnr, .ssim = score.ssim};
-  if (field::has_two_colours(signal)) out.wrong_pixels = score.wrong_pixels;
+  if (tones) out.wrong_pixels = wrong;
   return out;
 }
 
