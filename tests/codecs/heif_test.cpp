@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/codecs/make_heif.h"
+#include "tests/support/error_of.h"
 
 // An encoder of x265 3.5 does not give back what it counted with, nor libheif 1.15 a picture whose data do
 // not fit it.
@@ -18,8 +19,12 @@ namespace {
 using test::expect_read;
 using test::Levels;
 using test::make_heif;
+using test::put_bytes;
 using test::read_bytes_of;
 using test::some_levels;
+using test::TempDir;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ReadHeif : public testing::Test {
  protected:
@@ -52,6 +57,27 @@ TEST_F(ReadHeif, TurnsThePicture) {
         seen.push_back(bytes[static_cast<std::size_t>((y * image.size(1) + x) * 3)]);
     EXPECT_EQ(seen, test::kSeen[static_cast<std::size_t>(orientation - 1)]) << orientation;
   }
+}
+
+TEST_F(ReadHeif, DividesByAnAlphaThatWasMultipliedIn) {
+  Levels levels{64, 64, 4, 8, {}};
+  for (int i = 0; i < 64 * 64; ++i) levels.samples.insert(levels.samples.end(), {50, 100, 0, 100});
+  std::vector<int> first = test::bytes_in(read_bytes_of(make_heif({.multiplied = true}, levels)).image);
+  first.resize(4);
+  EXPECT_THAT(first, testing::ElementsAre(128, 255, 0, 100));
+}
+
+// One that calls its picture's codec VVC.
+TEST_F(ReadHeif, SaysThatADecoderIsMissing) {
+  if (heif_get_version_number() >= 0x01100000) GTEST_SKIP() << "this libheif knows VVC";
+  std::string bytes = make_heif({}, some_levels(64, 64, 3, 8));
+  bytes.replace(bytes.find("hvc1"), 4, "vvc1");
+  const TempDir dir;
+  put_bytes(dir / "a", bytes);
+  const std::string error = test::error_of<Error>([&] { read_image(dir / "a"); });
+  EXPECT_THAT(error, HasSubstr("this machine's libheif has no decoder for it"));
+  EXPECT_THAT(error, HasSubstr("convert it to PNG, JPEG or WebP"));
+  EXPECT_THAT(error, Not(HasSubstr("apt-get")));
 }
 
 TEST_F(ReadHeif, TellsOfMorePicturesAndOtherColours) {

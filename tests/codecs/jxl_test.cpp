@@ -12,6 +12,8 @@ using test::Levels;
 using test::make_jxl;
 using test::read_bytes_of;
 using test::some_levels;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
 
 TEST(ReadJxl, BringsEveryLevelBack) {
   for (const int bits : {8, 10, 12, 16})
@@ -20,6 +22,36 @@ TEST(ReadJxl, BringsEveryLevelBack) {
       const Levels levels = some_levels(19, 13, channels, bits);
       expect_read(make_jxl({}, levels), levels);
     }
+}
+
+// As the nearest of the levels of sixteen bits.
+TEST(ReadJxl, ReadsFloatingPoint) {
+  for (const int channels : {1, 4}) {
+    const Levels levels = some_levels(19, 13, channels, 16);
+    expect_read(make_jxl({.floats = true}, levels), levels);
+  }
+}
+
+// libjxl 0.7 writes none, so one bit is set. It follows 16 bits of the signature, 15 of a size with sides of
+// 2 to 1, 8 of the picture's form, and 10 of the form of an alpha of 10 bits (ISO/IEC 18181-1, headers).
+TEST(ReadJxl, DividesByAnAlphaThatWasMultipliedIn) {
+  std::string bytes = make_jxl({}, {2, 1, 4, 10, {50, 100, 0, 100, 7, 8, 9, 1023}});
+  char& byte = bytes.at(bytes.find("\xff\x0a") + 49 / 8);
+  ASSERT_EQ(byte & (1 << 49 % 8), 0);
+  byte = static_cast<char>(byte | 1 << 49 % 8);
+  EXPECT_THAT(read_bytes_of(bytes).image.values<float>(),
+              Pointwise(FloatNear(1e-4f), {0.5f, 1.0f, 0.0f, 100 / 1023.0f,  //
+                                           7 / 1023.0f, 8 / 1023.0f, 9 / 1023.0f, 1.0f}));
+}
+
+TEST(ReadJxl, TellsOfChannelsThatAreLeftOut) {
+  for (const int channels : {3, 4}) {
+    const Levels levels = some_levels(7, 5, channels, 8);
+    const auto [image, info] = read_bytes_of(make_jxl({.depth = true}, levels));
+    EXPECT_EQ(test::bytes_in(image), levels.samples);
+    EXPECT_EQ(left_out(info), "has 1 channel beyond its colours, which is left out");
+    EXPECT_EQ(left_out(read_bytes_of(make_jxl({}, levels)).info), "");
+  }
 }
 
 // Its colours are sRGB's again, whatever it keeps them in.

@@ -15,6 +15,7 @@ struct HeifSpec {
   int orientation = 1;
   int pictures = 1;
   int primaries = 1;
+  bool multiplied = false;  // its colours by its alpha
 };
 
 inline bool heif_is_whole() {
@@ -66,6 +67,7 @@ inline std::string make_heif(const HeifSpec& spec, const Levels& levels) {
   options->output_nclx_profile = nclx.get();
   options->macOS_compatibility_workaround_no_nclx_profile = 0;
   options->image_orientation = static_cast<heif_orientation>(spec.orientation);
+  heif_image_set_premultiplied_alpha(made, spec.multiplied ? 1 : 0);
   for (int i = 0; i < spec.pictures; ++i)
     must(heif_context_encode_image(context.get(), made, encoder.get(), options.get(), nullptr));
   const TempDir dir = TempDir::in_memory();

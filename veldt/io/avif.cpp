@@ -68,10 +68,7 @@ int orientation_of(const avifImage& image) {
 // Unless it says otherwise it is sRGB.
 bool has_other_profile(const avifImage& image) {
   if (image.icc.size > 0) return !is_srgb({reinterpret_cast<const char*>(image.icc.data), image.icc.size});
-  const auto primaries = static_cast<int>(image.colorPrimaries),
-             transfer = static_cast<int>(image.transferCharacteristics);
-  const bool srgb = transfer == 1 || transfer == 2 || transfer == 6 || transfer == 13;
-  return !srgb || (primaries != 1 && primaries != 2 && primaries != 6);
+  return !is_srgb(static_cast<int>(image.colorPrimaries), static_cast<int>(image.transferCharacteristics));
 }
 
 class AvifDecoder final : public ImageDecoder {

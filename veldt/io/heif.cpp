@@ -20,6 +20,7 @@ namespace {
 constexpr int kMaxSide = 1 << 15;
 
 struct Library {
+  decltype(&::heif_get_version_number) version = nullptr;
   decltype(&::heif_context_alloc) alloc = nullptr;
   decltype(&::heif_context_free) free = nullptr;
   decltype(&::heif_context_set_maximum_image_size_limit) set_max_side = nullptr;
@@ -47,6 +48,7 @@ struct Library {
 
   Library() {
     const SharedLibrary file(VELDT_HEIF_SONAME, "read a HEIC", VELDT_HEIF_PACKAGE);
+    file.find(version, "heif_get_version_number");
     file.find(alloc, "heif_context_alloc");
     file.find(free, "heif_context_free");
     file.find(set_max_side, "heif_context_set_maximum_image_size_limit");
@@ -115,6 +117,14 @@ class HeifDecoder final : public ImageDecoder {
       throw damaged_picture(path_, ImageFormat::heif, str("libheif says: ", thrown.what()));
     }
   }
+  // Since 1.16 distributions have packages of the decoders.
+  Error no_decoder() const {
+    const bool has_packages = heif().version() >= 0x01100000;
+    return {"cannot read " + path_, "this machine's libheif has no decoder for it",
+            str("convert it to ", kWrittenPictures,
+                has_packages ? ", or install the decoder (of HEVC apt-get install libheif-plugin-libde265)"
+                             : "")};
+  }
   void check(const heif_error& error) const;
   void read_header();
   bool has_other_profile() const;
@@ -131,9 +141,7 @@ void HeifDecoder::check(const heif_error& error) const {
   if (error.code == heif_error_Memory_allocation_error &&
       error.subcode != heif_suberror_Security_limit_exceeded)
     throw no_memory();
-  if (error.subcode == heif_suberror_Unsupported_codec)
-    throw Error("cannot read " + path_, str("this machine's libheif has no decoder for it: ", error.message),
-                "apt-get install libheif-plugin-libde265");
+  if (error.subcode == heif_suberror_Unsupported_codec) throw no_decoder();
   throw damaged_picture(path_, ImageFormat::heif, str("libheif says: ", error.message));
 }
 
@@ -146,6 +154,7 @@ void HeifDecoder::read_header() {
   info_ = {.format = ImageFormat::heif, .width = heif().width(handle), .height = heif().height(handle)};
   info_.channels = heif().has_alpha(handle) != 0 ? 4 : 3;  // grey comes as three equal colours
   info_.bit_depth = heif().bits(handle);
+  if (info_.bit_depth < 0) throw no_decoder();
   if (info_.width < 1 || info_.height < 1 || info_.bit_depth < 8 || info_.bit_depth > 16)
     throw damaged_picture(
         path_, ImageFormat::heif,
@@ -166,9 +175,7 @@ bool HeifDecoder::has_other_profile() const {
   const Nclx nclx(found, heif().free_nclx);  // also where some of it is unknown, which is an error
   if (!nclx) return false;
   if (error.code != heif_error_Ok) return true;
-  const int primaries = nclx->color_primaries, transfer = nclx->transfer_characteristics;
-  const bool srgb = transfer == 1 || transfer == 2 || transfer == 6 || transfer == 13;
-  return !srgb || (primaries != 1 && primaries != 2 && primaries != 6);
+  return !is_srgb(nclx->color_primaries, nclx->transfer_characteristics);
 }
 
 Tensor HeifDecoder::read() {

@@ -141,6 +141,11 @@ bool is_srgb(std::string_view profile) {
   return profile.find("sRGB"sv) != profile.npos || profile.find("s\0R\0G\0B"sv) != profile.npos;
 }
 
+bool is_srgb(int primaries, int transfer) {
+  const bool levels = transfer == 1 || transfer == 2 || transfer == 6 || transfer == 13;
+  return levels && (primaries == 1 || primaries == 2 || primaries == 6);
+}
+
 std::string left_out(const ImageInfo& info) {
   std::string text;
   const auto say = [&text](const std::string& more) { text += (text.empty() ? "has " : "; it has ") + more; };

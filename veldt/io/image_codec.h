@@ -98,6 +98,10 @@ void check_canvas(const InputFile& file, const ImageInfo& canvas, std::uint64_t 
 // Whether an ICC profile calls itself sRGB, in ASCII or UTF-16. What it says beyond its name is not asked.
 bool is_srgb(std::string_view profile);
 
+// The same of the numbers for primaries and for how light becomes levels (ISO/IEC 23091-2), where a file that
+// leaves them open is sRGB.
+bool is_srgb(int primaries, int transfer);
+
 // Calls use(first sample, what stands for 1) by the dtype of a picture: u8 or f32.
 template <class Use> auto by_sample(const Tensor& image, const Use& use) {
   if (image.dtype() == DType::u8) return use(image.data<std::uint8_t>(), std::uint8_t{255});

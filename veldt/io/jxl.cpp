@@ -145,6 +145,8 @@ void JxlFileDecoder::read_header(const Decoder& decoder) {
     fail(str("its size of ", basic_.xsize, " x ", basic_.ysize, " is impossible"));
   info_ = {.format = ImageFormat::jxl, .width = basic_.xsize, .height = basic_.ysize};
   info_.channels = static_cast<int>(basic_.num_color_channels) + (basic_.alpha_bits > 0 ? 1 : 0);
+  info_.other_channels =
+      static_cast<int>(std::min(basic_.num_extra_channels, 1u << 16)) - (basic_.alpha_bits > 0 ? 1 : 0);
   // Floating point has more than any whole number here.
   info_.bit_depth =
       basic_.exponent_bits_per_sample > 0 ? 16 : static_cast<int>(std::min(basic_.bits_per_sample, 16u));
