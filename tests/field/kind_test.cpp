@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/field/pictures.h"
+#include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/data/resample.h"
 #include "veldt/field/fit.h"
@@ -77,6 +78,17 @@ TEST(Kind, OfSquaresIsPixelArtAtAnySizeOfThem) {
   EXPECT_FALSE(kind(code).two_tone);
 }
 
+TEST(Kind, OfASlowRampIsNoPixelArt) {
+  const auto ramp = [](std::int64_t side, double from, double step) {
+    return draw(side, side, 1, [=](double x, double, int) { return from + step * std::floor(x); });
+  };
+  EXPECT_EQ(facts_of(ramp(40, 0.5, 2.4 / 65535)).period, 1) << "in 8 bits it is one square";
+  EXPECT_NE(kind(ramp(40, 0.5, 2.4 / 65535)).style, Style::pixel);
+  const Tensor strips = repeat_interleave(repeat_interleave(ramp(128, 0, 1 / 255.0), 2, 0), 2, 1);
+  EXPECT_EQ(facts_of(strips).period, 2);
+  EXPECT_NE(kind(strips).style, Style::pixel);
+}
+
 TEST(Kind, IsWhatOneAsksFor) {
   EXPECT_EQ(kind_of(facts_of(sprite()), sprite(), Style::drawing).style, Style::drawing);
   EXPECT_FALSE(kind_of(facts_of(ink()), ink(), Style::photo).two_tone);
@@ -119,13 +131,29 @@ TEST(PixelArt, IsItsAreasMeanWhereverTheSquaresMeet) {
   }
 }
 
+TEST(PixelArt, ThatWasEnlargedIsKeptAsItsSquares) {
+  const Tensor seen = Signal(sprite()).read(0, 16);
+  const Tensor large = repeat_interleave(repeat_interleave(sprite(), 20, 0), 10, 1);
+  const ImageField field = fit(large, {});
+  EXPECT_EQ(field.options().period, 10) << "the largest square that both sides are made of";
+  EXPECT_EQ(field.closing().coefficients().shape(), Shape({1, 32, 16, 4}));
+  EXPECT_LT(test::largest_difference(field.render(160, 320), Signal(large).read(0, 320)), 0.5 / 255);
+  EXPECT_LT(test::largest_difference(field.render(16, 16), seen), 0.5 / 255);
+  const test::TempDir dir;
+  field.save(dir / "f.safetensors");
+  const ImageField again = ImageField::load(dir / "f.safetensors");
+  EXPECT_EQ(test::largest_difference(again.render(50, 70), field.render(50, 70)), 0);
+}
+
 TEST(PixelArt, GoesOnBeyondItsBorder) {
   const ImageField field = fit(sprite(), {});
   RenderOptions beyond;
-  beyond.region = {-1e9, -0.5, 2e9, 1.0};
-  const Tensor drawn = field.render(1, 32, beyond);
-  EXPECT_LT(test::largest_difference(slice(drawn, 0, 0, 16), expand(slice(drawn, 0, 0, 1), {16, 1, 4})),
-            1e-6);
+  beyond.region = {-1, -0.5, 3, 1};
+  const Tensor drawn = field.render(4, 32, beyond);
+  const Tensor above = slice(drawn, 0, 0, 16);
+  EXPECT_LT(test::largest_difference(above, expand(slice(drawn, 0, 0, 1), {16, 4, 4})), 1e-6);
+  beyond.region = {-1e9, -1e9, 2e9, 2e9};
+  EXPECT_TRUE(std::isfinite(test::largest(field.render(3, 2, beyond)))) << "of far away a few samples do";
 }
 
 TEST(PixelArt, RefusesAnotherLoss) {

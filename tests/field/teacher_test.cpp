@@ -17,6 +17,10 @@
 namespace veldt::field {
 namespace {
 
+Tensor by_rules(const Tensor& picture, int factor, bool is_grey_drawing) {
+  return redraw_by_rules(picture, factor, is_grey_drawing, [](double) { return true; }).value();
+}
+
 double off_average(const Tensor& picture, const Tensor& redraw) {
   return test::largest(data::resample(redraw, picture.size(0), picture.size(1), data::Filter::area) -
                        picture);
@@ -38,23 +42,23 @@ double psnr(const Tensor& a, const Tensor& b) { return -10 * std::log10(mean(squ
 TEST(Teacher, KeepsTheAverages) {
   Rng rng(3);
   const Tensor picture = rand({7, 11, 3}, rng);
-  EXPECT_LT(off_average(picture, redraw_by_rules(picture, 4, false)), 1e-5);
-  EXPECT_LT(off_average(picture, redraw_by_rules(picture, 4, true)), 1e-5);
-  EXPECT_LT(off_average(picture, redraw_by_rules(picture, 2, false)), 1e-5);
+  EXPECT_LT(off_average(picture, by_rules(picture, 4, false)), 1e-5);
+  EXPECT_LT(off_average(picture, by_rules(picture, 4, true)), 1e-5);
+  EXPECT_LT(off_average(picture, by_rules(picture, 2, false)), 1e-5);
   const Tensor pixel = rand({1, 1, 1}, rng);
-  EXPECT_LT(off_average(pixel, redraw_by_rules(pixel, 4, false)), 1e-5);
+  EXPECT_LT(off_average(pixel, by_rules(pixel, 4, false)), 1e-5);
 }
 
 TEST(Teacher, LeavesFlatGroundFlat) {
   const Tensor picture = full({9, 6, 1}, 1.0);
-  EXPECT_LT(test::largest(redraw_by_rules(picture, 4, false) - 1.0), 1e-6);
+  EXPECT_LT(test::largest(by_rules(picture, 4, false) - 1.0), 1e-6);
 }
 
 TEST(Teacher, IsNearerToASharpEdgeThanLanczos) {
   const Tensor truth = edge(24, 4), picture = data::resample(truth, 24, 24, data::Filter::area);
   const double lanczos = psnr(clamp(data::resample(picture, 96, 96, data::Filter::lanczos3), 0, 1), truth);
   EXPECT_GT(psnr(clamp(back_projected(picture, 4, data::Filter::bicubic, 12), 0, 1), truth), lanczos + 0.1);
-  EXPECT_GT(psnr(clamp(redraw_by_rules(picture, 4, false), 0, 1), truth), lanczos + 2);
+  EXPECT_GT(psnr(clamp(by_rules(picture, 4, false), 0, 1), truth), lanczos + 2);
 }
 
 TEST(Teacher, VariesLeast) {
@@ -78,11 +82,27 @@ TEST(Teacher, DoesNotDependOnThreads) {
   const Tensor picture = rand({40, 50, 3}, rng);
   const int threads = num_threads();
   set_num_threads(1);
-  const Tensor one = redraw_by_rules(picture, 4, false);
+  const Tensor one = by_rules(picture, 4, false);
   set_num_threads(2);
-  const Tensor two = redraw_by_rules(picture, 4, false);
+  const Tensor two = by_rules(picture, 4, false);
   set_num_threads(threads);
   EXPECT_EQ(one.values<float>(), two.values<float>());
+}
+
+TEST(Teacher, ByRulesTellsHowFarItIsAndCanBeStopped) {
+  const Tensor picture = zeros({8, 8, 3});
+  double before = 0;
+  int heard = 0;
+  const auto rising = [&](double part) {
+    EXPECT_GT(part, before);
+    before = part, ++heard;
+    return true;
+  };
+  EXPECT_TRUE(redraw_by_rules(picture, 4, false, rising));
+  EXPECT_EQ(before, 1);
+  const int rounds = heard;
+  EXPECT_FALSE(redraw_by_rules(picture, 4, false, [&](double) { return ++heard < rounds + 50; }));
+  EXPECT_EQ(heard, rounds + 50);
 }
 
 }  // namespace

@@ -23,10 +23,13 @@ using Json = nlohmann::ordered_json;
 
 // ---- fields ----
 
-// A few of its levels, whatever size it was fitted at.
+// A few of its levels, whatever size it was fitted at; and of a small picture all.
 void draw(const field::Field& field) {
-  field.render_bands(field.options().is_sound() ? 1 : 3, 2, {.supersample = 1},
-                     [](const Tensor&, std::int64_t) { return true; });
+  const field::FieldOptions& o = field.options();
+  const auto take = [](const Tensor&, std::int64_t) { return true; };
+  for (const int samples : {1, 0})
+    field.render_bands(o.is_sound() ? 1 : 3, 2, {.supersample = samples}, take);
+  if (!o.is_sound() && o.width <= 16 && o.height <= 16) field.render_bands(o.width, o.height, {}, take);
 }
 
 // The options of a field, in JSON; its weights follow from them.
@@ -58,6 +61,11 @@ std::vector<std::string> field_words() {
           "\"kind\":\"fourier\"",
           "\"kind\":\"frequency\"",
           "\"dimensions\":1",
+          "\"closing\":1",
+          "\"bits\":16",
+          "\"squares\":true",
+          "\"period\":2",
+          "\"tones\":[[0],[1]]",
           "\"plain\"",
           "\"sigmoid\"",
           "\"corners\"",

@@ -254,10 +254,12 @@ Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, d
     const bool is_alone = max(abs(constants)).item() == 0;
     return Closing(to(is_alone ? unsqueeze(wanted, 0) : stack({wanted, constants}), dtype));
   };
-  for (int round = 0; round < kRounds; ++round) {
+  // One sample a pixel lies where the closing's number does, so that one round finds it.
+  const int rounds = bands.samples() == 1 ? 2 : kRounds;
+  for (int round = 0; round < rounds; ++round) {
     const Closing now = closing();
     const Tensor lacks = lacking(bounds, bands, now);
-    heard(static_cast<double>(round + 1) / (kRounds + 1));
+    heard(static_cast<double>(round + 1) / (rounds + 1));
     if (static_cast<double>(max(abs(lacks)).item()) <= tolerance) return now;
     wanted = clamp(wanted + lacks, -kLargest, kLargest);
   }

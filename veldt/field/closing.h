@@ -5,15 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "veldt/field/watch.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::field {
-
-// Hears which part of a work is done, 0..1.
-using Heard = std::function<void(double part)>;
 
 class Closing {
  public:

@@ -48,7 +48,9 @@ class Explanation {
   }
   double side() const { return static_cast<double>(std::max(field_.width, field_.height)); }
   // That a fit sees: of a teacher's redraw, or of the signal itself.
-  std::int64_t points() const { return signal_.points() * plan_.lesson_scale * plan_.lesson_scale; }
+  std::int64_t points() const {
+    return signal_.points() * plan_.lesson_scale * plan_.lesson_scale / (field_.period * field_.period);
+  }
   const char* learned() const { return plan_.has_teacher() ? "sample" : point(); }
   const char* point() const { return field_.is_sound() ? "frame" : "pixel"; }
 

@@ -122,7 +122,7 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
   }
   if (parsed.closing > 0)
     out.closing_ = Closing(finite_tensor(tensors, kClosing,
-                                         {parsed.closing, parsed.height, parsed.width, parsed.channels},
+                                         {parsed.closing, parsed.rows(), parsed.columns(), parsed.channels},
                                          parsed.bits > 8 ? DType::f32 : DType::f16, path));
   if (const auto training = metadata.find("training"); training != metadata.end())
     out.training_ = training->second;

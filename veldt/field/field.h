@@ -46,8 +46,8 @@ class Field {
   // What is added to the network's levels so that they are right at the pixels; may be none.
   const Closing& closing() const { return closing_; }
   void set_closing(const Closing& closing);
-  // What it draws without the closing, at samples x samples even places of each fitted pixel: [samples
-  // height, samples width, channels].
+  // What it draws without the closing, at samples x samples even places of each fitted pixel (or square):
+  // [samples height, samples width, channels].
   Tensor open_levels(int samples, const Heard& heard) const;
   std::int64_t parameter_count() const;
 

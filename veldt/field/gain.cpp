@@ -20,23 +20,28 @@ constexpr int kTurns = 4;
 // A redraw as near as this is the other one.
 constexpr double kNoError = 1e-7;
 
-// The mean square of their difference, some rows at a time.
-double error_of(const Tensor& a, const Tensor& b) {
+// What one can see through is compared as it is seen.
+Tensor seen(const Tensor& picture) { return has_alpha(picture) ? on_two_grounds(picture) : picture; }
+
+Tensor as_it_is(const Tensor& picture) { return picture; }
+
+// The mean square of the difference of what these are seen as, some rows at a time.
+using Look = Tensor (*)(const Tensor& rows);
+double error_of(const Tensor& a, Look look_at_a, const Tensor& b, Look look_at_b) {
   constexpr std::int64_t kRows = 64;
-  double squares = 0;
+  double squares = 0, levels = 0;
   for (std::int64_t first = 0; first < a.size(0); first += kRows) {
     const std::int64_t end = std::min(first + kRows, a.size(0));
-    squares += sum(square(slice(a, 0, first, end) - slice(b, 0, first, end))).item();
+    const Tensor off = look_at_a(slice(a, 0, first, end)) - look_at_b(slice(b, 0, first, end));
+    squares += sum(square(off)).item();
+    levels += static_cast<double>(off.numel());
   }
-  return std::max(kNoError, squares / static_cast<double>(a.numel()));
+  return std::max(kNoError, squares / levels);
 }
 
 Tensor by_lanczos(const Tensor& picture, std::int64_t factor) {
   return clamp(enlarged(picture, factor, data::Filter::lanczos3), 0, 1);
 }
-
-// What one can see through is compared as it is seen.
-Tensor seen(const Tensor& picture) { return has_alpha(picture) ? on_two_grounds(picture) : picture; }
 
 // What the prior gains over Lanczos3 where the picture itself, at twice the size, is the truth.
 double gain_from_half(const Tensor& picture, const Prior& prior) {
@@ -45,8 +50,9 @@ double gain_from_half(const Tensor& picture, const Prior& prior) {
   const Tensor half = means_of_squares(truth, 2);
   const Tensor drawn =
       contiguous(permute(redraw(prior, contiguous(permute(half, {2, 0, 1})), kTurns), {1, 2, 0}));
-  return 10 * std::log10(error_of(by_lanczos(half, 2), truth) /
-                         error_of(means_of_squares(clamp(drawn, 0, 1), Prior::kScale / 2), truth));
+  const Tensor by_prior = means_of_squares(clamp(drawn, 0, 1), Prior::kScale / 2);
+  return 10 * std::log10(error_of(by_lanczos(half, 2), as_it_is, truth, as_it_is) /
+                         error_of(by_prior, as_it_is, truth, as_it_is));
 }
 
 }  // namespace
@@ -63,8 +69,8 @@ std::optional<double> expected_gain(const Signal& picture, const Prior& prior, c
   const double of_prior = std::max(0.1, from_half < 0 ? std::min(told, 0.3) : told);
   // The prior's error and its distance from Lanczos3 taken for independent, their sum is Lanczos3's error.
   const double own = 1 / (std::pow(10, of_prior / 10) - 1);  // in parts of that distance
-  const double from_lanczos = error_of(by_lanczos(pixels, Prior::kScale), seen(redraw));
-  return 10 * std::log10((1 + own) / (error_of(seen(drawn), seen(redraw)) / from_lanczos + own));
+  const double from_lanczos = error_of(by_lanczos(pixels, Prior::kScale), as_it_is, redraw, seen);
+  return 10 * std::log10((1 + own) / (error_of(drawn, seen, redraw, seen) / from_lanczos + own));
 }
 
 }  // namespace veldt::field

@@ -27,13 +27,13 @@ std::string_view name_of(Style);
 Style style_from(std::string_view name);
 std::vector<std::string> style_names();
 
-// What is counted in a picture of 8-bit levels. A step is the largest difference between two neighbours in a
-// row or a column, over the channels.
+// What is counted in a picture, whose levels are told in those of 8 bits. A step is the largest difference
+// between two neighbours in a row or a column, over the channels.
 struct PictureFacts {
   static constexpr int kMostColours = 256;  // that are counted
   int colours = 0;
   double flat = 0;  // the share of the steps that are 0
-  double soft = 0;  // of 1 to 8
+  double soft = 0;  // of up to 8
   double hard = 0;  // of those above 8, the share above 48
   // Of the pixels between two that differ by more than 48: those whose colour is a blend of theirs, as where
   // an edge runs through a pixel.

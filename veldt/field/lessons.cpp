@@ -25,6 +25,20 @@ constexpr double kMargin = 0.02;
 
 Tensor picture_of(const Signal& signal) { return signal.read(0, signal.rows()); }
 
+// A pixel of each square.
+Tensor squares_of(const Signal& signal, std::int64_t period) {
+  const std::int64_t rows = signal.rows() / period, columns = signal.columns() / period;
+  const Tensor out = empty({rows, columns, signal.channels()});
+  const auto channels = static_cast<std::size_t>(signal.channels());
+  float* put = out.data<float>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const Tensor line = signal.read(row * period, 1);
+    for (std::int64_t column = 0; column < columns; ++column, put += channels)
+      std::copy_n(line.data<float>() + static_cast<std::size_t>(column * period) * channels, channels, put);
+  }
+  return out;
+}
+
 // As many as take about a second.
 int turns_for(std::int64_t pixels) { return pixels <= 128 * 128 ? 8 : pixels <= 256 * 256 ? 4 : 1; }
 
@@ -54,7 +68,7 @@ std::optional<Tensor> redraw_levels(const Tensor& picture, const FitPlan& plan, 
   // What passes through the samples, and is no finer than they are.
   if (plan.source == Source::point)
     return clamp(enlarged(picture, plan.lesson_scale, data::Filter::lanczos3), 0, 1);
-  return redraw_by_rules(picture, plan.lesson_scale, plan.kind.style == Style::line);
+  return redraw_by_rules(picture, plan.lesson_scale, plan.kind.style == Style::line, watch);
 }
 
 std::optional<Tensor> redraw_tones(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
@@ -69,8 +83,11 @@ std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const W
   if (!plan.field.tones.empty()) return redraw_tones(picture, plan, watch);
   if (!has_alpha(picture)) return redraw_levels(picture, plan, watch);
   const std::int64_t colours = picture.size(2) - 1;
-  const std::optional<Tensor> own = redraw_levels(contiguous(slice(picture, 2, 0, colours)), plan, watch),
-                              seen = own ? redraw_levels(on_two_grounds(picture), plan, watch) : std::nullopt;
+  constexpr double kOwn = 1.0 / 3;  // of the channels that are redrawn
+  const std::optional<Tensor> own =
+      redraw_levels(contiguous(slice(picture, 2, 0, colours)), plan, within(watch, 0, kOwn));
+  if (!own) return std::nullopt;
+  const std::optional<Tensor> seen = redraw_levels(on_two_grounds(picture), plan, within(watch, kOwn, 1));
   if (!seen) return std::nullopt;
   return concat({*own, alpha_of(*seen)}, 2);
 }
@@ -89,15 +106,16 @@ Bounds bounds_of(const Tensor& picture, const FieldOptions& field) {
 }  // namespace
 
 FitPlan plan_of_lessons(const FitPlan& plan) {
-  if (!plan.has_teacher()) return plan;
   FitPlan out = plan;
-  out.field.width *= plan.lesson_scale;
-  out.field.height *= plan.lesson_scale;
-  out.field.footprint = 1;
+  out.field.period = 1;
+  out.field.width = plan.field.columns() * plan.lesson_scale;
+  out.field.height = plan.field.rows() * plan.lesson_scale;
+  if (plan.has_teacher()) out.field.footprint = 1;
   return out;
 }
 
 std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, const Watch& watch) {
+  if (plan.field.period > 1) return Signal(squares_of(signal, plan.field.period));
   if (!plan.has_teacher()) return signal;
   NoGrad off;
   const std::optional<Tensor> redraw = taught(picture_of(signal), plan, watch);
@@ -106,7 +124,7 @@ std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, cons
 }
 
 Signal blank_lessons(const Signal& signal, const FitPlan& plan) {
-  if (!plan.has_teacher()) return signal;
+  if (!plan.has_teacher() && plan.field.period == 1) return signal;
   const FieldOptions size = plan_of_lessons(plan).field;
   return Signal(zeros({size.height, size.width, size.channels}, DType::u8));
 }
@@ -114,7 +132,7 @@ Signal blank_lessons(const Signal& signal, const FitPlan& plan) {
 Beside beside_steps(const FitPlan& plan) {
   const FieldOptions& o = plan.field;
   const double levels =
-      static_cast<double>(o.width) * static_cast<double>(o.height) * static_cast<double>(o.channels);
+      static_cast<double>(o.columns()) * static_cast<double>(o.rows()) * static_cast<double>(o.channels);
   Beside out{.held_bytes = 4 * levels};
   if (plan.closes == 0) return out;
   out.closing_bytes = levels * plan.closes * (o.bits > 8 ? 4 : 2);
@@ -122,9 +140,12 @@ Beside beside_steps(const FitPlan& plan) {
   const double samples = levels * plan.lesson_scale * plan.lesson_scale;
   // Rules, closing and judging take a few dozen rounds of a few dozen operations a sample each.
   constexpr double kRounds = 3000;
-  const double teacher = plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) * levels *
-                                          turns_for(o.width * o.height)
-                                    : kRounds * samples;
+  // What one can see through is redrawn three times, with its alpha on two grounds.
+  const double of_levels =
+      o.channels % 2 == 0 ? 3 * static_cast<double>(o.channels - 1) / static_cast<double>(o.channels) : 1;
+  const double teacher = of_levels * (plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) *
+                                                       levels * turns_for(o.width * o.height)
+                                                 : kRounds * samples);
   out.flops = (plan.has_teacher() ? teacher : 0) + kRounds * samples * (plan.judge ? 2 : 1);
   out.held_bytes += plan.has_teacher() ? 4 * samples : 0;
   // The closing holds the field's levels, itself, their sum, and what that lacks.
@@ -138,18 +159,19 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
   NoGrad off;
   const std::int64_t height = signal.rows() * Prior::kScale, width = signal.columns() * Prior::kScale;
   const Tensor drawn = empty({height, width, signal.channels()});
+  const bool has_its_redraw = plan.has_teacher() && plan.prior == plan.judge;
+  const double drawing = has_its_redraw ? 1.0 : 0.5;
   bool is_whole = true;
   field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
     slice(drawn, 0, first, first + rows.size(0)).assign(rows);
-    is_whole = watch(static_cast<double>(first + rows.size(0)) / static_cast<double>(height));
+    is_whole = watch(drawing * static_cast<double>(first + rows.size(0)) / static_cast<double>(height));
     return is_whole;
   });
   if (!is_whole) return std::nullopt;
-  const bool has_its_redraw = plan.has_teacher() && plan.prior == plan.judge;
   FitPlan taught_plan = plan;
   taught_plan.prior = plan.judge;
   const std::optional<Tensor> redraw =
-      has_its_redraw ? lessons.samples() : taught(picture_of(signal), taught_plan, watch);
+      has_its_redraw ? lessons.samples() : taught(picture_of(signal), taught_plan, within(watch, drawing, 1));
   if (!redraw) return std::nullopt;
   return expected_gain(signal, *plan.judge, *redraw, drawn);
 }
@@ -157,7 +179,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
 Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan, const Heard& heard) {
   if (plan.closes == 0) return {};
   if (signal.is_sound()) return close_sound(signal, field);
-  const Tensor picture = picture_of(signal);
+  const Tensor picture = plan.field.squares ? squares_of(signal, plan.field.period) : picture_of(signal);
   const auto most = static_cast<double>((1 << signal.bits()) - 1);
   constexpr double kDrawing = 0.4;  // the share of the time that drawing takes, about
   const Tensor levels = field.open_levels(plan.field.footprint, [&](double part) { heard(kDrawing * part); });

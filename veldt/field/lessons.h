@@ -1,18 +1,15 @@
 // What the steps of a fit learn, made before the first of them; and what is put right after the last.
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "veldt/field/closing.h"
 #include "veldt/field/field.h"
 #include "veldt/field/plan.h"
 #include "veldt/field/signal.h"
+#include "veldt/field/watch.h"
 
 namespace veldt::field {
-
-// Hears which part of a work is done, 0..1; false stops it.
-using Watch = std::function<bool(double part)>;
 
 // The plan as the steps see it: with a teacher, of a signal at footprint times the size, without a footprint.
 FitPlan plan_of_lessons(const FitPlan& plan);

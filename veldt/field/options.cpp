@@ -104,6 +104,7 @@ void read_newer_keys(const json& from, FieldOptions& o) {
   if (from.contains("closing")) o.closing = need<int>(from, "closing");
   if (from.contains("bits")) o.bits = need<int>(from, "bits");
   if (from.contains("squares")) o.squares = need<bool>(from, "squares");
+  if (from.contains("period")) o.period = need<std::int64_t>(from, "period");
   if (from.contains("tones")) o.tones = need<std::vector<std::vector<double>>>(from, "tones");
   const auto encodings = from.find("encodings");
   if (encodings == from.end()) return;
@@ -156,6 +157,7 @@ std::string to_json(const FieldOptions& o) {
   if (o.closing > 0) out["closing"] = o.closing;
   if (o.bits != 8) out["bits"] = o.bits;
   if (o.squares) out["squares"] = true;
+  if (o.period != 1) out["period"] = o.period;
   if (!o.tones.empty()) out["tones"] = o.tones;
   if (!o.encodings.empty()) out["encodings"] = json::array();
   for (const EncodingOptions& encoding : o.encodings) out["encodings"].push_back(to_json(encoding));
@@ -220,6 +222,10 @@ void check_picture(const FieldOptions& o) {
     throw ConfigError("this field cannot be of squares",
                       "a square is drawn from its centre, and has neither a footprint nor tones",
                       "leave it out");
+  if (o.period != 1 && (!o.squares || o.period < 1 || o.width % o.period != 0 || o.height % o.period != 0))
+    throw ConfigError(
+        str("a picture of ", o.width, "x", o.height, " cannot be of squares of ", o.period, " pixels"),
+        "pixel art alone is of squares, whose size divides both sides", "leave the period out");
   const auto is_tone = [&](const std::vector<double>& tone) {
     return std::ssize(tone) == o.channels &&
            std::all_of(tone.begin(), tone.end(), [](double level) { return level >= 0 && level <= 1; });
@@ -244,7 +250,7 @@ void check_sound(const FieldOptions& o) {
     throw ConfigError(str("a sound cannot have a peak of ", o.peak), "it is 0 or more",
                       "give the largest sample");
   if (o.head != Head::plain || o.coordinates != Coordinates::centres || o.footprint != 1 || o.two_tone ||
-      o.squares || o.bits != 8 || !o.tones.empty())
+      o.squares || o.period != 1 || o.bits != 8 || !o.tones.empty())
     throw ConfigError("a sound has no head, coordinates, footprint, squares, bits or tones of a picture",
                       str("its head is ", name_of(o.head)), "leave these options out");
 }
@@ -316,7 +322,7 @@ std::int64_t stored_count(const FieldOptions& o) {
   std::int64_t total = parameter_count(o);
   for (const EncodingOptions& encoding : o.encodings)
     total += stored_by(encoding, o.inputs()) - trained_by(encoding, o.inputs());
-  total += o.closing * o.width * o.height * o.channels;
+  total += o.closing * o.columns() * o.rows() * o.channels;
   return total;
 }
 

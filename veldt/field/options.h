@@ -52,13 +52,18 @@ struct FieldOptions {
   // are those pixels, or a sound's frames are right; 0: there is none.
   int closing = 0;
   int bits = 8;  // of the fitted picture's levels: 8, or 16 if those do not do
-  // Pixel art: the level at a fitted pixel's centre is that of all of it.
+  // Pixel art is made of squares of `period` x `period` fitted pixels each: the level at the centre of one is
+  // that of all of it.
   bool squares = false;
+  std::int64_t period = 1;
   // Two colours of `channels` levels each, or none: a fitted pixel is of the one that its mean is nearer to,
   // as where a picture was brought to two tones.
   std::vector<std::vector<double>> tones = {};
 
   bool is_sound() const { return dimensions == 1; }
+  // Of the levels that it was fitted to.
+  std::int64_t columns() const { return width / period; }
+  std::int64_t rows() const { return height / period; }
   int inputs() const { return dimensions + (constant_input ? 1 : 0); }
   friend bool operator==(const FieldOptions&, const FieldOptions&) = default;
 };

@@ -129,7 +129,8 @@ FitPlan plan_for(const Signal& signal, const FitOptions& w) {
     p.edge_share = 0;
     if (!w.footprint && !p.has_teacher()) p.field.footprint = 1;
   }
-  const std::int64_t points = signal.points() * p.lesson_scale * p.lesson_scale;
+  const std::int64_t points =
+      signal.points() * p.lesson_scale * p.lesson_scale / (p.field.period * p.field.period);
   if (p.batch == 0 || p.batch > points) p.batch = points;
   // Each point once.
   if (p.batch == points && p.sampling == Sampling::error && !w.sampling) p.sampling = Sampling::stratified;

@@ -141,8 +141,11 @@ std::vector<std::vector<double>> tones_of(const Signal& picture) {
 }
 
 // A square needs one level, and the closing puts right what a small network lacks of it.
-void draw_squares(FitPlan& p) {
+void draw_squares(FitPlan& p, std::int64_t period) {
   p.field.squares = true;
+  p.field.period = period;
+  p.batch = std::min<std::int64_t>(4096, p.field.columns() * p.field.rows());
+  p.between_share = 0;
   p.closes = 1;
   p.field.widths = {64, 64};
   p.field.first_omega = 30;
@@ -246,7 +249,7 @@ FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
     p.steps = 1200;
   }
   adjust_to_model(p, model, static_cast<double>(pixels));
-  if (squares) draw_squares(p);
+  if (squares) draw_squares(p, facts.period);
   if (taught) follow_teacher(p);
   if (taught && kind.two_tone && wishes.tone_prior && p.source == Source::area)
     p.field.tones = tones_of(signal);

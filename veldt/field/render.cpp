@@ -45,15 +45,15 @@ struct Canvas {
 
   std::int64_t samples() const { return std::int64_t{across} * down; }
 
-  // Where the samples of a tile's rows and columns lie, in fitted pixels.
+  // Where the samples of a tile's rows and columns lie, in fitted pixels (or squares).
   std::vector<double> places_down(const Tile& tile) const {
     std::vector<double> out = along_y(tile.row, tile.rows);
-    for (double& place : out) place *= static_cast<double>(field.height);
+    for (double& place : out) place *= static_cast<double>(field.rows());
     return out;
   }
   std::vector<double> places_across(const Tile& tile) const {
     std::vector<double> out = along_x(tile.column, tile.columns);
-    for (double& place : out) place *= static_cast<double>(field.width);
+    for (double& place : out) place *= static_cast<double>(field.columns());
     return out;
   }
 
@@ -159,11 +159,12 @@ Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t he
   const double enlarged = enlargement(o, width, height, how);
   Sampling s{.region = how.region};
   const auto take_those_of_the_fit = [&] {
-    s.columns = fitted_side(width, o.width, o.squares, s.region.x, s.region.width);
-    s.rows = fitted_side(height, o.height, o.squares, s.region.y, s.region.height);
+    s.columns = fitted_side(width, o.columns(), o.squares, s.region.x, s.region.width);
+    s.rows = fitted_side(height, o.rows(), o.squares, s.region.y, s.region.height);
     return s;
   };
-  if (o.squares) return take_those_of_the_fit();
+  const double to_a_square = enlarged * static_cast<double>(o.period);
+  if (o.squares && samples_over(1 / to_a_square) < kMostSamples) return take_those_of_the_fit();
   s.down = how.supersample > 0 ? how.supersample : samples_over(o.footprint / enlarged);
   s.across = o.is_sound() ? 1 : s.down;
   // A field with a footprint is the scene itself, between the samples of the fit as well.
@@ -354,7 +355,7 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
 Tensor Field::open_levels(int samples, const Heard& heard) const {
   Field open = *this;
   open.set_closing({});
-  const std::int64_t height = options_.height * samples, width = options_.width * samples;
+  const std::int64_t height = options_.rows() * samples, width = options_.columns() * samples;
   const Tensor levels = empty({height, width, options_.channels});
   RenderOptions once;
   once.supersample = 1;

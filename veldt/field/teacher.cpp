@@ -126,34 +126,48 @@ Tensor with_averages_of(const Tensor& picture, const Tensor& redraw, int factor)
   return redraw + repeated(picture - means_of_squares(redraw, factor), factor);
 }
 
-Tensor back_projected(const Tensor& picture, int factor, Filter filter, int rounds) {
+Tensor back_projected(const Tensor& picture, int factor, Filter filter, int rounds, const Round& round) {
   NoGrad off;
   Tensor u = enlarged(picture, factor, filter);
   for (int i = 0; i < rounds; ++i) {
     u = clamp(u, 0, 1);
     u = u + enlarged(picture - means_of_squares(u, factor), factor, filter);
+    if (!round()) break;
   }
   return u;
 }
 
-Tensor least_variation(const Tensor& picture, const Tensor& start, int factor, int rounds) {
+Tensor least_variation(const Tensor& picture, const Tensor& start, int factor, int rounds,
+                       const Round& round) {
   VariationProblem problem(picture, with_averages_of(picture, start, factor), factor);
-  for (int i = 0; i < rounds; ++i) problem.iterate();
+  for (int i = 0; i < rounds; ++i) {
+    problem.iterate();
+    if (!round()) break;
+  }
   return problem.result();
 }
 
 // Above it the iterations would take longer than the fit.
 constexpr std::int64_t kIteratedPixels = 1 << 16;
 
-Tensor redraw_by_rules(const Tensor& picture, int factor, bool is_grey_drawing) {
+std::optional<Tensor> redraw_by_rules(const Tensor& picture, int factor, bool is_grey_drawing,
+                                      const Watch& watch) {
+  constexpr int kSmoothRounds = 12, kSharpRounds = 40, kFlatRounds = 120;
   NoGrad off;
-  if (picture.size(0) * picture.size(1) > kIteratedPixels)
-    return with_averages_of(picture, back_projected(picture, factor, Filter::bicubic, 12), factor);
-  const Tensor sharp = back_projected(picture, factor, Filter::lanczos3, 40);
-  if (is_grey_drawing) return with_averages_of(picture, sharp, factor);
-  const Tensor flat =
-      least_variation(picture, back_projected(picture, factor, Filter::bicubic, 12), factor, 120);
-  return with_averages_of(picture, (sharp + flat) * 0.5, factor);
+  const bool is_large = picture.size(0) * picture.size(1) > kIteratedPixels;
+  const int all = is_large          ? kSmoothRounds
+                  : is_grey_drawing ? kSharpRounds
+                                    : kSharpRounds + kSmoothRounds + kFlatRounds;
+  int done = 0;
+  bool goes_on = true;
+  const Round round = [&] { return goes_on = goes_on && watch(static_cast<double>(++done) / all); };
+  const auto smooth = [&] { return back_projected(picture, factor, Filter::bicubic, kSmoothRounds, round); };
+  Tensor redraw =
+      is_large ? smooth() : back_projected(picture, factor, Filter::lanczos3, kSharpRounds, round);
+  if (goes_on && !is_large && !is_grey_drawing)
+    redraw = (redraw + least_variation(picture, smooth(), factor, kFlatRounds, round)) * 0.5;
+  if (!goes_on) return std::nullopt;
+  return with_averages_of(picture, redraw, factor);
 }
 
 }  // namespace veldt::field
