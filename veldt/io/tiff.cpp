@@ -1,17 +1,12 @@
-// Reads the first page of a TIFF, through libtiff, which is opened when the first one is read.
+// Reads the first page of a TIFF.
 #include "veldt/io/image_codec.h"
 
 #ifdef VELDT_TIFF_SONAME
 
-#include <tiffio.h>
+#include <tiff.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
-#include <exception>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,157 +14,20 @@
 #include "veldt/core/error.h"
 #include "veldt/io/exif.h"
 #include "veldt/io/samples.h"
-#include "veldt/io/shared_library.h"
+#include "veldt/io/tiff_file.h"
 
 namespace veldt::io {
 namespace {
 
-// What libtiff, and a block of pixels, may ask for at once: no writer makes larger blocks.
-constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 28;
-
-struct Library {
-  decltype(&::TIFFOpenOptionsAlloc) options_alloc = nullptr;
-  decltype(&::TIFFOpenOptionsFree) options_free = nullptr;
-  decltype(&::TIFFOpenOptionsSetMaxSingleMemAlloc) set_max_alloc = nullptr;
-  decltype(&::TIFFOpenOptionsSetErrorHandlerExtR) set_on_error = nullptr;
-  decltype(&::TIFFOpenOptionsSetWarningHandlerExtR) set_on_warning = nullptr;
-  decltype(&::TIFFClientOpenExt) open = nullptr;
-  decltype(&::TIFFClose) close = nullptr;
-  decltype(&::TIFFGetField) get = nullptr;
-  decltype(&::TIFFGetFieldDefaulted) get_or_default = nullptr;
-  decltype(&::TIFFSetField) set = nullptr;
-  decltype(&::TIFFNumberOfDirectories) pages = nullptr;
-  decltype(&::TIFFIsTiled) is_tiled = nullptr;
-  decltype(&::TIFFReadEncodedStrip) read_strip = nullptr;
-  decltype(&::TIFFReadEncodedTile) read_tile = nullptr;
-  decltype(&::TIFFComputeStrip) strip_at = nullptr;
-  decltype(&::TIFFComputeTile) tile_at = nullptr;
-  decltype(&::TIFFReadRGBAImageOriented) read_rgba = nullptr;
-
-  Library() {
-    const SharedLibrary file(VELDT_TIFF_SONAME, "read a TIFF", VELDT_TIFF_PACKAGE);
-    file.find(options_alloc, "TIFFOpenOptionsAlloc");
-    file.find(options_free, "TIFFOpenOptionsFree");
-    file.find(set_max_alloc, "TIFFOpenOptionsSetMaxSingleMemAlloc");
-    file.find(set_on_error, "TIFFOpenOptionsSetErrorHandlerExtR");
-    file.find(set_on_warning, "TIFFOpenOptionsSetWarningHandlerExtR");
-    file.find(open, "TIFFClientOpenExt");
-    file.find(close, "TIFFClose");
-    file.find(get, "TIFFGetField");
-    file.find(get_or_default, "TIFFGetFieldDefaulted");
-    file.find(set, "TIFFSetField");
-    file.find(pages, "TIFFNumberOfDirectories");
-    file.find(is_tiled, "TIFFIsTiled");
-    file.find(read_strip, "TIFFReadEncodedStrip");
-    file.find(read_tile, "TIFFReadEncodedTile");
-    file.find(strip_at, "TIFFComputeStrip");
-    file.find(tile_at, "TIFFComputeTile");
-    file.find(read_rgba, "TIFFReadRGBAImageOriented");
-  }
-};
-
-const Library& tiff() {
-  static const Library found;
-  return found;
-}
-
-// What the callbacks know of the picture.
-struct Source {
-  InputFile* file = nullptr;
-  std::uint64_t at = 0;
-  std::exception_ptr thrown;
-  std::array<char, 160> message{};
-  bool warnings_count = false;  // where pixels are read they tell of damage; of unknown tags before
-
-  void keep(const char* format, va_list arguments) {
-    if (message[0] == '\0') std::vsnprintf(message.data(), message.size(), format, arguments);
-  }
-};
-
-Source& source_of(void* handle) { return *static_cast<Source*>(handle); }
-
-tmsize_t on_read(thandle_t handle, void* to, tmsize_t bytes) {
-  Source& source = source_of(handle);
-  try {
-    source.file->seek(source.at);
-    const std::size_t got = source.file->read(to, static_cast<std::size_t>(std::max<tmsize_t>(bytes, 0)));
-    source.at += got;
-    return static_cast<tmsize_t>(got);
-  } catch (...) {
-    source.thrown = std::current_exception();
-    return -1;
-  }
-}
-
-tmsize_t on_write(thandle_t, void*, tmsize_t) { return -1; }
-
-toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
-  Source& source = source_of(handle);
-  const std::uint64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? source.at : source.file->size();
-  source.at = std::min<std::uint64_t>(from + offset, INT64_MAX);
-  return source.at;
-}
-
-int on_close(thandle_t) { return 0; }
-toff_t on_size(thandle_t handle) { return source_of(handle).file->size(); }
-
-int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  source_of(user).keep(format, arguments);
-  return 1;
-}
-
-// Where pixels are read a warning tells of damage, unless they are packed as they were before 1992.
-int on_warning(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  const bool old = std::string_view(format).starts_with("Old-style LZW");
-  if (source_of(user).warnings_count && !old) source_of(user).keep(format, arguments);
-  return 1;
-}
-
 class TiffDecoder final : public ImageDecoder {
  public:
-  explicit TiffDecoder(InputFile& file) {
-    source_.file = &file;
-    TIFFOpenOptions* options = tiff().options_alloc();
-    if (options != nullptr) {
-      tiff().set_max_alloc(options, kMaxBlockBytes);
-      tiff().set_on_error(options, on_error, &source_);
-      tiff().set_on_warning(options, on_warning, &source_);
-      // m: not mapped into memory, which would be cut if the file were
-      tiff_ = tiff().open("", "rm", &source_, on_read, on_write, on_seek, on_close, on_size, nullptr, nullptr,
-                          options);
-      tiff().options_free(options);
-    }
-    if (tiff_ == nullptr) fail("it is no TIFF");
-    try {
-      read_header();
-    } catch (...) {
-      tiff().close(tiff_);
-      throw;
-    }
-  }
-  ~TiffDecoder() override { tiff().close(tiff_); }
-  TiffDecoder(const TiffDecoder&) = delete;
-  TiffDecoder& operator=(const TiffDecoder&) = delete;
+  explicit TiffDecoder(InputFile& file) : file_(file) { read_header(); }
 
   const ImageInfo& info() const override { return info_; }
   DType dtype() const override { return info_.bit_depth > 8 || inks_ ? DType::f32 : DType::u8; }
   Tensor read() override;
 
  private:
-  // What libtiff said before counts for more than what follows from it.
-  [[noreturn]] void fail(const std::string& why) const {
-    if (source_.thrown) std::rethrow_exception(source_.thrown);
-    const std::string said = source_.message.data();
-    throw damaged_picture(source_.file->path(), ImageFormat::tiff, said.empty() ? why : said);
-  }
-  void check_no_error() const {
-    if (source_.thrown || source_.message[0] != '\0') fail("");
-  }
-  template <class T> T field(std::uint32_t tag) const {
-    T value{};
-    tiff().get_or_default(tiff_, tag, &value);
-    return value;
-  }
   void read_header();
   void check_capacity() const;
   void check_samples() const;
@@ -177,7 +35,6 @@ class TiffDecoder final : public ImageDecoder {
   void read_colours();
   void read_alpha();
   void read_palette();
-  void read_block(std::int64_t x, std::int64_t y, std::uint16_t plane, std::int64_t rows);
   void copy_block(std::int64_t x, std::int64_t y, int plane, std::int64_t rows, const Tensor& image) const;
   template <class Use>
   void for_each_sample(const unsigned char* row, int first, std::int64_t columns, const Use& use) const;
@@ -186,8 +43,7 @@ class TiffDecoder final : public ImageDecoder {
   Tensor read_blocks();
   Tensor read_converted();
 
-  Source source_;
-  TIFF* tiff_ = nullptr;
+  TiffFile file_;
   ImageInfo info_;
   std::int64_t width_ = 0, height_ = 0;  // as stored
   int orientation_ = 1;
@@ -202,30 +58,30 @@ class TiffDecoder final : public ImageDecoder {
 };
 
 void TiffDecoder::read_header() {
-  width_ = field<std::uint32_t>(TIFFTAG_IMAGEWIDTH);
-  height_ = field<std::uint32_t>(TIFFTAG_IMAGELENGTH);
+  width_ = file_.field<std::uint32_t>(TIFFTAG_IMAGEWIDTH);
+  height_ = file_.field<std::uint32_t>(TIFFTAG_IMAGELENGTH);
   if (width_ < 1 || height_ < 1 || width_ > INT32_MAX || height_ > INT32_MAX)
-    fail(str("its size of ", width_, " x ", height_, " is impossible"));
-  bits_ = field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE);
-  stored_ = field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL);
-  orientation_ = field<std::uint16_t>(TIFFTAG_ORIENTATION);
+    file_.fail(str("its size of ", width_, " x ", height_, " is impossible"));
+  bits_ = file_.field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE);
+  stored_ = file_.field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL);
+  orientation_ = file_.field<std::uint16_t>(TIFFTAG_ORIENTATION);
   if (orientation_ < 1 || orientation_ > 8) orientation_ = 1;
-  planar_ = field<std::uint16_t>(TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE && stored_ > 1;
-  tiled_ = tiff().is_tiled(tiff_) != 0;
+  planar_ = file_.field<std::uint16_t>(TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE && stored_ > 1;
+  tiled_ = file_.is_tiled();
   check_samples();
   info_ = {.format = ImageFormat::tiff, .width = width_, .height = height_, .bit_depth = bits_};
   if (swaps_sides(orientation_)) std::swap(info_.width, info_.height);
   read_colours();
-  info_.pictures = static_cast<std::int64_t>(tiff().pages(tiff_));
+  info_.pictures = file_.pages();
   std::uint32_t profile_bytes = 0;
   const char* profile = nullptr;
-  if (tiff().get(tiff_, TIFFTAG_ICCPROFILE, &profile_bytes, &profile) != 0)
+  if (file_.get(TIFFTAG_ICCPROFILE, &profile_bytes, &profile))
     info_.other_profile = !is_srgb({profile, profile_bytes});
-  check_no_error();
+  file_.check_no_error();
 }
 
 void TiffDecoder::check_samples() const {
-  const auto format = field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT);
+  const auto format = file_.field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT);
   const bool known = bits_ == 1 || bits_ == 2 || bits_ == 4 || bits_ == 8 || bits_ == 16;
   const std::string why = format == SAMPLEFORMAT_INT      ? "its samples have a sign"
                           : format == SAMPLEFORMAT_IEEEFP ? "its samples are floating point numbers"
@@ -234,15 +90,15 @@ void TiffDecoder::check_samples() const {
                           : known ? ""
                                   : str("its samples have ", bits_, " bits");
   if (!why.empty())
-    throw IoError(IoError::Kind::malformed, "cannot read " + source_.file->path(), why,
+    throw IoError(IoError::Kind::malformed, "cannot read " + file_.path(), why,
                   "convert it to samples of 8 or 16 bits without a sign");
 }
 
 // Where it does not say, what such files mean: a fax has black on white.
 int TiffDecoder::kind_of_colours() const {
   std::uint16_t kind = 0;
-  if (tiff().get(tiff_, TIFFTAG_PHOTOMETRIC, &kind) != 0) return kind;
-  const auto packing = field<std::uint16_t>(TIFFTAG_COMPRESSION);
+  if (file_.get(TIFFTAG_PHOTOMETRIC, &kind)) return kind;
+  const auto packing = file_.field<std::uint16_t>(TIFFTAG_COMPRESSION);
   const bool is_fax = packing == COMPRESSION_CCITTRLE || packing == COMPRESSION_CCITTRLEW ||
                       packing == COMPRESSION_CCITTFAX3 || packing == COMPRESSION_CCITTFAX4;
   return stored_ >= 3 ? PHOTOMETRIC_RGB : is_fax ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK;
@@ -260,13 +116,13 @@ void TiffDecoder::read_colours() {
     case PHOTOMETRIC_SEPARATED: colours_ = 4; break;
     case PHOTOMETRIC_YCBCR: converted_ = true; break;
     default:
-      throw IoError(IoError::Kind::malformed, "cannot read " + source_.file->path(),
+      throw IoError(IoError::Kind::malformed, "cannot read " + file_.path(),
                     str("its colours are of kind ", kind, ", which Veldt does not know"),
                     str("convert it to RGB, or to ", kWrittenPictures));
   }
   // libjpeg does what the pixels of a JPEG within a TIFF need.
-  if (kind == PHOTOMETRIC_YCBCR && field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_JPEG &&
-      !planar_ && tiff().set(tiff_, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB) != 0) {
+  if (kind == PHOTOMETRIC_YCBCR && file_.field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_JPEG &&
+      !planar_ && file_.ask_for_rgb()) {
     converted_ = false;
     colours_ = 3;
   }
@@ -276,7 +132,7 @@ void TiffDecoder::read_colours() {
     return;
   }
   read_alpha();
-  if (colours_ > stored_) fail(str("it has ", stored_, " samples a pixel, and colours of ", colours_));
+  if (colours_ > stored_) file_.fail(str("it has ", stored_, " samples a pixel, and colours of ", colours_));
   inks_ = kind == PHOTOMETRIC_SEPARATED;
   kept_ = colours_ + (alpha_at_ >= 0 ? 1 : 0);
   info_.channels = kept_ - (inks_ ? 1 : 0);
@@ -288,7 +144,7 @@ void TiffDecoder::read_colours() {
 void TiffDecoder::read_alpha() {
   std::uint16_t count = 0;
   const std::uint16_t* kinds = nullptr;
-  tiff().get_or_default(tiff_, TIFFTAG_EXTRASAMPLES, &count, &kinds);
+  file_.get_or_default(TIFFTAG_EXTRASAMPLES, &count, &kinds);
   for (int i = 0; i < std::min<int>(count, stored_ - colours_) && kinds != nullptr && alpha_at_ < 0; ++i)
     if (kinds[i] == EXTRASAMPLE_ASSOCALPHA || kinds[i] == EXTRASAMPLE_UNASSALPHA) {
       alpha_at_ = colours_ + i;
@@ -298,8 +154,8 @@ void TiffDecoder::read_alpha() {
 
 void TiffDecoder::read_palette() {
   const std::uint16_t* planes[3] = {};
-  if (bits_ > 8 || tiff().get(tiff_, TIFFTAG_COLORMAP, &planes[0], &planes[1], &planes[2]) == 0)
-    fail("it has no palette for its pixels");
+  if (bits_ > 8 || !file_.get(TIFFTAG_COLORMAP, &planes[0], &planes[1], &planes[2]))
+    file_.fail("it has no palette for its pixels");
   const std::size_t count = std::size_t{1} << bits_;
   bool grey = true, bytes = true;  // old programs wrote 0..255 where 0..65535 is meant
   for (std::size_t i = 0; i < count; ++i) {
@@ -332,16 +188,6 @@ void TiffDecoder::for_each_sample(const unsigned char* row, int first, std::int6
       use(x, (row[bit / 8] >> (8 - bits_ - bit % 8)) & ((1u << bits_) - 1));
     }
   }
-}
-
-void TiffDecoder::read_block(std::int64_t x, std::int64_t y, std::uint16_t plane, std::int64_t rows) {
-  const auto column = static_cast<std::uint32_t>(x), row = static_cast<std::uint32_t>(y);
-  const auto bytes = static_cast<tmsize_t>(block_row_) * static_cast<tmsize_t>(tiled_ ? block_height_ : rows);
-  const tmsize_t got =
-      tiled_ ? tiff().read_tile(tiff_, tiff().tile_at(tiff_, column, row, 0, plane), block_.data(), bytes)
-             : tiff().read_strip(tiff_, tiff().strip_at(tiff_, row, plane), block_.data(), bytes);
-  if (got < bytes) fail("the file ends too early");
-  check_no_error();
 }
 
 // Samples of fewer bits as the levels of a byte, of more as parts of the largest; the colour of a palette's
@@ -394,27 +240,28 @@ void TiffDecoder::copy_block(std::int64_t x, std::int64_t y, int plane, std::int
 }
 
 Tensor TiffDecoder::read_blocks() {
-  block_width_ = tiled_ ? field<std::uint32_t>(TIFFTAG_TILEWIDTH) : width_;
-  block_height_ =
-      tiled_ ? field<std::uint32_t>(TIFFTAG_TILELENGTH)
-             : std::min<std::int64_t>(std::max(field<std::uint32_t>(TIFFTAG_ROWSPERSTRIP), 1u), height_);
+  block_width_ = tiled_ ? file_.field<std::uint32_t>(TIFFTAG_TILEWIDTH) : width_;
+  block_height_ = tiled_ ? file_.field<std::uint32_t>(TIFFTAG_TILELENGTH)
+                         : std::min<std::int64_t>(
+                               std::max(file_.field<std::uint32_t>(TIFFTAG_ROWSPERSTRIP), 1u), height_);
   const std::int64_t row_bytes = (block_width_ * (planar_ ? 1 : stored_) * bits_ + 7) / 8;
   // A strip may be all of the picture.
   const std::int64_t whole = tiled_ ? 0 : 2 * width_ * height_ * kept_ * std::max(bits_ / 8, 1);
-  const std::int64_t limit = std::max(kMaxBlockBytes, whole);
+  const std::int64_t limit = std::max(TiffFile::kMaxBlockBytes, whole);
   if (block_width_ < 1 || block_height_ < 1 || block_height_ > limit / row_bytes)
-    fail(str("its parts of ", block_width_, " x ", block_height_, " pixels of ", stored_,
-             " samples are none that a program writes"));
+    file_.fail(str("its parts of ", block_width_, " x ", block_height_, " pixels of ", stored_,
+                   " samples are none that a program writes"));
   block_row_ = static_cast<std::size_t>(row_bytes);
   block_.resize(block_row_ * static_cast<std::size_t>(block_height_));
   const Tensor image = empty({height_, width_, info_.channels}, dtype());
-  source_.warnings_count = true;
+  file_.count_warnings();
   for (int plane = 0; plane < (planar_ ? stored_ : 1); ++plane) {
     if (plane >= colours_ && plane != alpha_at_) continue;
     for (std::int64_t y = 0; y < height_; y += block_height_)
       for (std::int64_t x = 0; x < width_; x += block_width_) {
         const std::int64_t rows = std::min(block_height_, height_ - y);
-        read_block(x, y, static_cast<std::uint16_t>(plane), rows);
+        const std::size_t bytes = block_row_ * static_cast<std::size_t>(tiled_ ? block_height_ : rows);
+        file_.read_block(x, y, static_cast<std::uint16_t>(plane), block_.data(), bytes);
         copy_block(x, y, plane, rows, image);
       }
   }
@@ -423,12 +270,10 @@ Tensor TiffDecoder::read_blocks() {
 
 Tensor TiffDecoder::read_converted() {
   std::vector<std::uint32_t> pixels(static_cast<std::size_t>(width_ * height_));
-  source_.warnings_count = true;
-  const int done =
-      tiff().read_rgba(tiff_, static_cast<std::uint32_t>(width_), static_cast<std::uint32_t>(height_),
-                       pixels.data(), orientation_, 1);  // as it lies
-  if (done == 0) fail("libtiff does not know its colours");
-  check_no_error();
+  file_.count_warnings();
+  if (!file_.read_rgba(width_, height_, orientation_, pixels.data()))  // as it lies
+    file_.fail("libtiff does not know its colours");
+  file_.check_no_error();
   const Tensor image = empty({height_, width_, 3}, DType::u8);
   std::uint8_t* to = image.data<std::uint8_t>();
   for (const std::uint32_t pixel : pixels)
@@ -438,12 +283,12 @@ Tensor TiffDecoder::read_converted() {
 
 // Where nothing is compressed the file has every row: libtiff would read others from anywhere.
 void TiffDecoder::check_capacity() const {
-  const std::uint64_t file = source_.file->size(), rows = static_cast<std::uint64_t>(height_);
+  const std::uint64_t bytes = file_.size(), rows = static_cast<std::uint64_t>(height_);
   const auto row_bits = static_cast<std::uint64_t>(width_) * static_cast<std::uint64_t>(stored_ * bits_);
   const bool whole_rows = !converted_;  // what is left to libtiff may have fewer samples of colour
-  if (field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_NONE && whole_rows &&
-      (row_bits + 7) / 8 > file / rows)
-    fail("the file ends too early");
+  if (file_.field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_NONE && whole_rows &&
+      (row_bits + 7) / 8 > bytes / rows)
+    file_.fail("the file ends too early");
 }
 
 Tensor TiffDecoder::read() {
