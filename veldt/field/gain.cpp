@@ -10,6 +10,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::field {
@@ -64,6 +65,7 @@ std::optional<double> expected_gain(const Signal& picture, const Prior& prior, c
   NoGrad off;
   const Tensor pixels = seen(picture.read(0, picture.rows()));
   const double from_half = gain_from_half(picture.read(0, picture.rows()), prior);
+  pool(Device{}).trim();
   // Least squares over the 95 pictures. Where the prior loses at half the size, hard steps are no edges.
   const double told = 0.52 * from_half + 7.3 * facts.hard - 0.73;
   const double of_prior = std::max(0.1, from_half < 0 ? std::min(told, 0.3) : told);

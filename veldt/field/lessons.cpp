@@ -13,6 +13,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::field {
@@ -83,13 +84,14 @@ std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const W
   if (!plan.field.tones.empty()) return redraw_tones(picture, plan, watch);
   if (!has_alpha(picture)) return redraw_levels(picture, plan, watch);
   const std::int64_t colours = picture.size(2) - 1;
-  constexpr double kOwn = 1.0 / 3;  // of the channels that are redrawn
+  constexpr double kSeen = 2.0 / 3;  // of the channels that are redrawn
+  std::optional<Tensor> alpha = redraw_levels(on_two_grounds(picture), plan, within(watch, 0, kSeen));
+  if (!alpha) return std::nullopt;
+  alpha = alpha_of(*alpha);
   const std::optional<Tensor> own =
-      redraw_levels(contiguous(slice(picture, 2, 0, colours)), plan, within(watch, 0, kOwn));
+      redraw_levels(contiguous(slice(picture, 2, 0, colours)), plan, within(watch, kSeen, 1));
   if (!own) return std::nullopt;
-  const std::optional<Tensor> seen = redraw_levels(on_two_grounds(picture), plan, within(watch, kOwn, 1));
-  if (!seen) return std::nullopt;
-  return concat({*own, alpha_of(*seen)}, 2);
+  return concat({*own, *alpha}, 2);
 }
 
 // The means that the pixels may have. Of two tones they are on their own tone's side of the middle.
@@ -120,6 +122,7 @@ std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, cons
   NoGrad off;
   const std::optional<Tensor> redraw = taught(picture_of(signal), plan, watch);
   if (!redraw) return std::nullopt;
+  pool(Device{}).trim();
   return Signal(*redraw);
 }
 
@@ -148,8 +151,9 @@ Beside beside_steps(const FitPlan& plan) {
                                                  : kRounds * samples);
   out.flops = (plan.has_teacher() ? teacher : 0) + kRounds * samples * (plan.judge ? 2 : 1);
   out.held_bytes += plan.has_teacher() ? 4 * samples : 0;
-  // The closing holds the field's levels, itself, their sum, and what that lacks.
-  out.peak_bytes = out.held_bytes + 4 * 4 * samples;
+  // The closing holds the field's levels, itself, their sum, and what that lacks; judging what is seen
+  // through holds it on two grounds.
+  out.peak_bytes = out.held_bytes + 4 * (of_levels > 1 && plan.judge ? 6 : 4) * samples;
   return out;
 }
 
@@ -173,6 +177,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
   const std::optional<Tensor> redraw =
       has_its_redraw ? lessons.samples() : taught(picture_of(signal), taught_plan, within(watch, drawing, 1));
   if (!redraw) return std::nullopt;
+  pool(Device{}).trim();
   return expected_gain(signal, *plan.judge, *redraw, drawn);
 }
 
@@ -183,6 +188,7 @@ Closing closing_for(const Field& field, const Signal& signal, const FitPlan& pla
   const auto most = static_cast<double>((1 << signal.bits()) - 1);
   constexpr double kDrawing = 0.4;  // the share of the time that drawing takes, about
   const Tensor levels = field.open_levels(plan.field.footprint, [&](double part) { heard(kDrawing * part); });
+  pool(Device{}).trim();
   return close(bounds_of(picture, plan.field), levels, plan.field.squares ? Tensor() : flat_ground(picture),
                kRest / most, signal.bits() > 8 ? DType::f32 : DType::f16,
                [&](double part) { heard(kDrawing + (1 - kDrawing) * part); });
