@@ -141,7 +141,7 @@ TEST(ReadPictures, CountsTheLightOfInksAsFourBytes) {
   EXPECT_TRUE(says(error, "of 3 samples, each of which takes 4 bytes")) << error.what();
 }
 
-std::string little_endian(std::uint32_t value, std::size_t bytes) {
+std::string little_endian(std::uint64_t value, std::size_t bytes) {
   std::string text;
   for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
   return text;
