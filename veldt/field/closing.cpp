@@ -193,14 +193,20 @@ Tensor Closing::flats(const std::vector<double>& rows, const std::vector<double>
   const std::int64_t height = levels_.size(1), width = levels_.size(2), channels = levels_.size(3);
   const Tensor out = empty({std::ssize(rows), std::ssize(columns), channels});
   const float* const numbers = levels_.data<float>() + height * width * channels;
-  float* put = out.data<float>();
-  for (const double row : rows)
-    for (const double column : columns) {
-      const float* const from =
-          numbers + (pixel_at(row, height) * width + pixel_at(column, width)) * channels;
-      for (std::int64_t c = 0; c < channels; ++c)
-        *put++ = is_flat(from[c]) ? std::clamp(from[c] / kFlat - 1, 0.0f, 1.0f) : -1.0f;
-    }
+  std::vector<std::int64_t> pixels;
+  for (const double column : columns) pixels.push_back(pixel_at(column, width));
+  const std::int64_t wide = std::ssize(columns) * channels;
+  parallel_for(
+      std::ssize(rows), std::max<std::int64_t>(1, 4096 / wide), [&](std::int64_t begin, std::int64_t end) {
+        float* put = out.data<float>() + begin * wide;
+        for (std::int64_t y = begin; y < end; ++y) {
+          const float* const line =
+              numbers + pixel_at(rows[static_cast<std::size_t>(y)], height) * width * channels;
+          for (const std::int64_t pixel : pixels)
+            for (const float* from = line + pixel * channels; from != line + (pixel + 1) * channels; ++from)
+              *put++ = is_flat(*from) ? std::clamp(*from / kFlat - 1, 0.0f, 1.0f) : -1.0f;
+        }
+      });
   return out;
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::int64_t kLeastSide = 12;
 constexpr int kTurns = 4;
+// In dB: from what gain at half the size on it is sure that hard steps are edges, and what is told at least.
+constexpr double kSure = 0.7, kLeastTold = 0.1;
 // A redraw as near as this is the other one.
 constexpr double kNoError = 1e-7;
 
@@ -66,9 +68,10 @@ std::optional<double> expected_gain(const Signal& picture, const Prior& prior, c
   const Tensor pixels = seen(picture.read(0, picture.rows()));
   const double from_half = gain_from_half(picture.read(0, picture.rows()), prior);
   pool(Device{}).trim();
-  // Least squares over the 95 pictures. Where the prior loses at half the size, hard steps are no edges.
-  const double told = 0.52 * from_half + 7.3 * facts.hard - 0.73;
-  const double of_prior = std::max(0.1, from_half < 0 ? std::min(told, 0.3) : told);
+  // Least squares over the 95 pictures. Where the prior gains next to nothing at half the size, hard steps
+  // are those of noise and no edges.
+  const double are_edges = std::clamp(from_half / kSure, 0.0, 1.0);
+  const double of_prior = std::max(kLeastTold, 0.57 * from_half + are_edges * (8.9 * facts.hard - 0.98));
   // The prior's error and its distance from Lanczos3 taken for independent, their sum is Lanczos3's error.
   const double own = 1 / (std::pow(10, of_prior / 10) - 1);  // in parts of that distance
   const double from_lanczos = error_of(by_lanczos(pixels, Prior::kScale), as_it_is, redraw, seen);
