@@ -80,6 +80,14 @@ TEST_F(ReadHeif, SaysThatADecoderIsMissing) {
   EXPECT_THAT(error, Not(HasSubstr("apt-get")));
 }
 
+TEST_F(ReadHeif, SaysThatItMayBeOfAnotherKind) {
+  std::string bytes = make_heif({}, some_levels(64, 64, 3, 8));
+  bytes.replace(bytes.find("hvc1"), 4, "xxxx");
+  const IoError error = test::error_of_bytes_of(bytes);
+  EXPECT_EQ(error.kind(), IoError::Kind::malformed);
+  EXPECT_TRUE(test::says(error, "or of a kind that this libheif does not know")) << error.what();
+}
+
 TEST_F(ReadHeif, TellsOfMorePicturesAndOtherColours) {
   const Levels levels = some_levels(64, 64, 3, 8);
   EXPECT_EQ(read_bytes_of(make_heif({.pictures = 2}, levels)).info.pictures, 2);

@@ -119,6 +119,13 @@ TEST(ReadTiff, SurvivesAnyByteFlipped) {
       test::refused_of_flipped(make_tiff({.compression = COMPRESSION_ADOBE_DEFLATE, .tile = 16, .pages = 2},
                                          some_levels(5, 7, 4, 16))),
       50);
+  EXPECT_GT(test::refused_of_flipped(make_tiff({.kind = PHOTOMETRIC_SEPARATED, .planar = true, .tile = 16},
+                                               some_levels(5, 7, 5, 8))),
+            50);
+  const std::vector<std::uint16_t> ramp{0, 1000, 2000, 65535};
+  EXPECT_GT(test::refused_of_flipped(make_tiff({.kind = PHOTOMETRIC_PALETTE, .palette = {ramp, ramp, ramp}},
+                                               some_levels(5, 7, 2, 2))),
+            50);
 }
 
 // One tag of a directory of 12 bytes an entry, little-endian, gets another value.

@@ -121,21 +121,24 @@ TEST(ReadBmp, SkipsColoursThatNoPixelCanHave) {
               ElementsAre(0, 0, 1, 0, 0, 2));
 }
 
+constexpr std::uint32_t kEmbeddedProfile = 0x4d424544;
+
+std::string with_space(std::uint32_t space, const std::string& profile) {
+  std::string bmp = make_bmp({.header = 124}, "\x03\x02\x01 ");
+  bmp.replace(14 + 56, 4, test::little(space, 4));
+  bmp.replace(14 + 112, 8,
+              test::little(124 + 4, 4) + test::little(static_cast<std::uint32_t>(profile.size()), 4));
+  return bmp + profile;
+}
+
 TEST(ReadBmp, TellsOfOtherProfiles) {
-  constexpr std::uint32_t kSrgb = 0x73524742, kEmbedded = 0x4d424544, kLinked = 0x4c494e4b;
-  const auto with_space = [](std::uint32_t space, const std::string& profile) {
-    std::string bmp = make_bmp({.header = 124}, "\x03\x02\x01 ");
-    bmp.replace(14 + 56, 4, test::little(space, 4));
-    bmp.replace(14 + 112, 8,
-                test::little(124 + 4, 4) + test::little(static_cast<std::uint32_t>(profile.size()), 4));
-    return bmp + profile;
-  };
+  constexpr std::uint32_t kSrgb = 0x73524742, kLinked = 0x4c494e4b;
   EXPECT_FALSE(read_bytes_of(with_space(0, "")).info.other_profile);
   EXPECT_FALSE(read_bytes_of(with_space(kSrgb, "")).info.other_profile);
-  EXPECT_FALSE(read_bytes_of(with_space(kEmbedded, "this is sRGB")).info.other_profile);
-  EXPECT_TRUE(read_bytes_of(with_space(kEmbedded, "this is Adobe RGB")).info.other_profile);
+  EXPECT_FALSE(read_bytes_of(with_space(kEmbeddedProfile, "this is sRGB")).info.other_profile);
+  EXPECT_TRUE(read_bytes_of(with_space(kEmbeddedProfile, "this is Adobe RGB")).info.other_profile);
   EXPECT_TRUE(read_bytes_of(with_space(kLinked, "C:\\a.icc")).info.other_profile);
-  std::string cut = with_space(kEmbedded, "this is sRGB");
+  std::string cut = with_space(kEmbeddedProfile, "this is sRGB");
   cut.resize(cut.size() - 1);
   EXPECT_TRUE(read_bytes_of(cut).info.other_profile);  // it is not there
 }
@@ -146,7 +149,8 @@ std::vector<std::string> small_bmps() {
           make_bmp({.width = 4, .height = 2, .bits = 8, .packing = 1, .palette = {0, 0x808080, 0xff}},
                    std::string("\x04\x01\0\0\x04\x02\0\x01", 8)),
           make_bmp({.bits = 32, .header = 124, .packing = 3, .masks = {0xff0000, 0xff00, 0xff, 0xff000000}},
-                   "\x03\x02\x01\x80")};
+                   "\x03\x02\x01\x80"),
+          with_space(kEmbeddedProfile, "this is sRGB").substr(0, 14 + 124 + 4)};
 }
 
 TEST(ReadBmp, RefusesOneCutAtAnyLength) {

@@ -142,7 +142,10 @@ void HeifDecoder::check(const heif_error& error) const {
       error.subcode != heif_suberror_Security_limit_exceeded)
     throw no_memory();
   if (error.subcode == heif_suberror_Unsupported_codec) throw no_decoder();
-  throw damaged_picture(path_, ImageFormat::heif, str("libheif says: ", error.message));
+  throw IoError(
+      IoError::Kind::malformed, "cannot decode " + path_, str("libheif says: ", error.message),
+      str("the HEIC is damaged, or of a kind that this libheif does not know; make it again, or as ",
+          kWrittenPictures));
 }
 
 void HeifDecoder::read_header() {
