@@ -1,5 +1,5 @@
 // Files of every kind of field stay readable, and draw what docs/formats.md says: tests/golden/fields.py
-// wrote them and drew them in float64, without Veldt.
+// and sized_fields.py wrote them and drew them in float64, without Veldt.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,9 +12,16 @@ namespace veldt::field {
 namespace {
 
 using Numbers = std::vector<double>;
+using ByKey = std::map<std::string, Numbers>;
 
 std::string path_of(const std::string& name) {
   return std::string(VELDT_SOURCE "/tests/golden/fields/") + name + ".safetensors";
+}
+
+template <class T> std::map<std::string, T> golden_of(const std::string& name) {
+  std::ifstream file(VELDT_SOURCE "/tests/golden/" + name);
+  EXPECT_TRUE(file) << "tests/golden/" << name << " is missing; fields.py or sized_fields.py there makes it";
+  return nlohmann::json::parse(file).get<std::map<std::string, T>>();
 }
 
 void expect_near(const std::vector<float>& drawn, const Numbers& golden, const std::string& name) {
@@ -24,9 +31,7 @@ void expect_near(const std::vector<float>& drawn, const Numbers& golden, const s
 }
 
 TEST(GoldenFields, DrawWhatTheReferenceDraws) {
-  std::ifstream file(VELDT_SOURCE "/tests/golden/fields.json");
-  ASSERT_TRUE(file) << "tests/golden/fields.json is missing; tests/golden/fields.py makes it";
-  const auto golden = nlohmann::json::parse(file).get<std::map<std::string, Numbers>>();
+  const ByKey golden = golden_of<Numbers>("fields.json");
   EXPECT_EQ(golden.size(), model_names().size() + 1);
   for (const auto& [name, levels] : golden) {
     const ImageField field = ImageField::load(path_of(name));
@@ -37,11 +42,21 @@ TEST(GoldenFields, DrawWhatTheReferenceDraws) {
   }
 }
 
+TEST(GoldenFields, DrawWhatTheReferenceDrawsAtEverySize) {
+  const auto golden = golden_of<ByKey>("sized_fields.json");
+  EXPECT_EQ(golden.size(), 7u);
+  for (const auto& [name, by_size] : golden) {
+    EXPECT_EQ(by_size.size(), 5u) << name;
+    const ImageField field = ImageField::load(path_of(name));
+    for (const auto& [size, levels] : by_size) {
+      const auto width = std::stoll(size), height = std::stoll(size.substr(size.find('x') + 1));
+      expect_near(field.render(width, height).values<float>(), levels, name + " at " + size);
+    }
+  }
+}
+
 TEST(GoldenFields, PlayWhatTheReferencePlays) {
-  std::ifstream file(VELDT_SOURCE "/tests/golden/sound_fields.json");
-  ASSERT_TRUE(file) << "tests/golden/sound_fields.json is missing; tests/golden/fields.py makes it";
-  const auto golden =
-      nlohmann::json::parse(file).get<std::map<std::string, std::map<std::string, Numbers>>>();
+  const auto golden = golden_of<ByKey>("sound_fields.json");
   EXPECT_EQ(golden.size(), 4u);
   for (const auto& [name, by_rate] : golden) {
     EXPECT_EQ(by_rate.size(), 3u) << name;

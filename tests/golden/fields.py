@@ -17,11 +17,18 @@ FRAMES, RATE, PEAK = 40, 8000, 0.5
 HERE = pathlib.Path(__file__).parent
 
 
-def coordinates():
+def centres(n):
+    return (np.arange(n) + 0.5) / n
+
+
+def coordinates(o, u, v):
+    """Of the points at the crossings of columns u and rows v."""
     side = max(WIDTH, HEIGHT)
-    x = (2 * (np.arange(WIDTH) + 0.5) / WIDTH - 1) * WIDTH / side
-    y = (2 * (np.arange(HEIGHT) + 0.5) / HEIGHT - 1) * HEIGHT / side
-    return np.stack(np.broadcast_arrays(x[None, :], y[:, None]), axis=-1).reshape(-1, 2)
+    x, y = (2 * u - 1) * WIDTH / side, (2 * v - 1) * HEIGHT / side
+    if o["coordinates"] == "corners":
+        x, y = (u * WIDTH - 0.5) / (WIDTH - 1), (v * HEIGHT - 0.5) / (HEIGHT - 1)
+    points = np.stack(np.broadcast_arrays(x[None, :], y[:, None]), axis=-1).reshape(-1, 2)
+    return np.pad(points, ((0, 0), (0, 1)), constant_values=1) if o["constant_input"] else points
 
 
 def played_at(rate, samples):
@@ -90,14 +97,14 @@ def network(o, tensors, x):
     parts = [encode(e, tensors, i, x) for i, e in enumerate(o.get("encodings", []))]
     h = np.concatenate(parts, axis=1) if parts else x
     for i in range(len(o["widths"]) + 1):
-        h = h @ tensors[f"layers.{i}.weight"].T + tensors[f"layers.{i}.bias"]
+        h = h @ tensors[f"layers.{i}.weight"].T + tensors.get(f"layers.{i}.bias", 0)
         if i < len(o["widths"]):
             h = activate(o, h, i == 0)
     return h
 
 
 def draw(o, tensors):
-    return np.clip((network(o, tensors, coordinates()) + 1) / 2, 0, 1)
+    return np.clip((network(o, tensors, coordinates(o, centres(WIDTH), centres(HEIGHT))) + 1) / 2, 0, 1)
 
 
 def windowed_sinc(x):
@@ -124,7 +131,7 @@ def make(rng, activation, encodings=(), **more):
          "bias": True, "constant_input": False, "head": "clamp", "coordinates": "centres", "width": WIDTH,
          "height": HEIGHT, "footprint": 1, "two_tone": False, **more}
     dims = o.get("dimensions", 2)
-    tensors, inputs = {}, 0 if encodings else dims
+    tensors, inputs = {}, 0 if encodings else dims + o["constant_input"]
     if encodings:
         o["encodings"] = list(encodings)
     for i, e in enumerate(encodings):
@@ -139,14 +146,17 @@ def make(rng, activation, encodings=(), **more):
             inputs += 2 * dims * e["octaves"] if e["kind"] == "frequency" else dims
     for i, outputs in enumerate([*o["widths"], o["channels"]]):
         tensors[f"layers.{i}.weight"] = rng.uniform(-0.7, 0.7, (outputs, inputs))
-        tensors[f"layers.{i}.bias"] = rng.uniform(-0.3, 0.3, outputs)
+        if o["bias"]:
+            tensors[f"layers.{i}.bias"] = rng.uniform(-0.3, 0.3, outputs)
         inputs = outputs
     return o, {name: t.astype(np.float32) for name, t in tensors.items()}
 
 
 def save(name, kind, o, tensors):
-    version = "2" if "closing" in o else "1"
-    metadata = {"kind": kind, "format_version": version, "options": json.dumps(o)}
+    version = 2 if "closing" in o else 1
+    if o.keys() & {"squares", "tones", "bits"} or version == 2 and np.any(tensors["closing"][1:] < -12):
+        version = 3
+    metadata = {"kind": kind, "format_version": str(version), "options": json.dumps(o)}
     save_file(tensors, HERE / "fields" / f"{name}.safetensors", metadata)
     return {n: t.astype(np.float64) for n, t in tensors.items()}
 
