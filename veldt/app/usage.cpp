@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -42,11 +43,27 @@ UsageError unknown_flag(const CLI::App& app, const std::string& given) {
           suggestion(flag, flags_of(app), help_hint(app))};
 }
 
+// What people call it who know other programs.
+std::string verb_for(const std::string& word) {
+  constexpr const char* kEnlarge =
+      "fit it, then draw it larger: veldt fit a.png -o a.safetensors, "
+      "then veldt render a.safetensors -o large.png --scale 4";
+  static const std::map<std::string, const char*> kMeant = {
+      {"upscale", kEnlarge},   {"enlarge", kEnlarge},   {"resize", kEnlarge}, {"scale", kEnlarge},
+      {"train-image", "fit"},  {"learn", "fit"},        {"teach", "fit"},     {"draw", "render"},
+      {"play", "render"},      {"diff", "compare"},     {"evaluate", "eval"}, {"test", "eval"},
+      {"classify", "predict"}, {"generate", "predict"}, {"show", "info"},     {"inspect", "info"}};
+  const auto found = kMeant.find(word);
+  if (found == kMeant.end()) return "";
+  return found->second == kEnlarge ? kEnlarge : fmt::format("did you mean '{}'?", found->second);
+}
+
 UsageError unknown_verb(const CLI::App& app, const std::string& given) {
   const std::vector<std::string> known = verbs_of(app);
+  const std::string meant = app.get_parent() == nullptr ? verb_for(given) : "";
   return {fmt::format("there is no verb '{}'", given),
           fmt::format("the verbs of '{}' are {}", full_name(app), fmt::join(known, ", ")),
-          suggestion(given, known, help_hint(app))};
+          meant.empty() ? suggestion(given, known, help_hint(app)) : meant};
 }
 
 // A flag or a word that nothing asked for.
