@@ -55,7 +55,7 @@ void connect_streams(const RunOptions& options, const Pipe& out, const Pipe& err
   ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // the settings of whoever runs the tests are not theirs
   for (const std::string& entry : options.environment) ::putenv(const_cast<char*>(entry.c_str()));
   if (options.as_nobody && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(126);
-  std::vector<std::string> words = {veldt_binary()};
+  std::vector<std::string> words = {options.binary.empty() ? veldt_binary() : options.binary};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

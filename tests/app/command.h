@@ -21,6 +21,7 @@ enum class Stream {
 struct RunOptions {
   Stream in = Stream::captured;
   Stream out = Stream::captured;
+  std::string binary = {};                    // empty: veldt_binary()
   std::string directory = {};                 // where it runs; empty: here
   std::vector<std::string> environment = {};  // "NAME=value", beside what is there
   bool as_nobody = false;                     // root gives up its rights first

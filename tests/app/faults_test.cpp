@@ -229,6 +229,32 @@ TEST_F(SlowFaults, OfMemoryWhereNothingMayBeThrown) {
   EXPECT_EQ(code, app::kDevice);
   EXPECT_TRUE(has_three_lines(bytes_of(log))) << bytes_of(log);
 }
+// One fit of several has no memory, wherever it asks for it: the others are fitted all the same.
+TEST_F(SlowFaults, OfMemoryInOneOfSeveralFits) {
+  if (!kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
+  fs::copy_file(dir_ / "plain/p.png", dir_ / "plain/q.png");
+  const Words words = {"fit",  "p.png",     "q.png", "-o",       "out", "--steps",
+                       "2",    "--width",   "8",     "--depth",  "1",   "--prior",
+                       "none", "--threads", "1",     "--device", "cpu"};
+  const std::string work = dir_ / "work";
+  const auto run = [&](std::int64_t n) {
+    fs::remove_all(work);
+    fs::copy(dir_ / "plain", work);
+    return run_here(words, work, Call::allocate, n, ENOMEM);
+  };
+  const std::int64_t calls = run(kNever).calls;
+  int failures = 0;
+  for (std::int64_t n = 1; n <= calls; n += calls / 80) {
+    const RanHere ran = run(n);
+    if (ran.code == 0 || ran.err.find("fitting 32x24") == std::string::npos) continue;
+    ++failures;
+    EXPECT_EQ(ran.code, app::kDevice) << n << " of " << calls << "\n" << ran.err;
+    EXPECT_TRUE(fs::exists(work + "/out/p.safetensors") || fs::exists(work + "/out/q.safetensors"))
+        << n << " of " << calls << "\n"
+        << ran.err;
+  }
+  EXPECT_GT(failures, 10);
+}
 TEST_F(SlowFaults, OfThreads) { all_fail_cleanly_at_each(Call::start_thread, EAGAIN, 40); }
 TEST_F(SlowFaults, OfOpening) { all_fail_cleanly_at_each(Call::open, EMFILE, 40); }
 TEST_F(SlowFaults, OfWriting) { all_fail_cleanly_at_each(Call::write, ENOSPC, 40); }

@@ -227,6 +227,32 @@ TEST_F(FitCommand, SaysThatAPriorIsNotUsed) {
   EXPECT_NE(run_veldt(fit + Words{"--model", "siren"}).err.find("is not used"), std::string::npos);
 }
 
+// A copy of the program, with what is beside it when it is installed.
+TEST_F(FitCommand, GoesOnWithoutAnOwnPriorThatIsDamaged) {
+  const TempDir installed;
+  std::filesystem::create_directories(installed / "bin");
+  std::filesystem::create_directories(installed / "share/veldt");
+  std::filesystem::copy_file(veldt_binary(), installed / "bin/veldt");
+  const std::string own = installed / "share/veldt/prior.safetensors",
+                    good = VELDT_SOURCE "/assets/prior.safetensors";
+  put_bytes(own, "damaged");
+  std::filesystem::copy_file(picture_, dir_ / "q.png");
+  const auto run = [&](const Words& words) {
+    return run_veldt(Words{"fit"} + words + Words{"--steps", "2"}, {.binary = installed / "bin/veldt"});
+  };
+  const std::string warning = "veldt: warning: " + own;
+  const Ran two = run({picture_, dir_ / "q.png", "-o", dir_ / "out"});
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  const std::size_t first = two.err.find(warning);
+  EXPECT_NE(first, std::string::npos) << two.err;
+  EXPECT_EQ(two.err.find(warning, first + 1), std::string::npos) << "read and told once\n" << two.err;
+  const Ran given = run({picture_, "-o", model_, "--prior", good});
+  EXPECT_EQ(given.exit_code, 0) << given.err;
+  EXPECT_EQ(given.err.find("is not a valid"), std::string::npos) << given.err;
+  const Ran damaged = run({picture_, "-o", model_, "--prior", own});
+  EXPECT_EQ(damaged.exit_code, 4) << damaged.err;
+}
+
 TEST_F(FitCommand, CountsWrongPixelsOfTwoTonesAlone) {
   const Ran cub =
       run_veldt({"fit", VELDT_SOURCE "/assets/cub.png", "-o", model_, "--steps", "3", "--json", "--quiet"});
@@ -278,6 +304,42 @@ TEST_F(FitCommand, FitsSeveralFilesAndFoldersIntoAFolder) {
   EXPECT_EQ(again.exit_code, 4) << again.err;
   EXPECT_EQ(nlohmann::json::parse(again.out).at("fits")[0].at("error").at("exit_code"), 4);
   EXPECT_TRUE(std::filesystem::exists(out + "/c.safetensors"));
+}
+
+TEST_F(FitCommand, TakesWhatItReadsOfAFolderAndSaysHowManyWereFitted) {
+  const test::TempDir dir;
+  std::filesystem::create_directory(dir / "in");
+  for (const char* name : {"a.png", "._a.png", ".b.png"})
+    std::filesystem::copy_file(picture_, dir / ("in/" + std::string(name)));
+  std::filesystem::copy_file(VELDT_SOURCE "/tests/golden/sounds/mono.aiff", dir / "in/c.aiff");
+  const Words fit = {"fit", dir / "in", "-o", dir / "out", "--steps", "2"};
+  const Ran ran = run_veldt(fit);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(io::list_directory(dir / "out"), (Words{"a.safetensors", "c.safetensors"}));
+  EXPECT_TRUE(ran.err.ends_with("veldt: note: 2 fitted, 0 failed\n")) << ran.err;
+  put_bytes(dir / "in/a.png", "no picture");
+  EXPECT_TRUE(run_veldt(fit).err.ends_with("veldt: note: 1 fitted, 1 failed\n"));
+  for (const char* silent : {"--json", "--quiet"})
+    EXPECT_EQ(run_veldt(fit + Words{silent}).err.find(" fitted, "), std::string::npos);
+}
+
+TEST_F(FitCommand, LeavesNoFolderWithNothingInIt) {
+  const test::TempDir dir;
+  put_bytes(dir / "a.png", "no picture");
+  put_bytes(dir / "b.png", "no picture");
+  const Words both = {"fit", dir / "a.png", dir / "b.png", "--steps", "2", "-o"};
+  EXPECT_EQ(run_veldt(both + Words{dir / "new/models"}).exit_code, 4);
+  EXPECT_FALSE(std::filesystem::exists(dir / "new"));
+  std::filesystem::create_directory(dir / "old");
+  EXPECT_EQ(run_veldt(both + Words{dir / "old/models/"}).exit_code, 4);
+  EXPECT_EQ(count_entries(dir / "old"), 0u);
+  for (const char* name : {"m.safetensors", "m.png", "m.wav"}) {
+    const Ran ran = run_veldt(both + Words{dir / name});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_NE(ran.err.find("need a folder, and this is the name of a "), std::string::npos) << ran.err;
+    EXPECT_TRUE(has_three_lines(ran.err));
+  }
+  EXPECT_EQ(count_entries(dir.path()), 3u);
 }
 
 TEST_F(FitCommand, RefusesSeveralFilesThatItCannotKeepApart) {

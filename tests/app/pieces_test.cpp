@@ -14,6 +14,7 @@
 #include "veldt/app/exit.h"
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/score.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/suggest.h"
 #include "veldt/app/terminal.h"
@@ -127,6 +128,17 @@ TEST(Exit, EachErrorHasItsCode) {
 TEST(Exit, ControlCharactersStayOnTheirLine) {
   EXPECT_EQ(in_three_lines({4, "a\nb\x1b[2J", "c", "d"}, false),
             "veldt: error: a\\x0ab\\x1b[2J\n  why: c\n  fix: d\n");
+}
+
+TEST(FitScore, DoubtsARedrawThatIsWorseByATenthOfADecibelOrMore) {
+  EXPECT_EQ(FitScore{}.doubt(true), "");
+  EXPECT_EQ(FitScore{.expected_gain = 1}.doubt(true), "");
+  EXPECT_EQ(FitScore{.expected_gain = -0.04}.doubt(true), "") << "0.0 dB";
+  const std::string chosen = FitScore{.expected_gain = -0.06}.doubt(true),
+                    found = FitScore{.expected_gain = -0.06}.doubt(false);
+  EXPECT_NE(chosen.find("by 0.1 dB; leave out the flags"), std::string::npos) << chosen;
+  EXPECT_NE(found.find("by 0.1 dB; enlarge the picture itself"), std::string::npos) << found;
+  EXPECT_NE(FitScore{.expected_gain = -0.04}.in_words(false).find("about +0.0 dB"), std::string::npos);
 }
 
 TEST(Terminal, TextOnOneLineCommandsNothing) {

@@ -70,6 +70,15 @@ field::FitOptions wishes_from(const FitFlags& flags) {
   return w;
 }
 
+// Whether flags decide more than where the model goes and what one is told.
+bool chooses_how(const FitFlags& flags) {
+  const field::FitOptions w = wishes_from(flags);
+  return w.simba || w.style || w.source != field::Source::area || w.model || w.width || w.depth ||
+         w.first_omega || w.omega || w.footprint || w.steps || w.seconds > 0 || w.target_psnr > 0 ||
+         w.batch || w.sampling || w.optimizer || w.lr || w.schedule || w.warmup || w.epoch_offset || w.loss ||
+         !flags.prior.empty();
+}
+
 // "{step}" in the name becomes the step.
 std::string preview_path(const FitFlags& flags, std::int64_t step) {
   std::string path = flags.preview;
@@ -206,11 +215,8 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
     return !signal.requested();
   });
   line.finish();
-  if (score->expected_gain.value_or(0) < 0 && !context.quiet)
-    print_warning(
-        fmt::format("{} is drawn well at its own size alone: enlarged it is expected to be worse than "
-                    "Lanczos3 by {:.1f} dB; leave out the flags that choose the network or the style",
-                    flags.input, -*score->expected_gain));
+  if (const std::string doubt = score->doubt(chooses_how(flags)); !doubt.empty() && !context.quiet)
+    print_warning(flags.input + " " + doubt);
   if (!was_asked || context.json) report(flags, context, list, fitter, reasons, run, *score);
   return signal.exit_code();
 }
@@ -225,7 +231,8 @@ std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
                      is_smooth ? "; drawn smooth, as this model is" : "");
 }
 
-int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
+// `priors` are read for the first picture.
+int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* list = nullptr) {
   // Before the first file is made, were it only to see whether one can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
@@ -237,10 +244,10 @@ int fit(FitFlags flags, Context& context, Rows* list = nullptr) {
   wishes.device = device.device;
   std::shared_ptr<const field::Prior> given_prior;
   if (!truth.is_sound()) {
-    const Priors priors = priors_from(flags.prior);
-    given_prior = priors.given;
-    wishes.prior = priors.means;
-    wishes.tone_prior = priors.two_tone;
+    if (!priors) priors = priors_from(flags.prior);
+    given_prior = priors->given;
+    wishes.prior = priors->means;
+    wishes.tone_prior = priors->two_tone;
   }
   field::Fitter fitter(truth, field::plan_for(truth, wishes));
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
@@ -302,20 +309,27 @@ int fit_all(const FitFlags& flags, Context& context) {
   const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
   FitFlags one = flags;
   if (jobs.size() > 1) check_several(flags);
-  if (!flags.dry_run) make_folder_of(jobs);
+  std::optional<ModelFolder> folder;
+  if (!flags.dry_run) folder.emplace(jobs);
+  std::optional<Priors> priors;
   if (jobs.size() == 1) {
     one.input = jobs[0].input;
     one.output = jobs[0].output;
-    return fit(one, context);
+    return fit(one, context, priors);
   }
   Rows list = Rows::array();
   int result = kOk;
+  std::size_t fitted = 0, failed = 0;
   for (const FitJob& job : jobs) {
     one.input = job.input;
     one.output = job.output;
     try {
-      if (const int code = fit(one, context, &list); code != kOk) result = code;
-    } catch (const Error&) {
+      if (const int code = fit(one, context, priors, &list); code != kOk)
+        result = code;
+      else
+        ++fitted;
+    } catch (const std::exception&) {
+      ++failed;
       const Failure failure = current_failure();
       write_stderr(in_three_lines(failure, stderr_terminal().color));
       list.push_back({{"input", job.input}, {"error", in_json(failure)}});
@@ -323,7 +337,12 @@ int fit_all(const FitFlags& flags, Context& context) {
     }
     if (result >= kInterrupted) break;
   }
-  if (context.json) context.out.json({{"fits", list}});
+  if (context.json)
+    context.out.json({{"fits", list}});
+  else if (!context.quiet)
+    print_note(
+        fmt::format("{} fitted, {} failed", fitted, failed) +
+        (fitted + failed < jobs.size() ? fmt::format(", {} left", jobs.size() - fitted - failed) : ""));
   return result;
 }
 

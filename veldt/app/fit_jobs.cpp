@@ -22,6 +22,7 @@ bool is_folder(const std::string& path) {
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> found;
   for (const std::string& name : io::list_directory(folder)) {
+    if (name.starts_with('.')) continue;  // other programs' own, as the ._a.png that macOS puts beside a.png
     const std::string path = (std::filesystem::path(folder) / name).string();
     if ((io::is_picture_name(name) || is_sound_name(name) || name.ends_with(".csv")) && !is_folder(path))
       found.push_back(path);
@@ -33,6 +34,12 @@ std::vector<std::string> files_in(const std::string& folder) {
 }
 
 bool names_folder(const std::string& path) { return is_folder(path) || path.ends_with('/'); }
+
+UsageError no_folder(const std::string& output, std::string_view what_it_is) {
+  return {fmt::format("--output cannot be {}", output),
+          fmt::format("several inputs become several models, which need a folder, and this {}", what_it_is),
+          "give the name of a folder, as in -o models"};
+}
 
 }  // namespace
 
@@ -47,6 +54,12 @@ std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::
   }
   const bool is_one = inputs.size() == 1 && !is_folder(inputs[0]);
   if (is_one && !names_folder(output)) return {{files[0], output, false}};
+  const char* const file_of = output.ends_with(".safetensors") ? "model"
+                              : io::is_picture_name(output)    ? "picture"
+                              : is_sound_name(output)          ? "sound"
+                                                               : nullptr;
+  if (file_of != nullptr && !names_folder(output))
+    throw no_folder(output, fmt::format("is the name of a {}", file_of));
   std::map<std::string, std::string> inputs_of;  // by output
   std::vector<FitJob> jobs;
   for (const std::string& file : files) {
@@ -60,16 +73,23 @@ std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::
   return jobs;
 }
 
-void make_folder_of(const std::vector<FitJob>& jobs) {
+ModelFolder::ModelFolder(const std::vector<FitJob>& jobs) {
   const std::filesystem::path folder = std::filesystem::path(jobs.at(0).output).parent_path();
-  if (folder.empty() || is_folder(folder.string())) return;
-  if (jobs.size() == 1 && !jobs[0].is_in_folder) return;
+  if (folder.empty() || (jobs.size() == 1 && !jobs[0].is_in_folder)) return;
   std::error_code failed;
+  // A link that leads nowhere is there, and stays.
+  const auto is_there = [&](const auto& path) { return exists(symlink_status(path, failed)); };
+  for (auto missing = folder; !missing.empty() && !is_there(missing); missing = missing.parent_path())
+    made_.push_back(missing);
   std::filesystem::create_directories(folder, failed);
-  if (!is_folder(folder.string()))
-    throw UsageError(fmt::format("--output cannot be {}", folder.string()),
-                     "several inputs become several models, which need a folder, and this can be none",
-                     "give the name of a folder, as in -o models");
+  if (is_folder(folder.string())) return;
+  remove_empty();
+  throw no_folder(folder.string(), "can be none");
+}
+
+void ModelFolder::remove_empty() {
+  std::error_code is_in_use;
+  for (const std::filesystem::path& folder : made_) std::filesystem::remove(folder, is_in_use);
 }
 
 }  // namespace veldt::app

@@ -1,6 +1,7 @@
 // What `veldt fit` is to do when it is given several files, or a folder.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,24 @@ struct FitJob {
 
 // One job for each of `inputs`, and for each picture, sound and pixel table in those that are folders (not in
 // folders below them), by name. A single file goes into `output`, unless that is a folder or ends in '/';
-// others go into files of their own names in the folder `output`. Throws UsageError for two that would become
-// one file, IoError missing for a folder that holds nothing to fit.
+// others go into files of their own names in the folder `output`. Of a folder names that begin with a dot are
+// left out. Throws UsageError for two that would become one file, for a folder named as a file of Veldt is,
+// IoError missing for a folder that holds nothing to fit.
 std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::string& output);
-// Throws UsageError where there can be no such folder.
-void make_folder_of(const std::vector<FitJob>& jobs);
+
+// The folder of their models, made where it is missing. What was made and has nothing in it in the end is
+// taken away again.
+class ModelFolder {
+ public:
+  // Throws UsageError where there can be no such folder.
+  explicit ModelFolder(const std::vector<FitJob>& jobs);
+  ~ModelFolder() { remove_empty(); }
+  ModelFolder(const ModelFolder&) = delete;
+  ModelFolder& operator=(const ModelFolder&) = delete;
+
+ private:
+  void remove_empty();
+  std::vector<std::filesystem::path> made_;  // the innermost first
+};
 
 }  // namespace veldt::app

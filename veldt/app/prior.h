@@ -9,11 +9,12 @@
 namespace veldt::app {
 
 struct Priors {
-  std::shared_ptr<const field::Prior> means, two_tone;  // null: none
-  std::shared_ptr<const field::Prior> given = {};       // the one of these that was named
+  std::shared_ptr<const field::Prior> means = {}, two_tone = {};  // null: none
+  std::shared_ptr<const field::Prior> given = {};                 // the one of these that was named
 };
 
-// Veldt's own lie in ../share/veldt from the program; one that is not installed is none. `path`: "none": none
+// Veldt's own lie in ../share/veldt from the program; one that is not installed is none, and so, with a
+// warning, is one that cannot be read. `path`: "none": none
 // at all; empty: its own; else the file, as field::load_prior() reads it, in place of the one of its kind.
 Priors priors_from(const std::string& path);
 
