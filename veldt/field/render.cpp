@@ -163,8 +163,10 @@ Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t he
     s.rows = fitted_side(height, o.rows(), o.squares, s.region.y, s.region.height);
     return s;
   };
+  // Without a closing, whose numbers a file must hold, a field can say that it has any number of squares.
   const double to_a_square = enlarged * static_cast<double>(o.period);
-  if (o.squares && samples_over(1 / to_a_square) < kMostSamples) return take_those_of_the_fit();
+  if (o.squares && (o.closing > 0 || samples_over(1 / to_a_square) < kMostSamples))
+    return take_those_of_the_fit();
   s.down = how.supersample > 0 ? how.supersample : samples_over(o.footprint / enlarged);
   s.across = o.is_sound() ? 1 : s.down;
   // A field with a footprint is the scene itself, between the samples of the fit as well.
