@@ -282,6 +282,11 @@ TEST_F(FitCommand, TellsWhatLiesBetweenThePixelsAndWarns) {
   EXPECT_NE(bad.err.find("veldt: warning: "), std::string::npos) << bad.err;
 }
 
+TEST_F(FitCommand, SaysThatItsTimeWasTheTeachers) {
+  const Words fit = {"fit", VELDT_SOURCE "/assets/cub_grey.png", "-o", model_, "--time", "1ms"};
+  EXPECT_NE(run_veldt(fit).err.find("one step was taken"), std::string::npos);
+}
+
 TEST_F(FitCommand, FitsSeveralFilesAndFoldersIntoAFolder) {
   const test::TempDir dir;
   std::filesystem::create_directory(dir / "in");

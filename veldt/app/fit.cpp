@@ -286,6 +286,10 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
     if (!context.quiet) print_note("stopped before the first step; nothing was written");
     return signal.exit_code();
   }
+  if (fitter.plan().seconds > 0 && run.steps == 1 && fitter.plan().has_teacher() && !context.quiet)
+    print_note(fmt::format(
+        "--time was over when the teacher was ready, and one step was taken; give it more than {:.1f} s",
+        run.seconds));
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);

@@ -388,7 +388,8 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
     taught_for = since_begin.seconds();
     if (!lessons) return {.stop = train::Stop::asked, .seconds = taught_for};
     job_->learn_from(*lessons);
-    job_->field_.set_closing({});  // of a run before: it fits no other weights
+    job_->field_.network().set_precision(plan().precision);  // a run before has changed it
+    job_->field_.set_closing({});                            // of a run before: it fits no other weights
     result = train::run(*job_, run_options(checkpoints, taught_for), events);
   } catch (const OutOfMemory& full) {
     explain(full, job_->signal_, plan());
