@@ -211,7 +211,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
   if (preview) preview->finish();
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   score->expected_gain = fitter.expected_gain([&](double part) {
-    line.update(part, fmt::format("judging {:.0f} %", 100 * part));
+    line.update(part, "judging what lies between the pixels");
     return !signal.requested();
   });
   line.finish();
@@ -253,7 +253,7 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.plan().prior || (fitter.plan().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
-                           truth.is_sound() ? "this is a sound" : "this fit has no teacher of its kind"));
+                           truth.is_sound() ? "this is a sound" : "this fit asks no prior of its kind"));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
@@ -275,10 +275,10 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   std::optional<Profile> profile;
   if (flags.profile) profile.emplace();
   const auto teaching = [&](double part) {
-    line.update(part, fmt::format("teacher {:.0f} %", 100 * part));
+    line.update(part, "finding what lies between the pixels");
     return !signal.requested();
   };
-  const auto closing = [&](double part) { line.update(part, fmt::format("closing {:.0f} %", 100 * part)); };
+  const auto closing = [&](double part) { line.update(part, "making the pixels exact"); };
   const train::RunResult run =
       fitter.run(flags.checkpoints, events_for(flags, context, fitter, line, signal), teaching, closing);
   line.finish();
@@ -287,9 +287,10 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
     return signal.exit_code();
   }
   if (fitter.plan().seconds > 0 && run.steps == 1 && fitter.plan().has_teacher() && !context.quiet)
-    print_note(fmt::format(
-        "--time was over when the teacher was ready, and one step was taken; give it more than {:.1f} s",
-        run.seconds));
+    print_note(
+        fmt::format("--time was over when it was found what lies between the pixels, and one step was taken; "
+                    "give more than {:.1f} s",
+                    run.seconds));
   if (profile) write_stderr(profile->table());
   profile.reset();
   fitter.field().save(flags.output);
@@ -371,10 +372,10 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
   std::vector<std::string> styles = field::style_names();
   styles.insert(styles.begin(), "auto");
-  add_choice(
-      verb, "--style", flags->style, styles,
-      "kind of picture: pixel is drawn in squares, the others smooth; auto looks, and the first line says "
-      "what it took");
+  add_choice(verb, "--style", flags->style, styles,
+             "kind of picture: pixel is drawn in squares, the others smooth, and alike but for drawings in "
+             "two tones; auto looks, and the first line says "
+             "what it took");
   add_choice(verb, "--source", flags->source, field::source_names(),
              "what a pixel is of the scene: the mean over its area, or the level in its middle");
   add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");

@@ -204,10 +204,10 @@ Run add_render(VerbOptions& verb, Context& context) {
   add_number(verb, "--from", flags->from, {.least = 0}, "play a sound from here, in seconds")
       .command_line_only();
   add_number(verb, "--to", flags->to, {.above = 0}, "play a sound to here, in seconds").command_line_only();
-  add_count(
-      verb, "--bits", flags->bits, {.least = 1, .most = 32},
-      "bits a sample: of a PNG 1 (grey alone), 8 or 16, else those it was fitted to; of a WAV 16, or 32 for "
-      "floats");
+  add_count(verb, "--bits", flags->bits, {.least = 1, .most = 32},
+            "bits a sample: of a PNG 1 (grey alone), 8 or 16, else those that the fitted picture needs; of a "
+            "WAV 16, or 32 for "
+            "floats");
   add_text(verb, "--background", "COLOUR",
            "lay a picture with alpha over this colour: white, #1e90ff; a JPEG needs it",
            [flags](auto& source, auto& text) { flags->background = colour_from(source, text); });
