@@ -221,5 +221,12 @@ TEST_F(RenderCommand, DrawsWithWideNetworksWithinTwoHundredMegabytes) {
   EXPECT_LT(process.peak_megabytes(), 200);
 }
 
+TEST_F(RenderCommand, SaysHowToDrawAFolder) {
+  const TempDir dir;
+  const Ran ran = run_veldt({"render", dir / "", "-o", dir / "a.png"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("*.safetensors; do veldt render"), std::string::npos) << ran.err;
+}
+
 }  // namespace
 }  // namespace veldt::test

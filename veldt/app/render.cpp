@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -147,6 +148,13 @@ int render(const RenderFlags& flags, Context& context) {
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
   const Device device = choose_device(flags.device).device;
+  if (std::error_code failed; std::filesystem::is_directory(flags.model, failed))
+    throw UsageError(fmt::format("cannot draw the folder {}", flags.model),
+                     "render draws one model at a time",
+                     fmt::format("draw all in a shell: for m in {}/*.safetensors; do veldt render \"$m\" -o "
+                                 "\"${{m%.safetensors}}.png\" --scale 4; done",
+                                 flags.model.ends_with('/') ? flags.model.substr(0, flags.model.size() - 1)
+                                                            : flags.model));
   field::Field field = field::Field::load(flags.model);
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));
