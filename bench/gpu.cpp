@@ -239,7 +239,7 @@ Fitted fit(const Tensor& picture, const field::FitOptions& options) {
   events.on_step = [&](std::int64_t step, double) { steps = step; };
   const double start = bench::seconds_now();
   field::ImageField field = field::fit(picture, options, events);
-  backend(options.device).synchronize(nullptr);
+  backend(options.device).synchronize();
   return {std::move(field), bench::seconds_now() - start, steps};
 }
 

@@ -58,18 +58,17 @@ inline void measure_ceilings(Device device, bool quick, const std::function<void
     const Tensor there = zeros({large / 16}, DType::f32, device), here = zeros({large / 16});
     const auto bytes = static_cast<std::size_t>(large / 4);
     void *on_device = there.view().data, *on_host = here.view().data;
-    const Timing up = time_steps([&] { table.upload(on_device, on_host, bytes, nullptr); }, device, seconds);
-    const Timing down =
-        time_steps([&] { table.download(on_host, on_device, bytes, nullptr); }, device, seconds);
+    const Timing up = time_steps([&] { table.upload(on_device, on_host, bytes); }, device, seconds);
+    const Timing down = time_steps([&] { table.download(on_host, on_device, bytes); }, device, seconds);
     found({"upload", "GB/s", 1e-6 * static_cast<double>(bytes) / up.median()});
     found({"download", "GB/s", 1e-6 * static_cast<double>(bytes) / down.median()});
   }
   {
     const Tensor small = zeros({256}, DType::f32, device);
     const View view = small.view();
-    const auto fill = [&] { table.fill(view, 1, nullptr); };
+    const auto fill = [&] { table.fill(view, 1); };
     found({"launch", "us", 1e3 * time_steps(fill, device, seconds).median()});
-    const auto fill_and_wait = [&] { fill(), table.synchronize(nullptr); };
+    const auto fill_and_wait = [&] { fill(), table.synchronize(); };
     found({"launch and wait", "us", 1e3 * time_steps(fill_and_wait, device, seconds).median()});
   }
   const double one = chain_cost(device, 1, seconds), many = chain_cost(device, 101, seconds);

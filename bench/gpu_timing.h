@@ -34,7 +34,7 @@ template <class Step> Timing time_steps(const Step& step, Device device, double 
       step(steps);
     else
       for (int i = 0; i < steps; ++i) step();
-    table.synchronize(nullptr);
+    table.synchronize();
     return seconds_now() - start;
   };
   sample(2);

@@ -20,8 +20,7 @@ using test::Array;
 template <class Op, class T> std::vector<T> computed(const std::vector<T>& a, const std::vector<T>& b) {
   const auto n = static_cast<std::int64_t>(a.size());
   Array<T> left({n}, a), right({n}, b), out({n});
-  cpu::backend().binary(IndexOf<Op, scalar::BinaryOps>::value, left.view(), right.view(), out.view(),
-                        nullptr);
+  cpu::backend().binary(IndexOf<Op, scalar::BinaryOps>::value, left.view(), right.view(), out.view());
   return out.values();
 }
 
@@ -162,7 +161,7 @@ TEST(Power, ByAPlainNumberIsWithinTwoUnitsOfTheLastPlace) {
       x.push_back(special);
     const auto n = static_cast<std::int64_t>(x.size());
     Array<float> from({n}, x), to({n});
-    cpu::backend().unary(op, {p, 0}, from.view(), to.view(), nullptr);
+    cpu::backend().unary(op, {p, 0}, from.view(), to.view());
     for (std::size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(ulps(to.values()[i], std::pow(static_cast<long double>(x[i]),
                                               static_cast<long double>(static_cast<float>(p)))),

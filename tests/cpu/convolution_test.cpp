@@ -30,9 +30,9 @@ std::vector<T> parts_of(const ConvLayout& layout, const Shape& x_shape, const Sh
            y_out(y_shape, T(7));
   const auto convolve = cpu::backend().convolve;
   const View added = bias.view();
-  convolve(layout, ConvPart::output, x.view(), w.view(), &added, y_out.view(), nullptr);
-  convolve(layout, ConvPart::input_gradient, w.view(), y.view(), nullptr, x_out.view(), nullptr);
-  convolve(layout, ConvPart::weight_gradient, x.view(), y.view(), nullptr, w_out.view(), nullptr);
+  convolve(layout, ConvPart::output, x.view(), w.view(), &added, y_out.view());
+  convolve(layout, ConvPart::input_gradient, w.view(), y.view(), nullptr, x_out.view());
+  convolve(layout, ConvPart::weight_gradient, x.view(), y.view(), nullptr, w_out.view());
   std::vector<T> all = y_out.values();
   all.insert(all.end(), x_out.values().begin(), x_out.values().end());
   all.insert(all.end(), w_out.values().begin(), w_out.values().end());
@@ -133,22 +133,20 @@ TEST(CpuConvolution, TakesWhatOneDnnDoesNot) {
   Array<float> x({1, 2, 3}, {1, 2, 3, 4, 5, 6}), w({2, 2, 1}, {1, 10, 100, 1000}), y({1, 2, 3});
   Array<float> bias({2}, {0.5f, 0.25f});
   const View added = bias.view();
-  cpu::backend().convolve(layout, ConvPart::output, x.view(), w.view(), &added, y.view(), nullptr);
+  cpu::backend().convolve(layout, ConvPart::output, x.view(), w.view(), &added, y.view());
   EXPECT_EQ(y.values(), (std::vector<float>{41.5f, 52.5f, 63.5f, 4100.25f, 5200.25f, 6300.25f}));
   Array<float> no_x({1, 0, 3}), no_w({2, 0, 1});
-  cpu::backend().convolve(layout, ConvPart::output, no_x.view(), no_w.view(), &added, y.view(), nullptr);
+  cpu::backend().convolve(layout, ConvPart::output, no_x.view(), no_w.view(), &added, y.view());
   EXPECT_EQ(y.values(), (std::vector<float>{0.5f, 0.5f, 0.5f, 0.25f, 0.25f, 0.25f}));
   Array<float> none({0, 2, 3}), no_y({0, 2, 3}), w_out({2, 2, 1}, 9.0f);
-  cpu::backend().convolve(layout, ConvPart::weight_gradient, none.view(), no_y.view(), nullptr, w_out.view(),
-                          nullptr);
+  cpu::backend().convolve(layout, ConvPart::weight_gradient, none.view(), no_y.view(), nullptr, w_out.view());
   EXPECT_EQ(w_out.values(), std::vector<float>(4, 0.0f));
 }
 
 TEST(CpuConvolution, RefusesIntegers) {
   Array<std::int64_t> x({1, 1, 1});
-  EXPECT_THROW(
-      cpu::backend().convolve({.dims = 1}, ConvPart::output, x.view(), x.view(), nullptr, x.view(), nullptr),
-      DeviceError);
+  EXPECT_THROW(cpu::backend().convolve({.dims = 1}, ConvPart::output, x.view(), x.view(), nullptr, x.view()),
+               DeviceError);
 }
 
 }  // namespace

@@ -35,9 +35,9 @@ std::vector<std::vector<T>> steps(std::int64_t time, std::int64_t n, std::int64_
     return v;
   };
   const Backend& k = cpu::backend();
-  k.lstm(reverse, x.view(), w.view(), rows(h), rows(c), gates.view(), out.view(), nullptr);
+  k.lstm(reverse, x.view(), w.view(), rows(h), rows(c), gates.view(), out.view());
   k.lstm_slope(reverse, w.view(), rows(c), gates.view(), out.view(), g.view(), dgates.view(), dh.view(),
-               dc.view(), nullptr);
+               dc.view());
   return {gates.values(), out.values(), dgates.values(), dh.values(), dc.values()};
 }
 

@@ -18,7 +18,7 @@ using test::Array;
 
 template <class T> std::vector<T> drawn(RandomKind kind, std::uint64_t position, std::int64_t n) {
   Array<T> out({n}, T(-9));
-  cpu::backend().random(kind, 0x123456789abcdefULL, 42, position, out.view(), nullptr);
+  cpu::backend().random(kind, 0x123456789abcdefULL, 42, position, out.view());
   return out.values();
 }
 
@@ -101,7 +101,7 @@ TEST(Random, ThreadsDoNotChangeTheDraws) {
 
 TEST(Random, RefusesIntegers) {
   Array<std::int64_t> out({4});
-  EXPECT_THROW(cpu::backend().random(RandomKind::uniform, 1, 0, 0, out.view(), nullptr), DeviceError);
+  EXPECT_THROW(cpu::backend().random(RandomKind::uniform, 1, 0, 0, out.view()), DeviceError);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class InOrder {
  public:
   explicit InOrder(gpu::emulation::Order order) { gpu::emulation::set_order(order); }
   ~InOrder() {
-    backend(kEmulated).synchronize(nullptr);
+    backend(kEmulated).synchronize();
     gpu::emulation::set_order(gpu::emulation::Order::forward);
   }
   InOrder(const InOrder&) = delete;

@@ -39,9 +39,9 @@ void expect_parts(const ConvLayout& layout, const Shape& x_shape, const Shape& w
     const View b = bias.view(), b2 = there_bias.view();
     const bool biased = part == static_cast<int>(ConvPart::output);
     backend(Device{}).convolve(layout, static_cast<ConvPart>(part), here[first].view(), here[second].view(),
-                               biased ? &b : nullptr, wanted.view(), nullptr);
+                               biased ? &b : nullptr, wanted.view());
     backend(kEmulated).convolve(layout, static_cast<ConvPart>(part), there[first].view(),
-                                there[second].view(), biased ? &b2 : nullptr, got.view(), nullptr);
+                                there[second].view(), biased ? &b2 : nullptr, got.view());
     const Tensor back = from_device(got);
     ASSERT_EQ(gpu::emulation::take_fault(), "");
     const Values expected = read(wanted), found = read(back);
@@ -90,8 +90,7 @@ TEST_F(CudaConvolution, NeedsNoOrderOfItsThreads) {
 TEST_F(CudaConvolution, RefusesOtherDtypes) {
   const Tensor x = onto_device(write({{1, 1, 1}, {1}}, DType::i64));
   const std::string said = error_of<DeviceError>([&] {
-    backend(kEmulated).convolve({.dims = 1}, ConvPart::output, x.view(), x.view(), nullptr, x.view(),
-                                nullptr);
+    backend(kEmulated).convolve({.dims = 1}, ConvPart::output, x.view(), x.view(), nullptr, x.view());
   });
   EXPECT_NE(said.find("cuda cannot convolve tensors of i64"), std::string::npos) << said;
 }

@@ -49,7 +49,7 @@ TEST(CudaCopy, HasTheBitsOfTheCpuForEveryPairOfDtypes) {
         const std::vector<Operand> operands = {{from, kShape, l.a, some_bits(from, 1)},
                                                {to, kShape, l.out, some_bits(to, 2)}};
         const Twins twins =
-            run_on_both(operands, [](const Backend& b, auto views) { b.copy(views[0], views[1], nullptr); });
+            run_on_both(operands, [](const Backend& b, auto views) { b.copy(views[0], views[1]); });
         ASSERT_EQ(difference(twins), "") << from << " to " << label(to, l);
       }
 }
@@ -61,7 +61,7 @@ TEST(CudaCopy, ConvertsEveryHalf) {
           {from, {65536}, Layout::contiguous, [](std::int64_t i) { return static_cast<std::uint64_t>(i); }},
           {to, {65536}, Layout::contiguous, some_bits(to, 2)}};
       const Twins twins =
-          run_on_both(operands, [](const Backend& b, auto views) { b.copy(views[0], views[1], nullptr); });
+          run_on_both(operands, [](const Backend& b, auto views) { b.copy(views[0], views[1]); });
       ASSERT_EQ(difference(twins), "") << from << " to " << to;
     }
 }
@@ -73,7 +73,7 @@ TEST(CudaFill, FillsAllAndNothingElse) {
         for (const double value : {0.0, -2.5, 1e300, static_cast<double>(NAN)}) {
           const std::vector<Operand> operands = {{dtype, {n, 3}, layout, some_bits(dtype, 1)}};
           const Twins twins =
-              run_on_both(operands, [&](const Backend& b, auto views) { b.fill(views[0], value, nullptr); });
+              run_on_both(operands, [&](const Backend& b, auto views) { b.fill(views[0], value); });
           ASSERT_EQ(difference(twins), "") << dtype << ", " << name_of(layout) << ", " << n << ", " << value;
         }
 }
@@ -93,9 +93,7 @@ TEST(CudaBinary, HasTheBitsOfTheCpuForWholeNumbers) {
         const std::vector<Operand> operands = {{dtype, kShape, l.a, some_bits(dtype, 1)},
                                                {dtype, kShape, l.b, some_bits(dtype, 2)},
                                                {dtype, kShape, l.out, some_bits(dtype, 3)}};
-        const auto call = [&](const Backend& b, auto views) {
-          b.binary(op, views[0], views[1], views[2], nullptr);
-        };
+        const auto call = [&](const Backend& b, auto views) { b.binary(op, views[0], views[1], views[2]); };
         if (!whole[static_cast<std::size_t>(op)]) {
           use_emulated_device();
           const View v{nullptr, dtype, {0}, {1}};
@@ -120,9 +118,7 @@ TEST(CudaUnary, HasTheBitsOfTheCpuForWholeNumbers) {
       for (const Layouts& l : kLayouts) {
         const std::vector<Operand> operands = {{dtype, kShape, l.a, some_bits(dtype, 1)},
                                                {dtype, kShape, l.out, some_bits(dtype, 3)}};
-        const auto call = [&](const Backend& b, auto views) {
-          b.unary(op, {3, 90}, views[0], views[1], nullptr);
-        };
+        const auto call = [&](const Backend& b, auto views) { b.unary(op, {3, 90}, views[0], views[1]); };
         if (!whole[static_cast<std::size_t>(op)]) {
           use_emulated_device();
           const View v{nullptr, dtype, {0}, {1}};
@@ -140,9 +136,8 @@ TEST(CudaBinary, IsWithinAFewDigitsOfTheCpuForFloats) {
         const std::vector<Operand> operands = {{dtype, kShape, l.a, some_bits(dtype, 1)},
                                                {dtype, kShape, l.b, some_bits(dtype, 2)},
                                                {dtype, kShape, l.out, some_bits(dtype, 0)}};
-        const Twins twins = run_on_both(operands, [&](const Backend& b, auto views) {
-          b.binary(op, views[0], views[1], views[2], nullptr);
-        });
+        const Twins twins = run_on_both(
+            operands, [&](const Backend& b, auto views) { b.binary(op, views[0], views[1], views[2]); });
         ASSERT_EQ(difference(twins, 2), "") << "op " << op << ", " << label(dtype, l);
       }
 }
@@ -152,8 +147,8 @@ TEST(CudaBinary, AccumulatesInPlace) {
     for (const Layouts& l : kLayouts) {
       const std::vector<Operand> operands = {{dtype, kShape, l.a, some_bits(dtype, 0)},
                                              {dtype, kShape, l.out, some_bits(dtype, 0)}};
-      const Twins twins = run_on_both(
-          operands, [](const Backend& b, auto views) { b.accumulate(views[0], views[1], nullptr); });
+      const Twins twins =
+          run_on_both(operands, [](const Backend& b, auto views) { b.accumulate(views[0], views[1]); });
       ASSERT_EQ(difference(twins), "") << label(dtype, l);
     }
 }
@@ -165,9 +160,8 @@ TEST(CudaCompare, HasTheBitsOfTheCpu) {
         const std::vector<Operand> operands = {{dtype, kShape, l.a, some_bits(dtype, 1)},
                                                {dtype, kShape, l.b, some_bits(dtype, 1)},
                                                {DType::boolean, kShape, l.out, some_bits(DType::boolean, 3)}};
-        const Twins twins = run_on_both(operands, [&](const Backend& b, auto views) {
-          b.compare(op, views[0], views[1], views[2], nullptr);
-        });
+        const Twins twins = run_on_both(
+            operands, [&](const Backend& b, auto views) { b.compare(op, views[0], views[1], views[2]); });
         ASSERT_EQ(difference(twins), "") << "op " << op << ", " << label(dtype, l);
       }
 }
@@ -181,9 +175,8 @@ TEST(CudaWhere, HasTheBitsOfTheCpu) {
             {dtype, kShape, l.a, some_bits(dtype, 1)},
             {dtype, kShape, l.b, some_bits(dtype, 2)},
             {dtype, kShape, l.out, some_bits(dtype, 3)}};
-        const Twins twins = run_on_both(operands, [](const Backend& b, auto views) {
-          b.where(views[0], views[1], views[2], views[3], nullptr);
-        });
+        const Twins twins = run_on_both(
+            operands, [](const Backend& b, auto views) { b.where(views[0], views[1], views[2], views[3]); });
         ASSERT_EQ(difference(twins), "") << label(dtype, l) << ", " << name_of(of_condition);
       }
 }
@@ -205,9 +198,8 @@ TEST(CudaUnary, IsWithinAFewDigitsOfTheCpuForHalves) {
       for (const Layouts& l : kLayouts) {
         const std::vector<Operand> operands = {{dtype, kShape, l.a, moderate_bits(dtype)},
                                                {dtype, kShape, l.out, some_bits(dtype, 0)}};
-        const Twins twins = run_on_both(operands, [&](const Backend& b, auto views) {
-          b.unary(op, kScalars, views[0], views[1], nullptr);
-        });
+        const Twins twins = run_on_both(
+            operands, [&](const Backend& b, auto views) { b.unary(op, kScalars, views[0], views[1]); });
         ASSERT_EQ(difference(twins, 1), "") << "op " << op << ", " << label(dtype, l);
       }
 }
@@ -221,7 +213,7 @@ TEST(CudaUnary, HasTheSlopesOfTheCpuForHalves) {
                                                {dtype, kShape, l.b, some_bits(dtype, 0)},
                                                {dtype, kShape, l.out, some_bits(dtype, 0)}};
         const Twins twins = run_on_both(operands, [&](const Backend& b, auto views) {
-          b.unary_slope(op, kScalars, views[0], views[1], views[2], views[3], nullptr);
+          b.unary_slope(op, kScalars, views[0], views[1], views[2], views[3]);
         });
         ASSERT_EQ(difference(twins, 1), "") << "op " << op << ", " << label(dtype, l);
       }
@@ -234,8 +226,8 @@ TEST(CudaUnary, TakesEveryLength) {
       for (const Layout layout : {Layout::contiguous, Layout::offset}) {
         const std::vector<Operand> operands = {{dtype, {n}, layout, some_bits(dtype, 1)},
                                                {dtype, {n}, layout, some_bits(dtype, 0)}};
-        const Twins twins = run_on_both(
-            operands, [&](const Backend& b, auto views) { b.unary(op, {}, views[0], views[1], nullptr); });
+        const Twins twins =
+            run_on_both(operands, [&](const Backend& b, auto views) { b.unary(op, {}, views[0], views[1]); });
         ASSERT_EQ(difference(twins, 2), "") << dtype << ", " << n << ", " << name_of(layout);
       }
 }
@@ -243,8 +235,8 @@ TEST(CudaUnary, TakesEveryLength) {
 TEST(CudaUnary, RefusesWholeNumbers) {
   use_emulated_device();
   const View v{nullptr, DType::i32, {0}, {1}};
-  EXPECT_THROW(backend(kEmulated).unary(0, {}, v, v, nullptr), DeviceError);
-  EXPECT_THROW(backend(kEmulated).unary_slope(0, {}, v, v, v, v, nullptr), DeviceError);
+  EXPECT_THROW(backend(kEmulated).unary(0, {}, v, v), DeviceError);
+  EXPECT_THROW(backend(kEmulated).unary_slope(0, {}, v, v, v, v), DeviceError);
 }
 
 // A device faults where the memory of an access is not aligned to its size; a CPU does not.

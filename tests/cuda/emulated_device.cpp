@@ -44,7 +44,7 @@ void DeviceWatch::on_call(const KernelCall& call, const Backend& backend) {
 
 std::string DeviceWatch::faults() {
   const InterceptorScope off(nullptr);
-  backend(kEmulated).synchronize(nullptr);
+  backend(kEmulated).synchronize();
   return found_.empty() ? gpu::emulation::take_fault() : found_;
 }
 

@@ -66,9 +66,9 @@ void expect(Entry entry, const Case& c) {
   const Both rows(lay_out(drawn_numbers(c.index, c.dtype, rng), c.dtype, c.layout)),
       index(index_of_case(c, rng));
   const auto run = [&](const Backend& b, const Tensor& t, const Tensor& i, const Tensor& r) {
-    if (entry == Entry::gather) b.gather(t.view(), c.dim, i.view(), r.view(), nullptr);
-    if (entry == Entry::scatter) b.scatter(r.view(), c.dim, i.view(), t.view(), nullptr);
-    if (entry == Entry::scatter_add) b.scatter_add(r.view(), c.dim, i.view(), t.view(), nullptr);
+    if (entry == Entry::gather) b.gather(t.view(), c.dim, i.view(), r.view());
+    if (entry == Entry::scatter) b.scatter(r.view(), c.dim, i.view(), t.view());
+    if (entry == Entry::scatter_add) b.scatter_add(r.view(), c.dim, i.view(), t.view());
   };
   run(backend(Device{}), table.here, index.here, rows.here);
   run(backend(kEmulated), table.there, index.there, rows.there);
@@ -155,8 +155,8 @@ TEST_F(CudaGather, NeedsNoOrderOfItsThreads) {
 TEST_F(CudaGather, RefusesToAddHalves) {
   const Tensor x = onto_device(write({{2}, {1, 2}}, DType::bf16)),
                i = onto_device(write({{2}, {0, 1}}, DType::i64));
-  const std::string said = error_of<DeviceError>(
-      [&] { backend(kEmulated).scatter_add(x.view(), 0, i.view(), x.view(), nullptr); });
+  const std::string said =
+      error_of<DeviceError>([&] { backend(kEmulated).scatter_add(x.view(), 0, i.view(), x.view()); });
   EXPECT_NE(said.find("cuda cannot scatter-add into bf16"), std::string::npos) << said;
 }
 

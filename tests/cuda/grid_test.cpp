@@ -39,8 +39,8 @@ Found encoded(const Call& call) {
   const Tensor table = write(uniform({grid.entries(), grid.features}, rng), call.dtype);
   const Tensor out = empty({call.points, std::int64_t{grid.levels} * grid.features}, call.dtype);
   const Tensor there = onto_device(out), x2 = onto_device(x), table2 = onto_device(table);
-  backend(Device{}).grid_encode(grid, call.derivative, x.view(), table.view(), out.view(), nullptr);
-  backend(kEmulated).grid_encode(grid, call.derivative, x2.view(), table2.view(), there.view(), nullptr);
+  backend(Device{}).grid_encode(grid, call.derivative, x.view(), table.view(), out.view());
+  backend(kEmulated).grid_encode(grid, call.derivative, x2.view(), table2.view(), there.view());
   const Tensor got = from_device(there);
   EXPECT_EQ(gpu::emulation::take_fault(), "");
   return {read(out), read(got)};
@@ -60,8 +60,8 @@ Found added(const Call& call, double nan_in_x = 0, double in_g = 0) {
   const Tensor x = write(points, call.dtype), g = write(gradient, call.dtype);
   const Tensor table = empty({grid.entries(), grid.features}, call.dtype), there = onto_device(table);
   const Tensor x2 = onto_device(x), g2 = onto_device(g);
-  backend(Device{}).grid_scatter(grid, call.derivative, x.view(), g.view(), table.view(), nullptr);
-  backend(kEmulated).grid_scatter(grid, call.derivative, x2.view(), g2.view(), there.view(), nullptr);
+  backend(Device{}).grid_scatter(grid, call.derivative, x.view(), g.view(), table.view());
+  backend(kEmulated).grid_scatter(grid, call.derivative, x2.view(), g2.view(), there.view());
   const Tensor got = from_device(there);
   EXPECT_EQ(gpu::emulation::take_fault(), "");
   return {read(table), read(got)};
@@ -132,7 +132,7 @@ TEST_F(CudaGrid, DoesNotOverflow) {
     const Tensor x = write({{3000, 1}, std::vector<double>(3000, 0)}, DType::f32);
     const Tensor g = write({{3000, 1}, std::vector<double>(3000, -size)}, DType::f32);
     const Tensor x2 = onto_device(x), g2 = onto_device(g), there = onto_device(empty({2, 1}));
-    backend(kEmulated).grid_scatter(grid, {}, x2.view(), g2.view(), there.view(), nullptr);
+    backend(kEmulated).grid_scatter(grid, {}, x2.view(), g2.view(), there.view());
     const Values got = read(from_device(there));
     EXPECT_NEAR(got.v[0], -3000 * size, 3000 * size * 1e-7);
     EXPECT_EQ(got.v[1], 0);
@@ -168,8 +168,8 @@ TEST_F(CudaGrid, HasTheSameBitsInAnyOrder) {
 TEST_F(CudaGrid, RefusesOtherDtypes) {
   const GridLayout grid = grid_layout({1, 1, 1, 10, 1, 1, false});
   const Tensor x = onto_device(write({{1, 1}, {0}}, DType::bf16));
-  const std::string said = error_of<DeviceError>(
-      [&] { backend(kEmulated).grid_encode(grid, {}, x.view(), x.view(), x.view(), nullptr); });
+  const std::string said =
+      error_of<DeviceError>([&] { backend(kEmulated).grid_encode(grid, {}, x.view(), x.view(), x.view()); });
   EXPECT_NE(said.find("cuda has no grid encoding of bf16"), std::string::npos) << said;
 }
 

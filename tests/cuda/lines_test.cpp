@@ -20,8 +20,8 @@ void softmaxes(const Both& x, int dim) {
   for (const DType to : {dtype, wide})
     for (const bool log : {false, true}) {
       const Both out = unwritten(x.here.shape(), to);
-      backend(Device{}).softmax(log, x.here.view(), dim, out.here.view(), nullptr);
-      backend(kEmulated).softmax(log, x.there.view(), dim, out.there.view(), nullptr);
+      backend(Device{}).softmax(log, x.here.view(), dim, out.here.view());
+      backend(kEmulated).softmax(log, x.there.view(), dim, out.there.view());
       expect_same(out, 8, log ? 1 : 0);
     }
 }
@@ -57,10 +57,9 @@ void recurs(const Both& x, const Both* factor, int dim, double magnitude, Reduce
   const View here = factor ? factor->here.view() : View{}, there = factor ? factor->there.view() : View{};
   for (const bool reverse : {false, true}) {
     const Both out = unwritten(x.here.shape(), x.here.dtype());
-    backend(Device{}).recurrence(op, x.here.view(), factor ? &here : nullptr, dim, reverse, out.here.view(),
-                                 nullptr);
+    backend(Device{}).recurrence(op, x.here.view(), factor ? &here : nullptr, dim, reverse, out.here.view());
     backend(kEmulated).recurrence(op, x.there.view(), factor ? &there : nullptr, dim, reverse,
-                                  out.there.view(), nullptr);
+                                  out.there.view());
     expect_same(out, 1, x.here.dtype() == DType::f64 ? magnitude : 1e-6);
   }
 }
@@ -101,8 +100,8 @@ TEST_F(CudaLines, AnInfiniteFactorBeforeTheFirstElementIsNotMet) {
 void sorts(const Both& x, int dim) {
   for (const bool descending : {false, true}) {
     const Both out = unwritten(x.here.shape(), DType::i64, Layout::transposed);
-    backend(Device{}).argsort(x.here.view(), dim, descending, out.here.view(), nullptr);
-    backend(kEmulated).argsort(x.there.view(), dim, descending, out.there.view(), nullptr);
+    backend(Device{}).argsort(x.here.view(), dim, descending, out.here.view());
+    backend(kEmulated).argsort(x.there.view(), dim, descending, out.there.view());
     expect_same(out, 0);
   }
 }
@@ -159,8 +158,8 @@ TEST_F(CudaLines, FindsPositions) {
         const Both out = unwritten({n + 3, shape.rank()}, DType::i64);  // nothing is written behind the list
         View here = out.here.view(), there = out.there.view();
         here.shape[0] = there.shape[0] = room;
-        backend(Device{}).positions(mask.here.view(), here, nullptr);
-        backend(kEmulated).positions(mask.there.view(), there, nullptr);
+        backend(Device{}).positions(mask.here.view(), here);
+        backend(kEmulated).positions(mask.there.view(), there);
         SCOPED_TRACE(testing::Message() << shape << ", " << held << " hold, room for " << room);
         expect_same(out, 0);
       }
@@ -183,8 +182,8 @@ TEST_F(CudaLines, ReadsHalvesWhereTheyLie) {
         Shape kept = x.here.shape();
         kept[dim] = 1;
         const Both out = unwritten(kept, DType::i64);
-        backend(Device{}).arg_reduce(op, x.here.view(), dim, out.here.view(), nullptr);
-        backend(kEmulated).arg_reduce(op, x.there.view(), dim, out.there.view(), nullptr);
+        backend(Device{}).arg_reduce(op, x.here.view(), dim, out.here.view());
+        backend(kEmulated).arg_reduce(op, x.there.view(), dim, out.there.view());
         expect_same(out, 0);
       }
     }
@@ -199,8 +198,8 @@ TEST_F(CudaLines, GivesTheFirstOfAnOrderAlone) {
       const Both x(v, DType::f64);
       for (const bool descending : {false, true}) {
         const Both out = unwritten({2, k}, DType::i64, Layout::transposed);
-        backend(Device{}).argsort(x.here.view(), 1, descending, out.here.view(), nullptr);
-        backend(kEmulated).argsort(x.there.view(), 1, descending, out.there.view(), nullptr);
+        backend(Device{}).argsort(x.here.view(), 1, descending, out.here.view());
+        backend(kEmulated).argsort(x.there.view(), 1, descending, out.there.view());
         SCOPED_TRACE(testing::Message() << k << " of " << n);
         expect_same(out, 0);
       }
@@ -214,8 +213,8 @@ TEST_F(CudaLines, SearchesAmongRisingNumbers) {
       std::sort(line.v.begin() + row * n, line.v.begin() + (row + 1) * n);
     for (std::size_t i = 0; i < 100; ++i) values.v[i] = line.v[i % static_cast<std::size_t>(n)];
     const Both x(line, DType::f64), at(values, DType::f64), out = unwritten({3, 500}, DType::i64);
-    backend(Device{}).search(x.here.view(), at.here.view(), out.here.view(), nullptr);
-    backend(kEmulated).search(x.there.view(), at.there.view(), out.there.view(), nullptr);
+    backend(Device{}).search(x.here.view(), at.here.view(), out.here.view());
+    backend(kEmulated).search(x.there.view(), at.there.view(), out.there.view());
     expect_same(out, 0);
   }
 }

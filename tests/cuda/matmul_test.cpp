@@ -54,9 +54,9 @@ void multiply_here(const Tensor& a, const Tensor& b, const Tensor& bias, const T
   const Tensor wide_a = wide(a), wide_b = wide(b), result = wide(out);
   const Tensor wide_bias = bias.defined() ? wide(bias) : bias;
   const View bias_view = bias.defined() ? wide_bias.view() : View{};
-  backend(Device{}).matmul(wide_a.view(), wide_b.view(), bias.defined() ? &bias_view : nullptr, result.view(),
-                           nullptr);
-  if (is_half(out.dtype())) backend(Device{}).copy(result.view(), out.view(), nullptr);
+  backend(Device{}).matmul(wide_a.view(), wide_b.view(), bias.defined() ? &bias_view : nullptr,
+                           result.view());
+  if (is_half(out.dtype())) backend(Device{}).copy(result.view(), out.view());
 }
 
 void expect_product(const Shape& a_shape, std::int64_t n, DType dtype, const Form& form) {
@@ -69,8 +69,7 @@ void expect_product(const Shape& a_shape, std::int64_t n, DType dtype, const For
   const Tensor bias2 = bias.defined() ? onto_device(bias) : bias;
   const View there_bias = bias.defined() ? bias2.view() : View{};
   multiply_here(a, b, bias, out);
-  backend(kEmulated).matmul(a2.view(), b2.view(), bias.defined() ? &there_bias : nullptr, there.view(),
-                            nullptr);
+  backend(kEmulated).matmul(a2.view(), b2.view(), bias.defined() ? &there_bias : nullptr, there.view());
   const Tensor got = from_device(there);
   ASSERT_EQ(gpu::emulation::take_fault(), "");
   const Values wanted = read(out), found = read(got);
@@ -136,12 +135,12 @@ TEST_F(CudaMatmul, NeedsNoOrderOfItsThreads) {
 
 TEST_F(CudaMatmul, RefusesOtherDtypes) {
   const Tensor x = onto_device(write({{1, 2, 2}, {1, 2, 3, 4}}, DType::i64));
-  const std::string said = error_of<DeviceError>(
-      [&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view(), nullptr); });
+  const std::string said =
+      error_of<DeviceError>([&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view()); });
   EXPECT_NE(said.find("cuda cannot multiply matrices of i64"), std::string::npos) << said;
   const Tensor large = onto_device(write({{1, 512, 512}, std::vector<double>(512 * 512)}, DType::i64));
   EXPECT_NE(error_of<DeviceError>([&] {
-              backend(kEmulated).matmul(large.view(), large.view(), nullptr, large.view(), nullptr);
+              backend(kEmulated).matmul(large.view(), large.view(), nullptr, large.view());
             }).find("matrices of i64"),
             std::string::npos);
 }
@@ -221,7 +220,7 @@ TEST_F(CudaMatmulLt, AsksForLessWhereNumbersLieUnaligned) {
   const Tensor there = onto_device(list), a = onto_device(zero), out = onto_device(zero);
   for (const std::int64_t begin : {0, 1}) {
     const View bias = there.alias({1, 4, 8}, {0, 0, 1}, begin).view();
-    backend(kEmulated).matmul(a.view(), b.view(), &bias, out.view(), nullptr);
+    backend(kEmulated).matmul(a.view(), b.view(), &bias, out.view());
     EXPECT_EQ(read(select(from_device(out), 1, 2)).v, read(list.alias({1, 8}, {0, 1}, begin)).v);
   }
   EXPECT_EQ(gpu::emulation::take_fault(), "");
@@ -234,7 +233,7 @@ TEST_F(CudaMatmulLt, RoundsNoPartOfASum) {
   for (std::size_t i = 32; i < 64; ++i) column.v[i] = -50;
   const Tensor a = onto_device(write(row, DType::f16)), b = onto_device(write(column, DType::f16));
   const Tensor out = onto_device(write({{1, 1, 1}, {1}}, DType::f16));
-  backend(kEmulated).matmul(a.view(), b.view(), nullptr, out.view(), nullptr);
+  backend(kEmulated).matmul(a.view(), b.view(), nullptr, out.view());
   EXPECT_EQ(read(from_device(out)).v, std::vector<double>{0});
 }
 
@@ -271,7 +270,7 @@ TEST_F(CudaMatmulLt, SaysWhatItCannotDo) {
   const Tensor x = onto_device(write({{1, 2, 3}, {1, 2, 3, 4, 5, 6}}, DType::f16));
   const Tensor y = onto_device(write({{1, 3, 2}, {1, 2, 3, 4, 5, 6}}, DType::f16));
   const Tensor out = onto_device(write({{1, 2, 2}, {0, 0, 0, 0}}, DType::f16));
-  const auto product = [&] { backend(kEmulated).matmul(x.view(), y.view(), nullptr, out.view(), nullptr); };
+  const auto product = [&] { backend(kEmulated).matmul(x.view(), y.view(), nullptr, out.view()); };
   gpu::emulation::set_cublas(Cublas::fails);
   std::string said = error_of<DeviceError>(product);
   EXPECT_NE(said.find("cannot multiply matrices on the GPU"), std::string::npos) << said;
@@ -286,8 +285,8 @@ TEST_F(CudaMatmulLt, LeavesToTheTilesWhatTheLibraryHasNoKernelFor) {
   gpu::emulation::set_cublas(Cublas::refuses);
   expect_product({1, 264, 512}, 256, DType::f32, {.bias = "row"});
   const Tensor x = onto_device(write({{1, 1, 1}, {2}}, DType::f16));
-  const std::string said = error_of<DeviceError>(
-      [&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view(), nullptr); });
+  const std::string said =
+      error_of<DeviceError>([&] { backend(kEmulated).matmul(x.view(), x.view(), nullptr, x.view()); });
   EXPECT_NE(said.find("cuda cannot multiply [1, 1, 1] by [1, 1, 1] of f16"), std::string::npos) << said;
 }
 

@@ -70,8 +70,8 @@ void expect_step(const Rule& rule, std::int64_t n, std::int64_t offset, DType dt
   for (const Tensor& t : here) there.push_back(onto_device(t));
   for (const Tensor& t : here) views.push_back(t.view());
   for (const Tensor& t : there) device_views.push_back(t.view());
-  backend(Device{}).optimize(rule.step, views.data(), rule.arrays, nullptr);
-  backend(kEmulated).optimize(rule.step, device_views.data(), rule.arrays, nullptr);
+  backend(Device{}).optimize(rule.step, views.data(), rule.arrays);
+  backend(kEmulated).optimize(rule.step, device_views.data(), rule.arrays);
   for (std::size_t k = 0; k < here.size(); ++k) {
     const Values wanted = read(here[k]), found = read(from_device(there[k]));
     for (std::size_t i = 0; i < wanted.v.size(); ++i)
@@ -97,7 +97,7 @@ TEST_F(CudaOptimizer, StepsThroughMoreThanItsThreadsHold) {
 TEST_F(CudaOptimizer, WritesNothingElse) {
   const Tensor memory = onto_device(write({{11}, std::vector<double>(11, 0.5)}, DType::f32));
   const View x = memory.alias({6}, {1}, 4).view();
-  backend(kEmulated).optimize({ClipStep{2, 10}}, &x, 1, nullptr);
+  backend(kEmulated).optimize({ClipStep{2, 10}}, &x, 1);
   EXPECT_EQ(read(from_device(memory)).v, (std::vector<double>{0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1, 1, 1, 0.5}));
 }
 
@@ -107,7 +107,7 @@ TEST_F(CudaOptimizer, ALazyStepLeavesWhatHasNoGradient) {
   const Tensor v = onto_device(write({{8}, std::vector<double>(8, 0.25)}, DType::f32));
   const Tensor g = onto_device(write({{8}, {0, 0, 0, 0, 0, 1, 0, NAN}}, DType::f32));
   const View views[] = {p.view(), m.view(), v.view(), g.view()};
-  backend(kEmulated).optimize({AdamStep{0.01, 0.9, 0.999, 1e-8, 0.1, true, 1, true}}, views, 4, nullptr);
+  backend(kEmulated).optimize({AdamStep{0.01, 0.9, 0.999, 1e-8, 0.1, true, 1, true}}, views, 4);
   const Values after = read(from_device(p)), moment = read(from_device(m));
   for (const std::size_t i : {0, 1, 2, 3, 4, 6}) {
     EXPECT_EQ(after.v[i], 1);
@@ -120,8 +120,7 @@ TEST_F(CudaOptimizer, ALazyStepLeavesWhatHasNoGradient) {
 TEST_F(CudaOptimizer, RefusesOtherDtypes) {
   const Tensor x = onto_device(write({{2}, {1, 2}}, DType::i64));
   const View views[] = {x.view(), x.view()};
-  const std::string said =
-      error_of<DeviceError>([&] { backend(kEmulated).optimize({SgdStep{}}, views, 2, nullptr); });
+  const std::string said = error_of<DeviceError>([&] { backend(kEmulated).optimize({SgdStep{}}, views, 2); });
   EXPECT_NE(said.find("cuda has no optimizer step of i64"), std::string::npos) << said;
 }
 

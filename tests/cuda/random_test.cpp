@@ -10,10 +10,9 @@ namespace veldt::test {
 namespace {
 
 Twins drawn(RandomKind kind, DType dtype, std::int64_t n, std::uint64_t position) {
-  return run_on_both({{dtype, {n}, Layout::contiguous, some_bits(dtype, 1)}},
-                     [&](const Backend& b, auto views) {
-                       b.random(kind, 0x123456789abcdef0u, 77, position, views[0], nullptr);
-                     });
+  return run_on_both(
+      {{dtype, {n}, Layout::contiguous, some_bits(dtype, 1)}},
+      [&](const Backend& b, auto views) { b.random(kind, 0x123456789abcdef0u, 77, position, views[0]); });
 }
 
 // The last two pass the ends of 32 and of 34 bits, where the counter's words change.
@@ -41,7 +40,7 @@ TEST(CudaRandom, PermutesAsTheCpu) {
 TEST(CudaRandom, RefusesHalves) {
   use_emulated_device();
   const View v{nullptr, DType::bf16, {0}, {1}};
-  EXPECT_THROW(backend(kEmulated).random(RandomKind::uniform, 1, 0, 0, v, nullptr), DeviceError);
+  EXPECT_THROW(backend(kEmulated).random(RandomKind::uniform, 1, 0, 0, v), DeviceError);
 }
 
 TEST(CudaRamp, HasTheBitsOfTheCpu) {
@@ -51,9 +50,8 @@ TEST(CudaRamp, HasTheBitsOfTheCpu) {
     for (const std::int64_t n : {0, 1, 2, 100, 5000})
       for (const Layout layout : {Layout::contiguous, Layout::offset, Layout::stepped})
         for (const Ramp& ramp : ramps) {
-          const Twins twins =
-              run_on_both({{dtype, {n}, layout, some_bits(dtype, 1)}},
-                          [&](const Backend& b, auto views) { b.ramp(ramp, views[0], nullptr); });
+          const Twins twins = run_on_both({{dtype, {n}, layout, some_bits(dtype, 1)}},
+                                          [&](const Backend& b, auto views) { b.ramp(ramp, views[0]); });
           ASSERT_EQ(difference(twins), "") << dtype << ", " << n << ", " << name_of(layout);
         }
 }

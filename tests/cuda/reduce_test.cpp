@@ -21,8 +21,8 @@ class CudaReduce : public testing::Test {
     for (int d = 0; d < shape.rank(); ++d)
       if ((along >> d & 1u) != 0) shape[d] = 1;
     const Both out = unwritten(shape, to, layout);
-    backend(Device{}).reduce(op, x.here.view(), out.here.view(), nullptr);
-    backend(kEmulated).reduce(op, x.there.view(), out.there.view(), nullptr);
+    backend(Device{}).reduce(op, x.here.view(), out.here.view());
+    backend(kEmulated).reduce(op, x.there.view(), out.there.view());
     const double terms = static_cast<double>(x.here.numel()) / static_cast<double>(numel(shape));
     const bool adds = op == ReduceOp::sum || op == ReduceOp::mean;
     // f32 is added in f64; a product is off by an ulp each time.
@@ -114,8 +114,7 @@ TEST_F(CudaReduce, AddsFloatsInDoubles) {
 
 TEST_F(CudaReduce, RefusesHalves) {
   const Both x(numbers({4}, DType::f32, 1), DType::bf16), out = unwritten({1}, DType::bf16);
-  EXPECT_THROW(backend(kEmulated).reduce(ReduceOp::sum, x.there.view(), out.there.view(), nullptr),
-               DeviceError);
+  EXPECT_THROW(backend(kEmulated).reduce(ReduceOp::sum, x.there.view(), out.there.view()), DeviceError);
 }
 
 void find_extremes(const Both& x, int dim) {
@@ -123,8 +122,8 @@ void find_extremes(const Both& x, int dim) {
     Shape shape = x.here.shape();
     shape[dim] = 1;
     const Both out = unwritten(shape, DType::i64);
-    backend(Device{}).arg_reduce(op, x.here.view(), dim, out.here.view(), nullptr);
-    backend(kEmulated).arg_reduce(op, x.there.view(), dim, out.there.view(), nullptr);
+    backend(Device{}).arg_reduce(op, x.here.view(), dim, out.here.view());
+    backend(kEmulated).arg_reduce(op, x.there.view(), dim, out.there.view());
     expect_same(out, 0);
   }
 }
@@ -161,13 +160,13 @@ TEST_F(CudaReduce, FindsTheRangeOfAnIndex) {
   for (const Layout layout : all_layouts()) {
     const Both x(numbers({30, 170}, DType::i64, 14), DType::i64, layout);
     std::int64_t low[2] = {5, 5}, high[2] = {5, 5};
-    backend(Device{}).index_range(x.here.view(), &low[0], &high[0], nullptr);
-    backend(kEmulated).index_range(x.there.view(), &low[1], &high[1], nullptr);
+    backend(Device{}).index_range(x.here.view(), &low[0], &high[0]);
+    backend(kEmulated).index_range(x.there.view(), &low[1], &high[1]);
     EXPECT_EQ(low[0], low[1]) << name_of(layout);
     EXPECT_EQ(high[0], high[1]) << name_of(layout);
   }
   std::int64_t low = 5, high = 5;
-  backend(kEmulated).index_range(Both(Values{{0}, {}}, DType::i64).there.view(), &low, &high, nullptr);
+  backend(kEmulated).index_range(Both(Values{{0}, {}}, DType::i64).there.view(), &low, &high);
   EXPECT_EQ(low, 0);
   EXPECT_EQ(high, -1);
 }
@@ -176,10 +175,10 @@ TEST_F(CudaReduce, MultipliesArrays) {
   for (const DType dtype : {DType::f32, DType::f64})
     for (const std::int64_t n : {0, 1, 255, 4097, 20001}) {
       const Both a(numbers({n}, dtype, 15), dtype), b(numbers({n}, dtype, 16), dtype, Layout::offset);
-      const double expected = backend(Device{}).dot(a.here.view(), b.here.view(), nullptr);
+      const double expected = backend(Device{}).dot(a.here.view(), b.here.view());
       for (const auto order : kOrders) {
         const InOrder scope(order);
-        const double got = backend(kEmulated).dot(a.there.view(), b.there.view(), nullptr);
+        const double got = backend(kEmulated).dot(a.there.view(), b.there.view());
         EXPECT_NEAR(got, expected, 1e-15 * static_cast<double>(n)) << dtype << ", " << n;
       }
     }

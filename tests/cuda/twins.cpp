@@ -21,14 +21,14 @@ std::vector<Operand> run_on(const Backend& backend, std::vector<Operand> operand
   std::vector<void*> memory;
   for (const Operand& o : operands) {
     memory.push_back(backend.allocate(o.bytes.size()));
-    backend.upload(memory.back(), o.bytes.data(), o.bytes.size(), nullptr);
+    backend.upload(memory.back(), o.bytes.data(), o.bytes.size());
     auto* first =
         static_cast<unsigned char*>(memory.back()) + o.offset * static_cast<std::int64_t>(size_of(o.dtype));
     views.push_back({first, o.dtype, o.shape, o.strides});
   }
   call(backend, views);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    backend.download(operands[i].bytes.data(), memory[i], operands[i].bytes.size(), nullptr);
+    backend.download(operands[i].bytes.data(), memory[i], operands[i].bytes.size());
     backend.deallocate(memory[i], operands[i].bytes.size());
   }
   return operands;

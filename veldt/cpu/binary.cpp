@@ -88,12 +88,12 @@ void run(BinaryRow f, const View& a, const View& b, const View& out) {
 
 }  // namespace
 
-void binary(int op, const View& a, const View& b, const View& out, Stream) {
+void binary(int op, const View& a, const View& b, const View& out) {
   if (!is_float(a.dtype)) return run(whole_row(op, a.dtype), a, b, out);
   run(a.dtype == DType::f64 ? rows_of(op).f64 : rows_of(op).f32, a, b, out);
 }
 
-void ternary(int op, const View& a, const View& b, const View& c, const View& out, Stream) {
+void ternary(int op, const View& a, const View& b, const View& c, const View& out) {
   static const TernaryRows* const table = HWY_DYNAMIC_DISPATCH(ternary_table)();
   const TernaryRow row = out.dtype == DType::f64 ? table[op].f64 : table[op].f32;
   const View* views[] = {&a, &b, &c, &out};
@@ -101,8 +101,8 @@ void ternary(int op, const View& a, const View& b, const View& c, const View& ou
       views, 4, [=](char* const* at, std::int64_t n) { row(at[0], at[1], at[2], at[3], n); }, Halves::as_f32);
 }
 
-void accumulate(const View& from, const View& into, Stream stream) {
-  binary(IndexOf<HWY_NAMESPACE::Add, HWY_NAMESPACE::BinaryOps>::value, into, from, into, stream);
+void accumulate(const View& from, const View& into) {
+  binary(IndexOf<HWY_NAMESPACE::Add, HWY_NAMESPACE::BinaryOps>::value, into, from, into);
 }
 
 }  // namespace cpu

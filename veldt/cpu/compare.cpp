@@ -95,14 +95,14 @@ HWY_EXPORT(best_where_row);
 }  // namespace
 namespace cpu {
 
-void compare(int op, const View& a, const View& b, const View& out, Stream) {
+void compare(int op, const View& a, const View& b, const View& out) {
   const BinaryRow row = HWY_DYNAMIC_DISPATCH(best_compare_row)(op, a.dtype);
   const View* views[] = {&a, &b, &out};
   for_each_row(
       views, 3, [=](char* const* at, std::int64_t n) { row(at[0], at[1], at[2], n); }, Halves::as_f32);
 }
 
-void where(const View& condition, const View& a, const View& b, const View& out, Stream) {
+void where(const View& condition, const View& a, const View& b, const View& out) {
   const WhereRow row = HWY_DYNAMIC_DISPATCH(best_where_row)(size_of(a.dtype));
   const View* views[] = {&condition, &a, &b, &out};
   for_each_row(views, 4, [=](char* const* at, std::int64_t n) {

@@ -221,7 +221,7 @@ void run(const ConvLayout& layout, ConvPart part, const ConvViews& views, const 
 }  // namespace
 
 void convolve(const ConvLayout& layout, ConvPart part, const View& a, const View& b, const View* bias,
-              const View& out, Stream) {
+              const View& out) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return run<float>(layout, part, ConvViews(part, a, b, out), bias);
   if (out.dtype == DType::f64) return run<double>(layout, part, ConvViews(part, a, b, out), bias);

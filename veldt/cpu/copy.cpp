@@ -61,13 +61,13 @@ HWY_EXPORT(fill_row_of);
 }  // namespace
 namespace cpu {
 
-void fill(const View& out, double value, Stream) {
+void fill(const View& out, double value) {
   const View* views[] = {&out};
   const FillRow row = HWY_DYNAMIC_DISPATCH(fill_row_of)(out.dtype);
   for_each_row(views, 1, [=](char* const* at, std::int64_t n) { row(value, at[0], n); });
 }
 
-void copy(const View& from, const View& to, Stream) {
+void copy(const View& from, const View& to) {
   const View* views[] = {&from, &to};
   if (from.dtype == to.dtype) {
     const auto bytes = static_cast<std::int64_t>(size_of(to.dtype));

@@ -292,7 +292,7 @@ Range range_of(const std::int64_t* x, std::int64_t stride, std::int64_t n) {
 
 }  // namespace
 
-void gather(const View& x, int dim, const View& index, const View& out, Stream) {
+void gather(const View& x, int dim, const View& index, const View& out) {
   if (numel(out.shape) == 0) return;
   switch (size_of(x.dtype)) {
     case 1: return run_gather<std::uint8_t>(x, dim, index, out);
@@ -302,7 +302,7 @@ void gather(const View& x, int dim, const View& index, const View& out, Stream) 
   }
 }
 
-void scatter_add(const View& g, int dim, const View& index, const View& out, Stream) {
+void scatter_add(const View& g, int dim, const View& index, const View& out) {
   if (numel(index.shape) == 0) return;
   if (out.dtype == DType::f32 && g.dtype == DType::bf16)
     return run_scatter_add<float, scalar::BFloat16>(g, dim, index, out);
@@ -318,7 +318,7 @@ void scatter_add(const View& g, int dim, const View& index, const View& out, Str
                     "convert the tensor to f32 first");
 }
 
-void scatter(const View& source, int dim, const View& index, const View& out, Stream) {
+void scatter(const View& source, int dim, const View& index, const View& out) {
   if (numel(index.shape) == 0) return;
   switch (size_of(out.dtype)) {
     case 1: return run_scatter<std::uint8_t>(source, dim, index, out);
@@ -328,7 +328,7 @@ void scatter(const View& source, int dim, const View& index, const View& out, St
   }
 }
 
-void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream) {
+void index_range(const View& index, std::int64_t* low, std::int64_t* high) {
   *low = 0;
   *high = -1;
   if (numel(index.shape) == 0) return;

@@ -381,7 +381,7 @@ template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
 }  // namespace
 
 void grid_encode(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& table,
-                 const View& out, Stream) {
+                 const View& out) {
   if (x.dtype == DType::f32)
     return read_all(call_of<float>(grid, derivative, x, table, out), HWY_DYNAMIC_DISPATCH(grid_read_f32));
   if (x.dtype == DType::f64)
@@ -390,7 +390,7 @@ void grid_encode(const GridLayout& grid, const GridDerivative& derivative, const
 }
 
 void grid_scatter(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& g,
-                  const View& table, Stream) {
+                  const View& table) {
   if (x.dtype == DType::f32)
     return add_all(call_of<float>(grid, derivative, x, table, g), HWY_DYNAMIC_DISPATCH(grid_add_f32));
   if (x.dtype == DType::f64)

@@ -271,7 +271,7 @@ template <class T> void run_unpacked(const LstmSteps<T>& s, const View& weight) 
              sums = batch(rows.sums, s.n, 4 * s.hidden, rows.sums_row, 1);
   lstm_kernels(T()).begin(s, rows);
   for (std::int64_t step = 0; step < s.time; ++step) {
-    matmul(h, transposed, nullptr, sums, nullptr);
+    matmul(h, transposed, nullptr, sums);
     cells_in_parallel(s, step, rows);
   }
 }
@@ -335,7 +335,7 @@ void slope_of(bool reverse, const View& weight, const View& c, const View& gates
 }  // namespace
 
 void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
-          const View& gates, const View& out, Stream) {
+          const View& gates, const View& out) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return lstm_of<float>(reverse, inputs, weight, h, c, gates, out);
   if (out.dtype == DType::f64) return lstm_of<double>(reverse, inputs, weight, h, c, gates, out);
@@ -343,7 +343,7 @@ void lstm(bool reverse, const View& inputs, const View& weight, const View& h, c
 }
 
 void lstm_slope(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
-                const View& g, const View& dgates, const View& dh, const View& dc, Stream) {
+                const View& g, const View& dgates, const View& dh, const View& dc) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return slope_of<float>(reverse, weight, c, gates, out, g, dgates, dh, dc);
   if (out.dtype == DType::f64) return slope_of<double>(reverse, weight, c, gates, out, g, dgates, dh, dc);

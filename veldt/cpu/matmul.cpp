@@ -144,7 +144,7 @@ bool fold_batch(const View& a, const View& b, const View* bias, const View& out,
 void multiply_elements(View a, View b, const View& out) {
   a.shape = b.shape = out.shape;
   a.strides[2] = b.strides[1] = 0;
-  binary(IndexOf<scalar::Mul, scalar::BinaryOps>::value, a, b, out, nullptr);
+  binary(IndexOf<scalar::Mul, scalar::BinaryOps>::value, a, b, out);
 }
 
 template <class T> void run(const View& a, const View& b, const View* bias, const View& out) {
@@ -164,7 +164,7 @@ template <class T> void run(const View& a, const View& b, const View* bias, cons
 
 }  // namespace
 
-void matmul(const View& a, const View& b, const View* bias, const View& out, Stream) {
+void matmul(const View& a, const View& b, const View* bias, const View& out) {
   if (numel(out.shape) == 0) return;
   if (a.dtype == DType::f32) return run<float>(a, b, bias, out);
   if (a.dtype == DType::f64) return run<double>(a, b, bias, out);

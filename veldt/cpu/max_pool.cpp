@@ -249,7 +249,7 @@ template <class T> void run(const PoolLayout& p, const View& x, const View& out,
 
 }  // namespace
 
-void max_pool(const PoolLayout& layout, const View& x, const View& out, const View* index, Stream) {
+void max_pool(const PoolLayout& layout, const View& x, const View& out, const View* index) {
   if (x.dtype == DType::f32) return run<float>(layout, x, out, index);
   if (x.dtype == DType::f64) return run<double>(layout, x, out, index);
   throw DeviceError(str("the cpu cannot pool tensors of ", x.dtype), "it has kernels for f32 and f64",

@@ -25,14 +25,14 @@ void* allocate(std::size_t bytes) {
 
 void deallocate(void* p, std::size_t) { std::free(p); }
 
-void upload(void* to, const void* from, std::size_t bytes, Stream) {
+void upload(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-void download(void* to, const void* from, std::size_t bytes, Stream) {
+void download(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-void synchronize(Stream) {}
+void synchronize() {}
 
 }  // namespace veldt::cpu

@@ -356,7 +356,7 @@ std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
   return before + static_cast<std::size_t>(shape.parts) * (counter.at() - before);
 }
 
-void mlp(const MlpStep& step, const View* arrays, int, Stream) {
+void mlp(const MlpStep& step, const View* arrays, int) {
   const MlpShape shape(step, arrays[MlpStep::x].shape[0], arrays[MlpStep::dx].data != nullptr);
   Carver carver(arrays[MlpStep::workspace].data);
   const PackedWeights weights(shape, carver);

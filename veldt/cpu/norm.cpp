@@ -305,7 +305,7 @@ void run_slope(bool centred, const View& x, const View* weight, const View& mome
 }  // namespace
 
 void layer_norm(bool centred, double eps, const View& x, const View* weight, const View* bias,
-                const View& moments, const View& y, Stream) {
+                const View& moments, const View& y) {
   if (numel(x.shape) == 0) return;
   if (x.dtype == DType::f64) return run<double>(centred, eps, x, weight, bias, moments, y);
   if (is_float(x.dtype)) return run<float>(centred, eps, x, weight, bias, moments, y);
@@ -313,10 +313,10 @@ void layer_norm(bool centred, double eps, const View& x, const View* weight, con
 }
 
 void layer_norm_slope(bool centred, const View& x, const View* weight, const View& moments, const View& g,
-                      const View& dx, const View* dweight, const View* dbias, Stream stream) {
+                      const View& dx, const View* dweight, const View* dbias) {
   if (numel(x.shape) == 0) {
     for (const View* total : {dweight, dbias})
-      if (total) fill(*total, 0, stream);
+      if (total) fill(*total, 0);
     return;
   }
   if (x.dtype == DType::f64) return run_slope<double>(centred, x, weight, moments, g, dx, dweight, dbias);

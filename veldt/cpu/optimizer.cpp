@@ -187,14 +187,14 @@ template <class T, class Kernel> double sum_of_products(Kernel kernel, const Vie
 
 }  // namespace
 
-void optimize(const OptimizerStep& step, const View* arrays, int count, Stream) {
+void optimize(const OptimizerStep& step, const View* arrays, int count) {
   const DType t = arrays[0].dtype;
   if (t == DType::f32) return run<float>(HWY_DYNAMIC_DISPATCH(step_f32), step, arrays, count);
   if (t == DType::f64) return run<double>(HWY_DYNAMIC_DISPATCH(step_f64), step, arrays, count);
   refuse("optimizer step", t);
 }
 
-double dot(const View& a, const View& b, Stream) {
+double dot(const View& a, const View& b) {
   if (a.dtype == DType::f32) return sum_of_products<float>(HWY_DYNAMIC_DISPATCH(product_f32), a, b);
   if (a.dtype == DType::f64) return sum_of_products<double>(HWY_DYNAMIC_DISPATCH(product_f64), a, b);
   refuse("inner product", a.dtype);

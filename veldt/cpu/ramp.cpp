@@ -67,7 +67,7 @@ HWY_EXPORT(ramp_row_of);
 }
 namespace cpu {
 
-void ramp(const Ramp& r, const View& out, Stream) {
+void ramp(const Ramp& r, const View& out) {
   constexpr std::int64_t kGrain = 1 << 14;  // elements a task
   const RampRow row = HWY_DYNAMIC_DISPATCH(ramp_row_of)(out.dtype);
   const auto bytes = static_cast<std::int64_t>(size_of(out.dtype));
@@ -100,7 +100,7 @@ void write_coordinates(const Shape& shape, const std::int64_t* found, std::int64
 
 // Pieces of the mask are counted, then written behind those before them. Each position is written, and the
 // next takes its place unless it holds: no branch that might be mispredicted.
-void positions(const View& mask, const View& out, Stream) {
+void positions(const View& mask, const View& out) {
   constexpr std::int64_t kPiece = 1 << 14, kBlock = 512;
   const auto* const holds = mask.as<const std::uint8_t>();
   std::int64_t* const to = out.as<std::int64_t>();

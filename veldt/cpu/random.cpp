@@ -178,7 +178,7 @@ void permute(const Rng& rng, std::uint64_t position, std::int64_t* out, std::int
 }  // namespace
 
 void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
-            const View& out, Stream) {
+            const View& out) {
   const bool whole = kind == RandomKind::word || kind == RandomKind::permutation;
   if (whole ? out.dtype != DType::i64 : out.dtype != DType::f32 && out.dtype != DType::f64)
     throw DeviceError(str("the cpu cannot draw random numbers as ", out.dtype), "it draws f32 and f64",

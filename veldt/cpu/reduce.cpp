@@ -279,7 +279,7 @@ template <class Better, class T> void run_arg_reduce(const View& x, int dim, con
 
 }  // namespace
 
-void reduce(ReduceOp op, const View& x, const View& out, Stream) {
+void reduce(ReduceOp op, const View& x, const View& out) {
   if (numel(out.shape) == 0) return;
   const DType from = x.dtype, to = out.dtype;
   if (std::int64_t sizes[3]; op == ReduceOp::sum && from == to && is_tiny(x, out, sizes)) {
@@ -312,7 +312,7 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   refuse("reduce", from, to);
 }
 
-void arg_reduce(ReduceOp op, const View& x, int dim, const View& out, Stream) {
+void arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {
   if (numel(out.shape) == 0) return;
   scalar::with_type(x.dtype, [&](auto type) {
     using T = std::conditional_t<std::is_same_v<decltype(type), bool>, std::uint8_t, decltype(type)>;

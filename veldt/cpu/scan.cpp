@@ -213,8 +213,7 @@ void run_as_floats(ScanRun run, DType dtype, const ScanLines& s) {
 
 }  // namespace
 
-void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out,
-                Stream) {
+void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out) {
   if (numel(out.shape) == 0) return;
   const ScanRun run = HWY_DYNAMIC_DISPATCH(run_of)(x.dtype);
   if (!run)

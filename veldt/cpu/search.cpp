@@ -22,7 +22,7 @@ std::int64_t count_up_to(const double* line, std::int64_t n, double value) {
 
 }  // namespace
 
-void search(const View& x, const View& values, const View& out, Stream) {
+void search(const View& x, const View& values, const View& out) {
   const std::int64_t n = x.shape[1], k = values.shape[1];
   parallel_for(values.shape[0] * k, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)

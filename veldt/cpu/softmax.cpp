@@ -359,11 +359,11 @@ template <class Run> void of_dtype(bool log, DType dtype, DType result, const Ru
 
 }  // namespace
 
-void softmax(bool log, const View& x, int dim, const View& out, Stream) {
+void softmax(bool log, const View& x, int dim, const View& out) {
   if (numel(out.shape) > 0) of_dtype(log, x.dtype, out.dtype, [&](const auto& of) { of.run(x, dim, out); });
 }
 
-void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx, Stream) {
+void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx) {
   if (numel(dx.shape) > 0)
     of_dtype(log, y.dtype, y.dtype, [&](const auto& of) { of.run_slope(y, g, dim, dx); });
 }

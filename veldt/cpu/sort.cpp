@@ -232,7 +232,7 @@ template <class T, class Item> void order_lines(const View& x, int dim, bool des
 
 }  // namespace
 
-void argsort(const View& x, int dim, bool descending, const View& out, Stream) {
+void argsort(const View& x, int dim, bool descending, const View& out) {
   if (numel(out.shape) == 0) return;
   const bool packs = x.shape[dim] <= kMostPacked;
   scalar::with_type(x.dtype, [&](auto type) {

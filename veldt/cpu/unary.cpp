@@ -93,7 +93,7 @@ const UnaryRows& rows_of(int op) {
 
 }  // namespace
 
-void unary(int op, Scalars s, const View& x, const View& y, Stream) {
+void unary(int op, Scalars s, const View& x, const View& y) {
   const UnaryForward f = !is_float(x.dtype)      ? whole_unary_row(op, x.dtype)
                          : x.dtype == DType::f64 ? rows_of(op).forward_f64
                                                  : rows_of(op).forward_f32;
@@ -102,7 +102,7 @@ void unary(int op, Scalars s, const View& x, const View& y, Stream) {
       views, 2, [=](char* const* at, std::int64_t n) { f(s, at[0], at[1], n); }, Halves::as_f32);
 }
 
-void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out, Stream) {
+void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out) {
   check_elementwise(x.dtype);
   const UnarySlope f = x.dtype == DType::f64 ? rows_of(op).slope_f64 : rows_of(op).slope_f32;
   const View* views[] = {&x, &y, &g, &out};

@@ -51,7 +51,7 @@ template <class T> void run_arg_reduce(ReduceOp op, const View& x, int dim, cons
 
 }  // namespace
 
-void arg_reduce(ReduceOp op, const View& x, int dim, const View& out, Stream) {
+void arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {
   if (numel(out.shape) == 0) return;
   switch (x.dtype) {
     case DType::f32: return run_arg_reduce<float>(op, x, dim, out);

@@ -327,7 +327,7 @@ void run_slope(bool causal, double scale, const View& q, const View& k, const Vi
 }  // namespace
 
 void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
-            const View& sums, const View& out, Stream) {
+            const View& sums, const View& out) {
   if (q.dtype == DType::f32) return run<float>(causal, scale, q, k, v, mask, sums, out);
   if (q.dtype == DType::f64) return run<double>(causal, scale, q, k, v, mask, sums, out);
   refuse(q.dtype);
@@ -335,7 +335,7 @@ void attend(bool causal, double scale, const View& q, const View& k, const View&
 
 void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
                   const View& sums, const View& out, const View& g, const View& dq, const View& dk,
-                  const View& dv, Stream) {
+                  const View& dv) {
   if (q.dtype == DType::f32) return run_slope<float>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
   if (q.dtype == DType::f64) return run_slope<double>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
   refuse(q.dtype);

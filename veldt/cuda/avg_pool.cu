@@ -106,7 +106,7 @@ template <class T> void run(const PoolLayout& p, bool transposed, const View& fr
 
 }  // namespace
 
-void avg_pool(const PoolLayout& layout, bool transposed, const View& from, const View& to, Stream) {
+void avg_pool(const PoolLayout& layout, bool transposed, const View& from, const View& to) {
   if (from.dtype == DType::f32) return run<float>(layout, transposed, from, to);
   if (from.dtype == DType::f64) return run<double>(layout, transposed, from, to);
   throw DeviceError(str("cuda cannot pool tensors of ", from.dtype), "it has kernels for f32 and f64",

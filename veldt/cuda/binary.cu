@@ -112,29 +112,29 @@ template <class T> void run_where(const View& condition, const View& a, const Vi
 
 }  // namespace
 
-void binary(int op, const View& a, const View& b, const View& out, Stream) {
+void binary(int op, const View& a, const View& b, const View& out) {
   if (!is_float(a.dtype) && !has_whole(op, Formulas()))
     throw DeviceError(str("cuda cannot compute this op on ", a.dtype), "it has a kernel for floats alone",
                       "convert the tensors: to(x, DType::f32)");
   run(binary_kernel<float>, binary_kernel<double>, binary_kernel<std::int64_t>, op, a, b, out);
 }
 
-void ternary(int op, const View& a, const View& b, const View& c, const View& out, Stream) {
+void ternary(int op, const View& a, const View& b, const View& c, const View& out) {
   const Walk w = walk_of({&a, &b, &c, &out});
   if (w.count > 0)
     launch(out.dtype == DType::f64 ? ternary_kernel<double> : ternary_kernel<float>, blocks_for(w.pieces()),
            kThreads, 0, op, w, a, b, c, out);
 }
 
-void accumulate(const View& from, const View& into, Stream stream) {
-  binary(IndexOf<scalar::Add, scalar::BinaryOps>::value, into, from, into, stream);
+void accumulate(const View& from, const View& into) {
+  binary(IndexOf<scalar::Add, scalar::BinaryOps>::value, into, from, into);
 }
 
-void compare(int op, const View& a, const View& b, const View& out, Stream) {
+void compare(int op, const View& a, const View& b, const View& out) {
   run(compare_kernel<float>, compare_kernel<double>, compare_kernel<std::int64_t>, op, a, b, out);
 }
 
-void where(const View& condition, const View& a, const View& b, const View& out, Stream) {
+void where(const View& condition, const View& a, const View& b, const View& out) {
   switch (size_of(a.dtype)) {
     case 1: return run_where<std::uint8_t>(condition, a, b, out);
     case 2: return run_where<std::uint16_t>(condition, a, b, out);

@@ -80,7 +80,7 @@ bool is_dense(const View& v) {
 
 }  // namespace
 
-void fill(const View& out, double value, Stream) {
+void fill(const View& out, double value) {
   std::uint64_t bits = 0;
   std::size_t bytes = size_of(out.dtype);
   scalar::with_type(out.dtype, [&](auto type) {
@@ -98,7 +98,7 @@ void fill(const View& out, double value, Stream) {
   run_fill<std::uint64_t>({out.data, DType::i64, {n}, {1}}, bits);
 }
 
-void copy(const View& from, const View& to, Stream) {
+void copy(const View& from, const View& to) {
   const Walk w = walk_of({&from, &to});
   if (w.count == 0) return;
   const std::size_t bytes = size_of(to.dtype);

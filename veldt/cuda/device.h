@@ -32,8 +32,8 @@ bool make_room();
 
 void* allocate(std::size_t bytes);
 void deallocate(void* p, std::size_t bytes);
-void upload(void* to_device, const void* from_host, std::size_t bytes, Stream);
-void download(void* to_host, const void* from_device, std::size_t bytes, Stream);
-void synchronize(Stream);
+void upload(void* to_device, const void* from_host, std::size_t bytes);
+void download(void* to_host, const void* from_device, std::size_t bytes);
+void synchronize();
 
 }  // namespace veldt::cuda

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-double dot(const View& a, const View& b, Stream stream) {
+double dot(const View& a, const View& b) {
   if (a.dtype != DType::f32 && a.dtype != DType::f64)
     throw DeviceError(str("cuda has no inner product of ", a.dtype), "it has this kernel for f32 and f64",
                       "keep the parameters in f32");
@@ -55,9 +55,9 @@ double dot(const View& a, const View& b, Stream stream) {
   else
     launch(dot_kernel<double>, blocks, kThreads, 0, a.as<const double>(), b.as<const double>(), n, chunk,
            partials);
-  reduce(ReduceOp::sum, {partials, DType::f64, {chunks}, {1}}, {sum, DType::f64, {1}, {1}}, stream);
+  reduce(ReduceOp::sum, {partials, DType::f64, {chunks}, {1}}, {sum, DType::f64, {1}, {1}});
   double result = 0;
-  download(&result, sum, sizeof result, stream);
+  download(&result, sum, sizeof result);
   return result;
 }
 

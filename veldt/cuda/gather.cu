@@ -208,7 +208,7 @@ void run_scatter_add(const View& g, int dim, const View& index_view, const View&
 
 }  // namespace
 
-void gather(const View& x, int dim, const View& index, const View& out, Stream) {
+void gather(const View& x, int dim, const View& index, const View& out) {
   if (numel(out.shape) == 0) return;
   const Move m = move_of(x, dim, index, out);
   switch (m.unit) {
@@ -220,7 +220,7 @@ void gather(const View& x, int dim, const View& index, const View& out, Stream) 
   }
 }
 
-void scatter(const View& source, int dim, const View& index, const View& out, Stream) {
+void scatter(const View& source, int dim, const View& index, const View& out) {
   if (numel(index.shape) == 0) return;
   const Move m = move_of(out, dim, index, source);
   switch (m.unit) {
@@ -232,7 +232,7 @@ void scatter(const View& source, int dim, const View& index, const View& out, St
   }
 }
 
-void scatter_add(const View& g, int dim, const View& index, const View& out, Stream) {
+void scatter_add(const View& g, int dim, const View& index, const View& out) {
   if (numel(index.shape) == 0) return;
   if (out.dtype == DType::f32 && g.dtype == DType::bf16)
     return run_scatter_add<float, scalar::BFloat16>(g, dim, index, out);

@@ -286,7 +286,7 @@ void scatter_into(const Grid& grid, int dims, const View& x, const View& g, Inde
 }  // namespace
 
 void grid_encode(const GridLayout& layout, const GridDerivative& derivative, const View& x, const View& table,
-                 const View& out, Stream) {
+                 const View& out) {
   if (x.dtype != DType::f32 && x.dtype != DType::f64) refuse(x.dtype);
   const Grid grid = grid_of(layout, derivative, x.shape[0]);
   if (grid.n == 0) return;
@@ -299,7 +299,7 @@ void grid_encode(const GridLayout& layout, const GridDerivative& derivative, con
 }
 
 void grid_scatter(const GridLayout& layout, const GridDerivative& derivative, const View& x, const View& g,
-                  const View& table, Stream) {
+                  const View& table) {
   const Grid grid = grid_of(layout, derivative, x.shape[0]);
   if (x.dtype == DType::f32)
     return scatter_into(grid, layout.dims, x, g, layout.entries(), table.as<float>());

@@ -92,13 +92,12 @@ template <class T> struct CellBefore {
 
 template <class T>
 void run(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
-         const View& gates, const View& out, Stream stream) {
+         const View& gates, const View& out) {
   const std::int64_t n = inputs.shape[1], hidden = weight.shape[1];
   const Order order{inputs.shape[0], reverse};
   for (std::int64_t step = 0; step < order.time; ++step) {
     const View sums = order.at(gates, step, 4 * hidden), added = order.at(inputs, step, 4 * hidden);
-    matmul(step == 0 ? one(h) : order.at(out, step - 1, hidden), transposed(one(weight)), &added, sums,
-           stream);
+    matmul(step == 0 ? one(h) : order.at(out, step - 1, hidden), transposed(one(weight)), &added, sums);
     const CellBefore<T> before(order, c, out, step);
     launch(step_kernel<T>, blocks_for(n * hidden), kThreads, 0, n, hidden, before.data, before.row,
            sums.as<T>(), order.at(out, step, hidden).template as<T>());
@@ -107,7 +106,7 @@ void run(bool reverse, const View& inputs, const View& weight, const View& h, co
 
 template <class T>
 void run_slope(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
-               const View& g, const View& dgates, const View& dh, const View& dc, Stream stream) {
+               const View& g, const View& dgates, const View& dh, const View& dc) {
   const std::int64_t n = gates.shape[1], hidden = weight.shape[1];
   const Order order{gates.shape[0], reverse};
   for (std::int64_t step = order.time - 1; step >= 0; --step) {
@@ -117,7 +116,7 @@ void run_slope(bool reverse, const View& weight, const View& c, const View& gate
            before.data, before.row, order.at(gates, step, hidden).template as<const T>(),
            order.at(out, step, hidden).template as<const T>(),
            order.at(g, step, hidden).template as<const T>(), dh.as<const T>(), by.as<T>(), dc.as<T>());
-    matmul(by, one(weight), nullptr, one(dh), stream);
+    matmul(by, one(weight), nullptr, one(dh));
   }
 }
 
@@ -129,20 +128,18 @@ void run_slope(bool reverse, const View& weight, const View& c, const View& gate
 }  // namespace
 
 void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
-          const View& gates, const View& out, Stream stream) {
+          const View& gates, const View& out) {
   if (numel(out.shape) == 0) return;
-  if (out.dtype == DType::f32) return run<float>(reverse, inputs, weight, h, c, gates, out, stream);
-  if (out.dtype == DType::f64) return run<double>(reverse, inputs, weight, h, c, gates, out, stream);
+  if (out.dtype == DType::f32) return run<float>(reverse, inputs, weight, h, c, gates, out);
+  if (out.dtype == DType::f64) return run<double>(reverse, inputs, weight, h, c, gates, out);
   refuse(out.dtype);
 }
 
 void lstm_slope(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
-                const View& g, const View& dgates, const View& dh, const View& dc, Stream stream) {
+                const View& g, const View& dgates, const View& dh, const View& dc) {
   if (numel(out.shape) == 0) return;
-  if (out.dtype == DType::f32)
-    return run_slope<float>(reverse, weight, c, gates, out, g, dgates, dh, dc, stream);
-  if (out.dtype == DType::f64)
-    return run_slope<double>(reverse, weight, c, gates, out, g, dgates, dh, dc, stream);
+  if (out.dtype == DType::f32) return run_slope<float>(reverse, weight, c, gates, out, g, dgates, dh, dc);
+  if (out.dtype == DType::f64) return run_slope<double>(reverse, weight, c, gates, out, g, dgates, dh, dc);
   refuse(out.dtype);
 }
 

@@ -298,7 +298,7 @@ Views fold_batch(const View& a, const View& b, const View* bias, const View& out
 
 }  // namespace
 
-void matmul(const View& a, const View& b, const View* bias, const View& out, Stream) {
+void matmul(const View& a, const View& b, const View* bias, const View& out) {
   if (numel(out.shape) == 0) return;
   const Views v = fold_batch(a, b, bias, out);
   const View* const folded_bias = bias != nullptr ? &v.bias : nullptr;

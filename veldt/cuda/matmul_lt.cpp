@@ -255,7 +255,7 @@ bool multiply(const CublasLt& lt, Product p, const View* bias, const View& out) 
     ready = &prepared(lt, p);
   }
   if (!ready->works()) return false;
-  if (p.form.bias == Bias::added) copy(*bias, out, nullptr);
+  if (p.form.bias == Bias::added) copy(*bias, out);
   ready->run(p);
   return true;
 }
@@ -275,10 +275,10 @@ bool multiply_copies(const CublasLt& lt, const View& a, const View& b, const Vie
   const View copied_a = contiguous(a, memory.as<void>()),
              copied_b = contiguous(b, memory.as<void>(bytes_of(a))),
              result = contiguous(out, memory.as<void>(bytes_of(a) + bytes_of(b)));
-  copy(a, copied_a, nullptr);
-  copy(b, copied_b, nullptr);
+  copy(a, copied_a);
+  copy(b, copied_b);
   if (!multiply(lt, *product_of(copied_a, copied_b, bias, result), bias, result)) return false;
-  copy(result, out, nullptr);
+  copy(result, out);
   return true;
 }
 
@@ -299,7 +299,7 @@ bool lt_matmul(const View& a, const View& b, const View* bias, const View& out) 
   const CublasLt* const lt = find_cublas_lt();
   if (lt == nullptr) return false;
   if (a.shape[2] == 0) {
-    bias != nullptr ? copy(*bias, out, nullptr) : fill(out, 0, nullptr);
+    bias != nullptr ? copy(*bias, out) : fill(out, 0);
     return true;
   }
   if (is_served(a, out)) {

@@ -89,7 +89,7 @@ std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
   return lay_out(step, n, wants_dx, nullptr, call).bytes;
 }
 
-void mlp(const MlpStep& step, const View* arrays, int, Stream) {
+void mlp(const MlpStep& step, const View* arrays, int) {
   MlpCall call{};
   const std::int64_t n = arrays[MlpStep::x].shape[0];
   const MlpCut cut = lay_out(step, n, arrays[MlpStep::dx].data != nullptr, arrays, call);

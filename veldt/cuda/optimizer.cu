@@ -121,7 +121,7 @@ template <class T> void step_of(const OptimizerStep& s, const View* arrays, int 
 
 }  // namespace
 
-void optimize(const OptimizerStep& s, const View* arrays, int count, Stream) {
+void optimize(const OptimizerStep& s, const View* arrays, int count) {
   const DType t = arrays[0].dtype;
   if (t == DType::f32) return step_of<float>(s, arrays, count);
   if (t == DType::f64) return step_of<double>(s, arrays, count);

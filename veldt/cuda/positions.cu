@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void positions(const View& mask, const View& out, Stream stream) {
+void positions(const View& mask, const View& out) {
   constexpr std::int64_t kPiece = kRun * std::int64_t{kThreads}, kMostPieces = 512;
   const std::int64_t n = numel(mask.shape), most = out.shape[0];
   if (n == 0 || most == 0) return;
@@ -60,12 +60,12 @@ void positions(const View& mask, const View& out, Stream stream) {
   auto* const ends = memory.as<std::int64_t>();
   if (whole > 0)
     reduce(ReduceOp::sum, {mask.data, DType::u8, {whole, chunk}, {chunk, 1}},
-           {ends, DType::i64, {whole, 1}, {1, 1}}, stream);
+           {ends, DType::i64, {whole, 1}, {1, 1}});
   if (rest > 0)
     reduce(ReduceOp::sum, {mask.as<bool>() + whole * chunk, DType::u8, {rest}, {1}},
-           {ends + whole, DType::i64, {1}, {1}}, stream);
+           {ends + whole, DType::i64, {1}, {1}});
   const View list{ends, DType::i64, {pieces}, {1}};
-  recurrence(ReduceOp::sum, list, nullptr, 0, false, list, stream);
+  recurrence(ReduceOp::sum, list, nullptr, 0, false, list);
   Sizes sizes{mask.shape.rank(), {}};
   for (int d = 0; d < sizes.rank; ++d) sizes.of[d] = mask.shape[d];
   launch(positions_kernel, blocks_for(pieces * kThreads), kThreads, 0, mask.as<const bool>(), n, chunk, ends,

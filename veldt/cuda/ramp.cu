@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kThreads) ramp_kernel(Ramp r, std::int64_t n, 
 
 }  // namespace
 
-void ramp(const Ramp& r, const View& out, Stream) {
+void ramp(const Ramp& r, const View& out) {
   const std::int64_t n = out.shape[0];
   if (n == 0) return;
   scalar::with_type(out.dtype, [&](auto type) {

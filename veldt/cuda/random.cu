@@ -137,7 +137,7 @@ template <class T> void draw(RandomKind kind, const Draws& d, const View& out) {
 }  // namespace
 
 void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::uint64_t position,
-            const View& out, Stream) {
+            const View& out) {
   const Draws draws = {seed, rng_stream, position};
   if (out.dtype == DType::f32) return draw<float>(kind, draws, out);
   if (out.dtype == DType::i64 && kind == RandomKind::permutation) return permute(draws, out);

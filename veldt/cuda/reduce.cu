@@ -107,7 +107,7 @@ template <class T, class Acc> void run_reduce(ReduceOp op, const View& x, const 
 
 }  // namespace
 
-void reduce(ReduceOp op, const View& x, const View& out, Stream) {
+void reduce(ReduceOp op, const View& x, const View& out) {
   if (numel(out.shape) == 0) return;
   const DType from = x.dtype, to = out.dtype;
   const bool bytes = from == DType::u8 || from == DType::boolean;
@@ -125,7 +125,7 @@ void reduce(ReduceOp op, const View& x, const View& out, Stream) {
   refuse("reduce", from, to);
 }
 
-void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream stream) {
+void index_range(const View& index, std::int64_t* low, std::int64_t* high) {
   *low = 0;
   *high = -1;
   if (numel(index.shape) == 0) return;
@@ -135,11 +135,11 @@ void index_range(const View& index, std::int64_t* low, std::int64_t* high, Strea
   const Scratch range(2 * sizeof(std::int64_t));
   View out{range.as<std::int64_t>(), DType::i64, Shape::filled(x.shape.rank(), 1),
            Strides::filled(x.shape.rank(), 1)};
-  reduce(ReduceOp::min, x, out, stream);
+  reduce(ReduceOp::min, x, out);
   out.data = range.as<std::int64_t>(sizeof(std::int64_t));
-  reduce(ReduceOp::max, x, out, stream);
+  reduce(ReduceOp::max, x, out);
   std::int64_t found[2];
-  download(found, range.as<std::int64_t>(), sizeof found, stream);
+  download(found, range.as<std::int64_t>(), sizeof found);
   *low = found[0];
   *high = found[1];
 }

@@ -209,7 +209,7 @@ void deallocate(void* p, std::size_t) {
   if (p != nullptr && cudaFreeAsync(p, g_device.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
-void upload(void* to, const void* from, std::size_t bytes, Stream) {
+void upload(void* to, const void* from, std::size_t bytes) {
   const Turn turn = take_turn();
   if (bytes > 0 && is_capturing()) check(cudaErrorStreamCaptureUnsupported, "copy to the GPU");
   // The caller may change `from` as soon as this returns.
@@ -224,14 +224,14 @@ void upload(void* to, const void* from, std::size_t bytes, Stream) {
   }
 }
 
-void download(void* to, const void* from, std::size_t bytes, Stream) {
+void download(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const Turn turn = take_turn();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g_device.stream), "copy from the GPU");
   check(cudaStreamSynchronize(g_device.stream), "compute on the GPU");
 }
 
-void synchronize(Stream) {
+void synchronize() {
   const Turn turn = take_turn();
   check(cudaStreamSynchronize(g_device.stream), "compute on the GPU");
 }

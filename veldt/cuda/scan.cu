@@ -139,8 +139,7 @@ void run_recurrence(bool product, const View& x, const View* factor, int dim, bo
 
 }  // namespace
 
-void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out,
-                Stream) {
+void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out) {
   if (numel(out.shape) == 0) return;
   const bool product = op == ReduceOp::prod;
   const auto run = [&](auto type, auto state) {

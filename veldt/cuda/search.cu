@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void search(const View& x, const View& values, const View& out, Stream) {
+void search(const View& x, const View& values, const View& out) {
   const std::int64_t count = numel(out.shape);
   if (count == 0) return;
   launch(search_kernel, blocks_for(count), kThreads, 0, x.shape[1], values.shape[1], count,

@@ -106,7 +106,7 @@ void run_softmax(bool log, const View& x, int dim, const View& out) {
 
 }  // namespace
 
-void softmax(bool log, const View& x, int dim, const View& out, Stream) {
+void softmax(bool log, const View& x, int dim, const View& out) {
   if (numel(out.shape) == 0) return;
   if (x.dtype == DType::f32) return run_softmax<float>(log, x, dim, out);
   if (x.dtype == DType::f64) return run_softmax<double>(log, x, dim, out);
@@ -119,7 +119,7 @@ void softmax(bool log, const View& x, int dim, const View& out, Stream) {
   refuse(x.dtype);
 }
 
-void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx, Stream) {
+void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx) {
   if (numel(dx.shape) == 0) return;
   if (y.dtype == DType::f32) return run_softmax_slope<float>(log, y, g, dim, dx);
   if (y.dtype == DType::f64) return run_softmax_slope<double>(log, y, g, dim, dx);

@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void argsort(const View& x, int dim, bool descending, const View& out, Stream) {
+void argsort(const View& x, int dim, bool descending, const View& out) {
   if (numel(out.shape) == 0) return;
   Sorting s{axes_of({&x, &out}, ~(1u << dim)),
             x.shape[dim],

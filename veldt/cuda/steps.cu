@@ -213,8 +213,7 @@ void launch_steps(void* handle, const View* results) {
   for (const Executable& e : s.captured)
     for (; left >= e.steps; left -= e.steps)
       check(cudaGraphLaunch(e.graph, compute_stream()), "run a recorded step on the GPU");
-  if (results != nullptr && steps > 0)
-    copy({s.table + kResults, s.result.dtype, {steps}, {1}}, *results, nullptr);
+  if (results != nullptr && steps > 0) copy({s.table + kResults, s.result.dtype, {steps}, {1}}, *results);
 }
 
 }  // namespace veldt::cuda

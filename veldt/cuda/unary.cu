@@ -45,7 +45,7 @@ template <class... Op> bool has_whole(int op, TypeList<Op...>) {
 
 }  // namespace
 
-void unary(int op, Scalars s, const View& x, const View& y, Stream) {
+void unary(int op, Scalars s, const View& x, const View& y) {
   if (is_float(x.dtype) || !has_whole(op, Formulas())) check_elementwise(x.dtype);
   const auto kernel = !is_float(x.dtype)      ? unary_kernel<std::int64_t>
                       : x.dtype == DType::f64 ? unary_kernel<double>

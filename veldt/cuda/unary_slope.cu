@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out, Stream) {
+void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out) {
   check_elementwise(x.dtype);
   const Walk w = walk_of({&x, &y, &g, &out});
   if (w.count == 0) return;

@@ -15,7 +15,7 @@ constexpr std::int64_t kNoEnd = std::int64_t{1} << 40;
 std::int64_t bytes_of(const Tensor& t) { return t.numel() * static_cast<std::int64_t>(size_of(t.dtype())); }
 
 void copy_row(const Tensor& ring, std::int64_t row, const View& to) {
-  backend(ring.device()).copy(select(ring, 0, row).view(), to, nullptr);
+  backend(ring.device()).copy(select(ring, 0, row).view(), to);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ HostBytes::HostBytes(const Tensor& tensor) : packed_(tensor.detach()) {
   data_ = packed_.view().data;
   if (packed_.device().kind == DeviceKind::cpu) return;
   copy_.resize(size_);
-  kernels(packed_).download(copy_.data(), data_, size_, nullptr);
+  kernels(packed_).download(copy_.data(), data_, size_);
   data_ = copy_.data();
 }
 

@@ -37,7 +37,7 @@ Tensor RandomDropping::draw(const Shape& shape, const Tensor& like) const {
         Rng rng(static_cast<std::uint64_t>(stream[0]));
         rng.seek(static_cast<std::uint64_t>(stream[1]));
         const Rng at = draw.take(rng, static_cast<std::uint64_t>(numel(views[0].shape)));
-        backend(device).random(RandomKind::uniform, at.seed(), at.stream(), at.position(), views[0], nullptr);
+        backend(device).random(RandomKind::uniform, at.seed(), at.stream(), at.position(), views[0]);
         stream[1] = static_cast<std::int64_t>(rng.position());
       },
       CallKind::numbers);

@@ -36,7 +36,7 @@ void check_lengths(const std::string& layer, const Tensor& lengths, std::int64_t
   host_work("check of lengths", {lengths.view()},
             [layer, device = lengths.device(), time](std::span<const View> views) {
               std::int64_t low = 0, high = 0;
-              backend(device).index_range(views[0], &low, &high, nullptr);
+              backend(device).index_range(views[0], &low, &high);
               if (high >= low && (low < 0 || high > time))
                 throw ShapeError(str(layer, " was given a length of ", low < 0 ? low : high),
                                  str("the input has ", time, " steps"),

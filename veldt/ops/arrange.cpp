@@ -48,7 +48,7 @@ Place diagonal_of(const Tensor& x, std::int64_t offset, int row, int column) {
 Tensor undiagonal(const Tensor& g, const Shape& shape, std::int64_t offset, int row, int column) {
   const Tensor out = zeros(shape, g.dtype(), g.device());
   const Place p = diagonal_of(out, offset, row, column);
-  kernels(g).copy(g.view(), out.alias(p.shape, p.strides, p.offset).view(), nullptr);
+  kernels(g).copy(g.view(), out.alias(p.shape, p.strides, p.offset).view());
   return record(
       "undiagonal", out, {g},
       [offset, row, column](const Tensor& gg) -> Grads { return {diagonal(gg, offset, row, column)}; },
@@ -105,7 +105,7 @@ void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tenso
   Shape area = x.shape();
   std::int64_t corner = 0;  // of the area that is filled
   for (int d = 0; d < x.rank(); ++d) corner += before[d] * out.strides()[d];
-  kernels(x).copy(x.view(), out.alias(area, out.strides(), corner).view(), nullptr);
+  kernels(x).copy(x.view(), out.alias(area, out.strides(), corner).view());
   for (int d = x.rank() - 1; d >= 0; --d) {
     const std::int64_t n = x.size(d), stride = out.strides()[d], start = corner - before[d] * stride;
     const auto copy = [&](std::int64_t to, std::int64_t count, Source source) {
@@ -115,7 +115,7 @@ void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tenso
       strides[d] = source.step * stride;
       View from = out.alias(area, out.strides(), start + source.from * stride).view();
       from.strides = strides;
-      kernels(x).copy(from, out.alias(area, out.strides(), start + to * stride).view(), nullptr);
+      kernels(x).copy(from, out.alias(area, out.strides(), start + to * stride).view());
     };
     copy(0, before[d], source_in_front(mode, before[d], n));
     copy(before[d] + n, out.size(d) - n - before[d], source_behind(mode, before[d], n));
@@ -128,8 +128,7 @@ void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tenso
 // behind to where that came from. What is the middle in all dimensions is copied.
 void fold_into(const Tensor& into, const Tensor& g, const Shape& before, PadMode mode, int d, bool middle) {
   if (d == into.rank())
-    return middle ? kernels(g).copy(g.view(), into.view(), nullptr)
-                  : kernels(g).accumulate(g.view(), into.view(), nullptr);
+    return middle ? kernels(g).copy(g.view(), into.view()) : kernels(g).accumulate(g.view(), into.view());
   const std::int64_t n = into.shape()[d], front = before[d], behind = g.size(d) - n - front;
   const auto add_back = [&](std::int64_t begin, std::int64_t count, Source source) {
     if (count == 0) return;
@@ -201,7 +200,7 @@ Tensor flip(const Tensor& x, const std::vector<int>& dims) {
   }
   if (x.numel() > 0) from.data = x.alias(x.shape(), x.strides(), offset).view().data;
   const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
-  kernels(x).copy(from, out.view(), nullptr);
+  kernels(x).copy(from, out.view());
   return record(
       "flip", out, {x}, [dims](const Tensor& g) -> Grads { return {flip(g, dims)}; }, false);
 }
@@ -217,7 +216,7 @@ Tensor roll(const Tensor& x, std::int64_t shift, int dim) {
     Shape part = x.shape();
     part[d] = count;
     kernels(x).copy(x.alias(part, x.strides(), from * x.strides()[d]).view(),
-                    out.alias(part, out.strides(), to * out.strides()[d]).view(), nullptr);
+                    out.alias(part, out.strides(), to * out.strides()[d]).view());
   };
   move(n - by, 0, by);
   move(0, by, n - by);
@@ -312,7 +311,7 @@ Tensor pad(const Tensor& given, const std::vector<std::int64_t>& wanted, double 
   std::int64_t offset = 0;
   if (x.numel() > 0)
     for (int d = 0; d < x.rank(); ++d) offset += before[d] * out.strides()[d];
-  kernels(x).copy(x.view(), out.alias(x.shape(), out.strides(), offset).view(), nullptr);
+  kernels(x).copy(x.view(), out.alias(x.shape(), out.strides(), offset).view());
   return record(
       "pad", out, {x},
       [before, inner = x.shape()](const Tensor& g) -> Grads {

@@ -79,7 +79,7 @@ Tensor attend(const Parts& p, const AttentionOptions& o, const Tensor& out) {
   const Tensor& q = p[0];
   const Tensor sums = empty({q.size(0), q.size(1), q.size(2)}, q);
   kernels(q).attend(o.causal, scale_of(o, q.size(3)), q.view(), p[1].view(), p[2].view(), Mask(o, q, p[1]),
-                    sums.view(), out.view(), nullptr);
+                    sums.view(), out.view());
   return sums;
 }
 
@@ -87,7 +87,7 @@ void slopes(const Parts& p, const AttentionOptions& o, const Tensor& sums, const
             const Parts& into) {
   kernels(g).attend_slope(o.causal, scale_of(o, p[0].size(3)), p[0].view(), p[1].view(), p[2].view(),
                           Mask(o, p[0], p[1]), sums.view(), out.view(), g.view(), into[0].view(),
-                          into[1].view(), into[2].view(), nullptr);
+                          into[1].view(), into[2].view());
 }
 
 // q, k and v [n, heads, .., size or width].

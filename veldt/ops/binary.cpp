@@ -62,8 +62,7 @@ template <class Op>
 Tensor arithmetic(const Tensor& a, const Tensor& b, BackwardFn backward, bool saves_values) {
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty_along(shape, a.dtype(), {&a, &b});
-  kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view(),
-                    nullptr);
+  kernels(a).binary(IndexOf<Op, scalar::BinaryOps>::value, spread(a, shape), spread(b, shape), out.view());
   return record(Op::name, out, {a, b}, std::move(backward), saves_values);
 }
 
@@ -71,7 +70,7 @@ template <class Op> Tensor comparison(const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted(Op::name, left, right);
   const Shape shape = broadcast(a.shape(), b.shape(), Op::name);
   const Tensor out = empty_along(shape, DType::boolean, {&a, &b});
-  kernels(a).compare(IndexOf<Op, CompareOps>::value, spread(a, shape), spread(b, shape), out.view(), nullptr);
+  kernels(a).compare(IndexOf<Op, CompareOps>::value, spread(a, shape), spread(b, shape), out.view());
   mark_cut(out, a, Op::name);
   mark_cut(out, b, Op::name);
   return out;
@@ -345,7 +344,7 @@ Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
   const auto [a, b] = promoted("where", left, right);
   const Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   const Tensor out = empty_along(shape, a.dtype(), {&a, &b, &condition});
-  kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view(), nullptr);
+  kernels(a).where(spread(condition, shape), spread(a, shape), spread(b, shape), out.view());
   return record(
       "where", out, {condition, a, b},
       [condition, a = a, b = b](const Tensor& g) -> Grads {

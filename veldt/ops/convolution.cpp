@@ -25,8 +25,7 @@ Tensor convolved(const char* name, const ConvLayout& layout, ConvPart part, cons
   const Tensor added = bias.defined() ? contiguous(bias) : bias;
   const Tensor out = empty(shape, a);
   const View bias_view = added.defined() ? added.view() : View{};
-  kernels(a).convolve(layout, part, a.view(), b.view(), added.defined() ? &bias_view : nullptr, out.view(),
-                      nullptr);
+  kernels(a).convolve(layout, part, a.view(), b.view(), added.defined() ? &bias_view : nullptr, out.view());
   return record(name, out, {a, b, added}, [=](const Tensor& g) -> Grads {
     const auto gradient = [&](std::size_t wanted, std::size_t other, const Tensor& x, const Tensor& kept) {
       static constexpr const char* kNames[] = {"conv input gradient", "conv weight gradient", "conv"};

@@ -13,7 +13,7 @@ namespace {
 
 Tensor ramp(std::int64_t n, const Ramp& r, DType dtype, Device device) {
   const Tensor out = empty({n}, dtype, device);
-  kernels(out).ramp(r, out.view(), nullptr);
+  kernels(out).ramp(r, out.view());
   return out;
 }
 
@@ -24,7 +24,7 @@ Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
   if (dtype == DType::i64 && value.is_whole() && std::abs(value.real()) >= 0x1p53)
     return contiguous(expand(constant(value, dtype, device), shape));
   Tensor out = empty(shape, dtype, device);
-  kernels(out).fill(out.view(), value.real(), nullptr);
+  kernels(out).fill(out.view(), value.real());
   return out;
 }
 
@@ -63,7 +63,7 @@ Tensor linspace(double first, double last, std::int64_t n, DType dtype, Device d
 Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype, Device device) {
   const std::int64_t width = columns < 0 ? rows : columns;
   const Tensor out = zeros({rows, width}, dtype, device);
-  kernels(out).fill(out.alias({std::min(rows, width)}, {width + 1}, 0).view(), 1, nullptr);
+  kernels(out).fill(out.alias({std::min(rows, width)}, {width + 1}, 0).view(), 1);
   return out;
 }
 

@@ -28,7 +28,7 @@ void check_index(const char* op, const Tensor& x, int dim, const Tensor& index) 
   host_work("check of an index", {index.view()},
             [op, device = x.device(), dim, size = x.size(dim)](std::span<const View> views) {
               std::int64_t low = 0, high = -1;
-              backend(device).index_range(views[0], &low, &high, nullptr);
+              backend(device).index_range(views[0], &low, &high);
               if (high >= low && (low < 0 || high >= size))
                 throw ShapeError(
                     str(op, " was asked for position ", low < 0 ? low : high, " of dimension ", dim),
@@ -44,7 +44,7 @@ Tensor scattered(const Tensor& g, const Shape& shape, int dim, const Tensor& ind
     return through_f32(g, [&](const Tensor& wide) { return scattered(wide, shape, dim, index); });
   const Tensor out = zeros(shape, g.dtype(), g.device());
   const Tensor dense = contiguous(g.detach());  // whole rows are added at once
-  kernels(g).scatter_add(dense.view(), dim, index.view(), out.view(), nullptr);
+  kernels(g).scatter_add(dense.view(), dim, index.view(), out.view());
   return record(
       "scatter_add", out, {g, index},
       [dim, index](const Tensor& gg) -> Grads {
@@ -66,7 +66,7 @@ Tensor gathered(const Tensor& out, const char* name, const Tensor& x, int dim, c
 
 Tensor gather_within(const Tensor& x, int dim, const Tensor& index) {
   const Tensor out = empty(index.shape(), x);
-  kernels(x).gather(x.view(), dim, index.view(), out.view(), nullptr);
+  kernels(x).gather(x.view(), dim, index.view(), out.view());
   return gathered(out, "gather", x, dim, index);
 }
 

@@ -50,7 +50,7 @@ Tensor position_gradient(const Tensor& x, const Tensor& table, const Tensor& g, 
 Tensor scattered(const Tensor& x, const Tensor& g, const GridLayout& grid, const GridDerivative& derivative) {
   const Tensor points = contiguous(x), rows = contiguous(g);
   const Tensor out = empty({grid.entries(), grid.features}, g);
-  kernels(g).grid_scatter(grid, derivative, points.view(), rows.view(), out.view(), nullptr);
+  kernels(g).grid_scatter(grid, derivative, points.view(), rows.view(), out.view());
   return record("grid_scatter", out, {points, rows}, [=](const Tensor& gg) -> Grads {
     return {needs_grad(points) ? position_gradient(points, gg, rows, grid, derivative) : Tensor(),
             needs_grad(rows) ? interpolated(points, gg, grid, derivative) : Tensor()};
@@ -61,7 +61,7 @@ Tensor interpolated(const Tensor& x, const Tensor& table, const GridLayout& grid
                     const GridDerivative& derivative) {
   const Tensor points = contiguous(x), features = contiguous(table);
   const Tensor out = empty({x.size(0), static_cast<std::int64_t>(grid.levels) * grid.features}, table);
-  kernels(x).grid_encode(grid, derivative, points.view(), features.view(), out.view(), nullptr);
+  kernels(x).grid_encode(grid, derivative, points.view(), features.view(), out.view());
   return record("grid_encoding", out, {points, features}, [=](const Tensor& g) -> Grads {
     return {needs_grad(points) ? position_gradient(points, features, g, grid, derivative) : Tensor(),
             needs_grad(features) ? scattered(points, g, grid, derivative) : Tensor()};

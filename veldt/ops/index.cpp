@@ -23,7 +23,7 @@ void check_source(const char* op, const Tensor& x, const Tensor& index, const Te
 
 Tensor copy_of(const Tensor& x) {
   const Tensor out = empty(x.shape(), x);
-  kernels(x).copy(x.view(), out.view(), nullptr);
+  kernels(x).copy(x.view(), out.view());
   return out;
 }
 
@@ -33,7 +33,7 @@ Tensor positions_of(const Tensor& mask) {
   const Tensor packed = contiguous(mask.detach());
   const auto count = static_cast<std::int64_t>(sum(packed).item());
   const Tensor out = empty({count, mask.rank()}, DType::i64, mask.device());
-  if (out.numel() > 0) kernels(mask).positions(packed.view(), out.view(), nullptr);
+  if (out.numel() > 0) kernels(mask).positions(packed.view(), out.view());
   return out;
 }
 
@@ -45,7 +45,7 @@ Tensor scatter(const Tensor& x, int dim, const Tensor& given, const Tensor& sour
   check_index("scatter", x, d, index);
   check_source("scatter", x, index, source);
   const Tensor out = copy_of(x);
-  kernels(x).scatter(source.view(), d, index.view(), out.view(), nullptr);
+  kernels(x).scatter(source.view(), d, index.view(), out.view());
   return record(
       "scatter", out, {x, index, source},
       [d, index, x, source](const Tensor& g) -> Grads {
@@ -65,7 +65,7 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& given, const Tensor& 
   check_index("scatter_add", x, d, index);
   check_source("scatter_add", x, index, source);
   const Tensor sums = is_half(x.dtype()) ? to(x.detach(), DType::f32) : copy_of(x);
-  kernels(x).scatter_add(source.view(), d, index.view(), sums.view(), nullptr);
+  kernels(x).scatter_add(source.view(), d, index.view(), sums.view());
   return record(
       "scatter_add", to(sums, x.dtype()), {x, index, source},
       [d, index](const Tensor& g) -> Grads {

@@ -96,7 +96,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   const Tensor out = empty(with_matrix(batch, a.size(-2), b.size(-1)), a);
   Tensor kept_a, kept_b, kept_out;
   kernels(a).matmul(as_rank3(a, batch, kept_a), as_rank3(b, batch, kept_b), nullptr,
-                    as_rank3(out, batch, kept_out), nullptr);
+                    as_rank3(out, batch, kept_out));
   return record("matmul", out, {a, b}, [a, b](const Tensor& g) -> Grads {
     return {needs_grad(a) ? sum_to(matmul(g, transpose(b)), a.shape()) : Tensor(),
             needs_grad(b) ? sum_to(matmul(transpose(a), g), b.shape()) : Tensor()};
@@ -150,7 +150,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   std::swap(transposed.strides[1], transposed.strides[2]);
   const View out = matrix_view(y);
   if (bias.defined()) bias_view = broadcast_view(bias, out.shape);
-  kernels(x).matmul(matrix_view(x), transposed, bias.defined() ? &bias_view : nullptr, out, nullptr);
+  kernels(x).matmul(matrix_view(x), transposed, bias.defined() ? &bias_view : nullptr, out);
   return record("linear", y, {x, w, bias}, [x, w, bias](const Tensor& g) -> Grads {
     return {needs_grad(x) ? matmul(g, w) : Tensor(), needs_grad(w) ? weight_gradient(g, x) : Tensor(),
             bias.defined() && needs_grad(bias) ? sum_to(g, bias.shape()) : Tensor()};

@@ -123,7 +123,7 @@ class Call {
     const std::size_t bytes = k.mlp_workspace(step_, x_.size(0), views_[MlpStep::dx].data != nullptr);
     const Tensor workspace = empty({static_cast<std::int64_t>(bytes)}, DType::u8, x_.device());
     views_[MlpStep::workspace] = workspace.view();
-    k.mlp(step_, views_.data(), static_cast<int>(step_.arrays()), nullptr);
+    k.mlp(step_, views_.data(), static_cast<int>(step_.arrays()));
   }
 
  private:

@@ -83,7 +83,7 @@ Tensor norm_lines(const char* op, bool centred, const Tensor& given, const Tenso
   const Tensor weight = laid_out(given_weight), bias = laid_out(given_bias);
   const Tensor y = empty(x.shape(), x), moments = empty({x.size(0), 2}, wide, x.device());
   kernels(x).layer_norm(centred, eps, x.view(), OptionalView(weight), OptionalView(bias), moments.view(),
-                        y.view(), nullptr);
+                        y.view());
   return record(op, y, {x, weight, bias}, [=](const Tensor& g) -> Grads {
     if (grad_enabled()) {
       Grads found = gradients_by_ops(centred, to(x, wide), weight, bias, eps, to(g, wide));
@@ -95,7 +95,7 @@ Tensor norm_lines(const char* op, bool centred, const Tensor& given, const Tenso
     };
     const Tensor dx = empty(x.shape(), x), dweight = wanted(weight), dbias = wanted(bias);
     kernels(x).layer_norm_slope(centred, x.view(), OptionalView(weight), moments.view(), contiguous(g).view(),
-                                dx.view(), OptionalView(dweight), OptionalView(dbias), nullptr);
+                                dx.view(), OptionalView(dweight), OptionalView(dbias));
     return {dx, dweight, dbias};
   });
 }

@@ -117,7 +117,7 @@ Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& 
     const Tensor out = empty({p.planes, p.outputs()}, x);
     const bool noted = grad_enabled() && flat.requires_grad();
     const Tensor index = noted ? empty(out.shape(), DType::i64, x.device()) : Tensor();
-    if (p.planes > 0) kernels(x).max_pool(p, flat.view(), out.view(), OptionalView(index), nullptr);
+    if (p.planes > 0) kernels(x).max_pool(p, flat.view(), out.view(), OptionalView(index));
     return reshape(noted ? gathered(out, name, flat, 1, index) : out, pooled_shape(x, lines));
   });
 }
@@ -126,7 +126,7 @@ Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& 
 Tensor averaged(const PoolLayout& p, bool transposed, const Tensor& given) {
   const Tensor from = contiguous(given);
   const Tensor out = empty({p.planes, transposed ? p.inputs() : p.outputs()}, from);
-  if (p.planes > 0) kernels(from).avg_pool(p, transposed, from.view(), out.view(), nullptr);
+  if (p.planes > 0) kernels(from).avg_pool(p, transposed, from.view(), out.view());
   return record(
       "avg_pool", out, {from}, [=](const Tensor& g) -> Grads { return {averaged(p, !transposed, g)}; },
       false);

@@ -30,7 +30,7 @@ Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device d
       [kind, &rng, device, draw = RandomDraw()](std::span<const View> views) {
         const auto count = static_cast<std::uint64_t>(numel(views[0].shape));
         const Rng at = draw.take(rng, count * scalar::draws_of(kind, views[0].dtype));
-        backend(device).random(kind, at.seed(), at.stream(), at.position(), views[0], nullptr);
+        backend(device).random(kind, at.seed(), at.stream(), at.position(), views[0]);
       },
       CallKind::numbers);
   return out;
@@ -81,7 +81,7 @@ void check_weights(const Tensor& each, const Tensor& least, const Tensor& total)
                 std::vector<double> numbers(static_cast<std::size_t>(count));
                 if (count > 0)
                   backend(device).download(numbers.data(), v.as<double>() + first,
-                                           numbers.size() * sizeof(double), nullptr);
+                                           numbers.size() * sizeof(double));
                 return numbers;
               };
               const std::int64_t rows = views[0].shape[0], n = views[0].shape[1];
@@ -157,7 +157,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng) {
   // so is the product below the total, and the first class that ends behind it has a weight above 0.
   const Tensor u = rand({rows, count}, rng, 0, 1, DType::f64, weights.device()) * (total * (1 - 0x1p-52));
   const Tensor out = empty({rows, count}, DType::i64, weights.device());
-  kernels(reached).search(reached.view(), u.view(), out.view(), nullptr);
+  kernels(reached).search(reached.view(), u.view(), out.view());
   return reshape(out, shape);
 }
 

@@ -27,7 +27,7 @@ Pass run(const Tensor& inputs, const Tensor& weight, const Tensor& h, const Tens
   const std::int64_t time = inputs.size(0), n = inputs.size(1), hidden = weight.size(1);
   const Pass r{empty({time, n, 2 * hidden}, inputs), empty({time, n, 4 * hidden}, inputs)};
   kernels(inputs).lstm(backward, inputs.view(), weight.view(), h.view(), c.view(), r.gates.view(),
-                       r.out.view(), nullptr);
+                       r.out.view());
   return r;
 }
 
@@ -46,7 +46,7 @@ Grads gradients(const Pass& r, const Tensor& weight, const Tensor& h, const Tens
   const Tensor by_gates = empty({time, n, 4 * hidden}, g), by_h = empty({n, hidden}, g),
                by_c = empty({n, hidden}, g);
   kernels(g).lstm_slope(backward, weight.view(), c.view(), r.gates.view(), r.out.view(), g.view(),
-                        by_gates.view(), by_h.view(), by_c.view(), nullptr);
+                        by_gates.view(), by_h.view(), by_c.view());
   Tensor by_weight;
   if (needs_grad(weight))
     by_weight = weight_gradient(reshape(by_gates, {time * n, 4 * hidden}),

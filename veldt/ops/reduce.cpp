@@ -76,7 +76,7 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
   Shape kept = x.shape();
   kept[d] = 1;
   const Tensor out = empty(kept, DType::i64, x.device());
-  kernels(x).arg_reduce(op, x.view(), d, out.view(), nullptr);
+  kernels(x).arg_reduce(op, x.view(), d, out.view());
   mark_cut(out, x, name);
   return drop_reduced(out, x, {d}, keepdim);
 }
@@ -86,7 +86,7 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
 Tensor holds(ReduceOp op, const char* name, const Tensor& x, const Shape& kept) {
   if (x.numel() == 0) return full(kept, op == ReduceOp::min, DType::boolean, x.device());
   const Tensor bytes = x.dtype() == DType::u8 ? x : to(x, DType::boolean), y = empty(kept, bytes);
-  kernels(x).reduce(op, bytes.view(), y.view(), nullptr);
+  kernels(x).reduce(op, bytes.view(), y.view());
   mark_cut(y, bytes, name);
   return to(y, DType::boolean);
 }
@@ -101,7 +101,7 @@ Tensor root(const Tensor& x, double p) {
 
 Tensor reduced_to(DType dtype, ReduceOp op, const Tensor& x, const Shape& kept) {
   const Tensor y = empty(kept, dtype, x.device());
-  kernels(x).reduce(op, x.view(), y.view(), nullptr);
+  kernels(x).reduce(op, x.view(), y.view());
   return y;
 }
 

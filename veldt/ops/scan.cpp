@@ -39,8 +39,7 @@ Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) 
   const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
   View f;
   if (factor.defined()) f = factor.view();
-  kernels(x).recurrence(ReduceOp::sum, x.view(), factor.defined() ? &f : nullptr, dim, reverse, out.view(),
-                        nullptr);
+  kernels(x).recurrence(ReduceOp::sum, x.view(), factor.defined() ? &f : nullptr, dim, reverse, out.view());
   return record("recurrence", out, {x, factor},
                 [x, factor, dim, reverse, kept = out.detach()](const Tensor& g) -> Grads {
                   if (!factor.defined()) return {recurrence(g, factor, dim, !reverse), Tensor()};
@@ -55,7 +54,7 @@ Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) 
 // gradient of x_t is h_t p_(t-1).
 Tensor products(const Tensor& x, int dim, bool reverse) {
   const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
-  kernels(x).recurrence(ReduceOp::prod, x.view(), nullptr, dim, reverse, out.view(), nullptr);
+  kernels(x).recurrence(ReduceOp::prod, x.view(), nullptr, dim, reverse, out.view());
   return record("cumprod", out, {x}, [x, dim, reverse, kept = out.detach()](const Tensor& g) -> Grads {
     const Tensor factors = to(x, wide_dtype(x));
     const Tensor h = recurrence(to(g, factors.dtype()), shifted(factors, dim, !reverse, 0), dim, !reverse);
@@ -94,7 +93,7 @@ Tensor cumprod(const Tensor& given, int dim) {
 Tensor prod(const Tensor& given, const Dims& dims, bool keepdim) {
   const Shape kept = reduced_shape(given, dims, "prod");
   const Tensor x = source_of(given), y = empty(kept, wide_dtype(x), x.device());
-  kernels(x).reduce(ReduceOp::prod, x.view(), y.view(), nullptr);
+  kernels(x).reduce(ReduceOp::prod, x.view(), y.view());
   const Tensor out = record("prod", y, {x}, [x, kept](const Tensor& g) -> Grads {
     if (x.numel() == 0) return {expand(to(g, x.dtype()), x.shape())};  // nothing, but in the graph
     std::vector<int> order;

@@ -86,7 +86,7 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
   Strides strides = out.strides();
   const std::int64_t offset = begin * strides[dim];
   if (g.size(dim) > 1) strides[dim] *= step;
-  kernels(g).copy(g.view(), out.alias(g.shape(), strides, offset).view(), nullptr);
+  kernels(g).copy(g.view(), out.alias(g.shape(), strides, offset).view());
   const std::int64_t end = g.size(dim) > 0 ? begin + (g.size(dim) - 1) * step + 1 : begin;
   return record(
       "unslice", out, {g},
@@ -250,7 +250,7 @@ Tensor squeeze(const Tensor& x) {
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   const Tensor out = empty(x.shape(), x);
-  kernels(x).copy(x.view(), out.view(), nullptr);
+  kernels(x).copy(x.view(), out.view());
   return record(
       "contiguous", out, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
 }
@@ -258,7 +258,7 @@ Tensor contiguous(const Tensor& x) {
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   const Tensor out = empty_along(x.shape(), dtype, {&x});
-  kernels(x).copy(x.view(), out.view(), nullptr);
+  kernels(x).copy(x.view(), out.view());
   if (!is_float(dtype)) {
     mark_cut(out, x, "a conversion to whole numbers");
     return out;
@@ -300,7 +300,7 @@ Tensor concat(const std::vector<Tensor>& given, int dim) {
   const Tensor out = empty(shape, parts[0]);
   std::int64_t at = 0;
   for (const Tensor& p : parts) {
-    kernels(out).copy(p.view(), out.alias(p.shape(), out.strides(), at * out.strides()[d]).view(), nullptr);
+    kernels(out).copy(p.view(), out.alias(p.shape(), out.strides(), at * out.strides()[d]).view());
     at += p.size(d);
   }
   return record(

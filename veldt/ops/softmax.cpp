@@ -22,15 +22,15 @@ Tensor run(bool log, const Tensor& x, int dim, DType dtype) {
   const Tensor y = empty_along(x.shape(), dtype, {&x});
   const bool dense = x.is_contiguous() || lie_alike(x, y);
   const Tensor from = dense ? x : empty_along(x.shape(), x.dtype(), {&x});
-  if (!dense) kernels(x).copy(x.view(), from.view(), nullptr);
-  kernels(x).softmax(log, from.view(), dim, y.view(), nullptr);
+  if (!dense) kernels(x).copy(x.view(), from.view());
+  kernels(x).softmax(log, from.view(), dim, y.view());
   return y;
 }
 
 // The gradient by what the result y was made from, for a gradient g of it; of y's dtype.
 Tensor slope(bool log, const Tensor& y, const Tensor& g, int dim) {
   const Tensor by = to(g, y.dtype()), dx = empty_along(y.shape(), y.dtype(), {&y});
-  kernels(y).softmax_slope(log, y.view(), by.view(), dim, dx.view(), nullptr);
+  kernels(y).softmax_slope(log, y.view(), by.view(), dim, dx.view());
   return dx;
 }
 

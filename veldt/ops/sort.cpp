@@ -16,7 +16,7 @@ Tensor order_of(const char* op, const Tensor& x, int d, bool descending, std::in
   Shape shape = x.shape();
   shape[d] = k;
   const Tensor out = empty(shape, DType::i64, x.device());
-  kernels(x).argsort(x.view(), d, descending, out.view(), nullptr);
+  kernels(x).argsort(x.view(), d, descending, out.view());
   mark_cut(out, x, op);
   return out;
 }

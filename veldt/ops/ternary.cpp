@@ -16,7 +16,7 @@ template <class Op> Tensor combined(const Tensor& a, const Tensor& b, const Tens
   const Shape shape = broadcast(broadcast(a.shape(), b.shape(), Op::name), c.shape(), Op::name);
   const Tensor out = empty_along(shape, dtype, {&a, &b, &c});
   kernels(a).ternary(IndexOf<Op, scalar::TernaryOps>::value, broadcast_view(a, shape),
-                     broadcast_view(b, shape), broadcast_view(c, shape), out.view(), nullptr);
+                     broadcast_view(b, shape), broadcast_view(c, shape), out.view());
   return out;
 }
 

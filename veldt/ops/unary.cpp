@@ -24,7 +24,7 @@ void refuse_booleans(const char* op, const Tensor& x) {
 // A formula of whole numbers, which have no gradient.
 template <class Op> Tensor whole_unary(const Tensor& x, Scalars scalars) {
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
-  kernels(x).unary(IndexOf<Op, scalar::UnaryOps>::value, scalars, x.view(), y.view(), nullptr);
+  kernels(x).unary(IndexOf<Op, scalar::UnaryOps>::value, scalars, x.view(), y.view());
   return y;
 }
 
@@ -42,13 +42,13 @@ Tensor inside(const Tensor& x, double low, double high) {
 Tensor unary(const char* name, int op, const Tensor& given, Scalars scalars, SlopeExpression slope) {
   const Tensor x = as_float(given);
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
-  kernels(x).unary(op, scalars, x.view(), y.view(), nullptr);
+  kernels(x).unary(op, scalars, x.view(), y.view());
   return record(name, y, {x}, [x, kept = y.detach(), op, scalars, slope](const Tensor& g) -> Grads {
     if (grad_enabled() && is_half(x.dtype()))  // as the kernel does: rounded once, not after each op
       return {to(to(g, DType::f32) * slope(to(x, DType::f32), scalars), x.dtype())};
     if (grad_enabled()) return {g * slope(x, scalars)};
     const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
-    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view(), nullptr);
+    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view());
     return {out};
   });
 }
@@ -156,8 +156,7 @@ Tensor relu(const Tensor& x) {
 Tensor quotient(const Tensor& x, double divisor) {
   // Written out, because the gradient too is divided, not multiplied by a rounded slope.
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
-  kernels(x).unary(IndexOf<scalar::Quotient, scalar::UnaryOps>::value, {divisor, 0}, x.view(), y.view(),
-                   nullptr);
+  kernels(x).unary(IndexOf<scalar::Quotient, scalar::UnaryOps>::value, {divisor, 0}, x.view(), y.view());
   return record(
       "div", y, {x}, [divisor](const Tensor& g) -> Grads { return {quotient(g, divisor)}; }, false);
 }
@@ -195,7 +194,7 @@ Tensor trunc(const Tensor& x) {
 Tensor frac(const Tensor& x) {
   if (!is_float(x.dtype())) return x - x;
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
-  kernels(x).unary(IndexOf<scalar::Frac, scalar::UnaryOps>::value, {}, x.view(), y.view(), nullptr);
+  kernels(x).unary(IndexOf<scalar::Frac, scalar::UnaryOps>::value, {}, x.view(), y.view());
   return record(
       "frac", y, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
 }

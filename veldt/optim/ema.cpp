@@ -38,7 +38,7 @@ void Ema::update() {
       "average", {average_.view(), slab_.values().view()},
       [this](std::span<const View> arrays) {
         need_not_swapped("update the average");
-        kernels(average_).optimize({LerpStep{1 - decay()}}, arrays.data(), 2, nullptr);
+        kernels(average_).optimize({LerpStep{1 - decay()}}, arrays.data(), 2);
         ++updates_;
       },
       CallKind::numbers);

@@ -31,7 +31,7 @@ double GradScaler::factor() const { return factor_; }
 // A replay of a Plan reads it from where it is.
 void GradScaler::set_factor(double factor) {
   factor_ = static_cast<double>(static_cast<float>(factor));
-  kernels(scale_).fill(scale_.view(), factor_, nullptr);
+  kernels(scale_).fill(scale_.view(), factor_);
 }
 
 Tensor GradScaler::scale(const Tensor& loss) const {

@@ -37,7 +37,7 @@ const LbfgsOptions& checked(const LbfgsOptions& o) {
   return o;
 }
 
-double dot(const Tensor& a, const Tensor& b) { return kernels(a).dot(a.view(), b.view(), nullptr); }
+double dot(const Tensor& a, const Tensor& b) { return kernels(a).dot(a.view(), b.view()); }
 double largest(const Tensor& x) { return max(abs(x)).item(); }
 
 // Where the cubic through two points with slopes has its minimum, within low .. high.

@@ -24,14 +24,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315, kSmallest = 1e-7;
 
 double norm_of(const Tensor& contiguous) {
-  return std::sqrt(kernels(contiguous).dot(contiguous.view(), contiguous.view(), nullptr));
+  return std::sqrt(kernels(contiguous).dot(contiguous.view(), contiguous.view()));
 }
 
 // The diagonal of a square += a column of values, in place.
 void add_to_diagonal(const Tensor& square, const Tensor& column) {
   const std::int64_t n = square.size(0);
   const Tensor diagonal = square.alias({n, 1}, {n + 1, 1}, 0);
-  kernels(square).accumulate(column.view(), diagonal.view(), nullptr);
+  kernels(square).accumulate(column.view(), diagonal.view());
 }
 
 double scale_of(MuonScale scale, double rows, double columns) {
@@ -141,7 +141,7 @@ void Muon::turn(std::size_t parameter, const MuonOptions& o, double lr) {
   const Tensor g = slab().part(slab().gradients(), parameter);
   const Tensor m = slab().part(state_slab("exp_avg"), parameter);
   const View averaged[] = {m.view(), g.view()};
-  kernels(m).optimize({LerpStep{1 - o.momentum}}, averaged, 2, nullptr);
+  kernels(m).optimize({LerpStep{1 - o.momentum}}, averaged, 2);
   const Tensor step = orthogonalized(o.nesterov ? g + (m - g) * o.momentum : m, o.ns_steps);
   const double scale = scale_of(o.scale, static_cast<double>(p.size(0)), static_cast<double>(p.size(1)));
   p.assign(p * (1 - lr * o.weight_decay) - step * (lr * scale));

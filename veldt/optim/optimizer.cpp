@@ -20,7 +20,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool all_finite(const Tensor& t) {
-  if (std::isfinite(kernels(t).dot(t.view(), t.view(), nullptr))) return true;
+  if (std::isfinite(kernels(t).dot(t.view(), t.view()))) return true;
   for (const double v :
        to(t, DType::f64).values<double>())  // large finite numbers may have squares beyond f64
     if (!std::isfinite(v)) return false;
@@ -130,7 +130,7 @@ void Optimizer::optimize(const OptimizerStep& step, Slab::Range range,
   arrays[count++] = Slab::view(slab_.values(), range);
   for (const std::string_view kind : kinds) arrays[count++] = Slab::view(state_slab(kind), range);
   arrays[count++] = Slab::view(slab_.gradients(), range);
-  kernels(slab_.values()).optimize(step, arrays.data(), static_cast<int>(count), nullptr);
+  kernels(slab_.values()).optimize(step, arrays.data(), static_cast<int>(count));
 }
 
 void Optimizer::step_over(const std::vector<Slab::Range>& ranges) {
@@ -179,13 +179,13 @@ void Optimizer::zero_grad() {
 
 double Optimizer::norm_of_collected() const {
   const Tensor& g = slab_.gradients();
-  const double squares = kernels(g).dot(g.view(), g.view(), nullptr);
+  const double squares = kernels(g).dot(g.view(), g.view());
   const bool in_range = std::isfinite(squares) && squares > 1e-280;
   if (in_range || g.dtype() == DType::f32) return std::sqrt(squares);  // f32's squares are all within f64
   NoGrad off;
   const double scale = std::isfinite(squares) ? 0x1p600 : 0x1p-600;
   const Tensor scaled = g * scale;
-  return std::sqrt(kernels(g).dot(scaled.view(), scaled.view(), nullptr)) / scale;
+  return std::sqrt(kernels(g).dot(scaled.view(), scaled.view())) / scale;
 }
 
 double Optimizer::gradient_norm() {
@@ -195,7 +195,7 @@ double Optimizer::gradient_norm() {
 
 void Optimizer::clip_collected(const ClipStep& step) {
   const View gradients = slab_.gradients().view();
-  kernels(slab_.gradients()).optimize({step}, &gradients, 1, nullptr);
+  kernels(slab_.gradients()).optimize({step}, &gradients, 1);
   veldt::mark_changed(slab_.gradients());
 }
 

@@ -120,7 +120,7 @@ const std::vector<Slab::Range>& Slab::collect() {
     const Tensor g = p.grad();
     const View place = view(gradients_, range);
     if (!g.defined()) {
-      kernels(gradients_).fill(place, 0, nullptr);
+      kernels(gradients_).fill(place, 0);
       continue;
     }
     if (!lies_in(g, place)) bring_gradient(i);

@@ -100,7 +100,7 @@ void CapturedCalls::replay(std::int64_t steps, const View* results) {
           go_through(part, StepMode::run, 1);
         part.warm = true;
       }
-      if (results) backend_.copy(result_, part_of(*results, done, 1), nullptr);
+      if (results) backend_.copy(result_, part_of(*results, done, 1));
     }
     done += count;
   }

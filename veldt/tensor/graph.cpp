@@ -131,8 +131,8 @@ std::shared_ptr<Node> make_node() {
 // a + b as a tensor of its own, differentiable where gradients are recorded.
 Tensor sum_of(const Tensor& a, const Tensor& b) {
   Tensor out = empty(a.shape(), a);
-  kernels(out).copy(a.view(), out.view(), nullptr);
-  kernels(out).accumulate(b.view(), out.view(), nullptr);
+  kernels(out).copy(a.view(), out.view());
+  kernels(out).accumulate(b.view(), out.view());
   return record(
       "accumulate", out, {a, b},
       [](const Tensor& g) -> Grads {
@@ -144,7 +144,7 @@ Tensor sum_of(const Tensor& a, const Tensor& b) {
 // g in memory of its own: g itself may be shared with other gradients, or one number repeated.
 Tensor copy_of(const Tensor& g) {
   Tensor out = empty(g.shape(), g);
-  kernels(out).copy(g.view(), out.view(), nullptr);
+  kernels(out).copy(g.view(), out.view());
   return record(
       "copy", out, {g}, [](const Tensor& gg) -> Grads { return {gg}; }, false);
 }
@@ -158,7 +158,7 @@ struct Pending {
     if (!sum.defined()) {
       sum = g;
     } else if (owned && !create_graph) {
-      kernels(sum).accumulate(g.view(), sum.view(), nullptr);
+      kernels(sum).accumulate(g.view(), sum.view());
     } else {
       sum = sum_of(sum, g);
       owned = true;
@@ -173,9 +173,9 @@ void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
   // In place, unless the gradient there has a graph, which needs its values.
   if (leaf.grad.defined() && !create_graph && !leaf.grad.impl()->node) {
     if (first)
-      kernels(g).copy(g.view(), leaf.grad.view(), nullptr);
+      kernels(g).copy(g.view(), leaf.grad.view());
     else
-      kernels(g).accumulate(g.view(), leaf.grad.view(), nullptr);
+      kernels(g).accumulate(g.view(), leaf.grad.view());
     leaf.grad.impl()->storage->bump_version();
   } else {
     leaf.grad = first ? copy_of(g) : sum_of(leaf.grad, g);
@@ -239,7 +239,7 @@ class ParameterAudit {
 
 Tensor ones_like(const Tensor& t) {
   Tensor seed = empty(t.shape(), t);
-  kernels(seed).fill(seed.view(), 1.0, nullptr);
+  kernels(seed).fill(seed.view(), 1.0);
   return seed;
 }
 
@@ -468,7 +468,7 @@ Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, boo
 
 Tensor zero_gradient(const Tensor& t, const Tensor& g) {
   Tensor out = empty(t.shape(), t);
-  kernels(out).fill(out.view(), 0, nullptr);
+  kernels(out).fill(out.view(), 0);
   return record(
       "zeros", out, {g}, [g](const Tensor& gg) -> Grads { return {zero_gradient(g, gg)}; }, false);
 }

@@ -161,20 +161,19 @@ template <DeviceKind kKind, class... Args, void (*Backend::*Entry)(Args...)> str
   }
 };
 
-template <DeviceKind kKind>
-void index_range(const View& index, std::int64_t* low, std::int64_t* high, Stream stream) {
+template <DeviceKind kKind> void index_range(const View& index, std::int64_t* low, std::int64_t* high) {
   t_interceptor->on_transfer("index_range()");
-  g_real<kKind>->index_range(index, low, high, stream);
+  g_real<kKind>->index_range(index, low, high);
 }
 
-template <DeviceKind kKind> void upload(void* to, const void* from, std::size_t bytes, Stream stream) {
+template <DeviceKind kKind> void upload(void* to, const void* from, std::size_t bytes) {
   t_interceptor->on_transfer("copying values from the host");
-  g_real<kKind>->upload(to, from, bytes, stream);
+  g_real<kKind>->upload(to, from, bytes);
 }
 
-template <DeviceKind kKind> void download(void* to, const void* from, std::size_t bytes, Stream stream) {
+template <DeviceKind kKind> void download(void* to, const void* from, std::size_t bytes) {
   t_interceptor->on_transfer("reading values back");
-  g_real<kKind>->download(to, from, bytes, stream);
+  g_real<kKind>->download(to, from, bytes);
 }
 
 // An entry whose views are counted at run time: an optimizer's step, which a Plan records whole, as a host
@@ -183,7 +182,7 @@ template <DeviceKind kKind, class Step, auto Entry> class ListCall final : publi
  public:
   ListCall(const Step& step, const View* arrays, int count) : step_(step), views_(arrays, arrays + count) {}
   void run(const Backend& backend) const override {
-    (backend.*Entry)(step_, views_.data(), static_cast<int>(views_.size()), nullptr);
+    (backend.*Entry)(step_, views_.data(), static_cast<int>(views_.size()));
   }
   std::unique_ptr<KernelCall> copy() const override { return std::make_unique<ListCall>(*this); }
   const char* entry() const override { return list_entry(step_); }
@@ -192,7 +191,7 @@ template <DeviceKind kKind, class Step, auto Entry> class ListCall final : publi
   bool writes(std::size_t i) const override { return list_writes(step_, i, views_.size()); }
   double flops() const override { return list_flops(step_, views_); }
 
-  static void call(const Step& step, const View* arrays, int count, Stream) {
+  static void call(const Step& step, const View* arrays, int count) {
     Interceptor* const interceptor = t_interceptor;
     InterceptorScope real(nullptr);
     interceptor->on_call(ListCall(step, arrays, count), *g_real<kKind>);
@@ -203,9 +202,9 @@ template <DeviceKind kKind, class Step, auto Entry> class ListCall final : publi
   std::vector<View> views_;
 };
 
-template <DeviceKind kKind> double dot(const View& a, const View& b, Stream stream) {
+template <DeviceKind kKind> double dot(const View& a, const View& b) {
   t_interceptor->on_transfer("dot()");
-  return g_real<kKind>->dot(a, b, stream);
+  return g_real<kKind>->dot(a, b);
 }
 
 template <DeviceKind kKind, auto... Entries> void wrap(Backend& table) {

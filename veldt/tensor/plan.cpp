@@ -71,7 +71,7 @@ struct Plan::Recording {
     if (captured) return captured->replay(times, results);
     for (std::int64_t i = 0; i < times; ++i) {
       for (const auto& call : calls) call->run(*backend);
-      if (results) backend->copy(result, part_of(*results, i, 1), nullptr);
+      if (results) backend->copy(result, part_of(*results, i, 1));
     }
   }
 };
@@ -167,7 +167,7 @@ class Plan::Recorder final : public Interceptor, public Memory {
       block.settled = block.owner->shared_from_this();
       block.owner->move_to(*pool_);
       const auto bytes = static_cast<std::int64_t>(block.settled->bytes());
-      real_->fill({block.settled->data(), DType::u8, {bytes}, {1}}, 0, nullptr);
+      real_->fill({block.settled->data(), DType::u8, {bytes}, {1}}, 0);
       held_.push_back(block.settled);
     }
   }
@@ -434,14 +434,14 @@ void Plan::replay(std::int64_t times, const Tensor& results) {
                   "its values or its gradient no longer lie where the plan changes them",
                   "build optimizers and convert modules first, and the plan last");
   for (const Tensor& leaf : r.carried)
-    if (leaf.impl()->grad_stale) r.backend->fill(leaf.impl()->grad.view(), 0, nullptr);
+    if (leaf.impl()->grad_stale) r.backend->fill(leaf.impl()->grad.view(), 0);
   for (const auto& storage : r.written) storage->bump_version();  // first: a call may throw
   if (results.defined()) mark_changed(results);
   for (const Recording::Leaf& leaf : r.leaves) leaf.handle.impl()->grad_stale = false;
   if (watching)
     for (std::int64_t i = 0; i < times; ++i) {
       for (const auto& call : r.calls) watching->on_call(*call, *r.backend);
-      if (wanted.data) r.backend->copy(r.result, part_of(wanted, i, 1), nullptr);
+      if (wanted.data) r.backend->copy(r.result, part_of(wanted, i, 1));
     }
   else
     r.run(times, wanted.data ? &wanted : nullptr);

@@ -26,7 +26,7 @@ double bytes_of(const View& v) {
 std::optional<std::int64_t> first_nan(const View& v, const Backend& backend) {
   if (v.data == nullptr || !is_float(v.dtype)) return std::nullopt;
   const Tensor wide = empty(v.shape, DType::f64, backend.device);
-  backend.copy(v, wide.view(), nullptr);
+  backend.copy(v, wide.view());
   const std::vector<double> values = wide.values<double>();
   const auto at = std::find_if(values.begin(), values.end(), [](double x) { return std::isnan(x); });
   if (at == values.end()) return std::nullopt;
@@ -47,10 +47,10 @@ std::string position_of(std::int64_t i, const Shape& shape) {
 
 void Profile::on_call(const KernelCall& call, const Backend& backend) {
   // On a device a call only begins the work.
-  backend.synchronize(nullptr);
+  backend.synchronize();
   const auto start = std::chrono::steady_clock::now();
   call.run(backend);
-  backend.synchronize(nullptr);
+  backend.synchronize();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   Line& line = lines_[call.name(backend)];
   ++line.calls;

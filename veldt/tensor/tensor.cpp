@@ -21,7 +21,7 @@ bool can_hold_gradient(DType t) { return is_float(t); }
 Tensor packed(const Tensor& x) {
   if (x.is_contiguous()) return x;
   const Tensor copy = empty(x.shape(), x);
-  kernels(x).copy(x.view(), copy.view(), nullptr);
+  kernels(x).copy(x.view(), copy.view());
   return copy;
 }
 
@@ -33,15 +33,15 @@ void copy_between_devices(const Tensor& source, const Tensor& target) {
   const std::size_t bytes = static_cast<std::size_t>(from.numel()) * size_of(from.dtype());
   const auto on_host = [](const Tensor& t) { return t.device().kind == DeviceKind::cpu; };
   if (on_host(from)) {
-    kernels(landing).upload(landing.view().data, from.view().data, bytes, nullptr);
+    kernels(landing).upload(landing.view().data, from.view().data, bytes);
   } else if (on_host(landing)) {
-    kernels(from).download(landing.view().data, from.view().data, bytes, nullptr);
+    kernels(from).download(landing.view().data, from.view().data, bytes);
   } else {
     const std::unique_ptr<unsigned char[]> host(new unsigned char[bytes]);
-    kernels(from).download(host.get(), from.view().data, bytes, nullptr);
-    kernels(landing).upload(landing.view().data, host.get(), bytes, nullptr);
+    kernels(from).download(host.get(), from.view().data, bytes);
+    kernels(landing).upload(landing.view().data, host.get(), bytes);
   }
-  if (!direct) kernels(target).copy(landing.view(), target.view(), nullptr);
+  if (!direct) kernels(target).copy(landing.view(), target.view());
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ template <class T> Tensor Tensor::from(const Shape& shape, std::span<const T> va
                      str("the shape holds ", veldt::numel(shape)), "give one value for each element");
   if (t_interceptor) t_interceptor->on_transfer("Tensor::from()");
   Tensor out = empty(shape, dtype_of<T>, device);
-  kernels(out).upload(out.view().data, values.data(), values.size_bytes(), nullptr);
+  kernels(out).upload(out.view().data, values.data(), values.size_bytes());
   return out;
 }
 
@@ -103,7 +103,7 @@ Tensor Tensor::from_bytes(const Shape& shape, DType dtype, std::span<const std::
         throw ShapeError(str("cannot take the byte ", std::to_integer<int>(byte), " as a boolean"),
                          "it is neither 0 nor 1", "compare first, for example byte != 0");
   if (t_interceptor) t_interceptor->on_transfer("Tensor::from_bytes()");
-  kernels(out).upload(out.view().data, bytes.data(), bytes.size(), nullptr);
+  kernels(out).upload(out.view().data, bytes.data(), bytes.size());
   return out;
 }
 
@@ -137,7 +137,7 @@ template <class T> std::vector<T> Tensor::values() const {
   }
   const auto n = static_cast<std::size_t>(numel());
   std::unique_ptr<T[]> host(new T[n]);  // std::vector<bool> has no memory of its own to copy into
-  kernels(packed).download(host.get(), packed.view().data, n * sizeof(T), nullptr);
+  kernels(packed).download(host.get(), packed.view().data, n * sizeof(T));
   return std::vector<T>(host.get(), host.get() + n);
 }
 
@@ -145,7 +145,7 @@ std::vector<std::byte> Tensor::bytes() const {
   if (t_interceptor) t_interceptor->on_transfer("bytes()");
   const Tensor rows = packed(*this);
   std::vector<std::byte> host(static_cast<std::size_t>(numel()) * size_of(dtype()));
-  kernels(rows).download(host.data(), rows.view().data, host.size(), nullptr);
+  kernels(rows).download(host.data(), rows.view().data, host.size());
   return host;
 }
 
@@ -169,12 +169,12 @@ void Tensor::assign(const Tensor& source) {
   if (source.impl()->storage == t.storage) {
     // Kernels may not write what they have still to read.
     from = empty(t.shape, source);
-    kernels(*this).copy(source.view(), from.view(), nullptr);
+    kernels(*this).copy(source.view(), from.view());
   }
   if (source.device() != t.device) {
     copy_between_devices(source, *this);
   } else {
-    kernels(*this).copy(from.view(), view(), nullptr);
+    kernels(*this).copy(from.view(), view());
   }
   t.storage->bump_version();
 }
@@ -211,7 +211,7 @@ void Tensor::set_grad(const Tensor& gradient) {
   // of 0.
   if (gradient.defined()) {
     const Tensor own = empty(t.shape, t.dtype, t.device);
-    kernels(own).copy(gradient.view(), own.view(), nullptr);
+    kernels(own).copy(gradient.view(), own.view());
     keep_grad_in(*this, own);
   } else {
     t.grad = Tensor();
@@ -247,7 +247,7 @@ Tensor Tensor::alias(const Shape& shape, const Strides& strides, std::int64_t of
 
 void move_into_slab(Tensor& leaf, const Tensor& slab, std::int64_t offset) {
   const Tensor place = slab.alias(leaf.shape(), contiguous_strides(leaf.shape()), offset);
-  kernels(leaf).copy(leaf.view(), place.view(), nullptr);
+  kernels(leaf).copy(leaf.view(), place.view());
   replace_values(leaf, place);
 }
 
