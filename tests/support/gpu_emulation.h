@@ -88,7 +88,9 @@ void wait_for_block();
 void wait_for_warp();
 void* shared_array(const void* key, std::size_t bytes);
 void* dynamic_shared();
+// Puts a grid into a stream. run_grid: runs it now, and tells what went wrong in it.
 int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream);
+std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 threads, std::size_t shared);
 
 template <class T, class From> T exchange(T value, From from) {
   static_assert(sizeof(T) <= sizeof(Slot::bytes));

@@ -1,0 +1,327 @@
+// The emulated device: its memory, streams and graphs, and the functions of CUDA's runtime over them.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tests/support/gpu_emulation.h"
+
+namespace veldt::gpu::emulation {
+namespace {
+
+// --- memory: a range of addresses that is closed unless the device works
+
+constexpr std::size_t kRange = std::size_t{512} << 20;
+
+struct DeviceMemory {
+  std::recursive_mutex mutex;  // the device does one thing at a time
+  char* base = nullptr;
+  std::size_t limit = kRange;
+  std::map<std::size_t, std::size_t> blocks;  // offset, bytes
+  std::size_t used = 0;
+  std::size_t top = 0;  // what was never handed out beyond it stays closed
+  int open = 0;
+  bool driver = true, lost = false;
+  std::string fault;
+  Counts counts;
+  std::set<std::string> ranges;
+  cudaError_t last = cudaSuccess;
+
+  DeviceMemory() {
+    void* p = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    base = p == MAP_FAILED ? nullptr : static_cast<char*>(p);
+  }
+  bool owns(const void* p) const { return p >= base && p < base + kRange; }
+};
+
+DeviceMemory& device() {
+  static DeviceMemory& d = *new DeviceMemory;  // tensors in static objects may outlive everything else
+  return d;
+}
+
+// While one lives, device memory can be read and written.
+class Opened {
+ public:
+  Opened() {
+    if (device().open++ == 0) mprotect(device().base, device().top, PROT_READ | PROT_WRITE);
+  }
+  ~Opened() {
+    if (--device().open == 0) mprotect(device().base, device().top, PROT_NONE);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+};
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+cudaError_t remember(cudaError_t e) {
+  if (e != cudaSuccess) device().last = e;
+  return e;
+}
+
+// --- streams and graphs: work that waits to be asked for
+
+using Work = std::vector<std::function<void()>>;
+
+struct Graph {
+  Work work;
+  std::vector<void*> memory;  // taken and given back within it: its own as long as it lives
+};
+
+struct Queue {
+  Work waiting;
+  bool capturing = false;
+  Graph captured;
+};
+
+cudaError_t put(void* stream, std::function<void()> work) {
+  if (device().lost) return remember(cudaErrorDevicesUnavailable);
+  if (stream == nullptr) return remember(cudaErrorInvalidValue);  // stream 0 orders what has no order: banned
+  Queue& q = *static_cast<Queue*>(stream);
+  (q.capturing ? q.captured.work : q.waiting).push_back(std::move(work));
+  return cudaSuccess;
+}
+
+cudaError_t drain(Queue& q) {
+  if (q.capturing) return remember(cudaErrorStreamCaptureUnsupported);
+  const Opened opened;
+  Work work;
+  work.swap(q.waiting);
+  for (const auto& w : work) w();
+  if (device().lost) return remember(cudaErrorDevicesUnavailable);
+  return device().fault.empty() ? cudaSuccess : remember(cudaErrorLaunchFailure);
+}
+
+void free_now(void* p) {
+  DeviceMemory& d = device();
+  const auto found = d.blocks.find(static_cast<std::size_t>(static_cast<char*>(p) - d.base));
+  if (found == d.blocks.end()) {
+    d.fault = "memory was freed that nobody had";
+    return;
+  }
+  std::memset(p, 0xDD, found->second);
+  d.used -= found->second;
+  d.blocks.erase(found);
+  // Opening and closing costs by the page, so a large block is not to leave its mark for good.
+  const std::size_t top =
+      d.blocks.empty() ? 0 : (d.blocks.rbegin()->first + d.blocks.rbegin()->second + 4095) / 4096 * 4096;
+  if (d.top - top < (std::size_t{1} << 20)) return;
+  madvise(d.base + top, d.top - top, MADV_DONTNEED);
+  mprotect(d.base + top, d.top - top, PROT_NONE);
+  d.top = top;
+}
+
+std::vector<Queue*>& queues() {
+  static std::vector<Queue*>& all = *new std::vector<Queue*>;
+  return all;
+}
+
+}  // namespace
+
+std::string take_fault() {
+  std::string fault;
+  fault.swap(device().fault);
+  device().last = cudaSuccess;
+  return fault;
+}
+Counts counts() { return device().counts; }
+void reset_counts() { device().counts = {}; }
+std::set<std::string> take_ranges() {
+  const Lock lock(device().mutex);
+  return std::exchange(device().ranges, {});
+}
+void set_memory(std::size_t bytes) { device().limit = bytes == 0 ? kRange : std::min(bytes, kRange); }
+void set_driver(bool present) { device().driver = present; }
+void lose_device(bool lost) { device().lost = lost; }
+bool owns(const void* p) { return device().owns(p); }
+
+int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream) {
+  const Lock lock(device().mutex);
+  const std::size_t n = std::size_t{threads.x} * threads.y * threads.z;
+  const bool possible = n > 0 && n <= 1024 && threads.z <= 64 && blocks.x > 0 && blocks.y > 0 &&
+                        blocks.z > 0 && blocks.y <= 65535 && blocks.z <= 65535 && shared <= 227 * 1024;
+  if (!possible) return remember(cudaErrorInvalidValue);
+  ++device().counts.launches;
+  return put(stream, [thread = std::move(thread), blocks, threads, shared] {
+    const std::string fault = run_grid(thread, blocks, threads, shared);
+    if (device().fault.empty()) device().fault = fault;
+  });
+}
+
+}  // namespace veldt::gpu::emulation
+
+using namespace veldt::gpu::emulation;  // NOLINT: the functions below are this file's other half
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    default: return "invalid argument";
+  }
+}
+cudaError_t cudaGetLastError() { return std::exchange(device().last, cudaSuccess); }
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = device().driver ? 1 : 0;
+  return device().driver ? cudaSuccess : cudaErrorInsufficientDriver;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
+  if (index != 0) return cudaErrorInvalidDevice;
+  *properties = {};
+  properties->totalGlobalMem = device().limit;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = device().driver ? 13000 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  const Lock lock(device().mutex);
+  auto* const q = new Queue;
+  queues().push_back(q);
+  *stream = q;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  return stream == nullptr ? remember(cudaErrorInvalidValue) : drain(*static_cast<Queue*>(stream));
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+  *pool = &device();
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
+cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+  const Lock lock(device().mutex);
+  DeviceMemory& d = device();
+  if (d.lost) return remember(cudaErrorDevicesUnavailable);
+  ++d.counts.allocations;
+  // First fit.
+  const std::size_t size = (std::max<std::size_t>(bytes, 1) + 511) / 512 * 512;
+  std::size_t at = 0;
+  for (const auto& [offset, length] : d.blocks) {
+    if (offset - at >= size) break;
+    at = offset + length;
+  }
+  if (d.used + size > d.limit || at + size > kRange) return remember(cudaErrorMemoryAllocation);
+  d.blocks[at] = size;
+  d.used += size;
+  d.top = std::max(d.top, (at + size + 4095) / 4096 * 4096);
+  *p = d.base + at;
+  const Opened opened;
+  std::memset(*p, 0xCD, size);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  const Lock lock(device().mutex);
+  *all = device().limit;
+  *free = *all - device().used;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  if (stream != nullptr && static_cast<Queue*>(stream)->capturing) {
+    static_cast<Queue*>(stream)->captured.memory.push_back(p);
+    return cudaSuccess;
+  }
+  return put(stream, [p] { free_now(p); });  // in the order of the stream: what is still to run may use it
+}
+
+cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+  *p = std::malloc(bytes);
+  return *p == nullptr ? remember(cudaErrorMemoryAllocation) : cudaSuccess;
+}
+// An event knows the stream that it was put into.
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new cudaStream_t(nullptr);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  *static_cast<cudaStream_t*>(event) = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  void* const stream = *static_cast<cudaStream_t*>(event);
+  return stream == nullptr ? cudaSuccess : cudaStreamSynchronize(stream);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
+  if (owns(to) != to_device || owns(from) != from_device) return remember(cudaErrorInvalidValue);
+  if (kind == cudaMemcpyHostToDevice) ++device().counts.copies_to_device;
+  if (kind == cudaMemcpyDeviceToHost) ++device().counts.copies_to_host;
+  return put(stream, [=] { std::memcpy(to, from, bytes); });
+}
+cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  if (!owns(p)) return remember(cudaErrorInvalidValue);
+  return put(stream, [=] { std::memset(p, value, bytes); });
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
+  const Lock lock(device().mutex);
+  auto& q = *static_cast<Queue*>(stream);
+  if (q.capturing) return remember(cudaErrorInvalidValue);
+  q.capturing = true;
+  q.captured = {};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status =
+      static_cast<Queue*>(stream)->capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const Lock lock(device().mutex);
+  auto& q = *static_cast<Queue*>(stream);
+  if (!q.capturing) return remember(cudaErrorInvalidValue);
+  q.capturing = false;
+  *graph = new Graph(std::move(q.captured));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new Graph(*static_cast<Graph*>(graph));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  ++device().counts.graph_launches;
+  return put(stream, [exec] {
+    for (const auto& w : static_cast<Graph*>(exec)->work) w();
+  });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete static_cast<Graph*>(graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  const Lock lock(device().mutex);
+  const Opened opened;
+  for (void* p : static_cast<Graph*>(exec)->memory) free_now(p);
+  delete static_cast<Graph*>(exec);
+  return cudaSuccess;
+}
+
+int nvtxRangePushA(const char* name) {
+  const veldt::gpu::emulation::Lock lock(veldt::gpu::emulation::device().mutex);
+  veldt::gpu::emulation::device().ranges.insert(name);
+  return 0;
+}
+int nvtxRangePop() { return 0; }
