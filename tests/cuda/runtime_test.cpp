@@ -111,6 +111,35 @@ TEST_F(CudaFaults, MakesRoomForWhatAKernelNeedsItself) {
   EXPECT_LT(pool(kEmulated).stats().bytes_cached, cached);
 }
 
+// However much tensors hold: to map memory takes longer than most kernels.
+TEST_F(CudaFaults, KeepsTheMemoryOfKernelsMapped) {
+  const Tensor held = empty({65 << 20}, DType::u8, kEmulated);
+  const Tensor x = to(zeros({100000}), kEmulated);
+  for (int i = 0; i < 2; ++i) argsort(x, 0).values<std::int64_t>();
+  emulation::reset_counts();
+  for (int i = 0; i < 3; ++i) argsort(x, 0).values<std::int64_t>();
+  EXPECT_GT(emulation::counts().allocations, 0);
+  EXPECT_EQ(emulation::counts().mappings, 0);
+}
+
+TEST_F(CudaFaults, GivesBackWhatTensorsHeld) {
+  const std::size_t before = cuda_library().free_bytes();
+  { const Tensor freed = empty({33 << 20}, DType::u8, kEmulated); }
+  pool(kEmulated).trim();
+  backend(kEmulated).synchronize(nullptr);
+  EXPECT_GE(cuda_library().free_bytes(), before);
+}
+
+// What kernels used is there for tensors, if nothing else is.
+TEST_F(CudaFaults, TakesTheMemoryOfKernelsForTensorsWhereThatIsAllThereIs) {
+  argsort(to(zeros({1 << 20}), kEmulated), 0).values<std::int64_t>();
+  pool(kEmulated).trim();
+  backend(kEmulated).synchronize(nullptr);
+  const std::size_t free = cuda_library().free_bytes(), all = look_for_cuda().devices.at(0).memory_bytes;
+  emulation::set_memory(all - free + (std::size_t{1} << 20));
+  EXPECT_NO_THROW(empty({4 << 20}, DType::u8, kEmulated));
+}
+
 TEST_F(CudaFaults, TellsThatTheDeviceWasLost) {
   const Tensor x = to(Tensor::of({3}, {1, 2, 3}), kEmulated);
   emulation::lose_device(true);

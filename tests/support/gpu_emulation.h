@@ -3,9 +3,10 @@
 // veldt/cuda/gpu.h includes this file instead of CUDA's headers when VELDT_GPU_EMULATION names it.
 //
 // It is stricter than a device. Streams do nothing until somebody waits for them. Memory comes filled with
-// 0xCD, shared memory too. The order in which threads run between barriers can be changed (Order). A block in
-// which some threads leave while others wait, or wait for a warp where others wait for the block, is
-// reported. What it cannot show: races between blocks, the device's memory order, launch bounds, and speed.
+// 0xCD, shared memory too. A memory pool gives back at each synchronization what its threshold does not keep.
+// The order in which threads run between barriers can be changed (Order). A block in which some threads leave
+// while others wait, or wait for a warp where others wait for the block, is reported. What it cannot show:
+// races between blocks, the device's memory order, launch bounds, and speed.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +60,7 @@ std::string take_fault();
 // Counters since the last reset: what a steady training step must keep at 0 or 1.
 struct Counts {
   std::int64_t launches = 0, copies_to_device = 0, copies_to_host = 0, allocations = 0, graph_launches = 0;
+  std::int64_t mappings = 0;  // a memory pool had to take more of the device's memory: up to a millisecond
 };
 Counts counts();
 void reset_counts();

@@ -16,13 +16,24 @@ namespace {
 
 constexpr std::size_t kRange = std::size_t{512} << 20;
 
+// What a pool has of the device's memory, and how much of that is handed out.
+struct MemoryPool {
+  std::size_t reserved = 0, used = 0, threshold = 0;
+};
+
+struct DeviceBlock {
+  std::size_t bytes;
+  MemoryPool* pool;
+};
+
 struct DeviceMemory {
   std::recursive_mutex mutex;  // the device does one thing at a time
   char* base = nullptr;
   std::size_t limit = kRange;
-  std::map<std::size_t, std::size_t> blocks;  // offset, bytes
-  std::size_t used = 0;
-  std::size_t top = 0;  // what was never handed out beyond it stays closed
+  std::map<std::size_t, DeviceBlock> blocks;  // by offset
+  std::vector<MemoryPool*> pools;
+  std::size_t taken = 0;  // of the limit
+  std::size_t top = 0;    // what was never handed out beyond it stays closed
   int open = 0;
   bool driver = true, lost = false;
   std::string fault;
@@ -85,12 +96,20 @@ cudaError_t put(void* stream, std::function<void()> work) {
   return cudaSuccess;
 }
 
+// Gives back to the device what is not handed out, down to `kept` bytes.
+void shrink(MemoryPool& pool, std::size_t kept) {
+  const std::size_t left = std::max(pool.used, std::min(pool.reserved, kept));
+  device().taken -= pool.reserved - left;
+  pool.reserved = left;
+}
+
 cudaError_t drain(Queue& q) {
   if (q.capturing) return remember(cudaErrorStreamCaptureUnsupported);
   const Opened opened;
   Work work;
   work.swap(q.waiting);
   for (const auto& w : work) w();
+  for (MemoryPool* pool : device().pools) shrink(*pool, pool->threshold);
   if (device().lost) return remember(cudaErrorDevicesUnavailable);
   return device().fault.empty() ? cudaSuccess : remember(cudaErrorLaunchFailure);
 }
@@ -102,12 +121,13 @@ void free_now(void* p) {
     d.fault = "memory was freed that nobody had";
     return;
   }
-  std::memset(p, 0xDD, found->second);
-  d.used -= found->second;
+  std::memset(p, 0xDD, found->second.bytes);
+  found->second.pool->used -= found->second.bytes;
   d.blocks.erase(found);
   // Opening and closing costs by the page, so a large block is not to leave its mark for good.
   const std::size_t top =
-      d.blocks.empty() ? 0 : (d.blocks.rbegin()->first + d.blocks.rbegin()->second + 4095) / 4096 * 4096;
+      d.blocks.empty() ? 0
+                       : (d.blocks.rbegin()->first + d.blocks.rbegin()->second.bytes + 4095) / 4096 * 4096;
   if (d.top - top < (std::size_t{1} << 20)) return;
   madvise(d.base + top, d.top - top, MADV_DONTNEED);
   mprotect(d.base + top, d.top - top, PROT_NONE);
@@ -201,26 +221,40 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
-  *pool = &device();
+  const Lock lock(device().mutex);
+  *pool = device().pools.emplace_back(new MemoryPool);
   return cudaSuccess;
 }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
-cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (attribute != cudaMemPoolAttrReleaseThreshold) return remember(cudaErrorInvalidValue);
+  static_cast<MemoryPool*>(pool)->threshold = *static_cast<std::uint64_t*>(value);
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes) {
+  const Lock lock(device().mutex);
+  shrink(*static_cast<MemoryPool*>(pool), bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t from, cudaStream_t) {
   const Lock lock(device().mutex);
   DeviceMemory& d = device();
+  MemoryPool& pool = *static_cast<MemoryPool*>(from);
   if (d.lost) return remember(cudaErrorDevicesUnavailable);
   ++d.counts.allocations;
   // First fit.
   const std::size_t size = (std::max<std::size_t>(bytes, 1) + 511) / 512 * 512;
   std::size_t at = 0;
-  for (const auto& [offset, length] : d.blocks) {
+  for (const auto& [offset, block] : d.blocks) {
     if (offset - at >= size) break;
-    at = offset + length;
+    at = offset + block.bytes;
   }
-  if (d.used + size > d.limit || at + size > kRange) return remember(cudaErrorMemoryAllocation);
-  d.blocks[at] = size;
-  d.used += size;
+  const std::size_t more = std::max(pool.used + size, pool.reserved) - pool.reserved;
+  if (d.taken + more > d.limit || at + size > kRange) return remember(cudaErrorMemoryAllocation);
+  if (more > 0) ++d.counts.mappings;
+  d.taken += more;
+  pool.reserved += more;
+  pool.used += size;
+  d.blocks[at] = {size, &pool};
   d.top = std::max(d.top, (at + size + 4095) / 4096 * 4096);
   *p = d.base + at;
   const Opened opened;
@@ -230,7 +264,7 @@ cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t, 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
   const Lock lock(device().mutex);
   *all = device().limit;
-  *free = *all - device().used;
+  *free = *all - std::min(*all, device().taken);
   return cudaSuccess;
 }
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {

@@ -14,7 +14,9 @@ struct OpenDevice {
   int multiprocessors = 0;
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
-  cudaMemPool_t pool = nullptr;
+  // Two, because a pool that holds more than it is to keep gives all that is free back at each
+  // synchronization, and tensors are many.
+  cudaMemPool_t tensors = nullptr, scratch = nullptr;
 };
 OpenDevice g_device;
 void (*g_make_room)() = nullptr;
@@ -69,6 +71,40 @@ Advice advice_for(cudaError_t result) {
       return {str("CUDA error ", static_cast<int>(result), ": ", cudaGetErrorString(result)),
               "start again, or use --device cpu; nvidia-smi tells whether the GPU still answers"};
   }
+}
+
+// `kept`: bytes that it does not give back to the device at a synchronization.
+cudaMemPool_t make_pool(int device, std::uint64_t kept) {
+  cudaMemPoolProps wanted{};
+  wanted.allocType = cudaMemAllocationTypePinned;
+  wanted.location.type = cudaMemLocationTypeDevice;
+  wanted.location.id = device;
+  cudaMemPool_t pool = nullptr;
+  check(cudaMemPoolCreate(&pool, &wanted), "make a memory pool on the GPU");
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept),
+        "set up the GPU's memory pool");
+  return pool;
+}
+
+// What was freed is there for another size, and for others, only after it has gone back to the device.
+void trim() {
+  check(cudaStreamSynchronize(g_device.stream), "wait for the GPU");
+  for (const cudaMemPool_t pool : {g_device.tensors, g_device.scratch})
+    check(cudaMemPoolTrimTo(pool, 0), "trim the GPU's memory pool");
+}
+
+void* allocate_from(cudaMemPool_t pool, std::size_t bytes) {
+  const Turn turn = take_turn();
+  void* p = nullptr;
+  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, g_device.stream);
+  if (result == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    if (is_capturing()) check(result, "allocate memory on the GPU");  // nothing may wait now
+    trim();
+    result = cudaMallocFromPoolAsync(&p, bytes, pool, g_device.stream);
+  }
+  check(result, "allocate memory on the GPU");
+  return p;
 }
 
 }  // namespace
@@ -129,17 +165,11 @@ void open_device(int index) {
                       str(properties.name, " has compute capability ", properties.major, '.',
                           properties.minor, ", and Veldt's kernels need 8.0"),
                       "use --device cpu, or a GPU of the Ampere generation or later");
-  cudaMemPoolProps wanted{};
-  wanted.allocType = cudaMemAllocationTypePinned;
-  wanted.location.type = cudaMemLocationTypeDevice;
-  wanted.location.id = index;
   OpenDevice opened{index, properties.multiProcessorCount, properties.sharedMemPerBlockOptin};
-  check(cudaMemPoolCreate(&opened.pool, &wanted), "make a memory pool on the GPU");
-  // For the scratch of kernels. Tensors are kept by the pool of core/pool.h above, and what that gives back
-  // is to go back to the device.
-  std::uint64_t kept = std::uint64_t{64} << 20;
-  check(cudaMemPoolSetAttribute(opened.pool, cudaMemPoolAttrReleaseThreshold, &kept),
-        "set up the GPU's memory pool");
+  // Tensors are kept by the pool of core/pool.h above, and what that gives back is to go back to the device.
+  // What kernels need for a moment stays mapped, since they need it again.
+  opened.tensors = make_pool(index, 0);
+  opened.scratch = make_pool(index, UINT64_MAX);
   check(cudaStreamCreateWithFlags(&opened.stream, cudaStreamNonBlocking), "make a stream on the GPU");
   g_device = opened;
 }
@@ -170,28 +200,14 @@ bool is_capturing() {
   return status != cudaStreamCaptureStatusNone;
 }
 
-void* allocate(std::size_t bytes) {
-  const Turn turn = take_turn();
-  void* p = nullptr;
-  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
-  if (result == cudaErrorMemoryAllocation) {
-    // What was freed is there for another size only after it has gone back to the device.
-    static_cast<void>(cudaGetLastError());
-    if (is_capturing()) check(result, "allocate memory on the GPU");  // nothing may wait now
-    check(cudaStreamSynchronize(g_device.stream), "wait for the GPU");
-    check(cudaMemPoolTrimTo(g_device.pool, 0), "trim the GPU's memory pool");
-    result = cudaMallocFromPoolAsync(&p, bytes, g_device.pool, g_device.stream);
-  }
-  check(result, "allocate memory on the GPU");
-  return p;
-}
+void* allocate(std::size_t bytes) { return allocate_from(g_device.tensors, bytes); }
 
 void* allocate_scratch(std::size_t bytes) {
   try {
-    return allocate(bytes);
+    return allocate_from(g_device.scratch, bytes);
   } catch (const OutOfMemory&) {
     if (!make_room()) throw;
-    return allocate(bytes);
+    return allocate_from(g_device.scratch, bytes);
   }
 }
 
@@ -200,6 +216,7 @@ void on_full(void (*make_room)()) { g_make_room = make_room; }
 bool make_room() {
   if (g_make_room == nullptr || is_capturing()) return false;
   g_make_room();
+  trim();
   return true;
 }
 
