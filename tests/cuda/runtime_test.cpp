@@ -126,7 +126,7 @@ TEST_F(CudaFaults, GivesBackWhatTensorsHeld) {
   const std::size_t before = cuda_library().free_bytes();
   { const Tensor freed = empty({33 << 20}, DType::u8, kEmulated); }
   pool(kEmulated).trim();
-  backend(kEmulated).synchronize(nullptr);
+  backend(kEmulated).synchronize();
   EXPECT_GE(cuda_library().free_bytes(), before);
 }
 
@@ -134,7 +134,7 @@ TEST_F(CudaFaults, GivesBackWhatTensorsHeld) {
 TEST_F(CudaFaults, TakesTheMemoryOfKernelsForTensorsWhereThatIsAllThereIs) {
   argsort(to(zeros({1 << 20}), kEmulated), 0).values<std::int64_t>();
   pool(kEmulated).trim();
-  backend(kEmulated).synchronize(nullptr);
+  backend(kEmulated).synchronize();
   const std::size_t free = cuda_library().free_bytes(), all = look_for_cuda().devices.at(0).memory_bytes;
   emulation::set_memory(all - free + (std::size_t{1} << 20));
   EXPECT_NO_THROW(empty({4 << 20}, DType::u8, kEmulated));
