@@ -18,9 +18,11 @@
 #include "veldt/ops/random.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
+#include "veldt/ops/sort.h"
 #include "veldt/ops/unary.h"
 #include "veldt/optim/adam.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/device_library.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/plan.h"
 
@@ -167,6 +169,33 @@ TEST(CudaPlan, TakesManyStepsAtATimeWithoutTheHost) {
   EXPECT_EQ(ahead.first, alone.first);
   EXPECT_EQ(ahead.second, alone.second);
   EXPECT_LT(ahead.first.back(), ahead.first.front() / 2);
+}
+
+// Graphs take memory when they are made and when they are first launched, and what kernels use within them
+// has to be there too.
+TEST(CudaPlan, HasTensorsMakeRoomForItsGraphs) {
+  use_emulated_device();
+  if (on_real_gpu()) GTEST_SKIP() << "needs the emulated device, whose memory can be limited";
+  const Tensor x = to(arange(0, 3000, 1), kEmulated);
+  const auto step = [&] { return sum(to(argsort(x, 0), DType::f32) * x); };
+  const double expected = step().item();
+  for (int extra = 0; extra < 64; extra += 7) {
+    pool(kEmulated).trim();
+    Plan plan(step);
+    plan.replay();                                                     // as it stands
+    { const Tensor freed = empty({1 << 20}, DType::f32, kEmulated); }  // 4 MB that the pool keeps
+    const std::size_t all = look_for_cuda().devices.at(0).memory_bytes;
+    gpu::emulation::set_memory(all - cuda_library().free_bytes() + static_cast<std::size_t>(extra) * 512);
+    gpu::emulation::reset_counts();
+    EXPECT_NO_THROW(plan.replay(1)) << extra;
+    // One block for the numbers and for the kernels. A kernel's own, as a part of the graph, would be mapped
+    // at a launch, and by no means that can be tried again.
+    EXPECT_LE(gpu::emulation::counts().allocations, 3) << extra;
+    { const Tensor freed = empty({1 << 18}, DType::f32, kEmulated); }
+    EXPECT_NO_THROW(plan.replay(40)) << extra;
+    gpu::emulation::set_memory(0);
+    EXPECT_EQ(plan.output().item(), expected) << extra;
+  }
 }
 
 // What lies before and behind the results of a step, which a counter places.

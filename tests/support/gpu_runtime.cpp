@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@ struct DeviceMemory {
   std::size_t limit = kRange;
   std::map<std::size_t, DeviceBlock> blocks;  // by offset
   std::vector<MemoryPool*> pools;
+  MemoryPool of_graphs;   // addresses alone
   std::size_t taken = 0;  // of the limit
   std::size_t top = 0;    // what was never handed out beyond it stays closed
   int open = 0;
@@ -77,10 +79,25 @@ cudaError_t remember(cudaError_t e) {
 
 using Work = std::vector<std::function<void()>>;
 
+// What a graph that can be launched has of the device's memory for each of its pieces of work, made ready and
+// then launched for the first time: about as much as on a device.
+constexpr std::size_t kNode = 1024;
+
 struct Graph {
   Work work;
-  std::vector<void*> memory;  // taken and given back within it: its own as long as it lives
+  std::vector<void*> memory;         // taken and given back within it: its own as long as it lives
+  std::size_t live = 0, needed = 0;  // bytes of that, now and at most: it has them from its first launch on
+  std::size_t taken = 0;             // of the device
 };
+
+// More of the device's memory for a graph, if there is as much.
+bool take_for(Graph& graph, std::size_t bytes) {
+  DeviceMemory& d = device();
+  if (d.taken + bytes > d.limit) return false;
+  d.taken += bytes;
+  graph.taken += bytes;
+  return true;
+}
 
 struct Queue {
   Work waiting;
@@ -235,10 +252,11 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes) {
   shrink(*static_cast<MemoryPool*>(pool), bytes);
   return cudaSuccess;
 }
-cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t from, cudaStream_t) {
+cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t from, cudaStream_t stream) {
   const Lock lock(device().mutex);
   DeviceMemory& d = device();
-  MemoryPool& pool = *static_cast<MemoryPool*>(from);
+  Queue& q = *static_cast<Queue*>(stream);
+  MemoryPool& pool = q.capturing ? d.of_graphs : *static_cast<MemoryPool*>(from);
   if (d.lost) return remember(cudaErrorDevicesUnavailable);
   ++d.counts.allocations;
   // First fit.
@@ -248,12 +266,13 @@ cudaError_t cudaMallocFromPoolAsync(void** p, std::size_t bytes, cudaMemPool_t f
     if (offset - at >= size) break;
     at = offset + block.bytes;
   }
-  const std::size_t more = std::max(pool.used + size, pool.reserved) - pool.reserved;
+  const std::size_t more = q.capturing ? 0 : std::max(pool.used + size, pool.reserved) - pool.reserved;
   if (d.taken + more > d.limit || at + size > kRange) return remember(cudaErrorMemoryAllocation);
   if (more > 0) ++d.counts.mappings;
   d.taken += more;
   pool.reserved += more;
   pool.used += size;
+  if (q.capturing) q.captured.needed = std::max(q.captured.needed, q.captured.live += size);
   d.blocks[at] = {size, &pool};
   d.top = std::max(d.top, (at + size + 4095) / 4096 * 4096);
   *p = d.base + at;
@@ -270,7 +289,10 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   const Lock lock(device().mutex);
   if (stream != nullptr && static_cast<Queue*>(stream)->capturing) {
-    static_cast<Queue*>(stream)->captured.memory.push_back(p);
+    Graph& graph = static_cast<Queue*>(stream)->captured;
+    const auto found = device().blocks.find(static_cast<std::size_t>(static_cast<char*>(p) - device().base));
+    if (found != device().blocks.end()) graph.live -= found->second.bytes;
+    graph.memory.push_back(p);
     return cudaSuccess;
   }
   return put(stream, [p] { free_now(p); });  // in the order of the stream: what is still to run may use it
@@ -331,11 +353,17 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
-  *exec = new Graph(*static_cast<Graph*>(graph));
+  const Lock lock(device().mutex);
+  auto made = std::make_unique<Graph>(*static_cast<Graph*>(graph));
+  if (!take_for(*made, kNode * made->work.size())) return remember(cudaErrorMemoryAllocation);
+  *exec = made.release();
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const Lock lock(device().mutex);
+  Graph& graph = *static_cast<Graph*>(exec);
+  const std::size_t all = 2 * kNode * graph.work.size() + graph.needed;
+  if (!take_for(graph, all - graph.taken)) return remember(cudaErrorMemoryAllocation);
   ++device().counts.graph_launches;
   return put(stream, [exec] {
     for (const auto& w : static_cast<Graph*>(exec)->work) w();
@@ -349,6 +377,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   const Lock lock(device().mutex);
   const Opened opened;
   for (void* p : static_cast<Graph*>(exec)->memory) free_now(p);
+  device().taken -= static_cast<Graph*>(exec)->taken;
   delete static_cast<Graph*>(exec);
   return cudaSuccess;
 }

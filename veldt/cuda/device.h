@@ -26,6 +26,9 @@ void destroy_steps(void* steps);
 
 // Memory that a kernel needs for itself: where there is none, after the tensors' pool has made room.
 void* allocate_scratch(std::size_t bytes);
+// Of Scratch: in a captured step, places in memory that was taken before (steps.cu).
+void* take_scratch(std::size_t bytes);
+void give_scratch(void* p);
 void on_full(void (*make_room)());
 // Has the tensors' pool give back what it keeps; false while nothing may wait.
 bool make_room();

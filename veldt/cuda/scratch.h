@@ -11,8 +11,10 @@ namespace veldt::cuda {
 class Scratch {
  public:
   // 0 bytes take nothing.
-  explicit Scratch(std::size_t bytes) : data_(bytes > 0 ? allocate_scratch(bytes) : nullptr), bytes_(bytes) {}
-  ~Scratch() { deallocate(data_, bytes_); }
+  explicit Scratch(std::size_t bytes) : data_(bytes > 0 ? take_scratch(bytes) : nullptr) {}
+  ~Scratch() {
+    if (data_ != nullptr) give_scratch(data_);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
@@ -23,7 +25,6 @@ class Scratch {
 
  private:
   void* data_;
-  std::size_t bytes_;
 };
 
 }  // namespace veldt::cuda

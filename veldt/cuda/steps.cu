@@ -1,5 +1,8 @@
-// Steps that are kept on the device, as graphs. Scratch that a kernel takes and gives back while a graph is
-// captured becomes part of it.
+// Steps that are kept on the device, as graphs.
+//
+// What kernels take for a moment has its places in one block, of a size that the step's first run has shown.
+// Taken within the capture it would be part of the graph, which finds memory for it when it is launched, or
+// fails.
 //
 // What changes from step to step is written ahead into a table: a counter, room for a result of each step,
 // and for each kernel with numbers of its own a row of them for each step. A graph ends with a kernel that
@@ -23,10 +26,45 @@ namespace {
 constexpr std::size_t kResults = 64;  // bytes from the table's start
 constexpr std::size_t kResultRoom = 8;
 constexpr std::size_t kRows = kResults + kResultRoom * kMostSteps;
+constexpr std::size_t kAligned = 256;  // scratch, as memory of a device's pool is
 
 struct Executable {
   std::int64_t steps;
   cudaGraphExec_t graph;
+};
+
+// Where the scratch of a step lies in one block. Kernels run in turn, so what one has given back is the next
+// one's.
+class Places {
+ public:
+  // The first free one, from the block's start.
+  std::size_t find(std::size_t bytes) const {
+    std::size_t at = 0;
+    for (const Place& place : held_) {
+      if (place.first - at >= bytes) break;
+      at = place.last;
+    }
+    return at;
+  }
+  // p: that place, to those who have it.
+  void take(std::size_t at, std::size_t bytes, const void* p) {
+    const auto after = [at](const Place& place) { return place.first > at; };
+    held_.insert(std::find_if(held_.begin(), held_.end(), after), {at, at + bytes, p});
+    most_ = std::max(most_, at + bytes);
+  }
+  void give(const void* p) {
+    std::erase_if(held_, [p](const Place& place) { return place.p == p; });
+  }
+  // Bytes of the block.
+  std::size_t most() const { return most_; }
+
+ private:
+  struct Place {
+    std::size_t first, last;
+    const void* p;
+  };
+  std::vector<Place> held_;  // in order
+  std::size_t most_ = 0;
 };
 
 struct Steps {
@@ -37,6 +75,8 @@ struct Steps {
   std::vector<std::size_t> first;         // where its rows begin in the table
   std::vector<unsigned char> rows;        // the table as it is to be
   unsigned char* table = nullptr;
+  Places scratch;
+  unsigned char* scratch_memory = nullptr;
   std::size_t call = 0;              // the next one of this step
   std::int64_t filled = 0;           // rows for the next launch
   std::int64_t done = 0;             // steps between begin and now
@@ -75,7 +115,9 @@ void make_table(Steps& s) {
     s.first.push_back(end);
     end += (bytes * kMostSteps + 15) / 16 * 16;
   }
-  s.table = static_cast<unsigned char*>(allocate_scratch(end));
+  end = (end + kAligned - 1) / kAligned * kAligned;
+  s.table = static_cast<unsigned char*>(allocate_scratch(end + s.scratch.most()));
+  s.scratch_memory = s.table + end;
   s.rows.resize(end);
   // Not for the first time within a capture, where an older driver cannot load a kernel.
   launch(write_kernel, 1, kThreads, 0, Piece(), 0, s.table, counter_of(s));
@@ -97,9 +139,18 @@ void write_table(const Steps& s) {
   if (!any) launch(write_kernel, 1, kThreads, 0, Piece(), 0, s.table, counter_of(s));
 }
 
+// Graphs take memory when they are prepared and when they are launched: where there is none, once more after
+// the tensors' pool has made room.
+template <class Call> cudaError_t with_room(Call call) {
+  const cudaError_t result = call();
+  if (result != cudaErrorMemoryAllocation) return result;
+  static_cast<void>(cudaGetLastError());
+  return make_room() ? call() : result;
+}
+
 cudaGraphExec_t executable_of(cudaGraph_t graph) {
   cudaGraphExec_t executable = nullptr;
-  const cudaError_t result = cudaGraphInstantiate(&executable, graph, 0);
+  const cudaError_t result = with_room([&] { return cudaGraphInstantiate(&executable, graph, 0); });
   static_cast<void>(cudaGraphDestroy(graph));  // the executable one is complete in itself
   check(result, "prepare a recorded step on the GPU");
   return executable;
@@ -134,6 +185,25 @@ TablePlace place_numbers(const void* numbers, std::size_t bytes) {
   return {rows, counter_of(s), s.mode == StepMode::capture};
 }
 
+void* take_scratch(std::size_t bytes) {
+  if (t_steps == nullptr || t_steps->mode == StepMode::numbers) return allocate_scratch(bytes);
+  Steps& s = *t_steps;
+  bytes = (bytes + kAligned - 1) / kAligned * kAligned;
+  const std::size_t at = s.scratch.find(bytes);
+  if (s.mode == StepMode::capture && at + bytes > s.scratch.most())
+    throw Error("a recorded step cannot be repeated on the GPU",
+                "its kernels do not take the same memory each time",
+                "record it anew after a change of its shapes or options");
+  void* const p = s.mode == StepMode::run ? allocate_scratch(bytes) : s.scratch_memory + at;
+  s.scratch.take(at, bytes, p);
+  return p;
+}
+
+void give_scratch(void* p) {
+  if (t_steps != nullptr && t_steps->mode != StepMode::numbers) t_steps->scratch.give(p);
+  if (t_steps == nullptr || t_steps->mode != StepMode::capture) deallocate(p, 0);
+}
+
 void* make_steps(const View* result) {
   auto* const steps = new Steps;
   if (result != nullptr) steps->result = *result;
@@ -153,7 +223,10 @@ void destroy_steps(void* handle) {
 
 void begin_steps(void* handle, StepMode mode) {
   auto& s = *static_cast<Steps*>(handle);
-  if (mode == StepMode::run) s.bytes.clear();
+  if (mode == StepMode::run) {
+    s.bytes.clear();
+    s.scratch = {};
+  }
   if (mode != StepMode::run && s.table == nullptr) make_table(s);
   if (mode == StepMode::capture) {
     Turn turn = take_turn();
@@ -212,7 +285,8 @@ void launch_steps(void* handle, const View* results) {
   const std::int64_t steps = left;
   for (const Executable& e : s.captured)
     for (; left >= e.steps; left -= e.steps)
-      check(cudaGraphLaunch(e.graph, compute_stream()), "run a recorded step on the GPU");
+      check(with_room([&] { return cudaGraphLaunch(e.graph, compute_stream()); }),
+            "run a recorded step on the GPU");
   if (results != nullptr && steps > 0) copy({s.table + kResults, s.result.dtype, {steps}, {1}}, *results);
 }
 
