@@ -1,6 +1,9 @@
 // The CUDA backend's device, memory and errors.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
+
 #include "tests/support/device_under_test.h"
 #include "tests/support/emulated_device.h"
 #include "tests/support/error_of.h"
@@ -13,6 +16,7 @@
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/device_library.h"
+#include "veldt/tensor/plan.h"
 
 namespace veldt::test {
 namespace {
@@ -144,6 +148,21 @@ TEST_F(CudaFaults, TellsThatTheDeviceWasLost) {
   const Tensor x = to(Tensor::of({3}, {1, 2, 3}), kEmulated);
   emulation::lose_device(true);
   EXPECT_THROW(x.values<float>(), DeviceError);
+  emulation::lose_device(false);
+}
+
+// A thread that has not used the device before has to be told of it, and a lost one does not listen.
+TEST_F(CudaFaults, LetsGoOfMemoryOnAnyThreadAfterTheDeviceWasLost) {
+  { const Tensor freed = empty({1024}, DType::f32, kEmulated); }
+  const Tensor x = to(arange(0, 8, 1), kEmulated);
+  auto plan = std::make_unique<Plan>([&] { return x * x; });
+  for (int i = 0; i < 2; ++i) plan->replay();
+  emulation::lose_device(true);
+  std::thread([&] {
+    pool(kEmulated).trim();
+    plan.reset();
+    EXPECT_THROW(backend(kEmulated).synchronize(), DeviceError);
+  }).join();
   emulation::lose_device(false);
 }
 

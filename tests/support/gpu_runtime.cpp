@@ -215,7 +215,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
   properties->totalGlobalMem = device().limit;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaSetDevice(int index) {
+  if (device().lost) return remember(cudaErrorDevicesUnavailable);
+  return index == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = device().driver ? 13000 : 0;
   return cudaSuccess;

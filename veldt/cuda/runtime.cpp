@@ -73,6 +73,20 @@ Advice advice_for(cudaError_t result) {
   }
 }
 
+// A thread has to be told of the device before its first call.
+cudaError_t use_device() {
+  thread_local int current = -1;
+  if (g_device.index < 0 || current == g_device.index) return cudaSuccess;
+  const cudaError_t result = cudaSetDevice(g_device.index);
+  if (result == cudaSuccess) current = g_device.index;
+  return result;
+}
+
+Turn wait_for_turn() {
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;  // tensors may outlive everything else
+  return Turn(mutex);
+}
+
 // `kept`: bytes that it does not give back to the device at a synchronization.
 cudaMemPool_t make_pool(int device, std::uint64_t kept) {
   cudaMemPoolProps wanted{};
@@ -133,22 +147,20 @@ int device_count() {
   return count;
 }
 
-void use_device() {
-  thread_local int current = -1;
-  if (current == g_device.index) return;
-  check(cudaSetDevice(g_device.index), "use the GPU");
-  current = g_device.index;
+Turn take_turn() {
+  Turn turn = wait_for_turn();
+  check(use_device(), "use the GPU");
+  return turn;
 }
 
-Turn take_turn() {
-  static std::recursive_mutex& mutex = *new std::recursive_mutex;  // tensors may outlive everything else
-  Turn turn(mutex);
-  if (g_device.index >= 0) use_device();
+Turn take_last_turn() {
+  Turn turn = wait_for_turn();
+  if (use_device() != cudaSuccess) static_cast<void>(cudaGetLastError());
   return turn;
 }
 
 void open_device(int index) {
-  const Turn turn = take_turn();
+  const Turn turn = wait_for_turn();
   if (g_device.index == index) return;
   if (g_device.index >= 0)
     throw DeviceError(str("cannot use the device cuda:", index),
@@ -221,8 +233,7 @@ bool make_room() {
 }
 
 void deallocate(void* p, std::size_t) {
-  const Turn turn = take_turn();
-  // Also at the end of the process and after the device was lost, where nothing is left to do about it.
+  const Turn turn = take_last_turn();
   if (p != nullptr && cudaFreeAsync(p, g_device.stream) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 

@@ -24,6 +24,9 @@ void check(cudaError_t result, const char* doing);
 // Held while something is put into the stream, so that a thread which captures work captures no other's.
 using Turn = std::unique_lock<std::recursive_mutex>;
 Turn take_turn();
+// The same for what lets go of something. It also runs at the end of the process and after the device was
+// lost, where nothing is left to do about errors, and throws none.
+Turn take_last_turn();
 // Whether the stream keeps what it is given for a graph.
 bool is_capturing();
 

@@ -211,9 +211,9 @@ void* make_steps(const View* result) {
 }
 
 void destroy_steps(void* handle) {
-  const Turn turn = take_turn();
+  const Turn turn = take_last_turn();
   auto* const s = static_cast<Steps*>(handle);
-  // They may still be running; also after the device was lost, where nothing is left to do about it.
+  // They may still be running.
   static_cast<void>(cudaStreamSynchronize(compute_stream()));
   for (const Executable& e : s->captured) static_cast<void>(cudaGraphExecDestroy(e.graph));
   static_cast<void>(cudaGetLastError());
