@@ -7,9 +7,13 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -19,10 +23,19 @@ namespace veldt {
 namespace {
 
 struct System {
-  std::size_t bytes = 0;  // handed out now
+  std::atomic<std::size_t> bytes = 0;  // handed out now
   std::size_t limit = SIZE_MAX;
-  int blocks = 0;
+  std::atomic<int> blocks = 0;
 } g_system;
+
+// Of a device that threads use in turn: who waits for a turn has come there, and waits two seconds at most.
+std::timed_mutex g_turn;
+std::atomic<int> g_came = 0;
+void wait_for_turn() {
+  ++g_came;
+  const std::unique_lock turn(g_turn, std::chrono::seconds(2));
+  EXPECT_TRUE(turn.owns_lock()) << "two threads wait for each other";
+}
 
 void* take_from_system(std::size_t bytes) {
   if (g_system.bytes + bytes > g_system.limit)
@@ -50,7 +63,11 @@ const Backend& counting_backend() {
 
 class PoolTest : public testing::Test {
  protected:
-  void SetUp() override { g_system = {}; }
+  void SetUp() override {
+    g_system.bytes = 0;
+    g_system.limit = SIZE_MAX;
+    g_system.blocks = 0;
+  }
 };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -219,6 +236,54 @@ TEST_F(PoolTest, ServesManyThreads) {
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(pool.stats().blocks_in_use, 0);
   EXPECT_EQ(pool.stats().bytes_in_use, 0u);
+}
+
+// A kernel that finds no memory has the pool give back what it keeps, while it has the device; another thread
+// may be asking the device for memory then, or giving some back.
+TEST_F(PoolTest, HoldsNoLockWhileItAsksTheSystem) {
+  Backend turns = counting_backend();
+  turns.allocate = [](std::size_t bytes) {
+    wait_for_turn();
+    return take_from_system(bytes);
+  };
+  turns.deallocate = [](void* p, std::size_t bytes) {
+    wait_for_turn();
+    give_to_system(p, bytes);
+  };
+  Pool pool(turns);
+  const auto while_another = [&](const std::function<void()>& does) {
+    g_came = 0;
+    g_turn.lock();
+    std::thread other(does);
+    while (g_came == 0) std::this_thread::yield();
+    pool.trim();
+    EXPECT_LE(pool.stats().blocks_in_use, 1);
+    g_turn.unlock();
+    other.join();
+  };
+  while_another([&] { const Storage block(pool, 300); });
+  EXPECT_EQ(pool.stats().bytes_cached, Pool::size_class(300));
+  while_another([&] { pool.trim(); });
+  EXPECT_EQ(g_system.blocks, 0);
+}
+
+// Two that ask at the same time get no more than the limit together.
+TEST_F(PoolTest, KeepsItsLimitWhileTheSystemIsAsked) {
+  Backend turns = counting_backend();
+  turns.allocate = [](std::size_t bytes) {
+    wait_for_turn();
+    return take_from_system(bytes);
+  };
+  Pool pool(turns);
+  pool.set_limit(1000);
+  g_came = 0;
+  g_turn.lock();
+  std::thread other([&] { const Storage block(pool, 640); });
+  while (g_came == 0) std::this_thread::yield();
+  EXPECT_THROW(Storage(pool, 512), OutOfMemory);
+  g_turn.unlock();
+  other.join();
+  EXPECT_NO_THROW(Storage(pool, 512));
 }
 
 TEST_F(PoolTest, StorageReturnsItsBlockAndCountsVersions) {

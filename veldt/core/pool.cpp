@@ -37,6 +37,25 @@ std::size_t index_of(std::size_t size) {
   return static_cast<std::size_t>(std::countr_zero(top)) * 4 + (size - top - 1) / (top / 4);
 }
 
+// While one lives, a lock is open.
+struct Unlocked {
+  explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
+  ~Unlocked() { lock_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+  std::unique_lock<std::mutex>& lock_;
+};
+
+// While one lives, a sum has so much more.
+struct Added {
+  Added(std::size_t& sum, std::size_t more) : sum_(sum), more_(more) { sum_ += more_; }
+  ~Added() { sum_ -= more_; }
+  Added(const Added&) = delete;
+  Added& operator=(const Added&) = delete;
+  std::size_t& sum_;
+  std::size_t more_;
+};
+
 }  // namespace
 
 std::string bytes_text(std::size_t bytes) {
@@ -78,7 +97,7 @@ void Pool::unlink(Storage& owner) noexcept {
 
 void* Pool::take(std::size_t bytes, Storage& owner) {
   const std::size_t size = size_class(bytes);
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   Class& kept = cached_[index_of(size)];
   void* p = nullptr;
   if (!kept.blocks.empty()) {
@@ -87,7 +106,7 @@ void* Pool::take(std::size_t bytes, Storage& owner) {
     stats_.bytes_cached -= size;
   } else {
     kept.size = size;
-    p = from_system(size);
+    p = from_system(size, lock);
   }
   open_for_use(backend_, p, bytes, size);
   link(owner);
@@ -97,23 +116,29 @@ void* Pool::take(std::size_t bytes, Storage& owner) {
   return p;
 }
 
-void* Pool::from_system(std::size_t size) {
-  if (stats_.limit > 0 && stats_.bytes_in_use + stats_.bytes_cached + size > stats_.limit) {
-    trim_locked();
-    if (stats_.bytes_in_use + size > stats_.limit)
-      refuse(size, str("the limit is ", bytes_text(stats_.limit)));
+void* Pool::from_system(std::size_t size, Lock& lock) {
+  const auto is_too_much = [&] {
+    const std::size_t bytes = stats_.bytes_in_use + stats_.bytes_cached + bytes_asked_for_ + size;
+    return stats_.limit > 0 && bytes > stats_.limit;
+  };
+  if (is_too_much()) {
+    give_back_cached(lock);
+    if (is_too_much()) refuse(size, str("the limit is ", bytes_text(stats_.limit)));
   }
   ++stats_.system_allocations;
+  const Added asked(bytes_asked_for_, size);
   try {
+    const Unlocked open(lock);
     return backend_.allocate(size);
   } catch (const OutOfMemory& e) {
     if (stats_.bytes_cached == 0) refuse(size, e.why());
-    trim_locked();
-    try {
-      return backend_.allocate(size);
-    } catch (const OutOfMemory& again) {
-      refuse(size, again.why());
-    }
+  }
+  give_back_cached(lock);
+  try {
+    const Unlocked open(lock);
+    return backend_.allocate(size);
+  } catch (const OutOfMemory& again) {
+    refuse(size, again.why());
   }
 }
 
@@ -135,18 +160,21 @@ void Pool::refuse(std::size_t size, const std::string& reason) const {
 
 void Pool::give(void* p, std::size_t bytes, Storage& owner) noexcept {
   const std::size_t size = size_class(bytes);
-  std::lock_guard lock(mutex_);
-  unlink(owner);
-  stats_.bytes_in_use -= size;
-  --stats_.blocks_in_use;
-  try {
-    cached_[index_of(size)].blocks.push_back(p);
-    stats_.bytes_cached += size;
-    open_for_use(backend_, p, 0, size);
-  } catch (...) {
-    open_for_use(backend_, p, size, size);
-    backend_.deallocate(p, size);
+  {
+    std::lock_guard lock(mutex_);
+    unlink(owner);
+    stats_.bytes_in_use -= size;
+    --stats_.blocks_in_use;
+    try {
+      cached_[index_of(size)].blocks.push_back(p);
+      stats_.bytes_cached += size;
+      open_for_use(backend_, p, 0, size);
+      return;
+    } catch (...) {  // there is no memory to note it in
+    }
   }
+  open_for_use(backend_, p, size, size);
+  backend_.deallocate(p, size);
 }
 
 void Pool::set_limit(std::size_t bytes) {
@@ -154,20 +182,24 @@ void Pool::set_limit(std::size_t bytes) {
   stats_.limit = bytes;
 }
 
-void Pool::trim_locked() noexcept {
-  for (Class& kept : cached_) {
-    for (void* block : kept.blocks) {
+void Pool::give_back_cached(Lock& lock) noexcept {
+  std::array<Class, 64 * 4> taken;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    taken[i].size = cached_[i].size;
+    taken[i].blocks.swap(cached_[i].blocks);
+  }
+  stats_.bytes_cached = 0;
+  const Unlocked open(lock);
+  for (const Class& kept : taken)
+    for (void* const block : kept.blocks) {
       open_for_use(backend_, block, kept.size, kept.size);
       backend_.deallocate(block, kept.size);
     }
-    kept.blocks.clear();
-  }
-  stats_.bytes_cached = 0;
 }
 
 void Pool::trim() noexcept {
-  std::lock_guard lock(mutex_);
-  trim_locked();
+  Lock lock(mutex_);
+  give_back_cached(lock);
 }
 
 PoolStats Pool::stats() const {

@@ -101,10 +101,13 @@ class Pool final : public Memory {
   static std::size_t size_class(std::size_t bytes);
 
  private:
-  void* from_system(std::size_t size);
+  // Held from the first to the last line of what takes one, but while the system is asked: a device may have
+  // the pool give back what it keeps at any time.
+  using Lock = std::unique_lock<std::mutex>;
+  void* from_system(std::size_t size, Lock& lock);
   void link(Storage& owner);
   void unlink(Storage& owner) noexcept;
-  void trim_locked() noexcept;
+  void give_back_cached(Lock& lock) noexcept;
   std::vector<Holding> ledger_locked() const;
   [[noreturn]] void refuse(std::size_t size, const std::string& reason) const;
 
@@ -116,6 +119,7 @@ class Pool final : public Memory {
   mutable std::mutex mutex_;
   std::array<Class, 64 * 4> cached_;
   Storage* held_ = nullptr;
+  std::size_t bytes_asked_for_ = 0;  // of the system, now
   PoolStats stats_;
 };
 
