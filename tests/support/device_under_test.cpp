@@ -49,19 +49,21 @@ void use_device_under_test() {
   static_cast<void>(chosen);
 }
 
-void note_result(DType dtype, const void* data, std::size_t bytes) {
+void note_result(DType dtype, const void* data, std::size_t bytes, double precision) {
   const char* path = std::getenv("VELDT_TEST_RESULTS");
   if (path == nullptr) return;
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
   std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << test.test_suite_name() << '.' << test.name() << ' ' << dtype << ' ' << bytes << '\n';
+  file << test.test_suite_name() << '.' << test.name() << ' ' << dtype;
+  if (precision > 0) file << '~' << precision;
+  file << ' ' << bytes << '\n';
   file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
   if (!file) ADD_FAILURE() << "cannot write to " << path;
 }
 
-void note_result(const Tensor& on_cpu) {
+void note_result(const Tensor& on_cpu, double precision) {
   const Tensor t = contiguous(on_cpu.detach());
-  note_result(t.dtype(), t.view().data, static_cast<std::size_t>(t.numel()) * size_of(t.dtype()));
+  note_result(t.dtype(), t.view().data, static_cast<std::size_t>(t.numel()) * size_of(t.dtype()), precision);
 }
 
 }  // namespace veldt::test

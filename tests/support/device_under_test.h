@@ -16,7 +16,8 @@ void use_device_under_test();
 
 // Numbers that the device computed, for tools/gpu_run, which compares those of the emulated device with a
 // GPU's. They are added to the file that VELDT_TEST_RESULTS names: a line "test dtype bytes", then the bytes.
-void note_result(DType dtype, const void* data, std::size_t bytes);
-void note_result(const Tensor& on_cpu);
+// `precision`: what they may be off by for their size, if that is not a matter of the dtype's last digits.
+void note_result(DType dtype, const void* data, std::size_t bytes, double precision = 0);
+void note_result(const Tensor& on_cpu, double precision = 0);
 
 }  // namespace veldt::test

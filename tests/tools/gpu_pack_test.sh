@@ -23,7 +23,7 @@ cp "$root/veldt-gpu/lib/libveldt_cuda.so" "$root/real.so"
 cp "$root/veldt-gpu/lib/libcuda_emulated.so" "$root/veldt-gpu/lib/libveldt_cuda.so"
 GTEST_FILTER='CudaMatmul*:CudaReduce*:CudaPlan*' "$root/veldt-gpu/run" --only tests,cases --out "$root/out" >"$root/said" 2>&1 || true
 for line in 'every op and kernel against the CPU *passed' 'fields, fitted and drawn *passed' \
-  'emulated kernels against the device *passed: .* 0 tests beyond' 'a fit that is stopped: exit 130 *passed' \
+  'emulated kernels against the device *passed: .* 0 tests off' 'a fit that is stopped: exit 130 *passed' \
   'the checkpoint was kept, and goes on *passed' 'no GPU to be seen: exit 5 *FAILED'; do
   grep -q "$line" "$root/said" || { printf 'FAIL: no line like "%s":\n%s\n' "$line" "$(cat "$root/said")"; exit 1; }
 done

@@ -3,14 +3,57 @@
 # Usage: gpu_run_test.sh REPOSITORY BUILD_FOLDER    (exits with 77 where its programs were not built)
 set -euo pipefail
 repository=$1 build=$2
-for program in veldt bench_gpu; do
-  [[ -x $build/bin/$program ]] || { echo "skipped: there is no $program"; exit 77; }
-done
 command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 failed=0
 fail() { printf 'FAIL: %s\n' "$1"; failed=1; }
+
+# Numbers of two devices: the last digits of floats may differ, and whole numbers not at all.
+python3 - "$root" "$repository/tools/gpu_compare" <<'COMPARE' || fail 'gpu_compare judges wrongly'
+import random, struct, subprocess, sys
+root, tool = sys.argv[1:]
+passes = True
+def write(name, dtype, values):
+    if dtype.startswith("bf16"):
+        data = b"".join(struct.pack("<f", v)[2:] for v in values)
+    else:
+        data = struct.pack(f"<{len(values)}{ {'f32': 'f', 'f64': 'd', 'f16': 'e', 'i64': 'q'}[dtype.split('~')[0]]}", *values)
+    with open(f"{root}/{name}.results", "wb") as f:
+        f.write(f"A.Test {dtype} {len(data)}\n".encode() + data)
+def expect(near, dtype, a, b, what):
+    global passes
+    write("a", dtype, a), write("b", dtype, b)
+    found = subprocess.run([tool, f"{root}/a.results", f"{root}/b.results"], stdout=subprocess.DEVNULL).returncode == 0
+    if found != near:
+        passes = False
+        print("near" if found else "far", what)
+inf, nan = float("inf"), float("nan")
+expect(True, "f32", [1, 0.5], [1, 0.5 + 2**-24], "a last digit")
+expect(False, "f32", [1, 0.5], [1, 0.5 + 2**-10], "thousands of last digits")
+expect(False, "i64", [7], [8], "whole numbers")
+expect(False, "f32", [3e38, 1, 2, 3], [3e38, 1.5, 2, 3], "a small number beside one that is large")
+expect(False, "f32", [1e-30, 1, 2, 3], [1e-30, 1, 2, 1e30], "a number that became large")
+expect(False, "f16", [1, 1, 2, 3], [1, 1.25, 2, 3], "a half that is off by a quarter")
+expect(True, "f16", [1, 1, 2, 3], [1, 1 + 2**-10, 2, 3], "a last digit of a half")
+expect(True, "f32", [3.4028e38, 1], [inf, 1], "an overflow that is near")
+expect(False, "f32", [3e37, 1], [inf, 1], "an overflow that is not")
+expect(False, "f32", [1, 1], [nan, 1], "not a number")
+expect(False, "f32", [-inf, 1], [inf, 1], "infinities of both signs")
+expect(True, "f32~0.004", [1, 2], [1.003, 2], "tf32")
+expect(False, "f32~3e-6", [1, 2], [1.003, 2], "three products of tf32")
+# Sums of which terms cancel have the error of the terms; but not all numbers that are small may be wrong.
+random.seed(7)
+x = [random.gauss(0, 1) for _ in range(1000)]
+expect(True, "f32", x, [v + random.gauss(0, 2**-21) for v in x], "sums")
+x = [1.0 + v * v for v in x] + [1e-5] * 900
+expect(False, "f32", x, [v if v >= 1 else v * (1 + 2**-10) for v in x], "small numbers that are all wrong")
+sys.exit(not passes)
+COMPARE
+
+for program in veldt bench_gpu; do
+  [[ -x $build/bin/$program ]] || { echo "skipped: there is no $program"; exit $((failed ? 1 : 77)); }
+done
 
 # As an archive has it: its own launcher, and programs beside it. Here the launcher needs no libraries.
 mkdir -p "$root/pack/tools" "$root/pack/bench"
@@ -74,16 +117,4 @@ for line in 'XOR by Plan against PyTorch .* 5 times .*FAIL' 'XOR by Plan against
   grep -q "$line" "$root/said" || fail "the report has no line like \"$line\": $(cat "$root/said")"
 done
 
-# Numbers of two devices: the last digits of floats may differ, and whole numbers not at all.
-python3 - "$root" <<'MAKE'
-import struct, sys
-def write(name, x, n):
-    with open(f"{sys.argv[1]}/{name}.results", "wb") as f:
-        f.write(b"A.Floats f32 8\n" + struct.pack("<2f", 1.0, x) + b"A.Whole i64 8\n" + struct.pack("<q", n))
-write("a", 0.5, 7), write("close", 0.5 + 2**-24, 7), write("far", 0.5 + 2**-10, 7), write("other", 0.5, 8)
-MAKE
-"$repository/tools/gpu_compare" "$root/a.results" "$root/close.results" >/dev/null || fail 'a last digit may differ'
-for name in far other; do
-  ! "$repository/tools/gpu_compare" "$root/a.results" "$root/$name.results" >/dev/null || fail "$name passes as the same"
-done
 exit "$failed"
