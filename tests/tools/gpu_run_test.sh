@@ -51,6 +51,55 @@ expect(False, "f32", x, [v if v >= 1 else v * (1 + 2**-10) for v in x], "small n
 sys.exit(not passes)
 COMPARE
 
+# Suites that it names are there.
+python3 - "$repository" <<'NAMES' || fail 'gpu_run names suites that test_cuda has not'
+import importlib.machinery, importlib.util, pathlib, re, sys
+repository = pathlib.Path(sys.argv[1])
+loader = importlib.machinery.SourceFileLoader("gpu_run", str(repository / "tools/gpu_run"))
+sys.dont_write_bytecode = True
+gpu_run = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_run", loader))
+loader.exec_module(gpu_run)
+text = "".join(path.read_text() for path in (repository / "tests/cuda").glob("*.cpp"))
+suites = {match[1] for match in re.finditer(r"^TEST(?:_[FP])?\((\w+),", text, re.M)}
+suites |= {f"{match[1]}/{match[2]}" for match in re.finditer(r"^INSTANTIATE_TEST_SUITE_P\((\w+), (\w+),", text, re.M)}
+named = {*gpu_run.SHARES_NOTHING, *gpu_run.FIRST, *gpu_run.LAST}
+if named - suites:
+    print("not there:", ", ".join(sorted(named - suites)))
+sys.exit(bool(named - suites))
+NAMES
+
+# Suites one by one in processes of their own: one that passes, one in which the device is lost, one that hangs.
+mkdir -p "$root/lone/tools"
+cp "$repository"/tools/gpu_{run,report,compare} "$root/lone/tools/"
+cat >"$root/lone/run" <<'STAND_IN'
+#!/bin/sh
+case "$*" in
+  test_field*) echo '[       OK ] FieldOnADevice.Fits (3 ms)' ;;
+  *--gtest_list_tests) printf 'CudaFine.\n  Adds\nOpTable/CudaLost.\n  Good\n  Bad/1  # GetParam()\n  After\nCudaHangs.\n  Ends\n  Hangs\n' ;;
+  *CudaFine.\*) echo '[       OK ] CudaFine.Adds (3 ms)' ;;
+  *CudaLost.\*)
+    echo '[       OK ] OpTable/CudaLost.Good (1 ms)'
+    printf 'why: CUDA error 700: an illegal memory access\n[  FAILED  ] OpTable/CudaLost.Bad/1, where GetParam() (1 ms)\n'
+    echo '[  FAILED  ] OpTable/CudaLost.After (1 ms)'
+    exit 1 ;;
+  *CudaLost.After | *CudaHangs.Ends) echo '[       OK ] CudaLost.After (1 ms)' ;;
+  *CudaLost.Bad/1) exit 1 ;;
+  *CudaHangs.\*) echo '[       OK ] CudaHangs.Ends (1 ms)'; sleep 60 ;;
+  *CudaHangs.Hangs) sleep 60 ;;
+  *) exit 3 ;;
+esac
+STAND_IN
+chmod +x "$root/lone/run"
+"$root/lone/tools/gpu_run" --device cpu --minutes 0.8 --only tests --out "$root/lone/out" >"$root/said" 2>&1 || true
+for line in 'OpTable/CudaLost *FAILED: .* of 2 tests by themselves fail: alone_CudaLost_Bad_1$' \
+  'CudaHangs *FAILED: .* of 1 tests by themselves fail: alone_CudaHangs_Hangs$' \
+  'every op and kernel against the CPU *FAILED: 3 passed, 2 failed, .* see test_CudaLost.log, test_CudaHangs.log' \
+  'fields, fitted and drawn *passed'; do
+  grep -q "$line" "$root/said" || fail "no line like \"$line\": $(cat "$root/said")"
+done
+tar -tzf "$root/lone/out.tar.gz" | grep -q '^out/alone_CudaLost_Bad_1.log$' || fail 'the log of a test is not in the one file'
+tar -tzf "$root/lone/out.tar.gz" | grep -q '^out/gpu.json$' || fail 'gpu.json is not in the one file'
+
 for program in veldt bench_gpu; do
   [[ -x $build/bin/$program ]] || { echo "skipped: there is no $program"; exit $((failed ? 1 : 77)); }
 done
@@ -60,7 +109,8 @@ mkdir -p "$root/pack/tools" "$root/pack/bench"
 cp "$repository"/tools/gpu_{run,report,compare} "$root/pack/tools/"
 cp -r "$repository/bench/peers" "$root/pack/bench/"
 cp -r "$repository/assets" "$root/pack/"
-printf '#!/bin/sh\nprogram=$1\nshift\nexec "%s/bin/$program" "$@"\n' "$build" >"$root/pack/run"
+printf '#!/bin/sh\ncase "$*" in test_cuda*--gtest_list_tests) printf "Cuda.\\n  Adds\\n"; exit ;; esac
+program=$1\nshift\nexec "%s/bin/$program" "$@"\n' "$build" >"$root/pack/run"
 chmod +x "$root/pack/run"
 
 status=0
