@@ -7,6 +7,7 @@
 #endif
 
 #include "veldt/kernels/math-inl.h"
+#include "veldt/kernels/power-inl.h"
 #include "veldt/kernels/open-inl.h"
 
 struct Sigmoid {
@@ -74,11 +75,11 @@ struct Wire {
   }
   template <class F> VELDT_FN F forward(F x) const {
     const F e = window(x);
-    return select_gt(e, F(0), cos(F(omega) * x) * e, select_nan(x, x, F(0)));
+    return select_gt(e, F(0), cos(F(omega) * x) * e, e);
   }
   template <class F> VELDT_FN F slope(F x, F y) const {
     const F e = window(x), bend = F(omega) * sin(F(omega) * x) * e + F(2 * scale * scale) * x * y;
-    return select_gt(e, F(0), -bend, select_nan(x, x, F(0)));
+    return select_gt(e, F(0), -bend, e);  // infinity has no sine; e is 0 there, or NaN
   }
 };
 
@@ -119,7 +120,9 @@ struct Celu {
   template <class F> VELDT_FN F forward(F x) const {
     return select_gt(x, F(0), x, F(alpha) * expm1(x / F(alpha)));
   }
-  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(x, F(0), F(1), exp(x / F(alpha))); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return select_gt(x, F(0), F(1), exp(between(-INFINITY, x, 0) / F(alpha)));
+  }
 };
 
 // x P(x), P the normal distribution's: Hendrycks & Gimpel 2016, arXiv:1606.08415
@@ -138,10 +141,10 @@ struct GeluTanh {
   static constexpr double rate = 1.5957691216057307117597842397375;  // 2 sqrt(2 / pi)
   template <class F> VELDT_FN F forward(F x) const { return x * logistic(twice_u(x)); }
   template <class F> VELDT_FN F slope(F x, F) const {
-    const F s = logistic(twice_u(x));
-    // Where s has become 0 or 1, x^2 may be infinite.
-    const F bend = F(rate) * x * (F(1) + F(3 * 0.044715) * x * x) * (F(1) - s);
-    return select_gt(s, F(0), select_gt(F(1), s, s + s * bend, F(1)), select_nan(x, x, F(0)));
+    const F c = between(-100, x, 100);  // beyond s is 0 or 1, and x^2 may be infinite
+    const F s = logistic(twice_u(c));
+    const F bend = F(rate) * c * (F(1) + F(3 * 0.044715) * c * c) * (F(1) - s);
+    return s + s * bend;
   }
   template <class F> VELDT_FN static F twice_u(F x) { return F(rate) * x * (F(1) + F(0.044715) * x * x); }
 };
@@ -165,11 +168,11 @@ struct Mish {
   static constexpr const char* name = "mish";
   static constexpr bool wide = true;
   template <class F> VELDT_FN F forward(F x) const {
-    const F e = exp(select_gt(x, F(20), F(20), x)), n = e * (e + F(2));
+    const F e = exp(between(-INFINITY, x, 20)), n = e * (e + F(2));
     return x * (n / (n + F(2)));
   }
   template <class F> VELDT_FN F slope(F x, F) const {
-    const F e = exp(select_gt(x, F(20), F(20), x)), n = e * (e + F(2));
+    const F e = exp(between(-INFINITY, x, 20)), n = e * (e + F(2));
     const F inner = F(4) * x * e / (n + F(2)) * ((e + F(1)) / (n + F(2)));
     return n / (n + F(2)) + select_gt(x, F(20), F(0), inner);
   }
@@ -179,10 +182,7 @@ struct Mish {
 struct Softsign {
   static constexpr const char* name = "softsign";
   template <class F> VELDT_FN F forward(F x) const { return x / (F(1) + abs(x)); }
-  template <class F> VELDT_FN F slope(F x, F) const {
-    const F d = F(1) / (F(1) + abs(x));
-    return d * d;
-  }
+  template <class F> VELDT_FN F slope(F x, F) const { return power(F(1) + abs(x), -2); }
 };
 
 // min(max(x + 3, 0), 6) / 6, a NaN stays one: Courbariaux et al. 2015, as in Howard et al. 2019,

@@ -96,17 +96,25 @@ VELDT_FN double times_normal_share(double x) { return x * normal_share(x); }
 VELDT_FN float exp_times(float x, float m) { return m * exp(0.5f * x) * exp(0.5f * x); }
 VELDT_FN double exp_times(double x, double m) { return m * exp(0.5 * x) * exp(0.5 * x); }
 
-// The slope of x P(x), P the share: P(x) + x p(x). Infinity times 0 is NaN.
-template <class F> VELDT_FN F times_normal_share_slope(F x) {
-  const F density = F(0.39894228040143267794) * exp(F(-0.5) * x * x);  // 1 / sqrt(2 pi)
-  return normal_share(x) + (density > F(0) ? x * density : F(0));
-}
-
 // a > b ? yes : no; false when either is NaN
 VELDT_FN float select_gt(float a, float b, float yes, float no) { return a > b ? yes : no; }
 VELDT_FN double select_gt(double a, double b, double yes, double no) { return a > b ? yes : no; }
 VELDT_FN float select_nan(float x, float yes, float no) { return x != x ? yes : no; }
 VELDT_FN double select_nan(double x, double yes, double no) { return x != x ? yes : no; }
+
+// x, or the bound beyond which it lies; a NaN stays.
+template <class F> VELDT_FN F between(double low, F x, double high) {
+  return select_gt(F(low), x, F(low), select_gt(x, F(high), F(high), x));
+}
+
+template <class F> VELDT_FN F inverse_sqrt(F x) { return F(1) / sqrt(x); }
+
+// The slope of x P(x), P the share: P(x) + x p(x). Beyond the bounds the density p is 0 in doubles too, and
+// infinity times 0 would be NaN.
+template <class F> VELDT_FN F times_normal_share_slope(F x) {
+  const F density = F(0.39894228040143267794) * exp(F(-0.5) * (x * x));  // 1 / sqrt(2 pi)
+  return normal_share(x) + between(-40, x, 40) * density;
+}
 
 // s(x) = 1 / (1 + exp(-x)); by the smaller exponential, which cannot overflow, so that the tail is right down
 // to the denormals.

@@ -1,8 +1,11 @@
-// Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). A formula with
+// Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). The slope is
+// written here alone: kernels run it over registers, and ops over traced numbers (ops/traced.h) where the
+// gradient is to be differentiated again, so what it chooses away has to be finite too. A formula with
 // constants keeps them as doubles, in the order of core/backend.h's Scalars. One that is `wide` loses digits
 // on its way in floats (an argument is rounded before its sine is taken), so the CPU computes it of floats in
 // doubles and rounds once. `whole` is for whole numbers, where there is one. To add one: write it here, add
-// it to UnaryOps, and give it its public function in ops/unary.cpp. Activations are in activation-inl.h.
+// it to UnaryOps, and give it its public function in ops/unary.h (docs/add-an-op.md). Activations are in
+// activation-inl.h.
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL
@@ -79,9 +82,7 @@ struct Huber {
     const F a = abs(x), within = select_gt(a, F(delta), F(delta), a);
     return F(rate) * within * (a - F(0.5) * within);
   }
-  template <class F> VELDT_FN F slope(F x, F) const {
-    return F(rate) * select_gt(x, F(delta), F(delta), select_gt(F(-delta), x, F(-delta), x));
-  }
+  template <class F> VELDT_FN F slope(F x, F) const { return F(rate) * between(-delta, x, delta); }
 };
 
 // x^p with a constant p
@@ -95,10 +96,7 @@ struct PowScalar {
 struct Clamp {
   static constexpr const char* name = "clamp";
   double low, high;
-  // Written so that a NaN stays one.
-  template <class F> VELDT_FN F forward(F x) const {
-    return select_gt(F(low), x, F(low), select_gt(x, F(high), F(high), x));
-  }
+  template <class F> VELDT_FN F forward(F x) const { return between(low, x, high); }
   template <class I> VELDT_FN I whole(I x) const {
     const I least = static_cast<I>(low), most = static_cast<I>(high), y = x < least ? least : x;
     return most < y ? most : y;
@@ -136,7 +134,7 @@ struct Quotient {
 
 // numerator / x
 struct Inverse {
-  static constexpr const char* name = "div";
+  static constexpr const char* name = "reciprocal";
   double numerator;
   template <class F> VELDT_FN F forward(F x) const { return F(numerator) / x; }
   template <class F> VELDT_FN F slope(F x, F y) const { return -(y / x); }
@@ -145,7 +143,7 @@ struct Inverse {
 // 1 / sqrt(x)
 struct Rsqrt {
   static constexpr const char* name = "rsqrt";
-  template <class F> VELDT_FN F forward(F x) const { return F(1) / sqrt(x); }
+  template <class F> VELDT_FN F forward(F x) const { return inverse_sqrt(x); }
   template <class F> VELDT_FN F slope(F x, F y) const { return F(-0.5) * y / x; }
 };
 
@@ -197,13 +195,13 @@ struct Tan {
 struct Asin {
   static constexpr const char* name = "asin";
   template <class F> VELDT_FN F forward(F x) const { return asin(x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / sqrt((F(1) - x) * (F(1) + x)); }
+  template <class F> VELDT_FN F slope(F x, F) const { return inverse_sqrt((F(1) - x) * (F(1) + x)); }
 };
 
 struct Acos {
   static constexpr const char* name = "acos";
   template <class F> VELDT_FN F forward(F x) const { return acos(x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return F(-1) / sqrt((F(1) - x) * (F(1) + x)); }
+  template <class F> VELDT_FN F slope(F x, F) const { return -inverse_sqrt((F(1) - x) * (F(1) + x)); }
 };
 
 struct Atan {
@@ -230,7 +228,7 @@ struct Asinh {
   static constexpr const char* name = "asinh";
   static constexpr bool wide = true;
   template <class F> VELDT_FN F forward(F x) const { return asinh(x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / sqrt(x * x + F(1)); }
+  template <class F> VELDT_FN F slope(F x, F) const { return inverse_sqrt(x * x + F(1)); }
 };
 
 struct Acosh {

@@ -4,25 +4,29 @@
 // kernels/activation-inl.h.
 #pragma once
 
-#include "veldt/tensor/tensor.h"
+#include "veldt/ops/formula.h"
 
 namespace veldt {
 
-Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
-Tensor elu(const Tensor& x, double alpha = 1);
-Tensor selu(const Tensor& x);
+inline Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01) {
+  return unary<"leaky_relu">(x, negative_slope);
+}
+inline Tensor elu(const Tensor& x, double alpha = 1) { return unary<"elu">(x, alpha); }
+inline Tensor selu(const Tensor& x) { return unary<"selu">(x); }
 // Throws ConfigError for alpha = 0.
 Tensor celu(const Tensor& x, double alpha = 1);
-Tensor gelu(const Tensor& x);       // x P(x) with the normal distribution's P
-Tensor gelu_tanh(const Tensor& x);  // its approximation by tanh
-Tensor silu(const Tensor& x);       // x sigmoid(x)
-Tensor mish(const Tensor& x);       // x tanh(softplus(x))
-Tensor softsign(const Tensor& x);   // x / (1 + |x|)
-Tensor hardsigmoid(const Tensor& x);
-Tensor hardswish(const Tensor& x);  // x hardsigmoid(x)
+inline Tensor gelu(const Tensor& x) { return unary<"gelu">(x); }  // x P(x) with the normal distribution's P
+inline Tensor gelu_tanh(const Tensor& x) { return unary<"gelu_tanh">(x); }  // its approximation by tanh
+inline Tensor silu(const Tensor& x) { return unary<"silu">(x); }            // x sigmoid(x)
+inline Tensor mish(const Tensor& x) { return unary<"mish">(x); }            // x tanh(softplus(x))
+inline Tensor softsign(const Tensor& x) { return unary<"softsign">(x); }    // x / (1 + |x|)
+inline Tensor hardsigmoid(const Tensor& x) { return unary<"hardsigmoid">(x); }
+inline Tensor hardswish(const Tensor& x) { return unary<"hardswish">(x); }  // x hardsigmoid(x)
 // min(max(x, low), high). Throws ConfigError if low > high.
 Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
-Tensor relu6(const Tensor& x);       // min(max(x, 0), 6)
-Tensor logsigmoid(const Tensor& x);  // log(sigmoid(x)) without cancellation
+Tensor relu6(const Tensor& x);  // min(max(x, 0), 6)
+inline Tensor logsigmoid(const Tensor& x) {
+  return unary<"logsigmoid">(x);
+}  // log(sigmoid(x)) without cancellation
 
 }  // namespace veldt

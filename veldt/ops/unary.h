@@ -2,6 +2,7 @@
 // numbers and booleans give f32 except where said.
 #pragma once
 
+#include "veldt/ops/formula.h"
 #include "veldt/ops/scalar.h"
 #include "veldt/tensor/tensor.h"
 
@@ -25,40 +26,46 @@ Tensor trunc(const Tensor& x);
 Tensor frac(const Tensor& x);
 
 // scale x + shift
-Tensor affine(const Tensor& x, double scale, double shift);
-Tensor reciprocal(const Tensor& x);  // 1 / x
-Tensor sqrt(const Tensor& x);        // NaN below 0
-Tensor rsqrt(const Tensor& x);       // 1 / sqrt(x)
-Tensor exp(const Tensor& x);
-Tensor exp2(const Tensor& x);
-Tensor expm1(const Tensor& x);  // e^x - 1 without cancellation
-Tensor log(const Tensor& x);    // natural; NaN below 0, -inf at 0
-Tensor log2(const Tensor& x);
-Tensor log10(const Tensor& x);
-Tensor log1p(const Tensor& x);  // log(1 + x) without cancellation
-Tensor sin(const Tensor& x);
-Tensor cos(const Tensor& x);
-Tensor tan(const Tensor& x);
-Tensor asin(const Tensor& x);
-Tensor acos(const Tensor& x);
-Tensor atan(const Tensor& x);
-Tensor sinh(const Tensor& x);
-Tensor cosh(const Tensor& x);
-Tensor tanh(const Tensor& x);
-Tensor asinh(const Tensor& x);
-Tensor acosh(const Tensor& x);
-Tensor atanh(const Tensor& x);
-Tensor erf(const Tensor& x);
-Tensor erfc(const Tensor& x);      // 1 - erf(x) without cancellation
-Tensor sigmoid(const Tensor& x);   // 1 / (1 + exp(-x))
-Tensor softplus(const Tensor& x);  // log(1 + exp(x))
+inline Tensor affine(const Tensor& x, double scale, double shift) { return unary<"affine">(x, scale, shift); }
+Tensor reciprocal(const Tensor& x);                                 // 1 / x
+inline Tensor sqrt(const Tensor& x) { return unary<"sqrt">(x); }    // NaN below 0
+inline Tensor rsqrt(const Tensor& x) { return unary<"rsqrt">(x); }  // 1 / sqrt(x)
+inline Tensor exp(const Tensor& x) { return unary<"exp">(x); }
+inline Tensor exp2(const Tensor& x) { return unary<"exp2">(x); }
+inline Tensor expm1(const Tensor& x) { return unary<"expm1">(x); }  // e^x - 1 without cancellation
+inline Tensor log(const Tensor& x) { return unary<"log">(x); }      // natural; NaN below 0, -inf at 0
+inline Tensor log2(const Tensor& x) { return unary<"log2">(x); }
+inline Tensor log10(const Tensor& x) { return unary<"log10">(x); }
+inline Tensor log1p(const Tensor& x) { return unary<"log1p">(x); }  // log(1 + x) without cancellation
+inline Tensor sin(const Tensor& x) { return unary<"sin">(x); }
+inline Tensor cos(const Tensor& x) { return unary<"cos">(x); }
+inline Tensor tan(const Tensor& x) { return unary<"tan">(x); }
+inline Tensor asin(const Tensor& x) { return unary<"asin">(x); }
+inline Tensor acos(const Tensor& x) { return unary<"acos">(x); }
+inline Tensor atan(const Tensor& x) { return unary<"atan">(x); }
+inline Tensor sinh(const Tensor& x) { return unary<"sinh">(x); }
+inline Tensor cosh(const Tensor& x) { return unary<"cosh">(x); }
+inline Tensor tanh(const Tensor& x) { return unary<"tanh">(x); }
+inline Tensor asinh(const Tensor& x) { return unary<"asinh">(x); }
+inline Tensor acosh(const Tensor& x) { return unary<"acosh">(x); }
+inline Tensor atanh(const Tensor& x) { return unary<"atanh">(x); }
+inline Tensor erf(const Tensor& x) { return unary<"erf">(x); }
+inline Tensor erfc(const Tensor& x) { return unary<"erfc">(x); }          // 1 - erf(x) without cancellation
+inline Tensor sigmoid(const Tensor& x) { return unary<"sigmoid">(x); }    // 1 / (1 + exp(-x))
+inline Tensor softplus(const Tensor& x) { return unary<"softplus">(x); }  // log(1 + exp(x))
 
 // The activations of neural fields; others are in ops/activation.h.
-Tensor sine(const Tensor& x, double omega);   // sin(omega x): SIREN, Sitzmann et al. 2020
-Tensor gauss(const Tensor& x, double scale);  // exp(-(scale x)^2): Ramasinghe & Lucey 2022
-Tensor finer(const Tensor& x, double omega);  // sin(omega (|x| + 1) x): FINER, Liu et al. 2024
+inline Tensor sine(const Tensor& x, double omega) {
+  return unary<"sine">(x, omega);
+}  // sin(omega x): SIREN, Sitzmann et al. 2020
+inline Tensor gauss(const Tensor& x, double scale) {
+  return unary<"gauss">(x, scale);
+}  // exp(-(scale x)^2): Ramasinghe & Lucey 2022
+inline Tensor finer(const Tensor& x, double omega) {
+  return unary<"finer">(x, omega);
+}  // sin(omega (|x| + 1) x): FINER, Liu et al. 2024
 // cos(omega x) exp(-(scale x)^2): the real wavelet of WIRE, Saragadam et al. 2023
-Tensor wire(const Tensor& x, double omega, double scale);
+inline Tensor wire(const Tensor& x, double omega, double scale) { return unary<"wire">(x, omega, scale); }
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 

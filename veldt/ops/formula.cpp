@@ -1,0 +1,72 @@
+// How a formula of one number becomes an op: the kernel computes forward and, in one pass, gradient times
+// slope. Where the gradient is going to be differentiated itself, the same slope runs over traced numbers
+// instead.
+#include "veldt/ops/formula.h"
+
+#include <cstring>
+
+#include "veldt/core/error.h"
+#include "veldt/kernels/unary-inl.h"
+#include "veldt/ops/parts.h"
+#include "veldt/ops/traced.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt {
+namespace {
+
+template <class Op> Traced traced_slope(Scalars s, const Traced& x, const Traced& y) {
+  return formula<Op>(s.a, s.b).slope(x, y);
+}
+
+// What is needed of each formula, in the order in which a backend counts them.
+struct UnaryFormula {
+  const char* name;
+  Traced (*slope)(Scalars, const Traced& x, const Traced& y);
+};
+template <class... Op> const UnaryFormula& formula_at(TypeList<Op...>, int op) {
+  static constexpr UnaryFormula table[] = {{Op::name, &traced_slope<Op>}...};
+  return table[op];
+}
+const UnaryFormula& formula_at(int op) { return formula_at(scalar::UnaryOps(), op); }
+
+struct UnaryBackward {
+  int op;
+  Scalars scalars;
+  Tensor x, kept;
+
+  Tensor times_slope(const Tensor& g, const Tensor& of, Traced::Later y) const {
+    return (Traced(g) * formula_at(op).slope(scalars, Traced(of), Traced::later(y))).tensor();
+  }
+
+  Grads operator()(const Tensor& g) const {
+    if (grad_enabled() && is_half(x.dtype())) {  // as the kernel does: rounded once, not after each op
+      const Tensor wide = to(x, DType::f32);
+      const auto result = [&] { return unary(op, wide, scalars.a, scalars.b); };
+      return {to(times_slope(to(g, DType::f32), wide, {result}), x.dtype())};
+    }
+    // The op's own node cannot hold its result, which holds the node: another one over the same memory does.
+    const auto result = [this] { return record(formula_at(op).name, kept.detach(), {x}, *this); };
+    if (grad_enabled()) return {times_slope(g, x, {result})};
+    const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
+    kernels(x).unary_slope(op, scalars, x.view(), kept.view(), g.view(), out.view());
+    return {out};
+  }
+};
+
+}  // namespace
+
+int unary_formula(const char* name) {
+  for (int op = 0; op < scalar::UnaryOps::size; ++op)
+    if (std::strcmp(formula_at(op).name, name) == 0) return op;
+  throw Error(str("there is no formula of one number called ", name),
+              "no struct in scalar::UnaryOps has that name", "compare with the names in kernels/unary-inl.h");
+}
+
+Tensor unary(int formula, const Tensor& given, double a, double b) {
+  const Tensor x = as_float(given);
+  const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
+  kernels(x).unary(formula, {a, b}, x.view(), y.view());
+  return record(formula_at(formula).name, y, {x}, UnaryBackward{formula, {a, b}, x, y.detach()});
+}
+
+}  // namespace veldt

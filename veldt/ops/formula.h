@@ -1,0 +1,32 @@
+// Elementwise formulas of kernels/ by their names: what makes a public op one line of a header, and keeps
+// kernels/ out of it. Not for programs: veldt.h leaves it out.
+// Tests: tests/ops/formula_test.cpp
+#pragma once
+
+#include <cstddef>
+
+#include "veldt/tensor/tensor.h"
+
+namespace veldt {
+
+// A name as a template argument, so that it is looked up once.
+struct FormulaName {
+  char text[32] = {};
+  template <std::size_t n> consteval FormulaName(const char (&name)[n]) {  // NOLINT: reads like the name
+    static_assert(n <= sizeof(text), "the name of a formula has at most 31 letters");
+    for (std::size_t i = 0; i < n; ++i) text[i] = name[i];
+  }
+};
+
+// The place of a formula in scalar::UnaryOps, as a backend counts it. Throws Error if there is none.
+int unary_formula(const char* name);
+// The formula of x, which keeps its dtype if it is of floats and becomes f32 if not; a and b are the
+// formula's constants, in its order. Its gradient follows from the formula's slope, to any order.
+Tensor unary(int formula, const Tensor& x, double a = 0, double b = 0);
+
+template <FormulaName name> Tensor unary(const Tensor& x, double a = 0, double b = 0) {
+  static const int formula = unary_formula(name.text);
+  return unary(formula, x, a, b);
+}
+
+}  // namespace veldt
