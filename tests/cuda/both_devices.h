@@ -55,16 +55,21 @@ inline void expect_same(const Both& results, double ulps, double magnitude = 0) 
 constexpr gpu::emulation::Order kOrders[] = {gpu::emulation::Order::forward, gpu::emulation::Order::reverse,
                                              gpu::emulation::Order::shuffled};
 
-// While one lives, the threads of a block run in that order.
+// While one lives, blocks, and the threads of each, run in that order.
 class InOrder {
  public:
-  explicit InOrder(gpu::emulation::Order order) { gpu::emulation::set_order(order); }
+  explicit InOrder(gpu::emulation::Order order) : before_(gpu::emulation::order()) {
+    gpu::emulation::set_order(order);
+  }
   ~InOrder() {
     backend(kEmulated).synchronize();
-    gpu::emulation::set_order(gpu::emulation::Order::forward);
+    gpu::emulation::set_order(before_);
   }
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
+
+ private:
+  gpu::emulation::Order before_;
 };
 
 }  // namespace veldt::test

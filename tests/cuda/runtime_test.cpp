@@ -1,6 +1,7 @@
 // The CUDA backend's device, memory and errors.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -149,6 +150,34 @@ TEST_F(CudaFaults, TellsThatTheDeviceWasLost) {
   emulation::lose_device(true);
   EXPECT_THROW(x.values<float>(), DeviceError);
   emulation::lose_device(false);
+}
+
+// What a graph cannot keep loses the whole capture, and the stream works on.
+TEST_F(CudaFaults, LosesACaptureInWhichItWouldHaveToWait) {
+  const Tensor x = to(Tensor::of({2}, {1, 2}), kEmulated);
+  const Backend& device = backend(kEmulated);
+  std::vector<float> got(2);
+  const std::function<void()> waits[] = {[&] { device.download(got.data(), x.view().data, 8); },
+                                         [&] { device.upload(x.view().data, got.data(), 8); },
+                                         [&] { device.synchronize(); }};
+  for (const auto& wait : waits) {
+    const DeviceSteps& kept = cuda_library().steps;
+    void* const steps = kept.make(nullptr);
+    for (const StepMode mode : {StepMode::run, StepMode::capture}) {
+      kept.begin(steps, mode);
+      if (mode == StepMode::capture) {
+        EXPECT_THROW(wait(), DeviceError);
+      }
+      kept.step_done(steps);
+      if (mode == StepMode::run) kept.end(steps, true);
+    }
+    try {
+      kept.end(steps, true);
+    } catch (const DeviceError&) {  // 901: unless it was refused before CUDA was asked
+    }
+    kept.destroy(steps);
+    EXPECT_EQ((x + x).values<float>(), (std::vector<float>{2, 4}));
+  }
 }
 
 // A thread that has not used the device before has to be told of it, and a lost one does not listen.

@@ -4,8 +4,11 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +17,27 @@ namespace {
 
 // --- a block of threads
 
-Order g_order = Order::forward;
+Order order_of_environment() {
+  const char* const name = std::getenv("VELDT_GPU_ORDER");
+  if (name == nullptr) return Order::forward;
+  const std::string_view wanted = name;
+  return wanted == "reverse" ? Order::reverse : wanted == "shuffled" ? Order::shuffled : Order::forward;
+}
+Order g_order = order_of_environment();
+
+// Pseudo-random numbers, good enough to shuffle by.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : state_(seed) {}
+  std::size_t below(std::size_t n) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return (state_ >> 33) % n;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 constexpr std::size_t kStack = 128 * 1024;
 
 enum class State { fresh, ready, at_block_barrier, at_warp_barrier, done };
@@ -170,6 +193,7 @@ bool release_warps(Block& b) {
 }
 
 void run_block(Block& b, std::uint64_t seed) {
+  Draws draws(seed);
   const std::size_t n = b.threads.size();
   for (std::size_t i = 0; i < n; ++i) {
     const unsigned linear = static_cast<unsigned>(i);
@@ -181,10 +205,7 @@ void run_block(Block& b, std::uint64_t seed) {
   for (Slot& s : b.dynamic) std::memset(s.bytes, 0xCD, sizeof s.bytes);
   for (;;) {
     if (g_order == Order::shuffled)
-      for (std::size_t i = n; i > 1; --i) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        std::swap(b.order[i - 1], b.order[(seed >> 33) % i]);
-      }
+      for (std::size_t i = n; i > 1; --i) std::swap(b.order[i - 1], b.order[draws.below(i)]);
     for (b.place = 0; b.place < n; ++b.place) {
       b.running = b.order[b.place];
       const State s = b.threads[b.running].state;
@@ -212,6 +233,7 @@ void run_block(Block& b, std::uint64_t seed) {
 }  // namespace
 
 void set_order(Order order) { g_order = order; }
+Order order() { return g_order; }
 const dim3& thread_index() { return t_block->threads[t_block->running].index; }
 const dim3& block_index() { return t_block->index; }
 const dim3& block_size() { return t_block->size; }
@@ -243,12 +265,22 @@ std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 thre
   b.dynamic.resize((shared + sizeof(Slot) - 1) / sizeof(Slot));
   Block* const outer = t_block;
   t_block = &b;
-  for (unsigned z = 0; z < blocks.z; ++z)
-    for (unsigned y = 0; y < blocks.y; ++y)
-      for (unsigned x = 0; x < blocks.x; ++x) {
-        b.index = dim3(x, y, z);
-        run_block(b, (std::uint64_t{z} * blocks.y + y) * blocks.x + x + 1);
-      }
+  std::vector<std::uint32_t> order(std::size_t{blocks.x} * blocks.y * blocks.z);
+  std::iota(order.begin(), order.end(), 0u);
+  if (g_order == Order::reverse) std::reverse(order.begin(), order.end());
+  Draws draws(order.size());
+  if (g_order == Order::shuffled)
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draws.below(i)]);
+  std::size_t arrays = 0;
+  for (const std::uint32_t i : order) {
+    b.index = dim3(i % blocks.x, i / blocks.x % blocks.y, i / blocks.x / blocks.y);
+    run_block(b, std::uint64_t{i} + 1);
+    std::size_t bytes = 0;
+    for (const auto& [key, array] : b.arrays) bytes += array.size() * sizeof(Slot);
+    arrays = std::max(arrays, bytes);
+  }
+  if (b.fault.empty() && (arrays > 48 * 1024 || arrays + shared > 227 * 1024))
+    b.fault = "a block has more shared memory than there is";
   for (auto& f : b.fibers) t_spare.push_back(std::move(f));
   t_block = outer;
   return b.fault;

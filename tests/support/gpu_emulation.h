@@ -50,9 +50,11 @@ struct alignas(16) uint4 {
 
 namespace veldt::gpu::emulation {
 
-// The order in which the threads of a block run from one barrier to the next.
+// The order in which the blocks of a grid run, and the threads of a block from one barrier to the next. At
+// first that of VELDT_GPU_ORDER in the environment (reverse, shuffled), else forward.
 enum class Order { forward, reverse, shuffled };
 void set_order(Order order);
+Order order();
 
 // What went wrong in a kernel since the last call: "" if nothing did.
 std::string take_fault();
@@ -202,6 +204,7 @@ enum cudaError_t {
   cudaErrorDevicesUnavailable = 46,
   cudaErrorLaunchFailure = 719,
   cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 using cudaStream_t = void*;
@@ -272,6 +275,7 @@ inline float fast_quotient(float a, float b) { return a / b; }
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
                    cudaStream_t stream, const Arguments&... arguments) {
+  static_assert((std::size_t{0} + ... + sizeof(Parameters)) <= 4096, "a kernel's arguments have 4 KB");
   std::tuple<Parameters...> kept{Parameters(arguments)...};
   return static_cast<cudaError_t>(
       emulation::start([kernel, kept] { std::apply(kernel, kept); }, blocks, threads, shared, stream));

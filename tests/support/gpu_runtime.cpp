@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -101,14 +102,22 @@ bool take_for(Graph& graph, std::size_t bytes) {
 
 struct Queue {
   Work waiting;
-  bool capturing = false;
+  bool capturing = false, invalid = false;
+  std::thread::id by;  // who captures
   Graph captured;
 };
+
+// What must not happen while a stream is captured: the capture is lost.
+cudaError_t invalidate(Queue& q) {
+  q.invalid = true;
+  return remember(cudaErrorStreamCaptureUnsupported);
+}
 
 cudaError_t put(void* stream, std::function<void()> work) {
   if (device().lost) return remember(cudaErrorDevicesUnavailable);
   if (stream == nullptr) return remember(cudaErrorInvalidValue);  // stream 0 orders what has no order: banned
   Queue& q = *static_cast<Queue*>(stream);
+  if (q.capturing && q.invalid) return remember(cudaErrorStreamCaptureInvalidated);
   (q.capturing ? q.captured.work : q.waiting).push_back(std::move(work));
   return cudaSuccess;
 }
@@ -121,7 +130,7 @@ void shrink(MemoryPool& pool, std::size_t kept) {
 }
 
 cudaError_t drain(Queue& q) {
-  if (q.capturing) return remember(cudaErrorStreamCaptureUnsupported);
+  if (q.capturing) return invalidate(q);
   const Opened opened;
   Work work;
   work.swap(q.waiting);
@@ -179,7 +188,8 @@ int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t s
   const Lock lock(device().mutex);
   const std::size_t n = std::size_t{threads.x} * threads.y * threads.z;
   const bool possible = n > 0 && n <= 1024 && threads.z <= 64 && blocks.x > 0 && blocks.y > 0 &&
-                        blocks.z > 0 && blocks.y <= 65535 && blocks.z <= 65535 && shared <= 227 * 1024;
+                        blocks.z > 0 && blocks.y <= 65535 && blocks.z <= 65535 && blocks.x < 1u << 31 &&
+                        shared <= 227 * 1024;
   if (!possible) return remember(cudaErrorInvalidValue);
   ++device().counts.launches;
   return put(stream, [thread = std::move(thread), blocks, threads, shared] {
@@ -201,6 +211,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
     default: return "invalid argument";
   }
 }
@@ -302,6 +313,9 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
 }
 
 cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+  const Lock lock(device().mutex);
+  for (Queue* const q : queues())
+    if (q->capturing && q->by == std::this_thread::get_id()) return invalidate(*q);
   *p = std::malloc(bytes);
   return *p == nullptr ? remember(cudaErrorMemoryAllocation) : cudaSuccess;
 }
@@ -324,6 +338,9 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const Lock lock(device().mutex);
   const bool to_device = kind != cudaMemcpyDeviceToHost, from_device = kind != cudaMemcpyHostToDevice;
   if (owns(to) != to_device || owns(from) != from_device) return remember(cudaErrorInvalidValue);
+  // A graph would read and write the host's memory whenever it is launched.
+  if (Queue& q = *static_cast<Queue*>(stream); q.capturing && kind != cudaMemcpyDeviceToDevice)
+    return invalidate(q);
   if (kind == cudaMemcpyHostToDevice) ++device().counts.copies_to_device;
   if (kind == cudaMemcpyDeviceToHost) ++device().counts.copies_to_host;
   return put(stream, [=] { std::memcpy(to, from, bytes); });
@@ -339,6 +356,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
   auto& q = *static_cast<Queue*>(stream);
   if (q.capturing) return remember(cudaErrorInvalidValue);
   q.capturing = true;
+  q.invalid = false;
+  q.by = std::this_thread::get_id();
   q.captured = {};
   return cudaSuccess;
 }
@@ -352,6 +371,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   auto& q = *static_cast<Queue*>(stream);
   if (!q.capturing) return remember(cudaErrorInvalidValue);
   q.capturing = false;
+  *graph = nullptr;
+  if (q.invalid) return remember(cudaErrorStreamCaptureInvalidated);
   *graph = new Graph(std::move(q.captured));
   return cudaSuccess;
 }
