@@ -19,7 +19,7 @@ if(TARGET veldt_cuda)
   install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda OPTIONAL)
 endif()
 # Public is a header that knows neither how a device computes nor the formulas, which need Highway.
-file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h)
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h veldt/*.inc)
 list(FILTER headers EXCLUDE REGEX "^veldt/(app|cpu|cuda|kernels)/")
 foreach(header ${headers})
   file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^#include \"veldt/(cpu|cuda|kernels)/")

@@ -38,8 +38,8 @@ void DeviceWatch::on_call(const KernelCall& call, const Backend& backend) {
   if (!found_.empty()) return;
   gpu::emulation::take_ranges();
   call.run(backend);
-  if (on_device && !gpu::emulation::take_ranges().contains(call.entry()))
-    found_ = str("a profiler does not see ", call.entry(), " on ", backend.device);
+  if (on_device && !gpu::emulation::take_ranges().contains(call.facts().name))
+    found_ = str("a profiler does not see ", call.facts().name, " on ", backend.device);
 }
 
 std::string DeviceWatch::faults() {

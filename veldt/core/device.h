@@ -1,12 +1,14 @@
 // Where a tensor's numbers live.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 
 namespace veldt {
 
 enum class DeviceKind : std::uint8_t { cpu, cuda };
+inline constexpr std::size_t kMostBackends = 4;  // kinds that a process can have
 
 struct Device {
   DeviceKind kind = DeviceKind::cpu;

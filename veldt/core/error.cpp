@@ -43,6 +43,7 @@ IoError::IoError(Kind kind, std::string_view what, std::string_view why, std::st
 
 ShapeError::~ShapeError() = default;
 DeviceError::~DeviceError() = default;
+NoKernel::~NoKernel() = default;
 OutOfMemory::~OutOfMemory() = default;
 ConfigError::~ConfigError() = default;
 DivergedError::~DivergedError() = default;

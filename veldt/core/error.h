@@ -79,6 +79,13 @@ class DeviceError : public Error {
   ~DeviceError() override;
 };
 
+// A backend without a kernel for an entry of the waist, or for a dtype there.
+class NoKernel : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+  ~NoKernel() override;
+};
+
 // Memory that could not be had; the text names the bytes asked for.
 class OutOfMemory : public Error {
  public:

@@ -72,7 +72,7 @@ struct MlpStep {
   static constexpr std::size_t kMaxArrays = first_layer + parts * kMaxLayers;
   std::size_t arrays() const { return first_layer + parts * depth; }
 
-  bool writes(std::size_t array) const {
+  bool writes(std::size_t array, std::size_t /*arrays*/) const {
     if (array >= first_layer) return (array - first_layer) % parts >= dw;
     return array == workspace || array == value || array == dx || (array == out && pass != MlpPass::backward);
   }

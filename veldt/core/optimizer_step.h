@@ -2,6 +2,7 @@
 // step. The formulas are in kernels/optimizer-inl.h. `step` counts from 1.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <variant>
@@ -78,6 +79,8 @@ struct OptimizerStep {
   const char* name() const {
     return std::visit([](const auto& step) { return step.name; }, rule);
   }
+  // All but the gradient, which comes last; a rule of one array changes that.
+  static bool writes(std::size_t array, std::size_t arrays) { return array + 1 < arrays || arrays == 1; }
 };
 
 }  // namespace veldt

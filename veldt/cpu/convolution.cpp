@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/kernels.h"
@@ -224,9 +223,7 @@ void convolve(const ConvLayout& layout, ConvPart part, const View& a, const View
               const View& out) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return run<float>(layout, part, ConvViews(part, a, b, out), bias);
-  if (out.dtype == DType::f64) return run<double>(layout, part, ConvViews(part, a, b, out), bias);
-  throw DeviceError(str("the cpu cannot convolve tensors of ", out.dtype), "it has kernels for f32 and f64",
-                    "convert them to f32");
+  run<double>(layout, part, ConvViews(part, a, b, out), bias);
 }
 
 }  // namespace veldt::cpu

@@ -2,6 +2,7 @@
 
 #include <hwy/targets.h>
 
+#include "veldt/core/guarded.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/kernels/formula_name.h"
 
@@ -16,46 +17,11 @@ const Backend& backend() {
       .upload = upload,
       .download = download,
       .synchronize = synchronize,
-      .fill = fill,
-      .copy = copy,
-      .unary = unary,
-      .unary_slope = unary_slope,
-      .binary = binary,
-      .ternary = ternary,
-      .compare = compare,
-      .accumulate = accumulate,
-      .where = where,
-      .reduce = reduce,
-      .arg_reduce = arg_reduce,
-      .softmax = softmax,
-      .softmax_slope = softmax_slope,
-      .layer_norm = layer_norm,
-      .layer_norm_slope = layer_norm_slope,
-      .attend = attend,
-      .attend_slope = attend_slope,
-      .lstm = lstm,
-      .lstm_slope = lstm_slope,
-      .recurrence = recurrence,
-      .argsort = argsort,
-      .search = search,
-      .matmul = matmul,
       .multiplies = multiplies,
-      .convolve = convolve,
-      .max_pool = max_pool,
-      .avg_pool = avg_pool,
-      .gather = gather,
-      .scatter_add = scatter_add,
-      .scatter = scatter,
-      .positions = positions,
-      .ramp = ramp,
-      .index_range = index_range,
-      .grid_encode = grid_encode,
-      .grid_scatter = grid_scatter,
-      .random = random,
-      .mlp = mlp,
       .mlp_workspace = mlp_workspace,
-      .optimize = optimize,
-      .dot = dot,
+#define VELDT_ENTRY(name, ...) .name = guarded<kName, Entry::name, name>,
+#define VELDT_ANSWER(result, name, ...) .name = guarded<kName, Entry::name, name>,
+#include "veldt/core/entries.inc"
   };
   return table;
 }

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/stage.h"
 
@@ -253,12 +252,6 @@ bool all_dense(const View* const* views, int count, Halves halves) {
 }
 
 }  // namespace
-
-void check_elementwise(DType t) {
-  if (!is_float(t))
-    throw DeviceError(str("the cpu cannot compute this elementwise op on ", t), "it has kernels for floats",
-                      "convert the tensor: to(x, DType::f32)");
-}
 
 void for_each_row(const View* const* views, int count, const RowKernel& kernel, Halves halves) {
   const std::int64_t total = numel(views[0]->shape);

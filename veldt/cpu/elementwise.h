@@ -23,7 +23,4 @@ enum class Halves { as_f32, as_they_are };
 void for_each_row(const View* const* views, int count, const RowKernel& kernel,
                   Halves halves = Halves::as_they_are);
 
-// Throws DeviceError unless there are arithmetic kernels for the dtype: the floats.
-void check_elementwise(DType t);
-
 }  // namespace veldt::cpu

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/reduce_tile.h"
@@ -313,9 +312,7 @@ void scatter_add(const View& g, int dim, const View& index, const View& out) {
   // Unsigned, because a sum that overflows wraps.
   if (out.dtype == DType::i64) return run_scatter_add<std::uint64_t>(g, dim, index, out);
   if (out.dtype == DType::i32) return run_scatter_add<std::uint32_t>(g, dim, index, out);
-  if (out.dtype == DType::u8) return run_scatter_add<std::uint8_t>(g, dim, index, out);
-  throw DeviceError(str("the cpu cannot scatter-add into ", out.dtype), "it has no kernel for this dtype",
-                    "convert the tensor to f32 first");
+  run_scatter_add<std::uint8_t>(g, dim, index, out);
 }
 
 void scatter(const View& source, int dim, const View& index, const View& out) {

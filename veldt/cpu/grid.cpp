@@ -19,7 +19,6 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "veldt/core/error.h"
 #include "veldt/core/grid.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -373,29 +372,20 @@ template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
   }
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("the cpu has no grid encoding of ", dtype), "it has this kernel for f32 and f64",
-                    "keep the table in f32");
-}
-
 }  // namespace
 
 void grid_encode(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& table,
                  const View& out) {
   if (x.dtype == DType::f32)
     return read_all(call_of<float>(grid, derivative, x, table, out), HWY_DYNAMIC_DISPATCH(grid_read_f32));
-  if (x.dtype == DType::f64)
-    return read_all(call_of<double>(grid, derivative, x, table, out), HWY_STATIC_DISPATCH(grid_read_f64));
-  refuse(x.dtype);
+  read_all(call_of<double>(grid, derivative, x, table, out), HWY_STATIC_DISPATCH(grid_read_f64));
 }
 
 void grid_scatter(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& g,
                   const View& table) {
   if (x.dtype == DType::f32)
     return add_all(call_of<float>(grid, derivative, x, table, g), HWY_DYNAMIC_DISPATCH(grid_add_f32));
-  if (x.dtype == DType::f64)
-    return add_all(call_of<double>(grid, derivative, x, table, g), HWY_STATIC_DISPATCH(grid_add_f64));
-  refuse(x.dtype);
+  add_all(call_of<double>(grid, derivative, x, table, g), HWY_STATIC_DISPATCH(grid_add_f64));
 }
 
 }  // namespace cpu

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/product-inl.h"
@@ -327,27 +326,20 @@ void slope_of(bool reverse, const View& weight, const View& c, const View& gates
   run_packed<T>(s, {weight.as<const T>(), s.hidden, 1});
 }
 
-[[noreturn]] void refuse_lstm(DType dtype) {
-  throw DeviceError(str("the cpu has no LSTM of ", dtype), "it has kernels for f32 and f64",
-                    "convert the tensors to f32 first");
-}
-
 }  // namespace
 
 void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
           const View& gates, const View& out) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return lstm_of<float>(reverse, inputs, weight, h, c, gates, out);
-  if (out.dtype == DType::f64) return lstm_of<double>(reverse, inputs, weight, h, c, gates, out);
-  refuse_lstm(out.dtype);
+  lstm_of<double>(reverse, inputs, weight, h, c, gates, out);
 }
 
 void lstm_slope(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
                 const View& g, const View& dgates, const View& dh, const View& dc) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return slope_of<float>(reverse, weight, c, gates, out, g, dgates, dh, dc);
-  if (out.dtype == DType::f64) return slope_of<double>(reverse, weight, c, gates, out, g, dgates, dh, dc);
-  refuse_lstm(out.dtype);
+  slope_of<double>(reverse, weight, c, gates, out, g, dgates, dh, dc);
 }
 
 }  // namespace veldt::cpu

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/kernels.h"
@@ -169,9 +168,7 @@ void matmul(const View& a, const View& b, const View* bias, const View& out) {
   if (a.dtype == DType::f32) return run<float>(a, b, bias, out);
   if (a.dtype == DType::f64) return run<double>(a, b, bias, out);
   if (a.dtype == DType::bf16) return run<scalar::BFloat16>(a, b, bias, out);
-  if (a.dtype == DType::f16) return run<scalar::Float16>(a, b, bias, out);
-  throw DeviceError(str("the cpu cannot multiply matrices of ", a.dtype), "it has kernels for floats",
-                    "convert both to f32");
+  run<scalar::Float16>(a, b, bias, out);
 }
 
 // Halves where a conversion would take longer than the product: of a matrix and a few columns or rows.

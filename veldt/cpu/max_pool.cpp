@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "hwy/highway.h"
-#include "veldt/core/error.h"
 #include "veldt/core/pooling.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -251,9 +250,7 @@ template <class T> void run(const PoolLayout& p, const View& x, const View& out,
 
 void max_pool(const PoolLayout& layout, const View& x, const View& out, const View* index) {
   if (x.dtype == DType::f32) return run<float>(layout, x, out, index);
-  if (x.dtype == DType::f64) return run<double>(layout, x, out, index);
-  throw DeviceError(str("the cpu cannot pool tensors of ", x.dtype), "it has kernels for f32 and f64",
-                    "convert them to f32");
+  run<double>(layout, x, out, index);
 }
 
 }  // namespace veldt::cpu

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "hwy/highway.h"
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/room.h"
@@ -297,19 +296,13 @@ void run_slope(bool centred, const View& x, const View* weight, const View& mome
   }
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("the cpu has no layer norm of ", dtype), "it has kernels for floats",
-                    "convert the tensor to f32 first");
-}
-
 }  // namespace
 
 void layer_norm(bool centred, double eps, const View& x, const View* weight, const View* bias,
                 const View& moments, const View& y) {
   if (numel(x.shape) == 0) return;
   if (x.dtype == DType::f64) return run<double>(centred, eps, x, weight, bias, moments, y);
-  if (is_float(x.dtype)) return run<float>(centred, eps, x, weight, bias, moments, y);
-  refuse(x.dtype);
+  run<float>(centred, eps, x, weight, bias, moments, y);
 }
 
 void layer_norm_slope(bool centred, const View& x, const View* weight, const View& moments, const View& g,
@@ -320,8 +313,7 @@ void layer_norm_slope(bool centred, const View& x, const View* weight, const Vie
     return;
   }
   if (x.dtype == DType::f64) return run_slope<double>(centred, x, weight, moments, g, dx, dweight, dbias);
-  if (is_float(x.dtype)) return run_slope<float>(centred, x, weight, moments, g, dx, dweight, dbias);
-  refuse(x.dtype);
+  run_slope<float>(centred, x, weight, moments, g, dx, dweight, dbias);
 }
 
 }  // namespace veldt::cpu

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -181,8 +180,7 @@ void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::
             const View& out) {
   const bool whole = kind == RandomKind::word || kind == RandomKind::permutation;
   if (whole ? out.dtype != DType::i64 : out.dtype != DType::f32 && out.dtype != DType::f64)
-    throw DeviceError(str("the cpu cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
-                      "draw f32 and convert");
+    refuse_dtype(kName, "random numbers", out.dtype, kF32F64);
   const Rng rng(seed, rng_stream);
   const std::int64_t n = numel(out.shape);
   if (kind == RandomKind::permutation) return permute(rng, position, out.as<std::int64_t>(), n);

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/lines.h"
@@ -225,11 +224,6 @@ template <class T> void sum_tiny(const T* x, const std::int64_t* sizes, T* out) 
     }
 }
 
-[[noreturn]] void refuse(const char* what, DType from, DType to) {
-  throw DeviceError(str("the cpu cannot ", what, " ", from, " into ", to),
-                    "it has no kernel for these dtypes", "convert the tensor to f32 first");
-}
-
 struct Greater {
   template <class T> static bool holds(T a, T b) { return a > b; }
 };
@@ -296,7 +290,7 @@ void reduce(ReduceOp op, const View& x, const View& out) {
     return Reduction<scalar::BFloat16, double, double>(op, x, out).run();
   if (from == DType::f16 && to == DType::f64)
     return Reduction<scalar::Float16, double, double>(op, x, out).run();
-  if (op == ReduceOp::norm) refuse("take the norm of", from, to);
+  if (op == ReduceOp::norm) refuse_dtype(kName, "norm", from, kFloats);
   if (from == DType::i64 && to == DType::i64)
     return Reduction<std::int64_t, std::int64_t, std::int64_t>(op, x, out).run();
   if (from == DType::i32 && to == DType::i64)
@@ -309,7 +303,7 @@ void reduce(ReduceOp op, const View& x, const View& out) {
     return Reduction<std::uint8_t, std::int64_t, std::uint8_t>(op, x, out).run();
   if ((from == DType::u8 || from == DType::boolean) && to == from && op != ReduceOp::sum)
     return Reduction<std::uint8_t, std::uint8_t, std::uint8_t>(op, x, out).run();
-  refuse("reduce", from, to);
+  refuse_dtype(kName, "reduce into this dtype", from, kFloats);
 }
 
 void arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {

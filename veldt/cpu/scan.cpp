@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "veldt/core/error.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/lines.h"
 #include "veldt/cpu/stage.h"
@@ -216,9 +215,6 @@ void run_as_floats(ScanRun run, DType dtype, const ScanLines& s) {
 void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out) {
   if (numel(out.shape) == 0) return;
   const ScanRun run = HWY_DYNAMIC_DISPATCH(run_of)(x.dtype);
-  if (!run)
-    throw DeviceError(str("the cpu has no recurrence of ", x.dtype), "it has kernels for floats and i64",
-                      "convert the tensor first");
   const ScanRun run_floats = HWY_DYNAMIC_DISPATCH(run_of_floats)();
   const View& f = factor ? *factor : x;
   const std::int64_t length = x.shape[dim];

@@ -103,7 +103,6 @@ void unary(int op, Scalars s, const View& x, const View& y) {
 }
 
 void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out) {
-  check_elementwise(x.dtype);
   const UnarySlope f = x.dtype == DType::f64 ? rows_of(op).slope_f64 : rows_of(op).slope_f32;
   const View* views[] = {&x, &y, &g, &out};
   for_each_row(

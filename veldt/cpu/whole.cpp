@@ -3,14 +3,14 @@
 #include <cmath>
 #include <type_traits>
 
-#include "veldt/core/error.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/whole.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/kernels.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/binary-inl.h"
+#include "veldt/kernels/formula_name.h"
 #include "veldt/kernels/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -97,20 +97,20 @@ namespace {
 HWY_EXPORT(best_row);
 HWY_EXPORT(best_unary_row);
 
-template <class Row> Row checked(Row found, DType dtype) {
-  if (!found)
-    throw DeviceError(str("the cpu cannot compute this elementwise op on ", dtype),
-                      "it has a kernel for floats alone", "convert the tensor: to(x, DType::f32)");
+template <class Row> Row checked(Row found, Entry entry, int op, DType dtype) {
+  if (!found) refuse_dtype(cpu::kName, formula_name(entry, op), dtype, kFloats);
   return found;
 }
 
 }  // namespace
 namespace cpu {
 
-BinaryRow whole_row(int op, DType dtype) { return checked(HWY_DYNAMIC_DISPATCH(best_row)(op, dtype), dtype); }
+BinaryRow whole_row(int op, DType dtype) {
+  return checked(HWY_DYNAMIC_DISPATCH(best_row)(op, dtype), Entry::binary, op, dtype);
+}
 
 UnaryForward whole_unary_row(int op, DType dtype) {
-  return checked(HWY_DYNAMIC_DISPATCH(best_unary_row)(op, dtype), dtype);
+  return checked(HWY_DYNAMIC_DISPATCH(best_unary_row)(op, dtype), Entry::unary, op, dtype);
 }
 
 }  // namespace cpu

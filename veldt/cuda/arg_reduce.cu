@@ -1,5 +1,4 @@
 // Where the largest and smallest elements are.
-#include "veldt/core/error.h"
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"

@@ -3,7 +3,6 @@
 // them, and then holds a column or more of the sums that the weights make.
 #include <limits>
 
-#include "veldt/core/error.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/cuda/scratch.h"
@@ -319,26 +318,19 @@ void run_slope(bool causal, double scale, const View& q, const View& k, const Vi
   launch(key_slope_kernel<T>, blocks(a, a.keys, std::max(a.size, a.width)), kWarps * kWarp, 0, a);
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("cuda has no attention of ", dtype), "it has kernels for f32 and f64",
-                    "convert the tensors to f32 first");
-}
-
 }  // namespace
 
 void attend(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
             const View& sums, const View& out) {
   if (q.dtype == DType::f32) return run<float>(causal, scale, q, k, v, mask, sums, out);
-  if (q.dtype == DType::f64) return run<double>(causal, scale, q, k, v, mask, sums, out);
-  refuse(q.dtype);
+  run<double>(causal, scale, q, k, v, mask, sums, out);
 }
 
 void attend_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
                   const View& sums, const View& out, const View& g, const View& dq, const View& dk,
                   const View& dv) {
   if (q.dtype == DType::f32) return run_slope<float>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
-  if (q.dtype == DType::f64) return run_slope<double>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
-  refuse(q.dtype);
+  run_slope<double>(causal, scale, q, k, v, mask, sums, out, g, dq, dk, dv);
 }
 
 }  // namespace veldt::cuda

@@ -1,9 +1,9 @@
 // Elementwise ops of two and three inputs, comparisons, and where(). A kernel a number type, as in unary.cu.
-#include "veldt/core/error.h"
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/compare.h"
+#include "veldt/kernels/formula_name.h"
 
 namespace veldt::cuda {
 namespace {
@@ -114,8 +114,7 @@ template <class T> void run_where(const View& condition, const View& a, const Vi
 
 void binary(int op, const View& a, const View& b, const View& out) {
   if (!is_float(a.dtype) && !has_whole(op, Formulas()))
-    throw DeviceError(str("cuda cannot compute this op on ", a.dtype), "it has a kernel for floats alone",
-                      "convert the tensors: to(x, DType::f32)");
+    refuse_dtype(kName, formula_name(Entry::binary, op), a.dtype, kFloats);
   run(binary_kernel<float>, binary_kernel<double>, binary_kernel<std::int64_t>, op, a, b, out);
 }
 

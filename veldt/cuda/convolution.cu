@@ -7,7 +7,6 @@
 // order. How it is cut follows from the sizes alone, so the bits do too.
 #include "veldt/core/convolution.h"
 
-#include "veldt/core/error.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/cuda/scratch.h"
@@ -256,9 +255,7 @@ void convolve(const ConvLayout& layout, ConvPart part, const View& a, const View
               const View& out) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return run<float>(layout, part, ConvViews(part, a, b, out), bias);
-  if (out.dtype == DType::f64) return run<double>(layout, part, ConvViews(part, a, b, out), bias);
-  throw DeviceError(str("cuda cannot convolve tensors of ", out.dtype), "it has kernels for f32 and f64",
-                    "convert them to f32");
+  run<double>(layout, part, ConvViews(part, a, b, out), bias);
 }
 
 }  // namespace veldt::cuda

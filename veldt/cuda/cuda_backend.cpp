@@ -1,4 +1,5 @@
 // The table of the CUDA backend, and what the library exports.
+#include "veldt/core/guarded.h"
 #include "veldt/cuda/cublas_lt.h"
 #include "veldt/cuda/device.h"
 #include "veldt/cuda/kernels.h"
@@ -17,46 +18,11 @@ Backend make_table(int index) {
       .upload = ranged<"upload", upload>,
       .download = ranged<"download", download>,
       .synchronize = ranged<"synchronize", synchronize>,
-      .fill = ranged<"fill", fill>,
-      .copy = ranged<"copy", copy>,
-      .unary = ranged<"unary", unary>,
-      .unary_slope = ranged<"unary_slope", unary_slope>,
-      .binary = ranged<"binary", binary>,
-      .ternary = ranged<"ternary", ternary>,
-      .compare = ranged<"compare", compare>,
-      .accumulate = ranged<"accumulate", accumulate>,
-      .where = ranged<"where", where>,
-      .reduce = ranged<"reduce", reduce>,
-      .arg_reduce = ranged<"arg_reduce", arg_reduce>,
-      .softmax = ranged<"softmax", softmax>,
-      .softmax_slope = ranged<"softmax_slope", softmax_slope>,
-      .layer_norm = ranged<"layer_norm", layer_norm>,
-      .layer_norm_slope = ranged<"layer_norm_slope", layer_norm_slope>,
-      .attend = ranged<"attend", attend>,
-      .attend_slope = ranged<"attend_slope", attend_slope>,
-      .lstm = ranged<"lstm", lstm>,
-      .lstm_slope = ranged<"lstm_slope", lstm_slope>,
-      .recurrence = ranged<"recurrence", recurrence>,
-      .argsort = ranged<"argsort", argsort>,
-      .search = ranged<"search", search>,
-      .matmul = ranged<"matmul", matmul>,
       .multiplies = multiplies,
-      .convolve = ranged<"convolve", convolve>,
-      .max_pool = ranged<"max_pool", max_pool>,
-      .avg_pool = ranged<"avg_pool", avg_pool>,
-      .gather = ranged<"gather", gather>,
-      .scatter_add = ranged<"scatter_add", scatter_add>,
-      .scatter = ranged<"scatter", scatter>,
-      .positions = ranged<"positions", positions>,
-      .ramp = ranged<"ramp", ramp>,
-      .index_range = ranged<"index_range", index_range>,
-      .grid_encode = ranged<"grid_encode", grid_encode>,
-      .grid_scatter = ranged<"grid_scatter", grid_scatter>,
-      .random = ranged<"random", random>,
-      .mlp = ranged<"mlp", mlp>,
       .mlp_workspace = mlp_workspace,
-      .optimize = ranged<"optimize", optimize>,
-      .dot = ranged<"dot", dot>,
+#define VELDT_ENTRY(name, ...) .name = ranged<#name, guarded<kName, Entry::name, name>>,
+#define VELDT_ANSWER(result, name, ...) .name = ranged<#name, guarded<kName, Entry::name, name>>,
+#include "veldt/core/entries.inc"
   };
 }
 

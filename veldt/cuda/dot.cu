@@ -1,5 +1,4 @@
 // The inner product of two arrays, for norms and optimizers.
-#include "veldt/core/error.h"
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"
@@ -37,9 +36,6 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 double dot(const View& a, const View& b) {
-  if (a.dtype != DType::f32 && a.dtype != DType::f64)
-    throw DeviceError(str("cuda has no inner product of ", a.dtype), "it has this kernel for f32 and f64",
-                      "keep the parameters in f32");
   const std::int64_t n = numel(a.shape);
   if (n == 0) return 0;
   constexpr std::int64_t kLeast = 16 * kThreads, kMostChunks = 1024;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "veldt/core/error.h"
-
 namespace veldt::cuda {
 namespace {
 
@@ -23,12 +21,6 @@ Divider divider_of(std::int64_t divisor) {
   while (std::int64_t{1} << shift < divisor) ++shift;
   const std::uint64_t d = static_cast<std::uint64_t>(divisor), power = std::uint64_t{1} << shift;
   return {static_cast<std::uint32_t>(((power - d) << 32) / d + 1), shift};
-}
-
-void check_elementwise(DType t) {
-  if (!is_float(t))
-    throw DeviceError(str("cuda cannot compute this elementwise op on ", t), "it has kernels for floats",
-                      "convert the tensor: to(x, DType::f32)");
 }
 
 Walk walk_of(std::initializer_list<const View*> list) {

@@ -37,9 +37,6 @@ struct Walk {
 // The last view is the one written.
 Walk walk_of(std::initializer_list<const View*> views);
 
-// Throws DeviceError unless there are arithmetic kernels for the dtype: the floats.
-void check_elementwise(DType t);
-
 // The views' memory, and what it holds.
 struct Memory {
   void* data = nullptr;

@@ -5,7 +5,6 @@
 // there first, the largest stays, and only that one writes its value. scatter_add sorts the elements by place
 // (radix.h keeps the order of equal ones), and one thread for each place adds them in the order of the index,
 // as the CPU does: the same bits. A place that is named very often takes a long time.
-#include "veldt/core/error.h"
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/radix.h"
@@ -243,9 +242,7 @@ void scatter_add(const View& g, int dim, const View& index, const View& out) {
   // Unsigned, because a sum that overflows wraps.
   if (out.dtype == DType::i64) return run_scatter_add<std::uint64_t>(g, dim, index, out);
   if (out.dtype == DType::i32) return run_scatter_add<std::uint32_t>(g, dim, index, out);
-  if (out.dtype == DType::u8) return run_scatter_add<std::uint8_t>(g, dim, index, out);
-  throw DeviceError(str("cuda cannot scatter-add into ", out.dtype), "it has no kernel for this dtype",
-                    "convert the tensor to f32 first");
+  run_scatter_add<std::uint8_t>(g, dim, index, out);
 }
 
 }  // namespace veldt::cuda

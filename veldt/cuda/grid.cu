@@ -11,7 +11,6 @@
 #include <cstring>
 #include <limits>
 
-#include "veldt/core/error.h"
 #include "veldt/core/grid.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
@@ -278,16 +277,10 @@ void scatter_into(const Grid& grid, int dims, const View& x, const View& g, Inde
   launch(table_kernel<T>, blocks, kThreads, 0, grid, exponents, sums, table);
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("cuda has no grid encoding of ", dtype), "it has this kernel for f32 and f64",
-                    "keep the table in f32");
-}
-
 }  // namespace
 
 void grid_encode(const GridLayout& layout, const GridDerivative& derivative, const View& x, const View& table,
                  const View& out) {
-  if (x.dtype != DType::f32 && x.dtype != DType::f64) refuse(x.dtype);
   const Grid grid = grid_of(layout, derivative, x.shape[0]);
   if (grid.n == 0) return;
   if (x.dtype == DType::f64) return encode<double>(grid, layout.dims, x, table, out.as<double>());
@@ -303,9 +296,7 @@ void grid_scatter(const GridLayout& layout, const GridDerivative& derivative, co
   const Grid grid = grid_of(layout, derivative, x.shape[0]);
   if (x.dtype == DType::f32)
     return scatter_into(grid, layout.dims, x, g, layout.entries(), table.as<float>());
-  if (x.dtype == DType::f64)
-    return scatter_into(grid, layout.dims, x, g, layout.entries(), table.as<double>());
-  refuse(x.dtype);
+  scatter_into(grid, layout.dims, x, g, layout.entries(), table.as<double>());
 }
 
 }  // namespace veldt::cuda

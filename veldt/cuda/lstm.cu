@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "veldt/core/error.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
 
@@ -120,27 +119,20 @@ void run_slope(bool reverse, const View& weight, const View& c, const View& gate
   }
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("cuda has no LSTM of ", dtype), "it has kernels for f32 and f64",
-                    "convert the tensors to f32 first");
-}
-
 }  // namespace
 
 void lstm(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
           const View& gates, const View& out) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return run<float>(reverse, inputs, weight, h, c, gates, out);
-  if (out.dtype == DType::f64) return run<double>(reverse, inputs, weight, h, c, gates, out);
-  refuse(out.dtype);
+  run<double>(reverse, inputs, weight, h, c, gates, out);
 }
 
 void lstm_slope(bool reverse, const View& weight, const View& c, const View& gates, const View& out,
                 const View& g, const View& dgates, const View& dh, const View& dc) {
   if (numel(out.shape) == 0) return;
   if (out.dtype == DType::f32) return run_slope<float>(reverse, weight, c, gates, out, g, dgates, dh, dc);
-  if (out.dtype == DType::f64) return run_slope<double>(reverse, weight, c, gates, out, g, dgates, dh, dc);
-  refuse(out.dtype);
+  run_slope<double>(reverse, weight, c, gates, out, g, dgates, dh, dc);
 }
 
 }  // namespace veldt::cuda

@@ -3,7 +3,6 @@
 // registers. Products with few tiles and many terms (gradients of weights) are cut along k; a second kernel
 // adds the parts in their order. How a product is cut follows from its sizes alone, so its bits do too. Large
 // products go to cublasLt where there is one (matmul_lt.h).
-#include "veldt/core/error.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/matmul_lt.h"
 #include "veldt/cuda/runtime.h"
@@ -305,8 +304,7 @@ void matmul(const View& a, const View& b, const View* bias, const View& out) {
   if (lt_matmul(v.a, v.b, folded_bias, v.out)) return;
   if (a.dtype == DType::f32) return run(product<float>(v.a, v.b, folded_bias, v.out));
   if (a.dtype == DType::f64) return run(product<double>(v.a, v.b, folded_bias, v.out));
-  throw DeviceError(str("cuda cannot multiply matrices of ", a.dtype), "it has kernels for f32 and f64",
-                    "convert both to f32");
+  refuse_dtype(kName, "matmul without cublasLt", a.dtype, kF32F64);
 }
 
 bool multiplies(DType dtype, std::int64_t, std::int64_t) {

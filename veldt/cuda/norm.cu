@@ -1,5 +1,4 @@
 // Layer norms: a warp a line, in sums of f64; gradients of weight and bias by column, in two stages.
-#include "veldt/core/error.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/cuda/scratch.h"
@@ -190,11 +189,6 @@ void run_slope(bool centred, const View& x, const View* weight, const View& mome
          partials.as<const double>(), data_or_null<F>(dweight), data_or_null<F>(dbias));
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("cuda has no layer norm of ", dtype), "it has kernels for floats",
-                    "convert the tensor to f32 first");
-}
-
 }  // namespace
 
 void layer_norm(bool centred, double eps, const View& x, const View* weight, const View* bias,
@@ -203,8 +197,7 @@ void layer_norm(bool centred, double eps, const View& x, const View* weight, con
   if (x.dtype == DType::f32) return run<float>(centred, eps, x, weight, bias, moments, y);
   if (x.dtype == DType::f64) return run<double>(centred, eps, x, weight, bias, moments, y);
   if (x.dtype == DType::bf16) return run<scalar::BFloat16, float>(centred, eps, x, weight, bias, moments, y);
-  if (x.dtype == DType::f16) return run<scalar::Float16, float>(centred, eps, x, weight, bias, moments, y);
-  refuse(x.dtype);
+  run<scalar::Float16, float>(centred, eps, x, weight, bias, moments, y);
 }
 
 void layer_norm_slope(bool centred, const View& x, const View* weight, const View& moments, const View& g,
@@ -218,9 +211,7 @@ void layer_norm_slope(bool centred, const View& x, const View* weight, const Vie
   if (x.dtype == DType::f64) return run_slope<double>(centred, x, weight, moments, g, dx, dweight, dbias);
   if (x.dtype == DType::bf16)
     return run_slope<scalar::BFloat16, float>(centred, x, weight, moments, g, dx, dweight, dbias);
-  if (x.dtype == DType::f16)
-    return run_slope<scalar::Float16, float>(centred, x, weight, moments, g, dx, dweight, dbias);
-  refuse(x.dtype);
+  run_slope<scalar::Float16, float>(centred, x, weight, moments, g, dx, dweight, dbias);
 }
 
 }  // namespace veldt::cuda

@@ -1,6 +1,5 @@
 // Optimizer steps over slabs of parameters, one pass through memory each. The formulas are in
 // kernels/optimizer-inl.h.
-#include "veldt/core/error.h"
 #include "veldt/core/optimizer_step.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/numbers.h"
@@ -124,9 +123,7 @@ template <class T> void step_of(const OptimizerStep& s, const View* arrays, int 
 void optimize(const OptimizerStep& s, const View* arrays, int count) {
   const DType t = arrays[0].dtype;
   if (t == DType::f32) return step_of<float>(s, arrays, count);
-  if (t == DType::f64) return step_of<double>(s, arrays, count);
-  throw DeviceError(str("cuda has no optimizer step of ", t), "it has this kernel for f32 and f64",
-                    "keep the parameters in f32");
+  step_of<double>(s, arrays, count);
 }
 
 }  // namespace veldt::cuda

@@ -1,7 +1,6 @@
 // Random numbers by position: the draws of core/rng.h, each a pure function of (seed, stream, position).
 #include <cmath>
 
-#include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/numbers.h"
@@ -143,8 +142,7 @@ void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::
   if (out.dtype == DType::i64 && kind == RandomKind::permutation) return permute(draws, out);
   if (out.dtype == DType::i64 && kind == RandomKind::word) return draw<std::int64_t>(kind, draws, out);
   if (out.dtype == DType::f64) return draw<double>(kind, draws, out);
-  throw DeviceError(str("cuda cannot draw random numbers as ", out.dtype), "it draws f32 and f64",
-                    "draw f32 and convert");
+  refuse_dtype(kName, "random numbers", out.dtype, kF32F64);
 }
 
 }  // namespace veldt::cuda

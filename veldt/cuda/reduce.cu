@@ -2,7 +2,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "veldt/core/error.h"
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"
@@ -100,11 +99,6 @@ template <class T, class Acc> void run_reduce(ReduceOp op, const View& x, const 
   launch(reduce_kernel<Acc, Acc>, second.blocks(), kThreads, 0, second, fold, partials, partials, to);
 }
 
-[[noreturn]] void refuse(const char* what, DType from, DType to) {
-  throw DeviceError(str("cuda cannot ", what, " ", from, " into ", to), "it has no kernel for these dtypes",
-                    "convert the tensor to f32 first");
-}
-
 }  // namespace
 
 void reduce(ReduceOp op, const View& x, const View& out) {
@@ -116,13 +110,13 @@ void reduce(ReduceOp op, const View& x, const View& out) {
   const bool wide = to == DType::f32 || to == DType::f64;
   if (from == DType::bf16 && wide) return run_reduce<scalar::BFloat16, double>(op, x, out);
   if (from == DType::f16 && wide) return run_reduce<scalar::Float16, double>(op, x, out);
-  if (op == ReduceOp::norm) refuse("take the norm of", from, to);
+  if (op == ReduceOp::norm) refuse_dtype(kName, "norm", from, kFloats);
   if (from == DType::i64 && to == from) return run_reduce<std::int64_t, std::int64_t>(op, x, out);
   if (from == DType::i32 && (to == DType::i64 || to == from))
     return run_reduce<std::int32_t, std::int64_t>(op, x, out);
   if (bytes && (to == DType::i64 || (to == from && op != ReduceOp::sum)))
     return run_reduce<std::uint8_t, std::int64_t>(op, x, out);
-  refuse("reduce", from, to);
+  refuse_dtype(kName, "reduce into this dtype", from, kFloats);
 }
 
 void index_range(const View& index, std::int64_t* low, std::int64_t* high) {

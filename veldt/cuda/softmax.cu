@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "veldt/core/error.h"
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/kernels/convert.h"
@@ -99,11 +98,6 @@ void run_softmax(bool log, const View& x, int dim, const View& out) {
   launch(softmax_kernel<T, F, Y>, l.blocks(), kThreads, 0, l, log, x.as<const T>(), out.as<Y>());
 }
 
-[[noreturn]] void refuse(DType dtype) {
-  throw DeviceError(str("cuda has no softmax of ", dtype), "it has kernels for floats",
-                    "convert the tensor to f32 first");
-}
-
 }  // namespace
 
 void softmax(bool log, const View& x, int dim, const View& out) {
@@ -114,9 +108,7 @@ void softmax(bool log, const View& x, int dim, const View& out) {
   const bool wide = out.dtype == DType::f32;
   if (x.dtype == DType::bf16)
     return (wide ? run_softmax<BFloat16, float, float> : run_softmax<BFloat16, float>)(log, x, dim, out);
-  if (x.dtype == DType::f16)
-    return (wide ? run_softmax<Float16, float, float> : run_softmax<Float16, float>)(log, x, dim, out);
-  refuse(x.dtype);
+  (wide ? run_softmax<Float16, float, float> : run_softmax<Float16, float>)(log, x, dim, out);
 }
 
 void softmax_slope(bool log, const View& y, const View& g, int dim, const View& dx) {
@@ -124,8 +116,7 @@ void softmax_slope(bool log, const View& y, const View& g, int dim, const View& 
   if (y.dtype == DType::f32) return run_softmax_slope<float>(log, y, g, dim, dx);
   if (y.dtype == DType::f64) return run_softmax_slope<double>(log, y, g, dim, dx);
   if (y.dtype == DType::bf16) return run_softmax_slope<scalar::BFloat16, float>(log, y, g, dim, dx);
-  if (y.dtype == DType::f16) return run_softmax_slope<scalar::Float16, float>(log, y, g, dim, dx);
-  refuse(y.dtype);
+  run_softmax_slope<scalar::Float16, float>(log, y, g, dim, dx);
 }
 
 }  // namespace veldt::cuda

@@ -3,7 +3,6 @@
 // neighbouring runs are merged until a line is one, each element counting those of the other run before it.
 #include <bit>
 
-#include "veldt/core/error.h"
 #include "veldt/cuda/axes.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"

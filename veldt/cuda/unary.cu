@@ -2,6 +2,7 @@
 // takes the compiler minutes.
 #include "veldt/cuda/elementwise.h"
 #include "veldt/cuda/kernels.h"
+#include "veldt/kernels/formula_name.h"
 #include "veldt/kernels/unary-inl.h"
 
 namespace veldt::cuda {
@@ -46,7 +47,8 @@ template <class... Op> bool has_whole(int op, TypeList<Op...>) {
 }  // namespace
 
 void unary(int op, Scalars s, const View& x, const View& y) {
-  if (is_float(x.dtype) || !has_whole(op, Formulas())) check_elementwise(x.dtype);
+  if (!is_float(x.dtype) && !has_whole(op, Formulas()))
+    refuse_dtype(kName, formula_name(Entry::unary, op), x.dtype, kFloats);
   const auto kernel = !is_float(x.dtype)      ? unary_kernel<std::int64_t>
                       : x.dtype == DType::f64 ? unary_kernel<double>
                                               : unary_kernel<float>;

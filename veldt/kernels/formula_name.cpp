@@ -1,8 +1,6 @@
 // Not compiled for SIMD targets: kernels/*-inl.h are included as plain C++.
 #include "veldt/kernels/formula_name.h"
 
-#include <cstring>
-
 #include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/compare.h"
 #include "veldt/kernels/unary-inl.h"
@@ -17,11 +15,13 @@ template <class... Op> const char* name_in(TypeList<Op...>, int op) {
 
 }  // namespace
 
-const char* formula_name(const char* entry, int op) {
-  if (std::strcmp(entry, "binary") == 0) return name_in(scalar::BinaryOps(), op);
-  if (std::strcmp(entry, "ternary") == 0) return name_in(scalar::TernaryOps(), op);
-  if (std::strcmp(entry, "compare") == 0) return name_in(CompareOps(), op);
-  return name_in(scalar::UnaryOps(), op);
+const char* formula_name(Entry entry, int op) {
+  switch (entry) {
+    case Entry::binary: return name_in(scalar::BinaryOps(), op);
+    case Entry::ternary: return name_in(scalar::TernaryOps(), op);
+    case Entry::compare: return name_in(CompareOps(), op);
+    default: return name_in(scalar::UnaryOps(), op);
+  }
 }
 
 }  // namespace veldt

@@ -1,9 +1,11 @@
 // The names of the elementwise formulas, for those who look at a table's calls (tensor/intercept.h).
 #pragma once
 
+#include "veldt/core/entries.h"
+
 namespace veldt {
 
-// Of formula `op` of the table's entry "unary", "unary_slope", "binary" or "compare": "tanh".
-const char* formula_name(const char* entry, int op);
+// Of formula `op` of unary, unary_slope, binary, ternary or compare: "tanh".
+const char* formula_name(Entry entry, int op);
 
 }  // namespace veldt

@@ -32,7 +32,10 @@ class HostCall final : public KernelCall {
   void run(const Backend&) const override { function_(views_); }
   std::unique_ptr<KernelCall> copy() const override { return std::make_unique<HostCall>(*this); }
   std::string name(const Backend&) const override { return name_; }
-  const char* entry() const override { return "host"; }
+  const EntryFacts& facts() const override {
+    static constexpr EntryFacts host{.name = "host", .updates = true};
+    return host;
+  }
   CallKind kind() const override { return kind_; }
   std::span<View> views() override { return views_; }
   bool writes(std::size_t) const override { return true; }
@@ -312,12 +315,12 @@ bool overlap(const View& a, const View& b) {
   return x.begin < y.end && y.begin < x.end;
 }
 
-// Whether the kernel writes all of its output and never reads what was there before.
-bool fills_its_output(const KernelCall& call) {
-  const std::string_view entry = call.entry();
-  return entry == "matmul" || entry == "layer_norm" || entry == "convolve" || entry == "max_pool" ||
-         entry == "reduce" || entry == "unary" || entry == "unary_slope" || entry == "binary" ||
-         entry == "grid_scatter";
+// The view that the call fills there, reading nothing of what it holds; null where it does something else.
+View* filled_at(KernelCall& call, const void* data) {
+  if (call.facts().updates) return nullptr;
+  for (std::size_t i = 0; i < call.views().size(); ++i)
+    if (call.views()[i].data == data) return call.writes(i) ? &call.views()[i] : nullptr;
+  return nullptr;
 }
 
 }  // namespace
@@ -331,9 +334,8 @@ bool Plan::Recorder::redirect(std::size_t copy_at) {
   const Block& block = blocks_[block_at(from.data)];
   if (block.settled || block.uses != 2 || block.last != static_cast<int>(copy_at)) return false;
   KernelCall& maker = *calls_[static_cast<std::size_t>(block.first)];
-  View& out = maker.views().back();
-  if (!fills_its_output(maker) || out.data != from.data || numel(out.shape) != numel(from.shape) ||
-      !is_contiguous(out.shape, out.strides))
+  View* const out = filled_at(maker, from.data);
+  if (!out || numel(out->shape) != numel(from.shape) || !is_contiguous(out->shape, out->strides))
     return false;
   // Nothing from there to here may look at the destination: neither the old values nor the new ones early.
   for (std::size_t i = static_cast<std::size_t>(block.first); i < copy_at; ++i) {
@@ -342,13 +344,13 @@ bool Plan::Recorder::redirect(std::size_t copy_at) {
     for (const View& view : std::as_const(*calls_[i]).views())
       if (overlap(view, to)) return false;
   }
-  out.data = to.data;
+  out->data = to.data;
   return true;
 }
 
 void Plan::Recorder::write_straight_into_copies() {
   for (std::size_t i = 0; i < calls_.size(); ++i)
-    if (std::string_view(calls_[i]->entry()) == "copy" && redirect(i)) {
+    if (calls_[i]->is(Entry::copy) && redirect(i)) {
       blocks_[block_at(std::as_const(*calls_[i]).views()[0].data)].first = -1;  // needs no place any more
       calls_[i] = nullptr;
     }

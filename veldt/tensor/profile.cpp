@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <string_view>
 
 #include "veldt/core/error.h"
 #include "veldt/core/pool.h"
@@ -100,11 +99,8 @@ std::string Profile::table() const {
 void DetectAnomaly::on_call(const KernelCall& call, const Backend& backend) {
   // Before it runs: an operand may be overwritten.
   const std::span<const View> views = call.views();
-  const std::string_view entry = call.entry();
-  const bool in_place = entry == "accumulate" || entry == "scatter" || entry == "scatter_add" ||
-                        entry == "optimize" || entry == "host";
   for (std::size_t i = 0; i < views.size(); ++i)
-    if ((in_place || !call.writes(i)) && first_nan(views[i], backend)) return call.run(backend);
+    if ((call.facts().updates || !call.writes(i)) && first_nan(views[i], backend)) return call.run(backend);
   call.run(backend);
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (!call.writes(i)) continue;
