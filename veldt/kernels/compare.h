@@ -8,40 +8,46 @@ namespace veldt {
 
 struct Equal {
   static constexpr const char* name = "equal";
-  template <class T> static constexpr bool holds(T a, T b) { return a == b; }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a == b; }
 };
 struct NotEqual {
   static constexpr const char* name = "not_equal";
-  template <class T> static constexpr bool holds(T a, T b) { return a != b; }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a != b; }
 };
 struct Less {
   static constexpr const char* name = "less";
-  template <class T> static constexpr bool holds(T a, T b) { return a < b; }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a < b; }
 };
 struct LessEqual {
   static constexpr const char* name = "less_equal";
-  template <class T> static constexpr bool holds(T a, T b) { return a <= b; }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a <= b; }
 };
 struct Greater {
   static constexpr const char* name = "greater";
-  template <class T> static constexpr bool holds(T a, T b) { return a > b; }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a > b; }
 };
 struct GreaterEqual {
   static constexpr const char* name = "greater_equal";
-  template <class T> static constexpr bool holds(T a, T b) { return a >= b; }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a >= b; }
 };
 // What is not 0 counts as true, a NaN too.
 struct LogicalAnd {
   static constexpr const char* name = "logical_and";
-  template <class T> static constexpr bool holds(T a, T b) { return (a != T(0)) & (b != T(0)); }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) {
+    return (a != T(0)) & (b != T(0));
+  }
 };
 struct LogicalOr {
   static constexpr const char* name = "logical_or";
-  template <class T> static constexpr bool holds(T a, T b) { return (a != T(0)) | (b != T(0)); }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) {
+    return (a != T(0)) | (b != T(0));
+  }
 };
 struct LogicalXor {
   static constexpr const char* name = "logical_xor";
-  template <class T> static constexpr bool holds(T a, T b) { return (a != T(0)) != (b != T(0)); }
+  template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) {
+    return (a != T(0)) != (b != T(0));
+  }
 };
 
 using CompareOps =
