@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/check_sizes must list the longest sources and fail on a long file or a long line.
+# tools/check_sizes must list the longest sources and classes, and fail on a long file, class or line.
 # Usage: check_sizes_test.sh REPOSITORY
 set -euo pipefail
 check=$1/tools/check_sizes
@@ -37,6 +37,39 @@ expect 0 '' 'a line of 110 columns in 220 bytes passes'
 { echo; letters 111 a; } >"$root/veldt/core/wide.h"
 expect 1 'veldt/core/wide.h:2: the line has 111 columns' 'a line of 111 columns fails'
 rm "$root/veldt/core/wide.h"
+
+class_of() {  # LINES INDENT HEAD...: a class of so many lines in all, its inner braces and classes not counted apart
+  printf "%*s" "$2" ''
+  printf '%s\n' "${@:3}"
+  printf "%*s  struct Inner {\n%*s    int x;\n%*s  };\n" "$2" '' "$2" '' "$2" ''
+  for ((i = 0; i < $1 - ($# - 2) - 7; ++i)); do printf "%*s  int x_%d;\n" "$2" '' "$i"; done
+  printf "%*s  int f() {\n%*s    return 1;\n%*s  }\n%*s};\n" "$2" '' "$2" '' "$2" '' "$2" ''
+}
+
+class_of 150 0 'class Long {' >"$root/veldt/core/class.cpp"
+expect 0 '  150 veldt/core/class.cpp Long' 'a class of 150 lines passes'
+class_of 151 0 'class Long final : public Other {' >"$root/veldt/core/class.cpp"
+expect 1 'veldt/core/class.cpp:1: the class Long has 151 lines, not at most 150' 'a class of 151 lines fails'
+class_of 151 0 'class Outer::Long' '    : public Other {' >"$root/veldt/core/class.cpp"
+expect 1 'the class Outer::Long has 151 lines' 'a class whose head has two lines fails'
+{ class_of 100 0 'class A {'; class_of 100 0 'struct B {'; } >"$root/veldt/core/class.cpp"
+expect 0 '  100 veldt/core/class.cpp B' 'two classes of 100 lines pass'
+{ echo 'struct Outside {'; class_of 151 2 'template <class T> struct Inside {'; echo '};'; } >"$root/veldt/core/class.cpp"
+expect 1 'the class Inside has 151 lines' 'a long class in another fails'
+{ echo 'class Later;'; echo 'struct One { int x; };'; echo 'int f() {'; lines 200; echo '}'; } >"$root/veldt/core/class.cpp"
+expect 0 '' 'a class that is only named, and one of a line, have no length'
+rm "$root/veldt/core/class.cpp"
+
+mkdir "$root/veldt/train"
+class_of 264 0 'class Run {' >"$root/veldt/train/loop.cpp"
+expect 0 '' 'a class that was long when the bound came passes'
+class_of 265 0 'class Run {' >"$root/veldt/train/loop.cpp"
+expect 1 'the class Run has 265 lines, not at most 264' 'and may not grow'
+class_of 151 0 'class Walk {' >>"$root/veldt/train/loop.cpp"
+expect 1 'the class Walk has 151 lines, not at most 150' 'nor make room for another beside it'
+class_of 150 0 'class Run {' >"$root/veldt/train/loop.cpp"
+expect 1 'the class Run of veldt/train/loop.cpp is long no more' 'and leaves the list when it is short'
+rm "$root/veldt/train/loop.cpp"
 
 lines 700 >"$root/docs/tour.cpp"
 expect 0 '' 'a long file outside the source folders passes'
