@@ -1,3 +1,5 @@
+// Starts the veldt command with pipes for its streams, feeds it, and gathers what it says and how it ends.
+// ends.
 #include "tests/app/command.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Reads calls like Conv2d(6, 5, padding=2) from text, and refuses what a call does not take by naming it.
 #include "veldt/app/call.h"
 
 #include <fmt/format.h>

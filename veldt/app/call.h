@@ -1,4 +1,5 @@
 // "Conv2d(6, 5, padding=2)": a name with arguments, as recipes write layers, transforms and schedules.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/recipe_data_test.cpp, tests/app/train_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Reads a colour from its name or from hexadecimal digits.
 #include "veldt/app/colour.h"
 
 #include <fmt/format.h>

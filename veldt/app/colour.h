@@ -1,4 +1,5 @@
 // Colours that people name.
+// Tests: tests/app/pictures_test.cpp
 #pragma once
 
 #include <string>

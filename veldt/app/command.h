@@ -1,4 +1,5 @@
 // The veldt command from argv to exit code.
+// Tests: tests/app/command_test.cpp, tests/app/faults_test.cpp, tests/fuzz/commands.cpp
 #pragma once
 
 #include <string>

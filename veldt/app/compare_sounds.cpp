@@ -1,3 +1,4 @@
+// Holds a sound, or what a model plays, against another frame by frame.
 #include "veldt/app/compare_sounds.h"
 
 #include <fmt/format.h>

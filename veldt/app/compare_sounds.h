@@ -1,4 +1,5 @@
 // The half of `veldt compare` that is for sounds.
+// Tests: tests/app/sound_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Scripts that complete the command in a shell, made from the option tree.
+// Tests: tests/app/completion_test.cpp
 #pragma once
 
 #include <string>

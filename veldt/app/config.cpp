@@ -1,3 +1,4 @@
+// Finds each setting's value among flags, variables and files, and says where it came from.
 #include "veldt/app/config.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // Where the values of settings come from: a flag, else an environment variable, else a configuration file,
 // else the default. Files, from the strongest: --config FILE, ./veldt.toml, the user's own.
+// Tests: tests/app/config_test.cpp
 #pragma once
 
 #include <string>

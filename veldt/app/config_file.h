@@ -1,5 +1,6 @@
 // A configuration file, read as TOML 1.0 (but for lines joined by a backslash) and held for hostile: a list
 // of its values with their lines, of which nothing is believed yet.
+// Tests: tests/app/config_test.cpp, tests/fuzz/commands.cpp
 #pragma once
 
 #include <string>

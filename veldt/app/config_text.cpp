@@ -1,3 +1,5 @@
+// Walks through a TOML text token by token, to stop at what its library would choke on: bytes, lines,
+// nesting.
 #include "veldt/app/config_text.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Looks through a configuration before the TOML library does.
+// Tests: tests/app/config_test.cpp
 #pragma once
 
 #include <optional>

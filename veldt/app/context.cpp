@@ -1,3 +1,4 @@
+// Quotes the words of a command line, so that it can be pasted into a shell.
 #include "veldt/app/context.h"
 
 namespace veldt::app {

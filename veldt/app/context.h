@@ -1,4 +1,5 @@
 // What every verb is given: the flags that all share, stdout, and the command line.
+// Tests: tests/app/pieces_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Looks into models, checkpoints, pictures, sounds and tables, and puts what they hold into JSON.
 #include "veldt/app/describe.h"
 
 #include <fmt/format.h>

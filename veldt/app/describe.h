@@ -1,4 +1,5 @@
 // What files hold, as JSON objects for `veldt info`.
+// Tests: tests/app/verbs_test.cpp, tests/app/sound_test.cpp, tests/app/pictures_test.cpp
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,3 +1,4 @@
+// Draws a field in bands that fit into memory, and writes each band as soon as it is there.
 #include "veldt/app/drawing.h"
 
 #include <fmt/format.h>

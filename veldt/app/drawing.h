@@ -1,4 +1,5 @@
 // What is drawn of a field, picture or sound, and the file it goes into.
+// Tests: tests/app/render_test.cpp, tests/app/pictures_test.cpp, tests/app/sound_test.cpp
 #pragma once
 
 #include <future>

@@ -1,3 +1,4 @@
+// Measures a step or a band, and works out time and memory of a whole fit or drawing from it.
 #include "veldt/app/dry_run.h"
 
 #include <fmt/format.h>

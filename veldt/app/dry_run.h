@@ -1,4 +1,5 @@
 // --dry-run: what a verb would take and write, found out without writing anything.
+// Tests: tests/app/fit_test.cpp, tests/app/render_test.cpp, tests/app/sound_test.cpp
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // How the command ends: an exit code that scripts can rely on, and an error in three lines.
+// Tests: tests/app/pieces_test.cpp, tests/app/command_test.cpp, tests/app/bad_input_test.cpp
 #pragma once
 
 #include <exception>

@@ -1,3 +1,4 @@
+// Prints the reasons of a plan, for people as lines and for programs as JSON.
 #include "veldt/app/explain.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // --explain: why each choice of a fit was made.
+// Tests: tests/app/fit_test.cpp
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,3 +1,4 @@
+// Turns the files and folders of a command line into pairs of an input and the model that comes of it.
 #include "veldt/app/fit_jobs.h"
 
 #include <fmt/format.h>

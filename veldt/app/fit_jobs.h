@@ -1,4 +1,5 @@
 // What `veldt fit` is to do when it is given several files, or a folder.
+// Tests: tests/app/fit_test.cpp, tests/app/bad_input_test.cpp
 #pragma once
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+// Lets a network foretell a series window by window, in the series' own units, and sums up its errors beside
+// the naive ones.
 #include "veldt/app/forecast.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // What a network that was taught a time series foretells, beside the truth and the seasonal-naive forecast.
+// Tests: tests/app/train_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Lays out options and their meanings in two columns, wrapped at the width of the page.
 #include "veldt/app/help.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The text of --help, laid out by Veldt itself.
+// Tests: tests/app/command_test.cpp
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,5 +1,6 @@
 // What a path holds, found out from its first bytes and not from its name; and pictures and sounds from any
 // of the files that hold one.
+// Tests: tests/app/pictures_test.cpp, tests/app/verbs_test.cpp, tests/app/bad_input_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Tries random numbers, products, formulas, a small fit and files against what they have to give.
 #include "veldt/app/known_answers.h"
 
 #include <fmt/format.h>

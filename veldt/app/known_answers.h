@@ -1,4 +1,5 @@
 // Small computations whose results are known: what `veldt doctor` tries on this machine.
+// Tests: tests/app/doctor_test.cpp
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
 // What this machine and this process have to compute with: processor, cores, limits, memory.
+// Tests: tests/app/doctor_test.cpp
 #pragma once
 
 #include <cstdint>

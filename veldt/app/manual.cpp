@@ -1,3 +1,4 @@
+// Writes the option tree as the tables of docs/cli.md.
 #include "veldt/app/manual.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // docs/cli.md, made from the option tree: `veldt help --markdown`.
+// Tests: tests/app/command_test.cpp
 #pragma once
 
 #include <string>

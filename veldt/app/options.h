@@ -1,5 +1,6 @@
 // The option tree: every verb with its settings, each declared once, in the verb's own file. Parsing (CLI11),
 // --help, completion, configuration files, environment variables and docs/cli.md are all read from it.
+// Tests: tests/app/pieces_test.cpp, tests/app/config_test.cpp, tests/app/command_test.cpp
 #pragma once
 
 #include <cstdint>

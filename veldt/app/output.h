@@ -1,4 +1,5 @@
 // stdout, for results. News goes to stderr: app/terminal.h.
+// Tests: tests/app/command_test.cpp, tests/app/outputs_test.cpp
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Looks for the priors beside the program and where they are installed.
 #include "veldt/app/prior.h"
 
 #include <fmt/format.h>

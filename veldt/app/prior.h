@@ -1,4 +1,5 @@
 // Where the command finds the priors that redraw pictures.
+// Tests: tests/app/fit_test.cpp
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// Draws the live line: a bar, a rate, the time that is left, and a panel above it.
 #include "veldt/app/progress_line.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // How far a long job is: one live line on a terminal, a plain line now and then elsewhere. Goes to stderr.
+// Tests: tests/app/pieces_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// The table of a recipe's keys, and how a TOML file is read by it: every key is known, typed and in its
+// bounds.
 #include "veldt/app/recipe.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // A recipe: what a network is, what it learns from and how, as `veldt train` reads it from a TOML file.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/fuzz/commands.cpp
 #pragma once
 
 #include <cstdint>

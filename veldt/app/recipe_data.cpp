@@ -1,3 +1,4 @@
+// Loads the data that a recipe names, divides and scales them, and tells what the network must know of them.
 #include "veldt/app/recipe_data.h"
 
 #include <fmt/format.h>

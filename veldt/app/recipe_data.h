@@ -1,4 +1,6 @@
 // The data of a recipe: its sets, what is done to examples, and what a network has to know of them.
+// Tests: tests/app/recipe_data_test.cpp, tests/app/data_show_test.cpp, tests/app/faults_test.cpp,
+// tests/fuzz/commands.cpp, tests/fuzz/models.cpp
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// Chooses the folder of a recipe's data, and downloads into it what is missing.
 #include "veldt/app/recipe_files.h"
 
 #include <fmt/format.h>

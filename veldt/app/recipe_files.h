@@ -1,4 +1,5 @@
 // Where a recipe's data are: the folder of --data, or the user's cache, into which they are downloaded.
+// Tests: tests/app/recipe_data_test.cpp, tests/app/train_test.cpp
 #pragma once
 
 #include <string>

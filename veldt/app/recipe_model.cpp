@@ -1,3 +1,4 @@
+// The table of layers that a recipe may name, and the network that is built from it layer by layer.
 #include "veldt/app/recipe_model.h"
 
 #include <fmt/format.h>

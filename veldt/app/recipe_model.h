@@ -1,4 +1,6 @@
 // The network of a recipe.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/fuzz/commands.cpp,
+// tests/fuzz/models.cpp
 #pragma once
 
 #include <cstdint>

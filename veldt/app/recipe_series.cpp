@@ -1,3 +1,4 @@
+// Scales a time series for a network, takes its season off, and undoes both for what the network says.
 #include "veldt/app/recipe_series.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // A time series as a network sees it: its logarithm, if so asked, less that of one season before,
 // standardised.
+// Tests: tests/app/train_test.cpp, tests/app/train_recipes_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The tables of optimizers, schedules, losses and metrics that a recipe may name, and what is built by them.
 #include "veldt/app/recipe_trainer.h"
 
 #include <fmt/format.h>

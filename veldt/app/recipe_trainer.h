@@ -1,4 +1,5 @@
 // How a recipe is trained and measured: optimizer, rate, loss, metrics, loaders.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp
 #pragma once
 
 #include <memory>

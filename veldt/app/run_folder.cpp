@@ -1,3 +1,4 @@
+// Names the folder of a run after its recipe, and refuses one that holds other people's files.
 #include "veldt/app/run_folder.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The folder of a run of `veldt train`: how it is called, and what it may take the place of.
+// Tests: tests/app/run_folder_test.cpp
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Draws a fitted field once more, and measures how far it is from what it was fitted to.
 #include "veldt/app/score.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // How well a field draws what it was fitted to, for the last lines of `veldt fit`.
+// Tests: tests/app/pieces_test.cpp, tests/app/fit_test.cpp
 #pragma once
 
 #include <functional>

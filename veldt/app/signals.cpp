@@ -1,3 +1,4 @@
+// Catches the signals that ask to stop, and remembers which one came first.
 #include "veldt/app/signals.h"
 
 #include <signal.h>

@@ -1,5 +1,6 @@
 // Ctrl-C, SIGTERM and the SIGHUP of a terminal that closes, for verbs that work for long: the first one asks
 // to stop after the current step, a second Ctrl-C or SIGTERM stops at once.
+// Tests: tests/app/pieces_test.cpp, tests/app/crash_test.cpp
 #pragma once
 
 namespace veldt::app {

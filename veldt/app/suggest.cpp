@@ -1,3 +1,4 @@
+// Counts the edits from one word to another, and finds the word that is fewest away.
 #include "veldt/app/suggest.h"
 
 #include <algorithm>

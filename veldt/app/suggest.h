@@ -1,4 +1,5 @@
 // "did you mean": the known word nearest to a mistyped one.
+// Tests: tests/app/pieces_test.cpp
 #pragma once
 
 #include <string>

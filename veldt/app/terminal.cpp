@@ -1,3 +1,4 @@
+// Finds out what stderr can show, and keeps text from commanding a terminal.
 #include "veldt/app/terminal.h"
 
 #include <fmt/format.h>

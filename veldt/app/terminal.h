@@ -1,4 +1,5 @@
 // stderr, for news: what kind of terminal it is, and short messages to it.
+// Tests: tests/app/pieces_test.cpp
 #pragma once
 
 #include <string>

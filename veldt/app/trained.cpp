@@ -1,3 +1,4 @@
+// Saves and loads a trained network together with its recipe and the facts of its data.
 #include "veldt/app/trained.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // A trained network as a file: its weights, its recipe, and what it has to know of its data.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
 #include <string>

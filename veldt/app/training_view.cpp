@@ -1,3 +1,4 @@
+// Draws the curves of a training run in dots of Braille, and prints a line for each evaluation.
 #include "veldt/app/training_view.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // What a training run shows of itself: a line for each evaluation, and on a terminal the curves of its losses
 // above a live line.
+// Tests: tests/app/train_test.cpp
 #pragma once
 
 #include <string>

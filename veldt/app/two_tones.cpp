@@ -1,3 +1,4 @@
+// Counts the pixels that a drawing puts on the wrong side of its two colours.
 #include "veldt/app/two_tones.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Pictures of two colours: on which side of the two a pixel is.
+// Tests: tests/app/verbs_test.cpp, tests/app/fit_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Says what is wrong with a command line, and which flag or verb was probably meant.
 #include "veldt/app/usage.h"
 
 #include <fmt/format.h>

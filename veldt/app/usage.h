@@ -1,4 +1,5 @@
 // What CLI11 says is wrong with a command line, in Veldt's words.
+// Tests: tests/app/bad_input_test.cpp, tests/app/command_test.cpp
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,3 +1,4 @@
+// Reads counts, numbers, times, choices and paths from text, within their bounds.
 #include "veldt/app/values.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // Text to values: what a flag, an environment variable or a configuration file gives. What is wrong with a
 // text is thrown as a UsageError that names where it was given.
+// Tests: tests/app/pieces_test.cpp, tests/app/config_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// The list of verbs, in the order of the help.
 #include "veldt/app/verbs.h"
 
 namespace veldt::app {

@@ -18,6 +18,7 @@
 // what it cannot do (app/exit.h turns exceptions into exit codes), prints results through context.out,
 // progress through app/progress_line.h, notes through app/terminal.h unless context.quiet, and checks outputs
 // with io::check_writable() before it works for long.
+// Tests: tests/app/command_test.cpp
 #pragma once
 
 #include <functional>

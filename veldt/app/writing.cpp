@@ -1,3 +1,4 @@
+// Has a network write on from a text, one token after the other.
 #include "veldt/app/writing.h"
 
 #include <algorithm>

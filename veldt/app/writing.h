@@ -1,4 +1,5 @@
 // What a network that was taught a text writes.
+// Tests: tests/app/train_test.cpp
 #pragma once
 
 #include <cstdint>
