@@ -1,3 +1,4 @@
+// A picture and its multiples: enlarged, averaged and repeated, beyond the border too.
 #include "veldt/field/areas.h"
 
 #include <gtest/gtest.h>

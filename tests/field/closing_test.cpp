@@ -1,3 +1,4 @@
+// What closes a field makes its means the pixels, keeps flat ground flat, and is small where little lacks.
 #include "veldt/field/closing.h"
 
 #include <gtest/gtest.h>

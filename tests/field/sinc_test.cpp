@@ -1,3 +1,4 @@
+// The sinc keeps the frames, is true between them, and lets no frequency through that has no place.
 #include "veldt/field/sinc.h"
 
 #include <gtest/gtest.h>

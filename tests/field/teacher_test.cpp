@@ -1,3 +1,4 @@
+// A redraw by rules keeps the averages and flat ground, and is nearer to an edge than Lanczos.
 #include "veldt/field/teacher.h"
 
 #include <gtest/gtest.h>

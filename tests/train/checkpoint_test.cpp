@@ -1,3 +1,5 @@
+// Checkpoints come back whole after kills, full disks, flipped bits, moved folders and a second run in the
+// same place.
 #include "veldt/train/checkpoint.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Adds up samples of a field into the pixels that they lie in, the ones on a border by their share.
 #include "veldt/field/area_mean.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Means over areas: each pixel of a drawing is the mean of the field's own samples over the ground it covers,
 // those at its border by the part of them that lies within. Samples arrive in rows and leave in rows.
+// Tests: tests/field/render_test.cpp
 #pragma once
 
 #include <cstdint>

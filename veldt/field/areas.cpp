@@ -1,3 +1,4 @@
+// Averages a picture over the ground of each pixel, and spreads numbers of pixels over their ground.
 #include "veldt/field/areas.h"
 
 #include <algorithm>

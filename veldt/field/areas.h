@@ -1,5 +1,6 @@
 // A picture and one at a whole multiple of its size: means over the pixels, and the way back. Pictures are
 // f32 [height, width, channels].
+// Tests: tests/field/areas_test.cpp, tests/field/device_test.cpp
 #pragma once
 
 #include <cstdint>

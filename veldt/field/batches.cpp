@@ -1,3 +1,4 @@
+// Draws the points of the next steps, and brings them to the device in one upload.
 #include "veldt/field/batches.h"
 
 #include <algorithm>

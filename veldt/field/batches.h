@@ -1,5 +1,6 @@
 // The batches of a fit, where the network computes. They are drawn on the host; a GPU that runs ahead finds
 // those of the next steps ready beside it.
+// Tests: tests/field/ahead_test.cpp, tests/field/device_test.cpp
 #pragma once
 
 #include <cstdint>

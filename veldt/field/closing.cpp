@@ -1,3 +1,4 @@
+// Solves for the constants that close a field: a number for each pixel, so that all the means come out right.
 #include "veldt/field/closing.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // for each pixel and channel, interpolated between them, that is added to the field's levels; where that does
 // not do, another one that is added all over its pixel; and in the midst of flat ground its level instead of
 // the field's.
+// Tests: tests/field/closing_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Maps pixels to coordinates in -1..1, and levels to what the network gives and back.
 #include "veldt/field/coordinates.h"
 
 #include <algorithm>

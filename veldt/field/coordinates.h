@@ -1,4 +1,5 @@
 // From pixels to the coordinates that a field is a function of, and from its output to levels.
+// Tests: tests/field/network_test.cpp
 #pragma once
 
 #include "veldt/field/options.h"

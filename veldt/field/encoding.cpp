@@ -1,3 +1,4 @@
+// The encodings of coordinates: as they are, waves of doubling or of random frequency, the grid.
 #include "veldt/field/encoding.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // What a field's coordinates become before its first layer. All encodings take points [n, inputs] whose
 // coordinates lie in -1..1, and give features [n, features].
+// Tests: tests/field/encoding_test.cpp
 #pragma once
 
 #include <cstdint>

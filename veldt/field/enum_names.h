@@ -1,4 +1,5 @@
 // Enums by their names: one array of names each, in the order of the enum.
+// Tests: tests/field/options_test.cpp
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// Keeps the errors of a picture tile by tile, and draws points by them.
 #include "veldt/field/error_map.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // points where the error is larger (importance sampling; Katharopoulos & Fleuret 2018, "Not all samples are
 // created equal", arXiv:1803.00942). The signal is cut into tiles of neighbours, and each keeps a running
 // mean of the squared errors of its points. One that no batch has seen yet counts as the mean of the others.
+// Tests: tests/field/error_map_test.cpp
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Works out, from the signal, the wishes and the plan, why each choice came out as it did.
 #include "veldt/field/explain.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Why a plan is what it is, in words with the numbers that decided.
+// Tests: tests/field/explain_test.cpp
 #pragma once
 
 #include <string>

@@ -1,3 +1,5 @@
+// Writes a field and all that it needs into a safetensors file, and reads it as a file that anyone may have
+// made.
 #include "veldt/field/field.h"
 
 #include <algorithm>

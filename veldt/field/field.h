@@ -1,5 +1,7 @@
 // A signal as a function of position: a network and what must be known to draw it again, in one safetensors
 // file. image_field.h and sound_field.h draw it as what it is.
+// Tests: tests/field/image_field_test.cpp, tests/field/golden_fields_test.cpp,
+// tests/field/sound_field_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
 #include <cstdint>

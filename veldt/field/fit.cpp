@@ -1,3 +1,4 @@
+// Puts a fit together: plan, lessons, network, optimizer and batches, and the loop that runs them.
 #include "veldt/field/fit.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Fitting a signal: from samples to a Field.
+// Tests: tests/field/fit_test.cpp, tests/field/golden_test.cpp, tests/field/device_test.cpp,
+// tests/field/sound_field_test.cpp, tests/field/out_of_memory_test.cpp
 #pragma once
 
 #include <memory>

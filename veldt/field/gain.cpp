@@ -1,3 +1,4 @@
+// Shrinks a picture to half, has it redrawn, and holds that against the picture, beside Lanczos3.
 #include "veldt/field/gain.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // How good a redraw is between the pixels, told without the truth.
+// Tests: tests/field/gain_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Loads a field that is a picture, and draws it at any size.
 #include "veldt/field/image_field.h"
 
 #include "veldt/core/error.h"

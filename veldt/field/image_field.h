@@ -1,4 +1,5 @@
 // A picture as a function of position: drawn at any size.
+// Tests: tests/field/image_field_test.cpp, tests/field/render_test.cpp, tests/field/golden_fields_test.cpp
 #pragma once
 
 #include <string>

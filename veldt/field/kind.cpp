@@ -1,3 +1,4 @@
+// Counts colours, edges and flats of a picture, and tells photographs, drawings and pixel art apart by them.
 #include "veldt/field/kind.h"
 
 #include <algorithm>

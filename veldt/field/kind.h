@@ -1,4 +1,5 @@
 // What kind of picture it is: that decides what a field has to hold between the pixels.
+// Tests: tests/field/kind_test.cpp
 #pragma once
 
 #include <cstdint>

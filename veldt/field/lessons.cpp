@@ -1,3 +1,4 @@
+// Chooses the teacher of a fit, has it redraw the signal, and closes the field when the steps are over.
 #include "veldt/field/lessons.h"
 
 #include <algorithm>

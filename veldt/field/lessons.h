@@ -1,4 +1,5 @@
 // What the steps of a fit learn, made before the first of them; and what is put right after the last.
+// Tests: tests/field/fit_test.cpp, tests/field/closing_test.cpp, tests/field/transparency_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Counts the bits of a mask in blocks, so that the k-th is found by search instead of a walk.
 #include "veldt/field/mask.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // A set of pixels, one bit each, in which the k-th that is in it, or the k-th that is not, is found at once.
+// Tests: tests/field/mask_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Builds the network of a field from its options, and gives its layers their first values.
 #include "veldt/field/network.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The network of a neural field: coordinates, their encoding, and layers; one number per channel out.
+// Tests: tests/field/network_test.cpp
 #pragma once
 
 #include <vector>

@@ -1,3 +1,4 @@
+// Checks what a field is made of, and writes it into JSON and reads it back.
 #include "veldt/field/options.h"
 
 #include <algorithm>

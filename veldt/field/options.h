@@ -1,4 +1,5 @@
 // What a neural field is made of: everything a model file must say so that it can be drawn again.
+// Tests: tests/field/options_test.cpp
 #pragma once
 
 #include <cstdint>

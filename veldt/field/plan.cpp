@@ -1,3 +1,4 @@
+// Fills in what the user left open, checks the whole, and writes a plan as JSON.
 #include "veldt/field/plan.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // How a signal is fitted. FitOptions are wishes; plan_for() looks at the signal and fills in the rest.
+// Tests: tests/field/fit_test.cpp, tests/field/explain_test.cpp, tests/field/kind_test.cpp
 #pragma once
 
 #include <cstdint>

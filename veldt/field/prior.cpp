@@ -1,3 +1,4 @@
+// Runs the prior's network over a picture, and corrects its details so that means stay the pixels.
 #include "veldt/field/prior.h"
 
 #include "veldt/core/error.h"

@@ -1,6 +1,7 @@
 // A prior: a small convolutional network, learned from pictures, that draws four by four samples for each
 // pixel of a picture. A pixel is the mean of the ground that it covers, and for any weights the mean of its
 // samples is the pixel. docs/prior.md says where Veldt's own comes from.
+// Tests: tests/field/prior_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// The choices themselves: size of grid and network, rates, steps and teacher, for each kind of signal.
 #include "veldt/field/recipe.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The choices that make a fit good without flags, from what the picture looks like. Measured figures behind
 // them are in bench/RESULTS.md.
+// Tests: tests/field/fit_test.cpp, tests/field/explain_test.cpp, tests/field/kind_test.cpp
 #pragma once
 
 #include "veldt/field/plan.h"

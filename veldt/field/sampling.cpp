@@ -1,3 +1,4 @@
+// Draws the points of each step: in bands, along edges, between pixels, evenly.
 #include "veldt/field/sampling.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 // compared through the camera's box filter, footprint x footprint samples a pixel. A flat pixel has one level
 // all over, so its sample may lie anywhere within it: that keeps the field from rippling between pixel
 // centres.
+// Tests: tests/field/sampling_test.cpp
 #pragma once
 
 #include <algorithm>

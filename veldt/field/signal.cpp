@@ -1,3 +1,4 @@
+// Reads pictures and sounds line by line as levels, and between their samples by cubics.
 #include "veldt/field/signal.h"
 
 #include <algorithm>

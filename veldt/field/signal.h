@@ -1,6 +1,7 @@
 // What a field is fitted to: samples on a lattice of positions, with one number for each channel. A picture
 // is a lattice of rows and columns, a sound one of a single column. The samples stay in the dtype that they
 // came in, so that a large picture of bytes costs its bytes; what is asked for comes as f32.
+// Tests: tests/field/signal_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Tabulates a sinc under the window of Kaiser (1974), and sums frames by its weights.
 #include "veldt/field/sinc.h"
 
 #include <algorithm>

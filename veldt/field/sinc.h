@@ -1,5 +1,6 @@
 // A sound between its frames, by a windowed sinc: what the frames say of the time between them, and no
 // frequency above half their rate.
+// Tests: tests/field/sinc_test.cpp
 #pragma once
 
 #include <cstdint>

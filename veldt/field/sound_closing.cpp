@@ -1,3 +1,4 @@
+// Finds what a sound's field lacks at each frame, and plays the closed field through a sinc.
 #include "veldt/field/sound_closing.h"
 
 #include <algorithm>

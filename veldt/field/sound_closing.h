@@ -1,5 +1,6 @@
 // How a sound's field becomes exact: what it lacks at each frame is kept beside it, and between the frames
 // the sound is what a windowed sinc makes of them. What the field itself would be there is never asked for.
+// Tests: tests/field/sound_field_test.cpp
 #pragma once
 
 #include "veldt/field/closing.h"

@@ -1,3 +1,4 @@
+// Loads a field that is a sound, and plays it in bands at any rate.
 #include "veldt/field/sound_field.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // A sound as a function of time: played from any moment to any other, at any rate.
+// Tests: tests/field/sound_field_test.cpp, tests/field/golden_fields_test.cpp
 #pragma once
 
 #include <optional>

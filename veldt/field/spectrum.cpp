@@ -1,3 +1,4 @@
+// Estimates the spectrum from windowed segments of some lines, averaged (Welch 1967).
 #include "veldt/field/spectrum.h"
 
 #include <algorithm>

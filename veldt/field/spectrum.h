@@ -1,4 +1,5 @@
 // How a signal's energy is spread over frequencies: what can be known of its detail before it is fitted.
+// Tests: tests/field/spectrum_test.cpp
 #pragma once
 
 #include <cstdint>

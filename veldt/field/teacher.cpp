@@ -1,3 +1,4 @@
+// Redraws a picture by rules: least variation, under the condition that averages stay what they are.
 #include "veldt/field/teacher.h"
 
 #include <algorithm>

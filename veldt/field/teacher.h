@@ -3,6 +3,7 @@
 //
 // Pictures are f32 [height, width, channels] with levels 0..1; results [factor height, factor width,
 // channels].
+// Tests: tests/field/teacher_test.cpp, tests/field/transparency_test.cpp
 #pragma once
 
 #include <functional>

@@ -3,6 +3,7 @@
 // beside it.
 //
 // Pictures are f32 [height, width, channels], the last of 2 or 4 channels alpha.
+// Tests: tests/field/transparency_test.cpp, tests/field/kind_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

@@ -1,4 +1,5 @@
 // How whoever waits for a long work follows it.
+// Tests: tests/field/closing_test.cpp, tests/field/teacher_test.cpp
 #pragma once
 
 #include <functional>

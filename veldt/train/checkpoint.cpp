@@ -1,3 +1,4 @@
+// Writes a checkpoint beside the others and renames it when it is whole; sweeps up what a kill has left.
 #include "veldt/train/checkpoint.h"
 
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 // optim.safetensors, state.json and MANIFEST.json, which has the size and XXH3 of the other three. It is
 // written under a temporary name, each file made durable, the manifest last, then renamed: what has its name
 // is whole.
+// Tests: tests/train/checkpoint_test.cpp, tests/train/power_failure_test.cpp, tests/app/crash_test.cpp
 #pragma once
 
 #include <cstdint>

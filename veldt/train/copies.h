@@ -1,4 +1,5 @@
 // Tensors kept as they are now.
+// Tests: tests/train/trainer_test.cpp
 #pragma once
 
 #include "veldt/tensor/named.h"

@@ -1,5 +1,6 @@
 // News of a training run, as plain structs to a callback. The command's progress line, a log, a live page:
 // listeners.
+// Tests: tests/train/loop_test.cpp, tests/train/trainer_test.cpp
 #pragma once
 
 #include <concepts>

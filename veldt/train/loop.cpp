@@ -1,3 +1,5 @@
+// Runs a task step by step, records and replays its plan, and looks at the clock, the loss and who wants to
+// stop.
 #include "veldt/train/loop.h"
 
 #include <algorithm>

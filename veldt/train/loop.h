@@ -1,5 +1,6 @@
 // The training loop: rate, step, stop conditions, checkpoints, news. What is learned is the Task's business;
 // trainer.h has one for batches of examples.
+// Tests: tests/train/loop_test.cpp, tests/field/ahead_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Writes and checks the list of a checkpoint's files, and says which of them is damaged.
 #include "veldt/train/manifest.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // The manifest of a checkpoint: the sizes and XXH3 of its files, and one of its own. For checkpoint.cpp
 // alone.
+// Tests: tests/train/checkpoint_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// The measures of classifiers and regressions, each summed over batches: accuracy, F1, AUROC, errors.
 #include "veldt/train/metric.h"
 
 #include <algorithm>

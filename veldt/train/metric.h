@@ -1,4 +1,5 @@
 // What a network's outputs are worth: numbers that are gathered batch by batch.
+// Tests: tests/train/metric_test.cpp
 #pragma once
 
 #include <cstdint>

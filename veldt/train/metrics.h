@@ -1,4 +1,5 @@
 // How alike two pictures are.
+// Tests: tests/train/metrics_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Rewrites metrics.csv and its JSON lines whole at each evaluation, so that readers never see half a line.
 #include "veldt/train/metrics_file.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // metrics.csv, and the same as JSON lines beside it: a line for each evaluation of a fit, whole after each of
 // them.
+// Tests: tests/train/trainer_test.cpp
 #pragma once
 
 #include <cstdint>

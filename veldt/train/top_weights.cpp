@@ -1,3 +1,4 @@
+// Keeps the weights of the best evaluations, and removes those that are no longer among them.
 #include "veldt/train/top_weights.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The weights of the best evaluations of a run, a file each: to average, or to choose among later.
+// Tests: tests/train/trainer_test.cpp, tests/app/train_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// What a Trainer asks of its module at each step: a loss, gradients, an optimizer's step, measures.
 #include "veldt/train/trainer.h"
 
 #include <utility>

@@ -3,6 +3,7 @@
 //   train::Trainer trainer(model, adam, {.metrics = {train::accuracy()}});
 //   trainer.fit(train_loader, &test_loader, {.epochs = 10, .patience = 3, .out = "runs/mnist"});
 //   std::printf("%.4f\n", train::score(trainer.evaluate(test_loader), "accuracy"));
+// Tests: tests/train/trainer_test.cpp, tests/train/device_test.cpp
 #pragma once
 
 #include <cstdint>
