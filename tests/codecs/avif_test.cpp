@@ -1,3 +1,4 @@
+// AVIF: files that libavif makes come back level by level, turned as they say, and damaged ones are refused.
 #ifdef VELDT_AVIF_SONAME
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// HEIF: files that libheif makes come back level by level, and a decoder that is missing is named.
 #ifdef VELDT_HEIF_SONAME
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// JPEG XL: files that libjxl makes come back, whole or with their loss, and damaged ones are refused.
 #ifdef VELDT_JXL_SONAME
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// TIFF: every order and depth of samples, palettes, inks and pages; what is left out is told.
 #ifdef VELDT_TIFF_SONAME
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Characters.
+// Tokens of characters: each has a number, text comes back, and a letter without one is named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

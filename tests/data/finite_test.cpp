@@ -1,3 +1,4 @@
+// NaN and infinities are found wherever they stand, and named by their place.
 #include "veldt/data/finite.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Pictures of any size and colours side by side on one sheet, and what is no picture.
 #include "veldt/data/picture_grid.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Windows.
+// Windows over tokens and over a time series: which examples there are, and what follows each.
 #include "veldt/data/sequences.h"
 
 #include <gmock/gmock.h>

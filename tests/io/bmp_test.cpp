@@ -1,3 +1,4 @@
+// BMP: rows from either end, palettes, masks and runs, against pictures made byte by byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tables of numbers: columns by name, text beside them, and the line and column of every fault.
 #include "veldt/io/csv.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Files: what may be read, and that one being written is the old one until it is the new one.
 #include "veldt/io/file.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// GIF: codes of every length, transparency and damage, against pictures made byte by byte; and what is
+// animated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>

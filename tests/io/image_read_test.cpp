@@ -1,3 +1,4 @@
+// PNG as it is read: every depth, palette and interlacing comes out as levels, and what is no PNG is named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,3 +1,5 @@
+// PNG as it is written: every level comes back, rows come in any portions, and a full disk leaves the old
+// file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// JSON within its limits of depth and length, and beyond them.
 #include "veldt/io/json.h"
 
 #include <gtest/gtest.h>

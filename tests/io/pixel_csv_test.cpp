@@ -1,3 +1,4 @@
+// Pictures as tables: ink, greys and colours, lines in any order, and the place of every fault.
 #include "veldt/io/pixel_csv.h"
 
 #include <gmock/gmock.h>

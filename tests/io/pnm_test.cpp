@@ -1,3 +1,4 @@
+// PBM, PGM, PPM and PAM, as text and as bytes, and what breaks their format.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

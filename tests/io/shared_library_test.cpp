@@ -1,3 +1,4 @@
+// A library that is opened when needed: its functions, or the package that has it.
 #include "veldt/io/shared_library.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// The transforms by chance: crops, flips, turns, colours, erasures and noise, each from draws of an Rng.
 #include "veldt/data/augment.h"
 
 #include <algorithm>

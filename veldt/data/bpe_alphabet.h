@@ -1,5 +1,6 @@
 // What both halves of BpeTokenizer know. The 256 bytes come first among the tokens, in GPT-2's order (Radford
 // et al. 2019, bytes_to_unicode).
+// Tests: tests/data/bpe_tokenizer_test.cpp
 #pragma once
 
 #include <array>

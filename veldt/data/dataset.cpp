@@ -1,3 +1,4 @@
+// Data sets made from functions and tensors, and from each other: mapped, chosen, joined, split.
 #include "veldt/data/dataset.h"
 
 #include <algorithm>

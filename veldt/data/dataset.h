@@ -1,4 +1,5 @@
 // Data sets: examples by number, and what they are made from.
+// Tests: tests/data/dataset_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Where loaders' random numbers come from: of one seed, a stream for each use and each position.
+// Tests: tests/data/loader_test.cpp, tests/data/stream_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Downloads through libcurl into a temporary file, and gives it its name once size and hash are right.
 #include "veldt/data/fetch.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Files of data sets from the network, kept in a folder under their names once their hashes are right.
+// Tests: tests/data/fetch_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Searches tensors for the first number that is not finite.
 #include "veldt/data/finite.h"
 
 #include <cmath>

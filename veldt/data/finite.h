@@ -1,4 +1,5 @@
 // NaN and infinities in data, found before they reach a network.
+// Tests: tests/data/finite_test.cpp
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Makes batches ahead on threads of its own, and hands them out in their order.
 #include "veldt/data/loader.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Batches of a data set, made ahead by threads. Which examples a batch holds, and what chance does to them,
 // is a pure function of (seed, epoch, position): so neither the number of threads nor a restart changes it,
 // and nothing of a loader needs to be saved but how far it got.
+// Tests: tests/data/loader_test.cpp
 #pragma once
 
 #include <cstdint>

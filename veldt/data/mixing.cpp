@@ -1,3 +1,4 @@
+// Mixes a batch's pictures in pairs: blended (mixup) or pasted (cutmix), by shares from a beta distribution.
 #include "veldt/data/mixing.h"
 
 #include <algorithm>

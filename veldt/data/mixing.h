@@ -1,4 +1,5 @@
 // Batches whose pictures are mixed in pairs, labels alike.
+// Tests: tests/data/augment_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Lays pictures side by side on one sheet.
 #include "veldt/data/picture_grid.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Pictures of a data set side by side, to look at what a network is shown.
+// Tests: tests/data/picture_grid_test.cpp, tests/app/data_show_test.cpp
 #pragma once
 
 #include <cstdint>

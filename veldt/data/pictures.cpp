@@ -1,3 +1,4 @@
+// Reads MNIST, CIFAR and folders of pictures, and refuses files that are not what they are called.
 #include "veldt/data/pictures.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Pictures at another size by classical filters: what a neural redraw is measured against, and how small
 // pictures are made from large ones.
+// Tests: tests/data/resample_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Shuffles by a permutation that is computed and never stored, and cuts it into batches.
 #include "veldt/data/sampler.h"
 
 #include <bit>

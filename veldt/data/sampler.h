@@ -1,5 +1,6 @@
 // The order in which training sees its data: a pure function of (seed, epoch, position), so that a run
 // resumed in the middle of an epoch continues exactly, and no permutation is stored.
+// Tests: tests/data/sampler_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Cuts sequences into windows, with what follows each of them for its target.
 #include "veldt/data/sequences.h"
 
 #include "veldt/core/error.h"

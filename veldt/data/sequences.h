@@ -1,4 +1,5 @@
 // Windows that run over a sequence, of tokens or of a time series, as examples.
+// Tests: tests/data/sequences_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Calls libcrypto's SHA-256, piece by piece and over whole files.
 #include "veldt/data/sha256.h"
 
 #include <vector>

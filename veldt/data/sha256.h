@@ -1,4 +1,5 @@
 // SHA-256 (FIPS 180-4) by OpenSSL's libcrypto, which is opened when it is first used.
+// Tests: tests/data/fetch_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Gathers batches from a stream through a buffer that shuffles, and reads on to where a run left off.
 #include "veldt/data/stream.h"
 
 #include <utility>

@@ -1,6 +1,7 @@
 // Batches of examples that come one after the other and whose number nobody knows: lines of a file that does
 // not fit into memory, records of a pipe. Where examples have numbers, data/loader.h is faster, shuffles
 // better and is what a Trainer takes.
+// Tests: tests/data/stream_test.cpp
 #pragma once
 
 #include <cstdint>

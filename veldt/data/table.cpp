@@ -1,3 +1,4 @@
+// Turns columns of a CSV file into inputs and targets, labels and series.
 #include "veldt/data/table.h"
 
 #include <algorithm>

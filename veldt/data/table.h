@@ -1,4 +1,5 @@
 // Tables and time series from CSV files (io/csv.h), and the numbers to bring their columns to one scale by.
+// Tests: tests/data/table_test.cpp, tests/fuzz/text.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Turns tokens back into text by any vocabulary, and refuses numbers that stand for none.
 #include "veldt/data/tokenizer.h"
 
 #include "veldt/core/error.h"

@@ -1,4 +1,5 @@
 // Text as numbers, for networks that read and write it.
+// Tests: tests/data/bpe_tokenizer_test.cpp, tests/data/char_tokenizer_test.cpp, tests/fuzz/text.cpp
 #pragma once
 
 #include <cstdint>

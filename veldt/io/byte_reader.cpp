@@ -1,3 +1,4 @@
+// Reads numbers, bytes and gaps of a file in its order, and refuses to go beyond its end.
 #include "veldt/io/byte_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Draws lines into SVG: ranges, ticks on round numbers, axes, a legend.
 #include "veldt/io/chart.h"
 
 #include <fmt/format.h>

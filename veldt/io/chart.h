@@ -1,5 +1,6 @@
 // Line charts as SVG: curves of a training run, a forecast beside the truth.
 //   io::write_chart("curves.svg", {.title = "loss", .x = "step", .lines = {{"train", steps, losses}}});
+// Tests: tests/io/chart_test.cpp
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Reads tables of comma-separated numbers line by line, and says in which line and column a fault is.
 #include "veldt/io/csv.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Tables of numbers from comma-separated text (RFC 4180).
+// Tests: tests/io/csv_test.cpp, tests/fuzz/text.cpp
 #pragma once
 
 #include <string>

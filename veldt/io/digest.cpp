@@ -1,3 +1,4 @@
+// Calls xxHash, piece by piece and over whole files.
 #include "veldt/io/digest.h"
 
 #include <xxhash.h>

@@ -1,4 +1,5 @@
 // XXH3 with 128 bits (Collet, xxhash.com): tells a damaged file from a whole one. Not against forgery.
+// Tests: tests/io/file_test.cpp, tests/train/checkpoint_test.cpp, tests/io/safetensors_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Lists, makes and syncs directories, and asks how much room is left.
 #include "veldt/io/directory.h"
 
 #include <dirent.h>

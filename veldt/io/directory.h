@@ -1,4 +1,5 @@
 // Directories: list, make, make durable.
+// Tests: tests/io/file_test.cpp, tests/io/power_failure_test.cpp, tests/train/checkpoint_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Finds the orientation in a block of EXIF that may be damaged, and turns a picture by it.
 #include "veldt/io/exif.h"
 
 #include <algorithm>

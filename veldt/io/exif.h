@@ -1,4 +1,6 @@
 // The one thing of EXIF that changes a picture: how a camera was held. For jpeg.cpp alone.
+// Tests: tests/io/picture_formats_test.cpp, tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp,
+// tests/fuzz/pictures.cpp
 #pragma once
 
 #include <span>

@@ -1,3 +1,5 @@
+// Opens files without falling for pipes and devices, and writes beside the old file until the new one is
+// whole.
 #include "veldt/io/file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Files that can be trusted: reading refuses what is not a plain file, writing is all or nothing.
+// Tests: tests/io/file_test.cpp, tests/io/power_failure_test.cpp
 #pragma once
 
 #include <cstddef>

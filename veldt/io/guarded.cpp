@@ -1,3 +1,4 @@
+// Runs a call between setjmp and longjmp, in a function without anything that has a destructor.
 #include "veldt/io/guarded.h"
 
 namespace veldt::io {

@@ -1,6 +1,7 @@
 // Calls into C libraries that give up by longjmp (libpng, libjpeg). It must not jump over a destructor, so
 // the calls run inside guarded(), where nothing but plain values may live. A callback that such a library
 // calls catches what is thrown in it, keeps it, and lets the library give up.
+// Tests: tests/io/image_read_test.cpp, tests/io/image_write_test.cpp, tests/io/picture_formats_test.cpp
 #pragma once
 
 #include <csetjmp>

@@ -1,3 +1,4 @@
+// Reads a file through zlib where it is compressed, and as it is where not.
 #include "veldt/io/gzip.h"
 
 #include <zlib.h>

@@ -1,4 +1,5 @@
 // Files that may be compressed by gzip (RFC 1952), which their first bytes tell.
+// Tests: tests/io/idx_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstddef>

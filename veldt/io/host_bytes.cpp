@@ -1,3 +1,4 @@
+// Gathers a tensor's elements in row-major order in host memory, or points to them where they lie so.
 #include "veldt/io/host_bytes.h"
 
 namespace veldt::io {

@@ -1,4 +1,5 @@
 // A tensor's bytes in row-major order on the host. For the writers of io alone.
+// Tests: tests/io/npy_test.cpp, tests/io/safetensors_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Checks the header of an idx file against the size of the file, and swaps its big-endian numbers.
 #include "veldt/io/idx.h"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 // Pictures: ten formats in, three out.
+// Tests: tests/io/image_read_test.cpp, tests/io/image_write_test.cpp, tests/io/picture_formats_test.cpp,
+// tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp, tests/codecs/heif_test.cpp,
+// tests/codecs/jxl_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // What each picture format gives to image.h: a decoder, and an encoder where it is written. For the files of
 // io alone.
+// Tests: tests/io/image_read_test.cpp, tests/io/picture_formats_test.cpp, tests/fuzz/pictures.cpp
 #pragma once
 
 #include <cstdint>

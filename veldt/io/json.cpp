@@ -1,3 +1,4 @@
+// Reads JSON within limits of depth and length, and writes it.
 #include "veldt/io/json.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 // JSON: read from a file, and so from anyone; and written.
+// Tests: tests/io/json_test.cpp, tests/fuzz/text.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The table of first bytes by which files are known.
 #include "veldt/io/magic.h"
 
 #include <algorithm>

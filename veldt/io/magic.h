@@ -1,5 +1,6 @@
 // What a file seems to be, from its first bytes: for choosing a reader, and for errors that name what was
 // given.
+// Tests: tests/io/picture_formats_test.cpp
 #pragma once
 
 #include <optional>

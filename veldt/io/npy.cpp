@@ -1,3 +1,4 @@
+// Reads and writes arrays of NumPy in either byte order and memory order, alone or in a zip.
 #include "veldt/io/npy.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // NumPy's files, both ways: npy holds one array, npz is a zip of them.
+// Tests: tests/io/npy_test.cpp, tests/io/peers_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <string>

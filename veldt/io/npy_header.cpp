@@ -1,3 +1,4 @@
+// Parses the dictionary of an npy header letter by letter, and writes one.
 #include "veldt/io/npy_header.h"
 
 #include <charconv>

@@ -1,4 +1,5 @@
 // The header of an npy array: a Python dictionary, parsed as hostile text. For npy.cpp alone.
+// Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>

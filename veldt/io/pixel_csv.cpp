@@ -1,3 +1,4 @@
+// Reads tables of pixels in any order of lines, names the place of every fault, and writes them.
 #include "veldt/io/pixel_csv.h"
 
 #include <algorithm>

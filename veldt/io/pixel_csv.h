@@ -3,6 +3,7 @@
 //   x,y,grey          0 is black, 255 is white
 //   x,y,r,g,b         0..255 each
 // x runs from the left and y from the top, both from 0. Every pixel is there once, in any order.
+// Tests: tests/io/pixel_csv_test.cpp, tests/fuzz/pictures.cpp
 #pragma once
 
 #include <cstdint>

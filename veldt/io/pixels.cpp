@@ -1,3 +1,4 @@
+// Copies a picture's numbers to the host as floats, whatever their dtype and strides.
 #include "veldt/io/pixels.h"
 
 namespace veldt::io {

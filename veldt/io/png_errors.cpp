@@ -1,3 +1,4 @@
+// Jumps out of libpng when it reports an error, with its message kept.
 #include "veldt/io/png_errors.h"
 
 #include <png.h>

@@ -1,4 +1,5 @@
 // libpng's way to give up, kept apart from C++ (guarded.h). For png_*.cpp alone.
+// Tests: tests/io/image_read_test.cpp, tests/io/image_write_test.cpp
 #pragma once
 
 #include <array>

@@ -1,3 +1,5 @@
+// Checks names, layout and digests of a safetensors file before it reads a tensor, and writes one in its
+// order.
 #include "veldt/io/safetensors.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // safetensors: named tensors in one file (github.com/huggingface/safetensors). Eight bytes of header length,
 // a JSON header, then the tensors' bytes without holes. Readable by the Python package, and the other way
 // round.
+// Tests: tests/io/safetensors_test.cpp, tests/io/peers_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>

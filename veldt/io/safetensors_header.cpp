@@ -1,3 +1,4 @@
+// Takes a header's entries from a JSON parser event by event, so that a hostile one never becomes a tree.
 #include "veldt/io/safetensors_header.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 // The JSON header of a safetensors file, parsed as hostile text. For safetensors.cpp alone.
+// Tests: tests/io/safetensors_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>

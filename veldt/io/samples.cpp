@@ -1,3 +1,5 @@
+// Turns interleaved samples of a decoder into a picture of bytes or floats, and divides colours by their
+// alpha.
 #include "veldt/io/samples.h"
 
 #include <algorithm>

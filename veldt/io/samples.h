@@ -1,4 +1,6 @@
 // What the libraries of picture formats give, as a tensor. For the files of io alone.
+// Tests: tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp, tests/codecs/heif_test.cpp,
+// tests/codecs/jxl_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Opens a library by its soname, and says which package has it where it is missing.
 #include "veldt/io/shared_library.h"
 
 #include <dlfcn.h>

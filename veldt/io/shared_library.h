@@ -1,5 +1,6 @@
 // A library of this machine that is opened when it is first used, and not linked: who never uses it needs
 // none.
+// Tests: tests/io/shared_library_test.cpp
 #pragma once
 
 #include <string>

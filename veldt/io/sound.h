@@ -3,6 +3,7 @@
 // libsndfile brings the libraries of seven codecs, which would double the time that every program with Veldt
 // takes to start. So it is not linked: it is opened when the first sound is read. A Veldt that was built
 // without its header reads none, and says so.
+// Tests: tests/io/sound_test.cpp, tests/app/sound_test.cpp, tests/fuzz/sounds.cpp
 #pragma once
 
 #include <cstdint>

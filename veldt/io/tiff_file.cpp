@@ -1,3 +1,5 @@
+// Gives libtiff its file through callbacks, and turns its errors into exceptions once its calls have
+// returned.
 #include "veldt/io/tiff_file.h"
 
 #ifdef VELDT_TIFF_SONAME

@@ -1,4 +1,5 @@
 // A TIFF through libtiff, which is opened when the first one is read. For tiff.cpp alone.
+// Tests: tests/codecs/tiff_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Zip archives as NumPy and PyTorch write them: stored and deflated members, zip64. For the files of io
 // alone. Source: PKWARE's APPNOTE.TXT 6.3.10.
+// Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The numbers of the zip format, for zip_read.cpp and zip_write.cpp alone.
+// Tests: tests/io/npy_test.cpp
 #pragma once
 
 #include <cstdint>
