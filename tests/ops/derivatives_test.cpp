@@ -1,3 +1,4 @@
+// Products with Jacobians and Hessians against differences, and gradients that gradcheck has to refuse.
 #include "veldt/ops/derivatives.h"
 
 #include <gmock/gmock.h>

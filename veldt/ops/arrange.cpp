@@ -1,3 +1,4 @@
+// Takes tensors apart and puts them together by views and copies, each with the way back for its gradient.
 #include "veldt/ops/arrange.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Tensors taken apart, put together and turned round. Everything passes gradients.
+// Tests: tests/support/op_rows_arrange.cpp, tests/ops/memory_order_test.cpp, tests/ops/error_test.cpp
 #pragma once
 
 #include <cstdint>

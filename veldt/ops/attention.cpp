@@ -1,3 +1,5 @@
+// Attention in one kernel where that serves, by products and softmax where not; rotary and sinusoidal
+// positions.
 #include "veldt/ops/attention.h"
 
 #include <array>

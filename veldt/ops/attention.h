@@ -1,4 +1,5 @@
 // Attention, and what tells it where tokens are.
+// Tests: tests/support/op_rows_attention.cpp, tests/ops/attention_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,5 @@
+// Elementwise ops of two tensors: promotion, broadcasting, choice by condition, and how far plain numbers
+// reach.
 #include "veldt/ops/binary.h"
 
 #include <cstdint>

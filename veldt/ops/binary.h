@@ -1,6 +1,8 @@
 // Elementwise functions of two tensors, broadcast by NumPy's rule: sizes are matched from the right, and a
 // size of 1 repeats. Different dtypes are converted to promote() of both (docs/dtypes.md); a plain number
 // takes the tensor's side as ops/scalar.h says. Throws ShapeError naming both shapes when they do not fit.
+// Tests: tests/support/op_rows_binary.cpp, tests/ops/dtype_test.cpp, tests/ops/edges_test.cpp,
+// tests/ops/error_test.cpp
 #pragma once
 
 #include "veldt/ops/scalar.h"

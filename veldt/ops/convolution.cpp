@@ -1,3 +1,4 @@
+// Convolutions and their transposes as calls of one entry, whose gradients are calls of it too.
 #include "veldt/ops/convolution.h"
 
 #include <string_view>

@@ -2,6 +2,7 @@
 // is not turned round. Tensors are of one dtype: bf16 and f16 are computed as f32 and rounded once, whole
 // numbers give f32. Differentiable to any order by input, weight and bias. Throws ShapeError naming both
 // shapes, and ConfigError for options that no shape could serve.
+// Tests: tests/support/op_rows_convolution.cpp, tests/ops/convolution_test.cpp
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// Makes tensors of constants and ramps.
 #include "veldt/ops/create.h"
 
 #include <algorithm>

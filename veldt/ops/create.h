@@ -1,4 +1,5 @@
 // Tensors from nothing: constants and ramps; random ones are in ops/random.h.
+// Tests: tests/support/op_rows_create.cpp, tests/ops/error_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,5 @@
+// Jacobians and Hessians times directions by one or two backward passes, and gradients held against
+// differences.
 #include "veldt/ops/derivatives.h"
 
 #include <cmath>

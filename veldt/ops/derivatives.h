@@ -1,5 +1,6 @@
 // Derivatives of whole functions: products with the Jacobian and the Hessian, and a check of an op's gradient
 // against finite differences.
+// Tests: tests/ops/derivatives_test.cpp
 #pragma once
 
 #include <functional>

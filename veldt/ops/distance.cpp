@@ -1,3 +1,4 @@
+// Distances, cosines and vectors of length one; halves are measured in f32 and read as they lie.
 #include "veldt/ops/distance.h"
 
 #include "veldt/ops/binary.h"

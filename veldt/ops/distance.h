@@ -1,4 +1,5 @@
 // How far vectors are from each other, as torch.nn.functional has it. Both sides broadcast.
+// Tests: tests/support/op_rows_distance.cpp, tests/ops/norm_test.cpp, tests/ops/error_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

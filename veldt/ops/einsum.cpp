@@ -1,3 +1,4 @@
+// Parses the subscripts of an einsum, and multiplies its terms two by two as matrix products.
 #include "veldt/ops/einsum.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Sums of products, written with subscripts.
+// Tests: tests/support/op_rows_index.cpp, tests/ops/edges_test.cpp, tests/ops/lines_test.cpp
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,6 @@
 // Reading by index.
+// Tests: tests/support/op_rows_index.cpp, tests/ops/order_test.cpp, tests/ops/edges_test.cpp,
+// tests/ops/error_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

@@ -1,5 +1,6 @@
 // Features of points, interpolated in grids of several resolutions whose vertices share one table
 // (Mueller et al. 2022, "Instant neural graphics primitives", arXiv:2201.05989).
+// Tests: tests/support/op_rows_grid.cpp, tests/ops/grid_encoding_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Writes by index, and reads where a condition holds, whose count only the device knows.
 #include "veldt/ops/index.h"
 
 #include "veldt/core/error.h"

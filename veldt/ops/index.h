@@ -1,5 +1,6 @@
 // Writing by index, and reading and writing by condition. An index is i64 or i32; a position beyond the size
 // throws ShapeError. Reading is in ops/gather.h.
+// Tests: tests/support/op_rows_index.cpp, tests/ops/order_test.cpp, tests/ops/lines_test.cpp
 #pragma once
 
 #include "veldt/ops/scalar.h"

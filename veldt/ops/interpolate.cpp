@@ -1,3 +1,4 @@
+// Makes sizes larger or smaller axis by axis, each as a few taps with weights.
 #include "veldt/ops/interpolate.h"
 
 #include <cmath>

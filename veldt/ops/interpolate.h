@@ -1,4 +1,5 @@
 // Signals, pictures and volumes made larger or smaller, as torch.nn.functional has it.
+// Tests: tests/support/op_rows_interpolate.cpp, tests/ops/interpolate_test.cpp, tests/ops/edges_test.cpp
 #pragma once
 
 #include <optional>

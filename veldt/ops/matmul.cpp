@@ -1,3 +1,5 @@
+// Brings products of any ranks and layouts to batches of matrices for the kernel, and their gradients
+// likewise.
 #include "veldt/ops/matmul.h"
 
 #include <algorithm>

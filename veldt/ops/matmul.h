@@ -1,5 +1,6 @@
 // Matrix products of tensors of one dtype, else ShapeError. bf16 and f16 are computed as f32 and rounded
 // once, whole numbers give f32.
+// Tests: tests/support/op_rows_matmul.cpp, tests/ops/matmul_test.cpp, tests/ops/error_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

@@ -1,3 +1,4 @@
+// Chooses between the fused kernels and layer after layer, with the gradients of both ways.
 #include "veldt/ops/mlp.h"
 
 #include <algorithm>

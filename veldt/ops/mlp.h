@@ -1,6 +1,7 @@
 // A stack of fully connected layers in one op. A tile of rows goes through all layers and back while it is in
 // the cache (kernels in cpu/mlp.cpp, cuda/mlp.cu): several times faster than layer by layer on the CPU, and
 // no activation is kept for the backward pass, which repeats the forward one.
+// Tests: tests/support/op_rows_mlp.cpp, tests/ops/mlp_test.cpp
 #pragma once
 
 #include <cstdint>

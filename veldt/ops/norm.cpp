@@ -1,3 +1,4 @@
+// Normalises lines in one kernel, and differentiates it by another one or, for higher orders, by ops.
 #include "veldt/ops/norm.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // is a layer of veldt/nn/norm.h. Variances are biased; halves are computed as f32 and rounded once, whole
 // numbers give f32. Weight and bias may be undefined, else have x's dtype. Differentiable to any order.
 // Throws ShapeError naming the shapes that do not fit.
+// Tests: tests/support/op_rows_norm.cpp, tests/ops/norm_test.cpp
 #pragma once
 
 #include <cstdint>

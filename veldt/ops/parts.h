@@ -1,5 +1,6 @@
 // Pieces that ops are made from: how they bring their inputs to the dtype they compute in, and one-kernel
 // cases of binary ops. Not for programs: veldt.h leaves it out.
+// Tests: tests/ops/dtype_test.cpp, tests/ops/forward_test.cpp, tests/ops/gradient_test.cpp
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// Lays out windows for the kernels of pooling, after a look at whether each has an element.
 #include "veldt/ops/pooling.h"
 
 #include <algorithm>

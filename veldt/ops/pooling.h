@@ -2,6 +2,7 @@
 // [channels, spatial ..] of a float dtype; bf16 and f16 are computed as f32 and rounded once. Differentiable
 // to any order. Throws ShapeError naming the shape and the window, and ConfigError for options that no shape
 // could serve.
+// Tests: tests/support/op_rows_pooling.cpp, tests/ops/pooling_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Fills tensors from a stream of random numbers, and draws indices and orders.
 #include "veldt/ops/random.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Random tensors. Each takes its draws from `rng` and moves it on by as many, so the same numbers come on
 // every device, and a replayed Plan draws on.
+// Tests: tests/support/op_rows_create.cpp, tests/ops/sampling_test.cpp, tests/ops/lines_test.cpp
 #pragma once
 
 #include "veldt/core/rng.h"

@@ -1,3 +1,4 @@
+// The steps of an LSTM as one op: run in one kernel, and taken back in another.
 #include "veldt/ops/recurrent.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // Recurrent steps over whole sequences, each as one op: what layers are made of.
+// Tests: tests/support/op_rows_recurrent.cpp, tests/cpu/lstm_test.cpp, tests/ops/autocast_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

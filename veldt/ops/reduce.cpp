@@ -1,3 +1,4 @@
+// Reduces over any dimensions by one kernel, and spreads gradients back over what was reduced.
 #include "veldt/ops/reduce.h"
 
 #include <algorithm>

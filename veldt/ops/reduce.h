@@ -2,6 +2,7 @@
 // -1 as a list of one. keepdim leaves a size of 1 where a dimension was. Whole numbers and booleans are
 // summed and multiplied in i64; their mean, variance and norm are f32. The order of summation is fixed, so
 // the result does not depend on the number of threads.
+// Tests: tests/support/op_rows_reduce.cpp, tests/ops/edges_test.cpp
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Running sums and products along one dimension.
+// Tests: tests/support/op_rows_lines.cpp, tests/ops/lines_test.cpp, tests/ops/order_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

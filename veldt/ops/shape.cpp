@@ -1,3 +1,4 @@
+// Makes views by sizes and strides alone, and copies where no view can be.
 #include "veldt/ops/shape.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The same numbers in another shape. Views share memory; contiguous(), to() and concat() may copy.
+// Tests: tests/support/op_rows_shape.cpp, tests/ops/shape_test.cpp, tests/ops/memory_order_test.cpp
 #pragma once
 
 #include <vector>

@@ -1,3 +1,4 @@
+// Calls the kernels of softmax and its gradient, and takes gradients of higher orders through ops.
 #include "veldt/ops/softmax.h"
 
 #include "veldt/ops/binary.h"

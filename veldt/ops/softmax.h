@@ -1,4 +1,5 @@
 // Exponentials of a line as shares of their sum. Whole numbers give f32.
+// Tests: tests/support/op_rows_lines.cpp, tests/ops/lines_test.cpp
 #pragma once
 
 #include "veldt/ops/reduce.h"

@@ -1,3 +1,4 @@
+// Sorts by indices that a kernel finds, and reads values and gradients by them.
 #include "veldt/ops/sort.h"
 
 #include "veldt/core/error.h"

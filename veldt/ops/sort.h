@@ -1,4 +1,5 @@
 // Order along one dimension. Stable: equals keep their order. A NaN counts as the largest.
+// Tests: tests/support/op_rows_lines.cpp, tests/ops/order_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

@@ -1,5 +1,7 @@
 // Elementwise functions of one tensor; each returns a tensor of its shape. Floats keep their dtype, whole
 // numbers and booleans give f32 except where said.
+// Tests: tests/support/op_rows_unary.cpp, tests/ops/formula_test.cpp, tests/ops/accuracy_test.cpp,
+// tests/ops/specials_test.cpp
 #pragma once
 
 #include "veldt/ops/formula.h"
