@@ -1,3 +1,4 @@
+// An audit names the parameter that does not learn, and the op behind which its gradient was lost.
 #include "veldt/nn/audit.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Dropout drops its share, scales the rest, and goes on where its stream was saved.
 #include "veldt/nn/dropout.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// The fully connected layer, activations as modules, and the statistics of first values.
 #include "veldt/nn/linear.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// What losses refuse, and their values where formulas overflow, saturate or have a bend.
 #include "veldt/nn/losses.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// A fused stack of layers has the names, first values and results of its layers one by one, and learns XOR.
 #include "veldt/nn/mlp.h"
 
 #include <gmock/gmock.h>

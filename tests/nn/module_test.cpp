@@ -1,3 +1,4 @@
+// Modules: what their fields become in names, files, modes and prints, and what a forgotten one leads to.
 #include "veldt/nn/module.h"
 
 #include <gmock/gmock.h>

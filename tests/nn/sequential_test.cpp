@@ -1,3 +1,4 @@
+// Modules one after the other: numbers, copies, and layers that are shared.
 #include "veldt/nn/sequential.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Averages of parameters follow their formula, swap in for a scope, and resume with the same bits.
 #include "veldt/optim/ema.h"
 
 #include <gtest/gtest.h>

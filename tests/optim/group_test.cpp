@@ -1,3 +1,4 @@
+// Groups of parameters keep their own rates and options, through files too.
 #include "veldt/optim/group.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// L-BFGS finds the floor of a narrow valley, resumes with the same bits, and says when it cannot go on.
 #include "veldt/optim/lbfgs.h"
 
 #include <gmock/gmock.h>

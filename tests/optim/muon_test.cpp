@@ -1,3 +1,4 @@
+// Muon against PyTorch's (tests/golden/muon.json), which matrices it takes, and how it resumes.
 #include "veldt/optim/muon.h"
 
 #include <gmock/gmock.h>

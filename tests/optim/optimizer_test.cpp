@@ -1,3 +1,4 @@
+// What all optimizers share: gradients that are missing, huge or not finite, clipping, and state by name.
 #include "veldt/optim/optimizer.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Rates at their edges, joined to each other, in words, and a user's own.
 #include "veldt/optim/schedule.h"
 
 #include <gtest/gtest.h>

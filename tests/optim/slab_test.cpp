@@ -1,3 +1,4 @@
+// Parameters side by side: places, gradients that arrive elsewhere, and no memory in a steady step.
 #include "veldt/optim/slab.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // Activations as modules, for use in a Sequential. Their formulas are in ops/unary.h and ops/activation.h.
+// Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp, tests/app/train_recipes_test.cpp
 #pragma once
 
 #include "veldt/core/error.h"

@@ -1,3 +1,4 @@
+// Multihead attention and the layers of transformers, put together from projections, norms and the fused op.
 #include "veldt/nn/attention.h"
 
 #include <array>

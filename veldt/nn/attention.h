@@ -1,6 +1,7 @@
 // Attention with several heads, and the layers of transformers; parameters, defaults and initial values are
 // those of torch.nn.MultiheadAttention, TransformerEncoder, TransformerDecoder and their layers (Vaswani et
 // al. 2017).
+// Tests: tests/nn/attention_test.cpp, tests/nn/autocast_test.cpp
 #pragma once
 
 #include "veldt/nn/dropout.h"

@@ -1,3 +1,5 @@
+// Walks a module after backward() and says of each parameter what its gradient lacks, and where it was cut
+// off.
 #include "veldt/nn/audit.h"
 
 #include <cmath>

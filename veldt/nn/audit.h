@@ -1,6 +1,7 @@
 // What backward() left in a module's parameters, for the question why one of them does not learn.
 //   loss.backward();
 //   std::puts(nn::audit_gradients(model, loss).text().c_str());
+// Tests: tests/nn/audit_test.cpp
 #pragma once
 
 #include <string>

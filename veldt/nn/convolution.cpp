@@ -1,3 +1,4 @@
+// Convolutional layers: their options checked and shown, their weights drawn, their cost counted.
 #include "veldt/nn/convolution.h"
 
 #include <cmath>

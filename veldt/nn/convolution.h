@@ -1,5 +1,6 @@
 // Convolutional layers of 1 to 3 spatial dimensions, and their transposes; parameters, defaults and initial
 // values are those of torch.nn.Conv2d and its like.
+// Tests: tests/nn/convolution_test.cpp
 #pragma once
 
 #include "veldt/nn/init.h"

@@ -1,3 +1,4 @@
+// Draws what is dropped from a stream that the module keeps, so that a saved run goes on where it was.
 #include "veldt/nn/dropout.h"
 
 #include <cmath>

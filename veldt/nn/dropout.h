@@ -1,4 +1,5 @@
 // Dropout: of numbers, of whole channels, and for SELU.
+// Tests: tests/nn/dropout_test.cpp, tests/nn/recompute_test.cpp
 #pragma once
 
 #include "veldt/nn/init.h"

@@ -1,3 +1,4 @@
+// Reads vectors of tokens from a table, and adds those of their positions.
 #include "veldt/nn/embedding.h"
 
 #include "veldt/core/error.h"

@@ -1,4 +1,5 @@
 // A table of vectors, read by index.
+// Tests: tests/nn/embedding_test.cpp
 #pragma once
 
 #include <optional>

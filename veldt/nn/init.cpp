@@ -1,3 +1,4 @@
+// Draws first values: uniform and normal ones by fan-in and fan-out, orthogonal matrices, and those of SIREN.
 #include "veldt/nn/init.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Initialisers: they fill a leaf from a stream of random numbers. The same Rng state gives the same values.
+// Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp, tests/field/network_test.cpp
 #pragma once
 
 #include <cstdint>

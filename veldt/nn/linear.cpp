@@ -1,3 +1,4 @@
+// The fully connected layer: one product and a bias.
 #include "veldt/nn/linear.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The fully connected layer.
+// Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp
 #pragma once
 
 #include "veldt/nn/init.h"

@@ -1,4 +1,5 @@
 // What the losses share; for files of nn/ alone.
+// Tests: tests/nn/losses_test.cpp, tests/nn/golden_losses_test.cpp
 #pragma once
 
 #include "veldt/nn/losses.h"

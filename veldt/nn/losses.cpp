@@ -1,3 +1,4 @@
+// Losses between tensors of one shape, each a few ops and a reduction.
 #include "veldt/nn/losses.h"
 
 #include <cmath>

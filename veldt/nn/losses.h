@@ -1,6 +1,7 @@
 // Losses, as torch.nn.functional has them. Prediction and target have the same shape unless said; nothing is
 // broadcast, since [n] against [n, 1] would quietly compare every pair. Dtypes are promoted as ops promote
 // them. Throws ShapeError naming both shapes, and for nothing to compare.
+// Tests: tests/nn/losses_test.cpp, tests/nn/golden_losses_test.cpp
 #pragma once
 
 #include "veldt/tensor/tensor.h"

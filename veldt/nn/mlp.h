@@ -1,4 +1,5 @@
 // Fully connected layers, fused.
+// Tests: tests/nn/mlp_test.cpp
 #pragma once
 
 #include <span>

@@ -1,3 +1,4 @@
+// The walks over a module's fields: names and state, devices and modes, a tree in words, hooks around calls.
 #include "veldt/nn/module.h"
 
 #include <cxxabi.h>

@@ -1,5 +1,6 @@
 // Modules: what has parameters. A module lists its members once, in fields(); names, saving, moving,
 // freezing, train/eval and printing all follow from that list.
+// Tests: tests/nn/module_test.cpp, tests/nn/recompute_test.cpp
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// Normalising layers: parameters, running statistics, and what they refuse.
 #include "veldt/nn/norm.h"
 
 #include "veldt/core/error.h"

@@ -1,5 +1,6 @@
 // Layers that normalise; parameters, defaults, buffers and initial values are those of torch.nn. Variances
 // are biased, and those of bf16 and f16 are computed in f32.
+// Tests: tests/nn/norm_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Pooling layers: they keep options, show them, and call the ops.
 #include "veldt/nn/pooling.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Runs RNN, LSTM and GRU over sequences of one length or several, in one direction or both.
 #include "veldt/nn/recurrent.h"
 
 #include <algorithm>

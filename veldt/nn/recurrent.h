@@ -1,5 +1,6 @@
 // Recurrent layers over sequences; parameters, defaults and initial values are those of torch.nn.RNN, LSTM
 // and GRU.
+// Tests: tests/nn/recurrent_test.cpp, tests/cuda/layers_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// What layers that change sizes say of themselves.
 #include "veldt/nn/resize.h"
 
 #include "veldt/core/error.h"

@@ -1,4 +1,5 @@
 // Layers that change the size of signals and pictures: Upsample, PixelShuffle and Pad. None has parameters.
+// Tests: tests/nn/resize_test.cpp
 #pragma once
 
 #include <utility>

@@ -1,3 +1,4 @@
+// A list of modules that is called in its order, and numbered so for names.
 #include "veldt/nn/sequential.h"
 
 #include "veldt/core/error.h"

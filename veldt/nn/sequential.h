@@ -1,4 +1,5 @@
 // Modules one after the other.
+// Tests: tests/nn/sequential_test.cpp
 #pragma once
 
 #include <concepts>

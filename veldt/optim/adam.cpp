@@ -1,3 +1,4 @@
+// The options of Adam and its kin, checked, and the constants that one step needs.
 #include "veldt/optim/adam.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
 // Adam, AdamW and RAdam.
+// Tests: tests/optim/golden_test.cpp, tests/optim/optimizer_test.cpp, tests/cpu/optimizer_test.cpp
 #pragma once
 
 #include "veldt/optim/group.h"

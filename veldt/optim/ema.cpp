@@ -1,3 +1,4 @@
+// Keeps averaged parameters in a slab of their own, and swaps them in and out.
 #include "veldt/optim/ema.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 //   optim::Ema ema(adam, {.decay = 0.999});
 //   adam.step(); ema.update();                                   // every step
 //   { const optim::Ema::Swapped averaged(ema); evaluate(model); }  // the model predicts with the average
+// Tests: tests/optim/ema_test.cpp, tests/optim/plan_test.cpp
 #pragma once
 
 #include "veldt/optim/optimizer.h"

@@ -1,3 +1,4 @@
+// Raises and lowers the scale of a loss by whether gradients stayed finite.
 #include "veldt/optim/grad_scaler.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Keeps the gradients of half floats within their range, as torch.amp.GradScaler does: the loss is multiplied
 // by a scale, the gradients are divided by it again.
+// Tests: tests/optim/grad_scaler_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Optimizers whose parameters come in groups with options of their own.
 //   optim::AdamW adam({{weights, {.lr = 1e-3, .weight_decay = 0.1}}, {biases, {.lr = 1e-3}}});
+// Tests: tests/optim/group_test.cpp
 #pragma once
 
 #include <algorithm>

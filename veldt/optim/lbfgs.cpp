@@ -1,3 +1,5 @@
+// L-BFGS: the two loops over the last steps, and a line search that keeps the strong Wolfe conditions
+// (Nocedal & Wright 2006).
 #include "veldt/optim/lbfgs.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // L-BFGS: few parameters, a smooth loss, all the data in every step.
 //   optim::Lbfgs lbfgs(model.parameters());
 //   for (int i = 0; i < 20; ++i) lbfgs.step([&] { return mse(model(x), y); });
+// Tests: tests/optim/lbfgs_test.cpp, tests/optim/golden_test.cpp
 #pragma once
 
 #include <functional>

@@ -1,3 +1,4 @@
+// The options of Lion and Adan, checked, and the constants that one step needs.
 #include "veldt/optim/lion.h"
 
 #include <limits>

@@ -1,5 +1,6 @@
 // Muon: steps that turn all directions of a hidden matrix by the same amount.
 //   optim::Muon muon(model.named_parameters(), {.lr = 0.02, .weight_decay = 0}, {.lr = 1e-3});
+// Tests: tests/optim/muon_test.cpp
 #pragma once
 
 #include "veldt/optim/adam.h"

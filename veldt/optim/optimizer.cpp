@@ -1,3 +1,5 @@
+// What a step does around its kernel: gather gradients, clip, look for NaN, run by run over groups; and state
+// by name.
 #include "veldt/optim/optimizer.h"
 
 #include <algorithm>

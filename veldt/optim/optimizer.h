@@ -3,6 +3,7 @@
 //
 // Gradients of several batches add up until zero_grad(): for a step with the mean gradient of k batches of
 // equal size, call `(loss / k).backward()` for each of them, then step().
+// Tests: tests/optim/optimizer_test.cpp, tests/optim/group_test.cpp, tests/optim/golden_test.cpp
 #pragma once
 
 #include <functional>

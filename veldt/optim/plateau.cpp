@@ -1,3 +1,4 @@
+// Lowers a rate when a measure has not got better for some time, and saves how long that is.
 #include "veldt/optim/plateau.h"
 
 #include <algorithm>

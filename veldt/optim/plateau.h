@@ -2,6 +2,7 @@
 // a state to save.
 //   optim::Plateau plateau({.lr = 1e-3});
 //   adam.set_lr(plateau.update(validation_loss));  // once an epoch
+// Tests: tests/optim/golden_test.cpp
 #pragma once
 
 #include <cstdint>

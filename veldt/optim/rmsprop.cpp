@@ -1,3 +1,4 @@
+// The options of RMSprop and Adagrad, checked, and the constants that one step needs.
 #include "veldt/optim/rmsprop.h"
 
 #include <limits>

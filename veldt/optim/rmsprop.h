@@ -1,4 +1,5 @@
 // RMSprop and Adagrad: a rate for each number, by the size of its gradients.
+// Tests: tests/optim/golden_test.cpp, tests/optim/optimizer_test.cpp, tests/cpu/optimizer_test.cpp
 #pragma once
 
 #include "veldt/optim/group.h"

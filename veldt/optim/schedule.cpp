@@ -1,3 +1,4 @@
+// The formulas of the schedules, their options checked, and what each says of itself.
 #include "veldt/optim/schedule.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Learning rates as functions of the step alone: nothing is remembered, so a resumed run has the same rates.
 //   optim::Schedule lr = optim::LinearWarmup{.steps = 100, .then = optim::CosineAnnealing{.lr_max = 1e-3,
 //   ...}}; adam.set_lr(lr(step));
+// Tests: tests/optim/schedule_test.cpp, tests/optim/golden_test.cpp
 #pragma once
 
 #include <concepts>

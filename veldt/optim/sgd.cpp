@@ -1,3 +1,4 @@
+// The options of gradient descent, checked, and the constants that one step needs.
 #include "veldt/optim/sgd.h"
 
 #include <limits>

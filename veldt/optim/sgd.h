@@ -1,4 +1,5 @@
 // Gradient descent.
+// Tests: tests/optim/golden_test.cpp, tests/optim/optimizer_test.cpp, tests/cpu/optimizer_test.cpp
 #pragma once
 
 #include "veldt/optim/group.h"

@@ -1,3 +1,4 @@
+// Lays parameters side by side, moves their numbers there, and brings in gradients that lie elsewhere.
 #include "veldt/optim/slab.h"
 
 #include <map>
