@@ -106,7 +106,7 @@ void expect_net(const Net& net, Precision precision, double slack = 1, bool note
   const Tensor x64 = to(x, DType::f64).set_requires_grad(), x32 = to(x, kEmulated).set_requires_grad();
   const Tensor y64 = mlp(x64, exact), y = mlp(x32, there, precision);
   const Tensor seed = randn(y64.shape(), rng);
-  const double note = noted ? tolerance(precision) : 0;
+  const double note = noted ? 3 * slack * tolerance(precision) : 0;
   EXPECT_LT(distance(y, y64, note), slack * tolerance(precision))
       << name_of(net) << ", " << name_of(precision);
   const Grads wanted = grad(y64, inputs_of(x64, exact), false, to(seed, DType::f64));
