@@ -40,6 +40,9 @@ class Draws {
 
 constexpr std::size_t kStack = 128 * 1024;
 
+constexpr std::size_t kMostShared = (227 + 48) * 1024;
+std::uint64_t g_grids = 0;
+
 enum class State { fresh, ready, at_block_barrier, at_warp_barrier, done };
 
 // A place to go on from. swapcontext() asks the system for the signal mask at each switch, which is most of
@@ -109,6 +112,7 @@ struct Thread {
   dim3 index;
   State state = State::fresh;
   Fiber* fiber = nullptr;
+  bool orders_memory = false;  // the warp's barrier at which it waits
 };
 
 struct Block {
@@ -119,8 +123,12 @@ struct Block {
   std::vector<unsigned> order;
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
-  std::map<const void*, std::vector<Slot>> arrays;
-  std::vector<Slot> dynamic;
+  // Shared memory: what the launch asked for, then the kernel's arrays.
+  std::vector<Slot> memory = std::vector<Slot>(kMostShared / sizeof(Slot));
+  std::map<const void*, std::size_t> arrays;
+  std::size_t dynamic = 0, used = 0;  // in slots
+  unsigned number = 0, barriers = 0;
+  std::vector<unsigned> warp_barriers;
   Context scheduler;
   unsigned running = 0;   // the thread
   std::size_t place = 0;  // of that thread in the order
@@ -186,6 +194,7 @@ bool release_warps(Block& b) {
                          [s](const Thread& t) { return t.state == s; });
     };
     if (!all(State::at_warp_barrier)) continue;
+    b.warp_barriers[begin / 32] += b.threads[begin].orders_memory;
     for (std::size_t i = begin; i < end; ++i) b.threads[i].state = State::ready;
     any = true;
   }
@@ -202,7 +211,8 @@ void run_block(Block& b, std::uint64_t seed) {
     b.order[i] = g_order == Order::reverse ? static_cast<unsigned>(n - 1 - i) : linear;
   }
   b.arrays.clear();
-  for (Slot& s : b.dynamic) std::memset(s.bytes, 0xCD, sizeof s.bytes);
+  b.used = b.dynamic;
+  std::memset(b.memory.data(), 0xCD, b.dynamic * sizeof(Slot));
   for (;;) {
     if (g_order == Order::shuffled)
       for (std::size_t i = n; i > 1; --i) std::swap(b.order[i - 1], b.order[draws.below(i)]);
@@ -219,6 +229,7 @@ void run_block(Block& b, std::uint64_t seed) {
     if (done == static_cast<std::ptrdiff_t>(n)) return;
     if (waiting == static_cast<std::ptrdiff_t>(n)) {
       for (Thread& t : b.threads) t.state = State::ready;
+      ++b.barriers;
       continue;
     }
     b.fault = waiting + done == static_cast<std::ptrdiff_t>(n)
@@ -241,17 +252,40 @@ const dim3& grid_size() { return t_block->grid; }
 unsigned lane() { return t_block->running % 32; }
 Slot& slot_of_lane(unsigned lane) { return t_block->slots[t_block->running / 32 * 32 + lane]; }
 void wait_for_block() { wait(State::at_block_barrier); }
-void wait_for_warp() { wait(State::at_warp_barrier); }
+void wait_for_warp(bool orders_memory) {
+  t_block->threads[t_block->running].orders_memory = orders_memory;
+  wait(State::at_warp_barrier);
+}
 
 void* shared_array(const void* key, std::size_t bytes) {
-  auto& array = t_block->arrays[key];
-  if (array.empty()) {
-    array.resize((bytes + sizeof(Slot) - 1) / sizeof(Slot));
-    for (Slot& s : array) std::memset(s.bytes, 0xCD, sizeof s.bytes);
+  Block& b = *t_block;
+  const auto [array, fresh] = b.arrays.try_emplace(key, b.used);
+  if (fresh) {
+    const std::size_t slots = (bytes + sizeof(Slot) - 1) / sizeof(Slot);
+    if ((b.used + slots) * sizeof(Slot) > 227 * 1024 ||
+        (b.used - b.dynamic + slots) * sizeof(Slot) > 48 * 1024)
+      b.fault = "a block has more shared memory than there is";
+    b.used += slots;
+    if (b.used > b.memory.size()) std::abort();
+    std::memset(b.memory.data() + array->second, 0xCD, slots * sizeof(Slot));
   }
-  return array.data();
+  return b.memory.data() + array->second;
 }
-void* dynamic_shared() { return t_block->dynamic.data(); }
+void* dynamic_shared() { return t_block->memory.data(); }
+
+bool in_kernel() { return t_block != nullptr; }
+Moment moment() {
+  const Block& b = *t_block;
+  return {b.number, b.running, b.barriers, b.warp_barriers[b.running / 32]};
+}
+bool is_shared(const void* p) {
+  const Slot* const first = t_block->memory.data();
+  return p >= first && p < first + t_block->memory.size();
+}
+void report(const std::string& fault) {
+  if (t_block->fault.empty()) t_block->fault = fault;
+}
+std::uint64_t grid_number() { return g_grids; }
 
 std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 threads, std::size_t shared) {
   Block b;
@@ -262,7 +296,9 @@ std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 thre
   b.threads.resize(n);
   b.order.resize(n);
   b.slots.resize((n + 31) / 32 * 32);
-  b.dynamic.resize((shared + sizeof(Slot) - 1) / sizeof(Slot));
+  b.dynamic = (shared + sizeof(Slot) - 1) / sizeof(Slot);
+  b.warp_barriers.resize((n + 31) / 32);
+  ++g_grids;
   Block* const outer = t_block;
   t_block = &b;
   std::vector<std::uint32_t> order(std::size_t{blocks.x} * blocks.y * blocks.z);
@@ -271,16 +307,11 @@ std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 thre
   Draws draws(order.size());
   if (g_order == Order::shuffled)
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draws.below(i)]);
-  std::size_t arrays = 0;
   for (const std::uint32_t i : order) {
+    b.number = i;
     b.index = dim3(i % blocks.x, i / blocks.x % blocks.y, i / blocks.x / blocks.y);
     run_block(b, std::uint64_t{i} + 1);
-    std::size_t bytes = 0;
-    for (const auto& [key, array] : b.arrays) bytes += array.size() * sizeof(Slot);
-    arrays = std::max(arrays, bytes);
   }
-  if (b.fault.empty() && (arrays > 48 * 1024 || arrays + shared > 227 * 1024))
-    b.fault = "a block has more shared memory than there is";
   for (auto& f : b.fibers) t_spare.push_back(std::move(f));
   t_block = outer;
   return b.fault;

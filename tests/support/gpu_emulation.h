@@ -56,6 +56,8 @@ enum class Order { forward, reverse, shuffled };
 void set_order(Order order);
 Order order();
 
+// Whether kernels are compiled so that races of their threads are faults (VELDT_GPU_RACES of CMake).
+bool finds_races();
 // What went wrong in a kernel since the last call: "" if nothing did.
 std::string take_fault();
 
@@ -89,12 +91,27 @@ const dim3& grid_size();
 unsigned lane();
 Slot& slot_of_lane(unsigned lane);  // in the warp of the running thread
 void wait_for_block();
-void wait_for_warp();
+// Shuffles, votes and products of a warp stop its threads; but what one has written to memory the others may
+// read after __syncwarp() alone.
+void wait_for_warp(bool orders_memory = false);
 void* shared_array(const void* key, std::size_t bytes);
 void* dynamic_shared();
 // Puts a grid into a stream. run_grid: runs it now, and tells what went wrong in it.
 int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream);
 std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 threads, std::size_t shared);
+
+// Where a thread of a kernel is: how many barriers of its block and of its warp it has passed, and whether an
+// address is the block's shared memory.
+struct Moment {
+  unsigned block = 0, thread = 0, block_barriers = 0, warp_barriers = 0;
+};
+bool in_kernel();
+Moment moment();
+bool is_shared(const void* p);
+// Tells of a fault in the kernel that runs.
+void report(const std::string& fault);
+// Counts grids: accesses of different ones are never at the same time.
+std::uint64_t grid_number();
 
 template <class T, class From> T exchange(T value, From from) {
   static_assert(sizeof(T) <= sizeof(Slot::bytes));
@@ -137,7 +154,7 @@ template <class T, class Holds> unsigned lanes_where(T value, Holds holds) {
 #define GPU_UNROLLED
 
 inline void __syncthreads() { veldt::gpu::emulation::wait_for_block(); }
-inline void __syncwarp(unsigned = 0xFFFFFFFFu) { veldt::gpu::emulation::wait_for_warp(); }
+inline void __syncwarp(unsigned = 0xFFFFFFFFu) { veldt::gpu::emulation::wait_for_warp(true); }
 inline void __threadfence() {}
 
 template <class T> T __shfl_sync(unsigned, T value, unsigned source) {
@@ -170,23 +187,32 @@ inline std::uint64_t __umul64hi(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
-// One fiber runs at a time, so these are plain.
-template <class T> T atomicAdd(T* at, T value) {
+// One fiber runs at a time, so these are plain. A search for races (gpu_races.cpp) is told of them.
+#define GPU_ATOMIC template <class T> __attribute__((no_sanitize("thread")))
+namespace veldt::gpu::emulation {
+void note_atomic(const void* at, std::size_t bytes);
+}
+
+GPU_ATOMIC T atomicAdd(T* at, T value) {
+  veldt::gpu::emulation::note_atomic(at, sizeof *at);
   const T before = *at;
   *at = static_cast<T>(before + value);
   return before;
 }
-template <class T> T atomicMax(T* at, T value) {
+GPU_ATOMIC T atomicMax(T* at, T value) {
+  veldt::gpu::emulation::note_atomic(at, sizeof *at);
   const T before = *at;
   if (value > before) *at = value;
   return before;
 }
-template <class T> T atomicMin(T* at, T value) {
+GPU_ATOMIC T atomicMin(T* at, T value) {
+  veldt::gpu::emulation::note_atomic(at, sizeof *at);
   const T before = *at;
   if (value < before) *at = value;
   return before;
 }
-template <class T> T atomicCAS(T* at, T expected, T value) {
+GPU_ATOMIC T atomicCAS(T* at, T expected, T value) {
+  veldt::gpu::emulation::note_atomic(at, sizeof *at);
   const T before = *at;
   if (before == expected) *at = value;
   return before;

@@ -209,7 +209,8 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorNoDevice: return "no CUDA-capable device is detected";
     case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
-    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorLaunchFailure:
+      return device().fault.empty() ? "unspecified launch failure" : device().fault.c_str();
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
     default: return "invalid argument";

@@ -76,17 +76,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The steps of scatter, over the index alone: no position is known; the largest stays.
+// The first step of scatter, over the index alone: of the positions that name a place the largest stays.
 __global__ void __launch_bounds__(kThreads)
-    claim_kernel(Walk w, bool clear, const Index* index, Index step, long long* claims) {
+    claim_kernel(Walk w, const Index* index, Index step, long long* claims) {
   for (Index i = first_element(); i < w.count; i += element_step()) {
     Index at[3];  // of the index, of its place, and the position along the dimension
     offsets_of(w, i, at);
-    long long* const claim = claims + at[1] + index[at[0]] * step;
-    if (clear)
-      *claim = -1;
-    else
-      atomicMax(claim, static_cast<long long>(at[2]));
+    atomicMax(claims + at[1] + index[at[0]] * step, static_cast<long long>(at[2]));
   }
 }
 
@@ -134,14 +130,19 @@ template <class Unit> void run_gather(const Move& m) {
 
 template <class Unit> void run_scatter(const Move& m) {
   const Places p = places_of(m.index, m.dim, m.table.shape[m.dim]);
-  const Scratch claims(static_cast<std::size_t>(p.count) * sizeof(long long));
+  const std::size_t bytes = static_cast<std::size_t>(p.count) * sizeof(long long);
+  const Scratch claims(bytes);
   const View index = first_of_repeated(p.index, m.index, m.dim);
   const View place = first_of_repeated(p.place, m.index, m.dim);
   const View position = first_of_repeated(p.position, m.index, m.dim);
   const Walk named = walk_of({&index, &place, &position});
-  for (const bool clear : {true, false})
-    launch(claim_kernel, blocks_for(named.count), kThreads, 0, named, clear, index.as<const Index>(), p.step,
-           claims.as<long long>());
+  {
+    const Turn turn = take_turn();
+    check(cudaMemsetAsync(claims.as<void>(), 0xFF, bytes, compute_stream()),  // -1: none
+          "clear memory on the GPU");
+  }
+  launch(claim_kernel, blocks_for(named.count), kThreads, 0, named, index.as<const Index>(), p.step,
+         claims.as<long long>());
   const View table = without(strided(m.rows, m.table.strides), m.dim);
   const Walk w = walk_of({&p.index, &p.place, &p.position, &m.rows, &table});
   launch(scatter_kernel<Unit>, blocks_for(w.count), kThreads, 0, w, m.rows.as<const Unit>(),
