@@ -1,3 +1,4 @@
+// What stands between two bf16 products, against plain loops, where the processor has such products.
 #include "veldt/cpu/mlp_bf16_finish.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Half floats to floats and back: all 65,536 of them, and what lies between two.
 #include "veldt/kernels/convert.h"
 
 #include <gtest/gtest.h>

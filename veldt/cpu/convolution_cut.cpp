@@ -1,3 +1,4 @@
+// Chooses whether a convolution is cut by examples, channels or rows, and lays out each piece.
 #include "veldt/cpu/convolution_cut.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // How the work of a convolution is cut into pieces that are convolutions themselves, one for a thread at a
 // time.
+// Tests: tests/cpu/convolution_test.cpp
 #pragma once
 
 #include <cstdint>

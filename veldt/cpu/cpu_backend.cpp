@@ -1,3 +1,4 @@
+// Puts the table of the CPU's functions together, and names the instruction set in use.
 #include "veldt/cpu/cpu_backend.h"
 
 #include <hwy/targets.h>

@@ -1,4 +1,5 @@
 // The CPU as a Backend: Highway kernels chosen for the processor at run time, and oneDNN for matrix products.
+// Tests: tests/core/entries_test.cpp, tests/ops/targets_test.cpp
 #pragma once
 
 #include "veldt/core/backend.h"

@@ -1,3 +1,4 @@
+// Merges and reorders dimensions until rows are long, and stages in blocks what does not lie in rows.
 #include "veldt/cpu/elementwise.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Walks views of one shape in step and hands out contiguous rows, so that an elementwise kernel is written
 // for plain arrays alone. Strided or broadcast operands pass through a small buffer on the stack.
+// Tests: tests/cpu/elementwise_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Veldt's own matrix product, for f32 and f64 and any strides. matmul.cpp decides when it is used.
+// Tests: tests/cpu/matmul_test.cpp
 #pragma once
 
 #include <cstdint>

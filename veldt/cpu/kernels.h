@@ -1,4 +1,5 @@
 // The CPU's functions for core/backend.h.
+// Tests: tests/core/entries_test.cpp, tests/ops/forward_test.cpp, tests/ops/targets_test.cpp
 #pragma once
 
 #include "veldt/core/backend.h"

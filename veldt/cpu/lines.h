@@ -1,4 +1,5 @@
 // Walks views along one dimension: ops whose result at one position depends on others of the same line.
+// Tests: tests/cpu/reduce_test.cpp, tests/ops/lines_test.cpp, tests/ops/order_test.cpp
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Activations and their slopes together, for registers of floats: what the fused layers spend between two
 // matrix products. Polynomials of least largest error over the reduced range; a NaN stays one.
+// Tests: tests/ops/mlp_test.cpp, tests/cpu/mlp_bf16_finish_test.cpp
 #if defined(VELDT_CPU_MLP_ACTIVATION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_CPU_MLP_ACTIVATION_INL
 #undef VELDT_CPU_MLP_ACTIVATION_INL

@@ -1,3 +1,4 @@
+// The bf16 products themselves, in AMX tiles and in AVX-512, and the choice between them.
 #include "veldt/cpu/mlp_bf16.h"
 
 #include "veldt/cpu/mlp_bf16_finish.h"

@@ -5,6 +5,7 @@
 //   rows     [panel][row][kBlock]: the left side of a product
 //   pairs    [panel][row / 2][kBlock][2]: the right side of a product over its rows
 //   columns  [panel][column][rows]: the left side of a product over its rows, for AMX
+// Tests: tests/ops/mlp_test.cpp, tests/cpu/mlp_bf16_finish_test.cpp
 #pragma once
 
 #include <cstddef>

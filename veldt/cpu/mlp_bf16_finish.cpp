@@ -1,3 +1,4 @@
+// Activates, scales and rounds blocks of sums in registers of 16 floats.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/mlp_bf16_finish.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target

@@ -1,5 +1,6 @@
 // What stands between two products of bf16 matrices: a block of f32 sums is activated, or scaled by slopes,
 // and rounded into the orders that the next products read (mlp_bf16.h) while it is in registers.
+// Tests: tests/cpu/mlp_bf16_finish_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// The f32 kernels of a fused stack of layers, compiled for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/mlp_kernels.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target

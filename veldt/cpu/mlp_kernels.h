@@ -1,6 +1,7 @@
 // The kernels that a stack of layers (mlp.cpp) is made of, all f32. A matrix of activations lies in panels of
 // kPanel columns, [columns / kPanel][rows][kPanel], so that no walk strides further than a cache line or
 // four; a panel's columns count in steps of kColumns, and what lies beyond the layer's own is zero or unused.
+// Tests: tests/ops/mlp_test.cpp
 #pragma once
 
 #include <cstdint>

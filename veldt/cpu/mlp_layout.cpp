@@ -1,3 +1,4 @@
+// Counts what packed weights and the area of a tile take, and deals the workspace out to them.
 #include "veldt/cpu/mlp_layout.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Where everything lies in the workspace of a fused stack of layers: first the weights, packed once a call,
 // then an area for each part of the work, of which each thread takes one at a time.
+// Tests: tests/ops/mlp_test.cpp
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// Sums the loss of a tile's outputs, and writes the gradients that its walk back begins with.
 #include "veldt/cpu/mlp_loss.h"
 
 #include "veldt/kernels/mlp_loss-inl.h"

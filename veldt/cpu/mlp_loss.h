@@ -1,4 +1,5 @@
 // The loss of a tile of a fused stack of layers, and its gradient.
+// Tests: tests/ops/mlp_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Turns weights, inputs and gradients of any strides into panels of columns, and back.
 #include "veldt/cpu/mlp_pack.h"
 
 #include <algorithm>

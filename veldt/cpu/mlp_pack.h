@@ -1,4 +1,5 @@
 // Between the tensors of a stack of layers and the panels its kernels work on.
+// Tests: tests/ops/mlp_test.cpp
 #pragma once
 
 #include "veldt/core/view.h"

@@ -1,3 +1,4 @@
+// Calls oneDNN's matrix products, whose primitives are made once for a shape and kept.
 #include "veldt/cpu/onednn.h"
 
 #if VELDT_HAVE_ONEDNN

@@ -1,5 +1,6 @@
 // oneDNN behind two functions: the fastest f32 matrix product for all but the smallest and the skinniest
 // shapes, and f32 convolutions.
+// Tests: tests/cpu/matmul_test.cpp, tests/cpu/convolution_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // What calls of oneDNN have in common, and what its releases 2 and 3 have not. For files that know it is
 // built in.
+// Tests: tests/cpu/matmul_test.cpp, tests/cpu/convolution_test.cpp
 #pragma once
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// Calls oneDNN's convolutions piece by piece, one thread each, and says which ones it does not take.
 #include "veldt/cpu/onednn.h"
 
 #if VELDT_HAVE_ONEDNN

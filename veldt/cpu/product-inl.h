@@ -1,5 +1,6 @@
 // Products on one thread and without packing: for kernels that bring both matrices into the cache themselves.
 // The same bits for a row, whatever rows it comes with.
+// Tests: tests/cpu/matmul_test.cpp, tests/cpu/lstm_test.cpp, tests/ops/attention_test.cpp
 #if defined(VELDT_CPU_PRODUCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_CPU_PRODUCT_INL
 #undef VELDT_CPU_PRODUCT_INL

@@ -1,4 +1,5 @@
 // The inner loops of a reduction: one kept and one reduced dimension.
+// Tests: tests/cpu/reduce_test.cpp, tests/cpu/gather_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // A tile of sums that stays in registers: rows x (wide x lanes) numbers. Recursive structures rather than
 // arrays, because g++ keeps an array in memory even where all its indices are constants.
+// Tests: tests/cpu/matmul_test.cpp, tests/ops/mlp_test.cpp
 #if defined(VELDT_CPU_REGISTER_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_CPU_REGISTER_TILE_INL
 #undef VELDT_CPU_REGISTER_TILE_INL

@@ -1,4 +1,5 @@
 // Working memory of a thread.
+// Tests: tests/cpu/matmul_test.cpp, tests/app/faults_test.cpp
 #pragma once
 
 #include <cstdint>

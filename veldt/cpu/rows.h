@@ -1,4 +1,5 @@
 // The row kernels of one elementwise op, as the SIMD targets hand them to the dispatcher.
+// Tests: tests/cpu/elementwise_test.cpp, tests/ops/targets_test.cpp
 #pragma once
 
 #include <cstdint>

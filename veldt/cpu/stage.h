@@ -1,5 +1,6 @@
 // Moves between memory of any strides and the dense rows that kernels take, compiled for each instruction
 // set.
+// Tests: tests/cpu/elementwise_test.cpp, tests/cpu/reduce_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Which parts of a line may be left out of the search for its first elements.
+// Tests: tests/ops/order_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Formulas of activations, in the form that unary-inl.h explains.
+// Tests: tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/nn/linear_test.cpp
 #if defined(VELDT_KERNELS_ACTIVATION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_ACTIVATION_INL
 #undef VELDT_KERNELS_ACTIVATION_INL

@@ -1,6 +1,7 @@
 // Formulas of two and three numbers: forward of floats, and `whole` of whole numbers where there is one
 // (overflow wraps, and a division by 0 gives 0). Their gradients are written with ops in ops/binary.cpp and
 // ops/ternary.cpp.
+// Tests: tests/kernels/formulas_test.cpp, tests/cpu/binary_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_BINARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_BINARY_INL
 #undef VELDT_KERNELS_BINARY_INL

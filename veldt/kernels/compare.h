@@ -1,5 +1,6 @@
 // Comparisons of two numbers of any dtype, as IEEE 754 has them: with a NaN only not_equal holds. Constexpr,
 // so that CUDA kernels may call them.
+// Tests: tests/kernels/formulas_test.cpp, tests/kernels/glsl_test.cpp
 #pragma once
 
 #include "veldt/kernels/type_list.h"

@@ -1,5 +1,6 @@
 // Every stored number type as one to compute with, and back: what copies and staged half floats share. All is
 // constexpr, which is also what lets CUDA kernels call it.
+// Tests: tests/kernels/convert_test.cpp
 #pragma once
 
 #include <bit>

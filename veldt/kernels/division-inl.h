@@ -1,4 +1,5 @@
 // What is left over by a division, exactly.
+// Tests: tests/cpu/binary_test.cpp, tests/kernels/formulas_test.cpp
 #if defined(VELDT_KERNELS_DIVISION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_DIVISION_INL
 #undef VELDT_KERNELS_DIVISION_INL

@@ -1,6 +1,7 @@
 // What the numbers of a distribution are made of, from draws of 32 bits (core/rng.h). Plain double
 // arithmetic, without libm and without branches: loops become SIMD, and every processor makes the same
 // numbers. Constexpr, so that CUDA kernels may call it.
+// Tests: tests/cpu/random_test.cpp, tests/cuda/random_test.cpp
 #pragma once
 
 #include <bit>

@@ -2,6 +2,7 @@
 // both are e^(-u^2 / 2) times a function that varies little: of t = 1 / (1 + c u), a polynomial with the
 // smallest largest relative error (Remez 1934). What u^2 is more than its rounded value is not lost (Sun's
 // fdlibm, 1993).
+// Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_ERROR_FUNCTION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_ERROR_FUNCTION_INL
 #undef VELDT_KERNELS_ERROR_FUNCTION_INL

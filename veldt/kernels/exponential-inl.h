@@ -1,5 +1,6 @@
 // Powers of e of a register, by Cody & Waite 1980: x = k ln 2 + r with |r| <= ln 2 / 2, a polynomial of r
 // with the smallest largest error (Remez 1934), and k added to the exponent.
+// Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_EXPONENTIAL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_EXPONENTIAL_INL
 #undef VELDT_KERNELS_EXPONENTIAL_INL

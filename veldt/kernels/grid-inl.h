@@ -1,5 +1,6 @@
 // One axis of a point in a grid: the cell it lies in, and what the vertices at its two ends count. Over the
 // number types of math-inl.h.
+// Tests: tests/ops/grid_encoding_test.cpp, tests/cuda/grid_test.cpp
 #if defined(VELDT_KERNELS_GRID_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_GRID_INL
 #undef VELDT_KERNELS_GRID_INL

@@ -1,4 +1,5 @@
 // Inverse hyperbolic functions of a register, by logarithms of 1 + x, which lose no digits near 0.
+// Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_HYPERBOLIC_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_HYPERBOLIC_INL
 #undef VELDT_KERNELS_HYPERBOLIC_INL

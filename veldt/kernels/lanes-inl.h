@@ -1,5 +1,6 @@
 // Lanes<T>: a SIMD register that reads like one number, so that a formula is written once for both. Included
 // by math-inl.h where a SIMD target is compiled.
+// Tests: tests/ops/targets_test.cpp, tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_LANES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_LANES_INL
 #undef VELDT_KERNELS_LANES_INL

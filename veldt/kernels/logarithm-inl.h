@@ -1,6 +1,7 @@
 // Logarithms of a register. x = 2^k m with m from sqrt(1/2) to sqrt(2), f = m - 1, s = f / (2 + f):
 // log(m) = 2 atanh(s) = f - f^2 / 2 + s (f^2 / 2 + R(s^2)), as in Sun's fdlibm (1993), which loses no digits
 // of f.
+// Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_LOGARITHM_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_LOGARITHM_INL
 #undef VELDT_KERNELS_LOGARITHM_INL

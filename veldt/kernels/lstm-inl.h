@@ -1,5 +1,6 @@
 // One step of an LSTM for one element (Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al.
 // 2000).
+// Tests: tests/cpu/lstm_test.cpp, tests/cuda/lines_test.cpp
 #if defined(VELDT_KERNELS_LSTM_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_LSTM_INL
 #undef VELDT_KERNELS_LSTM_INL

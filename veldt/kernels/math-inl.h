@@ -1,5 +1,6 @@
 // The number types that formulas are written over, and the functions they may call: float and double one at a
 // time (CUDA threads, the test oracle), and Lanes<T>, a SIMD register that reads like one number.
+// Tests: tests/kernels/formulas_test.cpp, tests/ops/accuracy_test.cpp, tests/ops/targets_test.cpp
 #if defined(VELDT_KERNELS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_MATH_INL
 #undef VELDT_KERNELS_MATH_INL

@@ -1,4 +1,5 @@
 // How an output of a stack of layers is compared with its target (core/mlp.h), and the slopes of that.
+// Tests: tests/ops/mlp_test.cpp, tests/cuda/mlp_test.cpp
 #if defined(VELDT_KERNELS_MLP_LOSS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_MLP_LOSS_INL
 #undef VELDT_KERNELS_MLP_LOSS_INL

@@ -2,6 +2,7 @@
 // SIMD target, and plain C++ and nvcc include it once more. VELDT_FN marks a function for the pass it is
 // compiled in: both sides of CUDA under nvcc, forced inline in a SIMD pass (a target's registers must not
 // cross a call).
+// Tests: tests/kernels/formulas_test.cpp
 #undef VELDT_FN
 #undef VELDT_TARGET
 #if defined(__CUDACC__)

@@ -1,5 +1,6 @@
 // The formulas of optimizer steps, one element at a time. A rule is built once a step from the constants and
 // then called with an element of each array: the first kWritten are changed, the others only read.
+// Tests: tests/cpu/optimizer_test.cpp, tests/cuda/optimizer_test.cpp
 #if defined(VELDT_KERNELS_OPTIMIZER_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_OPTIMIZER_INL
 #undef VELDT_KERNELS_OPTIMIZER_INL

@@ -1,5 +1,6 @@
 // A whole number for each element that is in the same order, so that sorting and finding extremes need one
 // kernel for all dtypes. Constexpr, so that CUDA kernels may call it.
+// Tests: tests/ops/order_test.cpp, tests/cuda/lines_test.cpp
 #pragma once
 
 #include <bit>

@@ -1,4 +1,5 @@
 // The angle and the length of a point in the plane, special numbers as C23 F.10 has them.
+// Tests: tests/cpu/binary_test.cpp
 #if defined(VELDT_KERNELS_PLANE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_PLANE_INL
 #undef VELDT_KERNELS_PLANE_INL

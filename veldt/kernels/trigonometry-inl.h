@@ -1,6 +1,7 @@
 // Sines and their inverses of a register. Arguments are reduced as Cody & Waite 1980 do, and beyond the reach
 // of that by libm, so they are right at any magnitude. The polynomials have the smallest largest relative
 // error (Remez 1934).
+// Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_TRIGONOMETRY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_TRIGONOMETRY_INL
 #undef VELDT_KERNELS_TRIGONOMETRY_INL

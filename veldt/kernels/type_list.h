@@ -1,5 +1,6 @@
 // A list of formula types, and the position of one in it: the whole registration of an elementwise op.
 // Constexpr, so that CUDA kernels may call what is here.
+// Tests: tests/kernels/formulas_test.cpp, tests/kernels/glsl_test.cpp
 #pragma once
 
 #include <type_traits>

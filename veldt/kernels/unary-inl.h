@@ -6,6 +6,7 @@
 // doubles and rounds once. `whole` is for whole numbers, where there is one. To add one: write it here, add
 // it to UnaryOps, and give it its public function in ops/unary.h (docs/add-an-op.md). Activations are in
 // activation-inl.h.
+// Tests: tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
 #undef VELDT_KERNELS_UNARY_INL
