@@ -1,3 +1,4 @@
+// Reads the pictures, shrinks them, and cuts crops that chance turns, mirrors and varies.
 #include "recipes/prior/crops.h"
 
 #include <algorithm>

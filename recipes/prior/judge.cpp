@@ -1,3 +1,4 @@
+// Shrinks pictures, has a prior redraw them, and counts the decibels that it gains over Lanczos3.
 #include "recipes/prior/judge.h"
 
 #include <algorithm>

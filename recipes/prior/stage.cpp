@@ -1,3 +1,4 @@
+// Draws the crops of each step, and measures the prior's error on them.
 #include "recipes/prior/stage.h"
 
 #include <algorithm>

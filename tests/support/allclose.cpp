@@ -1,3 +1,4 @@
+// Compares a result with its oracle in units of the last place, and says where they differ first.
 #include "tests/support/allclose.h"
 
 #include <algorithm>

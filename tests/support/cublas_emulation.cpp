@@ -1,3 +1,4 @@
+// Multiplies as cublasLt would, and refuses layouts, alignments and orders of calls that it would refuse.
 #include "tests/support/cublas_emulation.h"
 
 #include <algorithm>

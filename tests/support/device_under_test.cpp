@@ -1,3 +1,4 @@
+// Opens the emulated device or a real one for tests, and writes down what they computed there.
 #include "tests/support/device_under_test.h"
 
 #include <dlfcn.h>

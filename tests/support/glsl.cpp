@@ -1,3 +1,4 @@
+// Writes each formula as a shader, by running its struct over a number that records expressions as text.
 #include "tests/support/glsl.h"
 
 #include "tests/support/glsl_highway.h"

@@ -1,3 +1,4 @@
+// Works out central differences of any order, and holds backward() against them.
 #include "tests/support/gradients.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lays the same numbers out transposed, stepped, at an offset, padded or repeated, with poison in the gaps.
 #include "tests/support/layouts.h"
 
 #include <algorithm>

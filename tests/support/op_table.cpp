@@ -1,3 +1,4 @@
+// Collects the rows of all op families, and draws the inputs that a row asks for.
 #include "tests/support/op_table.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Replays a journal of file operations up to any moment, with what had not been synced lost.
 #include "tests/support/power_failure.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Stands in for malloc, pthread_create, open and their like, to count them or let one fail.
 #include "tests/support/system_calls.h"
 
 #include <dlfcn.h>

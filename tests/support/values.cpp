@@ -1,3 +1,4 @@
+// Moves numbers between vectors and tensors by bytes and strides, without any kernel.
 #include "tests/support/values.h"
 
 #include "veldt/kernels/convert.h"
