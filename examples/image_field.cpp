@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
   // All that is left open is chosen from the picture; a listener hears how it goes.
   const field::FitOptions wishes{.seed = 7, .steps = 800, .width = 48, .depth = 3};
   const field::ImageField field = field::fit(picture, wishes, [](const train::Progress& now) {
-    std::fprintf(stderr, "\rstep %4ld  %.1f dB ", static_cast<long>(now.step), now.psnr);
+    std::fprintf(stderr, "\rstep %4ld  %.1f dB ", static_cast<long>(now.step), now.measure->value);
   });
   field.save("image_field.safetensors");
 

@@ -39,7 +39,6 @@ class StageTask : public train::Task {
   void stepped(double) override { average_.update(); }
   NamedTensors own_state() override { return average_.state(); }
   void load_own_state(const std::map<std::string, Tensor>& saved) override;
-  double psnr() override { return 0; }
   bool reached(std::int64_t) override { return false; }
   std::map<std::string, std::string> metadata() const override { return {{"kind", "veldt.prior_training"}}; }
 

@@ -1,8 +1,10 @@
 // The command's parts that can be tested without a process: suggestions, flags, progress, errors.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <fstream>
 #include <new>
 #include <optional>
@@ -201,7 +203,7 @@ train::Progress progress_at(std::int64_t step) {
   p.step = step;
   p.total_steps = 100;
   p.loss = 0.00123456;
-  p.psnr = 31.236;
+  p.measure = {"PSNR", 31.236, "dB"};
   p.steps_per_second = 812.4;
   p.seconds_left = 4;
   return p;
@@ -213,6 +215,21 @@ TEST(ProgressLine, DescribesARun) {
   unknown.total_steps = 0;
   unknown.seconds_left = -1;
   EXPECT_EQ(describe(unknown), "step 25  loss 0.00123  31.24 dB  812 it/s");
+}
+
+TEST(ProgressLine, SaysHowGoodTheModelIsInTheUnitOfTheTask) {
+  using testing::HasSubstr;
+  const auto line_with = [](std::optional<train::Measure> measure) {
+    train::Progress p = progress_at(25);
+    p.measure = std::move(measure);
+    return describe(p);
+  };
+  EXPECT_THAT(line_with(train::Measure{"PSNR", INFINITY, "dB"}), HasSubstr("loss 0.00123  exact  812"));
+  EXPECT_THAT(line_with(train::Measure{"PSNR", -INFINITY, "dB"}), HasSubstr("loss 0.00123  -inf dB  812"));
+  EXPECT_THAT(line_with(train::Measure{"PSNR", NAN, "dB"}), HasSubstr("loss 0.00123  nan dB  812"));
+  EXPECT_THAT(line_with(train::Measure{"accuracy", 0.97125}),
+              HasSubstr("loss 0.00123  accuracy 0.9712  812"));
+  EXPECT_THAT(line_with(std::nullopt), HasSubstr("loss 0.00123  812"));
 }
 
 TEST(ProgressLine, TellsTimesAsClocksDo) {

@@ -49,7 +49,6 @@ class Line final : public train::Task {
     batches_.next();
     return mse(layer_(batches_.current().coordinates), batches_.current().levels);
   }
-  double psnr() override { return 0; }
   bool reached(std::int64_t) override { return false; }
   std::map<std::string, std::string> metadata() const override { return {}; }
   std::vector<float> parameters() const { return adam_.slab().values().values<float>(); }

@@ -49,7 +49,9 @@ FitOptions quick(std::int64_t steps = 200) {
 double psnr_after(const Tensor& picture, const FitOptions& options) {
   const ImageField field = fit(picture, options, train::Events([](const train::Progress& p) {
                                  EXPECT_TRUE(std::isfinite(p.loss));
-                                 EXPECT_FALSE(std::isnan(p.psnr));
+                                 ASSERT_TRUE(p.measure);
+                                 EXPECT_EQ(p.measure->name + ' ' + p.measure->unit, "PSNR dB");
+                                 EXPECT_FALSE(std::isnan(p.measure->value));
                                }));
   const Tensor drawn = field.render(picture.size(1), picture.size(0));
   EXPECT_TRUE(test::all_levels(drawn));

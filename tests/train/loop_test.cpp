@@ -415,7 +415,10 @@ TEST(Trainer, TellsOfEveryStepAndOfProgress) {
   EXPECT_EQ(news.back().seconds_left, 0);
   for (const Progress& p : news) {
     EXPECT_EQ(p.total_steps, 40);
-    EXPECT_EQ(p.psnr, 12.5);
+    ASSERT_TRUE(p.measure);
+    EXPECT_EQ(p.measure->name, "skill");
+    EXPECT_EQ(p.measure->value, 12.5);
+    EXPECT_EQ(p.measure->unit, "points");
     EXPECT_DOUBLE_EQ(p.learning_rate, small_run(40).rate(p.step - 1));
     EXPECT_GT(p.seconds, 0);
     EXPECT_LE(p.steps_per_second, 100.001);  // a step sleeps for 10 ms

@@ -42,6 +42,13 @@ std::string bar(double fraction, bool utf8) {
   return utf8 ? out : out + "]";
 }
 
+// What dB are of need not be said.
+std::string text_of_measure(const train::Measure& m) {
+  if (std::isinf(m.value) && m.value > 0) return "exact";
+  return m.unit.empty() ? fmt::format("{} {:.4g}", m.name, m.value)
+                        : fmt::format("{:.2f} {}", m.value, m.unit);
+}
+
 }  // namespace
 
 std::string clock_time(double seconds) {
@@ -55,7 +62,7 @@ std::string describe(const train::Progress& progress) {
   std::string text = fmt::format("step {}", progress.step);
   if (progress.total_steps > 0) text += fmt::format("/{}", progress.total_steps);
   text += fmt::format("  loss {:.3g}  ", progress.loss);
-  text += std::isfinite(progress.psnr) ? fmt::format("{:.2f} dB  ", progress.psnr) : "exact  ";
+  if (progress.measure) text += text_of_measure(*progress.measure) + "  ";
   const double rate = progress.steps_per_second;
   text += rate >= 100 ? fmt::format("{:.0f} it/s", rate) : fmt::format("{:.2g} it/s", rate);
   if (progress.seconds_left >= 0) text += fmt::format("  ETA {}", clock_time(progress.seconds_left));

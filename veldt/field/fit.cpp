@@ -114,6 +114,21 @@ MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
   return o;
 }
 
+// Of the signal, by its levels as floats, and of the prior that redraws it, if there is one.
+std::string digest_of(const Signal& signal, const Prior* prior) {
+  io::Digest digest;
+  for (std::int64_t row = 0; row < signal.rows(); row += kRowsADigest) {
+    const Tensor rows = signal.read(row, std::min(kRowsADigest, signal.rows() - row));
+    digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
+  }
+  if (prior != nullptr)
+    for (const auto& [name, tensor] : prior->state()) {
+      const Tensor weights = contiguous(to(tensor, Device{}));
+      digest.update(weights.data<float>(), static_cast<std::size_t>(weights.numel()) * sizeof(float));
+    }
+  return digest.text();
+}
+
 }  // namespace
 
 class Fitter::Job : public train::Task {
@@ -192,38 +207,21 @@ class Fitter::Job : public train::Task {
     return result.loss;
   }
 
-  double psnr() override {
-    NoGrad off;
-    if (batch().weights.defined()) return decibels(signal_, mean(errors() * batch().weights).item());
-    const Tensor error = squared_errors();
-    if (batch().flats == 0 || batch().edges == 0) return decibels(signal_, mean(error).item());
-    // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
-    const double edges = mean(slice(error, 0, 0, batch().edges)).item();
-    const double flats = mean(slice(error, 0, batch().edges, error.size(0))).item();
-    return decibels(signal_, edges * sampler_->edge_share() + flats * (1 - sampler_->edge_share()));
+  std::optional<train::Measure> measure() override {
+    return train::Measure{signal_.is_sound() ? "SNR" : "PSNR", decibels_of_batch(), "dB"};
   }
 
   bool reached(std::int64_t steps_done) override {
     if (plan_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
     // The batch, drawn before its step, is a cheap estimate where it is of the signal; all of that decides.
-    if (!plan_.has_teacher() && psnr() < plan_.target_psnr - 2) return false;
+    if (!plan_.has_teacher() && decibels_of_batch() < plan_.target_psnr - 2) return false;
     return quality_of(field_, signal_) >= plan_.target_psnr;
   }
 
-  // What a resumed run has to agree on: the plan, and the signal itself, by its levels as floats.
+  // What a resumed run has to agree on: the plan, and the signal itself.
   std::string config() const {
     nlohmann::json config = io::parse_json<nlohmann::json>(to_json(plan_));
-    io::Digest digest;
-    for (std::int64_t row = 0; row < signal_.rows(); row += kRowsADigest) {
-      const Tensor rows = signal_.read(row, std::min(kRowsADigest, signal_.rows() - row));
-      digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
-    }
-    if (plan_.prior)
-      for (const auto& [name, tensor] : plan_.prior->state()) {
-        const Tensor weights = contiguous(to(tensor, Device{}));
-        digest.update(weights.data<float>(), static_cast<std::size_t>(weights.numel()) * sizeof(float));
-      }
-    config[signal_.is_sound() ? "sound" : "picture"] = digest.text();
+    config[signal_.is_sound() ? "sound" : "picture"] = digest_of(signal_, plan_.prior.get());
     return io::dump_json(config);
   }
 
@@ -233,6 +231,17 @@ class Fitter::Job : public train::Task {
 
  private:
   const Batch& batch() const { return batches_->current(); }
+
+  double decibels_of_batch() const {
+    NoGrad off;
+    if (batch().weights.defined()) return decibels(signal_, mean(errors() * batch().weights).item());
+    const Tensor error = squared_errors();
+    if (batch().flats == 0 || batch().edges == 0) return decibels(signal_, mean(error).item());
+    // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
+    const double edges = mean(slice(error, 0, 0, batch().edges)).item();
+    const double flats = mean(slice(error, 0, batch().edges, error.size(0))).item();
+    return decibels(signal_, edges * sampler_->edge_share() + flats * (1 - sampler_->edge_share()));
+  }
 
   // Steps between looks at the whole signal: so many that looking costs at most a third of the training. A
   // look draws every sample once, a step walks a batch's forth and back, which is three times the work.

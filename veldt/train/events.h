@@ -6,16 +6,25 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace veldt::train {
 
+// How good a model is, the more the better: {"PSNR", 31.24, "dB"}, or {"accuracy", 0.97}, which has no unit.
+// Infinite when the model is exact.
+struct Measure {
+  std::string name = {};
+  double value = 0;
+  std::string unit = {};
+};
+
 struct Progress {
   std::int64_t step = 0;         // steps done
   std::int64_t total_steps = 0;  // 0 when the run is limited by time alone
   double loss = 0;
-  double psnr = 0;  // of the last batch, in dB; infinite when it is exact
+  std::optional<Measure> measure = {};  // of the last batch, if the task has one
   double learning_rate = 0;
   double steps_per_second = 0;
   double seconds = 0;       // since the run began, over all resumptions

@@ -133,7 +133,6 @@ class Trainer::FitTask final : public Task {
           return str("tensor ", k, " of the batch has ", found);
     return {};
   }
-  double psnr() override { return std::numeric_limits<double>::quiet_NaN(); }
   std::map<std::string, std::string> metadata() const override { return {}; }
 
   void stepped(double loss) override {

@@ -212,7 +212,7 @@ class Run {
     p.step = step_;
     p.total_steps = by_time() ? 0 : options_.steps;
     p.loss = loss_;
-    p.psnr = task_.psnr();
+    p.measure = task_.measure();
     p.learning_rate = rate_;
     p.seconds = elapsed();
     p.steps_per_second = static_cast<double>(step_ - first_step_) / std::max(now, 1e-9);

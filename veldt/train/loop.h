@@ -27,7 +27,7 @@ class Task {
   virtual optim::Optimizer& optimizer() = 0;
   // Brings in the data of so many steps, from `step` on: of one, or as many as runs_ahead() allows. Those of
   // more than one are prepared while the device takes the steps before, so they must not depend on what these
-  // leave, nor change what psnr() and stepped() look at.
+  // leave, nor change what measure() and stepped() look at.
   virtual void prepare(std::int64_t step, std::int64_t steps) = 0;
   // The loss on that data: one element, differentiable.
   virtual Tensor loss() = 0;
@@ -53,8 +53,8 @@ class Task {
   // What is wrong with the data of the last step, "the batch holds nan ..", where that is why it has no
   // finite loss; empty if nothing is, or nothing is known.
   virtual std::string bad_data() const { return {}; }
-  // Quality of the last batch, in dB; asked for when news are due. NaN if it has none.
-  virtual double psnr() = 0;
+  // How good the model is on the last batch; asked for when news are due.
+  virtual std::optional<Measure> measure() { return std::nullopt; }
   // Asked after every step, or those of runs_ahead(): true when the goal has been met.
   virtual bool reached(std::int64_t steps_done) = 0;
   // Asked where a run is resumed, before its first step: whether own_state() says that the goal has been met.
