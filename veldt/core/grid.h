@@ -10,10 +10,21 @@ namespace veldt {
 struct GridLayout {
   static constexpr int kMaxDims = 4, kMaxLevels = 32, kMaxFeatures = 8;
 
+  // Of the paper, section 3; the first factor is 1 so that neighbours along x are neighbours in the table.
+  static constexpr std::uint32_t kHashFactors[kMaxDims] = {1u, 2654435761u, 805459861u, 3674653429u};
+
   struct Level {
     std::int32_t cells = 0;  // along each side, so cells + 1 vertices
     bool hashed = false;     // several vertices may share an entry; else each has its own
     std::int64_t first = 0;  // entry of the table
+
+    // What one step along axis k adds to a vertex's number, or multiplies into its hash.
+    std::uint32_t step_along(int k) const {
+      if (hashed) return kHashFactors[k];
+      std::uint32_t step = 1;
+      for (int i = 0; i < k; ++i) step *= static_cast<std::uint32_t>(cells) + 1;
+      return step;
+    }
   };
 
   int dims = 0;

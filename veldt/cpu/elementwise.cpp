@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "veldt/core/coalesce.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/stage.h"
 
@@ -19,10 +20,8 @@ constexpr std::int64_t kShort = 16;  // rows below this are handed out several a
 
 // The views with their dimensions in the order of the output's memory, merged where all operands allow it.
 // The last two dimensions are walked a block at a time.
-struct Walk {
+struct Walk : Coalesced<kMaxOperands> {  // never below rank 2
   int count = 0;
-  Shape shape;                    // never below rank 2
-  Strides strides[kMaxOperands];  // in elements
   char* data[kMaxOperands] = {};
   std::int64_t bytes[kMaxOperands] = {};
   DType half[kMaxOperands] = {};       // bf16 or f16 where the kernel wants floats instead, else f32
@@ -30,8 +29,10 @@ struct Walk {
   bool joins_rows = false;             // rows are short: the kernel gets all those of a block as one
   std::int64_t rows = 1, columns = 1;  // of a block
 
-  std::int64_t stride(int k) const { return strides[k].back(); }
-  std::int64_t row_stride(int k) const { return strides[k][shape.rank() - 2]; }
+  std::int64_t size() const { return sizes[rank - 1]; }
+  std::int64_t height() const { return sizes[rank - 2]; }
+  std::int64_t stride(int k) const { return strides[k][rank - 1]; }
+  std::int64_t row_stride(int k) const { return strides[k][rank - 2]; }
 };
 
 // The dimensions by falling strides of the output, so that it is written in the order of its memory.
@@ -47,11 +48,6 @@ int output_order(const View& out, int* order) {
   return rank;
 }
 
-void push_dimension(Walk& w, const View* const* views, int d) {
-  w.shape.push_back(views[0]->shape[d]);
-  for (int k = 0; k < w.count; ++k) w.strides[k].push_back(views[k]->strides[d]);
-}
-
 Walk merge(const View* const* views, int count, Halves halves) {
   Walk w;
   w.count = count;
@@ -62,29 +58,24 @@ Walk merge(const View* const* views, int count, Halves halves) {
   }
   int order[kMaxRank];
   const int rank = output_order(*views[count - 1], order);
-  for (int i = 0; i < rank; ++i) {
-    const int d = order[i], last = w.shape.rank() - 1;
-    const std::int64_t size = views[0]->shape[d];
-    bool joins = last >= 0;
-    for (int k = 0; joins && k < count; ++k) joins = w.strides[k].back() == views[k]->strides[d] * size;
-    if (!joins) {
-      push_dimension(w, views, d);
-      continue;
+  for (int i = 0; i < rank; ++i)
+    w.push(views[0]->shape[order[i]], count, [&](int k) { return views[k]->strides[order[i]]; });
+  while (w.rank < 2) {  // dimensions of 1 in front
+    w.sizes[w.rank] = w.sizes[0];
+    w.sizes[0] = 1;
+    for (int k = 0; k < count; ++k) {
+      w.strides[k][w.rank] = w.strides[k][0];
+      w.strides[k][0] = w.rank == 0 ? 1 : 0;
     }
-    w.shape[last] *= size;
-    for (int k = 0; k < count; ++k) w.strides[k][last] = views[k]->strides[d];
-  }
-  while (w.shape.rank() < 2) {  // dimensions of 1 in front
-    w.shape = w.shape.with_inserted(0, 1);
-    for (int k = 0; k < count; ++k) w.strides[k] = w.strides[k].with_inserted(0, w.shape.rank() == 1 ? 1 : 0);
+    ++w.rank;
   }
   return w;
 }
 
 // Dimension d becomes the last but one.
 void move_to_rows(Walk& w, int d) {
-  for (int to = w.shape.rank() - 2; d < to; ++d) {
-    std::swap(w.shape[d], w.shape[d + 1]);
+  for (int to = w.rank - 2; d < to; ++d) {
+    std::swap(w.sizes[d], w.sizes[d + 1]);
     for (int k = 0; k < w.count; ++k) std::swap(w.strides[k][d], w.strides[k][d + 1]);
   }
 }
@@ -94,27 +85,28 @@ int turned_dimension(const Walk& w) {
   constexpr std::int64_t kLeast = 4;
   for (int k = 0; k + 1 < w.count; ++k) {
     if (std::abs(w.stride(k)) < kLeast) continue;
-    for (int d = w.shape.rank() - 2; d >= 0; --d)
-      if (w.strides[k][d] == 1 && w.shape[d] >= kLeast) return d;
+    for (int d = w.rank - 2; d >= 0; --d)
+      if (w.strides[k][d] == 1 && w.sizes[d] >= kLeast) return d;
   }
   return -1;
 }
 
 // Of all but the last; of equal ones the last.
 int largest_dimension(const Walk& w) {
-  int largest = w.shape.rank() - 2;
+  int largest = w.rank - 2;
   for (int d = largest - 1; d >= 0; --d)
-    if (w.shape[d] > w.shape[largest]) largest = d;
+    if (w.sizes[d] > w.sizes[largest]) largest = d;
   return largest;
 }
 
 void choose_block(Walk& w) {
-  const std::int64_t inner = w.shape.back(), rows = w.shape[w.shape.rank() - 2];
-  if (inner < kShort && numel(w.shape) > inner) {
+  const std::int64_t inner = w.size(), rows = w.height();
+  const bool one_row = std::all_of(w.sizes, w.sizes + w.rank - 1, [](std::int64_t n) { return n == 1; });
+  if (inner < kShort && !one_row) {
     if (rows < kShort) move_to_rows(w, largest_dimension(w));
     w.joins_rows = true;
     w.columns = inner;
-    w.rows = std::min(w.shape[w.shape.rank() - 2], kStage / inner);
+    w.rows = std::min(w.height(), kStage / inner);
     return;
   }
   const int d = turned_dimension(w);
@@ -129,7 +121,7 @@ void choose_block(Walk& w) {
     w.turned[k] = w.row_stride(k) == 1 && w.stride(k) != 1 && w.stride(k) != 0;
     if (w.turned[k]) widest = std::max(widest, w.bytes[k]);
   }
-  w.rows = std::min<std::int64_t>(w.shape[w.shape.rank() - 2], widest < 4 ? 64 : 32);  // a cache line or two
+  w.rows = std::min<std::int64_t>(w.height(), widest < 4 ? 64 : 32);  // a cache line or two
   w.columns = std::min(inner, kTurnedBytes / widest / w.rows / 16 * 16);
 }
 
@@ -226,17 +218,16 @@ void run_short_rows(const Walk& w, char* const* start, std::int64_t rows, std::i
 
 // Block `index` of all, counted along the columns first, then the rows, then the other dimensions.
 void run_block(const Walk& w, std::int64_t index, const RowKernel& kernel) {
-  const int rank = w.shape.rank();
-  const std::int64_t inner = w.shape.back(), height = w.shape[rank - 2];
+  const std::int64_t inner = w.size(), height = w.height();
   const std::int64_t across = (inner + w.columns - 1) / w.columns, down = (height + w.rows - 1) / w.rows;
   const std::int64_t column = index % across * w.columns, row = index / across % down * w.rows;
   char* at[kMaxOperands];
   for (int k = 0; k < w.count; ++k)
     at[k] = w.data[k] + (row * w.row_stride(k) + column * w.stride(k)) * w.bytes[k];
   std::int64_t rest = index / across / down;
-  for (int d = rank - 3; d >= 0; --d) {
-    const std::int64_t i = rest % w.shape[d];
-    rest /= w.shape[d];
+  for (int d = w.rank - 3; d >= 0; --d) {
+    const std::int64_t i = rest % w.sizes[d];
+    rest /= w.sizes[d];
     for (int k = 0; k < w.count; ++k) at[k] += i * w.strides[k][d] * w.bytes[k];
   }
   const std::int64_t rows = std::min(w.rows, height - row), columns = std::min(w.columns, inner - column);
@@ -264,11 +255,10 @@ void for_each_row(const View* const* views, int count, const RowKernel& kernel, 
   }
   Walk w = merge(views, count, halves);
   choose_block(w);
-  const int rank = w.shape.rank();
   std::int64_t blocks = 1;
-  for (int d = 0; d < rank; ++d) {
-    const std::int64_t size = d == rank - 1 ? w.columns : d == rank - 2 ? w.rows : 1;
-    blocks *= (w.shape[d] + size - 1) / size;
+  for (int d = 0; d < w.rank; ++d) {
+    const std::int64_t size = d == w.rank - 1 ? w.columns : d == w.rank - 2 ? w.rows : 1;
+    blocks *= (w.sizes[d] + size - 1) / size;
   }
   parallel_for(blocks, std::max<std::int64_t>(1, kGrain / (w.rows * w.columns)),
                [&](std::int64_t begin, std::int64_t end) {

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
+#include "veldt/core/coalesce.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/reduce_tile.h"
@@ -329,21 +332,15 @@ void index_range(const View& index, std::int64_t* low, std::int64_t* high) {
   *low = 0;
   *high = -1;
   if (numel(index.shape) == 0) return;
-  // A dimension of stride 0 repeats what was seen; the others merge where they can.
-  Shape shape{1};
-  Strides strides{1};
-  for (int d = 0; d < index.shape.rank(); ++d) {
-    if (index.shape[d] == 1 || index.strides[d] == 0) continue;
-    const int last = shape.rank() - 1;
-    if (shape[last] == 1 || strides[last] == index.strides[d] * index.shape[d]) {
-      shape[last] *= index.shape[d];
-      strides[last] = index.strides[d];
-    } else {
-      shape.push_back(index.shape[d]);
-      strides.push_back(index.strides[d]);
-    }
-  }
-  const std::int64_t n = shape.back(), stride = strides.back(), rows = numel(shape) / n;
+  Coalesced<1> dims;  // but for those of stride 0, which repeat what was seen
+  for (int d = 0; d < index.shape.rank(); ++d)
+    if (index.shape[d] != 1 && index.strides[d] != 0)
+      dims.push(index.shape[d], 1, [&](int) { return index.strides[d]; });
+  if (dims.rank == 0) dims.push(1, 1, [](int) { return 1; });
+  const int last = dims.rank - 1;
+  const std::int64_t n = dims.sizes[last], stride = dims.strides[0][last];
+  const std::int64_t rows =
+      std::accumulate(dims.sizes, dims.sizes + last, std::int64_t{1}, std::multiplies<>());
   const std::int64_t chunk = std::min(n, kGrain), chunks = (n + chunk - 1) / chunk, pieces = rows * chunks;
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / chunk);
   std::vector<Range> found(static_cast<std::size_t>((pieces + grain - 1) / grain));
@@ -352,9 +349,9 @@ void index_range(const View& index, std::int64_t* low, std::int64_t* high) {
     for (std::int64_t p = b; p < e; ++p) {
       const std::int64_t first = p % chunks * chunk;
       std::int64_t rest = p / chunks, at = first * stride;
-      for (int d = shape.rank() - 2; d >= 0; --d) {
-        at += rest % shape[d] * strides[d];
-        rest /= shape[d];
+      for (int d = last - 1; d >= 0; --d) {
+        at += rest % dims.sizes[d] * dims.strides[0][d];
+        rest /= dims.sizes[d];
       }
       const Range here = range_of(index.as<const std::int64_t>() + at, stride, std::min(chunk, n - first));
       range.add(here.low, here.high);

@@ -29,9 +29,6 @@
 namespace veldt::cpu {
 constexpr int kGridBlock = 16;
 
-// Of the paper, section 3; the first factor is 1 so that neighbours along x are neighbours in the table.
-inline constexpr std::uint32_t kHashFactors[] = {1u, 2654435761u, 805459861u, 3674653429u};
-
 template <class T> struct GridCall {
   const GridLayout& grid;
   const GridDerivative& derivative;
@@ -76,14 +73,6 @@ template <class T, int D> struct Corners {
   HWY_ALIGN T weight[1 << D][kGridBlock];
 };
 
-// What one step along axis k adds to a vertex's number, or multiplies into its hash.
-HWY_INLINE std::uint32_t step_of(const Level& level, int k) {
-  if (level.hashed) return cpu::kHashFactors[k];
-  std::uint32_t step = 1;
-  for (int i = 0; i < k; ++i) step *= static_cast<std::uint32_t>(level.cells) + 1;
-  return step;
-}
-
 template <int D, class V> HWY_INLINE void load_points(const float* x, V (&p)[D]) {
   const hn::ScalableTag<float> d;
   if constexpr (D == 1) p[0] = hn::LoadU(d, x);
@@ -111,7 +100,7 @@ HWY_NOINLINE void find_corners(const GridCall<float>& call, int l, const float* 
                                   call.derivative.order[static_cast<std::size_t>(k)]);
       weight[k][0] = axis.low.v;
       weight[k][1] = axis.high.v;
-      const auto step = hn::Set(bits, step_of(level, k));
+      const auto step = hn::Set(bits, level.step_along(k));
       place[k][0] = hn::Mul(hn::BitCast(bits, hn::ConvertTo(whole, axis.cell.v)), step);
       place[k][1] = hn::Add(place[k][0], step);
     }
@@ -143,7 +132,7 @@ HWY_NOINLINE void find_corners(const GridCall<double>& call, int l, const double
     for (int k = 0; k < D; ++k) {
       const auto axis = grid_axis(x[i * D + k], level.cells, call.grid.smooth,
                                   call.derivative.order[static_cast<std::size_t>(k)]);
-      const std::uint32_t step = step_of(level, k), place = static_cast<std::uint32_t>(axis.cell) * step;
+      const std::uint32_t step = level.step_along(k), place = static_cast<std::uint32_t>(axis.cell) * step;
       for (int c = 0; c < 1 << D; ++c) {
         const bool upper = (c >> k & 1) != 0;
         std::uint32_t& entry = corners.entry[c][i];

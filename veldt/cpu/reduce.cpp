@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
+#include "veldt/core/coalesce.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/lines.h"
 #include "veldt/cpu/reduce_tile.h"
 #include "veldt/kernels/convert.h"
+#include "veldt/kernels/reduction.h"
 
 namespace veldt::cpu {
 namespace {
@@ -21,60 +22,31 @@ constexpr std::int64_t kMaxKept = 512;     // columns of a tile: 4 KB of accumul
 constexpr std::int64_t kEnoughTasks = 16;  // below it, the reduced dimensions are shared out too
 constexpr std::int64_t kPartials = 32;     // partial results of one output when they are
 
-template <class Acc> Acc start_of(ReduceOp op) {
-  using Limits = std::numeric_limits<Acc>;
-  if (op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::norm) return 0;
-  if (op == ReduceOp::prod) return 1;
-  if constexpr (Limits::has_infinity) return op == ReduceOp::max ? -Limits::infinity() : Limits::infinity();
-  return op == ReduceOp::max ? Limits::lowest() : Limits::max();
-}
-
-struct Dim {
-  std::int64_t size, x, out;  // strides in x and in out
-};
-
-// Dimensions of one kind (kept or reduced), outermost first, neighbours merged where memory allows.
-// Never empty.
-struct Dims {
-  Dim all[kMaxRank] = {{1, 0, 0}};
-  int count = 0;
-
-  // Kept widest stride first, so that a transposed view is read in the order of memory; 0 repeats,
-  // so it goes outermost.
-  void insert(const Dim& dim) {
-    const auto width = [](const Dim& d) {
-      return d.x == 0 ? std::numeric_limits<std::int64_t>::max() : d.x < 0 ? -d.x : d.x;
-    };
-    int at = count++;
-    for (; at > 0 && width(all[at - 1]) < width(dim); --at) all[at] = all[at - 1];
-    all[at] = dim;
-  }
-  void merge() {
-    int last = 0;
-    for (int i = 1; i < count; ++i) {
-      const Dim &outer = all[last], &d = all[i];
-      if (outer.x == d.x * d.size && outer.out == d.out * d.size)
-        all[last] = {outer.size * d.size, d.x, d.out};
-      else
-        all[++last] = d;
-    }
-    count = last + 1;
-  }
-  const Dim& inner() const { return all[count - 1]; }
+// Dimensions of one kind (kept or reduced), of x and of the output. Never empty.
+struct Dims : Coalesced<2> {
+  std::int64_t size() const { return sizes[rank - 1]; }
+  std::int64_t x() const { return strides[0][rank - 1]; }
+  std::int64_t out() const { return strides[1][rank - 1]; }
   std::int64_t outer_count() const {
     std::int64_t n = 1;
-    for (int i = 0; i + 1 < count; ++i) n *= all[i].size;
+    for (int i = 0; i + 1 < rank; ++i) n *= sizes[i];
     return n;
   }
-  // Where the outer dimensions' index `i` lies in x and in out.
-  void offset(std::int64_t i, std::int64_t* x, std::int64_t* out) const {
-    for (int d = count - 2; d >= 0; --d) {
-      *x += i % all[d].size * all[d].x;
-      *out += i % all[d].size * all[d].out;
-      i /= all[d].size;
+  // Where the outer dimensions' index `i` lies in x (0) or the output (1).
+  std::int64_t offset(int view, std::int64_t i) const {
+    std::int64_t at = 0;
+    for (int d = rank - 2; d >= 0; --d) {
+      at += i % sizes[d] * strides[view][d];
+      i /= sizes[d];
     }
+    return at;
   }
 };
+Dims dims_of(const View& x, const View& out, unsigned chosen) {
+  Dims dims{widest_first<2>({&x, &out}, chosen)};
+  if (dims.rank == 0) dims.sizes[dims.rank++] = 1;
+  return dims;
+}
 
 // The cut of a reduction into tasks (of outputs) and units (of what is summed into one task's outputs).
 struct Cut {
@@ -84,18 +56,14 @@ struct Cut {
 };
 
 Cut cut_of(const View& x, const View& out) {
+  unsigned along = 0;
+  for (int d = 0; d < x.shape.rank(); ++d)
+    if (out.shape[d] == 1) along |= 1u << d;
   Cut c;
-  for (int d = 0; d < x.shape.rank(); ++d) {
-    if (x.shape[d] == 1) continue;
-    if (out.shape[d] == 1)
-      c.reduced.insert({x.shape[d], x.strides[d], 0});
-    else
-      c.kept.insert({x.shape[d], x.strides[d], out.strides[d]});
-  }
-  c.kept.merge();
-  c.reduced.merge();
-  const std::int64_t kept = c.kept.inner().size, reduced = c.reduced.inner().size;
-  const bool by_rows = c.reduced.inner().x == 1;
+  c.kept = dims_of(x, out, ~along);
+  c.reduced = dims_of(x, out, along);
+  const std::int64_t kept = c.kept.size(), reduced = c.reduced.size();
+  const bool by_rows = c.reduced.x() == 1;
   const std::int64_t wanted = by_rows ? kTile / std::max<std::int64_t>(1, reduced) : kMaxKept;
   c.kept_step = std::min(kept, std::clamp<std::int64_t>(wanted, 1, kMaxKept));
   c.kept_chunks = (kept + c.kept_step - 1) / c.kept_step;
@@ -114,7 +82,7 @@ template <class T, class Acc, class Out> class Reduction {
   }
 
   void run() const {
-    const std::int64_t unit_work = cut_.kept_step * std::min(cut_.reduced.inner().size, cut_.reduced_step);
+    const std::int64_t unit_work = cut_.kept_step * std::min(cut_.reduced.size(), cut_.reduced_step);
     if (cut_.units <= 1 || cut_.tasks >= kEnoughTasks || unit_work * cut_.units * cut_.tasks < kTile)
       run_tasks(std::max<std::int64_t>(1, unit_work * cut_.units));
     else
@@ -124,27 +92,26 @@ template <class T, class Acc, class Out> class Reduction {
  private:
   std::int64_t kept_count(std::int64_t task) const {
     const std::int64_t begin = task % cut_.kept_chunks * cut_.kept_step;
-    return std::min(cut_.kept_step, cut_.kept.inner().size - begin);
+    return std::min(cut_.kept_step, cut_.kept.size() - begin);
   }
 
   // Adds units begin..end of `task` to acc.
   void accumulate(std::int64_t task, std::int64_t begin, std::int64_t end, Acc* acc) const {
-    const Dim &kept = cut_.kept.inner(), &reduced = cut_.reduced.inner();
-    std::int64_t at = task % cut_.kept_chunks * cut_.kept_step * kept.x, unused = 0;
-    cut_.kept.offset(task / cut_.kept_chunks, &at, &unused);
+    const Dims &kept = cut_.kept, &reduced = cut_.reduced;
+    const std::int64_t at =
+        task % cut_.kept_chunks * cut_.kept_step * kept.x() + kept.offset(0, task / cut_.kept_chunks);
     for (std::int64_t u = begin; u < end; ++u) {
       const std::int64_t first = u % cut_.reduced_chunks * cut_.reduced_step;
-      std::int64_t here = at + first * reduced.x;
-      cut_.reduced.offset(u / cut_.reduced_chunks, &here, &unused);
-      const std::int64_t count = std::min(cut_.reduced_step, reduced.size - first);
-      reduce_tile(op_, x_ + here, Tile{kept_count(task), kept.x, count, reduced.x}, acc);
+      const std::int64_t here = at + first * reduced.x() + reduced.offset(0, u / cut_.reduced_chunks);
+      const std::int64_t count = std::min(cut_.reduced_step, reduced.size() - first);
+      reduce_tile(op_, x_ + here, Tile{kept_count(task), kept.x(), count, reduced.x()}, acc);
     }
   }
 
   void store(std::int64_t task, const Acc* acc) const {
-    const std::int64_t stride = cut_.kept.inner().out, n = kept_count(task);
-    std::int64_t at = task % cut_.kept_chunks * cut_.kept_step * stride, unused = 0;
-    cut_.kept.offset(task / cut_.kept_chunks, &unused, &at);
+    const std::int64_t stride = cut_.kept.out(), n = kept_count(task);
+    const std::int64_t at =
+        task % cut_.kept_chunks * cut_.kept_step * stride + cut_.kept.offset(1, task / cut_.kept_chunks);
     if (op_ == ReduceOp::mean)
       for (std::int64_t j = 0; j < n; ++j) out_[at + j * stride] = static_cast<Out>(acc[j] / divisor_);
     else if (op_ == ReduceOp::norm)
@@ -159,7 +126,7 @@ template <class T, class Acc, class Out> class Reduction {
                  [&](std::int64_t b, std::int64_t e) {
                    Acc acc[kMaxKept];
                    for (std::int64_t task = b; task < e; ++task) {
-                     std::fill_n(acc, cut_.kept_step, start_of<Acc>(op_));
+                     std::fill_n(acc, cut_.kept_step, scalar::reduction_start<Acc>(op_));
                      accumulate(task, 0, cut_.units, acc);
                      store(task, acc);
                    }
@@ -170,7 +137,7 @@ template <class T, class Acc, class Out> class Reduction {
   void run_partials() const {
     const std::int64_t run = (cut_.units + kPartials - 1) / kPartials, runs = (cut_.units + run - 1) / run;
     std::vector<Acc> partials(static_cast<std::size_t>(cut_.tasks * runs * cut_.kept_step),
-                              start_of<Acc>(op_));
+                              scalar::reduction_start<Acc>(op_));
     const auto partial = [&](std::int64_t i) { return partials.data() + i * cut_.kept_step; };
     parallel_for(cut_.tasks * runs, 1, [&](std::int64_t b, std::int64_t e) {
       for (std::int64_t i = b; i < e; ++i) {
@@ -180,7 +147,7 @@ template <class T, class Acc, class Out> class Reduction {
     });
     for (std::int64_t task = 0; task < cut_.tasks; ++task) {
       Acc acc[kMaxKept];
-      std::fill_n(acc, cut_.kept_step, start_of<Acc>(op_));
+      std::fill_n(acc, cut_.kept_step, scalar::reduction_start<Acc>(op_));
       // The partial results are `runs` rows of kept_step columns; those of a norm are sums.
       reduce_tile(op_ == ReduceOp::norm ? ReduceOp::sum : op_, partial(task * runs),
                   Tile{cut_.kept_step, 1, runs, cut_.kept_step}, acc);

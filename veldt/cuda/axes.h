@@ -4,30 +4,21 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "veldt/core/coalesce.h"
 #include "veldt/cuda/runtime.h"
 
 namespace veldt::cuda {
 
-// Dimensions of size 1 are dropped, and neighbours merged where every view allows it. Never without one.
-// Strides in elements.
-struct Axes {
-  static constexpr int kViews = 3;
-  std::int64_t count = 1;  // of indices
-  int rank = 1;
-  std::int64_t sizes[kMaxRank] = {1};
+// Never without a dimension.
+struct Axes : Coalesced<3> {
+  std::int64_t count = 1;                    // of indices
   std::uint64_t reciprocals[kMaxRank] = {};  // of the sizes: (2^64 - 1) / size
-  std::int64_t strides[kViews][kMaxRank] = {};
 
   std::int64_t inner(int view) const { return strides[view][rank - 1]; }
 };
 
-// The dimensions d of the first view whose bits 1 << d are in `chosen`, widest stride of that view first, so
-// that a transposed one is read in the order of memory; 0 repeats, so it goes outermost. The other views have
-// its shape, or a size of 1, which is repeated.
+// Those of widest_first().
 Axes axes_of(std::initializer_list<const View*> views, unsigned chosen);
-
-// Of a stride: how far neighbours lie apart; those that repeat farther than all.
-std::int64_t width(std::int64_t stride);
 
 #if defined(__CUDACC__) || defined(VELDT_GPU_EMULATION)
 // Where index i lies in each of `kOperands` views. A GPU has no instruction for divisions: the product with

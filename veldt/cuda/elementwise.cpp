@@ -29,15 +29,8 @@ Walk walk_of(std::initializer_list<const View*> list) {
   Walk w;
   const Shape& shape = views[0]->shape;
   w.count = numel(shape);
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (shape[d] == 1) continue;
-    const int last = w.rank - 1;
-    bool merges = last >= 0;
-    for (int k = 0; merges && k < count; ++k) merges = w.strides[k][last] == views[k]->strides[d] * shape[d];
-    const int to = merges ? last : w.rank++;
-    w.sizes[to] = (merges ? w.sizes[to] : 1) * shape[d];
-    for (int k = 0; k < count; ++k) w.strides[k][to] = views[k]->strides[d];
-  }
+  for (int d = 0; d < shape.rank(); ++d)
+    if (shape[d] != 1) w.push(shape[d], count, [&](int k) { return views[k]->strides[d]; });
   if (w.rank == 0) {  // one element, wherever it is
     w.sizes[w.rank++] = 1;
     for (int k = 0; k < count; ++k) w.strides[k][0] = 1;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "veldt/core/coalesce.h"
 #include "veldt/cuda/runtime.h"
 #include "veldt/kernels/convert.h"
 #include "veldt/kernels/type_list.h"
@@ -19,16 +20,13 @@ struct Divider {
 };
 Divider divider_of(std::int64_t divisor);
 
-// Dimensions of size 1 are dropped, and those merged that every view walks as one. Strides in elements.
-struct Walk {
+// Never without a dimension.
+struct Walk : Coalesced<kMaxOperands> {
   std::int64_t count = 0;
-  int rank = 0;
-  bool contiguous = false;  // all views, in the same order: the flat index is every offset
-  bool small = false;       // every flat index is below 2^31
-  std::int64_t fours = 0;   // pieces of four neighbours; what is left are single elements
-  std::int64_t sizes[kMaxRank] = {};
+  bool contiguous = false;          // all views, in the same order: the flat index is every offset
+  bool small = false;               // every flat index is below 2^31
+  std::int64_t fours = 0;           // pieces of four neighbours; what is left are single elements
   Divider dividers[kMaxRank] = {};  // by the sizes, where small
-  std::int64_t strides[kMaxOperands][kMaxRank] = {};
 
   constexpr std::int64_t pieces() const { return count - 3 * fours; }
   // Whether view k repeats one element along the innermost dimension.

@@ -23,8 +23,6 @@ namespace {
 using Index = std::int64_t;
 
 constexpr int kMaxDims = GridLayout::kMaxDims;
-// Of the paper, section 3; the first factor is 1 so that neighbours along x are neighbours in the table.
-constexpr std::uint32_t kHashFactors[kMaxDims] = {1u, 2654435761u, 805459861u, 3674653429u};
 constexpr int kNotFinite = std::numeric_limits<int>::max();
 template <class T> constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
@@ -206,16 +204,12 @@ Grid grid_of(const GridLayout& layout, const GridDerivative& derivative, Index n
   grid.smooth = layout.smooth;
   for (int k = 0; k < layout.dims; ++k) grid.order[k] = derivative.order[static_cast<std::size_t>(k)];
   for (int l = 0; l < layout.levels; ++l) {
-    const auto [cells, hashed, first] = layout.level[static_cast<std::size_t>(l)];
+    const GridLayout::Level& from = layout.level[static_cast<std::size_t>(l)];
     const Index entries = layout.entries_of(l);
     Level& to = grid.level[l];
-    to = {cells, hashed,  static_cast<std::uint32_t>(entries) - 1, {},
-          first, entries, headroom_of(layout, derivative, l, n)};
-    std::uint32_t step = 1;
-    for (int k = 0; k < layout.dims; ++k) {
-      to.step[k] = hashed ? kHashFactors[k] : step;
-      step *= static_cast<std::uint32_t>(cells) + 1;
-    }
+    to = {from.cells, from.hashed, static_cast<std::uint32_t>(entries) - 1, {},
+          from.first, entries,     headroom_of(layout, derivative, l, n)};
+    for (int k = 0; k < layout.dims; ++k) to.step[k] = from.step_along(k);
   }
   return grid;
 }

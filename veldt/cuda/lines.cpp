@@ -57,7 +57,7 @@ Lines lines_of(const View& x, const View& out, unsigned along, bool cut) {
   l.kept = axes_of({&x, &out}, ~along);
   l.along = axes_of({&x, &out}, along);
   const std::int64_t across = l.kept.inner(0);
-  l.rows = across == 0 || width(l.along.inner(0)) <= width(across);
+  l.rows = across == 0 || width_of(l.along.inner(0)) <= width_of(across);
   l.packed = is_packed(l, x);
   l.lane_bits = lane_bits_of(l, static_cast<std::int64_t>(size_of(x.dtype)));
   l.chunk = l.along.count;
@@ -70,7 +70,7 @@ Lines lines_of_partials(const Lines& l) {
   p.kept = l.kept;
   std::int64_t step = 1;
   for (int d = p.kept.rank - 1; d >= 0; step *= p.kept.sizes[d--]) p.kept.strides[0][d] = step;
-  p.along = {};
+  p.along.rank = 1;
   p.along.count = p.along.sizes[0] = l.chunks;
   p.along.strides[0][0] = l.kept.count;
   p.rows = l.kept.count == 1;

@@ -1,11 +1,11 @@
 // Sums, means, products, maxima and minima over any subset of dimensions, and the range of an index.
-#include <limits>
 #include <type_traits>
 
 #include "veldt/cuda/fold-inl.h"
 #include "veldt/cuda/kernels.h"
 #include "veldt/cuda/scratch.h"
 #include "veldt/kernels/convert.h"
+#include "veldt/kernels/reduction.h"
 
 namespace veldt::cuda {
 namespace {
@@ -74,19 +74,11 @@ __global__ void __launch_bounds__(kThreads)
              [&](std::int64_t at, Acc all) { store(to.finished(all), to.out, to.dtype, at); });
 }
 
-template <class Acc> Acc start_of(ReduceOp op) {
-  using Limits = std::numeric_limits<Acc>;
-  if (op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::norm) return 0;
-  if (op == ReduceOp::prod) return 1;
-  if constexpr (Limits::has_infinity) return op == ReduceOp::max ? -Limits::infinity() : Limits::infinity();
-  return op == ReduceOp::max ? Limits::lowest() : Limits::max();
-}
-
 template <class T, class Acc> void run_reduce(ReduceOp op, const View& x, const View& out) {
   unsigned along = 0;
   for (int d = 0; d < x.shape.rank(); ++d)
     if (out.shape[d] == 1) along |= 1u << d;
-  Reduction<Acc> fold{op, start_of<Acc>(op)};
+  Reduction<Acc> fold{op, scalar::reduction_start<Acc>(op)};
   Target<Acc> to{out.data, out.dtype, 1, op == ReduceOp::norm};
   if (op == ReduceOp::mean) to.divisor = static_cast<Acc>(numel(x.shape) / numel(out.shape));
   const Lines l = lines_of(x, out, along, true);
