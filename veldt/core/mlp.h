@@ -40,6 +40,35 @@ struct MlpLoss {
 // to it. tf32: rounded to 10 bits of mantissa, as tensor cores multiply them.
 enum class Precision : std::uint8_t { f32, bf16, tf32 };
 
+// The rows of a call, cut into tiles that do not cut a group. constexpr, so that a GPU's kernels can ask.
+struct MlpTiles {
+  struct Tile {
+    std::int64_t row, target;  // its first ones
+    int rows, group;
+  };
+  std::int64_t rows;
+  int tile_rows;
+  MlpLoss loss;  // where the rows are grouped
+
+  constexpr std::int64_t pooled_rows() const { return tile_rows / loss.group * loss.group; }
+  constexpr std::int64_t pooled_tiles() const { return (loss.pooled + pooled_rows() - 1) / pooled_rows(); }
+  constexpr std::int64_t count() const {
+    return pooled_tiles() + (rows - loss.pooled + tile_rows - 1) / tile_rows;
+  }
+  constexpr Tile operator[](std::int64_t i) const {
+    const std::int64_t pooled = pooled_tiles();
+    if (i < pooled) {
+      const std::int64_t row = i * pooled_rows();
+      return {row, row / loss.group, least(pooled_rows(), loss.pooled - row), static_cast<int>(loss.group)};
+    }
+    const std::int64_t after = (i - pooled) * tile_rows, row = loss.pooled + after;
+    return {row, loss.pooled / loss.group + after, least(tile_rows, rows - row), 1};
+  }
+
+ private:
+  static constexpr int least(std::int64_t a, std::int64_t b) { return static_cast<int>(a < b ? a : b); }
+};
+
 // forward: out. backward: gradients, given that of the output. loss: out, the loss and its gradients.
 enum class MlpPass : std::uint8_t { forward, backward, loss };
 
@@ -47,13 +76,24 @@ struct MlpStep {
   static constexpr std::size_t kMaxLayers = 32;
 
   MlpPass pass = MlpPass::forward;
-  // A first layer of a few inputs (coordinates) and a last one of a few outputs are f32 in any case.
   Precision precision = Precision::f32;
   // Into how many sums of their own the gradients are added up; the bits depend on it.
   int threads = 1;
   std::size_t depth = 0;
   std::array<MlpLayer, kMaxLayers> layers = {};
   MlpLoss loss = {};
+
+  // A first layer of a few inputs (coordinates) and a last one of a few outputs are f32 in any case.
+  static constexpr std::int64_t kThinInput = 8, kThinOutput = 4;
+  bool thin_input() const { return layers[0].in <= kThinInput; }
+  bool thin_output() const {
+    const MlpLayer& last = layers[depth - 1];
+    return depth > 1 && last.out <= kThinOutput && last.activation == MlpActivation::identity;
+  }
+  // Whether layer l is a product of numbers of that precision.
+  bool is_product(std::size_t l) const {
+    return !(l == 0 && thin_input()) && !(l + 1 == depth && thin_output());
+  }
 
   // The arrays of a call, all f32 but the workspace; a view without data is absent.
   enum Array : std::size_t {

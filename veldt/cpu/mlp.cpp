@@ -178,7 +178,7 @@ class Walk {
     for (std::int64_t p = 0; p < MlpShape::panels(in); ++p) {
       const std::int64_t columns = columns_in(p, in);
       const float* const a = area_.act[l - 1] + p * rows_ * kPanel;
-      kernels_.outer_thin(dy, out, a, rows, out, columns, area_.dw[l] + p * MlpKernels::kThinOutput * kPanel);
+      kernels_.outer_thin(dy, out, a, rows, out, columns, area_.dw[l] + p * MlpStep::kThinOutput * kPanel);
     }
     each_strip(in, [&](const Strip& s) {
       const float* const w = weights_.layer[l].w + s.panel * out * kPanel + s.first;
@@ -287,37 +287,11 @@ class FlushToZero {
   FlushToZero& operator=(const FlushToZero&) = delete;
 };
 
-// The rows of a call, cut into tiles that do not cut a group.
-class Tiles {
- public:
-  struct Tile {
-    std::int64_t row, rows, group, target;
-  };
-  Tiles(const MlpShape& shape, const MlpLoss& loss) : rows_(shape.tile_rows), n_(shape.n), loss_(loss) {
-    if (shape.step->pass != MlpPass::loss) loss_ = {};
-    pooled_rows_ = rows_ / loss_.group * loss_.group;
-    pooled_ = (loss_.pooled + pooled_rows_ - 1) / pooled_rows_;
-  }
-  std::int64_t count() const { return pooled_ + (n_ - loss_.pooled + rows_ - 1) / rows_; }
-  Tile operator[](std::int64_t i) const {
-    if (i < pooled_) {
-      const std::int64_t row = i * pooled_rows_;
-      return {row, std::min(pooled_rows_, loss_.pooled - row), loss_.group, row / loss_.group};
-    }
-    const std::int64_t after = (i - pooled_) * rows_, row = loss_.pooled + after;
-    return {row, std::min(rows_, n_ - row), 1, loss_.pooled / loss_.group + after};
-  }
-
- private:
-  std::int64_t rows_, n_, pooled_rows_, pooled_;
-  MlpLoss loss_;
-};
-
 void run_part(const MlpShape& shape, const PackedWeights& weights, const MlpArea& area, const View* arrays,
               std::int64_t part) {
   const MlpStep& step = *shape.step;
   const std::int64_t in = step.layers[0].in, out = step.layers[step.depth - 1].out;
-  const Tiles tiles(shape, step.loss);
+  const MlpTiles tiles = shape.tiles();
   const std::int64_t begin = part * tiles.count() / shape.parts,
                      end = (part + 1) * tiles.count() / shape.parts;
   const float *x = arrays[MlpStep::x].as<float>(), *given = arrays[MlpStep::given].as<float>();
@@ -328,7 +302,7 @@ void run_part(const MlpShape& shape, const PackedWeights& weights, const MlpArea
   *area.loss = 0;
   Walk walk(shape, weights, area);
   for (std::int64_t i = begin; i < end; ++i) {
-    const Tiles::Tile t = tiles[i];
+    const MlpTiles::Tile t = tiles[i];
     walk.forward(x + t.row * in, t.rows);
     if (to) std::copy_n(area.out, t.rows * out, to + t.row * out);
     if (step.pass == MlpPass::forward) continue;
@@ -348,7 +322,7 @@ std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
       step.precision == Precision::f32 || (step.precision == Precision::bf16 && bf16_kernels());
   if (!there) return 0;
   const MlpShape shape(step, n, wants_dx);
-  Carver counter(nullptr);
+  CacheLines counter;
   const PackedWeights weights(shape, counter);
   counter.take<MlpArea>(shape.parts);
   const std::uintptr_t before = counter.at();
@@ -358,7 +332,7 @@ std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
 
 void mlp(const MlpStep& step, const View* arrays, int) {
   const MlpShape shape(step, arrays[MlpStep::x].shape[0], arrays[MlpStep::dx].data != nullptr);
-  Carver carver(arrays[MlpStep::workspace].data);
+  CacheLines carver(arrays[MlpStep::workspace].data);
   const PackedWeights weights(shape, carver);
   MlpArea* const areas = carver.take<MlpArea>(shape.parts);
   for (std::int64_t p = 0; p < shape.parts; ++p) std::construct_at(areas + p, shape, carver);

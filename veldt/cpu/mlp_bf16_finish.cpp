@@ -38,10 +38,10 @@ HWY_INLINE void store_pairs(__m512i even, __m512i odd, Bf16* to) {
 // One row of a block: f(z) as 32 words, and f'(z) stored unless slope is null.
 template <class Act> HWY_INLINE __m512i activate_row(const Act& act, const float* z, Bf16* slope) {
   const Floats d;
-  Vec low, high;
-  const Vec y = act(hn::LoadU(d, z), low), y_high = act(hn::LoadU(d, z + 16), high);
-  if (slope) _mm512_storeu_si512(slope, rounded(low, high));
-  return rounded(y, y_high);
+  typename Act::F low(0), high(0);
+  const auto y = act(hn::LoadU(d, z), low), y_high = act(hn::LoadU(d, z + 16), high);
+  if (slope) _mm512_storeu_si512(slope, rounded(low.v, high.v));
+  return rounded(y.v, y_high.v);
 }
 
 template <class Act>

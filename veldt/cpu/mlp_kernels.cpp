@@ -95,10 +95,9 @@ HWY_INLINE void activate_with(const Act act, float* z, float* slope, std::int64_
   }
   for (std::int64_t r = 0; r < rows; ++r, z += kPanel) {
     for (std::int64_t c = 0; c < columns; c += lanes) {
-      Vec s;
-      const Vec y = act(hn::LoadU(d, z + c), s);
-      hn::StoreU(y, d, z + c);
-      if (slope) hn::StoreU(s, d, slope + c);
+      typename Act::F s(0);
+      hn::StoreU(act(hn::LoadU(d, z + c), s).v, d, z + c);
+      if (slope) hn::StoreU(s.v, d, slope + c);
     }
     if (slope) slope += kPanel;
   }

@@ -12,9 +12,7 @@ namespace veldt::cpu {
 
 struct MlpKernels {
   static constexpr std::int64_t kPanel = 64, kColumns = 16;
-  static constexpr std::int64_t kRows = 6;       // product() takes them by so many
-  static constexpr std::int64_t kThinInput = 8;  // inputs of a first layer that is never bf16
-  static constexpr std::int64_t kThinOutput = 4;
+  static constexpr std::int64_t kRows = 6;  // product() takes them by so many
 
   // z[row] = bias + a[row] w for `rows` rows (a multiple of kRows) and the first `columns` of a panel. a: its
   // panels of `steps` columns in all, `panel_stride` floats apart; w [steps][kPanel].
@@ -34,10 +32,10 @@ struct MlpKernels {
   void (*scale_and_sum)(float* d, const float* slope, std::int64_t rows, std::int64_t columns, float* sums);
   void (*scale_and_sum16)(float* d, const std::uint16_t* slope, std::int64_t rows, std::int64_t columns,
                           float* sums);
-  // out[r][j] += the dot products of all panels' rows with w [panel][n][kPanel], n <= kThinOutput.
+  // out[r][j] += the dot products of all panels' rows with w [panel][n][kPanel], n <= MlpStep::kThinOutput.
   void (*thin_forward)(const float* a, std::int64_t panel_stride, std::int64_t rows, std::int64_t columns,
                        const float* w, std::int64_t n, float* out);
-  // d[r][k] = the sum over j of dy[r][j] w[j][k], n <= kThinOutput.
+  // d[r][k] = the sum over j of dy[r][j] w[j][k], n <= MlpStep::kThinOutput.
   void (*thin_backward)(const float* dy, std::int64_t rows, std::int64_t columns, const float* w,
                         std::int64_t n, float* d);
 };

@@ -20,9 +20,8 @@ MlpShape::MlpShape(const MlpStep& s, std::int64_t rows, bool dx)
       bf16(s.precision == Precision::bf16),
       gradients(s.pass != MlpPass::forward),
       wants_dx(dx),
-      thin_input(s.layers[0].in <= MlpKernels::kThinInput),
-      thin_output(s.depth > 1 && s.layers[s.depth - 1].out <= MlpKernels::kThinOutput &&
-                  s.layers[s.depth - 1].activation == MlpActivation::identity) {
+      thin_input(s.thin_input()),
+      thin_output(s.thin_output()) {
   // The gradients of all weights go through the cache once a tile: the more rows the better, as long as what
   // is kept of them stays in it too (2 MB, of which weights and gradients want their share).
   std::int64_t bytes_a_row = 0;
@@ -35,12 +34,12 @@ MlpShape::MlpShape(const MlpStep& s, std::int64_t rows, bool dx)
 std::int64_t MlpShape::dw_size(std::size_t l) const {
   const std::int64_t in = layer(l).in, out = layer(l).out;
   if (l == 0 && thin_input) return panels(out) * round_up(in, 2) * kPanel;
-  if (thin_last(l)) return panels(in) * MlpKernels::kThinOutput * kPanel;
+  if (thin_last(l)) return panels(in) * MlpStep::kThinOutput * kPanel;
   if (half(l)) return blocks(in) * blocks(out) * kBlock * kBlock;
   return panels(in) * panels(out) * kPanel * kPanel;
 }
 
-PackedWeights::PackedWeights(const MlpShape& shape, Carver& from) {
+PackedWeights::PackedWeights(const MlpShape& shape, CacheLines& from) {
   zeros = from.take<float>(kPanel);
   for (std::size_t l = 0; l < shape.depth; ++l) {
     PackedLayer& to = layer[l];
@@ -48,7 +47,7 @@ PackedWeights::PackedWeights(const MlpShape& shape, Carver& from) {
     to.bias = from.take<float>(MlpShape::panels(out) * kPanel);
     const bool back = shape.gradients && (l > 0 || shape.wants_dx);
     if (shape.thin_last(l)) {
-      to.w = from.take<float>(MlpShape::panels(in) * MlpKernels::kThinOutput * kPanel);
+      to.w = from.take<float>(MlpShape::panels(in) * MlpStep::kThinOutput * kPanel);
     } else if (shape.half(l)) {
       to.w16 = from.take<Bf16>(MlpShape::blocks(in) * MlpShape::blocks(out) * kBlock * kBlock);
       if (back) to.wt16 = from.take<Bf16>(MlpShape::blocks(in) * MlpShape::blocks(out) * kBlock * kBlock);
@@ -59,7 +58,7 @@ PackedWeights::PackedWeights(const MlpShape& shape, Carver& from) {
   }
 }
 
-MlpArea::MlpArea(const MlpShape& shape, Carver& from) {
+MlpArea::MlpArea(const MlpShape& shape, CacheLines& from) {
   const std::int64_t rows = shape.tile_rows;
   const auto panels_of = [&](std::int64_t columns) {
     return from.take<float>((MlpShape::panels(columns) * rows + kSpareRows) * kPanel);

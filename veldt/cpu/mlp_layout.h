@@ -7,26 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "veldt/core/carver.h"
 #include "veldt/core/mlp.h"
 #include "veldt/cpu/mlp_bf16.h"
 #include "veldt/cpu/mlp_kernels.h"
 
 namespace veldt::cpu {
 
-// Hands out neighbouring pieces of memory, each on a cache line; from null, it counts.
-class Carver {
- public:
-  explicit Carver(void* from) : at_(reinterpret_cast<std::uintptr_t>(from)) {}
-  template <class T> T* take(std::int64_t n) {
-    T* const p = reinterpret_cast<T*>(at_);
-    at_ += (static_cast<std::size_t>(n) * sizeof(T) + 63) / 64 * 64;
-    return p;
-  }
-  std::uintptr_t at() const { return at_; }
-
- private:
-  std::uintptr_t at_;
-};
+using CacheLines = Carver<64>;
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
@@ -42,11 +30,12 @@ struct MlpShape {
   std::int64_t tile_rows;  // that go through all layers together
   std::int64_t parts;      // of the tiles: each adds its gradients up on its own
 
+  MlpTiles tiles() const {
+    return {n, static_cast<int>(tile_rows), step->pass == MlpPass::loss ? step->loss : MlpLoss{}};
+  }
   const MlpLayer& layer(std::size_t l) const { return step->layers[l]; }
   // Whether the product of layer l is of bf16 numbers.
-  bool half(std::size_t l) const {
-    return bf16 && !(l == 0 && thin_input) && !(l + 1 == depth && thin_output);
-  }
+  bool half(std::size_t l) const { return bf16 && step->is_product(l); }
   bool thin_last(std::size_t l) const { return thin_output && l + 1 == depth; }
   // f32 panels that hold n columns, as numbers of kPanel.
   static std::int64_t panels(std::int64_t columns) {
@@ -72,7 +61,7 @@ struct PackedLayer {
 };
 
 struct PackedWeights {
-  PackedWeights(const MlpShape& shape, Carver& from);
+  PackedWeights(const MlpShape& shape, CacheLines& from);
   std::array<PackedLayer, MlpStep::kMaxLayers> layer = {};
   float* zeros;  // kPanel of them: the bias of what has none
 };
@@ -83,7 +72,7 @@ struct HalfMatrix {
 
 // What one part works with.
 struct MlpArea {
-  MlpArea(const MlpShape& shape, Carver& from);
+  MlpArea(const MlpShape& shape, CacheLines& from);
   float* x = nullptr;  // f32 panels of the input
   HalfMatrix x16;
   std::array<float*, MlpStep::kMaxLayers> act = {};  // f32 panels; of the last hidden layer alone with bf16

@@ -82,7 +82,7 @@ void unpack_weight(const MlpShape& shape, std::size_t l, const MlpArea* areas, f
   // [panels of in][height][width]
   const bool half = shape.half(l);
   const std::int64_t width = half ? kBlock : kPanel;
-  const std::int64_t height = shape.thin_last(l) ? MlpKernels::kThinOutput
+  const std::int64_t height = shape.thin_last(l) ? MlpStep::kThinOutput
                               : half             ? MlpShape::blocks(out) * kBlock
                                                  : MlpShape::panels(out) * kPanel;
   parallel_for(out, 16, [&](std::int64_t begin, std::int64_t end) {

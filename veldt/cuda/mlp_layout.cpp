@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "veldt/core/carver.h"
 #include "veldt/cuda/runtime.h"
 
 namespace veldt::cuda {
@@ -11,19 +12,6 @@ namespace {
 constexpr std::int64_t kChunkBytes = 512 * 1024;
 constexpr int kLeastSplit = 256;  // rows, for fewer are not worth sums of their own
 constexpr int kMaxPitch = 256;    // columns of a tile in shared memory
-
-class Carver {
- public:
-  MlpPlace take(std::int64_t bytes) {
-    const std::int64_t at = used_;
-    used_ += (bytes + 15) / 16;
-    return static_cast<MlpPlace>(at);
-  }
-  std::size_t bytes() const { return static_cast<std::size_t>(used_) * 16; }
-
- private:
-  std::int64_t used_ = 0;
-};
 
 int ceil_div(std::int64_t n, std::int64_t step) { return static_cast<int>((n + step - 1) / step); }
 
@@ -35,10 +23,7 @@ void describe_layers(const MlpStep& step, const View* arrays, MlpCall& call) {
     to = {};
     to.in = static_cast<std::uint16_t>(from.in), to.out = static_cast<std::uint16_t>(from.out);
     to.activation = from.activation, to.omega = from.omega, to.scale = from.scale;
-    const bool thin_input = l == 0 && to.in <= MlpCall::kThinInput;
-    const bool thin_output = l > 0 && l == call.depth - 1 && to.out <= MlpCall::kThinOutput &&
-                             to.activation == MlpActivation::identity;
-    to.is_product = !thin_input && !thin_output;
+    to.is_product = step.is_product(static_cast<std::size_t>(l));
     if (arrays == nullptr) continue;
     const auto array = [&](MlpStep::Part part) {
       return arrays[MlpStep::layer_array(static_cast<std::size_t>(l), part)].as<float>();
@@ -59,7 +44,7 @@ bool choose_tiles(const MlpCall& call, std::int64_t element, MlpCut& cut) {
     const auto shared =
         static_cast<std::size_t>(2 * rows * call.pitch * element + column_warps * rows * 8 * 4);
     if (shared > shared_bytes()) continue;
-    cut = {rows, call.tiles(rows), shared, 0};
+    cut = {rows, call.tiles(rows).count(), shared, 0};
     if (cut.tiles >= multiprocessors()) break;
   }
   return cut.tile_rows > 0;
@@ -99,12 +84,15 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
     call.chunk_tiles = std::min(cut.tiles, rounds * call.blocks);
   }
 
-  Carver carver;
+  Carver<16> carver;
+  const auto take = [&](std::int64_t bytes) {
+    return static_cast<MlpPlace>(reinterpret_cast<std::uintptr_t>(carver.take<char>(bytes)) / 16);
+  };
   const std::int64_t blocks = call.blocks, chunk_rows = call.chunk_tiles * cut.tile_rows;
   const int panel = cut.tile_rows == 128 ? 128 : 256;
   // Of a block's tile: what its threads keep of each number.
   const auto own = [&](int width, std::int64_t bytes) {
-    return carver.take(blocks * cut.tile_rows * ceil_div(width, panel) * panel * bytes);
+    return take(blocks * cut.tile_rows * ceil_div(width, panel) * panel * bytes);
   };
   std::uint32_t walk_size = 0, weight_size = 0;
   for (int l = 0; l < call.depth; ++l) {
@@ -112,17 +100,16 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
     const int in = layer.in, out = layer.out;
     const bool back = gradients && (l > 0 || wants_dx);
     if (layer.is_product) {
-      layer.forth = carver.take(512LL * ceil_div(in, depth_of_product) * ceil_div(out, MlpCall::kColumns));
-      if (back)
-        layer.back = carver.take(512LL * ceil_div(out, depth_of_product) * ceil_div(in, MlpCall::kColumns));
+      layer.forth = take(512LL * ceil_div(in, depth_of_product) * ceil_div(out, MlpCall::kColumns));
+      if (back) layer.back = take(512LL * ceil_div(out, depth_of_product) * ceil_div(in, MlpCall::kColumns));
     }
     if (!gradients) continue;
     if (layer.activation != MlpActivation::identity) layer.slope = own(out, halves ? 2 : 4);
     layer.db = walk_size;
     walk_size += static_cast<std::uint32_t>(out);
     if (layer.is_product) {
-      layer.kept = carver.take(chunk_rows * round_up(in, MlpCall::kColumns) * element);
-      layer.delta = carver.take(chunk_rows * round_up(out, MlpCall::kColumns) * element);
+      layer.kept = take(chunk_rows * round_up(in, MlpCall::kColumns) * element);
+      layer.delta = take(chunk_rows * round_up(out, MlpCall::kColumns) * element);
       layer.dw = weight_size;
       weight_size += static_cast<std::uint32_t>(in * out);
     } else {
@@ -134,8 +121,8 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
   if (gradients) {
     const int last = call.depth - 1;
     if (call.is_thin_output(last)) call.last = own(call.layers[last].in, 4);
-    call.dy = carver.take(blocks * cut.tile_rows * call.layers[last].out * 4);
-    call.walk_sums = carver.take(blocks * cut.parts() * walk_size * 4);
+    call.dy = take(blocks * cut.tile_rows * call.layers[last].out * 4);
+    call.walk_sums = take(blocks * cut.parts() * walk_size * 4);
     int weight_tiles = 0;
     for (int l = 0; l < call.depth; ++l) weight_tiles += call.weight_tiles(call.layers[l]);
     if (weight_tiles > 0) {
@@ -143,11 +130,11 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
           std::min<std::int64_t>(2 * multiprocessors() / weight_tiles + 1, ceil_div(chunk_rows, kLeastSplit));
       call.split_rows = round_up(ceil_div(chunk_rows, std::max<std::int64_t>(1, wanted)) + 1, 32);
       call.splits = ceil_div(chunk_rows, call.split_rows);
-      call.weight_sums = carver.take(std::int64_t{call.splits} * weight_size * 4);
+      call.weight_sums = take(std::int64_t{call.splits} * weight_size * 4);
     }
-    call.loss_sums = carver.take(blocks * 8);
+    call.loss_sums = take(blocks * 8);
   }
-  cut.bytes = std::max<std::size_t>(carver.bytes(), 16);  // 0 would say that there are no kernels
+  cut.bytes = std::max<std::size_t>(carver.at(), 16);  // 0 would say that there are no kernels
   return cut;
 }
 

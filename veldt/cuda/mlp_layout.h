@@ -35,7 +35,6 @@ struct MlpCallLayer {
 
 // What kernels are given. At most 4 KB.
 struct MlpCall {
-  static constexpr int kThinInput = 8, kThinOutput = 4;
   static constexpr int kColumns = 16;  // widths are rounded up to it
 
   MlpCallLayer layers[MlpStep::kMaxLayers];
@@ -77,31 +76,7 @@ struct MlpCall {
     return reinterpret_cast<T*>(workspace + std::size_t{place} * 16);
   }
 
-  // Tiles do not cut a group.
-  struct Tile {
-    std::int64_t row, target;
-    int rows, group;
-  };
-  __host__ __device__ std::int64_t pooled_rows(int tile_rows) const {
-    return tile_rows / loss.group * loss.group;
-  }
-  __host__ __device__ std::int64_t pooled_tiles(int tile_rows) const {
-    return (loss.pooled + pooled_rows(tile_rows) - 1) / pooled_rows(tile_rows);
-  }
-  std::int64_t tiles(int tile_rows) const {
-    return pooled_tiles(tile_rows) + (n - loss.pooled + tile_rows - 1) / tile_rows;
-  }
-  __device__ Tile tile(std::int64_t i, int tile_rows) const {
-    const auto least = [](std::int64_t a, std::int64_t b) { return static_cast<int>(a < b ? a : b); };
-    const std::int64_t pooled = pooled_tiles(tile_rows);
-    if (i < pooled) {
-      const std::int64_t row = i * pooled_rows(tile_rows);
-      return {row, row / loss.group, least(pooled_rows(tile_rows), loss.pooled - row),
-              static_cast<int>(loss.group)};
-    }
-    const std::int64_t after = (i - pooled) * tile_rows, row = loss.pooled + after;
-    return {row, loss.pooled / loss.group + after, least(tile_rows, n - row), 1};
-  }
+  constexpr MlpTiles tiles(int tile_rows) const { return {n, tile_rows, loss}; }
 };
 static_assert(sizeof(MlpCall) <= 4000);
 

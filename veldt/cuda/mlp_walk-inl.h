@@ -41,7 +41,7 @@ template <Precision P, int kRows> class Walk {
     const bool gradients = call_.pass != MlpPass::forward;
     double loss = 0;
     for (std::int64_t i = blockIdx.x; i < call_.chunk_tiles; i += gridDim.x) {
-      tile_ = call_.tile(call_.first_tile + i, kRows);
+      tile_ = call_.tiles(kRows)[call_.first_tile + i];
       slot_ = i * kRows;
       first_ = call_.first_tile == 0 && i == static_cast<std::int64_t>(blockIdx.x);
       __syncthreads();  // the tile before is done with shared memory
@@ -356,7 +356,7 @@ template <Precision P, int kRows> class Walk {
       const int c = column(panel, j) + e;
       bias[j][e] = layer.b != nullptr && c < layer.out ? layer.b[c] : 0.0f;
     }
-    with_activation<P != Precision::f32>(
+    scalar::with_mlp_activation<MlpFloats<P != Precision::f32>>(
         layer.activation, layer.omega,
         layer.scale, [&](const auto& activation) __attribute__((always_inline)) {
           GPU_UNROLLED
@@ -545,7 +545,7 @@ template <Precision P, int kRows> class Walk {
   Element *read_, *write_;
   float* row_sums_;  // [column warps][rows][kRowSums]
   int row_warp_, column_warp_;
-  MlpCall::Tile tile_ = {};
+  MlpTiles::Tile tile_ = {};
   std::int64_t slot_ = 0;  // the tile's first row among those of the chunk
   bool first_ = false;     // of the block, whose sums begin
   const float* dy_ = nullptr;
