@@ -2,8 +2,6 @@
 #include "veldt/train/trainer.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -25,6 +23,7 @@
 #include "veldt/tensor/autocast.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/train/copies.h"
+#include "veldt/train/fit_state.h"
 #include "veldt/train/metrics_file.h"
 #include "veldt/train/top_weights.h"
 
@@ -40,18 +39,6 @@ std::string shapes_of(const data::Batch& batch) {
 }
 
 }  // namespace
-
-// What a fit remembers between steps: it is in every checkpoint, as numbers of one tensor.
-struct FitState {
-  double train_loss = 0, steps = 0;  // since the last evaluation
-  double best = 0, has_best = 0, best_step = 0;
-  double without_better = 0;  // evaluations
-  double seconds = 0;         // of evaluations so far, and the steps before them
-  double waited = 0;          // of them, for data to learn from
-
-  using Numbers = std::array<double, 8>;
-};
-static_assert(sizeof(FitState) == sizeof(FitState::Numbers));
 
 class Trainer::FitTask final : public Task {
  public:
@@ -150,7 +137,7 @@ class Trainer::FitTask final : public Task {
     e.step = step_;
     e.epoch =
         static_cast<double>(step_ * trainer_.options_.accumulate) / static_cast<double>(train_.batches());
-    e.train_loss = std::exchange(state_.train_loss, 0) / std::exchange(state_.steps, 0);
+    e.train_loss = std::exchange(state_.train_loss, 0) / static_cast<double>(std::exchange(state_.steps, 0));
     e.learning_rate = optimizer().lr();
     const double passed = seconds(since_, now);
     const double waited = train_.waited() - waited_;
@@ -170,11 +157,7 @@ class Trainer::FitTask final : public Task {
   }
 
   NamedTensors own_state() override {
-    FitState now = state_;
-    now.seconds += seconds(since_, Clock::now());
-    now.waited += train_.waited() - waited_;
-    const auto numbers = std::bit_cast<FitState::Numbers>(now);
-    NamedTensors all{{"fit", Tensor::from<double>({std::ssize(numbers)}, numbers)}};
+    NamedTensors all;
     if (trainer_.ema_)
       for (auto& [name, tensor] : trainer_.ema_->state()) all.push_back({"ema." + name, tensor});
     if (trainer_.scaler_)
@@ -183,15 +166,6 @@ class Trainer::FitTask final : public Task {
   }
 
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
-    const std::vector<double> saved_numbers = to(saved.at("fit"), DType::f64).values<double>();
-    FitState::Numbers numbers{};
-    std::copy_n(saved_numbers.begin(), numbers.size(), numbers.begin());
-    state_ = std::bit_cast<FitState>(numbers);
-    // Steps and counts become whole numbers.
-    for (const double v : {state_.steps, state_.best_step, state_.without_better})
-      if (!(v >= 0 && v <= 1e15))
-        throw IoError(IoError::Kind::corrupt, "cannot resume the fit", str("its state says ", v, " steps"),
-                      "start the run afresh");
     const auto part = [&](const std::string& prefix) {
       NamedTensors found;
       for (const auto& [name, tensor] : saved)
@@ -203,15 +177,23 @@ class Trainer::FitTask final : public Task {
     audited_ = true;
   }
 
+  std::string own_json() const override {
+    FitState now = state_;
+    now.seconds += seconds(since_, Clock::now());
+    now.waited += train_.waited() - waited_;
+    return to_json(now);
+  }
+  void load_own_json(const std::string& saved) override { state_ = fit_state_from(saved); }
+
   bool reached(std::int64_t) override { return was_reached(); }
   bool was_reached() const override {
-    return options_.patience > 0 && state_.without_better >= static_cast<double>(options_.patience);
+    return options_.patience > 0 && state_.without_better >= options_.patience;
   }
 
   // Puts the weights of the best evaluation back: those that are measured, so averages, if there are any.
   void restore_best() {
     optim::Ema* const average = trainer_.ema_ ? &*trainer_.ema_ : nullptr;
-    if (state_.has_best == 0 || static_cast<std::int64_t>(state_.best_step) == step_) {
+    if (!state_.best || state_.best->step == step_) {
       if (average != nullptr && average->updates() > 0) average->copy_to_parameters();
     } else if (best_) {
       model().load_state(*best_);
@@ -226,11 +208,11 @@ class Trainer::FitTask final : public Task {
   std::optional<Evaluation> best() const {
     for (auto e = evaluations_.rbegin(); e != evaluations_.rend(); ++e)
       if (e->best) return *e;
-    if (state_.has_best == 0) return std::nullopt;
+    if (!state_.best) return std::nullopt;
     Evaluation e;
-    e.step = static_cast<std::int64_t>(state_.best_step);
+    e.step = state_.best->step;
     e.best = true;
-    e.scores = {{watched_name_, state_.best}};
+    e.scores = {{watched_name_, state_.best->score}};
     return e;
   }
 
@@ -300,9 +282,7 @@ class Trainer::FitTask final : public Task {
     if (options_.out.empty() || !fs::exists(best_path(), none)) return false;
     const io::SafeTensors file = io::read_safetensors(best_path());
     const auto step = file.metadata.find("step");
-    if (step == file.metadata.end() ||
-        step->second != std::to_string(static_cast<std::int64_t>(state_.best_step)))
-      return false;
+    if (step == file.metadata.end() || step->second != std::to_string(state_.best->step)) return false;
     model().load_state(file.tensors);
     return true;
   }
@@ -311,8 +291,8 @@ class Trainer::FitTask final : public Task {
   void judge(Evaluation& e) {
     const double value = score(e.scores, watched_name_);
     const bool larger = trainer_.larger_is_better(watched_name_);
-    e.best =
-        !std::isnan(value) && (state_.has_best == 0 || (larger ? value > state_.best : value < state_.best));
+    e.best = !std::isnan(value) &&
+             (!state_.best || (larger ? value > state_.best->score : value < state_.best->score));
     std::optional<optim::Ema::Swapped> averaged;
     if (trainer_.ema_) averaged.emplace(*trainer_.ema_);
     if (top_) written([&] { top_->add(step_, value, model().state()); });
@@ -320,7 +300,7 @@ class Trainer::FitTask final : public Task {
       ++state_.without_better;
       return;
     }
-    state_.best = value, state_.has_best = 1, state_.best_step = static_cast<double>(step_);
+    state_.best = {step_, value};
     state_.without_better = 0;
     best_.reset();
     const bool on_disk = !options_.out.empty() && written([&] {

@@ -59,6 +59,18 @@ std::string differences(const json& before, const json& now) {
   return out;
 }
 
+// state.json of a checkpoint.
+std::string state_of(const Task& task, const RunOptions& options, std::int64_t step, double seconds,
+                     double loss) {
+  json state{{"step", step},
+             {"seconds", seconds},
+             {"loss", loss},
+             {"threads", num_threads()},
+             {"config", io::parse_json<json>(options.config)}};
+  if (const std::string own = task.own_json(); !own.empty()) state["task"] = io::parse_json<json>(own);
+  return io::dump_json(state);
+}
+
 class Run {
  public:
   Run(Task& task, const RunOptions& options, const Events& events)
@@ -240,11 +252,7 @@ class Run {
     data.optim = task_.optimizer().state();
     for (const auto& [name, tensor] : task_.own_state()) data.optim.push_back({kOwnPrefix + name, tensor});
     data.model_metadata = task_.metadata();
-    data.state_json = io::dump_json(json{{"step", step_},
-                                         {"seconds", elapsed()},
-                                         {"loss", loss_},
-                                         {"threads", num_threads()},
-                                         {"config", io::parse_json<json>(options_.config)}});
+    data.state_json = state_of(task_, options_, step_, elapsed(), loss_);
     std::vector<std::string> warnings;
     const auto warn = [&](const std::string& text) {
       if (events_.on_warning) events_.on_warning(text);
@@ -297,6 +305,7 @@ class Run {
       events_.on_warning(str("the run was started with ", io::dump_json(state.at("threads")),
                              " threads and goes on with ", num_threads(),
                              ": the last bits may differ from an uninterrupted run"));
+    task_.load_own_json(state.contains("task") ? io::dump_json(state.at("task")) : std::string());
     task_.model().load_state(found.model);
     NamedTensors optim, own;
     for (const auto& [name, tensor] : found.optim)

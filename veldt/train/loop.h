@@ -18,8 +18,8 @@
 namespace veldt::train {
 
 // A model, its optimizer and its data. Step numbers count from 0 over all resumptions. What prepare(step) and
-// loss() give must be a pure function of the parameters, own_state() and the step: then a resumed run
-// continues bit for bit.
+// loss() give must be a pure function of the parameters, own_state(), own_json() and the step: then a resumed
+// run continues bit for bit.
 class Task {
  public:
   virtual ~Task() = default;
@@ -42,7 +42,7 @@ class Task {
   // and reached() after the last of them. More than 1 is for a task that repeats(), on a device that is not
   // the CPU.
   virtual std::int64_t runs_ahead(std::int64_t /*step*/) const { return 1; }
-  // Called after each step, with the loss before it, to learn from it what own_state() keeps.
+  // Called after each step, with the loss before it, to learn from it what own_state() and own_json() keep.
   virtual void stepped(double /*loss*/) {}
   // Tensors that the task changes beside those of model and optimizer; prepare() and loss() may depend on
   // them. A checkpoint has them too.
@@ -50,6 +50,10 @@ class Task {
   // Resuming hands them back, each of its shape, and they are written into own_state() unless a task
   // overrides this: numbers from a file, so one that cannot be has to be refused by an IoError.
   virtual void load_own_state(const std::map<std::string, Tensor>& saved);
+  // What else it remembers, as a JSON object: in a checkpoint it is the "task" of state.json. Empty: nothing.
+  virtual std::string own_json() const { return {}; }
+  // Resuming hands it back before any tensor; empty if the checkpoint has none.
+  virtual void load_own_json(const std::string& /*saved*/) {}
   // What is wrong with the data of the last step, "the batch holds nan ..", where that is why it has no
   // finite loss; empty if nothing is, or nothing is known.
   virtual std::string bad_data() const { return {}; }
@@ -57,7 +61,8 @@ class Task {
   virtual std::optional<Measure> measure() { return std::nullopt; }
   // Asked after every step, or those of runs_ahead(): true when the goal has been met.
   virtual bool reached(std::int64_t steps_done) = 0;
-  // Asked where a run is resumed, before its first step: whether own_state() says that the goal has been met.
+  // Asked where a run is resumed, before its first step: whether what it keeps says that the goal has been
+  // met.
   virtual bool was_reached() const { return false; }
   // What a checkpoint's model file says of the model.
   virtual std::map<std::string, std::string> metadata() const = 0;
