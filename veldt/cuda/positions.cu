@@ -28,7 +28,7 @@ __device__ inline void write_coordinates(const Sizes& sizes, std::int64_t positi
 // ends: of the pieces' positions in the list; sizes: of the mask.
 __global__ void __launch_bounds__(kThreads)
     positions_kernel(const bool* mask, std::int64_t n, std::int64_t chunk, const std::int64_t* ends,
-                     std::int64_t* out, Sizes sizes, std::int64_t most) {
+                     std::int64_t* out, const __grid_constant__ Sizes sizes, std::int64_t most) {
   GPU_SHARED(int, shared, kWarps);
   for (std::int64_t piece = blockIdx.x; piece * chunk < n; piece += gridDim.x) {
     const std::int64_t end = piece * chunk + chunk < n ? piece * chunk + chunk : n;
