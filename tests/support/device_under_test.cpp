@@ -16,14 +16,14 @@ namespace veldt::test {
 namespace {
 
 // Where the build puts it, and a package of the tests: in ../lib of the program's folder.
-std::string emulated_library() {
+std::string library_of_tests(const char* name) {
   namespace fs = std::filesystem;
   Dl_info here{};
   fs::path program;
   if (dladdr(reinterpret_cast<const void*>(&on_real_gpu), &here) != 0 && here.dli_fname != nullptr)
     program = here.dli_fname;
   if (!program.is_absolute()) program = fs::read_symlink("/proc/self/exe");
-  return (program.parent_path() / ".." / "lib" / "libcuda_emulated.so").lexically_normal().string();
+  return (program.parent_path() / ".." / "lib" / name).lexically_normal().string();
 }
 
 class RealGpu : public testing::Environment {
@@ -44,10 +44,15 @@ bool on_real_gpu() {
 
 void use_device_under_test() {
   static const bool chosen = [] {
-    if (!on_real_gpu()) set_cuda_library(emulated_library());
+    if (!on_real_gpu()) set_cuda_library(library_of_tests("libcuda_emulated.so"));
     return true;
   }();
   static_cast<void>(chosen);
+}
+
+void* symbol_on_gpu(const char* library, const char* name) {
+  void* const opened = dlopen(library_of_tests(library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  return opened == nullptr ? nullptr : dlsym(opened, name);
 }
 
 void note_result(DType dtype, const void* data, std::size_t bytes, double precision) {

@@ -14,6 +14,9 @@ bool on_real_gpu();
 // Makes the library of that device the CUDA backend of this process. Again and again does no harm.
 void use_device_under_test();
 
+// A function of a library with kernels of tests, which is there where CUDA is built; null if it is not.
+void* symbol_on_gpu(const char* library, const char* name);
+
 // Numbers that the device computed, for tools/gpu_run, which compares those of the emulated device with a
 // GPU's. They are added to the file that VELDT_TEST_RESULTS names: a line "test dtype bytes", then the bytes.
 // `precision`: what they may be off by for their size, if that is not a matter of the dtype's last digits.
