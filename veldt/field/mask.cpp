@@ -7,7 +7,7 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kBlock = 8;  // words: a count for each costs an eighth of the bits
+constexpr std::int64_t kCountedWords = 8;  // words: a count for each costs an eighth of the bits
 
 // In each byte, how many bits are set in it and those below. Without an instruction for it, which not every
 // processor has, counting bits is a call; this is a dozen operations.
@@ -23,7 +23,7 @@ std::uint64_t counts_up_to(std::uint64_t bits) {
 
 Mask::Mask(std::vector<std::uint64_t> words, std::int64_t size) : words_(std::move(words)), size_(size) {
   for (std::size_t i = 0; i < words_.size(); ++i) {
-    if (i % kBlock == 0) before_.push_back(members_);
+    if (i % kCountedWords == 0) before_.push_back(members_);
     members_ += std::popcount(words_[i]);
   }
 }
@@ -33,14 +33,14 @@ std::int64_t Mask::find(bool in, std::int64_t k) const {
   std::int64_t low = 0, high = static_cast<std::int64_t>(before_.size());
   const auto passed = [&](std::int64_t block) {
     const std::int64_t members = before_[static_cast<std::size_t>(block)];
-    return in ? members : block * kBlock * 64 - members;
+    return in ? members : block * kCountedWords * 64 - members;
   };
   while (high - low > 1) {
     const std::int64_t middle = (low + high) / 2;
     (passed(middle) <= k ? low : high) = middle;
   }
   k -= passed(low);
-  for (std::int64_t word = low * kBlock;; ++word) {
+  for (std::int64_t word = low * kCountedWords;; ++word) {
     std::uint64_t bits = words_[static_cast<std::size_t>(word)];
     if (!in) bits = ~bits;
     const std::uint64_t counts = counts_up_to(bits);

@@ -19,7 +19,7 @@ class Mask {
 
  private:
   std::vector<std::uint64_t> words_;
-  std::vector<std::int64_t> before_;  // members before each block of kBlock words
+  std::vector<std::int64_t> before_;  // members before each block of kCountedWords words
   std::int64_t size_, members_ = 0;
 };
 

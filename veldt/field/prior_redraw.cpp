@@ -22,9 +22,9 @@ struct Turn {
   std::vector<int> flips;  // of [1, 1, h, w]
 };
 const Turn& turn_of(int i) {
-  static const Turn kTurns[] = {{false, {}},  {true, {3}}, {false, {2, 3}}, {true, {2}},
-                                {false, {3}}, {true, {}},  {false, {2}},    {true, {2, 3}}};
-  return kTurns[i];
+  static const Turn kAllTurns[] = {{false, {}},  {true, {3}}, {false, {2, 3}}, {true, {2}},
+                                   {false, {3}}, {true, {}},  {false, {2}},    {true, {2, 3}}};
+  return kAllTurns[i];
 }
 Tensor turned(const Tensor& x, const Turn& turn) {
   return flip(turn.exchange ? transpose(x, 2, 3) : x, turn.flips);

@@ -26,7 +26,7 @@ namespace {
 // 128 units), on a GPU so many that it is busy. Wider networks take fewer.
 constexpr std::int64_t kChunkPoints = 1 << 14, kChunkUnits = 1 << 21;
 constexpr std::int64_t kDevicePoints = 1 << 20, kDeviceUnits = 1 << 26;
-constexpr std::int64_t kMaxSide = std::int64_t{1} << 20, kMaxFrames = std::int64_t{1} << 40;
+constexpr std::int64_t kLongestSide = std::int64_t{1} << 20, kMostFrames = std::int64_t{1} << 40;
 
 // A rectangle of pixels: whole rows, or part of one. So the pixels of one after the other are in row-major
 // order.
@@ -121,7 +121,7 @@ int samples_over(double covered) {
 }
 
 // Which samples each pixel is the mean of.
-struct Sampling {
+struct Placement {
   int across = 1, down = 1;  // in every pixel, evenly
   // Instead those of the fit: of squares, and when shrinking what was fitted at points, which elsewhere may
   // be anything.
@@ -154,10 +154,10 @@ bool is_own_size(const FieldOptions& o, std::int64_t width, std::int64_t height,
          is_whole(how.region.y * static_cast<double>(o.height));
 }
 
-Sampling sampling_for(const FieldOptions& o, std::int64_t width, std::int64_t height,
-                      const RenderOptions& how) {
+Placement placement_for(const FieldOptions& o, std::int64_t width, std::int64_t height,
+                        const RenderOptions& how) {
   const double enlarged = enlargement(o, width, height, how);
-  Sampling s{.region = how.region};
+  Placement s{.region = how.region};
   const auto take_those_of_the_fit = [&] {
     s.columns = fitted_side(width, o.columns(), o.squares, s.region.x, s.region.width);
     s.rows = fitted_side(height, o.rows(), o.squares, s.region.y, s.region.height);
@@ -183,8 +183,8 @@ double gain_for(const FieldOptions& o, double s) {
 }
 
 void check(const FieldOptions& o, std::int64_t width, std::int64_t height, const RenderOptions& how) {
-  const std::int64_t highest = o.is_sound() ? kMaxFrames : kMaxSide;
-  if (width < 1 || height < 1 || width > kMaxSide || height > highest)
+  const std::int64_t highest = o.is_sound() ? kMostFrames : kLongestSide;
+  if (width < 1 || height < 1 || width > kLongestSide || height > highest)
     throw ConfigError(o.is_sound() ? str("cannot draw a sound of ", height, " frames")
                                    : str("cannot draw a picture of ", width, "x", height),
                       str(o.is_sound() ? "there may be 1 to " : "sides go from 1 to ", highest),
@@ -339,7 +339,7 @@ void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOp
   check(options_, width, height, how);
   NoGrad off;
   if (closing_ && options_.is_sound()) return play_closed(*this, height, how.region, band);
-  const Sampling s = sampling_for(options_, width, height, how);
+  const Placement s = placement_for(options_, width, height, how);
   const double enlarged = enlargement(options_, width, height, how);
   const Pen pen{
       network_, options_, closing_, gain_for(options_, enlarged), has_alpha(options_) && enlarged < 1 - 1e-9,
@@ -372,7 +372,7 @@ Tensor Field::open_levels(int samples, const Heard& heard) const {
 double Field::samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
   check(options_, width, height, how);
   if (closing_ && options_.is_sound()) return fitted_a_frame(options_, height, how.region);
-  return sampling_for(options_, width, height, how)
+  return placement_for(options_, width, height, how)
       .samples_a_pixel(static_cast<double>(width), static_cast<double>(height));
 }
 

@@ -15,7 +15,7 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;  // samples that are worth a thread
+constexpr std::int64_t kSampleGrain = 1 << 14;  // samples that are worth a thread
 
 // A byte as io::read_image() gives it; a sound's sample as a part of its peak.
 float level_of(std::uint8_t sample, float) { return static_cast<float>(sample) / 255.0f; }
@@ -26,12 +26,13 @@ template <class T, class Place>
 void copy_lines(const Tensor& samples, std::int64_t length, std::int64_t count, float scale,
                 const Place& place, float* to) {
   const T* from = samples.data<T>();
-  parallel_for(count, std::max<std::int64_t>(1, kGrain / length), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* line = from + place(i) * length;
-      for (std::int64_t j = 0; j < length; ++j) to[i * length + j] = level_of(line[j], scale);
-    }
-  });
+  parallel_for(count, std::max<std::int64_t>(1, kSampleGrain / length),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const T* line = from + place(i) * length;
+                   for (std::int64_t j = 0; j < length; ++j) to[i * length + j] = level_of(line[j], scale);
+                 }
+               });
 }
 
 template <class Place>
@@ -104,8 +105,8 @@ std::array<float, 4> cubic_weights(float t) {
 }
 
 // The four nearest samples along an axis of n, and their weights.
-struct Taps {
-  Taps(double position, std::int64_t n) {
+struct BilinearTaps {
+  BilinearTaps(double position, std::int64_t n) {
     const double first = std::floor(position - 0.5);
     weight = cubic_weights(static_cast<float>(position - 0.5 - first));
     for (std::size_t i = 0; i < 4; ++i)
@@ -168,9 +169,9 @@ Tensor Signal::at(const Tensor& indices) const {
 void Signal::between(const double* positions, std::int64_t n, float* to) const {
   const std::int64_t count = channels();
   const auto read = [&](const auto* samples, float scale) {
-    parallel_for(n, kGrain / 16, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(n, kSampleGrain / 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {
-        const Taps across(positions[2 * p], columns()), down(positions[2 * p + 1], rows());
+        const BilinearTaps across(positions[2 * p], columns()), down(positions[2 * p + 1], rows());
         float* const out = to + p * count;
         std::fill_n(out, count, 0.0f);
         for (std::size_t i = 0; i < 4; ++i)

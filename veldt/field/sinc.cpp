@@ -14,14 +14,14 @@ namespace veldt::field {
 namespace {
 
 // By Kaiser's formulas (1974): flat to 0.97 of half the rate, and from 1.03 of it on 118 dB are gone.
-constexpr double kReach = 128, kBeta = 12;
+constexpr double kSincReach = 128, kBeta = 12;
 // Places a frame whose weights are kept; between them straight lines are 116 dB true.
 constexpr double kPhases = 512;
 // Sounds of fewer frames than a thousandth are no sounds: there only the memory of the weights matters.
 constexpr double kWidest = 1024;
-constexpr double kHair = 1e-6;        // of a phase: so near to one it is that one, rounded
-constexpr std::int64_t kGrain = 256;  // places
-constexpr std::size_t kLanes = 8;     // sums side by side; reach is a multiple of half of them
+constexpr double kHair = 1e-6;             // of a phase: so near to one it is that one, rounded
+constexpr std::int64_t kPlaceGrain = 256;  // places
+constexpr std::size_t kLanes = 8;          // sums side by side; reach is a multiple of half of them
 
 // The modified Bessel function of order 0, by its series.
 double bessel(double x) {
@@ -36,7 +36,7 @@ double bessel(double x) {
 // sin(pi x) / (pi x) under Kaiser's window, and exactly 0 at whole numbers but 0.
 double windowed_sinc(double x) {
   if (x == 0) return 1;
-  const double nearest = std::round(x), share = x / kReach;
+  const double nearest = std::round(x), share = x / kSincReach;
   if (x == nearest || std::abs(share) >= 1) return 0;
   const double sine = std::sin(std::numbers::pi * (x - nearest)) * (std::fmod(nearest, 2) != 0 ? -1 : 1);
   static const double peak = bessel(kBeta);
@@ -56,7 +56,7 @@ float dot(const float* a, const float* b, std::size_t n) {
 
 SincResampler::SincResampler(double step) : step_(step) {
   const double wide = std::clamp(step, 1.0, kWidest);
-  reach_ = static_cast<std::int64_t>(std::ceil(kReach * wide / 4)) * 4;
+  reach_ = static_cast<std::int64_t>(std::ceil(kSincReach * wide / 4)) * 4;
   phases_ = static_cast<std::int64_t>(std::ceil(kPhases / wide));
   weights_.resize(static_cast<std::size_t>((phases_ + 1) * taps()));
   parallel_for(phases_ + 1, 16, [&](std::int64_t begin, std::int64_t end) {
@@ -91,7 +91,7 @@ Tensor SincResampler::at(double first, std::int64_t count, const Tensor& frames,
     slice(lines, 1, low - from, high - from)
         .assign(permute(slice(frames, 0, low - begin, high - begin), {1, 0}));
   const Tensor out = empty({count, channels});
-  parallel_for(count, kGrain, [&](std::int64_t first_place, std::int64_t end_place) {
+  parallel_for(count, kPlaceGrain, [&](std::int64_t first_place, std::int64_t end_place) {
     std::vector<float> between(static_cast<std::size_t>(taps()));
     for (std::int64_t i = first_place; i < end_place; ++i) {
       const std::int64_t before = frame_before(i);

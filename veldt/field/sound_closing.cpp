@@ -19,7 +19,8 @@ constexpr std::int64_t kBand = 1 << 16;  // fitted frames at a time
 constexpr double kFar = 1e15;            // places beyond are no longer told apart
 // Of the peak: a quarter of a step of 16 bits at every frame, and of the mean square that is lost in rounding
 // to them a fiftieth, which is 0.09 dB of it.
-constexpr double kStep = 1.0 / (1 << 15), kMostLost = kStep / 4, kLost = kStep * kStep / 12 / 50;
+constexpr double kSampleStep = 1.0 / (1 << 15), kMostLost = kSampleStep / 4,
+                 kLost = kSampleStep * kSampleStep / 12 / 50;
 
 // What a field without a closing is at its frames begin..end: [end - begin, channels].
 Tensor frames_of(const Field& open, std::int64_t begin, std::int64_t end) {

@@ -11,7 +11,7 @@ namespace {
 // each frame closes it to a quarter of a step of 16 bits, and adds a fiftieth to the noise of rounding to
 // them.
 constexpr double kMostMissed = 1.0 / 32, kMissed = 1.0 / 220;
-constexpr double kMargin = 1.15;      // in vertices, for a grid that has not quite learned it
+constexpr double kVertexMargin = 1.15;  // in vertices, for a grid that has not quite learned it
 constexpr double kMostCells = 0.5;    // for each frame: about as many bytes as a second number of the closing
 constexpr double kFewCells = 0.0625;  // where there have to be two numbers anyway
 
@@ -39,7 +39,7 @@ Bends bends_of(const Signal& sound) {
 // (b h^2)^2 / 720 (Blu and Unser 1999, "Quantitative Fourier analysis of approximation techniques").
 double cells_needed(const Signal& sound) {
   const Bends bends = bends_of(sound);
-  return kMargin *
+  return kVertexMargin *
          std::sqrt(std::max(bends.largest / 12 / kMostMissed, std::sqrt(bends.mean_square / 720) / kMissed));
 }
 

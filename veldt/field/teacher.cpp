@@ -21,7 +21,7 @@ using data::Filter;
 
 // Both step lengths: their product times the operator's squared norm, 8 for the slopes and 1 for the bounds,
 // is below 1.
-constexpr float kStep = 0.3f;
+constexpr float kFlatteningStep = 0.3f;
 
 // One problem of least_variation(): planes [channels, rows, columns] of the redraw, and its dual variables.
 class VariationProblem {
@@ -71,12 +71,12 @@ class VariationProblem {
       const float* const below = y + 1 < rows_ ? u + n : u;
       float *const px = across_.data() + row_at(c, y), *const py = down_.data() + row_at(c, y),
                    *const q = bounds_.data() + row_at(c, y);
-      for (std::size_t x = 0; x + 1 < n; ++x) px[x] += kStep * (u[x + 1] - u[x]);
+      for (std::size_t x = 0; x + 1 < n; ++x) px[x] += kFlatteningStep * (u[x + 1] - u[x]);
       for (std::size_t x = 0; x < n; ++x) {
-        py[x] += kStep * (below[x] - u[x]);
+        py[x] += kFlatteningStep * (below[x] - u[x]);
         length[x] += px[x] * px[x] + py[x] * py[x];
-        const float z = q[x] + kStep * u[x];
-        q[x] = z - std::clamp(z, 0.0f, kStep);
+        const float z = q[x] + kFlatteningStep * u[x];
+        q[x] = z - std::clamp(z, 0.0f, kFlatteningStep);
       }
     }
     for (float& l : length) l = 1 / std::sqrt(std::max(l, 1.0f));
@@ -93,7 +93,7 @@ class VariationProblem {
     const auto stepped = [&](std::int64_t y, std::size_t x) {
       const std::size_t at = row_at(channel, y) + x;
       const float left = x > 0 ? across_[at - 1] : 0.0f, above = y > 0 ? down_[at - n] : 0.0f;
-      return u_[at] + kStep * (across_[at] - left + down_[at] - above - bounds_[at]);
+      return u_[at] + kFlatteningStep * (across_[at] - left + down_[at] - above - bounds_[at]);
     };
     const std::int64_t first = pixel_row * factor_;
     for (std::int64_t y = first; y < first + factor_; ++y) {

@@ -17,7 +17,7 @@
 namespace veldt::io {
 namespace {
 
-struct Library {
+struct AvifLibrary {
   decltype(&::avifDecoderCreate) create = nullptr;
   decltype(&::avifDecoderDestroy) destroy = nullptr;
   decltype(&::avifDecoderSetIOMemory) set_memory = nullptr;
@@ -29,7 +29,7 @@ struct Library {
   decltype(&::avifCropRectConvertCleanApertureBox) crop_of = nullptr;
   decltype(&::avifResultToString) text_of = nullptr;
 
-  Library() {
+  AvifLibrary() {
     const SharedLibrary file(VELDT_AVIF_SONAME, "read an AVIF", VELDT_AVIF_PACKAGE);
     file.find(create, "avifDecoderCreate");
     file.find(destroy, "avifDecoderDestroy");
@@ -44,8 +44,8 @@ struct Library {
   }
 };
 
-const Library& avif() {
-  static const Library found;
+const AvifLibrary& avif() {
+  static const AvifLibrary found;
   return found;
 }
 

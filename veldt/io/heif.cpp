@@ -17,9 +17,9 @@
 namespace veldt::io {
 namespace {
 
-constexpr int kMaxSide = 1 << 15;
+constexpr int kMaxHeifSide = 1 << 15;
 
-struct Library {
+struct HeifLibrary {
   decltype(&::heif_get_version_number) version = nullptr;
   decltype(&::heif_context_alloc) alloc = nullptr;
   decltype(&::heif_context_free) free = nullptr;
@@ -46,7 +46,7 @@ struct Library {
   decltype(&::heif_image_get_bits_per_pixel_range) plane_bits = nullptr;
   decltype(&::heif_image_get_plane_readonly) plane = nullptr;
 
-  Library() {
+  HeifLibrary() {
     const SharedLibrary file(VELDT_HEIF_SONAME, "read a HEIC", VELDT_HEIF_PACKAGE);
     file.find(version, "heif_get_version_number");
     file.find(alloc, "heif_context_alloc");
@@ -76,8 +76,8 @@ struct Library {
   }
 };
 
-const Library& heif() {
-  static const Library found;
+const HeifLibrary& heif() {
+  static const HeifLibrary found;
   return found;
 }
 
@@ -149,7 +149,7 @@ void HeifDecoder::check(const heif_error& error) const {
 }
 
 void HeifDecoder::read_header() {
-  heif().set_max_side(context_.get(), kMaxSide);
+  heif().set_max_side(context_.get(), kMaxHeifSide);
   check(heif().read(context_.get(), bytes_.data(), bytes_.size(), nullptr));
   heif_image_handle* handle = nullptr;
   check(heif().primary(context_.get(), &handle));

@@ -20,10 +20,10 @@ struct KnownType {
   std::size_t bytes;
   DType dtype;
 };
-constexpr KnownType kTypes[] = {{0x08, 1, DType::u8},  {0x09, 1, DType::i32}, {0x0B, 2, DType::i32},
-                                {0x0C, 4, DType::i32}, {0x0D, 4, DType::f32}, {0x0E, 8, DType::f64}};
+constexpr KnownType kIdxTypes[] = {{0x08, 1, DType::u8},  {0x09, 1, DType::i32}, {0x0B, 2, DType::i32},
+                                   {0x0C, 4, DType::i32}, {0x0D, 4, DType::f32}, {0x0E, 8, DType::f64}};
 
-[[noreturn]] void malformed(const std::string& path, const std::string& why) {
+[[noreturn]] void fail_on_idx(const std::string& path, const std::string& why) {
   throw IoError(IoError::Kind::malformed, "cannot read " + path, why,
                 "give an idx file, such as train-images-idx3-ubyte.gz, or copy it again");
 }
@@ -32,25 +32,25 @@ std::uint32_t big_endian(const unsigned char* p) {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
 }
 
-struct Header {
+struct IdxHeader {
   KnownType type;
   Shape shape;
 };
 
-Header read_header(GzipFile& file) {
+IdxHeader read_header(GzipFile& file) {
   unsigned char head[4 + 4 * 255] = {};
   const std::size_t got = file.read(head, 4);
-  const auto* const type = std::find_if(std::begin(kTypes), std::end(kTypes),
+  const auto* const type = std::find_if(std::begin(kIdxTypes), std::end(kIdxTypes),
                                         [&](const KnownType& t) { return t.code == head[2]; });
-  if (got < 4 || head[0] != 0 || head[1] != 0 || type == std::end(kTypes))
-    malformed(file.path(), str("it does not begin as an idx file does; ",
-                               seems_to_be({reinterpret_cast<const char*>(head), got})));
+  if (got < 4 || head[0] != 0 || head[1] != 0 || type == std::end(kIdxTypes))
+    fail_on_idx(file.path(), str("it does not begin as an idx file does; ",
+                                 seems_to_be({reinterpret_cast<const char*>(head), got})));
   const int rank = head[3];
   if (rank > kMaxRank)
-    malformed(file.path(), str("it has ", rank, " dimensions, and Veldt knows up to ", kMaxRank));
+    fail_on_idx(file.path(), str("it has ", rank, " dimensions, and Veldt knows up to ", kMaxRank));
   const std::size_t sizes = static_cast<std::size_t>(rank) * 4;
-  if (file.read(head + 4, sizes) != sizes) malformed(file.path(), "the file ends within its header");
-  Header header{*type, {}};
+  if (file.read(head + 4, sizes) != sizes) fail_on_idx(file.path(), "the file ends within its header");
+  IdxHeader header{*type, {}};
   // What a file cannot hold is refused before memory is taken for it.
   std::uint64_t most = file.most_bytes() / type->bytes;
   bool empty = false;
@@ -61,13 +61,13 @@ Header read_header(GzipFile& file) {
     most = size == 0 ? most : most / size;
   }
   if (most == 0 && !empty)
-    malformed(file.path(), str("it cannot hold the ", header.shape, " that its header says"));
+    fail_on_idx(file.path(), str("it cannot hold the ", header.shape, " that its header says"));
   return header;
 }
 
 // Big-endian numbers of From.
 template <class From, class Bits>
-Tensor converted(const std::vector<unsigned char>& bytes, const Header& header) {
+Tensor converted(const std::vector<unsigned char>& bytes, const IdxHeader& header) {
   const Tensor out = empty(header.shape, header.type.dtype);
   using To = std::conditional_t<std::is_floating_point_v<From>, From, std::int32_t>;
   To* to = out.data<To>();
@@ -83,15 +83,15 @@ Tensor converted(const std::vector<unsigned char>& bytes, const Header& header) 
 
 Tensor read_idx(const std::string& path) {
   GzipFile file(path);
-  const Header header = read_header(file);
+  const IdxHeader header = read_header(file);
   const std::size_t bytes = static_cast<std::size_t>(numel(header.shape)) * header.type.bytes;
   const auto read_all = [&](void* to) {
     const std::size_t got = file.read(to, bytes);
     unsigned char more;
     if (got < bytes)
-      malformed(path, str("it is cut off: it has ", got, " of the ", bytes, " bytes of its numbers"));
+      fail_on_idx(path, str("it is cut off: it has ", got, " of the ", bytes, " bytes of its numbers"));
     if (file.read(&more, 1) > 0)
-      malformed(path, str("it is longer than the ", header.shape, " that its header says"));
+      fail_on_idx(path, str("it is longer than the ", header.shape, " that its header says"));
   };
   if (header.type.dtype == DType::u8) {
     const Tensor out = empty(header.shape, DType::u8);

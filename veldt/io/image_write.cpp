@@ -13,10 +13,11 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::int64_t kMaxSide = 0x7fffffff;  // PNG's limit; those of the others are lower
+constexpr std::int64_t kMaxWrittenSide = 0x7fffffff;  // PNG's limit; those of the others are lower
 
 void check_options(ImageFormat format, const ImageLayout& layout, const WriteOptions& options) {
-  if (layout.width < 1 || layout.height < 1 || layout.width > kMaxSide || layout.height > kMaxSide)
+  if (layout.width < 1 || layout.height < 1 || layout.width > kMaxWrittenSide ||
+      layout.height > kMaxWrittenSide)
     throw ShapeError(str("cannot write a ", format, " of ", layout.width, " x ", layout.height),
                      "each side must be 1 to 2^31 - 1", "give a picture with pixels in it");
   if (layout.channels < 1 || layout.channels > 4)

@@ -19,7 +19,7 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
+constexpr std::size_t kJpegBufferBytes = std::size_t{1} << 16;
 // A progressive file refines its picture scan by scan. Encoders write ten or so; a file of thousands of empty
 // ones over a large picture would keep the decoder busy for hours.
 constexpr int kMaxScans = 100;
@@ -30,7 +30,7 @@ struct Jpeg {
   std::jmp_buf back{};
   char message[JMSG_LENGTH_MAX] = "";
   std::exception_ptr thrown;  // by the file, in a callback
-  std::array<JOCTET, kBufferBytes> buffer;
+  std::array<JOCTET, kJpegBufferBytes> buffer;
 };
 
 Jpeg& state_of(j_common_ptr jpeg) { return *static_cast<Jpeg*>(jpeg->client_data); }
@@ -244,11 +244,11 @@ void write_buffer(j_compress_ptr jpeg, std::size_t bytes) {
 void on_begin(j_compress_ptr jpeg) { write_buffer(jpeg, 0); }
 
 boolean on_full(j_compress_ptr jpeg) {
-  write_buffer(jpeg, kBufferBytes);
+  write_buffer(jpeg, kJpegBufferBytes);
   return TRUE;
 }
 
-void on_end(j_compress_ptr jpeg) { write_buffer(jpeg, kBufferBytes - jpeg->dest->free_in_buffer); }
+void on_end(j_compress_ptr jpeg) { write_buffer(jpeg, kJpegBufferBytes - jpeg->dest->free_in_buffer); }
 
 class JpegEncoder final : public ImageEncoder {
  public:

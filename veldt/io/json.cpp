@@ -8,7 +8,7 @@
 namespace veldt::io {
 namespace {
 
-IoError malformed(const std::string& why) {
+IoError malformed_json(const std::string& why) {
   return {IoError::Kind::malformed, "cannot read the JSON of a file", why,
           "copy, download or save the file again"};
 }
@@ -36,8 +36,9 @@ bool nests_deeper(std::string_view text, int max_depth) {
 // Whether it is JSON otherwise is left to the parser.
 void check_limits(std::string_view text, int max_depth, std::size_t max_bytes) {
   if (text.size() > max_bytes)
-    throw malformed(str("it has ", text.size(), " bytes, and ", max_bytes, " are allowed"));
-  if (nests_deeper(text, max_depth)) throw malformed(str("it nests more than ", max_depth, " levels deep"));
+    throw malformed_json(str("it has ", text.size(), " bytes, and ", max_bytes, " are allowed"));
+  if (nests_deeper(text, max_depth))
+    throw malformed_json(str("it nests more than ", max_depth, " levels deep"));
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ void check_limits(std::string_view text, int max_depth, std::size_t max_bytes) {
 template <class Json> Json parse_json(std::string_view text, int max_depth, std::size_t max_bytes) {
   check_limits(text, max_depth, max_bytes);
   Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) throw malformed("it is not JSON in UTF-8");
+  if (value.is_discarded()) throw malformed_json("it is not JSON in UTF-8");
   return value;
 }
 

@@ -20,7 +20,7 @@
 namespace veldt::io {
 namespace {
 
-struct Library {
+struct JxlLibrary {
   decltype(&::JxlDecoderCreate) create = nullptr;
   decltype(&::JxlDecoderDestroy) destroy = nullptr;
   decltype(&::JxlDecoderSubscribeEvents) subscribe = nullptr;
@@ -32,7 +32,7 @@ struct Library {
   decltype(&::JxlDecoderImageOutBufferSize) buffer_size = nullptr;
   decltype(&::JxlDecoderSetImageOutBuffer) set_buffer = nullptr;
 
-  Library() {
+  JxlLibrary() {
     const SharedLibrary file(VELDT_JXL_SONAME, "read a JPEG XL", VELDT_JXL_PACKAGE);
     file.find(create, "JxlDecoderCreate");
     file.find(destroy, "JxlDecoderDestroy");
@@ -47,8 +47,8 @@ struct Library {
   }
 };
 
-const Library& jxl() {
-  static const Library found;
+const JxlLibrary& jxl() {
+  static const JxlLibrary found;
   return found;
 }
 

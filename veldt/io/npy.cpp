@@ -27,13 +27,13 @@ constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kMaxHeaderBytes = 10'000;  // NumPy's own limit (numpy.lib.format)
 constexpr std::string_view kEnding = ".npy";
 
-struct KnownDType {
+struct NpyDType {
   std::string_view name;  // without the byte order
   std::size_t bytes;
   DType dtype;
   bool widened;  // integers that Veldt keeps as i64
 };
-constexpr KnownDType kDTypes[] = {
+constexpr NpyDType kNpyDTypes[] = {
     {"f4", 4, DType::f32, false}, {"f8", 8, DType::f64, false}, {"f2", 2, DType::f16, false},
     {"i8", 8, DType::i64, false}, {"u1", 1, DType::u8, false},  {"b1", 1, DType::boolean, false},
     {"i1", 1, DType::i64, true},  {"i2", 2, DType::i64, true},  {"u2", 2, DType::i64, true},
@@ -41,20 +41,20 @@ constexpr KnownDType kDTypes[] = {
 };
 
 // Where the bytes of an array come from: a file, or a member of an archive.
-struct Source {
+struct NpySource {
   std::string name;  // for errors
   std::uint64_t bytes = 0;
   std::function<void(void* to, std::size_t bytes)> read;  // throws IoError malformed at the end
 };
 
-IoError malformed(const std::string& name, const std::string& why) {
+IoError malformed_npy(const std::string& name, const std::string& why) {
   return {IoError::Kind::malformed, "cannot read " + name, why, "save or copy the array again"};
 }
 
 // Reads all up to the first byte of data; returns how many bytes that were.
-NpyHeader read_header(const Source& source, std::uint64_t* bytes_read) {
+NpyHeader read_header(const NpySource& source, std::uint64_t* bytes_read) {
   unsigned char head[12] = {};
-  if (source.bytes < 10) throw malformed(source.name, "the file ends within its header");
+  if (source.bytes < 10) throw malformed_npy(source.name, "the file ends within its header");
   source.read(head, 10);
   if (std::memcmp(head, kMagic.data(), kMagic.size()) != 0)
     throw IoError(IoError::Kind::malformed, source.name + " is not an npy array",
@@ -62,30 +62,30 @@ NpyHeader read_header(const Source& source, std::uint64_t* bytes_read) {
                   "save it with numpy.save, or check the path");
   const int version = head[6];
   if (version < 1 || version > 3 || head[7] != 0)
-    throw malformed(source.name, str("its format version ", version, ".", int{head[7]}, " is not known"));
+    throw malformed_npy(source.name, str("its format version ", version, ".", int{head[7]}, " is not known"));
   std::uint64_t length = head[8] + 256u * head[9], before = 10;
   if (version > 1) {
-    if (source.bytes < 12) throw malformed(source.name, "the file ends within its header");
+    if (source.bytes < 12) throw malformed_npy(source.name, "the file ends within its header");
     source.read(head + 10, 2);
     length += (std::uint64_t{head[10]} << 16) + (std::uint64_t{head[11]} << 24);
     before = 12;
   }
   if (length > kMaxHeaderBytes || length > source.bytes - before)
-    throw malformed(source.name,
-                    str("its header would have ", length, " bytes, ",
-                        length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
-                                                 : str("and the whole file has ", source.bytes)));
+    throw malformed_npy(source.name,
+                        str("its header would have ", length, " bytes, ",
+                            length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
+                                                     : str("and the whole file has ", source.bytes)));
   std::string text(length, '\0');
   source.read(text.data(), text.size());
   NpyHeader header;
   if (const std::string fault = parse_npy_header(text, header); !fault.empty())
-    throw malformed(source.name, fault);
+    throw malformed_npy(source.name, fault);
   *bytes_read = before + length;
   return header;
 }
 
-const KnownDType& find_dtype(const Source& source, const std::string& descr) {
-  for (const KnownDType& known : kDTypes)
+const NpyDType& find_dtype(const NpySource& source, const std::string& descr) {
+  for (const NpyDType& known : kNpyDTypes)
     if (!descr.empty() && std::string_view(descr).substr(1) == known.name) {
       const bool known_order = descr[0] == '<' || descr[0] == '>' || (descr[0] == '|' && known.bytes == 1);
       if (known_order) return known;
@@ -96,21 +96,22 @@ const KnownDType& find_dtype(const Source& source, const std::string& descr) {
 }
 
 // Throws unless the shape takes exactly `bytes`, all numbers checked for overflow.
-Shape check_shape(const Source& source, const NpyHeader& header, std::uint64_t element, std::uint64_t bytes) {
+Shape check_shape(const NpySource& source, const NpyHeader& header, std::uint64_t element,
+                  std::uint64_t bytes) {
   if (header.shape.size() > kMaxRank)
-    throw malformed(source.name,
-                    str("it has ", header.shape.size(), " dimensions, and ", kMaxRank, " are allowed"));
+    throw malformed_npy(source.name,
+                        str("it has ", header.shape.size(), " dimensions, and ", kMaxRank, " are allowed"));
   std::uint64_t expected = element;
   const bool none = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
   for (const std::int64_t size : header.shape) {
     if (none) break;
     if (expected > (std::uint64_t{1} << 62) / static_cast<std::uint64_t>(size))
-      throw malformed(source.name, "the sizes of its shape are beyond all memory");
+      throw malformed_npy(source.name, "the sizes of its shape are beyond all memory");
     expected *= static_cast<std::uint64_t>(size);
   }
   if (none) expected = 0;
   if (expected != bytes)
-    throw malformed(source.name, str("its shape takes ", expected, " bytes and ", bytes, " are there"));
+    throw malformed_npy(source.name, str("its shape takes ", expected, " bytes and ", bytes, " are there"));
   return Shape(std::span<const std::int64_t>(header.shape));
 }
 
@@ -126,7 +127,7 @@ template <class From> void widen(const unsigned char* from, std::int64_t count, 
   }
 }
 
-void widen(const KnownDType& known, const unsigned char* from, std::int64_t count, std::int64_t* to) {
+void widen(const NpyDType& known, const unsigned char* from, std::int64_t count, std::int64_t* to) {
   if (known.name == "i1") return widen<std::int8_t>(from, count, to);
   if (known.name == "i2") return widen<std::int16_t>(from, count, to);
   if (known.name == "u2") return widen<std::uint16_t>(from, count, to);
@@ -134,7 +135,7 @@ void widen(const KnownDType& known, const unsigned char* from, std::int64_t coun
 }
 
 // The values of a shape as they lie in the file.
-Tensor read_values(const Source& source, const KnownDType& known, bool big_endian, const Shape& shape) {
+Tensor read_values(const NpySource& source, const NpyDType& known, bool big_endian, const Shape& shape) {
   const Tensor tensor = empty(shape, known.dtype);
   const std::size_t bytes = static_cast<std::size_t>(tensor.numel()) * known.bytes;
   std::vector<unsigned char> narrow(known.widened ? bytes : 0);
@@ -143,12 +144,12 @@ Tensor read_values(const Source& source, const KnownDType& known, bool big_endia
   if (big_endian) swap_bytes(data, bytes, known.bytes);
   if (known.widened) widen(known, data, tensor.numel(), tensor.data<std::int64_t>());
   if (known.dtype == DType::boolean && std::any_of(data, data + bytes, [](unsigned char b) { return b > 1; }))
-    throw malformed(source.name, "it is of booleans and holds a byte above 1");
+    throw malformed_npy(source.name, "it is of booleans and holds a byte above 1");
   return tensor;
 }
 
 // Column by column in the file: a row-major array of the sizes in reverse.
-Tensor read_fortran(const Source& source, const KnownDType& known, bool big_endian, const Shape& shape) {
+Tensor read_fortran(const NpySource& source, const NpyDType& known, bool big_endian, const Shape& shape) {
   Shape reversed = shape, strides = shape;
   std::reverse_copy(shape.begin(), shape.end(), &reversed[0]);
   const Strides there = contiguous_strides(reversed);
@@ -159,10 +160,10 @@ Tensor read_fortran(const Source& source, const KnownDType& known, bool big_endi
   return rows;
 }
 
-Tensor read_array(const Source& source) {
+Tensor read_array(const NpySource& source) {
   std::uint64_t header_bytes = 0;
   const NpyHeader header = read_header(source, &header_bytes);
-  const KnownDType& known = find_dtype(source, header.descr);
+  const NpyDType& known = find_dtype(source, header.descr);
   const Shape shape = check_shape(source, header, known.bytes, source.bytes - header_bytes);
   const bool big_endian = header.descr[0] == '>';
   return header.fortran_order && shape.rank() > 1 ? read_fortran(source, known, big_endian, shape)
@@ -173,7 +174,7 @@ Tensor read_array(const Source& source) {
 
 std::string array_head(const Tensor& tensor) {
   NpyHeader header;
-  for (const KnownDType& known : kDTypes)
+  for (const NpyDType& known : kNpyDTypes)
     if (known.dtype == tensor.dtype() && !known.widened)
       header.descr = str(known.bytes == 1 ? '|' : '<', known.name);
   if (header.descr.empty())

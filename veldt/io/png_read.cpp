@@ -19,7 +19,7 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::uint32_t kMaxSide = 0x7fffffff;  // the format's own limit
+constexpr std::uint32_t kMaxPngSide = 0x7fffffff;  // the format's own limit
 
 void on_read(png_structp png, png_bytep to, std::size_t bytes) {
   auto* file = static_cast<InputFile*>(png_get_io_ptr(png));
@@ -32,7 +32,7 @@ void on_read(png_structp png, png_bytep to, std::size_t bytes) {
   if (!whole) png_error(png, "the file ends too early");
 }
 
-std::uint32_t big_endian(const unsigned char* b) {
+std::uint32_t png_number(const unsigned char* b) {
   return (std::uint32_t{b[0]} << 24) | (std::uint32_t{b[1]} << 16) | (std::uint32_t{b[2]} << 8) | b[3];
 }
 
@@ -89,9 +89,9 @@ void PngDecoder::check_head() {
   std::array<unsigned char, 24> head{};
   const std::size_t got = file_.read(head.data(), head.size());
   if (got < head.size()) fail("the file ends within its header");
-  const std::uint32_t width = big_endian(head.data() + 16);
-  const std::uint32_t height = big_endian(head.data() + 20);
-  if (width == 0 || height == 0 || width > kMaxSide || height > kMaxSide)
+  const std::uint32_t width = png_number(head.data() + 16);
+  const std::uint32_t height = png_number(head.data() + 20);
+  if (width == 0 || height == 0 || width > kMaxPngSide || height > kMaxPngSide)
     fail(str("its size of ", width, " x ", height, " is impossible"));
   file_.seek(0);
 }
@@ -104,7 +104,7 @@ void PngDecoder::read_info() {
   int depth = 0, type = 0, interlace = 0;
   call([&, png, info, file] {
     png_set_read_fn(png, file, on_read);
-    png_set_user_limits(png, kMaxSide, kMaxSide);
+    png_set_user_limits(png, kMaxPngSide, kMaxPngSide);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     // Colour spaces, texts, EXIF and all unknown chunks are skipped; tRNS is not among them. Kept as they are
     // is what tells of frames and of a profile.
@@ -147,7 +147,7 @@ void PngDecoder::read_kept_chunks() {
         data(reinterpret_cast<const char*>(chunk.data), chunk.size);
     if (name == "acTL" && data.size() >= 4) {
       is_animated = true;
-      image_.pictures = std::max<std::int64_t>(big_endian(chunk.data), 1);
+      image_.pictures = std::max<std::int64_t>(png_number(chunk.data), 1);
     }
     if (name == "fcTL") is_frame = true;
     if (name == "iCCP") image_.other_profile = !is_srgb_chunk(data);

@@ -12,9 +12,9 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::uint32_t kMaxSide = 0x7fffffff;
+constexpr std::uint32_t kMaxPnmSide = 0x7fffffff;
 
-struct Header {
+struct PnmHeader {
   int kind = 0;  // 1 to 7
   std::int64_t width = 0, height = 0;
   int channels = 1;
@@ -52,15 +52,15 @@ class PnmDecoder final : public ImageDecoder {
   unsigned character();
   std::string word();
   std::uint32_t number(std::uint32_t most);
-  Header read_header();
-  void read_pam(Header& header);
-  void check_size(const Header& header);
+  PnmHeader read_header();
+  void read_pam(PnmHeader& header);
+  void check_size(const PnmHeader& header);
   void count_pictures();
   template <class Use> void for_each_sample(Use use);
   template <class Use> void samples_of_text(Use& use);
 
   ByteReader bytes_;
-  Header header_;
+  PnmHeader header_;
   ImageInfo info_;
 };
 
@@ -101,15 +101,15 @@ std::uint32_t PnmDecoder::number(std::uint32_t most) {
   return static_cast<std::uint32_t>(value);
 }
 
-Header PnmDecoder::read_header() {
-  Header header;
+PnmHeader PnmDecoder::read_header() {
+  PnmHeader header;
   bytes_.skip(1);
   header.kind = static_cast<int>(bytes_.byte()) - '0';
   if (header.kind == 7) {
     read_pam(header);
   } else {
-    header.width = number(kMaxSide);
-    header.height = number(kMaxSide);
+    header.width = number(kMaxPnmSide);
+    header.height = number(kMaxPnmSide);
     if (!header.is_ink()) header.largest = number(65535);
     header.channels = header.kind == 3 || header.kind == 6 ? 3 : 1;
   }
@@ -122,7 +122,7 @@ Header PnmDecoder::read_header() {
 }
 
 // A name and a value on each line.
-void PnmDecoder::read_pam(Header& header) {
+void PnmDecoder::read_pam(PnmHeader& header) {
   constexpr const char* kKinds[] = {"BLACKANDWHITE",       "GRAYSCALE",       "RGB",
                                     "BLACKANDWHITE_ALPHA", "GRAYSCALE_ALPHA", "RGB_ALPHA"};
   constexpr int kChannels[] = {1, 1, 3, 2, 2, 4};
@@ -131,9 +131,9 @@ void PnmDecoder::read_pam(Header& header) {
     const std::string name = word();
     if (name == "ENDHDR") break;
     if (name == "WIDTH") {
-      header.width = number(kMaxSide);
+      header.width = number(kMaxPnmSide);
     } else if (name == "HEIGHT") {
-      header.height = number(kMaxSide);
+      header.height = number(kMaxPnmSide);
     } else if (name == "DEPTH") {
       header.channels = static_cast<int>(number(4));
     } else if (name == "MAXVAL") {
@@ -151,7 +151,7 @@ void PnmDecoder::read_pam(Header& header) {
     bytes_.fail(str("it has ", header.channels, " channels, and samples of ", expected));
 }
 
-void PnmDecoder::check_size(const Header& header) {
+void PnmDecoder::check_size(const PnmHeader& header) {
   const std::uint64_t left = bytes_.size() - header.begin, rows = static_cast<std::uint64_t>(header.height);
   // A sample of a text has a digit at least.
   if (header.row_bytes() > left / rows) bytes_.fail("the file ends too early");
@@ -159,7 +159,7 @@ void PnmDecoder::check_size(const Header& header) {
 
 // Files of bytes may hold several, one behind the other. What is no whole one is none.
 void PnmDecoder::count_pictures() try {
-  for (Header last = header_;; ++info_.pictures) {
+  for (PnmHeader last = header_;; ++info_.pictures) {
     bytes_.seek(last.begin + last.row_bytes() * static_cast<std::uint64_t>(last.height));
     if (bytes_.at_end() || bytes_.byte() != 'P') return;
     bytes_.seek(bytes_.position() - 1);

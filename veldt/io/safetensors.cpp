@@ -22,7 +22,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 
-IoError malformed(const std::string& path, const std::string& why) {
+IoError malformed_safetensors(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, path + " is not a valid safetensors file", why,
           "copy, download or save the file again"};
 }
@@ -33,26 +33,26 @@ IoError corrupt(const std::string& path, const std::string& part) {
           "use a backup; if another program changed it on purpose, let it drop the metadata veldt.xxh3"};
 }
 
-struct KnownDType {
+struct NamedDType {
   const char* name;
   std::size_t bytes;
   std::optional<DType> dtype;  // none: may be listed, but Veldt has no such numbers
 };
-constexpr KnownDType kDTypes[] = {
+constexpr NamedDType kNamedDTypes[] = {
     {"F64", 8, DType::f64}, {"F32", 4, DType::f32}, {"BF16", 2, DType::bf16}, {"F16", 2, DType::f16},
     {"I64", 8, DType::i64}, {"I32", 4, DType::i32}, {"U8", 1, DType::u8},     {"BOOL", 1, DType::boolean},
     {"I16", 2, {}},         {"I8", 1, {}},          {"U64", 8, {}},           {"U32", 4, {}},
     {"U16", 2, {}},         {"F8_E4M3", 1, {}},     {"F8_E5M2", 1, {}},       {"C64", 8, {}},
 };
 
-const KnownDType* find_dtype(const std::string& name) {
-  const auto found = std::find_if(std::begin(kDTypes), std::end(kDTypes),
-                                  [&](const KnownDType& known) { return name == known.name; });
-  return found == std::end(kDTypes) ? nullptr : found;
+const NamedDType* find_dtype(const std::string& name) {
+  const auto found = std::find_if(std::begin(kNamedDTypes), std::end(kNamedDTypes),
+                                  [&](const NamedDType& known) { return name == known.name; });
+  return found == std::end(kNamedDTypes) ? nullptr : found;
 }
 
 const char* format_name(DType dtype) {
-  for (const KnownDType& known : kDTypes)
+  for (const NamedDType& known : kNamedDTypes)
     if (known.dtype == dtype) return known.name;
   return "?";
 }
@@ -77,20 +77,20 @@ void check_layout(const std::string& path, SafeTensorsHeader& header, std::uint6
   });
   std::uint64_t reached = 0;
   for (const TensorInfo& tensor : header.tensors) {
-    const KnownDType* known = find_dtype(tensor.dtype);
+    const NamedDType* known = find_dtype(tensor.dtype);
     if (known == nullptr)
-      throw malformed(path, str("tensor ", tensor.name, " has the unknown dtype ", tensor.dtype));
+      throw malformed_safetensors(path, str("tensor ", tensor.name, " has the unknown dtype ", tensor.dtype));
     if (tensor.begin != reached || tensor.end < tensor.begin)
-      throw malformed(path, str("tensor ", tensor.name, " lies at ", tensor.begin, " to ", tensor.end,
-                                " but the one before ends at ", reached));
+      throw malformed_safetensors(path, str("tensor ", tensor.name, " lies at ", tensor.begin, " to ",
+                                            tensor.end, " but the one before ends at ", reached));
     const auto bytes = byte_count(tensor, known->bytes);
     if (!bytes || *bytes != tensor.end - tensor.begin)
-      throw malformed(path, str("tensor ", tensor.name, " has ", tensor.end - tensor.begin,
-                                " bytes, which its shape and dtype do not"));
+      throw malformed_safetensors(path, str("tensor ", tensor.name, " has ", tensor.end - tensor.begin,
+                                            " bytes, which its shape and dtype do not"));
     reached = tensor.end;
   }
   if (reached != data_bytes)
-    throw malformed(path, str("its tensors end at ", reached, " and its data at ", data_bytes));
+    throw malformed_safetensors(path, str("its tensors end at ", reached, " and its data at ", data_bytes));
 }
 
 // All that the header says, offsets excepted, in one fixed form: what its own digest covers.
@@ -152,23 +152,24 @@ bool has_too_many_digests(const std::string& header) {
 // Reads the header; the file then stands at the first byte of data. `data` receives where that is.
 SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   std::uint64_t length = 0;
-  if (file.size() < sizeof length) throw malformed(file.path(), str("it has only ", file.size(), " bytes"));
+  if (file.size() < sizeof length)
+    throw malformed_safetensors(file.path(), str("it has only ", file.size(), " bytes"));
   file.read_exactly(&length, sizeof length);
   const std::string_view first(reinterpret_cast<const char*>(&length), sizeof length);
   if (!known_content(first).empty())
     throw IoError(IoError::Kind::malformed, file.path() + " is no safetensors file", seems_to_be(first),
                   "give a model, such as veldt fit writes");
   if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
-    throw malformed(file.path(),
-                    str("its header would have ", length, " bytes, ",
-                        length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
-                                                 : str("and the whole file has ", file.size())));
+    throw malformed_safetensors(
+        file.path(), str("its header would have ", length, " bytes, ",
+                         length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
+                                                  : str("and the whole file has ", file.size())));
   std::string text(length, '\0');
   file.read_exactly(text.data(), text.size());
   if (has_too_many_digests(text)) throw corrupt(file.path(), "its header");
   SafeTensorsHeader header;
   if (const std::string fault = parse_safetensors_header(text, header); !fault.empty())
-    throw malformed(file.path(), fault);
+    throw malformed_safetensors(file.path(), fault);
   check_layout(file.path(), header, file.size() - sizeof length - length);
   take_digests(file.path(), header);
   *data = sizeof length + length;
@@ -176,21 +177,22 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
 }
 
 Tensor read_tensor(InputFile& file, const TensorInfo& info) {
-  const KnownDType* known = find_dtype(info.dtype);
+  const NamedDType* known = find_dtype(info.dtype);
   if (!known->dtype)
     throw IoError(IoError::Kind::malformed, str("cannot read tensor ", info.name, " of ", file.path()),
                   str("Veldt has no tensors of ", info.dtype),
                   "convert it to F32, F64, BF16, F16, I64, I32, U8 or BOOL");
   if (info.shape.size() > kMaxRank)
-    throw malformed(file.path(), str("tensor ", info.name, " has ", info.shape.size(), " dimensions, and ",
-                                     kMaxRank, " are allowed"));
+    throw malformed_safetensors(file.path(), str("tensor ", info.name, " has ", info.shape.size(),
+                                                 " dimensions, and ", kMaxRank, " are allowed"));
   Tensor tensor = empty(Shape(std::span<const std::int64_t>(info.shape)), *known->dtype);
   auto* bytes = static_cast<unsigned char*>(tensor.view().data);
   const std::size_t count = info.end - info.begin;
   file.read_exactly(bytes, count);
   if (known->dtype == DType::boolean &&
       std::any_of(bytes, bytes + count, [](unsigned char b) { return b > 1; }))
-    throw malformed(file.path(), str("tensor ", info.name, " is of BOOL and holds a byte above 1"));
+    throw malformed_safetensors(file.path(),
+                                str("tensor ", info.name, " is of BOOL and holds a byte above 1"));
   return tensor;
 }
 

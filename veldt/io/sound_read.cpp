@@ -20,14 +20,14 @@ namespace veldt::io {
 namespace {
 
 // The functions of libsndfile, found when the first sound is read.
-struct Library {
+struct SoundLibrary {
   decltype(&::sf_open_virtual) open_virtual = nullptr;
   decltype(&::sf_readf_float) readf_float = nullptr;
   decltype(&::sf_close) close = nullptr;
   decltype(&::sf_strerror) strerror = nullptr;
   decltype(&::sf_command) command = nullptr;
 
-  Library() {
+  SoundLibrary() {
     const SharedLibrary file("libsndfile.so.1", "read sounds", "libsndfile1");
     file.find(open_virtual, "sf_open_virtual");
     file.find(readf_float, "sf_readf_float");
@@ -37,8 +37,8 @@ struct Library {
   }
 };
 
-const Library& library() {
-  static const Library found;
+const SoundLibrary& library() {
+  static const SoundLibrary found;
   return found;
 }
 
@@ -47,8 +47,8 @@ IoError damaged(const std::string& path, const std::string& why) {
 }
 
 // What libsndfile's callbacks read from.
-struct Source {
-  explicit Source(const std::string& path) : file(path) {}
+struct SoundSource {
+  explicit SoundSource(const std::string& path) : file(path) {}
 
   InputFile file;
   std::uint64_t at = 0;
@@ -56,13 +56,14 @@ struct Source {
 };
 
 sf_count_t on_length(void* user) {
-  return static_cast<sf_count_t>(std::min<std::uint64_t>(static_cast<Source*>(user)->file.size(), INT64_MAX));
+  return static_cast<sf_count_t>(
+      std::min<std::uint64_t>(static_cast<SoundSource*>(user)->file.size(), INT64_MAX));
 }
 
-sf_count_t on_tell(void* user) { return static_cast<sf_count_t>(static_cast<Source*>(user)->at); }
+sf_count_t on_tell(void* user) { return static_cast<sf_count_t>(static_cast<SoundSource*>(user)->at); }
 
 sf_count_t on_seek(sf_count_t offset, int whence, void* user) {
-  auto& source = *static_cast<Source*>(user);
+  auto& source = *static_cast<SoundSource*>(user);
   const sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? on_tell(user) : on_length(user);
   // A file may claim any offset.
   sf_count_t to = 0;
@@ -78,7 +79,7 @@ sf_count_t on_seek(sf_count_t offset, int whence, void* user) {
 }
 
 sf_count_t on_read(void* to, sf_count_t count, void* user) {
-  auto& source = *static_cast<Source*>(user);
+  auto& source = *static_cast<SoundSource*>(user);
   if (count <= 0) return 0;
   try {
     const std::size_t got = source.file.read(to, static_cast<std::size_t>(count));
@@ -167,7 +168,7 @@ class SoundFile {
     return known && format.name ? format.name : "unknown";
   }
 
-  Source source_;
+  SoundSource source_;
   SF_INFO info_{};
   SNDFILE* handle_ = nullptr;
 };

@@ -13,8 +13,8 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::int64_t kMaxBytes = 0xffffffff - 1024;  // sizes in the file have 32 bits
-constexpr std::uint16_t kIntegers = 1, kFloats = 3;    // the format's tags
+constexpr std::int64_t kMaxWavBytes = 0xffffffff - 1024;  // sizes in the file have 32 bits
+constexpr std::uint16_t kIntegers = 1, kFloats = 3;       // the format's tags
 
 void put(std::string& bytes, std::uint64_t value, int size) {
   for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 255);
@@ -88,9 +88,9 @@ void SoundWriter::check(const std::string& path, std::int64_t frames, std::int64
   if (rate > 0xffffffff / (channels * bits / 8))
     throw ConfigError(str("cannot write a WAV of ", channels, " channels at ", rate, " frames a second"),
                       "its bytes a second have 32 bits", "choose a lower rate");
-  if (frames > kMaxBytes / (channels * bits / 8))
+  if (frames > kMaxWavBytes / (channels * bits / 8))
     throw ShapeError(str("cannot write a WAV of ", frames, " frames and ", channels, " channels"),
-                     str("it holds at most ", kMaxBytes, " bytes"), "write it in parts");
+                     str("it holds at most ", kMaxWavBytes, " bytes"), "write it in parts");
 }
 
 SoundWriter::SoundWriter(const std::string& path, std::int64_t frames, std::int64_t channels,

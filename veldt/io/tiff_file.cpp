@@ -18,9 +18,23 @@
 #include "veldt/io/shared_library.h"
 
 namespace veldt::io {
+
+// What the callbacks know of the picture.
+struct TiffSource {
+  InputFile* file = nullptr;
+  std::uint64_t at = 0;
+  std::exception_ptr thrown;
+  std::array<char, 160> message{};
+  bool warnings_count = false;  // where pixels are read they tell of damage; of unknown tags before
+
+  void keep(const char* format, va_list arguments) {
+    if (message[0] == '\0') std::vsnprintf(message.data(), message.size(), format, arguments);
+  }
+};
+
 namespace {
 
-struct Library {
+struct TiffLibrary {
   decltype(&::TIFFOpenOptionsAlloc) options_alloc = nullptr;
   decltype(&::TIFFOpenOptionsFree) options_free = nullptr;
   decltype(&::TIFFOpenOptionsSetMaxSingleMemAlloc) set_max_alloc = nullptr;
@@ -39,7 +53,7 @@ struct Library {
   decltype(&::TIFFComputeTile) tile_at = nullptr;
   decltype(&::TIFFReadRGBAImageOriented) read_rgba = nullptr;
 
-  Library() {
+  TiffLibrary() {
     const SharedLibrary file(VELDT_TIFF_SONAME, "read a TIFF", VELDT_TIFF_PACKAGE);
     file.find(options_alloc, "TIFFOpenOptionsAlloc");
     file.find(options_free, "TIFFOpenOptionsFree");
@@ -61,28 +75,15 @@ struct Library {
   }
 };
 
-const Library& tiff() {
-  static const Library found;
+const TiffLibrary& tiff() {
+  static const TiffLibrary found;
   return found;
 }
 
-// What the callbacks know of the picture.
-struct Source {
-  InputFile* file = nullptr;
-  std::uint64_t at = 0;
-  std::exception_ptr thrown;
-  std::array<char, 160> message{};
-  bool warnings_count = false;  // where pixels are read they tell of damage; of unknown tags before
-
-  void keep(const char* format, va_list arguments) {
-    if (message[0] == '\0') std::vsnprintf(message.data(), message.size(), format, arguments);
-  }
-};
-
-Source& source_of(void* handle) { return *static_cast<Source*>(handle); }
+TiffSource& source_of(void* handle) { return *static_cast<TiffSource*>(handle); }
 
 tmsize_t on_read(thandle_t handle, void* to, tmsize_t bytes) {
-  Source& source = source_of(handle);
+  TiffSource& source = source_of(handle);
   try {
     source.file->seek(source.at);
     const std::size_t got = source.file->read(to, static_cast<std::size_t>(std::max<tmsize_t>(bytes, 0)));
@@ -97,7 +98,7 @@ tmsize_t on_read(thandle_t handle, void* to, tmsize_t bytes) {
 tmsize_t on_write(thandle_t, void*, tmsize_t) { return -1; }
 
 toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
-  Source& source = source_of(handle);
+  TiffSource& source = source_of(handle);
   const std::uint64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? source.at : source.file->size();
   source.at = std::min<std::uint64_t>(from + offset, INT64_MAX);
   return source.at;
@@ -121,7 +122,7 @@ int on_warning(TIFF*, void* user, const char*, const char* format, va_list argum
 }  // namespace
 
 struct TiffFile::State {
-  Source source;
+  TiffSource source;
   TIFF* tiff = nullptr;
 
   ~State() {
@@ -130,7 +131,7 @@ struct TiffFile::State {
 };
 
 TiffFile::TiffFile(InputFile& file) : state_(std::make_unique<State>()) {
-  Source& source = state_->source;
+  TiffSource& source = state_->source;
   source.file = &file;
   TIFFOpenOptions* options = tiff().options_alloc();
   if (options != nullptr) {

@@ -17,7 +17,7 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // the largest picture, unpacked, has as many
+constexpr std::uint64_t kMaxWebpBytes = std::uint64_t{1} << 30;  // the largest picture, unpacked, has as many
 
 // ---- reading ----
 
@@ -83,7 +83,7 @@ void WebpDecoder::read_bytes() {
   std::uint64_t length = head.size();
   for (int i = 0; i < 4; ++i) length += std::uint64_t{head[static_cast<std::size_t>(4 + i)]} << (8 * i);
   if (length > file_.size()) fail(VP8_STATUS_NOT_ENOUGH_DATA);
-  if (length > kMaxBytes)
+  if (length > kMaxWebpBytes)
     throw damaged_picture(path_, ImageFormat::webp, str("it has ", length, " bytes, which none needs"));
   bytes_.resize(length);
   std::memcpy(bytes_.data(), head.data(), std::min(head.size(), bytes_.size()));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMaxDirectoryBytes = std::uint64_t{1} << 26;  // half a million members
 
-IoError malformed(const std::string& path, const std::string& why) {
+IoError malformed_zip(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, "cannot read " + path, why, "save or copy the archive again"};
 }
 
@@ -28,8 +28,8 @@ std::uint64_t number(const std::string& bytes, std::uint64_t at, int count) {
 
 std::string read_at(InputFile& file, std::uint64_t position, std::uint64_t bytes) {
   if (position > file.size() || bytes > file.size() - position)
-    throw malformed(file.path(),
-                    str("it refers to bytes ", position, " to ", position + bytes, " and has ", file.size()));
+    throw malformed_zip(file.path(), str("it refers to bytes ", position, " to ", position + bytes,
+                                         " and has ", file.size()));
   std::string result(bytes, '\0');
   file.seek(position);
   file.read_exactly(result.data(), result.size());
@@ -52,21 +52,22 @@ Directory find_directory(InputFile& file) {
     at = tail_bytes - back;
     found = number(tail, at, 4) == kZipEnd && number(tail, at + 20, 2) == back - kZipEndBytes;
   }
-  if (!found) throw malformed(file.path(), "it has no end record; the file may be cut off");
-  if (number(tail, at + 4, 4) != 0) throw malformed(file.path(), "it is one of several parts");
+  if (!found) throw malformed_zip(file.path(), "it has no end record; the file may be cut off");
+  if (number(tail, at + 4, 4) != 0) throw malformed_zip(file.path(), "it is one of several parts");
   Directory directory{.begin = number(tail, at + 16, 4), .bytes = number(tail, at + 12, 4)};
   directory.count = number(tail, at + 10, 2);
   const std::uint64_t end = file.size() - tail_bytes + at;
   if (directory.begin != kIn64 && directory.bytes != kIn64 && directory.count != 0xffff) {
     if (directory.begin + directory.bytes != end)
-      throw malformed(file.path(), "its directory does not lie before its end record");
+      throw malformed_zip(file.path(), "its directory does not lie before its end record");
     return directory;
   }
-  if (end < kZip64LocatorBytes) throw malformed(file.path(), "it lacks its 64-bit end record");
+  if (end < kZip64LocatorBytes) throw malformed_zip(file.path(), "it lacks its 64-bit end record");
   const std::string locator = read_at(file, end - kZip64LocatorBytes, kZip64LocatorBytes);
-  if (number(locator, 0, 4) != kZip64Locator) throw malformed(file.path(), "it lacks its 64-bit end record");
+  if (number(locator, 0, 4) != kZip64Locator)
+    throw malformed_zip(file.path(), "it lacks its 64-bit end record");
   const std::string large = read_at(file, number(locator, 8, 8), kZip64EndBytes);
-  if (number(large, 0, 4) != kZip64End) throw malformed(file.path(), "it lacks its 64-bit end record");
+  if (number(large, 0, 4) != kZip64End) throw malformed_zip(file.path(), "it lacks its 64-bit end record");
   return {.begin = number(large, 48, 8), .bytes = number(large, 40, 8), .count = number(large, 32, 8)};
 }
 
@@ -80,7 +81,7 @@ void take_zip64(const std::string& path, const std::string& extra, ZipEntry& ent
       std::uint64_t next = at;
       for (std::uint64_t* value : {&entry.bytes, &entry.packed_bytes, &entry.begin}) {
         if (*value != kIn64) continue;
-        if (next + 8 > at + bytes) throw malformed(path, str("member ", entry.name, " lacks its sizes"));
+        if (next + 8 > at + bytes) throw malformed_zip(path, str("member ", entry.name, " lacks its sizes"));
         *value = number(extra, next, 8);
         next += 8;
       }
@@ -93,17 +94,17 @@ void take_zip64(const std::string& path, const std::string& extra, ZipEntry& ent
 // One entry at `at`, which moves on to the next.
 ZipEntry parse_entry(const std::string& path, const std::string& directory, std::uint64_t& at) {
   if (directory.size() - at < kZipEntryBytes || number(directory, at, 4) != kZipEntry)
-    throw malformed(path, "its directory ends early or is damaged");
+    throw malformed_zip(path, "its directory ends early or is damaged");
   const std::uint64_t name = number(directory, at + 28, 2), extra = number(directory, at + 30, 2),
                       comment = number(directory, at + 32, 2);
   if (directory.size() - at - kZipEntryBytes < name + extra + comment)
-    throw malformed(path, "its directory ends early or is damaged");
+    throw malformed_zip(path, "its directory ends early or is damaged");
   ZipEntry entry{.name = directory.substr(at + kZipEntryBytes, name)};
   const std::uint64_t flags = number(directory, at + 8, 2), method = number(directory, at + 10, 2);
-  if ((flags & 1) != 0) throw malformed(path, str("member ", entry.name, " is encrypted"));
+  if ((flags & 1) != 0) throw malformed_zip(path, str("member ", entry.name, " is encrypted"));
   if (method != kZipStored && method != kZipDeflated)
-    throw malformed(path, str("member ", entry.name, " is compressed by method ", method,
-                              ", and Veldt knows 0 (stored) and 8 (deflated)"));
+    throw malformed_zip(path, str("member ", entry.name, " is compressed by method ", method,
+                                  ", and Veldt knows 0 (stored) and 8 (deflated)"));
   entry.deflated = method == kZipDeflated;
   entry.crc = static_cast<std::uint32_t>(number(directory, at + 16, 4));
   entry.packed_bytes = number(directory, at + 20, 4);
@@ -121,11 +122,12 @@ void check_entries(const std::string& path, const std::vector<ZipEntry>& entries
   std::set<std::string> names;
   for (const ZipEntry& entry : entries) {
     order.push_back(&entry);
-    if (!names.insert(entry.name).second) throw malformed(path, str("it has member ", entry.name, " twice"));
+    if (!names.insert(entry.name).second)
+      throw malformed_zip(path, str("it has member ", entry.name, " twice"));
     const bool possible =
         entry.deflated ? entry.bytes / 1032 <= entry.packed_bytes : entry.bytes == entry.packed_bytes;
     if (!possible)
-      throw malformed(
+      throw malformed_zip(
           path, str("member ", entry.name, " cannot hold ", entry.bytes, " bytes in ", entry.packed_bytes));
   }
   std::sort(order.begin(), order.end(),
@@ -134,7 +136,7 @@ void check_entries(const std::string& path, const std::vector<ZipEntry>& entries
   for (const ZipEntry* entry : order) {
     if (entry->begin < reached || entry->begin > end || entry->packed_bytes > end ||
         entry->packed_bytes + kZipMemberBytes + entry->name.size() > end - entry->begin)
-      throw malformed(path, str("member ", entry->name, " overlaps another, or lies beyond the end"));
+      throw malformed_zip(path, str("member ", entry->name, " overlaps another, or lies beyond the end"));
     reached = entry->begin + kZipMemberBytes + entry->name.size() + entry->packed_bytes;
   }
 }
@@ -148,12 +150,12 @@ ZipReader::ZipReader(const std::string& path) : file_(path) {
                   "check the path");
   const Directory directory = find_directory(file_);
   if (directory.bytes > kMaxDirectoryBytes || directory.count > directory.bytes / kZipEntryBytes)
-    throw malformed(
+    throw malformed_zip(
         path, str("its directory would have ", directory.count, " members in ", directory.bytes, " bytes"));
   const std::string text = read_at(file_, directory.begin, directory.bytes);
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < directory.count; ++i) entries_.push_back(parse_entry(path, text, at));
-  if (at != text.size()) throw malformed(path, "its directory has more than its members");
+  if (at != text.size()) throw malformed_zip(path, "its directory has more than its members");
   check_entries(path, entries_, directory.begin);
 }
 
@@ -163,7 +165,7 @@ struct ZipMember::State {
     if (entry.deflated) inflateEnd(&stream);
   }
   [[noreturn]] void fail(const std::string& why) const {
-    throw malformed(file.path(), str("member ", entry.name, " ", why));
+    throw malformed_zip(file.path(), str("member ", entry.name, " ", why));
   }
   // Up to `bytes` of what is packed.
   std::size_t read_packed(void* to, std::size_t bytes) {

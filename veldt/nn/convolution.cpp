@@ -9,7 +9,7 @@ namespace veldt::nn {
 namespace {
 
 // "3" or "[3, 5]"
-std::string text_of(const Shape& numbers) {
+std::string numbers_text(const Shape& numbers) {
   for (const std::int64_t n : numbers)
     if (n != numbers[0]) return str(numbers);
   return str(numbers[0]);
@@ -17,7 +17,8 @@ std::string text_of(const Shape& numbers) {
 
 // ", stride 2", or nothing where all numbers are what they are by default.
 std::string unless(std::int64_t by_default, const char* name, const Shape& numbers) {
-  return numbers == Shape::filled(numbers.rank(), by_default) ? "" : str(", ", name, ' ', text_of(numbers));
+  return numbers == Shape::filled(numbers.rank(), by_default) ? ""
+                                                              : str(", ", name, ' ', numbers_text(numbers));
 }
 
 const char* name_of(PadMode mode) {
@@ -76,8 +77,8 @@ Conv<kDims>::Conv(std::int64_t in, std::int64_t out, PerDim kernel, ConvLayerOpt
                .groups = options.groups,
                .padding_mode = options.padding_mode} {
   const Shape sizes = kernel.of(kDims);
-  make(str("Conv", kDims, "d(", in, ", ", out, ", ", text_of(sizes), ")"), out, in, sizes, out, options, rng,
-       weight_, bias_);
+  make(str("Conv", kDims, "d(", in, ", ", out, ", ", numbers_text(sizes), ")"), out, in, sizes, out, options,
+       rng, weight_, bias_);
 }
 
 template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const {
@@ -88,7 +89,7 @@ template <int kDims> Tensor Conv<kDims>::forward(const Tensor& x) const {
 
 template <int kDims> std::string Conv<kDims>::title() const {
   std::string text = str("Conv", kDims, "d(", weight_.size(1) * options_.groups, ", ", weight_.size(0), ", ",
-                         text_of(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)));
+                         numbers_text(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)));
   text +=
       options_.padding.same() ? ", padding same" : unless(0, "padding", options_.padding.amounts().of(kDims));
   text += unless(1, "dilation", options_.dilation.of(kDims)) + unless(1, "groups", {options_.groups});
@@ -109,7 +110,7 @@ ConvTranspose<kDims>::ConvTranspose(std::int64_t in, std::int64_t out, PerDim ke
                .dilation = options.dilation,
                .groups = options.groups} {
   const Shape sizes = kernel.of(kDims);
-  make(str("ConvTranspose", kDims, "d(", in, ", ", out, ", ", text_of(sizes), ")"), in, out, sizes, out,
+  make(str("ConvTranspose", kDims, "d(", in, ", ", out, ", ", numbers_text(sizes), ")"), in, out, sizes, out,
        options, rng, weight_, bias_);
 }
 
@@ -121,7 +122,7 @@ template <int kDims> Tensor ConvTranspose<kDims>::forward(const Tensor& x) const
 
 template <int kDims> std::string ConvTranspose<kDims>::title() const {
   return str("ConvTranspose", kDims, "d(", weight_.size(0), ", ", weight_.size(1) * options_.groups, ", ",
-             text_of(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)),
+             numbers_text(kernel_of(weight_)), unless(1, "stride", options_.stride.of(kDims)),
              unless(0, "padding", options_.padding.of(kDims)),
              unless(0, "output padding", options_.output_padding.of(kDims)),
              unless(1, "dilation", options_.dilation.of(kDims)), unless(1, "groups", {options_.groups}),

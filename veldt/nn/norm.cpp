@@ -28,7 +28,7 @@ void check_sizes(const std::string& layer, const Shape& sizes) {
 }
 
 // "4" or "[4, 5]"
-std::string text_of(const Shape& sizes) { return sizes.rank() == 1 ? str(sizes[0]) : str(sizes); }
+std::string sizes_text(const Shape& sizes) { return sizes.rank() == 1 ? str(sizes[0]) : str(sizes); }
 
 std::string unless(bool by_default, const std::string& text) { return by_default ? "" : ", " + text; }
 
@@ -140,7 +140,7 @@ void ChannelNorm::track(const Tensor& mean, const Tensor& variance, std::int64_t
 
 LayerNorm::LayerNorm(const Shape& normalized_shape, LayerNormOptions o)
     : normalized_shape_(normalized_shape), eps_(o.eps) {
-  check_sizes(str("LayerNorm(", text_of(normalized_shape), ')'), normalized_shape);
+  check_sizes(str("LayerNorm(", sizes_text(normalized_shape), ')'), normalized_shape);
   check_eps("LayerNorm", eps_);
   if (!o.elementwise_affine) return;
   weight_ = parameter(ones(normalized_shape, o.dtype, o.device));
@@ -152,7 +152,7 @@ Tensor LayerNorm::forward(const Tensor& x) const {
 }
 
 std::string LayerNorm::title() const {
-  return str("LayerNorm(", text_of(normalized_shape_), unless(eps_ == 1e-5, str("eps ", eps_)),
+  return str("LayerNorm(", sizes_text(normalized_shape_), unless(eps_ == 1e-5, str("eps ", eps_)),
              unless(weight_.defined(), "not affine"),
              unless(bias_.defined() || !weight_.defined(), "no bias"), ')');
 }
@@ -184,7 +184,7 @@ std::string GroupNorm::title() const {
 
 RMSNorm::RMSNorm(const Shape& normalized_shape, RMSNormOptions o)
     : normalized_shape_(normalized_shape), eps_(o.eps) {
-  check_sizes(str("RMSNorm(", text_of(normalized_shape), ')'), normalized_shape);
+  check_sizes(str("RMSNorm(", sizes_text(normalized_shape), ')'), normalized_shape);
   if (eps_) check_eps("RMSNorm", *eps_);
   if (o.elementwise_affine) weight_ = parameter(ones(normalized_shape, o.dtype, o.device));
 }
@@ -192,7 +192,7 @@ RMSNorm::RMSNorm(const Shape& normalized_shape, RMSNormOptions o)
 Tensor RMSNorm::forward(const Tensor& x) const { return rms_norm(x, normalized_shape_, weight_, eps_); }
 
 std::string RMSNorm::title() const {
-  return str("RMSNorm(", text_of(normalized_shape_), eps_ ? str(", eps ", *eps_) : "",
+  return str("RMSNorm(", sizes_text(normalized_shape_), eps_ ? str(", eps ", *eps_) : "",
              unless(weight_.defined(), "not affine"), ')');
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();  // as a score
 
-void check(const Tensor& q, const Tensor& k) {
+void check_floats(const Tensor& q, const Tensor& k) {
   if (q.rank() < 2 || k.rank() < 2 || q.size(-1) != k.size(-1) || q.size(-1) < 1)
     throw ShapeError(str("attention cannot compare queries ", q.shape(), " with keys ", k.shape()),
                      "they are [.., queries, size] and [.., keys, size]", "give both the same last size");
@@ -132,7 +132,7 @@ Tensor angles(std::int64_t first, std::int64_t time, std::int64_t size, double b
 
 Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const AttentionOptions& o) {
   if (casts(given_q, given_k)) return attention_weights(lowered(given_q), lowered(given_k), o);
-  check(given_q, given_k);
+  check_floats(given_q, given_k);
   const Tensor q = as_float(given_q), k = as_float(given_k);
   if (is_half(q.dtype())) {
     const Autocast off({});
@@ -151,7 +151,7 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& o) {
   if (casts(q, k, v)) return scaled_dot_product_attention(lowered(q), lowered(k), lowered(v), o);
-  check(q, k);
+  check_floats(q, k);
   if (v.rank() < 2 || v.size(-2) != k.size(-2))
     throw ShapeError(str("attention cannot weigh values ", v.shape(), " by keys ", k.shape()),
                      "each key has a value", "give both the same number of rows");

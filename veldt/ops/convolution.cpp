@@ -53,7 +53,7 @@ std::string weight_form(int dims, bool transposed) {
   return text + ']';
 }
 
-void check_number(const char* name, const char* what, std::int64_t value, std::int64_t least) {
+void check_convolution_number(const char* name, const char* what, std::int64_t value, std::int64_t least) {
   if (value < least || value > ConvLayout::kMost)
     throw ConfigError(str(name, " cannot have a ", what, " of ", value),
                       str("it must be from ", least, " to ", ConvLayout::kMost),
@@ -69,7 +69,7 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
                      str("the weight is ", weight_form(dims, transposed), " and the input [n, in, ..] or ",
                          "[in, ..], with ", dims, " spatial dimensions"),
                      "reshape the input, or use the op of its number of dimensions");
-  check_number(name, "number of groups", groups, 1);
+  check_convolution_number(name, "number of groups", groups, 1);
   const std::int64_t channels = x.size(-1 - dims), wanted = transposed ? w.size(0) : w.size(1);
   if (w.size(0) % groups != 0)
     throw ShapeError(what, str("its ", w.size(0), " channels do not come in ", groups, " equal groups"),
@@ -98,8 +98,8 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
   ConvLayout layout{.dims = dims, .groups = groups};
   const Shape strides = stride.of(dims), dilations = dilation.of(dims);
   for (int d = 0; d < dims; ++d) {
-    check_number(name, "stride", strides[d], 1);
-    check_number(name, "dilation", dilations[d], 1);
+    check_convolution_number(name, "stride", strides[d], 1);
+    check_convolution_number(name, "dilation", dilations[d], 1);
     layout.stride[static_cast<std::size_t>(d)] = strides[d];
     layout.dilation[static_cast<std::size_t>(d)] = dilations[d];
   }
@@ -125,7 +125,7 @@ Tensor conv(const char* name, int dims, const Tensor& x, const Tensor& w, const 
   std::vector<std::int64_t> around;  // as pad() takes them
   for (int d = 0; d < dims; ++d) {
     const auto at = static_cast<std::size_t>(d);
-    check_number(name, "padding", amounts[d], 0);
+    check_convolution_number(name, "padding", amounts[d], 0);
     const std::int64_t kernel = w.size(2 + d), input = x.size(d - dims);
     std::int64_t before = amounts[d], after = amounts[d];
     if (options.padding.same()) {
@@ -166,8 +166,8 @@ Tensor conv_transpose(const char* name, int dims, const Tensor& x, const Tensor&
   Shape size;
   for (int d = 0; d < dims; ++d) {
     const auto at = static_cast<std::size_t>(d);
-    check_number(name, "padding", padding[d], 0);
-    check_number(name, "output_padding", behind[d], 0);
+    check_convolution_number(name, "padding", padding[d], 0);
+    check_convolution_number(name, "output_padding", behind[d], 0);
     if (behind[d] >= std::max(layout.stride[at], layout.dilation[at]))
       throw ConfigError(str(name, " cannot have an output_padding of ", behind[d]),
                         str("the stride is ", layout.stride[at], ", the dilation ", layout.dilation[at]),

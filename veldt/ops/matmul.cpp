@@ -15,7 +15,7 @@
 namespace veldt {
 namespace {
 
-void check(const Tensor& a, const Tensor& b) {
+void check_product(const Tensor& a, const Tensor& b) {
   if (a.rank() < 1 || b.rank() < 1 || a.size(-1) != b.size(b.rank() == 1 ? 0 : -2))
     throw ShapeError(str("matmul cannot multiply ", a.shape(), " by ", b.shape()),
                      a.rank() < 1 || b.rank() < 1 ? str("both sides need a dimension")
@@ -83,7 +83,7 @@ Tensor weight_gradient(const Tensor& g, const Tensor& x) {
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (casts(a, b)) return matmul(lowered(a), lowered(b));
-  check(a, b);
+  check_product(a, b);
   if (a.rank() == 1) {
     const Tensor y = matmul(unsqueeze(a, 0), b);
     return squeeze(y, b.rank() == 1 ? 0 : -2);

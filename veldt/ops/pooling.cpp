@@ -22,7 +22,7 @@ struct Line {
   std::int64_t in, out, kernel, stride, padding, dilation;
 };
 
-void check_number(const char* name, const char* what, std::int64_t value, std::int64_t least) {
+void check_pooling_number(const char* name, const char* what, std::int64_t value, std::int64_t least) {
   if (value < least || value > ConvLayout::kMost)
     throw ConfigError(str(name, " cannot have a ", what, " of ", value),
                       str("it must be from ", least, " to ", ConvLayout::kMost),
@@ -49,10 +49,10 @@ std::vector<Line> lines_of(const char* name, int dims, const Tensor& x, const Pe
   std::vector<Line> lines;
   for (int d = 0; d < dims; ++d) {
     Line l{x.size(d - dims), 0, kernels[d], strides[d], paddings[d], dilations[d]};
-    check_number(name, "kernel", l.kernel, 1);
-    check_number(name, "stride", l.stride, 1);
-    check_number(name, "padding", l.padding, 0);
-    check_number(name, "dilation", l.dilation, 1);
+    check_pooling_number(name, "kernel", l.kernel, 1);
+    check_pooling_number(name, "stride", l.stride, 1);
+    check_pooling_number(name, "padding", l.padding, 0);
+    check_pooling_number(name, "dilation", l.dilation, 1);
     if (l.padding > l.kernel / 2)
       throw ConfigError(str(name, " cannot have a padding of ", l.padding, " with a kernel of ", l.kernel),
                         "a window would hold nothing but padding", "use at most half of the kernel's size");
@@ -76,7 +76,7 @@ std::vector<Line> adaptive_lines(const char* name, int dims, const Tensor& x, co
   const Shape sizes = size.of(dims);
   std::vector<Line> lines;
   for (int d = 0; d < dims; ++d) {
-    check_number(name, "size", sizes[d], 1);
+    check_pooling_number(name, "size", sizes[d], 1);
     lines.push_back({x.size(d - dims), sizes[d], 1, 1, 0, 1});
   }
   return lines;

@@ -21,7 +21,7 @@ template <class Op> Tensor combined(const Tensor& a, const Tensor& b, const Tens
 }
 
 // compute() as the gradient of `input`, which may have been broadcast; skipped when nobody wants it.
-template <class Fn> Tensor gradient_for(const Tensor& input, Fn compute) {
+template <class Fn> Tensor cast_gradient_for(const Tensor& input, Fn compute) {
   return needs_grad(input) ? to(sum_to(compute(), input.shape()), input.dtype()) : Tensor();
 }
 
@@ -36,8 +36,8 @@ Tensor lerp(const Tensor& given_a, const Tensor& given_b, const Tensor& given_we
   return record("lerp", combined<scalar::Lerp>(a, b, weight, dtype), {a, b, weight},
                 [=](const Tensor& g) -> Grads {
                   const Tensor to_b = needs_grad(a) || needs_grad(b) ? g * weight : Tensor();
-                  return {gradient_for(a, [&] { return g - to_b; }), gradient_for(b, [&] { return to_b; }),
-                          gradient_for(weight, [&] {
+                  return {cast_gradient_for(a, [&] { return g - to_b; }),
+                          cast_gradient_for(b, [&] { return to_b; }), cast_gradient_for(weight, [&] {
                             return grad_enabled() ? g * (b - a) : subtract_multiply_to(dtype, b, a, g);
                           })};
                 });
@@ -50,7 +50,8 @@ Tensor lerp(const Tensor& given_a, const Tensor& given_b, double weight) {
   const Tensor a = to(given_a, dtype), b = to(given_b, dtype),
                by = constant(weight, is_half(dtype) ? DType::f32 : dtype, a.device());
   return record("lerp", combined<scalar::Lerp>(a, b, by, dtype), {a, b}, [=](const Tensor& g) -> Grads {
-    return {gradient_for(a, [&] { return g * (1 - weight); }), gradient_for(b, [&] { return g * weight; })};
+    return {cast_gradient_for(a, [&] { return g * (1 - weight); }),
+            cast_gradient_for(b, [&] { return g * weight; })};
   });
 }
 
@@ -65,8 +66,9 @@ Tensor subtract_multiply_to(DType dtype, const Tensor& x, const Tensor& shift, c
 Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift) {
   return record("multiply_add", combined<scalar::MultiplyAdd>(x, scale, shift, x.dtype()), {x, scale, shift},
                 [=](const Tensor& g) -> Grads {
-                  return {gradient_for(x, [&] { return g * scale; }),
-                          gradient_for(scale, [&] { return g * x; }), gradient_for(shift, [&] { return g; })};
+                  return {cast_gradient_for(x, [&] { return g * scale; }),
+                          cast_gradient_for(scale, [&] { return g * x; }),
+                          cast_gradient_for(shift, [&] { return g; })};
                 });
 }
 

@@ -1,13 +1,10 @@
 // The options of Adam and its kin, checked, and the constants that one step needs.
 #include "veldt/optim/adam.h"
 
-#include <limits>
-
 namespace veldt::optim {
 namespace {
 
 template <class Options> void check_adam(const Options& o, DType dtype) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   check_option("lr", o.lr, 0, kInfinity);
   check_option("beta1", o.beta1, 0, 1);
   check_option("beta2", o.beta2, 0, 1);

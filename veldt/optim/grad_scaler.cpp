@@ -18,7 +18,6 @@ constexpr double kMost = 0x1p126;  // beyond, twice the scale would be no f32
 
 GradScaler::GradScaler(GradScalerOptions o, Device device)
     : options_(o), scale_(zeros({}, DType::f32, device)) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   check_option("init_scale", o.init_scale, std::numeric_limits<float>::min(), kMost);
   check_option("growth_factor", o.growth_factor, 1, kInfinity);
   check_option("backoff_factor", o.backoff_factor, std::numeric_limits<float>::min(),

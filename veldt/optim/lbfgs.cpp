@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
@@ -14,7 +13,6 @@
 namespace veldt::optim {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kArmijo = 1e-4, kCurvature = 0.9;  // Nocedal & Wright's c1 and c2 for quasi-Newton methods
 enum Count { kIterations, kPairs, kOldest };
 enum Scalar { kLength, kScale };

@@ -1,12 +1,7 @@
 // The options of Lion and Adan, checked, and the constants that one step needs.
 #include "veldt/optim/lion.h"
 
-#include <limits>
-
 namespace veldt::optim {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}
 
 void LionOptions::check(DType) const {
   check_option("lr", lr, 0, kInfinity);

@@ -4,7 +4,6 @@
 #include "veldt/optim/muon.h"
 
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "veldt/core/error.h"
@@ -16,8 +15,6 @@
 
 namespace veldt::optim {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The polynomial a s + b s^3 + c s^5 of a singular value s, made steep at 0 (Jordan et al. 2024), and the
 // norm below which a matrix counts as zero.

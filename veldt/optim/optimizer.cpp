@@ -19,8 +19,6 @@
 namespace veldt::optim {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 bool all_finite(const Tensor& t) {
   if (std::isfinite(kernels(t).dot(t.view(), t.view()))) return true;
   for (const double v :

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -135,6 +136,8 @@ class Optimizer {
 
 // Parameters under the names "0", "1", ..., for lists without any.
 NamedTensors numbered(const std::vector<Tensor>& parameters);
+// The upper bound of an option that has none.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Throws ConfigError unless low <= value < high.
 void check_option(const char* name, double value, double low, double high);
 // The saved tensors by name. Throws Error listing each that is missing, unexpected or of another shape than

@@ -11,7 +11,6 @@
 namespace veldt::optim {
 
 Plateau::Plateau(PlateauOptions options) : options_(options), lr_(options.lr) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   check_option("lr", options.lr, 0, kInfinity);
   check_option("factor", options.factor, std::numeric_limits<double>::min(), 1);
   check_option("patience", static_cast<double>(options.patience), 0, kInfinity);

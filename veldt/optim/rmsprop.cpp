@@ -1,12 +1,7 @@
 // The options of RMSprop and Adagrad, checked, and the constants that one step needs.
 #include "veldt/optim/rmsprop.h"
 
-#include <limits>
-
 namespace veldt::optim {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}
 
 void RmspropOptions::check(DType dtype) const {
   check_option("lr", lr, 0, kInfinity);

@@ -1,14 +1,11 @@
 // The options of gradient descent, checked, and the constants that one step needs.
 #include "veldt/optim/sgd.h"
 
-#include <limits>
-
 #include "veldt/core/error.h"
 
 namespace veldt::optim {
 
 void SgdOptions::check(DType) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   check_option("lr", lr, 0, kInfinity);
   check_option("momentum", momentum, 0, 1);
   check_option("weight_decay", weight_decay, 0, kInfinity);

@@ -12,6 +12,12 @@
 #include "veldt/ops/shape.h"
 
 namespace veldt::train {
+
+struct RowSums {
+  double squared = 0, absolute = 0, largest = 0;
+  std::int64_t wrong = 0;
+};
+
 namespace {
 
 void require_alike(const Tensor& a, const Tensor& b) {
@@ -29,11 +35,6 @@ double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
 // Rows a piece of work has: small pictures are not worth waking a thread for.
 std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, 20'000 / row); }
-
-struct RowSums {
-  double squared = 0, absolute = 0, largest = 0;
-  std::int64_t wrong = 0;
-};
 
 RowSums sums_of_row(const float* a, const float* b, std::int64_t width, std::int64_t channels) {
   RowSums sums;

@@ -15,7 +15,7 @@ namespace {
 
 // {"step":10,"train_loss":0.5}: a line of the table, whose fields hold no commas.
 std::string in_json(const std::vector<std::string>& columns, const std::string& line) {
-  std::string json;
+  std::string lines;
   std::size_t at = 0;
   for (const std::string& column : columns) {
     const std::size_t end = std::min(line.find(',', at), line.size());
@@ -24,11 +24,11 @@ std::string in_json(const std::vector<std::string>& columns, const std::string& 
     const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     const bool is_number =
         error == std::errc() && last == field.data() + field.size() && std::isfinite(value);
-    json += fmt::format("{}\"{}\":{}", json.empty() ? "{" : ",", column,
-                        is_number ? fmt::format("{}", value) : "null");
+    lines += fmt::format("{}\"{}\":{}", lines.empty() ? "{" : ",", column,
+                         is_number ? fmt::format("{}", value) : "null");
     at = end + 1;
   }
-  return json + "}\n";
+  return lines + "}\n";
 }
 
 }  // namespace
@@ -55,10 +55,10 @@ void MetricsFile::add(const std::vector<std::string>& columns, const std::vector
     line += std::isnan(values[i]) ? std::string(",") : fmt::format(",{:.9g}", values[i]);
   if (!lines_.empty() && lines_.back().starts_with(line.substr(0, line.find(',') + 1))) lines_.pop_back();
   lines_.push_back(line);
-  std::string table = header_ + '\n', json;
-  for (const std::string& l : lines_) table += l + '\n', json += in_json(columns, l);
+  std::string table = header_ + '\n', lines;
+  for (const std::string& l : lines_) table += l + '\n', lines += in_json(columns, l);
   io::write_file(path_, table);
-  io::write_file(std::filesystem::path(path_).replace_extension(".jsonl").string(), json);
+  io::write_file(std::filesystem::path(path_).replace_extension(".jsonl").string(), lines);
 }
 
 }  // namespace veldt::train
