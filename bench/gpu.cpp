@@ -333,7 +333,7 @@ Json facts_of(Device device) {
     facts["threads"] = num_threads();
     return facts;
   }
-  const DeviceFacts f = cuda_library().facts(device.index);
+  const DeviceFacts f = device_library(DeviceKind::cuda).facts(device.index);
   facts.update({{"name", f.name},
                 {"architecture", f.architecture},
                 {"multiprocessors", f.multiprocessors},
@@ -369,7 +369,7 @@ Options options_from(int argc, char** argv) {
 }
 
 int run(const Options& o) {
-  if (!o.library.empty()) set_cuda_library(o.library);
+  if (!o.library.empty()) set_device_library(DeviceKind::cuda, o.library);
   const DeviceChoice chosen = choose_device(o.device);
   std::printf("%s\n", chosen.reason.c_str());
   Report report(o);

@@ -247,7 +247,8 @@ TEST_F(CudaMlp, AddsUpTheGradientsOfSeveralChunks) {
 
 // More rows than the multiprocessors take at a time: the larger tiles, several of them a block, and chunks.
 TEST_F(CudaMlp, FillsTheDevice) {
-  const std::int64_t rows = std::int64_t{256} * cuda_library().facts(0).multiprocessors + 17;
+  const std::int64_t rows =
+      std::int64_t{256} * device_library(DeviceKind::cuda).facts(0).multiprocessors + 17;
   for (const Precision p : kPrecisions)
     for (const Net& net : {Net{{2, 20, 24, 1}, MlpActivation::sine, 1, rows}, Net{{12, 24, 9}, {}, 1, rows}})
       expect_net(net, p, 3, false);

@@ -184,8 +184,8 @@ TEST(CudaPlan, HasTensorsMakeRoomForItsGraphs) {
     Plan plan(step);
     plan.replay();                                                     // as it stands
     { const Tensor freed = empty({1 << 20}, DType::f32, kEmulated); }  // 4 MB that the pool keeps
-    const std::size_t all = look_for_cuda().devices.at(0).memory_bytes;
-    gpu::emulation::set_memory(all - cuda_library().free_bytes() + static_cast<std::size_t>(extra) * 512);
+    const std::size_t all = look_for_devices(DeviceKind::cuda).devices.at(0).memory_bytes;
+    gpu::emulation::set_memory(all - backend(kEmulated).free_bytes() + static_cast<std::size_t>(extra) * 512);
     gpu::emulation::reset_counts();
     EXPECT_NO_THROW(plan.replay(1)) << extra;
     // One block for the numbers and for the kernels. A kernel's own, as a part of the graph, would be mapped

@@ -98,7 +98,7 @@ TEST_F(Cuda, TakesMemoryOnceAndKeepsIt) {
 }
 
 TEST_F(Cuda, SaysWhatIsHeldWhereMemoryIsFull) {
-  const auto all = static_cast<std::int64_t>(look_for_cuda().devices.at(0).memory_bytes);
+  const auto all = static_cast<std::int64_t>(look_for_devices(DeviceKind::cuda).devices.at(0).memory_bytes);
   const std::string said = error_of<OutOfMemory>([&] { empty({2 * all}, DType::u8, kEmulated); });
   EXPECT_NE(said.find(bytes_text(Pool::size_class(static_cast<std::size_t>(2 * all)))), std::string::npos)
       << said;
@@ -128,11 +128,11 @@ TEST_F(CudaFaults, KeepsTheMemoryOfKernelsMapped) {
 }
 
 TEST_F(CudaFaults, GivesBackWhatTensorsHeld) {
-  const std::size_t before = cuda_library().free_bytes();
+  const std::size_t before = backend(kEmulated).free_bytes();
   { const Tensor freed = empty({33 << 20}, DType::u8, kEmulated); }
   pool(kEmulated).trim();
   backend(kEmulated).synchronize();
-  EXPECT_GE(cuda_library().free_bytes(), before);
+  EXPECT_GE(backend(kEmulated).free_bytes(), before);
 }
 
 // What kernels used is there for tensors, if nothing else is.
@@ -140,7 +140,8 @@ TEST_F(CudaFaults, TakesTheMemoryOfKernelsForTensorsWhereThatIsAllThereIs) {
   argsort(to(zeros({1 << 20}), kEmulated), 0).values<std::int64_t>();
   pool(kEmulated).trim();
   backend(kEmulated).synchronize();
-  const std::size_t free = cuda_library().free_bytes(), all = look_for_cuda().devices.at(0).memory_bytes;
+  const std::size_t free = backend(kEmulated).free_bytes(),
+                    all = look_for_devices(DeviceKind::cuda).devices.at(0).memory_bytes;
   emulation::set_memory(all - free + (std::size_t{1} << 20));
   EXPECT_NO_THROW(empty({4 << 20}, DType::u8, kEmulated));
 }
@@ -161,7 +162,7 @@ TEST_F(CudaFaults, LosesACaptureInWhichItWouldHaveToWait) {
                                          [&] { device.upload(x.view().data, got.data(), 8); },
                                          [&] { device.synchronize(); }};
   for (const auto& wait : waits) {
-    const DeviceSteps& kept = cuda_library().steps;
+    const DeviceSteps& kept = *backend(kEmulated).steps;
     void* const steps = kept.make(nullptr);
     for (const StepMode mode : {StepMode::run, StepMode::capture}) {
       kept.begin(steps, mode);
@@ -196,7 +197,7 @@ TEST_F(CudaFaults, LetsGoOfMemoryOnAnyThreadAfterTheDeviceWasLost) {
 }
 
 TEST_F(Cuda, TellsWhatTheDeviceIs) {
-  const CudaReport report = look_for_cuda();
+  const DeviceReport report = look_for_devices(DeviceKind::cuda);
   ASSERT_TRUE(report.usable) << report.reason;
   if (!on_real_gpu()) {
     EXPECT_EQ(report.devices.at(0).name, "emulated device");
@@ -208,7 +209,7 @@ TEST_F(Cuda, TellsWhatTheDeviceIs) {
 
 TEST_F(CudaFaults, TellsWhyThereIsNone) {
   emulation::set_driver(false);
-  const CudaReport report = look_for_cuda();
+  const DeviceReport report = look_for_devices(DeviceKind::cuda);
   EXPECT_FALSE(report.usable);
   EXPECT_NE(report.reason.find("no NVIDIA driver"), std::string::npos) << report.reason;
 }

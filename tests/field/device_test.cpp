@@ -233,7 +233,7 @@ TEST_F(FieldOnADevice, SaysWhichBatchFits) {
 
 // Has the emulated device stop answering, or answer again.
 void lose_device(bool lost) {
-  void* const library = dlopen(look_for_cuda().path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* const library = dlopen(look_for_devices(DeviceKind::cuda).path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   ASSERT_NE(library, nullptr);
   void* const function = dlsym(library, "_ZN5veldt3gpu9emulation11lose_deviceEb");
   dlclose(library);

@@ -28,7 +28,7 @@ std::string library_of_tests(const char* name) {
 
 class RealGpu : public testing::Environment {
   void SetUp() override {
-    const CudaReport found = look_for_cuda();
+    const DeviceReport found = look_for_devices(DeviceKind::cuda);
     if (!found.usable) GTEST_SKIP() << "no GPU: " << found.reason;
   }
 };
@@ -44,7 +44,7 @@ bool on_real_gpu() {
 
 void use_device_under_test() {
   static const bool chosen = [] {
-    if (!on_real_gpu()) set_cuda_library(library_of_tests("libcuda_emulated.so"));
+    if (!on_real_gpu()) set_device_library(DeviceKind::cuda, library_of_tests("libcuda_emulated.so"));
     return true;
   }();
   static_cast<void>(chosen);

@@ -17,6 +17,7 @@
 #include "veldt/app/usage.h"
 #include "veldt/app/verbs.h"
 #include "veldt/core/threads.h"
+#include "veldt/tensor/fallback.h"
 
 namespace veldt::app {
 namespace {
@@ -53,6 +54,7 @@ class Command {
       const int status = verb->run();
       if (const std::string shortage = thread_shortage(); !shortage.empty())
         std::fprintf(stderr, "veldt: warning: %s; the others did its work\n", shortage.c_str());
+      if (const std::string lent = fallback_text(); !lent.empty() && !context.quiet) print_note(lent);
       return status;
     } catch (const ConfigError& error) {
       if (!is_configured(*verb)) throw;

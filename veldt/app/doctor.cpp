@@ -20,6 +20,7 @@
 #include "veldt/cpu/cpu_backend.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/device_library.h"
+#include "veldt/tensor/fallback.h"
 
 namespace veldt::app {
 namespace {
@@ -113,12 +114,12 @@ void report_libraries(Report& report) {
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-// No GPU is no failure: all is done on the cpu then.
-void report_cuda(Report& report) {
-  const CudaReport cuda = look_for_cuda();
+// No such device is no failure: all is done on the cpu then.
+void report_devices(Report& report, DeviceKind kind) {
+  const DeviceReport found = look_for_devices(kind);
   Json devices = Json::array();
   std::string text;
-  for (const DeviceFacts& d : cuda.devices) {
+  for (const DeviceFacts& d : found.devices) {
     text += fmt::format("{}{}, {}, {} multiprocessors, {}", text.empty() ? "" : "; ", d.name, d.architecture,
                         d.multiprocessors, bytes_text(d.memory_bytes));
     devices.push_back({{"name", d.name},
@@ -128,17 +129,26 @@ void report_cuda(Report& report) {
                        {"driver", version_text(d.driver_version)},
                        {"runtime", version_text(d.runtime_version)}});
   }
-  Json facts{{"usable", cuda.usable}, {"library", cuda.path}, {"devices", devices}};
-  if (cuda.usable) {
-    const std::string products = cuda_library().matrix_library();
+  Json facts{{"usable", found.usable}, {"library", found.path}, {"devices", devices}};
+  if (found.usable) {
+    const std::string products = device_library(kind).matrix_library();
     text += fmt::format("; driver {}, runtime {}, {}; matrix products by {}",
-                        version_text(cuda.devices[0].driver_version),
-                        version_text(cuda.devices[0].runtime_version), cuda.path, products);
+                        version_text(found.devices[0].driver_version),
+                        version_text(found.devices[0].runtime_version), found.path, products);
     facts["matrix_products"] = products;
   } else {
-    text = "none: " + cuda.reason + (cuda.path.empty() ? "" : " (" + cuda.path + ")");
+    text = "none: " + found.reason + (found.path.empty() ? "" : " (" + found.path + ")");
   }
-  report.add("cuda", true, text, facts);
+  report.add(name_of(kind), true, text, facts);
+}
+
+// What the chosen device leaves to the cpu, or refuses.
+void report_lacking(Report& report, Device device) {
+  const std::vector<const char*> names = lacking(backend(device));
+  if (names.empty()) return;
+  const std::string text = fmt::format("{} has no kernels of {}: {}", str(device), fmt::join(names, ", "),
+                                       "with --fallback host the cpu does their work, on copies");
+  report.add("lacking", true, text, {{"entries", names}});
 }
 
 // Of the settings those of threads count here too. A wrong one is a finding, and not the end.
@@ -204,12 +214,14 @@ int doctor(const DoctorFlags& flags, VerbOptions& verb, Context& context) {
   Report report(context);
   report.add("veldt", true, VELDT_VERSION, {{"version", VELDT_VERSION}});
   report_settings(report, verb, context);
-  report.add("device", true, choose_device(flags.device).reason);
+  const DeviceChoice chosen = choose_device(flags.device);  // the settings know how many threads
+  report.add("device", true, chosen.reason);
   report.add("processor", true,
              fmt::format("{}, {}", machine.processor.empty() ? "unknown" : machine.processor,
                          cpu::instruction_set()),
              {{"instruction_set", cpu::instruction_set()}});
-  report_cuda(report);
+  for (std::size_t i = 1; i <= kLibraryKinds; ++i) report_devices(report, static_cast<DeviceKind>(i));
+  report_lacking(report, chosen.device);
   report_threads(report, machine);
   report_memory(report, machine);
   report_libraries(report);

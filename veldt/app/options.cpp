@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "veldt/tensor/fallback.h"
+
 namespace veldt::app {
 namespace {
 
@@ -269,6 +271,13 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
                  return text;
                });
   setting.choices = choices;
+  const std::vector<std::string> fallbacks = {"none", "host"};
+  Setting& fallback = add(verb, "--fallback", ValueKind::choice, "none|host", "none",
+                          "what a device cannot do: an error, or work of the cpu on copies (host)",
+                          [fallbacks](auto& source, const std::string& text) {
+                            set_host_fallback(choice_from(source, text, fallbacks) == "host");
+                          });
+  fallback.choices = fallbacks;
   return setting;
 }
 

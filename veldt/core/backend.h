@@ -1,6 +1,7 @@
 // The waist of the house. A Backend is memory and one function per op family, over Views: the entries of
 // core/entries.inc. It knows nothing of tensors and gradients. All checks (shapes, devices) happen above it,
-// in ops/; a backend throws NoKernel for a dtype that an entry does not take.
+// in ops/; a backend throws NoKernel for a dtype that an entry does not take. It may start small: only the
+// five functions of its memory must be there.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct Ramp {
   std::int64_t whole_first = 0, whole_step = 1;
 };
 
+struct DeviceSteps;     // core/device_steps.h
 struct OptimizerStep;   // core/optimizer_step.h
 struct MlpStep;         // core/mlp.h
 struct GridLayout;      // core/grid.h
@@ -38,10 +40,6 @@ struct PoolLayout;  // core/pooling.h
 struct Backend {
   Device device;
 
-  // The name of formula `op` of an elementwise entry (unary, unary_slope, binary, ternary or compare), such
-  // as "tanh".
-  const char* (*formula_name)(Entry entry, int op);
-
   // Memory, 64-byte aligned. allocate throws OutOfMemory.
   void* (*allocate)(std::size_t bytes);
   void (*deallocate)(void* p, std::size_t bytes);
@@ -49,13 +47,26 @@ struct Backend {
   void (*download)(void* to_host, const void* from_device, std::size_t bytes);
   void (*synchronize)();
 
-  // Whether matmul takes this dtype for a product [m, n]: f32 and f64 always.
-  bool (*multiplies)(DType, std::int64_t m, std::int64_t n);
-  // The bytes of workspace that a call of mlp over n rows takes; 0 if this backend has no such kernel (bf16
-  // on a processor that cannot multiply it).
-  std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx);
+  // All that follows may be null.
 
-  // One function for each entry of the list.
+  // The name of formula `op` of an elementwise entry (unary, unary_slope, binary, ternary or compare), such
+  // as "tanh".
+  const char* (*formula_name)(Entry entry, int op) = nullptr;
+  // Whether matmul takes this dtype for a product [m, n]: f32 and f64 always, and alone if null.
+  bool (*multiplies)(DType, std::int64_t m, std::int64_t n) = nullptr;
+  // The bytes of workspace that a call of mlp over n rows takes; 0 if this backend has no such kernel (bf16
+  // on a processor that cannot multiply it), and if null.
+  std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx) = nullptr;
+  // Steps that it keeps and does again by itself.
+  const DeviceSteps* steps = nullptr;
+  // Of the device's memory.
+  std::size_t (*free_bytes)() = nullptr;
+  // Tells it what to call when a kernel finds no memory for itself, before it tries once more: tensors' pools
+  // keep blocks.
+  void (*on_full)(void (*make_room)()) = nullptr;
+
+  // One function for each entry of the list. Null: it has none, and a call throws NoKernel, or is done by the
+  // cpu if the program has asked for that (tensor/fallback.h).
 #define VELDT_ENTRY(name, parameters, ...) void(*name) parameters = nullptr;
 #define VELDT_ANSWER(result, name, parameters, ...) result(*name) parameters = nullptr;
 #include "veldt/core/entries.inc"

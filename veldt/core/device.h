@@ -1,14 +1,30 @@
 // Where a tensor's numbers live.
+// Tests: tests/train/small_backend_test.cpp
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ostream>
+#include <string_view>
 
 namespace veldt {
 
+// A place in the table of names (device.cpp). What follows the cpu there is in a library of its own; a
+// program can add kinds (register_backend in tensor/backends.h).
 enum class DeviceKind : std::uint8_t { cpu, cuda };
+inline constexpr std::size_t kLibraryKinds = 1;  // cuda
 inline constexpr std::size_t kMostBackends = 4;  // kinds that a process can have
+
+// "cuda"; lives on.
+const char* name_of(DeviceKind);
+// The kind of that name, if there is one.
+std::optional<DeviceKind> device_kind(std::string_view name);
+// How many there are now.
+std::size_t device_kinds();
+// One more. Throws ConfigError for a name that is taken or is no word of small letters, digits and '_', and
+// where there is no place left.
+DeviceKind add_device_kind(std::string_view name);
 
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
@@ -16,8 +32,8 @@ struct Device {
 
   friend bool operator==(const Device&, const Device&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Device& d) {
-    if (d.kind == DeviceKind::cpu) return out << "cpu";
-    return out << "cuda:" << d.index;
+    out << name_of(d.kind);
+    return d.kind == DeviceKind::cpu ? out : out << ':' << d.index;
   }
 };
 

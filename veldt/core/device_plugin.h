@@ -1,12 +1,20 @@
 // A backend in a library of its own that is loaded at run time, so that the program starts on a machine
 // without its driver. The library exports one function, veldt_device_plugin.
+// Tests: tests/tensor/device_library_test.cpp, tests/cuda/runtime_test.cpp
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "veldt/core/backend.h"
+#include "veldt/core/convolution.h"
+#include "veldt/core/device_steps.h"
+#include "veldt/core/grid.h"
+#include "veldt/core/mlp.h"
+#include "veldt/core/optimizer_step.h"
+#include "veldt/core/pooling.h"
 
 namespace veldt {
 
@@ -18,54 +26,36 @@ struct DeviceFacts {
   int driver_version = 0, runtime_version = 0;  // 1000 major + 10 minor
 };
 
-// What becomes of the calls of a step between begin() and end().
-enum class StepMode : std::uint8_t {
-  run,      // they are done, and it is seen which of them take numbers that change from step to step
-  capture,  // they are kept, and done by each launch()
-  numbers,  // their numbers alone are kept
-};
-
-// The most steps that one launch() can do.
-inline constexpr std::int64_t kMostSteps = 64;
-
-// Steps that are kept on the device, the same calls each. Between begin() and end() other threads wait for
-// the device. All but destroy throw DeviceError or OutOfMemory.
-struct DeviceSteps {
-  // `result`: one element that a launch can give of each step; may be null.
-  void* (*make)(const View* result);
-  // First run, of one step. Then capture, once for each number of steps that a launch is to put together, and
-  // numbers: each step captured, and each whose numbers were given, is one that the next launch() does.
-  void (*begin)(void* steps, StepMode mode);
-  void (*step_done)(void* steps);  // after the calls of each step
-  // Around calls whose numbers change: those of optimize and random, and where a contiguous copy reads. Other
-  // kernels started there are an error.
-  void (*changing)(void* steps, bool on);
-  // Not complete: the step that has begun is dropped, and a graph that was captured; the steps before it
-  // remain for the next launch().
-  void (*end)(void* steps, bool complete);
-  // Does the steps of which it has the numbers. `results`: gets the result of each; may be null.
-  void (*launch)(void* steps, const View* results);
-  void (*destroy)(void* steps);
-};
-
-// Plug-in and program have to be of one build: they share the layout of Backend.
 struct DevicePlugin {
-  const char* version;        // Veldt's
-  std::size_t backend_bytes;  // sizeof(Backend)
-  std::size_t plugin_bytes;   // sizeof(DevicePlugin)
-  // All throw DeviceError or OutOfMemory. open: the backend of device `index`, which is then the one of this
-  // process.
+  const char* version;         // Veldt's
+  std::uint64_t waist_digest;  // kWaistDigest
+  // All throw DeviceError or OutOfMemory. open: the backend of a device of this process' only one of its
+  // kind.
   int (*device_count)();
   DeviceFacts (*facts)(int index);
-  const Backend& (*open)(int index);
-  std::size_t (*free_bytes)();  // of the opened device
+  const Backend& (*open)(Device);
   // Who multiplies large matrices, for `veldt doctor`: "cublasLt 13.1.0". Takes up to a second.
   std::string (*matrix_library)();
-  DeviceSteps steps;
-  // What a kernel that finds no memory for itself calls before it tries once more: tensors' pools keep
-  // blocks.
-  void (*on_full)(void (*make_room)());
 };
+
+// Of what a library and a program have to agree on to share a Backend: the list of entries, and the structs
+// that pass it. FNV-1a (Fowler, Noll, Vo).
+inline constexpr std::uint64_t kWaistDigest = [] {
+  std::uint64_t h = 0xcbf29ce484222325;
+  const auto add = [&h](auto value) { h = (h ^ static_cast<std::uint64_t>(value)) * 0x100000001b3; };
+  constexpr std::string_view entries =
+#define VELDT_ENTRY(name, parameters, ...) #name #parameters #__VA_ARGS__ ";"
+#define VELDT_ANSWER(result, name, parameters, ...) #result #name #parameters #__VA_ARGS__ ";"
+#include "veldt/core/entries.inc"
+      ;
+  for (const char c : entries) add(c);
+  for (const std::size_t size :
+       {sizeof(Backend), sizeof(DevicePlugin), sizeof(DeviceSteps), sizeof(DeviceFacts), sizeof(View),
+        sizeof(Scalars), sizeof(Ramp), sizeof(OptimizerStep), sizeof(MlpStep), sizeof(GridLayout),
+        sizeof(GridDerivative), sizeof(ConvLayout), sizeof(PoolLayout)})
+    add(size);
+  return h;
+}();
 
 inline constexpr const char* kDevicePluginEntry = "veldt_device_plugin";
 using DevicePluginEntry = const DevicePlugin* (*)();

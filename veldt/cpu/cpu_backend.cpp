@@ -12,12 +12,12 @@ namespace veldt::cpu {
 const Backend& backend() {
   static const Backend table = {
       .device = Device{DeviceKind::cpu, 0},
-      .formula_name = formula_name,
       .allocate = allocate,
       .deallocate = deallocate,
       .upload = upload,
       .download = download,
       .synchronize = synchronize,
+      .formula_name = formula_name,
       .multiplies = multiplies,
       .mlp_workspace = mlp_workspace,
 #define VELDT_ENTRY(name, ...) .name = guarded<kName, Entry::name, name>,

@@ -9,26 +9,32 @@
 namespace veldt::cuda {
 namespace {
 
-Backend make_table(int index) {
+constexpr DeviceSteps kSteps = {
+    make_steps, begin_steps, step_done, changing, end_steps, ranged<"steps", launch_steps>, destroy_steps};
+
+Backend make_table(Device device) {
   return {
-      .device = Device{DeviceKind::cuda, index},
-      .formula_name = formula_name,
+      .device = device,
       .allocate = ranged<"allocate", allocate>,
       .deallocate = ranged<"deallocate", deallocate>,
       .upload = ranged<"upload", upload>,
       .download = ranged<"download", download>,
       .synchronize = ranged<"synchronize", synchronize>,
+      .formula_name = formula_name,
       .multiplies = multiplies,
       .mlp_workspace = mlp_workspace,
+      .steps = &kSteps,
+      .free_bytes = free_bytes,
+      .on_full = on_full,
 #define VELDT_ENTRY(name, ...) .name = ranged<#name, guarded<kName, Entry::name, name>>,
 #define VELDT_ANSWER(result, name, ...) .name = ranged<#name, guarded<kName, Entry::name, name>>,
 #include "veldt/core/entries.inc"
   };
 }
 
-const Backend& open(int index) {
-  open_device(index);
-  static const Backend table = make_table(index);
+const Backend& open(Device device) {
+  open_device(device.index);
+  static const Backend table = make_table(device);
   return table;
 }
 
@@ -37,17 +43,12 @@ const Backend& open(int index) {
 
 extern "C" __attribute__((visibility("default"))) const veldt::DevicePlugin* veldt_device_plugin() {
   static const veldt::DevicePlugin plugin = {
-      VELDT_VERSION,
-      sizeof(veldt::Backend),
-      sizeof(veldt::DevicePlugin),
-      veldt::cuda::device_count,
-      veldt::cuda::device_facts,
-      veldt::cuda::open,
-      veldt::cuda::free_bytes,
-      veldt::cuda::matrix_library,
-      {veldt::cuda::make_steps, veldt::cuda::begin_steps, veldt::cuda::step_done, veldt::cuda::changing,
-       veldt::cuda::end_steps, veldt::cuda::ranged<"steps", veldt::cuda::launch_steps>,
-       veldt::cuda::destroy_steps},
-      veldt::cuda::on_full};
+      .version = VELDT_VERSION,
+      .waist_digest = veldt::kWaistDigest,
+      .device_count = veldt::cuda::device_count,
+      .facts = veldt::cuda::device_facts,
+      .open = veldt::cuda::open,
+      .matrix_library = veldt::cuda::matrix_library,
+  };
   return &plugin;
 }

@@ -1,21 +1,60 @@
+// Finds the backend of a device: the cpu's, one that the program has registered, or one of a library.
 #include "veldt/tensor/backends.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
 
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
 #include "veldt/tensor/device_library.h"
+#include "veldt/tensor/fallback.h"
 #include "veldt/tensor/intercept.h"
 
 namespace veldt {
 namespace {
 
-Pool* g_cuda_pool = nullptr;  // of the one device of the process
+// What a kind of device has in this process. Written once, under the lock; read without.
+struct Place {
+  std::atomic<const Backend& (*)(Device)> open = nullptr;  // of a backend that the program has registered
+  std::atomic<const Backend*> backend = nullptr;           // completed
+  std::atomic<Pool*> pool = nullptr;  // never destroyed: tensors in static objects may outlive everything
+};
+constinit std::array<Place, kMostBackends> g_places{};
+constinit std::mutex g_opening;
+
+Place& place_of(DeviceKind kind) { return g_places[static_cast<std::size_t>(kind)]; }
+
+const Backend& opened(Device device) {
+  if (device.kind == DeviceKind::cpu) return cpu::backend();
+  if (const auto open = place_of(device.kind).open.load()) return open(device);
+  return device_library(device.kind).open(device);
+}
 
 const Backend& real_backend(Device device) {
-  static const Backend& cpu = cpu::backend();
-  if (device.kind == DeviceKind::cuda) return cuda_library().open(device.index);
-  if (device.index == 0) return cpu;
-  throw DeviceError(str("cannot use the device ", device), "there is one cpu", "choose the cpu");
+  Place& place = place_of(device.kind);
+  const Backend* found = place.backend.load(std::memory_order_acquire);
+  if (found && found->device == device) [[likely]]
+    return *found;
+  const std::lock_guard lock(g_opening);
+  if (device.kind == DeviceKind::cpu && device.index != 0)
+    throw DeviceError(str("cannot use the device cpu:", device.index), "there is one cpu", "choose the cpu");
+  const Backend& real = opened(device);  // of a second device it may tell more than is known here
+  if (!found) found = place.backend.load();
+  if (found && found->device != device)
+    throw DeviceError(str("cannot use the device ", device),
+                      str("the process already computes on ", found->device),
+                      "use that one, or start another process");
+  if (!found) place.backend.store(found = &completed(real, cpu::backend()), std::memory_order_release);
+  return *found;
+}
+
+// Of the devices, as the cpu's own memory is not what they are short of.
+void trim_pools() {
+  for (Place& place : g_places)
+    if (Pool* const pool = place.pool.load(); pool && pool->backend().device.kind != DeviceKind::cpu)
+      pool->trim();
 }
 
 std::string cpu_text() {
@@ -23,14 +62,31 @@ std::string cpu_text() {
              ")");
 }
 
-// "cuda" or "cuda:N".
-Device cuda_named(std::string_view name) {
-  const std::string_view digits = name.size() > 5 ? name.substr(5) : "0";
-  const bool number = digits.size() <= 3 && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if ((name.size() > 4 && name[4] != ':') || digits.empty() || name == "cuda:" || !number)
-    throw ConfigError(str("there is no device called '", name, "'"), "devices are cpu, cuda, cuda:N and auto",
-                      "use --device cuda:0, for example");
-  return {DeviceKind::cuda, std::stoi(std::string(digits))};
+[[noreturn]] void refuse_name(std::string_view name, std::string_view example) {
+  std::string known;
+  for (std::size_t i = 0; i < device_kinds(); ++i) {
+    const char* const kind = name_of(static_cast<DeviceKind>(i));
+    known += i == 0 ? std::string(kind) : str(", ", kind, ", ", kind, ":N");
+  }
+  throw ConfigError(str("there is no device called '", name, "'"), str("devices are ", known, " and auto"),
+                    str("use --device ", example, ", for example"));
+}
+
+// "cpu", "cuda", "cuda:N".
+Device device_named(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  const std::string_view digits = colon == name.npos ? "0" : name.substr(colon + 1);
+  const std::optional<DeviceKind> kind = device_kind(name.substr(0, colon));
+  if (!kind || (kind == DeviceKind::cpu && colon != name.npos)) refuse_name(name, "cpu");
+  if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != digits.npos)
+    refuse_name(name, str(name_of(*kind), ":0"));
+  return {*kind, std::stoi(std::string(digits))};
+}
+
+std::string text_of(Device device) {
+  if (device.kind == DeviceKind::cpu) return cpu_text();
+  if (place_of(device.kind).open.load()) return str(device);
+  return str(device, " (", device_library(device.kind).facts(device.index).name, ")");
 }
 
 }  // namespace
@@ -41,19 +97,16 @@ const Backend& backend(Device device) {
 }
 
 Pool& pool(Device device) {
-  // Never destroyed: tensors in static objects may outlive everything else.
-  if (device.kind == DeviceKind::cuda) {
-    static Pool& cuda_pool = *[&] {
-      g_cuda_pool = new Pool(real_backend(device));
-      cuda_library().on_full([] { g_cuda_pool->trim(); });
-      return g_cuda_pool;
-    }();
-    real_backend(device);
-    return cuda_pool;
+  const Backend& real = real_backend(device);
+  Place& place = place_of(device.kind);
+  if (Pool* const pool = place.pool.load(std::memory_order_acquire)) [[likely]]
+    return *pool;
+  const std::lock_guard lock(g_opening);
+  if (!place.pool.load()) {
+    place.pool.store(new Pool(real), std::memory_order_release);
+    if (real.on_full) real.on_full(trim_pools);
   }
-  static Pool& cpu_pool = *new Pool(cpu::backend());
-  real_backend(device);
-  return cpu_pool;
+  return *place.pool.load();
 }
 
 Memory& memory(Device device) {
@@ -65,24 +118,32 @@ Memory& memory(Device device) {
 std::size_t bytes_for_tensors(Device device) {
   const PoolStats stats = pool(device).stats();
   if (stats.limit > 0) return stats.limit;
-  if (device.kind == DeviceKind::cpu) return 0;
-  return stats.bytes_in_use + stats.bytes_cached + cuda_library().free_bytes();
+  const Backend& real = real_backend(device);
+  return real.free_bytes ? stats.bytes_in_use + stats.bytes_cached + real.free_bytes() : 0;
+}
+
+DeviceKind register_backend(std::string_view name, const Backend& (*open)(Device)) {
+  const DeviceKind kind = add_device_kind(name);
+  place_of(kind).open.store(open);
+  return kind;
 }
 
 DeviceChoice choose_device(std::string_view name) {
-  if (name == "cpu") return {Device{}, cpu_text()};
-  if (name == "auto") {
-    const CudaReport cuda = look_for_cuda();
-    if (!cuda.usable) return {Device{}, str(cpu_text(), "; no GPU: ", cuda.reason)};
-    return {Device{}, str(cpu_text(), "; --device cuda would use the ", cuda.devices.front().name)};
-  }
-  if (name.starts_with("cuda")) {
-    const Device device = cuda_named(name);
+  if (name != "auto") {
+    const Device device = device_named(name);
     backend(device);
-    return {device, str(device, " (", cuda_library().facts(device.index).name, ")")};
+    return {device, text_of(device)};
   }
-  throw ConfigError(str("there is no device called '", name, "'"), "devices are cpu, cuda, cuda:N and auto",
-                    "use --device cpu or --device auto");
+  std::string reason;
+  for (std::size_t i = 1; i <= kLibraryKinds; ++i) {
+    const auto kind = static_cast<DeviceKind>(i);
+    const DeviceReport found = look_for_devices(kind);
+    if (found.usable)
+      return {Device{},
+              str(cpu_text(), "; --device ", name_of(kind), " would use the ", found.devices.front().name)};
+    reason += (reason.empty() ? "" : "; ") + found.reason;
+  }
+  return {Device{}, str(cpu_text(), "; no GPU: ", reason)};
 }
 
 }  // namespace veldt

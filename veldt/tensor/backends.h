@@ -1,15 +1,17 @@
 // The one list of backends, and the pool of each.
+// Tests: tests/tensor/tensor_test.cpp, tests/train/small_backend_test.cpp, tests/cuda/runtime_test.cpp
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "veldt/core/backend.h"
 #include "veldt/core/pool.h"
 
 namespace veldt {
 
-// Throws DeviceError for a device that this process cannot use.
+// A process computes on one device of a kind. Throws DeviceError for a device that it cannot use.
 const Backend& backend(Device device);
 Pool& pool(Device device);
 // Where new tensors of this thread get their memory: the pool, unless a Plan is being recorded.
@@ -18,12 +20,17 @@ Memory& memory(Device device);
 // The bytes that tensors of the device could take, those that they hold included; 0 if nobody knows.
 std::size_t bytes_for_tensors(Device device);
 
+// Adds a backend of the program's own; choose_device() knows it as `name` and `name:N`. `open` is called when
+// it is first used, and gives the table of that device, which lives on. Throws ConfigError (add_device_kind).
+DeviceKind register_backend(std::string_view name, const Backend& (*open)(Device));
+
 struct DeviceChoice {
   Device device;
   std::string reason;  // one line for the user: what was chosen and why
 };
-// "cpu", or "auto" for the best there is. Throws ConfigError for an unknown name, DeviceError for a known one
-// that cannot be served: an explicit wish never falls back.
+// "cpu", a kind's name with or without a number ("cuda:1"), or "auto" for the best there is. Throws
+// ConfigError for an unknown name, DeviceError for a known one that cannot be served: an explicit wish never
+// falls back.
 DeviceChoice choose_device(std::string_view name);
 
 }  // namespace veldt

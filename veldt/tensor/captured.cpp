@@ -13,8 +13,8 @@ constexpr std::int64_t kUnrolled = 16;
 }  // namespace
 
 CapturedCalls::CapturedCalls(const std::vector<std::unique_ptr<KernelCall>>& calls, const Backend& backend,
-                             const DeviceSteps& device, const View* result)
-    : calls_(calls), backend_(backend), device_(device), result_(result ? *result : View()) {
+                             const View* result)
+    : calls_(calls), backend_(backend), device_(*backend.steps), result_(result ? *result : View()) {
   std::size_t first = 0;
   const bool alone = std::none_of(calls.begin(), calls.end(),
                                   [](const auto& call) { return call->kind() == CallKind::host; });

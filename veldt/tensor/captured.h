@@ -5,16 +5,16 @@
 #include <memory>
 #include <vector>
 
-#include "veldt/core/device_plugin.h"
+#include "veldt/core/device_steps.h"
 #include "veldt/tensor/intercept.h"
 
 namespace veldt {
 
 class CapturedCalls {
  public:
-  // `calls` must live on. `result`: one element that replay() can give of each step.
+  // `backend` has steps. `calls` must live on. `result`: one element that replay() can give of each step.
   CapturedCalls(const std::vector<std::unique_ptr<KernelCall>>& calls, const Backend& backend,
-                const DeviceSteps& device, const View* result);
+                const View* result);
   ~CapturedCalls();
   CapturedCalls(const CapturedCalls&) = delete;
   CapturedCalls& operator=(const CapturedCalls&) = delete;

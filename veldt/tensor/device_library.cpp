@@ -1,9 +1,11 @@
+// Finds, loads and checks the libraries of devices.
 #include "veldt/tensor/device_library.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
 
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -16,17 +18,17 @@
 namespace veldt {
 namespace {
 
-constexpr const char* kFile = "libveldt_cuda.so";
-
 struct Library {
   std::mutex mutex;
   std::string path;  // as asked for, then as found
   const DevicePlugin* plugin = nullptr;
 };
-Library& library() {
-  static Library& l = *new Library;  // never unloaded: tensors may outlive everything else
-  return l;
+Library& library(DeviceKind kind) {
+  // Never unloaded: tensors may outlive everything else.
+  static auto& libraries = *new std::array<Library, kMostBackends>;
+  return libraries[static_cast<std::size_t>(kind)];
 }
+std::string file_of(DeviceKind kind) { return str("libveldt_", name_of(kind), ".so"); }
 
 // The file that holds this code, as the kernel knows it. The name that a program was called by, and the path
 // of a library that was relative when it was loaded, may lead to somebody else's folder. Without /proc it is
@@ -56,71 +58,71 @@ std::filesystem::path own_file() {
 
 // The places where it is looked for, those that have it: absolute paths, since dlopen would take a bare name
 // from any folder that the environment names.
-std::vector<std::string> candidates() {
+std::vector<std::string> candidates(const std::string& file) {
   std::vector<std::string> paths;
   const std::filesystem::path folder = own_file().parent_path();
   if (!folder.is_absolute()) return paths;
   std::error_code none;
   for (const std::filesystem::path& place :
-       {folder / kFile, folder / ".." / VELDT_LIBDIR / kFile, folder / ".." / "lib" / kFile})
+       {folder / file, folder / ".." / VELDT_LIBDIR / file, folder / ".." / "lib" / file})
     if (std::filesystem::exists(place, none)) paths.push_back(place.lexically_normal().string());
   return paths;
 }
 
-[[noreturn]] void refuse(const std::string& why, const std::string& fix) {
-  throw DeviceError("cannot use CUDA", why, fix);
+[[noreturn]] void refuse(DeviceKind kind, const std::string& why, const std::string& fix) {
+  throw DeviceError(str("cannot use the device ", name_of(kind)), why, fix);
 }
 
-const DevicePlugin& load(const std::string& path, void* handle) {
+const DevicePlugin& load(DeviceKind kind, const std::string& path, void* handle) {
   const auto entry = reinterpret_cast<DevicePluginEntry>(dlsym(handle, kDevicePluginEntry));
-  if (entry == nullptr) refuse(str(path, " is not a library of Veldt"), "install Veldt's own");
+  if (entry == nullptr) refuse(kind, str(path, " is not a library of Veldt"), "install Veldt's own");
   const DevicePlugin& plugin = *entry();
-  if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.backend_bytes != sizeof(Backend) ||
-      plugin.plugin_bytes != sizeof(DevicePlugin))
-    refuse(str(path, " is of Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
+  if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.waist_digest != kWaistDigest)
+    refuse(kind, str(path, " is of Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
            "install both from one build");
   return plugin;
 }
 
 }  // namespace
 
-void set_cuda_library(const std::string& path) {
-  const std::lock_guard lock(library().mutex);
-  if (library().plugin)
-    throw Error("cannot choose another CUDA library", "one is in use already",
+void set_device_library(DeviceKind kind, const std::string& path) {
+  Library& l = library(kind);
+  const std::lock_guard lock(l.mutex);
+  if (l.plugin)
+    throw Error(str("cannot choose another ", file_of(kind)), "one is in use already",
                 "choose it before the first use");
-  library().path = path.empty() ? path : std::filesystem::absolute(path).string();
+  l.path = path.empty() ? path : std::filesystem::absolute(path).string();
 }
 
-const DevicePlugin& cuda_library() {
-  Library& l = library();
+const DevicePlugin& device_library(DeviceKind kind) {
+  Library& l = library(kind);
   const std::lock_guard lock(l.mutex);
   if (l.plugin) return *l.plugin;
-  const std::vector<std::string> paths = l.path.empty() ? candidates() : std::vector<std::string>{l.path};
+  const std::vector<std::string> paths =
+      l.path.empty() ? candidates(file_of(kind)) : std::vector<std::string>{l.path};
   if (paths.empty())
-    refuse(str("this installation has no ", kFile), "build Veldt where nvcc is found, or use --device cpu");
-  void* handle = nullptr;
+    refuse(kind, str("Veldt was built without it: there is no ", file_of(kind)),
+           "build Veldt where its compiler is found, or use --device cpu");
   std::string said;
   for (const std::string& path : paths) {
-    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle) {
-      l.plugin = &load(path, handle);
+    if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      l.plugin = &load(kind, path, handle);
       l.path = path;
       return *l.plugin;
     }
     const char* error = dlerror();
     if (said.empty()) said = error ? error : "no reason was given";
   }
-  refuse(str("the library could not be loaded: ", said), "install what it names, or use --device cpu");
+  refuse(kind, str("the library could not be loaded: ", said), "install what it names, or use --device cpu");
 }
 
-CudaReport look_for_cuda() {
-  CudaReport report;
+DeviceReport look_for_devices(DeviceKind kind) {
+  DeviceReport report;
   try {
-    const DevicePlugin& cuda = cuda_library();
-    report.path = library().path;
-    const int count = cuda.device_count();
-    for (int i = 0; i < count; ++i) report.devices.push_back(cuda.facts(i));
+    const DevicePlugin& plugin = device_library(kind);
+    report.path = library(kind).path;
+    const int count = plugin.device_count();
+    for (int i = 0; i < count; ++i) report.devices.push_back(plugin.facts(i));
     report.usable = count > 0;
     if (count == 0) report.reason = "the driver shows no GPU";
   } catch (const Error& e) {

@@ -1,4 +1,5 @@
-// The CUDA backend's library, loaded when somebody first asks for it, and why there is none.
+// The libraries of devices, libveldt_NAME.so, loaded when somebody first asks for one, and why there is none.
+// Tests: tests/tensor/device_library_test.cpp, tests/cuda/runtime_test.cpp
 #pragma once
 
 #include <string>
@@ -8,21 +9,21 @@
 
 namespace veldt {
 
-// Where libveldt_cuda.so is, if not where it is looked for: beside the program or library that holds Veldt,
-// then in its ../lib, or what an install calls lib. Before its first use.
-void set_cuda_library(const std::string& path);
+// Where the library of that kind is, if not where it is looked for: beside the program or library that holds
+// Veldt, then in its ../lib, or what an install calls lib. Before its first use.
+void set_device_library(DeviceKind kind, const std::string& path);
 
 // The library. Throws DeviceError that says why it cannot be used. Its open() does, where there is no such
 // device.
-const DevicePlugin& cuda_library();
+const DevicePlugin& device_library(DeviceKind kind);
 
-struct CudaReport {
+struct DeviceReport {
   bool usable = false;
   std::string reason;  // one line; empty if usable
   std::string path;    // of the library, if one was loaded
   std::vector<DeviceFacts> devices;
 };
 // What there is, without an error. Does not open a device.
-CudaReport look_for_cuda();
+DeviceReport look_for_devices(DeviceKind kind);
 
 }  // namespace veldt

@@ -10,7 +10,7 @@
 #include "veldt/tensor/arena.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/captured.h"
-#include "veldt/tensor/device_library.h"
+#include "veldt/tensor/fallback.h"
 #include "veldt/tensor/impl.h"
 #include "veldt/tensor/intercept.h"
 
@@ -68,9 +68,8 @@ struct Plan::Recording {
   std::unique_ptr<CapturedCalls> captured = {};  // on a device that keeps work
 
   void run(std::int64_t times, const View* results) {
-    if (backend->device.kind == DeviceKind::cuda && !captured)
-      captured = std::make_unique<CapturedCalls>(calls, *backend, cuda_library().steps,
-                                                 result.data ? &result : nullptr);
+    if (backend->steps && !captured && lacking(*backend).empty())
+      captured = std::make_unique<CapturedCalls>(calls, *backend, result.data ? &result : nullptr);
     if (captured) return captured->replay(times, results);
     for (std::int64_t i = 0; i < times; ++i) {
       for (const auto& call : calls) call->run(*backend);
@@ -296,24 +295,7 @@ class Plan::Recorder final : public Interceptor, public Memory {
 
 namespace {
 
-struct Extent {
-  std::uintptr_t begin, end;
-};
-
-// The bytes a view may touch.
-Extent extent_of(const View& v) {
-  const std::uintptr_t at = address_of(v.data);
-  if (v.data == nullptr || numel(v.shape) == 0) return {at, at};
-  std::int64_t low = 0, high = 0;
-  for (int d = 0; d < v.shape.rank(); ++d) (v.strides[d] < 0 ? low : high) += v.strides[d] * (v.shape[d] - 1);
-  const std::int64_t size = static_cast<std::int64_t>(size_of(v.dtype));
-  return {at + static_cast<std::uintptr_t>(low * size), at + static_cast<std::uintptr_t>((high + 1) * size)};
-}
-
-bool overlap(const View& a, const View& b) {
-  const Extent x = extent_of(a), y = extent_of(b);
-  return x.begin < y.end && y.begin < x.end;
-}
+bool overlap(const View& a, const View& b) { return extent_of(a).overlaps(extent_of(b)); }
 
 // The view that the call fills there, reading nothing of what it holds; null where it does something else.
 View* filled_at(KernelCall& call, const void* data) {

@@ -9,6 +9,7 @@
 #include "veldt/core/error.h"
 #include "veldt/core/pool.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/fallback.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt {
@@ -42,6 +43,13 @@ std::string position_of(std::int64_t i, const Shape& shape) {
   return str(at);
 }
 
+// Whether the cpu does it, since the backend cannot.
+bool is_lent(const KernelCall& call, const Backend& backend) {
+  for (std::size_t i = 0; i < std::size(kEntryFacts); ++i)
+    if (call.is(static_cast<Entry>(i))) return lacks(backend, static_cast<Entry>(i));
+  return false;  // a host function
+}
+
 }  // namespace
 
 void Profile::on_call(const KernelCall& call, const Backend& backend) {
@@ -51,7 +59,7 @@ void Profile::on_call(const KernelCall& call, const Backend& backend) {
   call.run(backend);
   backend.synchronize();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  Line& line = lines_[call.name(backend)];
+  Line& line = lines_[call.name(backend) + (is_lent(call, backend) ? " (on the cpu)" : "")];
   ++line.calls;
   line.seconds += spent.count();
   line.flops += call.flops();

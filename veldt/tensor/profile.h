@@ -17,7 +17,7 @@ namespace veldt {
 class Profile final : private Interceptor {
  public:
   struct Line {
-    std::string name;  // "matmul", "tanh", "tanh slope"
+    std::string name;  // "matmul", "tanh", "tanh slope"; "softmax (on the cpu)" where a backend lacks it
     std::int64_t calls = 0;
     double seconds = 0;
     double bytes = 0;  // of all operands, each counted once a call

@@ -1,0 +1,36 @@
+// What a backend lacks: an error that names it, or, where the program has asked for it, work of the cpu on
+// copies, which is counted.
+// Tests: tests/train/small_backend_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "veldt/core/backend.h"
+
+namespace veldt {
+
+// Whether entries that a backend lacks are done by the cpu, from now on and for all threads. Each call then
+// copies what it reads to the host, and back what it writes; without, it throws NoKernel.
+void set_host_fallback(bool on);
+
+// The entries that `real` has no function for: their names, in the order of core/entries.inc.
+std::vector<const char*> lacking(const Backend& real);
+bool lacks(const Backend& real, Entry);
+
+// What was done by the cpu for another device since the program began.
+struct FallbackCount {
+  std::string device, entry;  // "mine:0", "softmax"
+  std::int64_t calls = 0;
+  double bytes = 0;  // copied, both ways
+};
+// The most calls first.
+std::vector<FallbackCount> fallback_counts();
+// "the cpu did for mine:0: softmax 12 times, convolve 6 times (3.1 MiB copied)"; empty if it did nothing.
+std::string fallback_text();
+
+// `real` with a function in each place of an entry: its own, or one that does the above. Both live on.
+const Backend& completed(const Backend& real, const Backend& cpu);
+
+}  // namespace veldt
