@@ -16,7 +16,7 @@ using test::draw;
 using test::ink;
 
 std::vector<Reason> explained(const Signal& signal, const FitOptions& wishes) {
-  return explain(signal, wishes, plan_for(signal, wishes));
+  return explain(plan_for(signal, wishes));
 }
 
 // The reason for a choice; one without a name if there is none.
@@ -47,10 +47,35 @@ TEST(Explain, GivesEachChoiceOnceWithItsValueAndAReason) {
     }
 }
 
+// A choice that is made over, because of a wish or of another choice, has a reason all the same.
+TEST(Explain, GivesAReasonHoweverAChoiceCameAbout) {
+  const FitOptions all[] = {{.batch = 0},
+                            {.footprint = 1},
+                            {.loss = Loss::bce},
+                            {.first_omega = 20},
+                            {.depth = 1},
+                            {.model = Model::tanh, .depth = 1},
+                            {.seconds = 1},
+                            {.style = Style::pixel},
+                            {.simba = true},
+                            {.model = Model::siren, .simba = true},
+                            {.batch = 7, .sampling = Sampling::error},
+                            {.source = Source::point}};
+  for (const Tensor& picture : {disc(), disc(3), ink()})
+    for (const FitOptions& wishes : all)
+      for (const Reason& r : explained(picture, wishes)) EXPECT_FALSE(r.why.empty()) << r.choice;
+  EXPECT_EQ(reason_for(explained(disc(3), {.first_omega = 20}), "model").why,
+            "an omega is asked for, and a grid has none");
+  EXPECT_EQ(
+      reason_for(explained(disc(3), {.model = Model::siren, .optimizer = OptimizerKind::sgd}), "lr").why,
+      "suits siren with adam")
+      << "what it was chosen for";
+}
+
 TEST(Explain, ShowsThePlansOwnValues) {
   const FitOptions sines{.model = Model::siren};
   const FitPlan plan = plan_for(disc(3), sines);
-  const std::vector<Reason> reasons = explain(disc(3), sines, plan);
+  const std::vector<Reason> reasons = explain(plan);
   EXPECT_EQ(reason_for(reasons, "kind").value, "photograph");
   EXPECT_EQ(reason_for(reasons, "model").value, "siren");
   EXPECT_EQ(reason_for(reasons, "batch").value, std::to_string(plan.batch));
@@ -143,7 +168,7 @@ TEST(Explain, KnowsSounds) {
   EXPECT_TRUE(says(reason_for(reasons, "omega"), "below 455 Hz")) << reason_for(reasons, "omega").why;
   EXPECT_EQ(reason_for(reasons, "footprint").choice, "");
   const FitPlan plan = plan_for(tone, {.model = Model::hashgrid});
-  const Reason grid = reason_for(explain(tone, {.model = Model::hashgrid}, plan), "grid");
+  const Reason grid = reason_for(explain(plan), "grid");
   const auto cells = std::get<GridOptions>(plan.field.encodings.front()).finest;
   EXPECT_EQ(grid.value, "1 x 1");
   EXPECT_TRUE(says(grid, std::to_string(cells) + " cells, 0.")) << grid.why;

@@ -8,6 +8,7 @@
 #include "tests/field/pictures.h"
 #include "tests/io/faults.h"
 #include "veldt/core/rng.h"
+#include "veldt/field/choices.h"
 #include "veldt/field/network.h"
 #include "veldt/field/recipe.h"
 
@@ -214,9 +215,10 @@ TEST(FieldOptions, RefuseEncodingsThatLie) {
 TEST(ModelFrom, KnowsItsNamesAndListsThemOtherwise) {
   for (const std::string& name : model_names()) {
     EXPECT_EQ(name_of(model_from(name)), name);
-    FieldOptions o = small_options(8, 8);
-    set_model(o, model_from(name));
-    EXPECT_EQ(name_of(model_of(o)), name);
+    FitPlan plan;
+    plan.field = small_options(8, 8);
+    choose_model(plan, model_from(name));
+    EXPECT_EQ(name_of(model_of(plan.field)), name);
   }
   try {
     model_from("sirenn");

@@ -263,7 +263,7 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
                     fitter.field().parameter_count(), field::name_of(plan.precision), device.reason));
   }
   std::vector<field::Reason> reasons;
-  if (flags.explain) reasons = field::explain(truth, wishes, fitter.plan());
+  if (flags.explain) reasons = field::explain(fitter.plan());
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "veldt/field/plan.h"
-#include "veldt/field/signal.h"
 
 namespace veldt::field {
 
@@ -16,8 +15,8 @@ struct Reason {
   std::string why;     // one clause; "asked for" if it was wished
 };
 
-// The choices of plan_for(signal, wishes), which is `plan`; only those that count for its model. Measures the
-// signal, which takes milliseconds.
-std::vector<Reason> explain(const Signal& signal, const FitOptions& wishes, const FitPlan& plan);
+// The choices of a plan of plan_for() in the order in which they are to be read; only those that count for
+// its model.
+std::vector<Reason> explain(const FitPlan& plan);
 
 }  // namespace veldt::field

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "veldt/field/kind.h"
@@ -71,6 +75,10 @@ struct FitOptions {
   bool simba = false;  // the original recipe, see simba_plan(); the other wishes still count
 };
 
+// Why the choices of a plan came out as they did, one clause each, by the flag's name without dashes
+// ("hidden-omega"), else by a word ("kind", "grid").
+using Reasons = std::map<std::string, std::string, std::less<>>;
+
 // A fit with nothing left open: the same plan, signal, threads and machine give the same weights.
 struct FitPlan {
   FieldOptions field;
@@ -104,7 +112,15 @@ struct FitPlan {
   Loss loss = Loss::mse;
   Precision precision = Precision::f32;
   std::uint64_t seed = 0;
-  Device device = {};  // no part of the JSON: a run may go on elsewhere, in the same precision
+  // Neither is part of the JSON: a run may go on elsewhere, in the same precision.
+  Device device = {};
+  Reasons reasons = {};  // said where the choices are made; see field/explain.h
+
+  // Makes a choice, of this plan or its field, and says why.
+  template <class T> void choose(T& what, std::type_identity_t<T> value, const char* name, std::string why) {
+    what = std::move(value);
+    reasons.insert_or_assign(name, std::move(why));
+  }
 };
 
 // Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture

@@ -1,10 +1,13 @@
 // The choices themselves: size of grid and network, rates, steps and teacher, for each kind of signal.
 #include "veldt/field/recipe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "veldt/field/spectrum.h"
+#include "veldt/field/choices.h"
 
 namespace veldt::field {
 
@@ -15,40 +18,67 @@ constexpr std::int64_t kTaughtPixels = 1 << 19;
 constexpr int kTaughtSamples = 4;  // along each side of a pixel
 const std::vector<std::int64_t> kOriginalWidths = {128, 128, 256, 128, 64, 64, 64};
 
-// Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth
-// to a quarter of the pixels, but no more than 2^19 entries a level.
-GridOptions grid_for(const FieldOptions& field) {
-  const std::int64_t side = std::max(field.width, field.height);
-  GridOptions grid{.dims = field.dimensions};
-  grid.coarsest = std::clamp<std::int64_t>(side / 2, 1, 16);
-  grid.finest = std::clamp<std::int64_t>(side, grid.coarsest, 1 << 20);
-  const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
-  const double levels = 1 + std::round(2 * octaves);
-  grid.levels = std::min(static_cast<int>(levels), GridLayout::kMaxLevels);
-  const double pixels = static_cast<double>(field.width) * static_cast<double>(field.height);
-  grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 19);
-  return grid;
-}
+constexpr const char* kByTheSide = "by the picture's longer side";
 
-// Waves per unit for a picture of this size; more fits noise between the pixels.
-FourierOptions waves_for(const FieldOptions& field) {
-  const auto side = static_cast<double>(std::max(field.width, field.height));
-  return {.sigma = std::clamp(0.008 * side, 1.0, 10.0)};
-}
+bool is_of_sines(Model model) { return model == Model::siren || model == Model::finer; }
 
 // The first layer starts with frequencies up to 0.4 of the spectrum's centroid along each axis: the other
 // layers' overtones reach the rest. finer reaches further by itself. Measured in docs/fields.md; lower blurs,
 // higher ripples between the pixels.
-double omega_for(const Signal& picture, Model model) {
-  const auto side = static_cast<double>(std::max(picture.rows(), picture.columns()));
-  if (model != Model::siren && model != Model::finer) return std::clamp(0.12 * side, 30.0, 90.0);
-  const double centroid =
-      std::max(spectrum_of(picture, Axis::across).centroid, spectrum_of(picture, Axis::down).centroid);
-  return std::round(std::clamp((model == Model::siren ? 2.5 : 2.0) * side * centroid, 15.0, 90.0));
+void choose_omegas_by_spectrum(FitPlan& p, Model model, const Traits& traits) {
+  const auto side = static_cast<double>(std::max(p.field.width, p.field.height));
+  if (!is_of_sines(model)) return choose_omegas(p, std::clamp(0.12 * side, 30.0, 90.0), kByTheSide, 30, kFar);
+  const double centroid = std::max(traits.across.centroid, traits.down.centroid);
+  const double omega =
+      std::round(std::clamp((model == Model::siren ? 2.5 : 2.0) * side * centroid, 15.0, 90.0));
+  const std::string detail = fmt::format(" along each axis, the spectrum's centroid is at {:.2g}", centroid);
+  choose_omegas(p, omega, starts_below(p.field, omega, detail), 30, kFar);
+}
+
+// A low omega in the hidden layers keeps the lines smooth when they are enlarged.
+void choose_omegas_of_lines(FitPlan& p, Model model) {
+  const auto side = static_cast<double>(std::max(p.field.width, p.field.height));
+  const double omega = 30 * std::clamp(side / 200, 1.0, 4.0);
+  choose_omegas(p, omega, is_of_sines(model) ? starts_below(p.field, omega) : kByTheSide, 10,
+                "low: lines stay smooth when they are enlarged");
+}
+
+// Thin lines on flat ground.
+void draw_lines(FitPlan& p, Model model, bool two_level) {
+  p.field.widths = {128, 128, 128, 128};
+  choose_omegas_of_lines(p, model);
+  p.choose(p.edge_share, 0.75, "edges",
+           "of each batch: most of a drawing is paper, and even batches would learn paper");
+  // A grid's entry serves one place and wants to see each of its pixels.
+  if (model == Model::hashgrid)
+    p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
+  else
+    p.choose(p.sampling, Sampling::uniform, "sampling", "in shuffled order, edges and flat ground apart");
+  p.steps = 600;
+  if (two_level) {
+    p.choose(p.loss, Loss::hinge, "loss", "every level is black or white: beyond them there is no error");
+    p.lr = 1e-3;
+  } else {
+    p.choose(p.field.footprint, 2, "footprint", "greys of line art are edges that a pixel has averaged");
+    p.field.two_tone = true;
+    p.lr = 2e-3;
+  }
+}
+
+void draw_levels(FitPlan& p, Model model, const Traits& traits) {
+  p.field.widths = {160, 160, 160, 160};
+  choose_omegas_by_spectrum(p, model, traits);
+  if (model == Model::hashgrid)
+    p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
+  else
+    p.choose(p.sampling, Sampling::error, "sampling",
+             "its weights serve all places, so it learns where its errors are");
+  p.lr = 1e-3;
+  p.steps = 1200;
 }
 
 // The rates and frequencies above are for sines; the others want their own (docs/fields.md).
-void adjust_to_model(FitPlan& p, Model model, double pixels) {
+void adjust_to_model(FitPlan& p, Model model, std::int64_t pixels) {
   switch (model) {
     case Model::siren: return;
     case Model::finer:
@@ -56,41 +86,42 @@ void adjust_to_model(FitPlan& p, Model model, double pixels) {
       p.lr /= 2;
       return;
     case Model::gauss:
-      p.field.first_omega = 20;
-      p.field.omega = 10;
+      choose_omegas(p, 20, "suits gauss whatever is fitted", 10, "suits gauss whatever is fitted");
       p.lr = 2e-3;
       return;
     case Model::wire:
       // A wide window: the authors' 10 lets go of most points before training begins.
-      p.field.omega = 20;
+      p.choose(p.field.omega, 20, "hidden-omega", "suits wire whatever is fitted");
       p.field.scale = 3;
       p.lr = 2e-3;
       return;
     case Model::fourier: p.lr = 3e-3; return;
-    case Model::tanh:
-      // Steep ridges, and layers that fold them: see start_as_ridges() in network.cpp.
-      p.field.first_omega = 10;
-      p.field.omega = 1.5;
+    case Model::tanh: {
+      // Steep ridges, and layers that fold them: see start_as_ridges() in network.cpp. Lines want more of
+      // both.
+      const bool is_drawing = p.edge_share > 0;
+      choose_omegas(p, is_drawing ? 20 : 10, kRidges, is_drawing ? 3.5 : 1.5, kGain);
       p.lr = 2e-3;
-      if (p.edge_share == 0) return;
-      // Lines want more of both. A drawing is given the network of the original recipe.
-      p.field.first_omega = 20;
-      p.field.omega = 3.5;
-      p.optimizer = OptimizerKind::muon;
+      if (!is_drawing) return;
+      // A drawing is given the network of the original recipe.
+      p.choose(p.optimizer, OptimizerKind::muon, "optimizer",
+               "it turns whole matrices, which this network learns from sooner");
       p.lr = 5e-3;
       p.field.widths = kOriginalWidths;
       p.field.bias = false;
       p.field.constant_input = true;
       return;
+    }
     case Model::relu: p.lr = 2e-3; return;
     case Model::hashgrid:
       // As Mueller et al. train it: an entry is rarely met, and its gradients are small.
       p.field.widths = {64, 64};
-      p.batch = static_cast<std::int64_t>(std::min(16384.0, pixels));
+      choose_batch(p, 16384, pixels);
       p.lr = 1e-2;
       p.eps = 1e-15;
       // A grid as fine as the picture can do between the pixels what it likes; told so much, it does not.
-      p.between_share = 0.25;
+      p.choose(p.between_share, 0.25, "between",
+               "of each batch lies between pixels, so that the picture can be enlarged");
       return;
   }
 }
@@ -115,10 +146,12 @@ void follow_teacher(FitPlan& p) {
   p.closes = 1;
   p.lesson_scale = kTaughtSamples;
   p.between_share = 0;
-  p.field.footprint = p.source == Source::area ? kTaughtSamples : 1;
-  p.field.encodings = {taught_grid_for(p.field)};
+  if (p.source == Source::area)
+    p.choose(p.field.footprint, kTaughtSamples, "footprint",
+             "samples along a pixel's sides, so that something binds what lies between the pixels");
+  choose_grid(p, taught_grid_for(p.field));
   const std::int64_t samples = p.field.width * p.field.height * kTaughtSamples * kTaughtSamples;
-  p.batch = std::min(samples, std::clamp<std::int64_t>(samples / 64, 4096, 16384));
+  choose_batch(p, std::clamp<std::int64_t>(samples / 64, 4096, 16384), samples);
   p.lr = 2e-2;
   p.warmup = 20;
   p.steps = 400;
@@ -145,15 +178,13 @@ std::vector<std::vector<double>> tones_of(const Signal& picture) {
 void draw_squares(FitPlan& p, std::int64_t period) {
   p.field.squares = true;
   p.field.period = period;
-  p.batch = std::min<std::int64_t>(4096, p.field.columns() * p.field.rows());
+  choose_batch(p, 4096, p.field.columns() * p.field.rows());
   p.between_share = 0;
   p.closes = 1;
   p.field.widths = {64, 64};
-  p.field.first_omega = 30;
-  p.field.omega = 30;
+  choose_omegas(p, 30, starts_below(p.field, 30), 30, kFar);
   p.edge_share = 0;
-  p.sampling = Sampling::stratified;
-  p.loss = Loss::mse;
+  p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
   p.lr = 1e-3;
   p.steps = 200;
 }
@@ -169,6 +200,7 @@ bool follows_teacher(const FitOptions& w, std::int64_t pixels) {
 // How a picture is held.
 struct Way {
   Model model;
+  std::string why;                // this model
   bool squares, taught, drawing;  // at most one of these
 };
 Way way_for(const PictureFacts& facts, const PictureKind& kind, const Signal& signal,
@@ -182,7 +214,14 @@ Way way_for(const PictureFacts& facts, const PictureKind& kind, const Signal& si
   const bool by_network = needs_network(wishes) || squares || (facts.two_level && !taught);
   const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
   const bool is_line_art = kind.style == Style::line && signal.channels() == 1 && model != Model::hashgrid;
-  return {model, squares, taught, !taught && !squares && (facts.two_level || is_line_art)};
+  const bool drawing = !taught && !squares && (facts.two_level || is_line_art);
+  const std::string why =
+      wishes.model ? kAskedFor
+      : squares    ? "a small network, since each pixel is one square of one level"
+      : drawing    ? "a drawing, which a small network of sines holds, and enlarges well"
+      : by_network ? "an omega is asked for, and a grid has none"
+                   : fmt::format("a grid holds {} pixels sooner than a network alone", signal.points());
+  return {model, why, squares, taught, drawing};
 }
 
 }  // namespace
@@ -197,67 +236,46 @@ void describe(const Signal& signal, FieldOptions& field) {
   field.bits = signal.is_sound() ? 8 : signal.bits();
 }
 
-void set_model(FieldOptions& field, Model model) {
-  field.encodings.clear();
-  field.activation = Activation::relu;
-  if (model == Model::fourier)
-    field.encodings = {waves_for(field)};
-  else if (model == Model::hashgrid)
-    field.encodings = {grid_for(field)};
-  else
-    field.activation = static_cast<Activation>(model);  // the first models are the activations, in order
+Traits traits_of(const Signal& signal, std::optional<Style> wish) {
+  Traits traits;
+  traits.down = spectrum_of(signal, Axis::down);
+  if (signal.is_sound()) return traits;
+  traits.across = spectrum_of(signal, Axis::across);
+  traits.facts = facts_of(signal);
+  traits.seen = kind_of(traits.facts, signal);
+  traits.kind = wish ? kind_of(traits.facts, signal, wish) : traits.seen;
+  return traits;
 }
 
-FitPlan recipe_for(const Signal& signal, const FitOptions& wishes) {
+FitPlan recipe_for(const Signal& signal, const Traits& traits, const FitOptions& wishes) {
   if (signal.is_sound()) return sound_recipe(signal, wishes);
-  const PictureFacts facts = facts_of(signal);
-  const PictureKind kind = kind_of(facts, signal, wishes.style);
-  const auto [model, squares, taught, drawing] = way_for(facts, kind, signal, wishes);
+  const PictureFacts& facts = traits.facts;
+  const PictureKind& kind = traits.kind;
+  const Way way = way_for(facts, kind, signal, wishes);
   const std::int64_t pixels = signal.points();
-  const auto side = static_cast<double>(std::max(signal.rows(), signal.columns()));
   FitPlan p;
-  p.kind = kind;
   p.source = wishes.source;
   describe(signal, p.field);
-  set_model(p.field, model);
-  p.batch = std::min<std::int64_t>(4096, pixels);
-  // A network's weights serve the whole picture, so it gains where it learns from its errors. An entry of a
-  // grid serves one place and wants to see each of its pixels.
-  p.sampling = model == Model::hashgrid ? Sampling::stratified
-               : drawing                ? Sampling::uniform
-                                        : Sampling::error;
-  if (drawing) {
-    // Thin lines on flat ground. A low omega in the hidden layers keeps the lines smooth when they are
-    // enlarged.
-    p.field.widths = {128, 128, 128, 128};
-    p.field.first_omega = 30 * std::clamp(side / 200, 1.0, 4.0);
-    p.field.omega = 10;
-    p.edge_share = 0.75;
-    p.steps = 600;
-    if (facts.two_level) {
-      p.loss = Loss::hinge;
-      p.lr = 1e-3;
-    } else {
-      p.field.footprint = 2;
-      p.field.two_tone = true;
-      p.lr = 2e-3;
-    }
-  } else {
-    p.field.widths = {160, 160, 160, 160};
-    p.field.first_omega = omega_for(signal, model);
-    p.field.omega = 30;
-    p.lr = 1e-3;
-    p.steps = 1200;
-  }
-  adjust_to_model(p, model, static_cast<double>(pixels));
-  if (squares) draw_squares(p, facts.period);
-  if (taught) follow_teacher(p);
-  if (taught && kind.two_tone && wishes.tone_prior && p.source == Source::area)
+  choose_model(p, way.model);
+  p.reasons["model"] = way.why;
+  choose_batch(p, 4096, pixels);
+  p.choose(p.optimizer, OptimizerKind::adam, "optimizer", kSteady);
+  p.choose(p.loss, Loss::mse, "loss", kMeasured);
+  p.choose(p.field.footprint, 1, "footprint", kAtCentres);
+  if (way.drawing)
+    draw_lines(p, way.model, facts.two_level);
+  else
+    draw_levels(p, way.model, traits);
+  adjust_to_model(p, way.model, pixels);
+  if (way.squares) draw_squares(p, facts.period);
+  if (way.taught) follow_teacher(p);
+  if (way.taught && kind.two_tone && wishes.tone_prior && p.source == Source::area)
     p.field.tones = tones_of(signal);
+  choose_lr(p, p.lr);
   p.lr_min = p.lr * 1e-3;
   // Pixel art has squares and nothing between them, and what lies between two tones, pixels do not tell the
   // prior.
-  const bool is_judged = !squares && !kind.two_tone && kind_of(facts, signal).style != Style::pixel;
+  const bool is_judged = !way.squares && !kind.two_tone && traits.seen.style != Style::pixel;
   if (is_judged && pixels <= kTaughtPixels && p.source == Source::area) p.judge = wishes.prior;
   return p;
 }
@@ -277,6 +295,9 @@ FitPlan simba_plan() {
   p.lr_min = 1e-6;
   p.schedule = ScheduleKind::cosine;
   p.loss = Loss::mse;
+  for (const char* choice : {"model", "width", "depth", "batch", "sampling", "footprint", "optimizer", "lr",
+                             "schedule", "loss", "precision", "steps"})
+    p.reasons[choice] = "the simba preset, to the letter";
   return p;
 }
 

@@ -4,17 +4,24 @@
 #pragma once
 
 #include "veldt/field/plan.h"
+#include "veldt/field/spectrum.h"
 
 namespace veldt::field {
 
 // Sets what the field has to say of the signal itself: its size, its channels, its rate.
 void describe(const Signal& signal, FieldOptions& field);
 
-// Makes the field one of this model, with an encoding that suits its size.
-void set_model(FieldOptions& field, Model model);
+// What is measured of a signal, once for all choices.
+struct Traits {
+  PictureFacts facts;     // of a picture
+  PictureKind kind;       // the wished one, if one is wished
+  PictureKind seen;       // whatever is wished
+  Spectrum down, across;  // a sound has the first alone
+};
+Traits traits_of(const Signal& signal, std::optional<Style> wish);
 
 // Everything but sizes, wishes and seed.
-FitPlan recipe_for(const Signal& signal, const FitOptions& wishes);
+FitPlan recipe_for(const Signal& signal, const Traits& traits, const FitOptions& wishes);
 FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes);  // sound_recipe.cpp
 
 // The recipe of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but

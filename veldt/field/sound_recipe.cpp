@@ -1,7 +1,10 @@
 // The choices that make the fit of a sound good without flags. Measured figures are in docs/fields.md.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "veldt/field/choices.h"
 #include "veldt/field/recipe.h"
 
 namespace veldt::field {
@@ -57,9 +60,9 @@ GridOptions broken_line(const Signal& sound, double cells_a_frame) {
 
 void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
   p.eps = 1e-15;
-  if (wants_layers) {  // they read the levels of set_model(), as those of pictures do
+  if (wants_layers) {  // they read the levels of choose_model(), as those of pictures do
     p.field.widths = {64, 64};
-    p.batch = std::min<std::int64_t>(4096, sound.rows());
+    choose_batch(p, 4096, sound.rows());
     p.lr = 1e-2;
     p.steps = 2000;
     return;
@@ -67,12 +70,13 @@ void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
   // A layer that mixes the channels, and none before it: they cost time and gain nothing (docs/fields.md).
   const double cells = cells_needed(sound);
   const bool is_smooth = cells <= kMostCells;
-  p.field.encodings = {broken_line(sound, is_smooth ? cells : kFewCells)};
+  choose_grid(p, broken_line(sound, is_smooth ? cells : kFewCells));
   p.field.widths = {};
   // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
-  p.batch = std::max<std::int64_t>(sound.rows() / 16, std::min<std::int64_t>(1024, sound.rows()));
+  choose_batch(p, std::max<std::int64_t>(sound.rows() / 16, 1024), sound.rows());
   p.lr = 3e-2;
-  p.closes = is_smooth ? 1 : 2;
+  p.choose(p.closes, is_smooth ? 1 : 2, "closing",
+           "what the grid lacks at each frame is kept; a windowed sinc plays what lies between");
   p.steps = is_smooth ? 480 : 120;  // two numbers close whatever it misses
 }
 
@@ -84,10 +88,15 @@ void take_network(FitPlan& p, const Signal& sound, Model model) {
   const double seconds = static_cast<double>(sound.rows()) / static_cast<double>(sound.rate());
   const bool sines = p.field.activation == Activation::siren || p.field.activation == Activation::finer;
   p.field.widths = {256, 256, 256};
-  p.field.first_omega = sines ? std::clamp(1430 * seconds, 30.0, 1e6) : 20;
-  p.field.omega = sines ? 30 : model == Model::tanh ? 1.5 : 10;
+  const std::string suits = fmt::format("suits {} whatever is fitted", name_of(model));
+  if (const double omega = std::clamp(1430 * seconds, 30.0, 1e6); sines)
+    choose_omegas(p, omega, starts_below(p.field, omega), 30, kFar);
+  else if (model == Model::tanh)
+    choose_omegas(p, 20, kRidges, 1.5, kGain);
+  else
+    choose_omegas(p, 20, suits, 10, suits);
   p.fixed_frequencies = sines;
-  p.batch = std::min<std::int64_t>(4096, sound.rows());
+  choose_batch(p, 4096, sound.rows());
   p.lr = 1e-3;
   p.steps = 2000;
 }
@@ -101,12 +110,20 @@ FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
   const bool wants_layers = wishes.width || wishes.depth || wishes.optimizer == OptimizerKind::muon;
   const bool by_network = wants_layers || wishes.first_omega || wishes.omega;
   const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
-  set_model(p.field, model);
+  choose_model(p, model);
+  p.reasons["model"] = wishes.model ? kAskedFor
+                       : by_network
+                           ? "a sound is made of waves"
+                           : fmt::format("a grid holds {} frames sooner than a network alone", sound.rows());
+  p.choose(p.sampling, Sampling::uniform, "sampling", kShuffled);
+  p.choose(p.optimizer, OptimizerKind::adam, "optimizer", kSteady);
+  p.choose(p.loss, Loss::mse, "loss", kMeasured);
   p.field.head = Head::plain;
   if (model == Model::hashgrid)
     take_grid(p, sound, wants_layers);
   else
     take_network(p, sound, model);
+  choose_lr(p, p.lr);
   p.lr_min = p.lr * 1e-3;
   return p;
 }
