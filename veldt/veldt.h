@@ -1,4 +1,5 @@
 // All of Veldt's public headers, for programs.
+// Tests: tests/tools/install_test.sh
 #pragma once
 
 #include "veldt/core/backend.h"

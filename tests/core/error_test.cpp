@@ -1,3 +1,4 @@
+// Errors: their three sentences, their kinds, and text from strangers inside them.
 #include "veldt/core/error.h"
 
 #include <gtest/gtest.h>

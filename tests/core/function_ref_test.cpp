@@ -1,3 +1,4 @@
+// A reference to anything that can be called.
 #include "veldt/core/function_ref.h"
 
 #include <gtest/gtest.h>

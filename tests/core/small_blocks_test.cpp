@@ -1,3 +1,4 @@
+// The thread's own lists of small blocks.
 #include "veldt/core/small_blocks.h"
 
 #include <gtest/gtest.h>

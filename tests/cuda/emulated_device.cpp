@@ -1,3 +1,4 @@
+// Tensors on the device under test, and a watch over what its kernels are given.
 #include "tests/support/emulated_device.h"
 
 #include "tests/support/device_under_test.h"

@@ -1,3 +1,4 @@
+// Calls an entry on both devices, and tells how far the results are apart.
 #include "tests/cuda/twins.h"
 
 #include <algorithm>

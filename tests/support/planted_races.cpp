@@ -1,3 +1,4 @@
+// Kernels with races that the search must find.
 #include "tests/support/planted_races.h"
 
 namespace veldt::test {

@@ -1,3 +1,4 @@
+// Blocks that are never needed together share memory.
 #include "veldt/tensor/arena.h"
 
 #include <gtest/gtest.h>

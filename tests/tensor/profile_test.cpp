@@ -1,3 +1,4 @@
+// What a Profile counts, and what DetectAnomaly finds.
 #include "veldt/tensor/profile.h"
 
 #include <gmock/gmock.h>

@@ -2,6 +2,7 @@
 // core/entries.inc. It knows nothing of tensors and gradients. All checks (shapes, devices) happen above it,
 // in ops/; a backend throws NoKernel for a dtype that an entry does not take. It may start small: only the
 // five functions of its memory must be there.
+// Tests: tests/core/entries_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Neighbouring dimensions that all views of a kernel walk as one, put together: the fewer and longer they
-// are, the less a walk costs. Tests: tests/core/coalesce_test.cpp
+// are, the less a walk costs.
+// Tests: tests/core/coalesce_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Convolutions as networks have them (the kernel is not turned round), over one to three spatial dimensions:
 //   y[n, o, p] = sum over c, k of w[o, c, k] x[n, c, p stride - padding + k dilation]
 // where x is 0 outside of itself. ops/convolution.h checks what is given; backends take it as it is.
+// Tests: tests/cpu/convolution_test.cpp, tests/ops/convolution_test.cpp
 #pragma once
 
 #include <array>

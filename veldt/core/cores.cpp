@@ -1,3 +1,4 @@
+// Reads from /proc and control groups how many processors this process may use.
 #include "veldt/core/cores.h"
 
 #include <sched.h>

@@ -1,4 +1,5 @@
 // How many processor cores this process may keep busy, in the kernel's own words.
+// Tests: tests/core/threads_test.cpp, tests/app/doctor_test.cpp
 #pragma once
 
 #include <optional>

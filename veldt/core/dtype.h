@@ -1,4 +1,5 @@
 // The number types a tensor may hold.
+// Tests: tests/ops/dtype_test.cpp, tests/kernels/convert_test.cpp
 #pragma once
 
 #include <cstddef>

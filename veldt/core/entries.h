@@ -1,4 +1,5 @@
 // What is true of each entry of the waist, as the list in core/entries.inc says.
+// Tests: tests/core/entries_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Floating point operations of a call through the waist, for core/entries.inc: functions of its views and its
 // arguments.
+// Tests: tests/tensor/profile_test.cpp
 #pragma once
 
 #include <span>

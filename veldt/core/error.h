@@ -1,4 +1,5 @@
 // What Veldt throws: an Error says what happened, why, and how to mend it, with the numbers in it.
+// Tests: tests/core/error_test.cpp
 #pragma once
 
 #include <initializer_list>

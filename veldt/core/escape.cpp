@@ -1,3 +1,4 @@
+// Replaces what a terminal would act on.
 #include "veldt/core/escape.h"
 
 namespace veldt {

@@ -1,4 +1,5 @@
 // Texts from files, made fit to be shown.
+// Tests: tests/core/error_test.cpp
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // A callable passed down a call: two pointers, where std::function may copy what it holds to the heap.
+// Tests: tests/core/function_ref_test.cpp
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,6 @@
 // A multiresolution grid (Mueller et al. 2022, "Instant neural graphics primitives"): where the vertices of
 // each level lie in the table of features. Made and checked by grid_layout() of ops/grid_encoding.h.
+// Tests: tests/ops/grid_encoding_test.cpp, tests/cuda/grid_test.cpp
 #pragma once
 
 #include <array>

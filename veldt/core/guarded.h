@@ -1,4 +1,5 @@
 // A backend's functions, each behind a check that it has a kernel for the dtype: so no kernel needs one.
+// Tests: tests/core/entries_test.cpp
 #pragma once
 
 #include <tuple>

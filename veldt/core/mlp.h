@@ -1,5 +1,6 @@
 // What Backend::mlp is told: a stack of fully connected layers, run forward, backward or through its loss in
 // one call, so that a tile of rows stays in the cache from the first layer to the last and back.
+// Tests: tests/ops/mlp_test.cpp, tests/cuda/mlp_test.cpp
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // What Backend::optimize is told: one step of an optimizer over slabs, with all that varies from step to
 // step. The formulas are in kernels/optimizer-inl.h. `step` counts from 1.
+// Tests: tests/cpu/optimizer_test.cpp, tests/cuda/optimizer_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Size classes, the list of what is held, and what is said when memory is full.
 #include "veldt/core/pool.h"
 
 #include <algorithm>

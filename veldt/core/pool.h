@@ -1,5 +1,6 @@
 // The allocator under every tensor: freed blocks are kept by size class and handed out again, so a training
 // step that has run once asks the system for nothing. It counts what is held, and by whom.
+// Tests: tests/core/pool_test.cpp
 #pragma once
 
 #include <array>

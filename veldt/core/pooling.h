@@ -1,5 +1,6 @@
 // The windows of pooling over one to three spatial dimensions. ops/pooling.h checks what is given;
 // backends take it as it is.
+// Tests: tests/ops/pooling_test.cpp
 #pragma once
 
 #include <cstdint>

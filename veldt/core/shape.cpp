@@ -1,3 +1,4 @@
+// Broadcasting, and shapes as text.
 #include "veldt/core/shape.h"
 
 #include "veldt/core/error.h"

@@ -1,4 +1,5 @@
 // The sizes of a tensor, and the strides that lay them out in memory.
+// Tests: tests/core/shape_test.cpp
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Memory for the small objects of a training step: tensor handles, graph nodes, backward functions, lists of
 // inputs. Each thread keeps what it frees, by size, for its next request, so a step that has run once does
 // not touch the heap.
+// Tests: tests/core/small_blocks_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // How a thread waits for another: spinning for some microseconds, then asleep in the kernel. For
 // core/worker_pool.cpp alone.
+// Tests: tests/core/threads_test.cpp
 #pragma once
 
 #include <linux/futex.h>

@@ -1,3 +1,4 @@
+// How many threads there are, and how work is cut for them.
 #include "veldt/core/threads.h"
 
 #include <algorithm>

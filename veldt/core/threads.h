@@ -1,4 +1,5 @@
 // One pool of threads for the whole process, and a loop over it.
+// Tests: tests/core/threads_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // What a backend sees of a tensor: a pointer and how to walk it. Owns nothing.
+// Tests: tests/cpu/elementwise_test.cpp, tests/tensor/plan_test.cpp
 #pragma once
 
 #include "veldt/core/dtype.h"

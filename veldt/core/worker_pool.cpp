@@ -1,3 +1,4 @@
+// Workers spin for a moment, then sleep; forks and missing threads are provided for.
 #include "veldt/core/worker_pool.h"
 
 #include <pthread.h>

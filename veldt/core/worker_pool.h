@@ -5,6 +5,7 @@
 // through its own. Who has finished takes pieces from the end of the others' shares, so a worker that the
 // system does not let run holds nobody up but for the piece it has begun: what it has not is taken back.
 // A worker waits for its next job by spinning for some microseconds, then asleep in the kernel.
+// Tests: tests/core/threads_test.cpp
 #pragma once
 
 #include <cstdint>

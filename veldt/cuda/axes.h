@@ -1,4 +1,5 @@
 // Some dimensions of views, as a kernel walks them that treats the others differently.
+// Tests: tests/cuda/elementwise_test.cpp
 #pragma once
 
 #include <cstdint>

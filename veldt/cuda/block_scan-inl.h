@@ -1,4 +1,5 @@
 // Device code of running sums over the threads of a block.
+// Tests: tests/cuda/op_table_test.cpp
 #pragma once
 
 #include "veldt/cuda/runtime.h"

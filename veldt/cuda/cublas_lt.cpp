@@ -1,3 +1,4 @@
+// Looks cublasLt's functions up by name.
 #include "veldt/cuda/cublas_lt.h"
 
 #include "veldt/core/error.h"

@@ -1,5 +1,6 @@
 // cublasLt, the matrix library of CUDA's toolkit. It is opened when the first product wants it: it has half a
 // gigabyte, and a machine may be without it.
+// Tests: tests/cuda/matmul_test.cpp
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Opening a device and its memory, as the backend's table needs it.
+// Tests: tests/cuda/runtime_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Turns views into the walk that elementwise kernels take.
 #include "veldt/cuda/elementwise.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // How an elementwise kernel walks views of one shape. A thread takes pieces: four neighbours, with one access
 // of up to 16 bytes for each view, where the views allow it, and single elements elsewhere.
+// Tests: tests/cuda/elementwise_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 //   State start() const
 //   State of(Element, int64 position) const   of one element, position counted along the line
 //   State join(State, State) const
+// Tests: tests/cuda/reduce_test.cpp
 #pragma once
 
 #include "veldt/cuda/lines.h"

@@ -5,6 +5,7 @@
 // Rules that make both lives possible: kernels are started by gpu::launch, shared memory comes from
 // GPU_SHARED or GPU_DYNAMIC_SHARED, shuffles and votes are of whole warps, and inline PTX lives in wrappers
 // here or beside it, each with a twin in the emulation.
+// Tests: tests/cuda/runtime_test.cpp
 #pragma once
 
 #ifdef VELDT_GPU_EMULATION

@@ -1,4 +1,5 @@
 // CUDA's functions for core/backend.h.
+// Tests: tests/cuda/op_table_test.cpp
 #pragma once
 
 #include "veldt/core/backend.h"

@@ -1,3 +1,4 @@
+// Turns views into lines along one dimension.
 #include "veldt/cuda/lines.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // How reductions deal work out to threads. A line is what one output depends on. A block takes some lines, or
 // a piece of them, and gives each an equal number of its threads, the line's lanes. All of it follows from
 // sizes, strides and alignment, so that the order of additions does too.
+// Tests: tests/cuda/lines_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Chooses and keeps an algorithm of cublasLt for each form of product.
 #include "veldt/cuda/matmul_lt.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Large matrix products, and all of halves, by cublasLt.
+// Tests: tests/cuda/matmul_test.cpp
 #pragma once
 
 #include "veldt/core/view.h"

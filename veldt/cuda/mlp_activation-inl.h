@@ -1,6 +1,7 @@
 // What activations of fused layers (kernels/mlp_activation-inl.h) are made of, one number at a time. Fine: to
 // 1e-7, polynomials as the CPU's. Coarse: the hardware's sine and cosine, to 4e-5 up to 100 pi (PTX ISA,
 // sin.approx), of which rounding to bf16 or tf32 leaves nothing.
+// Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The kernels of a fused stack of layers, of which each precision has its own.
+// Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
 #include "veldt/cuda/mlp_layout.h"

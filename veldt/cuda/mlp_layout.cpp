@@ -1,3 +1,4 @@
+// Lays out the tiles, weights and shared memory of a stack of layers.
 #include "veldt/cuda/mlp_layout.h"
 
 #include <algorithm>

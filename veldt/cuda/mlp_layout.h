@@ -3,6 +3,7 @@
 // A block takes a tile of rows through all layers and back, and goes on to the next tile; what it needs again
 // on the way back is its own. Gradients of weights are sums over all rows, which other blocks compute after
 // it from activations and deltas of a chunk of tiles; so a chunk's are kept, and no more.
+// Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The kernels of a fused stack of layers in one precision, as its .cu file compiles them.
+// Tests: tests/cuda/mlp_test.cpp, tests/cuda/mma_test.cpp
 #pragma once
 
 #include "veldt/cuda/mlp_walk-inl.h"

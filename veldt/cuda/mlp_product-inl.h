@@ -1,5 +1,6 @@
 // Products of a warp in one precision: what their numbers are in memory, how a fragment is fetched, and how
 // two are multiplied. g = lane / 4 and t = lane % 4, as in mma.h.
+// Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
 #include <bit>

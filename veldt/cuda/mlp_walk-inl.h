@@ -4,6 +4,7 @@
 //
 // A panel is as many columns of a layer as the block computes at a time: every warp 64 rows (or 32) and two
 // times 16 columns of it, in registers.
+// Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
 #include "veldt/cuda/mlp_activation-inl.h"

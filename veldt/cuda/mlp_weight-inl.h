@@ -1,4 +1,5 @@
 // Weights of a fused stack of layers: brought into the order of fragments, and their gradients.
+// Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
 #include "veldt/cuda/mlp_kernels.h"

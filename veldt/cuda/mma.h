@@ -7,6 +7,7 @@
 //         b [16, 8]   pairs of rows 2t, 2t + 1 of column g:  b[0], b[1] 8 rows on
 //   tf32  a [16, 8]   a[0] row g, column t; a[1] row g + 8; a[2] and a[3] 4 columns on
 //         b [8, 8]    b[0] row t, column g; b[1] row t + 4
+// Tests: tests/cuda/mma_test.cpp
 #pragma once
 
 #include "veldt/cuda/gpu.h"

@@ -1,6 +1,7 @@
 // Numbers that a kernel is given anew at every step: an optimizer's rate, the place in a stream of draws,
 // where the next batch lies. In a step that is kept on the device (steps.cu) they lie in a table there, a row
 // for each step to come.
+// Tests: tests/cuda/plan_test.cpp
 #pragma once
 
 #include <cstddef>

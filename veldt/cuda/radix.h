@@ -1,4 +1,5 @@
 // Sorting whole numbers on the device by their digits, the lowest first. Equal ones keep their order.
+// Tests: tests/cuda/gather_test.cpp
 #pragma once
 
 #include <cstdint>

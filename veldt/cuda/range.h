@@ -1,5 +1,6 @@
 // Ranges in a profiler's timeline, through NVTX. Always there: without a profiler one costs a few
 // nanoseconds.
+// Tests: tests/cuda/op_table_test.cpp
 #pragma once
 
 #include <algorithm>

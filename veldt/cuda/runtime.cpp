@@ -1,3 +1,4 @@
+// The stream and its turn, memory, copies and errors of the device.
 #include "veldt/cuda/runtime.h"
 
 #include <algorithm>

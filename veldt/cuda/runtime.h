@@ -1,4 +1,5 @@
 // The device that this process computes on: its stream, its errors, and how kernels are started.
+// Tests: tests/cuda/runtime_test.cpp
 #pragma once
 
 #include <algorithm>

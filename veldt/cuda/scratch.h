@@ -1,4 +1,5 @@
 // Memory that one call of an entry needs on the device beside its arguments.
+// Tests: tests/cuda/runtime_test.cpp, tests/cuda/plan_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Places blocks by size, the largest first, each where none of its time is.
 #include "veldt/tensor/arena.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Places for blocks in one stretch of memory, so that those needed at the same time never overlap.
+// Tests: tests/tensor/arena_test.cpp
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The thread's dtype of autocast, for as long as an object of it lives.
 #include "veldt/tensor/autocast.h"
 
 #include "veldt/core/error.h"

@@ -3,6 +3,7 @@
 //   const Autocast now(DType::bf16);
 //   const Tensor loss = cross_entropy(model(x), target);
 //   loss.backward();
+// Tests: tests/ops/autocast_test.cpp, tests/nn/autocast_test.cpp
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Cuts a plan at its host functions, and has the device keep what is between.
 #include "veldt/tensor/captured.h"
 
 #include <algorithm>

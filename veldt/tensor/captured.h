@@ -1,5 +1,6 @@
 // The calls of a plan on a device that can keep work and do it again by one launch: kernels, and host
 // functions that do no more than give kernels their numbers. Other host functions run between launches.
+// Tests: tests/cuda/plan_test.cpp
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // The gradient graph: what an op writes down so that backward() can find its way, and how to switch that off.
+// Tests: tests/tensor/graph_test.cpp
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,5 @@
 // What a Tensor handle points to, and a node of the gradient graph. For files of tensor/ alone.
+// Tests: tests/tensor/tensor_test.cpp, tests/tensor/graph_test.cpp
 #pragma once
 
 #include <atomic>

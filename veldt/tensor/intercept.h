@@ -1,6 +1,7 @@
 // All work passes the waist (core/backend.h), so whoever stands there sees a whole training step: Plan writes
 // the calls down, Profile times them. While an Interceptor of a thread is set, that thread's kernel calls go
 // to it instead of the backend.
+// Tests: tests/tensor/profile_test.cpp, tests/tensor/plan_test.cpp
 #pragma once
 
 #include <memory>

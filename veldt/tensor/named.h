@@ -1,4 +1,5 @@
 // Tensors with names: a module's parameters, an optimizer's state, the content of a file.
+// Tests: tests/tensor/tensor_test.cpp
 #pragma once
 
 #include <string>

@@ -14,6 +14,7 @@
 // Between replays data changes by x.assign(batch), the rate by adam.set_lr(); random ops draw on from their
 // Rng. Shapes, and every decision the step made by C++ code, stay as they were recorded; so does which tensor
 // is meant: a state that a step hands to the next is brought over by state.assign(next), not by state = next.
+// Tests: tests/tensor/plan_test.cpp, tests/optim/plan_test.cpp, tests/cuda/plan_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Times each call, and looks for the first NaN.
 #include "veldt/tensor/profile.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Where a step's time and memory traffic go, by kernel; and which op made the first NaN.
+// Tests: tests/tensor/profile_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Runs a part of the forward pass again during backward.
 #include "veldt/tensor/recompute.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Memory for time: a part of the forward pass that is run again for its gradient, instead of kept.
+// Tests: tests/nn/recompute_test.cpp
 #pragma once
 
 #include <cstdint>

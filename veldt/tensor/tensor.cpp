@@ -1,3 +1,4 @@
+// Handles: making, viewing and reading tensors.
 #include "veldt/tensor/tensor.h"
 
 #include "veldt/core/error.h"

@@ -1,5 +1,6 @@
 // Tensor: a handle to numbers of one dtype on one device, with a shape and strides. Copying a Tensor copies
 // the handle; views share memory. The functions that compute with tensors are in ops/.
+// Tests: tests/tensor/tensor_test.cpp
 #pragma once
 
 #include <cstddef>

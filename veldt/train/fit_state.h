@@ -1,5 +1,6 @@
 // What a fit remembers between steps, beside its tensors, and how a checkpoint holds it: as a JSON object
-// with named keys (docs/formats.md). Tests: tests/train/fit_state_test.cpp
+// with named keys (docs/formats.md).
+// Tests: tests/train/fit_state_test.cpp
 #pragma once
 
 #include <cstdint>
