@@ -9,6 +9,7 @@
 namespace veldt::field {
 
 // Reasons that are given in several places.
+namespace because {
 inline constexpr const char* kAskedFor = "asked for";
 inline constexpr const char* kAllPlaces = "all places are met equally often";
 inline constexpr const char* kAtCentres = "pixels are compared at their centres";
@@ -20,9 +21,10 @@ inline constexpr const char* kShuffled = "in shuffled order, all before any come
 inline constexpr const char* kMeasured = "levels have any value, and the quality is measured by it";
 inline constexpr const char* kSteady =
     "steady over a wide range of rates; muon can be ahead, at a rate that has to be found";
+}  // namespace because
 
 // Makes the plan's field one of this model, with an encoding that suits its size; why it is this model, the
-// caller says.
+// caller says, and of a preset the depth too.
 void choose_model(FitPlan& plan, Model model);
 // Makes this the one encoding of the plan's field.
 void choose_grid(FitPlan& plan, const GridOptions& grid);

@@ -67,7 +67,7 @@ void check(const FitPlan& p, const Signal& signal, const Traits& traits) {
 
 // Takes a wish for a choice.
 template <class T, class W> void grant(FitPlan& p, T& what, const std::optional<W>& wish, const char* name) {
-  if (wish) p.choose(what, *wish, name, kAskedFor);
+  if (wish) p.choose(what, *wish, name, because::kAskedFor);
 }
 
 std::string what_it_is(const Signal& signal, const Traits& traits) {
@@ -83,16 +83,16 @@ std::string what_it_is(const Signal& signal, const Traits& traits) {
 void grant_network(FitPlan& p, const FitOptions& w) {
   if (w.simba && w.model) {
     choose_model(p, *w.model);
-    p.reasons["model"] = kAskedFor;
-    choose_omegas(p, p.field.first_omega, kUsual, p.field.omega, kUsual);
+    p.reasons["model"] = because::kAskedFor;
+    choose_omegas(p, p.field.first_omega, because::kUsual, p.field.omega, because::kUsual);
   }
   if (w.depth || w.width) {
     const auto depth = w.depth.value_or(static_cast<std::int64_t>(p.field.widths.size()));
     if (depth < 1 || depth > 64)
       throw ConfigError(str("the depth cannot be ", depth), "there are 1 to 64 hidden layers", "use 3 or 4");
     p.field.widths.assign(static_cast<std::size_t>(depth), w.width.value_or(p.field.widths.front()));
-    if (w.depth) p.reasons["depth"] = kAskedFor;
-    if (w.width) p.reasons["width"] = kAskedFor;
+    if (w.depth) p.reasons["depth"] = because::kAskedFor;
+    if (w.width) p.reasons["width"] = because::kAskedFor;
   }
   if ((w.first_omega || w.omega) && !takes_omega(p.field))
     throw ConfigError(str("the model ", name_of(model_of(p.field)), w.simba ? " of the simba preset" : "",
@@ -129,12 +129,13 @@ void grant_points(FitPlan& p, const Signal& signal, const FitOptions& w) {
   if (p.batch == 0) {  // all of it, each point once
     p.edge_share = 0;
     if (p.field.footprint > 1 && !w.footprint && !p.has_teacher())
-      p.choose(p.field.footprint, 1, "footprint", kAtCentres);
+      p.choose(p.field.footprint, 1, "footprint", because::kAtCentres);
   }
   const std::int64_t points = points_of(p, signal);
   if (p.batch == 0 || p.batch > points) p.batch = points;
   if (p.batch == points && !w.simba) {
-    if (p.sampling == Sampling::error) p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
+    if (p.sampling == Sampling::error)
+      p.choose(p.sampling, Sampling::stratified, "sampling", because::kAllPlaces);
     if (p.sampling == Sampling::uniform) p.reasons["sampling"] = "each once a step";
   }
   grant(p, p.sampling, w.sampling, "sampling");
@@ -156,7 +157,7 @@ void grant_optimizer(FitPlan& p, const FitOptions& w) {
 void grant_loss(FitPlan& p, const FitOptions& w) {
   grant(p, p.loss, w.loss, "loss");
   if (p.loss != Loss::mse && p.field.footprint > 1 && !w.footprint)
-    p.choose(p.field.footprint, 1, "footprint", kAtCentres);
+    p.choose(p.field.footprint, 1, "footprint", because::kAtCentres);
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
 }
 

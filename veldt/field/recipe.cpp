@@ -27,12 +27,13 @@ bool is_of_sines(Model model) { return model == Model::siren || model == Model::
 // higher ripples between the pixels.
 void choose_omegas_by_spectrum(FitPlan& p, Model model, const Traits& traits) {
   const auto side = static_cast<double>(std::max(p.field.width, p.field.height));
-  if (!is_of_sines(model)) return choose_omegas(p, std::clamp(0.12 * side, 30.0, 90.0), kByTheSide, 30, kFar);
+  if (!is_of_sines(model))
+    return choose_omegas(p, std::clamp(0.12 * side, 30.0, 90.0), kByTheSide, 30, because::kFar);
   const double centroid = std::max(traits.across.centroid, traits.down.centroid);
   const double omega =
       std::round(std::clamp((model == Model::siren ? 2.5 : 2.0) * side * centroid, 15.0, 90.0));
   const std::string detail = fmt::format(" along each axis, the spectrum's centroid is at {:.2g}", centroid);
-  choose_omegas(p, omega, starts_below(p.field, omega, detail), 30, kFar);
+  choose_omegas(p, omega, starts_below(p.field, omega, detail), 30, because::kFar);
 }
 
 // A low omega in the hidden layers keeps the lines smooth when they are enlarged.
@@ -51,7 +52,7 @@ void draw_lines(FitPlan& p, Model model, bool two_level) {
            "of each batch: most of a drawing is paper, and even batches would learn paper");
   // A grid's entry serves one place and wants to see each of its pixels.
   if (model == Model::hashgrid)
-    p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
+    p.choose(p.sampling, Sampling::stratified, "sampling", because::kAllPlaces);
   else
     p.choose(p.sampling, Sampling::uniform, "sampling", "in shuffled order, edges and flat ground apart");
   p.steps = 600;
@@ -69,7 +70,7 @@ void draw_levels(FitPlan& p, Model model, const Traits& traits) {
   p.field.widths = {160, 160, 160, 160};
   choose_omegas_by_spectrum(p, model, traits);
   if (model == Model::hashgrid)
-    p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
+    p.choose(p.sampling, Sampling::stratified, "sampling", because::kAllPlaces);
   else
     p.choose(p.sampling, Sampling::error, "sampling",
              "its weights serve all places, so it learns where its errors are");
@@ -100,7 +101,7 @@ void adjust_to_model(FitPlan& p, Model model, std::int64_t pixels) {
       // Steep ridges, and layers that fold them: see start_as_ridges() in network.cpp. Lines want more of
       // both.
       const bool is_drawing = p.edge_share > 0;
-      choose_omegas(p, is_drawing ? 20 : 10, kRidges, is_drawing ? 3.5 : 1.5, kGain);
+      choose_omegas(p, is_drawing ? 20 : 10, because::kRidges, is_drawing ? 3.5 : 1.5, because::kGain);
       p.lr = 2e-3;
       if (!is_drawing) return;
       // A drawing is given the network of the original recipe.
@@ -182,9 +183,9 @@ void draw_squares(FitPlan& p, std::int64_t period) {
   p.between_share = 0;
   p.closes = 1;
   p.field.widths = {64, 64};
-  choose_omegas(p, 30, starts_below(p.field, 30), 30, kFar);
+  choose_omegas(p, 30, starts_below(p.field, 30), 30, because::kFar);
   p.edge_share = 0;
-  p.choose(p.sampling, Sampling::stratified, "sampling", kAllPlaces);
+  p.choose(p.sampling, Sampling::stratified, "sampling", because::kAllPlaces);
   p.lr = 1e-3;
   p.steps = 200;
 }
@@ -216,7 +217,7 @@ Way way_for(const PictureFacts& facts, const PictureKind& kind, const Signal& si
   const bool is_line_art = kind.style == Style::line && signal.channels() == 1 && model != Model::hashgrid;
   const bool drawing = !taught && !squares && (facts.two_level || is_line_art);
   const std::string why =
-      wishes.model ? kAskedFor
+      wishes.model ? because::kAskedFor
       : squares    ? "a small network, since each pixel is one square of one level"
       : drawing    ? "a drawing, which a small network of sines holds, and enlarges well"
       : by_network ? "an omega is asked for, and a grid has none"
@@ -259,9 +260,9 @@ FitPlan recipe_for(const Signal& signal, const Traits& traits, const FitOptions&
   choose_model(p, way.model);
   p.reasons["model"] = way.why;
   choose_batch(p, 4096, pixels);
-  p.choose(p.optimizer, OptimizerKind::adam, "optimizer", kSteady);
-  p.choose(p.loss, Loss::mse, "loss", kMeasured);
-  p.choose(p.field.footprint, 1, "footprint", kAtCentres);
+  p.choose(p.optimizer, OptimizerKind::adam, "optimizer", because::kSteady);
+  p.choose(p.loss, Loss::mse, "loss", because::kMeasured);
+  p.choose(p.field.footprint, 1, "footprint", because::kAtCentres);
   if (way.drawing)
     draw_lines(p, way.model, facts.two_level);
   else

@@ -90,9 +90,9 @@ void take_network(FitPlan& p, const Signal& sound, Model model) {
   p.field.widths = {256, 256, 256};
   const std::string suits = fmt::format("suits {} whatever is fitted", name_of(model));
   if (const double omega = std::clamp(1430 * seconds, 30.0, 1e6); sines)
-    choose_omegas(p, omega, starts_below(p.field, omega), 30, kFar);
+    choose_omegas(p, omega, starts_below(p.field, omega), 30, because::kFar);
   else if (model == Model::tanh)
-    choose_omegas(p, 20, kRidges, 1.5, kGain);
+    choose_omegas(p, 20, because::kRidges, 1.5, because::kGain);
   else
     choose_omegas(p, 20, suits, 10, suits);
   p.fixed_frequencies = sines;
@@ -111,13 +111,13 @@ FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
   const bool by_network = wants_layers || wishes.first_omega || wishes.omega;
   const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);
   choose_model(p, model);
-  p.reasons["model"] = wishes.model ? kAskedFor
+  p.reasons["model"] = wishes.model ? because::kAskedFor
                        : by_network
                            ? "a sound is made of waves"
                            : fmt::format("a grid holds {} frames sooner than a network alone", sound.rows());
-  p.choose(p.sampling, Sampling::uniform, "sampling", kShuffled);
-  p.choose(p.optimizer, OptimizerKind::adam, "optimizer", kSteady);
-  p.choose(p.loss, Loss::mse, "loss", kMeasured);
+  p.choose(p.sampling, Sampling::uniform, "sampling", because::kShuffled);
+  p.choose(p.optimizer, OptimizerKind::adam, "optimizer", because::kSteady);
+  p.choose(p.loss, Loss::mse, "loss", because::kMeasured);
   p.field.head = Head::plain;
   if (model == Model::hashgrid)
     take_grid(p, sound, wants_layers);
