@@ -63,6 +63,26 @@ void Trainer::take_step() {
     optimizer_.step();
 }
 
+NamedTensors Trainer::own_state() const {
+  NamedTensors all;
+  if (ema_)
+    for (auto& [name, tensor] : ema_->state()) all.push_back({"ema." + name, tensor});
+  if (scaler_)
+    for (auto& [name, tensor] : scaler_->state()) all.push_back({"scaler." + name, tensor});
+  return all;
+}
+
+void Trainer::load_own_state(const std::map<std::string, Tensor>& saved) {
+  const auto part = [&](const std::string& prefix) {
+    NamedTensors found;
+    for (const auto& [name, tensor] : saved)
+      if (name.starts_with(prefix)) found.push_back({name.substr(prefix.size()), tensor});
+    return found;
+  };
+  if (ema_) ema_->load_state(part("ema."));
+  if (scaler_) scaler_->load_state(part("scaler."));
+}
+
 // The score of that name; unnamed, the first metric or the loss.
 std::string Trainer::watched(const std::string& name) const {
   Scores known{{"loss", 0}};

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -141,6 +142,9 @@ class Trainer {
   Tensor differentiate(const std::vector<data::Batch>& batches,
                        const std::function<void(const Tensor&)>& after_each = {});
   void take_step();
+  // Of the averages and the scaler; Task has them in checkpoints.
+  NamedTensors own_state() const;
+  void load_own_state(const std::map<std::string, Tensor>& saved);
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
   std::pair<double, double> weighed_loss(const Tensor& output, const data::Batch& batch) const;

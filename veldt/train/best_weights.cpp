@@ -1,0 +1,81 @@
+// Judges evaluations by one score, and writes and reads best.safetensors.
+#include "veldt/train/best_weights.h"
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/train/copies.h"
+#include "veldt/train/warn.h"
+
+namespace veldt::train {
+
+BestWeights::BestWeights(nn::Module& model, optim::Ema* average, const FitOptions& options,
+                         const Events& events, std::string score, bool larger_is_better)
+    : model_(model),
+      average_(average),
+      options_(options),
+      events_(events),
+      score_(std::move(score)),
+      larger_is_better_(larger_is_better) {
+  if (options.keep_top > 0 && !options.out.empty())
+    top_.emplace((std::filesystem::path(options.out) / "top").string(), score_, options.keep_top,
+                 larger_is_better);
+}
+
+void BestWeights::begin(std::int64_t step) {
+  if (top_) written_or_warned(events_, [&] { top_->begin(step); });
+}
+
+bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
+  const bool is_best =
+      !std::isnan(score) &&
+      (!state.best || (larger_is_better_ ? score > state.best->score : score < state.best->score));
+  std::optional<optim::Ema::Swapped> averaged;
+  if (average_ != nullptr) averaged.emplace(*average_);
+  if (top_) written_or_warned(events_, [&] { top_->add(step, score, model_.state()); });
+  if (!is_best) {
+    ++state.without_better;
+    return false;
+  }
+  state.best = {step, score};
+  state.without_better = 0;
+  kept_.reset();
+  const bool on_disk = !options_.out.empty() && written_or_warned(events_, [&] {
+    io::write_safetensors(path(), model_.state(), {{"step", std::to_string(step)}, {score_, str(score)}});
+  });
+  if (!on_disk && options_.restore_best) kept_ = copies_of(model_.state());
+  return true;
+}
+
+void BestWeights::restore(std::int64_t step, const FitState& state) {
+  if (!state.best || state.best->step == step) {
+    if (average_ != nullptr && average_->updates() > 0) average_->copy_to_parameters();
+  } else if (kept_) {
+    model_.load_state(*kept_);
+  } else if (!load_file(state.best->step)) {
+    warn(events_, "the weights of the best evaluation are lost: the last ones stay");
+    return;
+  }
+  if (average_ != nullptr) average_->restart();
+}
+
+std::string BestWeights::path() const {
+  return (std::filesystem::path(options_.out) / "best.safetensors").string();
+}
+
+// False if the file is not there, or is of another evaluation: a killed run may have written it after its
+// last checkpoint.
+bool BestWeights::load_file(std::int64_t best_step) {
+  std::error_code none;
+  if (options_.out.empty() || !std::filesystem::exists(path(), none)) return false;
+  const io::SafeTensors file = io::read_safetensors(path());
+  const auto step = file.metadata.find("step");
+  if (step == file.metadata.end() || step->second != std::to_string(best_step)) return false;
+  model_.load_state(file.tensors);
+  return true;
+}
+
+}  // namespace veldt::train

@@ -1,0 +1,136 @@
+// train::run(): goes through a run: when it ends, what it tells, when it is saved, and what is said where it
+// diverges.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/train/loop.h"
+#include "veldt/train/run_checkpoints.h"
+#include "veldt/train/run_state.h"
+#include "veldt/train/stepper.h"
+
+namespace veldt::train {
+namespace {
+
+constexpr double kNewsEvery = 0.1;  // seconds
+
+class Run {
+ public:
+  Run(Task& task, const RunOptions& options, const Events& events)
+      : task_(task),
+        options_(options),
+        events_(events),
+        stepper_(task, options, events, at_, [this] { diverged(); }) {
+    if (options.steps <= 0 && options.seconds <= 0)
+      throw ConfigError("a run needs an end", "neither steps nor seconds were given", "give one of them");
+    if (options_.checkpoint_dir.empty()) return;
+    checkpoints_.emplace(task, options, events);
+    if (options_.resume) at_ = checkpoints_->resume();
+  }
+
+  RunResult go() {
+    at_.start = last_save_ = RunState::Clock::now();
+    first_step_ = at_.step;
+    if (events_.on_start) events_.on_start(at_.step);
+    std::optional<Stop> stop = over();
+    if (!stop && at_.step > 0 && task_.was_reached()) stop = Stop::goal_met;
+    while (!stop) {
+      const bool asked = stepper_.take();
+      stop = over();
+      if (!stop && task_.reached(at_.step)) stop = Stop::goal_met;
+      if (!stop && asked) stop = Stop::asked;
+      tell(stop.has_value());
+      if (!stop && checkpoints_ && is_time_to_save()) save();
+    }
+    if (at_.step > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
+    std::optional<IoError> lost;
+    if (checkpoints_ && at_.step > checkpoints_->saved_step()) lost = save();
+    return {*stop, at_.step, at_.seconds(), at_.loss, lost};
+  }
+
+ private:
+  bool by_time() const { return options_.steps <= 0; }
+
+  std::optional<Stop> over() const {
+    if (!by_time() && at_.step >= options_.steps) return Stop::steps_done;
+    if (options_.seconds > 0 && at_.seconds() >= options_.seconds) return Stop::time_over;
+    return std::nullopt;
+  }
+
+  void tell(bool last) {
+    if (!events_.on_progress) return;
+    const double now = at_.seconds_here();
+    if (!last && at_.step > first_step_ + 1 && now - last_news_ < kNewsEvery) return;
+    last_news_ = now;
+    Progress p;
+    p.step = at_.step;
+    p.total_steps = by_time() ? 0 : options_.steps;
+    p.loss = at_.loss;
+    p.measure = task_.measure();
+    p.learning_rate = at_.rate;
+    p.seconds = at_.seconds();
+    p.steps_per_second = static_cast<double>(at_.step - first_step_) / std::max(now, 1e-9);
+    p.seconds_left = seconds_left(p.steps_per_second);
+    events_.on_progress(p);
+  }
+
+  double seconds_left(double steps_per_second) const {
+    double left = -1;
+    if (!by_time()) left = static_cast<double>(options_.steps - at_.step) / steps_per_second;
+    if (options_.seconds > 0) {
+      const double until = std::max(0.0, options_.seconds - at_.seconds());
+      left = left < 0 ? until : std::min(left, until);
+    }
+    return left;
+  }
+
+  bool is_time_to_save() const {
+    const std::chrono::duration<double> since = RunState::Clock::now() - last_save_;
+    return since.count() >= options_.checkpoint_every;
+  }
+
+  std::optional<IoError> save() {
+    last_save_ = RunState::Clock::now();
+    if (task_.optimizer().first_bad_parameter()) diverged();
+    return checkpoints_->save(at_);
+  }
+
+  [[noreturn]] void diverged() {
+    const std::optional<std::string> bad = task_.optimizer().first_bad_parameter();
+    const std::string kept =
+        checkpoints_ && checkpoints_->saved_step() >= 0
+            ? str("the last good checkpoint is ", checkpoints_->path_of(checkpoints_->saved_step()))
+            : std::string("no checkpoint was kept");
+    const std::string loss = std::isnan(at_.loss) ? "nan" : str(at_.loss);  // a NaN may have a sign
+    const std::string what = str("training diverged at step ", at_.step, ": the loss is ", loss);
+    if (const std::string data = task_.bad_data(); !data.empty())
+      throw DivergedError(
+          what, data, str("mend the data (in C++, LoaderOptions::check_finite names the example); ", kept));
+    throw DivergedError(
+        what,
+        bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", at_.rate)
+            : str("every parameter is still finite, so the step itself overflowed at a rate of ", at_.rate),
+        str("use a smaller learning rate; ", kept));
+  }
+
+  Task& task_;
+  const RunOptions& options_;
+  const Events& events_;
+  RunState at_;
+  Stepper stepper_;
+  std::optional<RunCheckpoints> checkpoints_;
+  std::int64_t first_step_ = 0;
+  double last_news_ = -1;
+  RunState::Clock::time_point last_save_;
+};
+
+}  // namespace
+
+RunResult run(Task& task, const RunOptions& options, const Events& events) {
+  return Run(task, options, events).go();
+}
+
+}  // namespace veldt::train

@@ -1,0 +1,144 @@
+// What of a run goes into a checkpoint, what has to agree when it is resumed, and in which order it comes
+// back.
+#include "veldt/train/run_checkpoints.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "veldt/core/threads.h"
+#include "veldt/io/json.h"
+#include "veldt/train/warn.h"
+
+namespace veldt::train {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kOwnPrefix = "task.";
+
+// Every value by its path: "field.omega". Lists are values.
+void flatten(const json& object, const std::string& path, std::map<std::string, json>& into) {
+  if (!object.is_object()) {
+    into[path] = object;
+    return;
+  }
+  for (const auto& [key, value] : object.items()) flatten(value, path.empty() ? key : path + "." + key, into);
+}
+
+// The keys in which two configurations differ, with both values.
+std::string differences(const json& before, const json& now) {
+  std::map<std::string, json> was, is;
+  flatten(before, "", was);
+  flatten(now, "", is);
+  std::map<std::string, json> keys = was;
+  keys.insert(is.begin(), is.end());
+  const auto shown = [](const std::map<std::string, json>& values, const std::string& key) {
+    const auto at = values.find(key);
+    return at == values.end() ? std::string("not set") : io::dump_json(at->second);
+  };
+  std::string out;
+  for (const auto& [key, value] : keys) {
+    const std::string from = shown(was, key), to = shown(is, key);
+    if (from != to) out += str(out.empty() ? "" : ", ", key, " was ", from, " and is ", to);
+  }
+  return out;
+}
+
+// state.json of a checkpoint.
+std::string state_of(const Task& task, const RunOptions& options, const RunState& at) {
+  json state{{"step", at.step},
+             {"seconds", at.seconds()},
+             {"loss", at.loss},
+             {"threads", num_threads()},
+             {"config", io::parse_json<json>(options.config)}};
+  if (const std::string own = task.own_json(); !own.empty()) state["task"] = io::parse_json<json>(own);
+  return io::dump_json(state);
+}
+
+}  // namespace
+
+RunCheckpoints::RunCheckpoints(Task& task, const RunOptions& options, const Events& events)
+    : task_(task), options_(options), events_(events), directory_(options.checkpoint_dir, options.keep) {
+  if (const std::vector<std::int64_t> steps = directory_.steps(); !options.resume && !steps.empty())
+    throw ConfigError(str(options.checkpoint_dir, " already holds a run"),
+                      str("it has a checkpoint of step ", steps.back()),
+                      "resume it (--resume on the command line), or name another directory");
+}
+
+std::optional<IoError> RunCheckpoints::save(const RunState& at) {
+  CheckpointData data;
+  data.step = at.step;
+  data.model = task_.model().state();
+  data.optim = task_.optimizer().state();
+  for (const auto& [name, tensor] : task_.own_state()) data.optim.push_back({kOwnPrefix + name, tensor});
+  data.model_metadata = task_.metadata();
+  data.state_json = state_of(task_, options_, at);
+  std::vector<std::string> warnings;
+  std::optional<IoError> failure;
+  try {
+    directory_.save(data, &warnings);
+    saved_step_ = at.step;
+  } catch (const IoError& error) {
+    failure = error;
+  }
+  for (const std::string& text : warnings) warn(events_, text);
+  if (failure)
+    warn(events_, *failure);
+  else if (events_.on_checkpoint)
+    events_.on_checkpoint(at.step, path_of(at.step));
+  return failure;
+}
+
+RunState RunCheckpoints::resume() {
+  std::vector<std::string> warnings;
+  const std::optional<CheckpointData> found = directory_.load_newest(&warnings);
+  for (const std::string& text : warnings) warn(events_, text);
+  if (!found)
+    throw ConfigError(str("there is nothing to resume in ", options_.checkpoint_dir),
+                      "it holds no checkpoint", "leave out --resume to start a run there");
+  try {
+    return apply(*found);
+  } catch (const ConfigError&) {
+    throw;
+  } catch (const json::exception&) {
+    throw IoError(IoError::Kind::corrupt, str("cannot resume ", directory_.path_of(found->step)),
+                  "its state.json lacks a value or has one of the wrong type", "start the run afresh");
+  } catch (const Error& error) {
+    throw IoError(IoError::Kind::corrupt, str("cannot resume ", directory_.path_of(found->step)),
+                  str(error.summary(), " (", error.why(), ")"), "start the run afresh");
+  }
+}
+
+RunState RunCheckpoints::apply(const CheckpointData& found) {
+  const json state = io::parse_json<json>(found.state_json), config = io::parse_json<json>(options_.config);
+  if (io::whole_number<std::int64_t>(state.at("step")) != found.step)
+    throw IoError(IoError::Kind::corrupt, "its state.json is of another checkpoint",
+                  str("its step is ", io::dump_json(state.at("step")), ", and the manifest's ", found.step),
+                  "start the run afresh");
+  if (state.at("config") != config)
+    throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
+                      differences(state.at("config"), config),
+                      "give the same data and options as before, or name another directory");
+  if (state.at("threads") != num_threads())
+    warn(events_,
+         str("the run was started with ", io::dump_json(state.at("threads")), " threads and goes on with ",
+             num_threads(), ": the last bits may differ from an uninterrupted run"));
+  task_.load_own_json(state.contains("task") ? io::dump_json(state.at("task")) : std::string());
+  task_.model().load_state(found.model);
+  NamedTensors optim, own;
+  for (const auto& [name, tensor] : found.optim)
+    if (name.starts_with(kOwnPrefix))
+      own.push_back({name.substr(std::char_traits<char>::length(kOwnPrefix)), tensor});
+    else
+      optim.push_back({name, tensor});
+  task_.optimizer().load_state(optim);
+  task_.load_own_state(optim::matched("task", task_.own_state(), own));
+  saved_step_ = found.step;
+  return {.step = found.step,
+          .loss = state.at("loss").get<double>(),
+          .seconds_before = state.at("seconds").get<double>()};
+}
+
+}  // namespace veldt::train

@@ -1,0 +1,32 @@
+// What a run tells its listener instead of ending.
+// Tests: tests/train/loop_test.cpp, tests/train/trainer_test.cpp
+#pragma once
+
+#include <string>
+
+#include "veldt/core/error.h"
+#include "veldt/train/events.h"
+
+namespace veldt::train {
+
+inline void warn(const Events& events, const std::string& text) {
+  if (events.on_warning) events.on_warning(text);
+}
+
+// Of what could not be written, because training is worth more than its files.
+inline void warn(const Events& events, const IoError& error) {
+  warn(events, str(error.summary(), " (", error.why(), "); training goes on"));
+}
+
+// True if `write` has; its IoError is a warning.
+template <class Write> bool written_or_warned(const Events& events, const Write& write) {
+  try {
+    write();
+    return true;
+  } catch (const IoError& error) {
+    warn(events, error);
+    return false;
+  }
+}
+
+}  // namespace veldt::train
