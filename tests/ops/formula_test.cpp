@@ -26,6 +26,9 @@ template <class... Op> std::map<std::string, int> counts_of_names(TypeList<Op...
 TEST(Formula, IsFoundByItsName) {
   EXPECT_EQ(unary_formula("tanh"), (IndexOf<scalar::Tanh, scalar::UnaryOps>::value));
   EXPECT_EQ(unary<"affine">(Tensor::of({1}, {3}), 2, 1).item(), 7);
+  EXPECT_EQ(binary<"hypot">(Tensor::of({1}, {3}), Tensor::of({1}, {4})).item(), 5);
+  EXPECT_THAT(error_of([] { binary<"maximum">(Tensor::of({1}, {3}), Tensor::of({1}, {4})); }),
+              testing::HasSubstr("with its slopes, called maximum"));
   EXPECT_THAT(error_of([] { unary<"tanhh">(Tensor::of({1}, {3})); }), testing::HasSubstr("called tanhh"));
 }
 

@@ -1,5 +1,6 @@
 // Formulas of two and three numbers: forward of floats, and `whole` of whole numbers where there is one
-// (overflow wraps, and a division by 0 gives 0). Their gradients are written with ops in ops/binary.cpp and
+// (overflow wraps, and a division by 0 gives 0). slope_a and slope_b are the derivatives, of a, b and y =
+// forward(a, b); gradients whose sides share their parts are written with ops in ops/binary.cpp and
 // ops/ternary.cpp.
 // Tests: tests/kernels/formulas_test.cpp, tests/cpu/binary_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_BINARY_INL) == defined(HWY_TARGET_TOGGLE)
@@ -129,6 +130,8 @@ struct Atan2 {
 struct Hypot {
   static constexpr const char* name = "hypot";
   template <class F> VELDT_FN static F forward(F a, F b) { return hypot(a, b); }
+  template <class F> VELDT_FN static F slope_a(F a, F, F y) { return a / y; }
+  template <class F> VELDT_FN static F slope_b(F, F b, F y) { return b / y; }
 };
 
 using BinaryOps =

@@ -265,18 +265,6 @@ Tensor atan2(const Tensor& left, const Tensor& right) {
       true);
 }
 
-Tensor hypot(const Tensor& left, const Tensor& right) {
-  const auto [a, b] = promoted_floats("hypot", left, right);
-  return arithmetic<scalar::Hypot>(
-      a, b,
-      [a = a, b = b](const Tensor& g) -> Grads {
-        const Tensor length = hypot(a, b);
-        return {gradient_for(a, [&] { return g * (a / length); }),
-                gradient_for(b, [&] { return g * (b / length); })};
-      },
-      true);
-}
-
 // Floats take one kernel, without a tensor for the number.
 Tensor add(const Tensor& a, Scalar b) {
   return is_float(a.dtype()) ? affine(a, 1, b.real()) : add(a, beside(a, b));

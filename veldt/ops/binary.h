@@ -30,7 +30,8 @@ Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor fmod(const Tensor& a, const Tensor& b);
 // The angle of the point (b, a), -pi to pi; its gradient at (0, 0) is 0.
 Tensor atan2(const Tensor& a, const Tensor& b);
-Tensor hypot(const Tensor& a, const Tensor& b);  // sqrt(a^2 + b^2) without overflow
+// sqrt(a^2 + b^2) without overflow
+inline Tensor hypot(const Tensor& a, const Tensor& b) { return binary<"hypot">(a, b); }
 // a + weight (b - a)
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 

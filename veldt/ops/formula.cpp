@@ -1,11 +1,12 @@
-// How a formula of one number becomes an op: the kernel computes forward and, in one pass, gradient times
+// How a formula becomes an op. Of one number: the kernel computes forward and, in one pass, gradient times
 // slope. Where the gradient is going to be differentiated itself, the same slope runs over traced numbers
-// instead.
+// instead, as those of two numbers always do.
 #include "veldt/ops/formula.h"
 
 #include <cstring>
 
 #include "veldt/core/error.h"
+#include "veldt/kernels/binary-inl.h"
 #include "veldt/kernels/unary-inl.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/traced.h"
@@ -53,6 +54,41 @@ struct UnaryBackward {
   }
 };
 
+// The same of two numbers; null where a formula has no slopes.
+struct BinaryFormula {
+  const char* name;
+  Traced (*slope_a)(const Traced& a, const Traced& b, const Traced& y);
+  Traced (*slope_b)(const Traced& a, const Traced& b, const Traced& y);
+};
+template <class Op> constexpr BinaryFormula binary_formula_of() {
+  if constexpr (requires(Traced x) { Op::slope_a(x, x, x); })
+    return {Op::name, [](const Traced& a, const Traced& b, const Traced& y) { return Op::slope_a(a, b, y); },
+            [](const Traced& a, const Traced& b, const Traced& y) { return Op::slope_b(a, b, y); }};
+  else
+    return {Op::name, nullptr, nullptr};
+}
+template <class... Op> const BinaryFormula& binary_formula_at(TypeList<Op...>, int op) {
+  static constexpr BinaryFormula table[] = {binary_formula_of<Op>()...};
+  return table[op];
+}
+const BinaryFormula& binary_formula_at(int op) { return binary_formula_at(scalar::BinaryOps(), op); }
+
+struct BinaryBackward {
+  int op;
+  Tensor a, b, kept;
+
+  Grads operator()(const Tensor& g) const {
+    const BinaryFormula& formula = binary_formula_at(op);
+    Traced::Later y{[&] { return record(formula.name, kept.detach(), {a, b}, *this); }};
+    const auto gradient = [&](const Tensor& input, auto slope) {
+      if (!needs_grad(input)) return Tensor();
+      const Traced product = Traced(g) * slope(Traced(a), Traced(b), Traced::later(y));
+      return sum_to(product.tensor(), input.shape());
+    };
+    return {gradient(a, formula.slope_a), gradient(b, formula.slope_b)};
+  }
+};
+
 }  // namespace
 
 int unary_formula(const char* name) {
@@ -67,6 +103,25 @@ Tensor unary(int formula, const Tensor& given, double a, double b) {
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).unary(formula, {a, b}, x.view(), y.view());
   return record(formula_at(formula).name, y, {x}, UnaryBackward{formula, {a, b}, x, y.detach()});
+}
+
+int binary_formula(const char* name) {
+  for (int op = 0; op < scalar::BinaryOps::size; ++op)
+    if (std::strcmp(binary_formula_at(op).name, name) == 0 && binary_formula_at(op).slope_a) return op;
+  throw Error(str("there is no formula of two numbers, with its slopes, called ", name),
+              "no struct in scalar::BinaryOps has that name, slope_a and slope_b",
+              "compare with hypot in kernels/binary-inl.h");
+}
+
+Tensor binary(int formula, const Tensor& left, const Tensor& right) {
+  const char* const name = binary_formula_at(formula).name;
+  check_same_device(name, left, right);
+  const DType dtype = promote(left.dtype(), right.dtype());
+  const Tensor a = as_float(to(left, dtype)), b = as_float(to(right, dtype));
+  const Shape shape = broadcast(a.shape(), b.shape(), name);
+  const Tensor y = empty_along(shape, a.dtype(), {&a, &b});
+  kernels(a).binary(formula, broadcast_view(a, shape), broadcast_view(b, shape), y.view());
+  return record(name, y, {a, b}, BinaryBackward{formula, a, b, y.detach()});
 }
 
 }  // namespace veldt

@@ -29,4 +29,14 @@ template <FormulaName name> Tensor unary(const Tensor& x, double a = 0, double b
   return unary(formula, x, a, b);
 }
 
+// The same of two numbers, in scalar::BinaryOps. Throws Error for one that has no slopes of its own.
+int binary_formula(const char* name);
+// The formula of a and b, which are broadcast, in promote() of their dtypes, or in f32 if that is no float.
+Tensor binary(int formula, const Tensor& a, const Tensor& b);
+
+template <FormulaName name> Tensor binary(const Tensor& a, const Tensor& b) {
+  static const int formula = binary_formula(name.text);
+  return binary(formula, a, b);
+}
+
 }  // namespace veldt
