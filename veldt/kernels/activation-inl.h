@@ -9,6 +9,7 @@
 
 #include "veldt/kernels/math-inl.h"
 #include "veldt/kernels/power-inl.h"
+#include "veldt/kernels/type_list.h"
 #include "veldt/kernels/open-inl.h"
 
 struct Sigmoid {
@@ -215,6 +216,9 @@ struct LogSigmoid {
   }
   template <class F> VELDT_FN F slope(F x, F) const { return logistic(-x); }
 };
+
+using ActivationOps = TypeList<Sigmoid, Softplus, Relu, Sine, Gauss, Finer, Wire, LeakyRelu, Elu, Selu, Celu,
+                               Gelu, GeluTanh, Silu, Mish, Softsign, Hardsigmoid, Hardswish, LogSigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -25,6 +25,13 @@ template <int kIndex, class T, class... Ts> struct Found<kIndex, TypeList<T, Ts.
   using type = typename Found<kIndex - 1, TypeList<Ts...>>::type;
 };
 template <class T, class... Ts> struct Found<0, TypeList<T, Ts...>> { using type = T; };
+template <class A, class B> struct Joining;
+template <class... A, class... B> struct Joining<TypeList<A...>, TypeList<B...>> {
+  using type = TypeList<A..., B...>;
+};
+// The formulas of both lists.
+template <class A, class B> using Joined = typename Joining<A, B>::type;
+
 // The formula at an index of a list.
 template <int kIndex, class List> using TypeAt = typename Found<kIndex, List>::type;
 

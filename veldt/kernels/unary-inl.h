@@ -280,11 +280,11 @@ struct Log10 {
   template <class F> VELDT_FN F slope(F x, F) const { return F(std::numbers::log10e) / x; }
 };
 
-using UnaryOps = TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh,
-                          Sigmoid, Softplus, Relu, Sine, Gauss, Finer, Wire, Quotient, Inverse, Rsqrt, Expm1,
-                          Log1p, Floor, Ceil, Trunc, Frac, Round, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Mish,
-                          Softsign, Hardswish, Hardsigmoid, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh,
-                          Atanh, Erf, Erfc, Exp2, Log2, Log10, Selu, Celu, LogSigmoid, Huber>;
+using UnaryOps =
+    Joined<TypeList<Affine, Abs, Sign, Exp, Log, Sqrt, Square, PowScalar, Clamp, Sin, Cos, Tanh, Quotient,
+                    Inverse, Rsqrt, Expm1, Log1p, Floor, Ceil, Trunc, Frac, Round, Tan, Asin, Acos, Atan,
+                    Sinh, Cosh, Asinh, Acosh, Atanh, Erf, Erfc, Exp2, Log2, Log10, Huber>,
+           ActivationOps>;
 
 #include "veldt/kernels/close-inl.h"
 #endif
