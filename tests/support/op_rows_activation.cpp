@@ -89,6 +89,9 @@ std::vector<OpRow> activation_rows() {
       [](double x) { return clamp_of(x, -1.5, 0.5); }, 2, 0));
   rows.push_back(activation(
       "relu6", {0}, relu6, [](double x) { return clamp_of(x, 0, 6); }, 2, 0));
+  rows.push_back(activation(
+      "hardshrink", {-0.7, 0.7}, [](const Tensor& x) { return hardshrink(x, 0.7); },
+      [](double x) { return std::fabs(x) <= 0.7 ? 0.0 : x; }, 2, 0));
   rows.push_back(activation("logsigmoid", {}, logsigmoid, logsigmoid_of, 3, 6));
   return rows;
 }

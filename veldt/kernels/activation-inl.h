@@ -217,8 +217,19 @@ struct LogSigmoid {
   template <class F> VELDT_FN F slope(F x, F) const { return logistic(-x); }
 };
 
-using ActivationOps = TypeList<Sigmoid, Softplus, Relu, Sine, Gauss, Finer, Wire, LeakyRelu, Elu, Selu, Celu,
-                               Gelu, GeluTanh, Silu, Mish, Softsign, Hardsigmoid, Hardswish, LogSigmoid>;
+// x beyond a threshold on either side, else 0
+struct Hardshrink {
+  static constexpr const char* name = "hardshrink";
+  double threshold;
+  template <class F> VELDT_FN F forward(F x) const {
+    return select_gt(abs(x), F(threshold), x, select_nan(x, x, F(0)));
+  }
+  template <class F> VELDT_FN F slope(F x, F) const { return select_gt(abs(x), F(threshold), F(1), F(0)); }
+};
+
+using ActivationOps =
+    TypeList<Hardshrink, Sigmoid, Softplus, Relu, Sine, Gauss, Finer, Wire, LeakyRelu, Elu, Selu, Celu, Gelu,
+             GeluTanh, Silu, Mish, Softsign, Hardsigmoid, Hardswish, LogSigmoid>;
 
 #include "veldt/kernels/close-inl.h"
 #endif

@@ -26,6 +26,10 @@ inline Tensor hardswish(const Tensor& x) { return unary<"hardswish">(x); }  // x
 // min(max(x, low), high). Throws ConfigError if low > high.
 Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
 Tensor relu6(const Tensor& x);  // min(max(x, 0), 6)
+// x where |x| > threshold, else 0
+inline Tensor hardshrink(const Tensor& x, double threshold = 0.5) {
+  return unary<"hardshrink">(x, threshold);
+}
 inline Tensor logsigmoid(const Tensor& x) {
   return unary<"logsigmoid">(x);
 }  // log(sigmoid(x)) without cancellation
