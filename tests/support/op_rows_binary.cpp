@@ -115,6 +115,15 @@ std::vector<OpRow> binary_rows() {
   rows.push_back(arithmetic(
       "hypot", kDivisor, hypot, [](double a, double b) { return std::hypot(a, b); }, 3));
   rows.back().ulps = 2;
+  rows.push_back(elementwise("logaddexp", {kAnywhere, kAnywhere},
+                             {{"", [](In in) { return logaddexp(in[0], in[1]); },
+                               [](X x) {
+                                 return x[0] == x[1] ? x[0] + std::log(2)
+                                                     : std::max(x[0], x[1]) +
+                                                           std::log1p(std::exp(-std::fabs(x[0] - x[1])));
+                               },
+                               [](X x) { return std::fabs(std::max(x[0], x[1])) + 1; }}},
+                             3, 2));
   rows.push_back(elementwise(
       "lerp", {kAnywhere, kAnywhere, kAnywhere},
       {{"by a tensor", [](In in) { return lerp(in[0], in[1], in[2]); },

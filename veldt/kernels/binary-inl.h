@@ -134,8 +134,19 @@ struct Hypot {
   template <class F> VELDT_FN static F slope_b(F, F b, F y) { return b / y; }
 };
 
-using BinaryOps =
-    TypeList<Add, Sub, Mul, Div, Pow, Maximum, Minimum, Fmod, Remainder, FloorDivide, Atan2, Hypot>;
+// log(e^a + e^b) without overflow
+struct Logaddexp {
+  static constexpr const char* name = "logaddexp";
+  template <class F> VELDT_FN static F forward(F a, F b) {
+    const F d = a - b;  // a NaN of equal infinities, which stay
+    return select_nan(d, a + b, select_gt(a, b, a, b) + log1p(exp(-abs(d))));
+  }
+  template <class F> VELDT_FN static F slope_a(F a, F b, F) { return logistic(a - b); }
+  template <class F> VELDT_FN static F slope_b(F a, F b, F) { return logistic(b - a); }
+};
+
+using BinaryOps = TypeList<Logaddexp, Add, Sub, Mul, Div, Pow, Maximum, Minimum, Fmod, Remainder, FloorDivide,
+                           Atan2, Hypot>;
 
 struct MultiplyAdd {
   static constexpr const char* name = "multiply_add";

@@ -32,6 +32,8 @@ Tensor fmod(const Tensor& a, const Tensor& b);
 Tensor atan2(const Tensor& a, const Tensor& b);
 // sqrt(a^2 + b^2) without overflow
 inline Tensor hypot(const Tensor& a, const Tensor& b) { return binary<"hypot">(a, b); }
+// log(e^a + e^b) without overflow
+inline Tensor logaddexp(const Tensor& a, const Tensor& b) { return binary<"logaddexp">(a, b); }
 // a + weight (b - a)
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 
