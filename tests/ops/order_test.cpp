@@ -99,6 +99,18 @@ TEST(Order, OfTheLargestAndSmallestNumbers) {
   EXPECT_THAT(argsort(f).values<I64>(), testing::ElementsAre(4, 1, 2, 5, 0, 3));
 }
 
+// As torch.cummax and cummin have it: of equals the last, and a NaN stays until the next.
+TEST(RunningExtremes, OfEqualsAndNaNs) {
+  const Tensor x = Tensor::of({6}, {2, 2, 1, NAN, 3, NAN});
+  const Sorted up = cummax(x, 0), down = cummin(x, 0);
+  EXPECT_THAT(up.indices.values<std::int64_t>(), testing::ElementsAre(0, 1, 1, 3, 3, 5));
+  EXPECT_THAT(down.indices.values<std::int64_t>(), testing::ElementsAre(0, 1, 2, 3, 3, 5));
+  EXPECT_TRUE(std::isnan(up.values.values<float>()[4]));
+  EXPECT_EQ(cummax(Tensor::of({}, {3}), 0).indices.shape(), Shape{});
+  EXPECT_EQ(cummax(zeros({2, 0}), 1).values.shape(), Shape({2, 0}));
+  EXPECT_THROW(cummax(x, 1), ShapeError);
+}
+
 TEST(Topk, OfRisingFallingAndEqualNumbers) {
   const Tensor rising = arange(20000, DType::f32);
   EXPECT_THAT(topk(rising, 2).indices.values<I64>(), testing::ElementsAre(19999, 19998));

@@ -117,6 +117,14 @@ std::vector<OpRow> line_rows() {
       "cumprod", cumprod,
       [](const Line& x) { return running(x, 1, [](double a, double b) { return a * b; }); }, {}, 3, 64));
   rows.push_back(line_row(
+      "cummax", [](const Tensor& x, int dim) { return cummax(x, dim).values; },
+      [](const Line& x) { return running(x, -INFINITY, [](double a, double b) { return std::max(a, b); }); },
+      {}, 2, 0));
+  rows.push_back(line_row(
+      "cummin", [](const Tensor& x, int dim) { return cummin(x, dim).values; },
+      [](const Line& x) { return running(x, INFINITY, [](double a, double b) { return std::min(a, b); }); },
+      {}, 2, 0));
+  rows.push_back(line_row(
       "sort", [](const Tensor& x, int dim) { return sort(x, dim).values; }, sorted, {}, 2, 0));
   rows.push_back(line_row(
       "topk",

@@ -77,10 +77,7 @@ std::vector<std::vector<Shape>> elementwise_shapes(std::size_t inputs) {
 const std::vector<OpRow>& op_table() {
   static const std::vector<OpRow> table = [] {
     std::vector<OpRow> all;
-    for (auto family :
-         {unary_rows, activation_rows, binary_rows, reduce_rows, shape_rows, matmul_rows, convolution_rows,
-          mlp_rows, pooling_rows, create_rows, line_rows, arrange_rows, interpolate_rows, distance_rows,
-          index_rows, grid_rows, norm_rows, recurrent_rows, attention_rows})
+    for (const auto family : kFamilies)
       for (OpRow& row : family()) all.push_back(std::move(row));
     return all;
   }();

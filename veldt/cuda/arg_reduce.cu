@@ -18,9 +18,7 @@ struct Best {
   bool largest;
   __device__ Found start() const { return {0, std::int64_t{1} << 62}; }
   template <class T> __device__ Found of(T x, std::int64_t position) const {
-    const std::uint64_t key = order_key(x);
-    const auto number = scalar::load(x);
-    return {largest || number != number ? key : ~key, position};
+    return {rank_key(x, largest), position};
   }
   __device__ Found of(Found x, std::int64_t) const { return x; }
   __device__ Found join(Found a, Found b) const {

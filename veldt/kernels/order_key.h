@@ -54,4 +54,11 @@ template <class T> constexpr std::uint64_t order_key(T x) {
   }
 }
 
+// The same where the largest of the `largest`, or else of the smallest, is looked for; a NaN is either.
+template <class T> constexpr std::uint64_t rank_key(T x, bool largest) {
+  const std::uint64_t key = order_key(x);
+  const auto number = scalar::load(x);
+  return largest || number != number ? key : ~key;
+}
+
 }  // namespace veldt

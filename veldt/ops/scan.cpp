@@ -63,6 +63,16 @@ Tensor products(const Tensor& x, int dim, bool reverse) {
   });
 }
 
+Sorted extremes(const char* op, ReduceOp which, const Tensor& given, int dim) {
+  Tensor indices;
+  const Tensor values = along_dim(op, given, dim, [&](const Tensor& x, int d) {
+    indices = empty(x.shape(), DType::i64, x.device());
+    kernels(x).running_extreme(which, x.view(), d, indices.view());
+    return gather_within(x, d, indices);
+  });
+  return {values, reshape(indices, given.shape())};
+}
+
 // g times the product of all other elements of the reduced dimensions, which are brought into one line.
 Tensor product_gradient(const Tensor& x, const Tensor& g, const std::vector<int>& order, int kept) {
   const Tensor moved = permute(x, order);
@@ -89,6 +99,9 @@ Tensor cumprod(const Tensor& given, int dim) {
   return along_dim("cumprod", source_of(given), dim,
                    [](const Tensor& x, int d) { return products(x, d, false); });
 }
+
+Sorted cummax(const Tensor& x, int dim) { return extremes("cummax", ReduceOp::max, x, dim); }
+Sorted cummin(const Tensor& x, int dim) { return extremes("cummin", ReduceOp::min, x, dim); }
 
 Tensor prod(const Tensor& given, const Dims& dims, bool keepdim) {
   const Shape kept = reduced_shape(given, dims, "prod");

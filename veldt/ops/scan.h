@@ -1,7 +1,8 @@
-// Running sums and products along one dimension.
+// Running sums, products, maxima and minima along one dimension.
 // Tests: tests/support/op_rows_lines.cpp, tests/ops/lines_test.cpp, tests/ops/order_test.cpp
 #pragma once
 
+#include "veldt/ops/sort.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt {
@@ -10,5 +11,10 @@ namespace veldt {
 // f32. Whole numbers and booleans give i64. The gradient of a product is right at zeros too.
 Tensor cumsum(const Tensor& x, int dim);
 Tensor cumprod(const Tensor& x, int dim);
+
+// The largest, or smallest, of x[0] .. x[i], and where it is: of equals the last; a NaN stays. The gradient
+// of each goes back to where it came from.
+Sorted cummax(const Tensor& x, int dim);
+Sorted cummin(const Tensor& x, int dim);
 
 }  // namespace veldt
