@@ -6,7 +6,6 @@
 //   it,
 //                                           which training.py sets
 // bench/peers/training.py asks, and does the same work in PyTorch.
-#include <hwy/targets.h>
 
 #include <chrono>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "veldt/cpu/instruction_set.h"
 #include "veldt/veldt.h"
 
 using namespace veldt;
@@ -148,7 +148,7 @@ void answer(Work& work, double seconds) {
 
 int main(int argc, char** argv) try {
   if (argc > 2 && std::strcmp(argv[2], "--avx2") == 0) {
-    hwy::DisableTargets(HWY_AVX3 | (HWY_AVX3 - 1));  // and all that are better, which have lower bits
+    cpu::use_instruction_set(cpu::InstructionSet::avx2);
     argv[2] = argv[1];
     ++argv, --argc;
   }

@@ -50,23 +50,6 @@ macro(veldt_find_library name header package)
   endif()
 endmacro()
 
-veldt_find_library(hwy hwy/highway.h libhwy-dev)
-# Where a release says what it is: highway.h until 1.0, then base.h. The kernels want functions of 1.0.
-if(VELDT_hwy_INCLUDE)
-  file(GLOB hwy_headers ${VELDT_hwy_INCLUDE}/hwy/highway.h ${VELDT_hwy_INCLUDE}/hwy/base.h)
-  set(hwy_version "")
-  foreach(header ${hwy_headers})
-    file(STRINGS ${header} hwy_lines REGEX "^#define HWY_(MAJOR|MINOR|PATCH) ")
-    string(REGEX REPLACE "[^0-9;]" "" hwy_lines "${hwy_lines}")
-    list(APPEND hwy_version ${hwy_lines})
-  endforeach()
-  list(JOIN hwy_version "." hwy_version)
-  if(hwy_version AND hwy_version VERSION_LESS 1.0.3)  # a release that says it elsewhere is a later one
-    string(APPEND VELDT_MISSING "Highway is too old\n"
-      "  why: ${VELDT_hwy_INCLUDE} has ${hwy_version}, and Veldt needs 1.0.3 or later\n"
-      "  fix: install a later one, or take Debian 12 or Ubuntu 24.04, which have it\n")
-  endif()
-endif()
 veldt_find_library(xxhash xxhash.h libxxhash-dev)
 veldt_find_library(webp webp/encode.h libwebp-dev)
 if(VELDT_ONEDNN)
@@ -78,6 +61,31 @@ veldt_find_package(JPEG JPEG::JPEG libjpeg-dev)
 veldt_find_package(ZLIB ZLIB::ZLIB zlib1g-dev)
 veldt_find_package(fmt fmt::fmt libfmt-dev)
 if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
+  find_path(VELDT_hwy_INCLUDE hwy/highway.h)
+  mark_as_advanced(VELDT_hwy_INCLUDE)
+  if(NOT VELDT_hwy_INCLUDE)
+    veldt_missing(Highway libhwy-dev)
+  elseif(NOT TARGET veldt_dep::hwy)
+    add_library(veldt_dep::hwy INTERFACE IMPORTED)
+    set_target_properties(veldt_dep::hwy PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${VELDT_hwy_INCLUDE})
+    veldt_share(veldt_dep::hwy)
+  endif()
+  # Where a release says what it is: highway.h until 1.0, then base.h. The kernels want functions of 1.0.
+  if(VELDT_hwy_INCLUDE)
+    file(GLOB hwy_headers ${VELDT_hwy_INCLUDE}/hwy/highway.h ${VELDT_hwy_INCLUDE}/hwy/base.h)
+    set(hwy_version "")
+    foreach(header ${hwy_headers})
+      file(STRINGS ${header} hwy_lines REGEX "^#define HWY_(MAJOR|MINOR|PATCH) ")
+      string(REGEX REPLACE "[^0-9;]" "" hwy_lines "${hwy_lines}")
+      list(APPEND hwy_version ${hwy_lines})
+    endforeach()
+    list(JOIN hwy_version "." hwy_version)
+    if(hwy_version AND hwy_version VERSION_LESS 1.0.3)  # a release that says it elsewhere is a later one
+      string(APPEND VELDT_MISSING "Highway is too old\n"
+        "  why: ${VELDT_hwy_INCLUDE} has ${hwy_version}, and Veldt needs 1.0.3 or later\n"
+        "  fix: install a later one, or take Debian 12 or Ubuntu 24.04, which have it\n")
+    endif()
+  endif()
   veldt_find_package(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev)
   # Optional, and not linked: sounds are read through it, and it is opened when the first one is.
   find_path(VELDT_sndfile_INCLUDE sndfile.h)

@@ -1,7 +1,6 @@
 // The forward suites once more on every instruction set that this machine has, each in a process of its own:
 // kernels are chosen once a process.
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "veldt/core/error.h"
+#include "veldt/cpu/instruction_set.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::test {
@@ -22,8 +22,8 @@ const std::string& wanted_target() {
   static const std::string name = [] {
     const char* value = std::getenv(kVariable);
     const std::string wanted = value ? value : "";
-    for (std::int64_t target : hwy::SupportedAndGeneratedTargets())
-      if (hwy::TargetName(target) == wanted) hwy::SetSupportedTargetsForTest(target);
+    for (const cpu::InstructionSet set : cpu::instruction_sets())
+      if (cpu::name_of(set) == wanted) cpu::use_instruction_set(set);
     return wanted;
   }();
   return name;
@@ -32,7 +32,7 @@ const std::string& wanted_target() {
 
 std::vector<std::string> targets() {
   std::vector<std::string> names;
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.push_back(hwy::TargetName(target));
+  for (const cpu::InstructionSet set : cpu::instruction_sets()) names.push_back(cpu::name_of(set));
   return names;
 }
 

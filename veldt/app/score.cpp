@@ -19,7 +19,7 @@ namespace veldt::app {
 namespace {
 
 // Decibels with one digit behind the point; none are +0.
-double shown(double decibels) { return std::round(10 * decibels) / 10 + 0.0; }
+double rounded_score(double decibels) { return std::round(10 * decibels) / 10 + 0.0; }
 
 }  // namespace
 
@@ -32,13 +32,13 @@ std::string FitScore::in_words(bool is_sound) const {
   if (wrong_pixels)
     text += fmt::format(", {} wrong {}", *wrong_pixels, *wrong_pixels == 1 ? "pixel" : "pixels");
   if (expected_gain)
-    text +=
-        fmt::format("\nbetween the pixels about {:+.1f} dB over Lanczos3 (expected)", shown(*expected_gain));
+    text += fmt::format("\nbetween the pixels about {:+.1f} dB over Lanczos3 (expected)",
+                        rounded_score(*expected_gain));
   return text;
 }
 
 std::string FitScore::doubt(bool is_chosen) const {
-  const double gain = shown(expected_gain.value_or(0));
+  const double gain = rounded_score(expected_gain.value_or(0));
   if (gain >= 0) return "";
   return fmt::format(
       "is drawn well at its own size alone: enlarged it is expected to be worse than Lanczos3 by {:.1f} dB; "

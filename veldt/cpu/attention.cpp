@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/kernels.h"
@@ -336,12 +337,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(room_f32);
-HWY_EXPORT(room_f64);
-HWY_EXPORT(attend_f32);
-HWY_EXPORT(attend_f64);
-HWY_EXPORT(slope_f32);
-HWY_EXPORT(slope_f64);
+VELDT_EXPORT(room_f32);
+VELDT_EXPORT(room_f64);
+VELDT_EXPORT(attend_f32);
+VELDT_EXPORT(attend_f64);
+VELDT_EXPORT(slope_f32);
+VELDT_EXPORT(slope_f64);
 
 constexpr std::int64_t kQueries = 20 * kBlock;  // that one task takes, for which it packs keys and values
 
@@ -351,10 +352,10 @@ template <class T> struct Kernels {
   void (*slope)(const Attention<T>&, T* room);
 };
 Kernels<float> kernels_of(float) {
-  return {HWY_DYNAMIC_DISPATCH(room_f32), HWY_DYNAMIC_DISPATCH(attend_f32), HWY_DYNAMIC_DISPATCH(slope_f32)};
+  return {VELDT_DISPATCH(room_f32), VELDT_DISPATCH(attend_f32), VELDT_DISPATCH(slope_f32)};
 }
 Kernels<double> kernels_of(double) {
-  return {HWY_DYNAMIC_DISPATCH(room_f64), HWY_DYNAMIC_DISPATCH(attend_f64), HWY_DYNAMIC_DISPATCH(slope_f64)};
+  return {VELDT_DISPATCH(room_f64), VELDT_DISPATCH(attend_f64), VELDT_DISPATCH(slope_f64)};
 }
 
 template <class T> T* room_of(std::int64_t count) {

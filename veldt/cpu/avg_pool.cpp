@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/pooling.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -205,13 +206,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(pool_f32);
-HWY_EXPORT(pool_f64);
+VELDT_EXPORT(pool_f32);
+VELDT_EXPORT(pool_f64);
 
 constexpr std::int64_t kGrain = 1 << 13;  // elements of a task
 
-auto pool_of(float) { return HWY_DYNAMIC_DISPATCH(pool_f32); }
-auto pool_of(double) { return HWY_DYNAMIC_DISPATCH(pool_f64); }
+auto pool_of(float) { return VELDT_DISPATCH(pool_f32); }
+auto pool_of(double) { return VELDT_DISPATCH(pool_f64); }
 
 template <class T> void run(const PoolLayout& p, bool transposed, const View& from, const View& to) {
   AvgPool<T> pool{p, {}, {}};

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/binary.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/binary-inl.h"
 
@@ -69,14 +70,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(binary_table);
-HWY_EXPORT(ternary_table);
+VELDT_EXPORT(binary_table);
+VELDT_EXPORT(ternary_table);
 }  // namespace
 namespace cpu {
 namespace {
 
 const BinaryRows& rows_of(int op) {
-  static const BinaryRows* const table = HWY_DYNAMIC_DISPATCH(binary_table)();
+  static const BinaryRows* const table = VELDT_DISPATCH(binary_table)();
   return table[op];
 }
 
@@ -94,7 +95,7 @@ void binary(int op, const View& a, const View& b, const View& out) {
 }
 
 void ternary(int op, const View& a, const View& b, const View& c, const View& out) {
-  static const TernaryRows* const table = HWY_DYNAMIC_DISPATCH(ternary_table)();
+  static const TernaryRows* const table = VELDT_DISPATCH(ternary_table)();
   const TernaryRow row = out.dtype == DType::f64 ? table[op].f64 : table[op].f32;
   const View* views[] = {&a, &b, &c, &out};
   for_each_row(

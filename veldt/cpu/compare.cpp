@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/compare.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/compare.h"
 
@@ -90,20 +91,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(best_compare_row);
-HWY_EXPORT(best_where_row);
+VELDT_EXPORT(best_compare_row);
+VELDT_EXPORT(best_where_row);
 }  // namespace
 namespace cpu {
 
 void compare(int op, const View& a, const View& b, const View& out) {
-  const BinaryRow row = HWY_DYNAMIC_DISPATCH(best_compare_row)(op, a.dtype);
+  const BinaryRow row = VELDT_DISPATCH(best_compare_row)(op, a.dtype);
   const View* views[] = {&a, &b, &out};
   for_each_row(
       views, 3, [=](char* const* at, std::int64_t n) { row(at[0], at[1], at[2], n); }, Halves::as_f32);
 }
 
 void where(const View& condition, const View& a, const View& b, const View& out) {
-  const WhereRow row = HWY_DYNAMIC_DISPATCH(best_where_row)(size_of(a.dtype));
+  const WhereRow row = VELDT_DISPATCH(best_where_row)(size_of(a.dtype));
   const View* views[] = {&condition, &a, &b, &out};
   for_each_row(views, 4, [=](char* const* at, std::int64_t n) {
     row(reinterpret_cast<const std::uint8_t*>(at[0]), at[1], at[2], at[3], n);

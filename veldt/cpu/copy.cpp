@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/copy.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/convert.h"
 
@@ -56,14 +57,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(convert_row_of);
-HWY_EXPORT(fill_row_of);
+VELDT_EXPORT(convert_row_of);
+VELDT_EXPORT(fill_row_of);
 }  // namespace
 namespace cpu {
 
 void fill(const View& out, double value) {
   const View* views[] = {&out};
-  const FillRow row = HWY_DYNAMIC_DISPATCH(fill_row_of)(out.dtype);
+  const FillRow row = VELDT_DISPATCH(fill_row_of)(out.dtype);
   for_each_row(views, 1, [=](char* const* at, std::int64_t n) { row(value, at[0], n); });
 }
 
@@ -75,7 +76,7 @@ void copy(const View& from, const View& to) {
       std::memmove(at[1], at[0], static_cast<std::size_t>(n * bytes));
     });
   }
-  const ConvertRow row = HWY_DYNAMIC_DISPATCH(convert_row_of)(from.dtype, to.dtype);
+  const ConvertRow row = VELDT_DISPATCH(convert_row_of)(from.dtype, to.dtype);
   for_each_row(views, 2, [row](char* const* at, std::int64_t n) { row(at[0], at[1], n); });
 }
 

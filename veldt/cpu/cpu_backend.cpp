@@ -1,9 +1,8 @@
 // Puts the table of the CPU's functions together, and names the instruction set in use.
 #include "veldt/cpu/cpu_backend.h"
 
-#include <hwy/targets.h>
-
 #include "veldt/core/guarded.h"
+#include "veldt/cpu/instruction_set.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/kernels/formula_name.h"
 
@@ -27,9 +26,6 @@ const Backend& backend() {
   return table;
 }
 
-const char* instruction_set() {
-  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  return hwy::TargetName(supported & -supported);  // the best one is the lowest bit
-}
+const char* instruction_set() { return name_of(instruction_set_in_use()); }
 
 }  // namespace veldt::cpu

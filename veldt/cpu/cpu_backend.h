@@ -8,7 +8,7 @@ namespace veldt::cpu {
 
 const Backend& backend();
 
-// The instruction set that the kernels were chosen for, such as "AVX3_ZEN4" or "SSE4".
+// The instruction set that the kernels were chosen for: "SSE4", "AVX2" or "AVX3", as Highway calls AVX-512.
 const char* instruction_set();
 
 }  // namespace veldt::cpu

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/product-inl.h"
@@ -233,15 +234,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(tile_rows);
-HWY_EXPORT(width_f32);
-HWY_EXPORT(width_f64);
-HWY_EXPORT(block_f32);
-HWY_EXPORT(block_f64);
-HWY_EXPORT(pack_f32);
-HWY_EXPORT(pack_f64);
-HWY_EXPORT(in_place_f32);
-HWY_EXPORT(in_place_f64);
+VELDT_EXPORT(tile_rows);
+VELDT_EXPORT(width_f32);
+VELDT_EXPORT(width_f64);
+VELDT_EXPORT(block_f32);
+VELDT_EXPORT(block_f64);
+VELDT_EXPORT(pack_f32);
+VELDT_EXPORT(pack_f64);
+VELDT_EXPORT(in_place_f32);
+VELDT_EXPORT(in_place_f64);
 
 constexpr std::int64_t kDepth = 256;       // of a packed block
 constexpr std::int64_t kOnePass = 512;     // depth up to which c is written once rather than added to
@@ -264,12 +265,12 @@ template <class T> struct Kernels {
   void (*pack)(Matrix<const T> b, std::int64_t n, std::int64_t k, std::int64_t panel, T* to);
 };
 Kernels<float> kernels_of(float) {
-  return {HWY_DYNAMIC_DISPATCH(tile_rows), HWY_DYNAMIC_DISPATCH(width_f32), HWY_DYNAMIC_DISPATCH(block_f32),
-          HWY_DYNAMIC_DISPATCH(pack_f32)};
+  return {VELDT_DISPATCH(tile_rows), VELDT_DISPATCH(width_f32), VELDT_DISPATCH(block_f32),
+          VELDT_DISPATCH(pack_f32)};
 }
 Kernels<double> kernels_of(double) {
-  return {HWY_DYNAMIC_DISPATCH(tile_rows), HWY_DYNAMIC_DISPATCH(width_f64), HWY_DYNAMIC_DISPATCH(block_f64),
-          HWY_DYNAMIC_DISPATCH(pack_f64)};
+  return {VELDT_DISPATCH(tile_rows), VELDT_DISPATCH(width_f64), VELDT_DISPATCH(block_f64),
+          VELDT_DISPATCH(pack_f64)};
 }
 
 template <class T> void pack_all(std::int64_t n, std::int64_t k, Matrix<const T> b, T* to) {
@@ -409,11 +410,11 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a
 
 bool gemm_in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
                    Matrix<const float> b, Matrix<float> c) {
-  return HWY_DYNAMIC_DISPATCH(in_place_f32)(m, n, k, a, b, c);
+  return VELDT_DISPATCH(in_place_f32)(m, n, k, a, b, c);
 }
 bool gemm_in_place(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a,
                    Matrix<const double> b, Matrix<double> c) {
-  return HWY_DYNAMIC_DISPATCH(in_place_f64)(m, n, k, a, b, c);
+  return VELDT_DISPATCH(in_place_f64)(m, n, k, a, b, c);
 }
 
 }  // namespace veldt::cpu

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/gemm.h"
 #include "veldt/cpu/register_tile-inl.h"
@@ -176,14 +177,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(dots_f32);
-HWY_EXPORT(dots_f64);
-HWY_EXPORT(dot_f32);
-HWY_EXPORT(dot_f64);
-HWY_EXPORT(pack_columns_f32);
-HWY_EXPORT(pack_columns_f64);
-HWY_EXPORT(weighted_f32);
-HWY_EXPORT(weighted_f64);
+VELDT_EXPORT(dots_f32);
+VELDT_EXPORT(dots_f64);
+VELDT_EXPORT(dot_f32);
+VELDT_EXPORT(dot_f64);
+VELDT_EXPORT(pack_columns_f32);
+VELDT_EXPORT(pack_columns_f64);
+VELDT_EXPORT(weighted_f32);
+VELDT_EXPORT(weighted_f64);
 
 constexpr std::int64_t kGrain = 1 << 15;  // elements of the large operand a task
 constexpr std::int64_t kPiece = 1 << 12;  // elements of a dot product that are added in T
@@ -192,27 +193,27 @@ constexpr std::int64_t kPadding = 16;     // elements of the widest register
 
 template <class T> auto dots_kernel() {
   if constexpr (sizeof(T) == 4)
-    return HWY_DYNAMIC_DISPATCH(dots_f32);
+    return VELDT_DISPATCH(dots_f32);
   else
-    return HWY_DYNAMIC_DISPATCH(dots_f64);
+    return VELDT_DISPATCH(dots_f64);
 }
 template <class T> auto dot_kernel() {
   if constexpr (sizeof(T) == 4)
-    return HWY_DYNAMIC_DISPATCH(dot_f32);
+    return VELDT_DISPATCH(dot_f32);
   else
-    return HWY_DYNAMIC_DISPATCH(dot_f64);
+    return VELDT_DISPATCH(dot_f64);
 }
 template <class T> auto pack_kernel() {
   if constexpr (sizeof(T) == 4)
-    return HWY_DYNAMIC_DISPATCH(pack_columns_f32);
+    return VELDT_DISPATCH(pack_columns_f32);
   else
-    return HWY_DYNAMIC_DISPATCH(pack_columns_f64);
+    return VELDT_DISPATCH(pack_columns_f64);
 }
 template <class T> auto weighted_kernel() {
   if constexpr (sizeof(T) == 4)
-    return HWY_DYNAMIC_DISPATCH(weighted_f32);
+    return VELDT_DISPATCH(weighted_f32);
   else
-    return HWY_DYNAMIC_DISPATCH(weighted_f64);
+    return VELDT_DISPATCH(weighted_f64);
 }
 
 Stage::Convert widening(scalar::BFloat16) { return stage().widen_bf16; }

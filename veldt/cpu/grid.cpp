@@ -19,6 +19,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/grid.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -278,8 +279,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(grid_read_f32);
-HWY_EXPORT(grid_add_f32);
+VELDT_EXPORT(grid_read_f32);
+VELDT_EXPORT(grid_add_f32);
 }  // namespace
 
 namespace cpu {
@@ -366,14 +367,14 @@ template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
 void grid_encode(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& table,
                  const View& out) {
   if (x.dtype == DType::f32)
-    return read_all(call_of<float>(grid, derivative, x, table, out), HWY_DYNAMIC_DISPATCH(grid_read_f32));
+    return read_all(call_of<float>(grid, derivative, x, table, out), VELDT_DISPATCH(grid_read_f32));
   read_all(call_of<double>(grid, derivative, x, table, out), HWY_STATIC_DISPATCH(grid_read_f64));
 }
 
 void grid_scatter(const GridLayout& grid, const GridDerivative& derivative, const View& x, const View& g,
                   const View& table) {
   if (x.dtype == DType::f32)
-    return add_all(call_of<float>(grid, derivative, x, table, g), HWY_DYNAMIC_DISPATCH(grid_add_f32));
+    return add_all(call_of<float>(grid, derivative, x, table, g), VELDT_DISPATCH(grid_add_f32));
   add_all(call_of<double>(grid, derivative, x, table, g), HWY_STATIC_DISPATCH(grid_add_f64));
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/product-inl.h"
@@ -225,8 +226,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(table_f32);
-HWY_EXPORT(table_f64);
+VELDT_EXPORT(table_f32);
+VELDT_EXPORT(table_f64);
 
 constexpr const char* kWhat = "the steps of an LSTM";
 constexpr std::int64_t kFew = 4;          // rows
@@ -235,8 +236,8 @@ constexpr std::int64_t kMostRows = 48;    // of a task
 constexpr std::int64_t kLarge = 1 << 16;  // elements of a weight whose product all threads should share
 constexpr std::int64_t kCells = 1 << 11;  // elements of a state a task, where a step is shared out
 
-const LstmKernels<float>& lstm_kernels(float) { return HWY_DYNAMIC_DISPATCH(table_f32)(); }
-const LstmKernels<double>& lstm_kernels(double) { return HWY_DYNAMIC_DISPATCH(table_f64)(); }
+const LstmKernels<float>& lstm_kernels(float) { return VELDT_DISPATCH(table_f32)(); }
+const LstmKernels<double>& lstm_kernels(double) { return VELDT_DISPATCH(table_f64)(); }
 
 // Working memory of this thread. Rows end in a panel more than they need, so that a column of them does not
 // fall into one set of the cache.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/pooling.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
@@ -210,13 +211,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(pool_plane_f32);
-HWY_EXPORT(pool_plane_f64);
+VELDT_EXPORT(pool_plane_f32);
+VELDT_EXPORT(pool_plane_f64);
 
 constexpr std::int64_t kGrain = 1 << 13;  // elements of a task
 
-auto pool_plane_of(float) { return HWY_DYNAMIC_DISPATCH(pool_plane_f32); }
-auto pool_plane_of(double) { return HWY_DYNAMIC_DISPATCH(pool_plane_f64); }
+auto pool_plane_of(float) { return VELDT_DISPATCH(pool_plane_f32); }
+auto pool_plane_of(double) { return VELDT_DISPATCH(pool_plane_f64); }
 
 Windows windows_of(const PoolLayout& p, int d) {
   Windows windows;

@@ -9,10 +9,8 @@
 #include "veldt/cpu/mlp_activation-inl.h"
 
 // A processor that has VDPBF16PS has all of Highway's AVX3, so the activations are Highway's and the rounding
-// is the processor's. A build for processors better than AVX3 alone (-march=sapphirerapids) has no such
-// target; better ones are smaller numbers.
-#if HWY_ARCH_X86_64 && \
-    (HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_STATIC_TARGET && HWY_STATIC_TARGET < HWY_AVX3))
+// is the processor's.
+#if HWY_ARCH_X86_64 && HWY_TARGET == HWY_AVX3
 #include <immintrin.h>
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512bf16")
 namespace veldt::cpu::HWY_NAMESPACE {
@@ -101,13 +99,7 @@ HWY_POP_ATTRIBUTES
 #if HWY_ONCE
 namespace veldt::cpu {
 
-#if HWY_ARCH_X86_64 && HWY_STATIC_TARGET < HWY_AVX3
-const Bf16Finish* bf16_finish() {
-  static constexpr Bf16Finish finish = {HWY_STATIC_DISPATCH(activate_block),
-                                        HWY_STATIC_DISPATCH(scale_block)};
-  return &finish;
-}
-#elif HWY_ARCH_X86_64 && (HWY_TARGETS & HWY_AVX3)
+#if HWY_ARCH_X86_64 && (HWY_TARGETS & HWY_AVX3)
 const Bf16Finish* bf16_finish() {
   static constexpr Bf16Finish finish = {N_AVX3::activate_block, N_AVX3::scale_block};
   return &finish;

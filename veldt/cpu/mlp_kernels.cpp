@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/mlp_activation-inl.h"
 #include "veldt/cpu/register_tile-inl.h"
 
@@ -210,10 +211,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 
-HWY_EXPORT(kernels);
+VELDT_EXPORT(kernels);
 
 const MlpKernels& mlp_kernels() {
-  static const MlpKernels* const table = HWY_DYNAMIC_DISPATCH(kernels)();
+  static const MlpKernels* const table = VELDT_DISPATCH(kernels)();
   return *table;
 }
 

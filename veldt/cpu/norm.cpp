@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/room.h"
@@ -184,17 +185,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(norm_line_f32);
-HWY_EXPORT(norm_line_f64);
-HWY_EXPORT(slope_line_f32);
-HWY_EXPORT(slope_line_f64);
+VELDT_EXPORT(norm_line_f32);
+VELDT_EXPORT(norm_line_f64);
+VELDT_EXPORT(slope_line_f32);
+VELDT_EXPORT(slope_line_f64);
 
 constexpr std::int64_t kGrain = 1 << 13;  // elements a task
 
-auto norm_line_of(float) { return HWY_DYNAMIC_DISPATCH(norm_line_f32); }
-auto norm_line_of(double) { return HWY_DYNAMIC_DISPATCH(norm_line_f64); }
-auto slope_line_of(float) { return HWY_DYNAMIC_DISPATCH(slope_line_f32); }
-auto slope_line_of(double) { return HWY_DYNAMIC_DISPATCH(slope_line_f64); }
+auto norm_line_of(float) { return VELDT_DISPATCH(norm_line_f32); }
+auto norm_line_of(double) { return VELDT_DISPATCH(norm_line_f64); }
+auto slope_line_of(float) { return VELDT_DISPATCH(slope_line_f32); }
+auto slope_line_of(double) { return VELDT_DISPATCH(slope_line_f64); }
 
 // Lines of a view: where they lie, or as floats in `room` where they are halves.
 struct Storage {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/kernels/optimizer-inl.h"
@@ -144,10 +145,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(step_f32);
-HWY_EXPORT(step_f64);
-HWY_EXPORT(product_f32);
-HWY_EXPORT(product_f64);
+VELDT_EXPORT(step_f32);
+VELDT_EXPORT(step_f64);
+VELDT_EXPORT(product_f32);
+VELDT_EXPORT(product_f64);
 }  // namespace
 
 namespace cpu {
@@ -183,13 +184,13 @@ template <class T, class Kernel> double sum_of_products(Kernel kernel, const Vie
 
 void optimize(const OptimizerStep& step, const View* arrays, int count) {
   const DType t = arrays[0].dtype;
-  if (t == DType::f32) return run<float>(HWY_DYNAMIC_DISPATCH(step_f32), step, arrays, count);
-  run<double>(HWY_DYNAMIC_DISPATCH(step_f64), step, arrays, count);
+  if (t == DType::f32) return run<float>(VELDT_DISPATCH(step_f32), step, arrays, count);
+  run<double>(VELDT_DISPATCH(step_f64), step, arrays, count);
 }
 
 double dot(const View& a, const View& b) {
-  if (a.dtype == DType::f32) return sum_of_products<float>(HWY_DYNAMIC_DISPATCH(product_f32), a, b);
-  return sum_of_products<double>(HWY_DYNAMIC_DISPATCH(product_f64), a, b);
+  if (a.dtype == DType::f32) return sum_of_products<float>(VELDT_DISPATCH(product_f32), a, b);
+  return sum_of_products<double>(VELDT_DISPATCH(product_f64), a, b);
 }
 
 }  // namespace cpu

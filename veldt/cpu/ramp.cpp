@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/ramp.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/convert.h"
 
@@ -63,13 +64,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(ramp_row_of);
+VELDT_EXPORT(ramp_row_of);
 }
 namespace cpu {
 
 void ramp(const Ramp& r, const View& out) {
   constexpr std::int64_t kGrain = 1 << 14;  // elements a task
-  const RampRow row = HWY_DYNAMIC_DISPATCH(ramp_row_of)(out.dtype);
+  const RampRow row = VELDT_DISPATCH(ramp_row_of)(out.dtype);
   const auto bytes = static_cast<std::int64_t>(size_of(out.dtype));
   const std::int64_t stride = out.strides[0], n = out.shape[0];
   parallel_for((n + kGrain - 1) / kGrain, 1, [&](std::int64_t first, std::int64_t last) {

@@ -17,6 +17,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/random.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/draws.h"
 
@@ -121,7 +122,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(random_row_of);
+VELDT_EXPORT(random_row_of);
 }
 namespace cpu {
 namespace {
@@ -133,7 +134,7 @@ template <class Body>
 void for_each_draw(const Rng& rng, std::uint64_t first, std::int64_t begin, std::int64_t end,
                    const Body& body) {
   constexpr std::int64_t kDraws = 512;
-  const RandomRow row = HWY_DYNAMIC_DISPATCH(random_row_of)(DType::i64);
+  const RandomRow row = VELDT_DISPATCH(random_row_of)(DType::i64);
   std::int64_t draws[kDraws];
   for (std::int64_t i = begin; i < end; i += kDraws) {
     const std::int64_t m = std::min(kDraws, end - i);
@@ -184,7 +185,7 @@ void random(RandomKind kind, std::uint64_t seed, std::uint64_t rng_stream, std::
   const Rng rng(seed, rng_stream);
   const std::int64_t n = numel(out.shape);
   if (kind == RandomKind::permutation) return permute(rng, position, out.as<std::int64_t>(), n);
-  const RandomRow row = HWY_DYNAMIC_DISPATCH(random_row_of)(out.dtype);
+  const RandomRow row = VELDT_DISPATCH(random_row_of)(out.dtype);
   const auto bytes = static_cast<std::int64_t>(size_of(out.dtype));
   const std::uint64_t each = scalar::draws_of(kind, out.dtype);
   parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {

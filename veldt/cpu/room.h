@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <new>
 
-#include "hwy/aligned_allocator.h"
 #include "veldt/core/error.h"
 
 namespace veldt::cpu {
@@ -18,7 +19,8 @@ template <class T> class Room {
     if (size_ >= count) return held_.get();
     size_ = 0;
     held_.reset();  // not both at once
-    held_ = hwy::AllocateAligned<T>(static_cast<std::size_t>(count));
+    void* p = ::operator new(static_cast<std::size_t>(count) * sizeof(T), kAlignment, std::nothrow);
+    held_.reset(static_cast<T*>(p));
     if (!held_)
       throw OutOfMemory(
           str("cannot allocate ", count * static_cast<std::int64_t>(sizeof(T)), " bytes for ", work),
@@ -38,7 +40,12 @@ template <class T> class Room {
  private:
   static constexpr std::int64_t kKept = 64 << 20;  // bytes
 
-  hwy::AlignedFreeUniquePtr<T[]> held_;
+  static constexpr std::align_val_t kAlignment{128};  // lines are fetched in pairs
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, kAlignment); }
+  };
+
+  std::unique_ptr<T[], Free> held_;
   std::int64_t size_ = 0;
 };
 

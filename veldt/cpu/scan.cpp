@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/scan.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 
 #ifndef VELDT_CPU_SCAN_LINES
 #define VELDT_CPU_SCAN_LINES
@@ -164,8 +165,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(run_of);
-HWY_EXPORT(run_of_floats);
+VELDT_EXPORT(run_of);
+VELDT_EXPORT(run_of_floats);
 
 constexpr std::int64_t kBlock = 512, kRow = kBlock + 1;  // of a line of halves, as floats
 
@@ -214,8 +215,8 @@ void run_as_floats(ScanRun run, DType dtype, const ScanLines& s) {
 
 void recurrence(ReduceOp op, const View& x, const View* factor, int dim, bool reverse, const View& out) {
   if (numel(out.shape) == 0) return;
-  const ScanRun run = HWY_DYNAMIC_DISPATCH(run_of)(x.dtype);
-  const ScanRun run_floats = HWY_DYNAMIC_DISPATCH(run_of_floats)();
+  const ScanRun run = VELDT_DISPATCH(run_of)(x.dtype);
+  const ScanRun run_floats = VELDT_DISPATCH(run_of_floats)();
   const View& f = factor ? *factor : x;
   const std::int64_t length = x.shape[dim];
   for_each_bundle<3>({&x, &f, &out}, dim, [&](const Bundle<3>& lines) {

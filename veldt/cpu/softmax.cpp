@@ -14,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/softmax.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/kernels/math-inl.h"
 
 #ifndef VELDT_CPU_SOFTMAX_KERNELS
@@ -215,17 +216,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(kernels_f32);
-HWY_EXPORT(kernels_f64);
+VELDT_EXPORT(kernels_f32);
+VELDT_EXPORT(kernels_f64);
 }  // namespace
 namespace cpu {
 namespace {
 
 template <class F> SoftmaxKernels<F> kernels_of() {
   if constexpr (sizeof(F) == 4)
-    return HWY_DYNAMIC_DISPATCH(kernels_f32)();
+    return VELDT_DISPATCH(kernels_f32)();
   else
-    return HWY_DYNAMIC_DISPATCH(kernels_f64)();
+    return VELDT_DISPATCH(kernels_f64)();
 }
 
 // T: what is stored, F: what it is computed as, Y: what the result is stored as.

@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/stage.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/kernels/convert.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -140,12 +141,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(stage_table);
+VELDT_EXPORT(stage_table);
 }
 namespace cpu {
 
 const Stage& stage() {
-  static const Stage& best = *HWY_DYNAMIC_DISPATCH(stage_table)();
+  static const Stage& best = *VELDT_DISPATCH(stage_table)();
   return best;
 }
 

@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/topk_filter.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/kernels/order_key.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -87,10 +88,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt::cpu {
 namespace {
-HWY_EXPORT(best_filter);
+VELDT_EXPORT(best_filter);
 }
 
-TopkFilter topk_filter(DType dtype) { return HWY_DYNAMIC_DISPATCH(best_filter)(dtype); }
+TopkFilter topk_filter(DType dtype) { return VELDT_DISPATCH(best_filter)(dtype); }
 
 }  // namespace veldt::cpu
 #endif

@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/unary.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/unary-inl.h"
 
@@ -81,13 +82,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(unary_table);
+VELDT_EXPORT(unary_table);
 }
 namespace cpu {
 namespace {
 
 const UnaryRows& rows_of(int op) {
-  static const UnaryRows* const table = HWY_DYNAMIC_DISPATCH(unary_table)();
+  static const UnaryRows* const table = VELDT_DISPATCH(unary_table)();
   return table[op];
 }
 

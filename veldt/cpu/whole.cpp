@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "veldt/cpu/whole.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "veldt/cpu/dispatch.h"
 #include "veldt/cpu/kernels.h"
 #include "veldt/cpu/rows.h"
 #include "veldt/kernels/binary-inl.h"
@@ -94,8 +95,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace veldt {
 namespace {
-HWY_EXPORT(best_row);
-HWY_EXPORT(best_unary_row);
+VELDT_EXPORT(best_row);
+VELDT_EXPORT(best_unary_row);
 
 template <class Row> Row checked(Row found, Entry entry, int op, DType dtype) {
   if (!found) refuse_dtype(cpu::kName, formula_name(entry, op), dtype, kFloats);
@@ -106,11 +107,11 @@ template <class Row> Row checked(Row found, Entry entry, int op, DType dtype) {
 namespace cpu {
 
 BinaryRow whole_row(int op, DType dtype) {
-  return checked(HWY_DYNAMIC_DISPATCH(best_row)(op, dtype), Entry::binary, op, dtype);
+  return checked(VELDT_DISPATCH(best_row)(op, dtype), Entry::binary, op, dtype);
 }
 
 UnaryForward whole_unary_row(int op, DType dtype) {
-  return checked(HWY_DYNAMIC_DISPATCH(best_unary_row)(op, dtype), Entry::unary, op, dtype);
+  return checked(VELDT_DISPATCH(best_unary_row)(op, dtype), Entry::unary, op, dtype);
 }
 
 }  // namespace cpu
