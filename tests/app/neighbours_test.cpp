@@ -199,7 +199,7 @@ TEST_F(Neighbours, HaveFilledTheDisk) {
   const std::string disk_path = dir_ / "disk";
   const SmallDisk disk(disk_path, "100k");
   if (!disk.active()) GTEST_SKIP() << "mounting a small disk needs root";
-  const int steps = 3000;
+  const int steps = 30000;  // long enough for checkpoints to fill it
   const Ran ran = run_veldt(small_fit(dir_ / "p.png", model_, steps) +
                             Words{"--checkpoint", disk_path, "--every", "20ms", "--keep", "50"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
