@@ -15,6 +15,9 @@
 
 #include "ops/rows.h"
 #include "tests/support/public_ops.h"
+#ifdef VELDT_HAVE_OP_TABLE
+#include "tests/support/op_table.h"
+#endif
 
 using namespace veldt;
 using namespace veldt::bench;
@@ -26,10 +29,27 @@ const std::vector<DType> kDTypes = {DType::f32, DType::f64, DType::bf16, DType::
                                     DType::i64, DType::i32, DType::u8,   DType::boolean};
 const char* const kLayouts[] = {"contiguous", "transposed", "sliced"};
 
+// Elementwise ops that bench/ops has no row of are called as the op table of the tests does.
+std::vector<Row> rows_of_the_op_table([[maybe_unused]] const std::vector<Row>& known) {
+  std::vector<Row> rows;
+#ifdef VELDT_HAVE_OP_TABLE
+  std::set<std::string> names;
+  for (const Row& row : known) names.insert(row.name.substr(0, row.name.find(' ')));
+  for (const test::OpRow& op : test::op_table()) {
+    if (op.formulas.empty() || names.contains(op.name)) continue;
+    Row row{op.name, kFloats, {}, calls(op.formulas[0].run), op.order > 0};
+    for (const test::OpInput& in : op.inputs) row.inputs.push_back({square, in.low, in.high});
+    rows.push_back(std::move(row));
+  }
+#endif
+  return rows;
+}
+
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const auto& family : {elementwise_rows, line_rows, shape_rows, product_rows, layer_rows})
     for (Row& row : family()) rows.push_back(std::move(row));
+  for (Row& row : rows_of_the_op_table(rows)) rows.push_back(std::move(row));
   return rows;
 }
 

@@ -67,6 +67,12 @@ void add_reductions(std::vector<Row>& rows) {
                          one(
                              "cumsum d0", kNumbers, [](T x) { return cumsum(x, 0); }, true),
                          one(
+                             "cummax d0", kNumbers, [](T x) { return cummax(x, 0).values; }, true),
+                         one(
+                             "cummax d1", kNumbers, [](T x) { return cummax(x, 1).values; }, true),
+                         one(
+                             "cummin d1", kNumbers, [](T x) { return cummin(x, 1).values; }, true),
+                         one(
                              "cumsum d1", kNumbers, [](T x) { return cumsum(x, 1); }, true),
                          one(
                              "cumprod d0", kFloats, [](T x) { return cumprod(x, 0); }, true),

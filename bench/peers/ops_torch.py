@@ -74,6 +74,8 @@ CALLS = {
     "argmax d0": lambda x: x.argmax(0), "argmax d1": lambda x: x.argmax(1), "argmin d1": lambda x: x.argmin(1),
     "any d1": lambda x: x.any(1), "sum_to row": lambda x: x.sum_to_size(x.shape[1]),
     "cumsum d0": lambda x: x.cumsum(0), "cumsum d1": lambda x: x.cumsum(1), "cumsum line": lambda x: x.cumsum(0),
+    "cummax d0": lambda x: x.cummax(0)[0], "cummax d1": lambda x: x.cummax(1)[0], "cummin d1": lambda x: x.cummin(1)[0],
+    "logaddexp": torch.logaddexp, "hardshrink": F.hardshrink,
     "cumprod d0": lambda x: x.cumprod(0), "cumprod d1": lambda x: x.cumprod(1),
     "softmax d0": lambda x: x.softmax(0), "softmax d1": lambda x: x.softmax(1),
     "log_softmax d0": lambda x: x.log_softmax(0), "log_softmax d1": lambda x: x.log_softmax(1),

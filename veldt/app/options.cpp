@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "veldt/core/device.h"
 #include "veldt/tensor/fallback.h"
 
 namespace veldt::app {
@@ -254,22 +255,28 @@ std::string command_to_resume(const Context& context, const std::string& verb) {
 }
 
 Setting& add_device(VerbOptions& verb, std::string& into) {
-  const std::vector<std::string> choices = {"auto", "cpu", "cuda"};
-  Setting& setting =
-      add_into(verb, "--device", ValueKind::choice, "auto|cpu|cuda[:N]", into, "where to compute",
-               [choices](auto& source, const std::string& text) {
-                 const bool numbered = text.starts_with("cuda:");
-                 if (text.starts_with("gpu"))
-                   throw bad_value(source, text, "GPUs are called cuda, or cuda:1 for the second",
-                                   "use " + example_of(source, "cuda"));
-                 if (!numbered) return choice_from(source, text, choices);
-                 const bool digits = text.size() > 5 && text.size() < 9 &&
-                                     text.find_first_not_of("0123456789", 5) == text.npos;
-                 if (!digits)
-                   throw bad_value(source, text, "a GPU's number is a whole one, from 0 on",
-                                   "use " + example_of(source, "cuda:0"));
-                 return text;
-               });
+  std::vector<std::string> choices = {"auto"};
+  std::string shown = "auto";
+  for (std::size_t i = 0; i < device_kinds(); ++i) {
+    choices.emplace_back(name_of(static_cast<DeviceKind>(i)));
+    shown += "|" + choices.back() + (i > 0 ? "[:N]" : "");
+  }
+  Setting& setting = add_into(
+      verb, "--device", ValueKind::choice, shown, into, "where to compute",
+      [choices](auto& source, const std::string& text) {
+        if (text.starts_with("gpu"))
+          throw bad_value(source, text, "GPUs are called cuda, or cuda:1 for the second",
+                          "use " + example_of(source, "cuda"));
+        const std::size_t colon = text.find(':');
+        const std::string kind = text.substr(0, colon);
+        if (colon == text.npos || kind == "cpu" || !device_kind(kind))
+          return choice_from(source, text, choices);
+        const std::string digits = text.substr(colon + 1);
+        if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != digits.npos)
+          throw bad_value(source, text, "a device's number is a whole one, from 0 on",
+                          "use " + example_of(source, kind + ":0"));
+        return text;
+      });
   setting.choices = choices;
   const std::vector<std::string> fallbacks = {"none", "host"};
   Setting& fallback = add(verb, "--fallback", ValueKind::choice, "none|host", "none",
