@@ -51,6 +51,7 @@ printf '* a  list\n' >"$root/list.md"
 expect 'Markdown is no source' 2 'does not format "list.md"' "$root/dev" format list.md
 [[ $(cat "$root/list.md") == '* a  list' ]] || { echo 'FAIL: Markdown was formatted'; failed=1; }
 expect 'a source that is not there' 2 'there is no file "none.cpp"' "$root/dev" format none.cpp
+expect 'a check of something rare' 2 'does not know "rare"' "$root/dev" check --all rare
 expect 'a check of something' 2 'does not know "format"' "$root/dev" check format
 expect 'an unknown Debian' 2 'does not know "11"' "$root/dev" fresh 11
 expect 'two Debians' 2 'does not know "12 13"' "$root/dev" fresh 12 13
