@@ -64,7 +64,7 @@ void use_instruction_set(InstructionSet set) {
 
 const char* name_of(InstructionSet set) {
   if (set == InstructionSet::avx3) return "AVX3";
-  return set == InstructionSet::avx2 ? "AVX2" : HWY_STR(HWY_NAMESPACE) + 2;  // N_SSE4
+  return set == InstructionSet::avx2 ? "AVX2" : &HWY_STR(HWY_NAMESPACE)[2];  // N_SSE4
 }
 
 }  // namespace veldt::cpu

@@ -12,23 +12,23 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kReach = 3;  // of lanczos3, in pixels to either side
-constexpr std::int64_t kTaps = 2 * kReach + 1;
+constexpr std::int64_t kLanczosReach = 3;  // of lanczos3, in pixels to either side
+constexpr std::int64_t kTaps = 2 * kLanczosReach + 1;
 
 // Rows that are worth a thread.
 std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, (1 << 14) / row); }
 
-// What the pixels from kReach before to kReach after give to each of the factor places within a pixel:
-// [factor][kTaps]. Read off the enlargement of a line that is 0 but for one 1.
+// What the pixels from kLanczosReach before to kLanczosReach after give to each of the factor places within a
+// pixel: [factor][kTaps]. Read off the enlargement of a line that is 0 but for one 1.
 std::vector<float> weights_of(std::int64_t factor, data::Filter filter) {
-  constexpr std::int64_t kLength = 4 * kReach + 1, kMiddle = 2 * kReach;
+  constexpr std::int64_t kLength = 4 * kLanczosReach + 1, kMiddle = 2 * kLanczosReach;
   const Tensor line = zeros({1, kLength, 1});
   line.data<float>()[kMiddle] = 1;
   const Tensor enlarged = data::resample(line, 1, kLength * factor, filter);
   std::vector<float> weights;
   for (std::int64_t place = 0; place < factor; ++place)
     for (std::int64_t tap = 0; tap < kTaps; ++tap)
-      weights.push_back(enlarged.data<float>()[(kMiddle + kReach - tap) * factor + place]);
+      weights.push_back(enlarged.data<float>()[(kMiddle + kLanczosReach - tap) * factor + place]);
   return weights;
 }
 
@@ -47,14 +47,14 @@ Tensor wider(const Tensor& picture, std::int64_t factor, const std::vector<float
   const Tensor out = empty({height, width * factor, channels});
   const auto length = static_cast<std::size_t>(width * channels);
   parallel_for(height, grain_of(width * factor * channels), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> padded(static_cast<std::size_t>((width + 2 * kReach) * channels)), line(length);
+    std::vector<float> padded(static_cast<std::size_t>((width + 2 * kLanczosReach) * channels)), line(length);
     const float* taps[kTaps];
     for (std::int64_t k = 0; k < kTaps; ++k) taps[k] = padded.data() + k * channels;
     for (std::int64_t y = begin; y < end; ++y) {
       const float* const row = picture.data<float>() + y * width * channels;
-      for (std::int64_t x = -kReach; x < width + kReach; ++x)
+      for (std::int64_t x = -kLanczosReach; x < width + kLanczosReach; ++x)
         std::copy_n(row + std::clamp<std::int64_t>(x, 0, width - 1) * channels, channels,
-                    padded.data() + (x + kReach) * channels);
+                    padded.data() + (x + kLanczosReach) * channels);
       float* const to = out.data<float>() + y * width * factor * channels;
       for (std::int64_t place = 0; place < factor; ++place) {
         combine(weights.data() + place * kTaps, taps, length, line.data());
@@ -74,8 +74,8 @@ Tensor higher(const Tensor& picture, std::int64_t factor, const std::vector<floa
     const float* taps[kTaps];
     for (std::int64_t y = begin; y < end; ++y) {
       for (std::int64_t k = 0; k < kTaps; ++k)
-        taps[k] =
-            picture.data<float>() + std::clamp<std::int64_t>(y / factor + k - kReach, 0, height - 1) * row;
+        taps[k] = picture.data<float>() +
+                  std::clamp<std::int64_t>(y / factor + k - kLanczosReach, 0, height - 1) * row;
       combine(weights.data() + y % factor * kTaps, taps, static_cast<std::size_t>(row),
               out.data<float>() + y * row);
     }

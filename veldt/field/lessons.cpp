@@ -143,14 +143,14 @@ Beside beside_steps(const FitPlan& plan) {
   if (o.is_sound()) return out;
   const double samples = levels * plan.lesson_scale * plan.lesson_scale;
   // Rules, closing and judging take a few dozen rounds of a few dozen operations a sample each.
-  constexpr double kRounds = 3000;
+  constexpr double kTeacherRounds = 3000;
   // What one can see through is redrawn three times, with its alpha on two grounds.
   const double of_levels =
       o.channels % 2 == 0 ? 3 * static_cast<double>(o.channels - 1) / static_cast<double>(o.channels) : 1;
   const double teacher = of_levels * (plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) *
                                                        levels * turns_for(o.width * o.height)
-                                                 : kRounds * samples);
-  out.flops = (plan.has_teacher() ? teacher : 0) + kRounds * samples * (plan.judge ? 2 : 1);
+                                                 : kTeacherRounds * samples);
+  out.flops = (plan.has_teacher() ? teacher : 0) + kTeacherRounds * samples * (plan.judge ? 2 : 1);
   out.held_bytes += plan.has_teacher() ? 4 * samples : 0;
   // The closing holds the field's levels, itself, their sum, and what that lacks; judging what is seen
   // through holds it on two grounds.

@@ -12,13 +12,13 @@
 namespace veldt::optim {
 namespace {
 
-constexpr double kMost = 0x1p126;  // beyond, twice the scale would be no f32
+constexpr double kLargestScale = 0x1p126;  // beyond, twice the scale would be no f32
 
 }  // namespace
 
 GradScaler::GradScaler(GradScalerOptions o, Device device)
     : options_(o), scale_(zeros({}, DType::f32, device)) {
-  check_option("init_scale", o.init_scale, std::numeric_limits<float>::min(), kMost);
+  check_option("init_scale", o.init_scale, std::numeric_limits<float>::min(), kLargestScale);
   check_option("growth_factor", o.growth_factor, 1, kInfinity);
   check_option("backoff_factor", o.backoff_factor, std::numeric_limits<float>::min(),
                std::nextafter(1.0, 2.0));
@@ -48,7 +48,7 @@ bool GradScaler::unscale(Optimizer& optimizer) {
         std::max(factor_ * options_.backoff_factor, static_cast<double>(std::numeric_limits<float>::min())));
   } else if (++since_ >= options_.growth_interval) {
     since_ = 0;
-    if (factor_ * options_.growth_factor < kMost) set_factor(factor_ * options_.growth_factor);
+    if (factor_ * options_.growth_factor < kLargestScale) set_factor(factor_ * options_.growth_factor);
   }
   return finite;
 }
@@ -67,7 +67,7 @@ void GradScaler::load_state(const NamedTensors& state) {
   const std::map<std::string, Tensor> given = matched("scaler", this->state(), state);
   const double factor = given.at("scale").item();
   const std::int64_t since = count_of("scaler", "growth_tracker", given.at("growth_tracker"));
-  if (!(factor >= static_cast<double>(std::numeric_limits<float>::min()) && factor < kMost))
+  if (!(factor >= static_cast<double>(std::numeric_limits<float>::min()) && factor < kLargestScale))
     throw Error("the state does not fit the scaler", str("its scale is ", factor),
                 "use one that a scaler has left");
   set_factor(factor);
