@@ -77,6 +77,11 @@ TEST_F(Mma, MultipliesF32InParts) {
   }
 }
 
+TEST_F(Mma, LoadsMatricesByRows) {
+  run(MmaKernel::load);
+  for (int i = 0; i < 256; ++i) EXPECT_EQ(operands_.loaded[i], operands_.rows[i]) << i;
+}
+
 TEST_F(Mma, LoadsMatricesTransposed) {
   run(MmaKernel::transpose);
   for (int i = 0; i < 4; ++i)

@@ -151,6 +151,7 @@ template <class T, class Holds> unsigned lanes_where(T value, Holds holds) {
 #define GPU_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::veldt::gpu::emulation::dynamic_shared())
 
 #define GPU_ROLLED
+#define GPU_UNROLLED_BY(count)
 #define GPU_UNROLLED
 
 inline void __syncthreads() { veldt::gpu::emulation::wait_for_block(); }

@@ -59,6 +59,19 @@ inline void mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[
   });
 }
 
+inline void load_rows(unsigned (&to)[4], const void* row) {
+  using namespace emulation;
+  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) __builtin_trap();
+  std::memcpy(slot_of_lane(lane()).bytes, &row, sizeof row);
+  wait_for_warp();
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned* from;
+    std::memcpy(&from, slot_of_lane(i * 8 + lane() / 4).bytes, sizeof from);
+    to[i] = from[lane() % 4];
+  }
+  wait_for_warp();
+}
+
 inline void load_transposed(unsigned (&to)[4], const void* row) {
   using namespace emulation;
   if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) __builtin_trap();

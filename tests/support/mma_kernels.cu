@@ -49,12 +49,28 @@ __global__ void multiply_f32(MmaOperands* o) {
   const auto group = static_cast<unsigned>(cuda::lane_group()),
              thread = static_cast<unsigned>(cuda::lane_in_group());
   const float* const b = o->b;
-  float d[4];
-  for (unsigned i = 0; i < 4; ++i) d[i] = o->d[(i < 2 ? group : group + 8) * 8 + 2 * thread + (i & 1)];
-  Numbers::add(d, Numbers::left(o->a, 8),
-               Numbers::right(std::bit_cast<unsigned>(b[thread * 8 + group]),
-                              std::bit_cast<unsigned>(b[(thread + 4) * 8 + group])));
-  for (unsigned i = 0; i < 4; ++i) o->d[(i < 2 ? group : group + 8) * 8 + 2 * thread + (i & 1)] = d[i];
+  GPU_SHARED(float4, shared, 32);
+  shared[threadIdx.x] = reinterpret_cast<const float4*>(o->a)[threadIdx.x];
+  __syncwarp();
+  cuda::Sum d[1];
+  for (unsigned i = 0; i < 4; ++i) d[0][i] = o->d[(i < 2 ? group : group + 8) * 8 + 2 * thread + (i & 1)];
+  const Numbers::Right right = Numbers::right(std::bit_cast<unsigned>(b[thread * 8 + group]),
+                                              std::bit_cast<unsigned>(b[(thread + 4) * 8 + group]));
+  Numbers::add<1>(d, Numbers::left(reinterpret_cast<const float*>(shared), 8), &right);
+  for (unsigned i = 0; i < 4; ++i) o->d[(i < 2 ? group : group + 8) * 8 + 2 * thread + (i & 1)] = d[0][i];
+}
+
+// Thread 4 r + c has bytes 4 c .. 4 c + 3 of row r.
+__global__ void load(MmaOperands* o) {
+  GPU_SHARED(uint4, shared, 32);
+  shared[threadIdx.x] = reinterpret_cast<const uint4*>(o->rows)[threadIdx.x];
+  __syncwarp();
+  unsigned v[4];
+  gpu::load_rows(v, shared + threadIdx.x);
+  for (unsigned i = 0; i < 4; ++i) {
+    std::uint16_t* const to = o->loaded + i * 64 + threadIdx.x * 2;
+    to[0] = static_cast<std::uint16_t>(v[i]), to[1] = static_cast<std::uint16_t>(v[i] >> 16);
+  }
 }
 
 // ".trans: the matrix is loaded in column-major format": thread 4 c + r / 2 has element r % 2 of column c.
@@ -100,6 +116,7 @@ extern "C" const char* veldt_run_mma(MmaKernel kernel, MmaOperands* operands) {
     case MmaKernel::multiply_bf16: return run(multiply_bf16, operands);
     case MmaKernel::multiply_tf32: return run(multiply_tf32, operands);
     case MmaKernel::multiply_f32: return run(multiply_f32, operands);
+    case MmaKernel::load: return run(load, operands);
     case MmaKernel::transpose: return run(transpose, operands);
     case MmaKernel::round: return run(round, operands);
   }

@@ -25,6 +25,9 @@
 
 // Before a loop: its body is compiled once.
 #define GPU_ROLLED _Pragma("unroll 1")
+// So many turns (a constant) at a time, between which nothing moves from register to register.
+#define GPU_PRAGMA(words) _Pragma(#words)
+#define GPU_UNROLLED_BY(count) GPU_PRAGMA(unroll count)
 // Its counter picks elements of arrays that are to stay in registers.
 #define GPU_UNROLLED _Pragma("unroll")
 

@@ -18,7 +18,6 @@ namespace veldt::cuda {
 template <Precision P, int kRows> class Walk {
   using Numbers = Products<P>;
   using Element = typename Numbers::Element;
-  using Right = typename Numbers::Right;
   static constexpr bool kHalves = P == Precision::bf16;
   static constexpr int kTiles = kRows == 32 ? 2 : 4;  // of 16 rows, of a warp
   static constexpr int kRowWarps = kRows / (16 * kTiles);
@@ -108,30 +107,13 @@ template <Precision P, int kRows> class Walk {
     if (pair(panel, 0) >= all || tiles <= 0) return;
     const bool both = pair(panel, 1) < all;
     const uint4* const from = weights + pair(panel, 0) * 32 + lane;
-    const int second = both ? kColumnWarps * 32 : 0;
-    uint4 next[kPairs] = {from[0], from[second]};
-    GPU_ROLLED
-    for (int k = 0; k < steps; ++k) {
-      Right b[2 * kPairs];
-      GPU_UNROLLED
-      for (int p = 0; p < kPairs; ++p) {
-        b[2 * p] = Numbers::right(next[p].x, next[p].y);
-        b[2 * p + 1] = Numbers::right(next[p].z, next[p].w);
-      }
-      if (k + 1 < steps) {
-        next[0] = from[(k + 1) * all * 32];
-        next[1] = from[(k + 1) * all * 32 + second];
-      }
-      GPU_UNROLLED
-      for (int m = 0; m < kTiles; ++m) {
-        if (m >= tiles) continue;
-        const auto a =
-            Numbers::left(read_ + (first + m * 16) * call_.pitch + k * Numbers::kDepth, call_.pitch);
-        GPU_UNROLLED
-        for (int j = 0; j < 2 * kPairs; ++j)
-          if (j < 2 || both) Numbers::add(s[m][j], a, b[j]);
-      }
-    }
+    const Element* const rows = read_ + first * call_.pitch;
+    if (tiles >= kTiles && both)
+      return add_steps<P, 2, true>(s, steps, rows, call_.pitch, kTiles, from, all, kColumnWarps);
+    if (tiles >= kTiles)
+      return add_steps<P, 1, true>(s, steps, rows, call_.pitch, kTiles, from, all, kColumnWarps);
+    if (both) return add_steps<P, 2, false>(s, steps, rows, call_.pitch, tiles, from, all, kColumnWarps);
+    add_steps<P, 1, false>(s, steps, rows, call_.pitch, tiles, from, all, kColumnWarps);
   }
 
   // s += left(i, row) right(i, column) over a few i, in f32.

@@ -138,8 +138,8 @@ template <Precision P, int kSide> class Weighing {
           if (m >= tiles) continue;
           const auto left_side = Numbers::left_of_rows(a + k * kPitch + warp_row() + 16 * m, kPitch);
           GPU_UNROLLED
-          for (int j = 0; j < 2 * kPairs; ++j)
-            if (j / 2 < pairs) Numbers::add(s[m][j], left_side, right[j / 2][j % 2]);
+          for (int p = 0; p < kPairs; ++p)
+            if (p < pairs) Numbers::template add<2>(s[m] + 2 * p, left_side, right[p]);
         }
       }
     }
@@ -165,7 +165,8 @@ template <Precision P, int kSide> class Weighing {
 };
 
 template <Precision P, int kSide>
-__global__ void __launch_bounds__(kThreads) weigh_kernel(const __grid_constant__ MlpCall call, int rows) {
+__global__ void __launch_bounds__(kThreads, kSide == 128 ? 2 : 4)
+    weigh_kernel(const __grid_constant__ MlpCall call, int rows) {
   GPU_SHARED(uint4, shared, (Weighing<P, kSide>::kShared));
   Weighing<P, kSide>(call, shared).run(rows);
 }

@@ -33,6 +33,16 @@ __device__ __forceinline__ void mma_tf32(float (&d)[4], const unsigned (&a)[4], 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// Four matrices of 8 rows of 16 bytes from shared memory: lane l gives the address of row l % 8 of matrix
+// l / 8, aligned to 16, and to[i] gets bytes 4t .. 4t + 3 of row g of matrix i.
+__device__ __forceinline__ void load_rows(unsigned (&to)[4], const void* row) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
 // Four matrices of 8 x 8 numbers of 16 bits from shared memory, transposed: lane l gives the address of row
 // l % 8 of matrix l / 8, aligned to 16, and to[i] gets rows 2t and 2t + 1 of column g of matrix i.
 __device__ __forceinline__ void load_transposed(unsigned (&to)[4], const void* row) {
