@@ -286,6 +286,16 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
+// How many blocks a multiprocessor has at a time: what threads and dynamic shared memory leave room for.
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int threads,
+                                                          std::size_t shared) {
+  const std::size_t by_threads = 2048 / static_cast<std::size_t>(threads),
+                    by_memory = 227 * 1024 / (shared + 1024);
+  *blocks = static_cast<int>(by_threads < by_memory ? by_threads : by_memory);
+  return cudaSuccess;
+}
+
 // Of NVTX: marks in a profiler's timeline.
 int nvtxRangePushA(const char* name);
 int nvtxRangePop();

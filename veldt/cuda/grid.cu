@@ -24,6 +24,7 @@ using Index = std::int64_t;
 
 constexpr int kMaxDims = GridLayout::kMaxDims;
 constexpr int kNotFinite = std::numeric_limits<int>::max();
+constexpr int kLowest = std::numeric_limits<int>::min();
 template <class T> constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
 struct Level {
@@ -113,11 +114,15 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The exponent of the largest number of each column of g.
+// The exponent of the largest number of each column of g: of a block first, since all would wait for the few
+// places in memory.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     exponents_kernel(Grid grid, int dims, const T* x, const T* g, int* exponents) {
+  GPU_SHARED(int, most, GridLayout::kMaxLevels* GridLayout::kMaxFeatures);
   const Share<1> own(grid);
+  if (threadIdx.y == 0) most[own.column] = kLowest;
+  __syncthreads();
   T largest = 0;
   bool finite = true, points = true;
   for (Index i = own.point; i < grid.n; i += own.step) {
@@ -128,11 +133,13 @@ __global__ void __launch_bounds__(kThreads)
       for (int k = 0; k < dims; ++k) points = points && x[i * dims + k] == x[i * dims + k];
   }
   if (!finite)
-    atomicMax(exponents + own.column, kNotFinite);
+    atomicMax(most + own.column, kNotFinite);
   else if (largest > 0)
-    atomicMax(exponents + own.column, ::ilogb(static_cast<double>(largest)));
+    atomicMax(most + own.column, ::ilogb(static_cast<double>(largest)));
   if (!points)
-    for (int c = 0; c < grid.columns; ++c) atomicMax(exponents + c, kNotFinite);
+    for (int c = 0; c < grid.columns; ++c) atomicMax(most + c, kNotFinite);
+  __syncthreads();
+  if (threadIdx.y == 0) atomicMax(exponents + own.column, most[own.column]);
 }
 
 // The power of two that the numbers of a column count: 2^62 of it are more than their sum. Kept where it and

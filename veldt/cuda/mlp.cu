@@ -73,7 +73,7 @@ void join(const MlpStep& step, const View* arrays, const MlpCall& call, const Ml
   launch(join_kernel, blocks, kThreads, 0, joins);
 }
 
-const MlpKernels& kernels_for(Precision precision) {
+const MlpKernels& mlp_kernels(Precision precision) {
   switch (precision) {
     case Precision::bf16: return mlp_kernels_bf16();
     case Precision::tf32: return mlp_kernels_tf32();
@@ -86,13 +86,15 @@ const MlpKernels& kernels_for(Precision precision) {
 
 std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
   MlpCall call{};
-  return lay_out(step, n, wants_dx, nullptr, call).bytes;
+  return lay_out(step, n, wants_dx, nullptr, mlp_kernels(step.precision).weigh_places, call).bytes;
 }
 
 void mlp(const MlpStep& step, const View* arrays, int) {
   MlpCall call{};
   const std::int64_t n = arrays[MlpStep::x].shape[0];
-  const MlpCut cut = lay_out(step, n, arrays[MlpStep::dx].data != nullptr, arrays, call);
+  const MlpKernels& kernels = mlp_kernels(step.precision);
+  const MlpCut cut =
+      lay_out(step, n, arrays[MlpStep::dx].data != nullptr, arrays, kernels.weigh_places, call);
   if (n > 0 && cut.tiles == 0)
     throw DeviceError("cannot run a stack of layers at once on cuda",
                       "its tiles do not fit into shared memory", "run its layers one by one");
@@ -103,7 +105,6 @@ void mlp(const MlpStep& step, const View* arrays, int) {
   const std::int64_t numbers = step.loss.targets(n) * step.layers[step.depth - 1].out;
   call.loss_scale = 1 / static_cast<float>(std::max<std::int64_t>(1, numbers));
 
-  const MlpKernels& kernels = kernels_for(step.precision);
   const Turn turn = take_turn();
   if (cut.tiles > 0) kernels.pack(call);
   const std::int64_t chunk = call.chunk_tiles;

@@ -13,6 +13,8 @@ struct MlpKernels {
   void (*walk)(const MlpCall&, const MlpCut&);
   // Adds a chunk's gradients of weights up.
   void (*weigh)(const MlpCall&, const MlpCut&);
+  // Blocks of weigh() that the device has at a time.
+  int (*weigh_places)(int weight_tile);
 };
 
 const MlpKernels& mlp_kernels_f32();   // mlp_f32.cu

@@ -9,10 +9,9 @@
 namespace veldt::cuda {
 namespace {
 
-// Of activations and deltas for each multiprocessor: together about what the second-level cache holds.
-constexpr std::int64_t kChunkBytes = 512 * 1024;
-constexpr int kLeastSplit = 256;  // rows, for fewer are not worth sums of their own
-constexpr int kMaxPitch = 256;    // columns of a tile in shared memory
+constexpr double kCacheShare = 0.6;  // of the second-level cache, for a chunk's activations and deltas
+constexpr int kLeastSplit = 256;     // rows, for fewer are not worth sums of their own
+constexpr int kMaxPitch = 256;       // columns of a tile in shared memory
 
 int ceil_div(std::int64_t n, std::int64_t step) { return static_cast<int>((n + step - 1) / step); }
 
@@ -35,8 +34,8 @@ void describe_layers(const MlpStep& step, const View* arrays, MlpCall& call) {
   }
 }
 
-// The largest tile that fits a block's shared memory and leaves no multiprocessor without one; it has to hold
-// a group. False where there is none.
+// The larger tile, whose weights serve more rows, unless the multiprocessors are done much sooner with the
+// smaller one. It has to fit a block's shared memory and hold a group; false where neither does.
 bool choose_tiles(const MlpCall& call, std::int64_t element, MlpCut& cut) {
   const int most = element == 2 ? 128 : 64;
   for (const int rows : {most, most / 2}) {
@@ -45,15 +44,18 @@ bool choose_tiles(const MlpCall& call, std::int64_t element, MlpCut& cut) {
     const auto shared =
         static_cast<std::size_t>(2 * rows * call.pitch * element + column_warps * rows * 8 * 4);
     if (shared > shared_bytes()) continue;
-    cut = {rows, call.tiles(rows).count(), shared, 0};
-    if (cut.tiles >= multiprocessors()) break;
+    const std::int64_t tiles = call.tiles(rows).count(), turns = ceil_div(tiles, multiprocessors());
+    if (cut.tile_rows > 0 && 4 * turns * rows > 3 * ceil_div(cut.tiles, multiprocessors()) * cut.tile_rows)
+      break;
+    cut = {rows, tiles, shared, 0};
   }
   return cut.tile_rows > 0;
 }
 
 }  // namespace
 
-MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* arrays, MlpCall& call) {
+MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* arrays,
+               int (*weigh_places)(int), MlpCall& call) {
   describe_layers(step, arrays, call);
   call.pass = step.pass;
   call.wants_dx = wants_dx;
@@ -80,7 +82,8 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
   call.blocks = static_cast<int>(std::min<std::int64_t>(cut.tiles, multiprocessors()));
   call.chunk_tiles = cut.tiles;
   if (gradients && row_bytes > 0) {
-    const std::int64_t budget = kChunkBytes * multiprocessors() / (row_bytes * cut.tile_rows);
+    const double cache = kCacheShare * static_cast<double>(cache_bytes());
+    const std::int64_t budget = static_cast<std::int64_t>(cache) / (row_bytes * cut.tile_rows);
     const std::int64_t rounds = std::max<std::int64_t>(1, budget / std::max(1, call.blocks));
     call.chunk_tiles = std::min(cut.tiles, rounds * call.blocks);
   }
@@ -127,9 +130,11 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
     int weight_tiles = 0;
     for (int l = 0; l < call.depth; ++l) weight_tiles += call.weight_tiles(call.layers[l]);
     if (weight_tiles > 0) {
+      // One block more than there are places would take as long as all of them once more.
+      const std::int64_t places = weigh_places(call.weight_tile);
       const std::int64_t wanted =
-          std::min<std::int64_t>(2 * multiprocessors() / weight_tiles + 1, ceil_div(chunk_rows, kLeastSplit));
-      call.split_rows = round_up(ceil_div(chunk_rows, std::max<std::int64_t>(1, wanted)) + 1, 32);
+          std::min<std::int64_t>(places / weight_tiles, ceil_div(chunk_rows, kLeastSplit));
+      call.split_rows = std::max(32, round_up(ceil_div(chunk_rows, std::max<std::int64_t>(1, wanted)), 32));
       call.splits = ceil_div(chunk_rows, call.split_rows);
       call.weight_sums = take(std::int64_t{call.splits} * weight_size * 4);
     }

@@ -94,7 +94,8 @@ struct MlpCut {
 };
 
 // Fills in all but the pointers, which are those of `arrays`; without them (null) it counts the bytes: 0
-// where a block's shared memory holds no tile.
-MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* arrays, MlpCall& call);
+// where a block's shared memory holds no tile. weigh_places: as of MlpKernels.
+MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* arrays,
+               int (*weigh_places)(int weight_tile), MlpCall& call);
 
 }  // namespace veldt::cuda

@@ -27,6 +27,14 @@ template <Precision P> void weigh(const MlpCall& call, const MlpCut& cut) {
          dim3(static_cast<unsigned>(tiles * call.splits)), kThreads, 0, call, rows);
 }
 
-template <Precision P> constexpr MlpKernels kMlpKernels = {pack<P>, walk<P>, weigh<P>};
+template <Precision P> int weigh_places(int weight_tile) {
+  int blocks = 0;
+  const auto kernel = weight_tile == 128 ? weigh_kernel<P, 128> : weigh_kernel<P, 64>;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0),
+        "ask what a kernel takes of the GPU");
+  return blocks * multiprocessors();
+}
+
+template <Precision P> constexpr MlpKernels kMlpKernels = {pack<P>, walk<P>, weigh<P>, weigh_places<P>};
 
 }  // namespace veldt::cuda

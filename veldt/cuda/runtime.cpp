@@ -13,7 +13,7 @@ namespace {
 struct OpenDevice {
   int index = -1;
   int multiprocessors = 0;
-  std::size_t shared_bytes = 0;
+  std::size_t shared_bytes = 0, cache_bytes = 0;
   cudaStream_t stream = nullptr;
   // Two, because a pool that holds more than it is to keep gives all that is free back at each
   // synchronization, and tensors are many.
@@ -127,6 +127,7 @@ void* allocate_from(cudaMemPool_t pool, std::size_t bytes) {
 cudaStream_t compute_stream() { return g_device.stream; }
 int multiprocessors() { return g_device.multiprocessors; }
 std::size_t shared_bytes() { return g_device.shared_bytes; }
+std::size_t cache_bytes() { return g_device.cache_bytes; }
 
 void check(cudaError_t result, const char* doing) {
   if (result == cudaSuccess) return;
@@ -178,7 +179,8 @@ void open_device(int index) {
                       str(properties.name, " has compute capability ", properties.major, '.',
                           properties.minor, ", and Veldt's kernels need 8.0"),
                       "use --device cpu, or a GPU of the Ampere generation or later");
-  OpenDevice opened{index, properties.multiProcessorCount, properties.sharedMemPerBlockOptin};
+  OpenDevice opened{index, properties.multiProcessorCount, properties.sharedMemPerBlockOptin,
+                    static_cast<std::size_t>(properties.l2CacheSize)};
   // Tensors are kept by the pool of core/pool.h above, and what that gives back is to go back to the device.
   // What kernels need for a moment stays mapped, since they need it again.
   opened.tensors = make_pool(index, 0);

@@ -17,6 +17,8 @@ cudaStream_t compute_stream();
 int multiprocessors();
 // Bytes of shared memory that a block may have.
 std::size_t shared_bytes();
+// Bytes of the cache that all multiprocessors share.
+std::size_t cache_bytes();
 
 // Throws OutOfMemory or DeviceError that says what was being done ("start a kernel on the GPU") and what CUDA
 // said.
