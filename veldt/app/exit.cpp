@@ -40,7 +40,7 @@ Failure out_of_memory() {
 
 // Made while there is memory.
 std::string last_words;
-std::terminate_handler otherwise = nullptr;
+std::terminate_handler g_otherwise = nullptr;
 
 // No destructor runs: threads may be at work.
 [[noreturn]] void end_without_memory() {
@@ -51,7 +51,7 @@ std::terminate_handler otherwise = nullptr;
     std::_Exit(kDevice);
   } catch (...) {
   }
-  otherwise();
+  g_otherwise();
   std::abort();
 }
 
@@ -60,7 +60,7 @@ std::terminate_handler otherwise = nullptr;
 void explain_memory_that_ends_the_program() {
   last_words = in_three_lines(out_of_memory(), false);
   const std::terminate_handler before = std::set_terminate(end_without_memory);
-  if (before != end_without_memory) otherwise = before;
+  if (before != end_without_memory) g_otherwise = before;
 }
 
 IoError without_last_checkpoint(const IoError& cause, const std::string& kept) {
