@@ -1,7 +1,9 @@
 // What a GPU does at best, what training steps, drawings and fits take there, and whether a steady step takes
 // memory. Everything goes through the public API, so the same program runs on the CPU.
-//   bench_gpu [--device cuda|cpu] [--quick] [--json FILE] [--cub FILE] [--data FOLDER] [--seconds S]
+//   bench_gpu [--device cuda|cpu] [--quick] [--only PART] [--json FILE] [--cub FILE] [--data FOLDER]
+//             [--seconds S]
 //   --quick      tiny sizes, to see that all of it runs; the figures mean nothing
+//   --only       steps (and ceilings), fits, or what the names of some of them begin with: "seed_net bf16"
 //   --json       writes what is known so far after each figure, so that a run cut short leaves the rest
 //   --cub        the drawing that is to be learned byte for byte (assets/cub.png)
 //   --data       photographs (PNG) to fit for 1 and 3 seconds each
@@ -21,6 +23,7 @@
 
 #include "field_step.h"
 #include "gpu_ceilings.h"
+#include "gpu_layers.h"
 #include "gpu_timing.h"
 #include "veldt/tensor/device_library.h"
 
@@ -32,7 +35,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct Options {
-  std::string device = "cuda", json, cub = "assets/cub.png", data, library;
+  std::string device = "cuda", only, json, cub = "assets/cub.png", data, library;
   bool quick = false;
   double seconds = 120;
 };
@@ -61,8 +64,11 @@ class Report {
     std::printf("%-30s skipped: %s\n", what.c_str(), why.c_str());
     add("skipped", {{"what", what}, {"why", why}});
   }
-  // Does `part` unless time is over; what it throws is noted, and the next part goes on.
+  // Parts that follow are of this kind.
+  void begin(const char* kind) { kind_ = kind; }
+  // Does `part` if it is asked for and there is time; what it throws is noted, and the next part goes on.
   template <class Part> void try_part(const std::string& what, const Part& part) {
+    if (options_.only != kind_ && what.compare(0, options_.only.size(), options_.only) != 0) return;
     if (bench::seconds_now() > end_) return skip(what, "the time is over");
     try {
       part();
@@ -78,6 +84,7 @@ class Report {
  private:
   const Options& options_;
   double end_;
+  std::string kind_;
   Json json_;
 };
 
@@ -192,6 +199,22 @@ void measure_field(Report& report, const Case& c, Precision precision, Device de
   row.update(difference(before, after));
   row["loss"] = {first, work.loss()};
   report.add("steps", row);
+}
+
+void measure_layers(Report& report, const bench::LayerCase& c, Device device, bool quick) {
+  const bench::LayerStep step = c.make(device, quick);
+  Plan plan([&] {
+    const Tensor loss = step.loss();
+    if (step.optimizer != nullptr) {
+      step.optimizer->zero_grad();
+      loss.backward();
+      step.optimizer->step();
+    }
+    return loss;
+  });
+  const bench::Timing t =
+      bench::time_steps([&](std::int64_t n) { plan.replay(n); }, device, quick ? 0.005 : 1);
+  report.add("steps", row_of(c.name, "f32", t, step.gflop));
 }
 
 // What `veldt render` does before it encodes: levels in host memory, band after band.
@@ -310,6 +333,7 @@ std::vector<std::filesystem::path> photographs(const std::string& folder) {
 // --- all of it
 
 void measure_all(Report& report, const Options& o, Device device) {
+  report.begin("steps");
   report.try_part("ceilings", [&] {
     bench::measure_ceilings(device, o.quick, [&](const bench::Figure& f) {
       std::printf("%-34s %12.4g %s\n", f.name.c_str(), f.value, f.unit.c_str());
@@ -319,12 +343,15 @@ void measure_all(Report& report, const Options& o, Device device) {
   report.try_part("xor", [&] { measure_xor(report, device, o.quick); });
   for (const Case& c : field_cases(o.quick))
     for_each_precision(report, c.name, [&](Precision p) { measure_field(report, c, p, device, o.quick); });
+  for (const bench::LayerCase& c : bench::layer_cases())
+    report.try_part(c.name, [&] { measure_layers(report, c, device, o.quick); });
   for_each_precision(report, "render_8192", [&](Precision p) { measure_render(report, p, device, o.quick); });
+  report.begin("fits");
   report.try_part("cub", [&] { measure_cub(report, o, device); });
+  for_each_precision(report, "recipe", [&](Precision p) { measure_recipe(report, o, p, device); });
   if (!o.data.empty())
     for (const std::filesystem::path& file : photographs(o.data))
       report.try_part(file.filename().string(), [&] { measure_photograph(report, file, device, o.quick); });
-  for_each_precision(report, "recipe", [&](Precision p) { measure_recipe(report, o, p, device); });
 }
 
 Json facts_of(Device device) {
@@ -352,6 +379,7 @@ Options options_from(int argc, char** argv) {
       continue;
     }
     std::string* const text = flag == "--device"    ? &o.device
+                              : flag == "--only"    ? &o.only
                               : flag == "--json"    ? &o.json
                               : flag == "--cub"     ? &o.cub
                               : flag == "--data"    ? &o.data

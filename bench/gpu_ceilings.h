@@ -26,6 +26,17 @@ inline double copy_rate(Device device, std::int64_t bytes, double seconds) {
   return 2e-6 * static_cast<double>(bytes) / t.median();
 }
 
+// Microseconds a step of a recorded one that is replayed `times` at once: graphs hold so many steps.
+inline double replay_cost(Device device, int times, double seconds) {
+  Tensor x = zeros({256}, DType::f32, device);
+  Plan plan([&] {
+    Tensor y = x;
+    for (int i = 0; i < 8; ++i) y = sum(y * 1.5, {0}, true) + x;
+    return y;
+  });
+  return 1e3 * time_steps([&] { plan.replay(times); }, device, seconds).median() / times;
+}
+
 // Microseconds of a recorded step of `calls` kernels that each wait for the one before.
 inline double chain_cost(Device device, int calls, double seconds) {
   Tensor x = zeros({256}, DType::f32, device);
@@ -74,6 +85,15 @@ inline void measure_ceilings(Device device, bool quick, const std::function<void
   const double one = chain_cost(device, 1, seconds), many = chain_cost(device, 101, seconds);
   found({"replay of one call", "us", one});
   found({"one call more in a replay", "us", (many - one) / 100});
+  for (const int times : {1, 16, 17, 64})
+    found({str("a step of replay(", times, ")"), "us", replay_cost(device, times, seconds)});
+  {
+    // What kernels need for a moment has to stay mapped, however much tensors hold.
+    const Tensor held = zeros({large / 8}, DType::f32, device);
+    const auto sum_and_wait = [&] { const Tensor total = sum(held), copy = to(total, Device{}); };
+    found({"sum and wait beside large tensors", "us",
+           1e3 * time_steps(sum_and_wait, device, seconds).median()});
+  }
   const auto take_and_give = [&] { table.deallocate(table.allocate(1 << 20), 1 << 20); };
   found({"memory from the system", "us", 1e3 * time_steps(take_and_give, device, seconds).median()});
   const auto from_pool = [&] { const Tensor t = empty({1 << 18}, DType::f32, device); };

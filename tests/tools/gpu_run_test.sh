@@ -90,15 +90,15 @@ case "$*" in
 esac
 STAND_IN
 chmod +x "$root/lone/run"
-"$root/lone/tools/gpu_run" --device cpu --minutes 0.8 --only tests --out "$root/lone/out" >"$root/said" 2>&1 || true
+"$root/lone/tools/gpu_run" --device cpu --minutes 1.2 --only tests --out "$root/lone/out" >"$root/said" 2>&1 || true
 for line in 'OpTable/CudaLost *FAILED: .* of 2 tests by themselves fail: alone_CudaLost_Bad_1$' \
   'CudaHangs *FAILED: .* of 1 tests by themselves fail: alone_CudaHangs_Hangs$' \
   'every op and kernel against the CPU *FAILED: 3 passed, 2 failed, .* see test_CudaLost.log, test_CudaHangs.log' \
   'fields, fitted and drawn *passed'; do
   grep -q "$line" "$root/said" || fail "no line like \"$line\": $(cat "$root/said")"
 done
-tar -tzf "$root/lone/out.tar.gz" | grep -q '^out/alone_CudaLost_Bad_1.log$' || fail 'the log of a test is not in the one file'
-tar -tzf "$root/lone/out.tar.gz" | grep -q '^out/gpu.json$' || fail 'gpu.json is not in the one file'
+tar -tzf "$root/lone/out.tar.gz" | grep '^out/alone_CudaLost_Bad_1.log$' >/dev/null || fail 'the log of a test is not in the one file'
+tar -tzf "$root/lone/out.tar.gz" | grep '^out/gpu.json$' >/dev/null || fail 'gpu.json is not in the one file'
 
 for program in veldt bench_gpu; do
   [[ -x $build/bin/$program ]] || { echo "skipped: there is no $program"; exit $((failed ? 1 : 77)); }
@@ -127,6 +127,8 @@ import json, sys
 found = json.load(open(sys.argv[1]))
 steps = {(s["case"], s["precision"]) for s in found["veldt"]["steps"]}
 assert {("xor_plan", "f32"), ("seed_net", "f32"), ("render_8192", "f32")} <= steps, steps
+assert {"lenet", "resnet_block", "gpt_block", "lstm", "scatter_add_1m"} <= {case for case, _ in steps}, steps
+assert {"cub", "recipe"} <= {fit["case"] for fit in found["veldt"]["fits"]}, found["veldt"]["fits"]
 assert found["veldt"]["finished"] and len(found["targets"]) >= 20, found["targets"]
 assert all(t["verdict"] == "unmeasured" for t in found["targets"]), found["targets"]
 CHECK
@@ -148,6 +150,16 @@ sanitizer 'FAILED: Invalid __global__ read' "$ok" 'echo "========= Invalid __glo
 sanitizer 'FAILED: ERROR SUMMARY: 2' "$ok" 'echo "========= ERROR SUMMARY: 2 errors"' 'exit 99'
 sanitizer 'FAILED: 0 passed' 'echo "========= ERROR SUMMARY: 0 errors"'
 sanitizer 'cut short: 1 passed' "$ok" 'sleep 60'
+
+# ncu, by a stand-in that counts and one that may not.
+counters() {  # RESULT LINE
+  printf '%s\n' '#!/bin/sh' "$2" >"$root/path/ncu"
+  chmod +x "$root/path/ncu"
+  PATH=$root/path:$PATH "$root/pack/tools/gpu_run" --device cpu --only counters --out "$root/cpu" >"$root/said" 2>&1 || true
+  grep -q "gpt_block *$1" "$root/said" || fail "ncu is not \"$1\": $(cat "$root/said")"
+}
+counters 'passed: see ncu_gpt_block.log' 'printf "\"ID\",\"Kernel Name\"\n\"0\",\"attend_kernel\"\n"'
+counters 'skipped: ==ERROR== ERR_NVGPUCTRPERM' 'echo "==ERROR== ERR_NVGPUCTRPERM"'
 
 # The report judges what was measured: a made-up run on a GPU.
 mkdir "$root/made_up"
