@@ -32,16 +32,14 @@ const Backend& opened(Device device) {
   return device_library(device.kind).open(device);
 }
 
-const Backend& real_backend(Device device) {
+// The first call, and what is refused: out of the way of the others, which are many.
+[[gnu::cold, gnu::noinline]] const Backend& open_backend(Device device) {
   Place& place = place_of(device.kind);
-  const Backend* found = place.backend.load(std::memory_order_acquire);
-  if (found && found->device == device) [[likely]]
-    return *found;
   const std::lock_guard lock(g_opening);
   if (device.kind == DeviceKind::cpu && device.index != 0)
     throw DeviceError(str("cannot use the device cpu:", device.index), "there is one cpu", "choose the cpu");
   const Backend& real = opened(device);  // of a second device it may tell more than is known here
-  if (!found) found = place.backend.load();
+  const Backend* found = place.backend.load();
   if (found && found->device != device)
     throw DeviceError(str("cannot use the device ", device),
                       str("the process already computes on ", found->device),
@@ -50,11 +48,29 @@ const Backend& real_backend(Device device) {
   return *found;
 }
 
+const Backend& real_backend(Device device) {
+  const Backend* const found = place_of(device.kind).backend.load(std::memory_order_acquire);
+  if (found && found->device == device) [[likely]]
+    return *found;
+  return open_backend(device);
+}
+
 // Of the devices, as the cpu's own memory is not what they are short of.
 void trim_pools() {
   for (Place& place : g_places)
     if (Pool* const pool = place.pool.load(); pool && pool->backend().device.kind != DeviceKind::cpu)
       pool->trim();
+}
+
+[[gnu::cold, gnu::noinline]] Pool& make_pool(Device device) {
+  const Backend& real = real_backend(device);
+  Place& place = place_of(device.kind);
+  const std::lock_guard lock(g_opening);
+  if (!place.pool.load()) {
+    place.pool.store(new Pool(real), std::memory_order_release);
+    if (real.on_full) real.on_full(trim_pools);
+  }
+  return *place.pool.load();
 }
 
 std::string cpu_text() {
@@ -97,16 +113,10 @@ const Backend& backend(Device device) {
 }
 
 Pool& pool(Device device) {
-  const Backend& real = real_backend(device);
-  Place& place = place_of(device.kind);
-  if (Pool* const pool = place.pool.load(std::memory_order_acquire)) [[likely]]
-    return *pool;
-  const std::lock_guard lock(g_opening);
-  if (!place.pool.load()) {
-    place.pool.store(new Pool(real), std::memory_order_release);
-    if (real.on_full) real.on_full(trim_pools);
-  }
-  return *place.pool.load();
+  Pool* const found = place_of(device.kind).pool.load(std::memory_order_acquire);
+  if (found && found->backend().device == device) [[likely]]
+    return *found;
+  return make_pool(device);
 }
 
 Memory& memory(Device device) {
