@@ -44,6 +44,14 @@ struct Node {
   Node* next_dying = nullptr;
 };
 
+// What ends a graph because none was wanted there, not because nothing can flow on. Compared by their
+// addresses.
+inline constexpr char kNoGrad[] = "NoGrad";
+inline constexpr char kNoGraph[] = "a gradient without create_graph";
+
+// Whether ops of this thread are recorded.
+inline thread_local constinit bool t_grad_enabled = true;
+
 // The sequence number of the newest node.
 std::uint64_t newest_sequence();
 

@@ -28,19 +28,11 @@
 
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/intercept.h"
+#include "veldt/tensor/step_facts.h"
 
 namespace veldt {
 
-// What a step needs, known before it runs.
-struct StepFacts {
-  std::size_t held_bytes = 0;      // tensors from outside the step that it touches: parameters, data, state
-  std::size_t eager_bytes = 0;     // the most that tensors of the step hold at once, run as it stands
-  std::size_t planned_bytes = 0;   // the same for a Plan, which places them side by side
-  std::int64_t calls = 0;          // of kernels and host functions
-  double flops = 0;                // of matrix products, and one for each element of the other ops
-  std::vector<std::string> names;  // of the calls, in their order
-  std::vector<std::string> waits;  // those of host functions that a GPU has to wait for
-};
+struct RecordedStep;
 
 class Plan {
  public:
@@ -78,9 +70,7 @@ class Plan {
   }
   Plan(const ListStep& step, bool runs);
 
-  class Recorder;
-  struct Recording;
-  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<RecordedStep> recorded_;
 };
 
 // What `step` needs, without running it or taking that memory. It is called as Plan's constructor calls it.

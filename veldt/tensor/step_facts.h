@@ -1,0 +1,22 @@
+// What a step needs, known before it runs: see Plan and forecast() of tensor/plan.h.
+// Tests: tests/tensor/plan_test.cpp
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace veldt {
+
+struct StepFacts {
+  std::size_t held_bytes = 0;      // tensors from outside the step that it touches: parameters, data, state
+  std::size_t eager_bytes = 0;     // the most that tensors of the step hold at once, run as it stands
+  std::size_t planned_bytes = 0;   // the same for a Plan, which places them side by side
+  std::int64_t calls = 0;          // of kernels and host functions
+  double flops = 0;                // of matrix products, and one for each element of the other ops
+  std::vector<std::string> names;  // of the calls, in their order
+  std::vector<std::string> waits;  // those of host functions that a GPU has to wait for
+};
+
+}  // namespace veldt

@@ -1,0 +1,330 @@
+// The walk back through the graph: backward() and grad(). Nodes are visited in falling order of their
+// sequence number, which is a topological order because an op is numbered after its inputs.
+#include <algorithm>
+
+#include "veldt/core/error.h"
+#include "veldt/tensor/autocast.h"
+#include "veldt/tensor/graph.h"
+#include "veldt/tensor/impl.h"
+#include "veldt/tensor/intercept.h"
+#include "veldt/tensor/walk_order.h"
+
+namespace veldt {
+namespace {
+
+thread_local const WantedGrads* t_wanted = nullptr;
+
+class GradModeGuard {
+ public:
+  explicit GradModeGuard(bool on) : before_(t_grad_enabled) { t_grad_enabled = on; }
+  ~GradModeGuard() { t_grad_enabled = before_; }
+
+ private:
+  bool before_;
+};
+
+class WantedGuard {
+ public:
+  explicit WantedGuard(const WantedGrads* wanted) : before_(t_wanted) { t_wanted = wanted; }
+  ~WantedGuard() { t_wanted = before_; }
+
+ private:
+  const WantedGrads* before_;
+};
+
+thread_local constinit const char* t_backward_of = nullptr;
+
+class BackwardOfGuard {
+ public:
+  explicit BackwardOfGuard(const char* now) : before_(now) {}
+  ~BackwardOfGuard() { t_backward_of = before_; }
+
+ private:
+  const char* before_;
+};
+
+// a + b as a tensor of its own, differentiable where gradients are recorded.
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  Tensor out = empty(a.shape(), a);
+  kernels(out).copy(a.view(), out.view());
+  kernels(out).accumulate(b.view(), out.view());
+  return record(
+      "accumulate", out, {a, b},
+      [](const Tensor& g) -> Grads {
+        return {g, g};
+      },
+      false);
+}
+
+// g in memory of its own: g itself may be shared with other gradients, or one number repeated.
+Tensor copy_of(const Tensor& g) {
+  Tensor out = empty(g.shape(), g);
+  kernels(out).copy(g.view(), out.view());
+  return record(
+      "copy", out, {g}, [](const Tensor& gg) -> Grads { return {gg}; }, false);
+}
+
+// A gradient that is still growing.
+struct Pending {
+  Tensor sum;
+  bool owned = false;  // sum's memory is ours alone: add in place
+
+  void add(const Tensor& g, bool create_graph) {
+    if (!sum.defined()) {
+      sum = g;
+    } else if (owned && !create_graph) {
+      kernels(sum).accumulate(g.view(), sum.view());
+    } else {
+      sum = sum_of(sum, g);
+      owned = true;
+    }
+  }
+};
+
+void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
+  TensorImpl& leaf = *handle.impl();
+  bool first = !leaf.grad.defined() || leaf.grad_stale;
+  if (t_interceptor) first = t_interceptor->on_leaf_gradient(handle, first);
+  // In place, unless the gradient there has a graph, which needs its values.
+  if (leaf.grad.defined() && !create_graph && !leaf.grad.impl()->node) {
+    if (first)
+      kernels(g).copy(g.view(), leaf.grad.view());
+    else
+      kernels(g).accumulate(g.view(), leaf.grad.view());
+    leaf.grad.impl()->storage->bump_version();
+  } else {
+    leaf.grad = first ? copy_of(g) : sum_of(leaf.grad, g);
+  }
+  leaf.grad_stale = false;
+  if (!create_graph) leaf.grad.impl()->cut = kNoGraph;
+}
+
+// What an op's backward function gave for its input i, which needs it. `upstream` is what it was given.
+void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream,
+                    bool create_graph) {
+  const Tensor& input = node.inputs[i].tensor;
+  if (!g.defined())
+    throw Error(str(node.name, " gave no gradient for its input ", i), "that input needs one",
+                "mend the op's backward function: zeros_like() where the gradient is zero");
+  if (g.shape() != input.shape() || g.dtype() != input.dtype())
+    throw Error(str("the gradient of ", node.name, " for its input ", i, " is ", g.dtype(), ' ', g.shape()),
+                str("the input is ", input.dtype(), ' ', input.shape()), "mend the op's backward function");
+  if (create_graph && upstream.requires_grad() && !g.requires_grad())
+    throw Error(str("the gradient of ", node.name, " cannot be differentiated again"),
+                "its backward function leaves the graph, so the second derivative would silently be zero",
+                "write the backward function with ops, without NoGrad and detach()");
+}
+
+void check_count(const Node& node, std::size_t count) {
+  if (count != node.inputs.size())
+    throw Error(str(node.name, " gave ", count, " gradients"), str("it has ", node.inputs.size(), " inputs"),
+                "mend the op's backward function: one for each input, undefined where none is needed");
+}
+
+void check_saved(const Node& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Input& saved = node.inputs[i];
+    if (!saved.storage) continue;
+    const Storage* now = saved.tensor.impl()->storage.get();
+    if (now != saved.storage || now->version() != saved.version)
+      throw Error(str("backward cannot use input ", i, " of ", node.name, " any more"),
+                  "its values were changed in place after the op ran",
+                  "call backward() before the optimizer's step, or run the forward pass again");
+  }
+}
+
+// Forgotten parameters: some leaves of this graph are listed in a module's fields() and this one is not.
+class ParameterAudit {
+ public:
+  void see(const TensorImpl& leaf) {
+    listed_ = listed_ || leaf.role == LeafRole::listed;
+    if (leaf.role == LeafRole::parameter) forgotten_ = &leaf;
+  }
+  void check() const {
+    if (listed_ && forgotten_)
+      throw Error(str("a parameter of shape ", forgotten_->shape, " is in no fields()"),
+                  "the loss depends on it, but the optimizer was never given it",
+                  "name it in its module's fields(), or build the optimizer from every module in use");
+  }
+
+ private:
+  bool listed_ = false;
+  const TensorImpl* forgotten_ = nullptr;
+};
+
+Tensor ones_like(const Tensor& t) {
+  Tensor seed = empty(t.shape(), t);
+  kernels(seed).fill(seed.view(), 1.0);
+  return seed;
+}
+
+// Runs the nodes' backward functions, newest first. `pending` holds a gradient for each node of the order,
+// the root's at first; `leaf` is called with each leaf's. Gradients of nodes that grad() asks for stay there.
+template <class LeafFn>
+void walk(const WalkOrder& order, SmallVector<Pending>& pending, bool create_graph, LeafFn leaf) {
+  GradModeGuard mode(create_graph);
+  const Autocast off({});  // the forward pass has chosen the dtypes
+  BackwardOfGuard name(t_backward_of);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (!pending[at].sum.defined()) continue;
+    const Tensor g = pending[at].sum;
+    if (!t_wanted || !t_wanted->made[at]) pending[at].sum = Tensor();
+    if (t_wanted && (!t_wanted->leads[at] || (t_wanted->ends_there && t_wanted->made[at]))) continue;
+    const Node& node = order[at];
+    check_saved(node);
+    t_backward_of = node.name;
+    const Grads grads = node.backward(g);
+    check_count(node, grads.size());
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      const Tensor& input = node.inputs[i].tensor;
+      if (!needs_grad(input)) continue;
+      check_gradient(node, i, grads[i], g, create_graph);
+      if (input.impl()->node)
+        pending[order.find(input.impl()->node.get())].add(grads[i], create_graph);
+      else
+        leaf(input, grads[i]);
+    }
+  }
+}
+
+[[noreturn]] void refuse_root(const char* caller, const char* why, const char* fix) {
+  throw Error(str(caller, " was called on a tensor that does not depend on any parameter"), why, fix);
+}
+
+void check_one_element(const Tensor& output, const char* caller, bool seeded) {
+  if (!seeded && output.numel() != 1)
+    throw ShapeError(str(caller, " needs one element, the tensor is ", output.shape()),
+                     str("it has ", output.numel()), "reduce it first, with sum() or mean()");
+}
+
+}  // namespace
+
+const char* backward_of() { return t_backward_of; }
+
+bool needs_grad(const Tensor& input) {
+  if (!input.requires_grad()) return false;
+  if (!t_wanted) return true;
+  const TensorImpl* impl = input.impl();
+  return impl->node ? t_wanted->node(impl->node.get()) : t_wanted->leaf(impl);
+}
+
+void Tensor::backward(bool create_graph) const {
+  if (!requires_grad())
+    refuse_root("backward()", "none of its inputs requires a gradient, or NoGrad was in force",
+                "set_requires_grad() on the leaves before the forward pass");
+  check_one_element(*this, "backward()", false);
+  WantedGuard all(nullptr);
+  const std::shared_ptr<Node> root = impl_->node;  // a backward function may drop this tensor
+  if (!root) return add_to_leaf(*this, ones_like(*this), create_graph);
+  const WalkOrder order(root.get());
+  ParameterAudit audit;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (const Input& in : order[i].inputs)
+      if (in.tensor.requires_grad() && !in.tensor.impl()->node) audit.see(*in.tensor.impl());
+  audit.check();
+  SmallVector<Pending> pending(order.size());
+  pending[0].add(ones_like(*this), create_graph);
+  walk(order, pending, create_graph,
+       [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(leaf, g, create_graph); });
+}
+
+namespace {
+
+// Marks the nodes on the way from the output to what is wanted: inputs before outputs.
+void mark_leading(const WalkOrder& order, WantedGrads& wanted) {
+  for (std::size_t i = order.size(); i-- > 0;) {
+    bool leads = wanted.made[i] != 0;
+    for (const Input& in : order[i].inputs)
+      leads = leads || (in.tensor.requires_grad() &&
+                        (in.tensor.impl()->node ? wanted.node(in.tensor.impl()->node.get())
+                                                : wanted.leaf(in.tensor.impl())));
+    wanted.leads[i] = leads;
+  }
+}
+
+void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, const Tensor& seed) {
+  if (!output.requires_grad() && output.impl()->cut == kNoGrad)
+    refuse_root("grad()", "it was computed while NoGrad was in force", "compute it without NoGrad");
+  if (!output.requires_grad() && output.impl()->cut == kNoGraph)
+    refuse_root("grad()", "it was computed from a gradient that has no graph of its own",
+                "compute that gradient with create_graph = true");
+  check_one_element(output, "grad()", seed.defined());
+  if (seed.defined() && seed.device() != output.device())
+    throw DeviceError(str("grad() was seeded on ", seed.device(), " for an output on ", output.device()),
+                      "both must be on one device", "move the seed with to()");
+  if (seed.defined() && (seed.shape() != output.shape() || seed.dtype() != output.dtype()))
+    throw ShapeError(str("grad() was seeded with ", seed.dtype(), ' ', seed.shape()),
+                     str("the output is ", output.dtype(), ' ', output.shape()),
+                     "give one number for each element");
+  for (const Tensor& in : inputs)
+    if (!in.requires_grad())
+      throw Error("grad() was asked for an input that does not require a gradient", "it is not in the graph",
+                  "set_requires_grad() on it before the forward pass");
+}
+
+Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed,
+               bool ends_there) {
+  check_grad_call(output, inputs, seed);
+  const Tensor start = seed.defined() ? seed : ones_like(output);
+  const std::shared_ptr<Node> root = output.impl()->node;
+  SmallVector<Pending> leaves(inputs.size());
+  const auto to_leaf = [&](const Tensor& leaf, const Tensor& g) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].impl() == leaf.impl()) return leaves[i].add(g, create_graph);
+  };
+  if (root) {
+    const WalkOrder order(root.get());
+    WantedGrads wanted(order);
+    wanted.ends_there = ends_there;
+    for (const Tensor& in : inputs) {
+      if (!in.impl()->node)
+        wanted.leaves.push_back(in.impl());
+      else if (const std::size_t at = order.find(in.impl()->node.get()); at < order.size())
+        wanted.made[at] = 1;
+    }
+    mark_leading(order, wanted);
+    WantedGuard guard(&wanted);
+    SmallVector<Pending> pending(order.size());
+    pending[0].add(start, create_graph);
+    walk(order, pending, create_graph, to_leaf);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].impl()->node)
+        if (const std::size_t at = order.find(inputs[i].impl()->node.get()); at < order.size())
+          leaves[i] = pending[at];
+  } else {
+    to_leaf(output, start);
+  }
+  Grads result;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor found = leaves[i].sum;
+    for (std::size_t j = 0; j < i && !found.defined(); ++j)  // an input that is listed twice
+      if (inputs[j].impl() == inputs[i].impl()) found = leaves[j].sum;
+    if (!found.defined()) {
+      GradModeGuard mode(create_graph);
+      found = zero_gradient(inputs[i], start);
+    }
+    if (!create_graph && found.impl() != start.impl()) found.impl()->cut = kNoGraph;
+    result.push_back(found);
+  }
+  return result;
+}
+
+}  // namespace
+
+Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed) {
+  return grads_of(output, inputs, create_graph, seed, false);
+}
+
+Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
+                    const Tensor& seed) {
+  return grads_of(output, inputs, create_graph, seed, true);
+}
+
+Tensor zero_gradient(const Tensor& t, const Tensor& g) {
+  Tensor out = empty(t.shape(), t);
+  kernels(out).fill(out.view(), 0);
+  return record(
+      "zeros", out, {g}, [g](const Tensor& gg) -> Grads { return {zero_gradient(g, gg)}; }, false);
+}
+
+}  // namespace veldt
