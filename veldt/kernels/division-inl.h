@@ -33,7 +33,7 @@ template <class T> HWY_INLINE Lanes<T> fmod(Lanes<T> a, Lanes<T> b) {
     return hn::CopySign(hn::IfThenElse(hn::Lt(r, hn::Zero(d)), hn::Add(r, y), r), a.v);
   }
 #endif
-  return each_lane(a, b, [](T x, T y) { return fmod(x, y); });
+  return each_lane(a, b, [](T p, T q) { return fmod(p, q); });
 }
 #endif
 
