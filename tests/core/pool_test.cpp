@@ -28,7 +28,7 @@ struct System {
   std::atomic<int> blocks = 0;
 } g_system;
 
-// Of a device that threads use in turn: who waits for a turn has come there, and waits two seconds at most.
+// The turn at a device that threads use one after the other; a thread waits for it two seconds at most.
 std::timed_mutex g_turn;
 std::atomic<int> g_came = 0;
 void wait_for_turn() {

@@ -335,7 +335,7 @@ TEST_F(ParallelFor, GoesOnWithFewerThreadsWhereTheSystemMakesNoMore) {
     setrlimit(RLIMIT_AS, &few);
     if (pieces_of(1000, 1).size() != 1000) return 8;
     if (thread_shortage().find("of 200 could not be made") == std::string::npos) return 9;
-    set_num_threads(2);  // asks anew
+    set_num_threads(2);  // asks again
     return thread_shortage().empty() && pieces_of(1000, 1).size() == 1000 ? 7 : 10;
   });
   EXPECT_EQ(status, 7);

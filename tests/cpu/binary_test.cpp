@@ -37,7 +37,7 @@ template <class T> double ulps(T y, long double wanted) {
   return static_cast<double>(std::fabs((static_cast<long double>(y) - wanted) / unit));
 }
 
-// Of all magnitudes: 2^-reach to 2^reach, both signs.
+// Numbers of all magnitudes: 2^-reach to 2^reach, both signs.
 template <class T> std::vector<T> numbers(std::size_t n, int reach, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<T> out;

@@ -39,7 +39,7 @@ std::vector<T> parts_of(const ConvLayout& layout, const Shape& x_shape, const Sh
   return all;
 }
 
-// Of 40 examples of 6 channels, 12 x 11, and 8 filters of 3 x 3 in 2 groups.
+// All parts for 40 examples of 6 channels, 12 x 11, and 8 filters of 3 x 3 in 2 groups.
 template <class T> std::vector<T> all_parts() {
   return parts_of<T>({.dims = 2, .stride = {2, 1, 1}, .padding = {1, 1, 0}, .groups = 2}, {40, 6, 12, 11},
                      {8, 3, 3, 3});

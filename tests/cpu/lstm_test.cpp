@@ -11,7 +11,7 @@ namespace veldt {
 namespace {
 using test::Array;
 
-// Of the sequences 0 .. n of a larger batch: gates, out, and the gradients by the sums, h and c.
+// For the sequences 0 .. n of a larger batch: gates, out, and the gradients by the sums, h and c.
 template <class T>
 std::vector<std::vector<T>> steps(std::int64_t time, std::int64_t n, std::int64_t hidden, bool reverse) {
   constexpr std::int64_t kMost = 128;

@@ -37,7 +37,7 @@ Tensor numbers(std::uint64_t seed) {
   return write(x, DType::f32);
 }
 
-// Of the CPU, for the formula and the inputs that a shader has.
+// The CPU's results for the formula and the inputs of a shader.
 Tensor expected(GlslFamily family, const GlslFormula& f, const std::vector<Tensor>& x) {
   Tensor out = write(read(x[0]), DType::f32);
   switch (family) {
@@ -74,7 +74,7 @@ struct Difference {
   double ulps = 0;
   std::size_t at = 0;
 };
-// Of numbers that are neither denormal nor infinite; Vulkan promises nothing of others.
+// Compares numbers that are neither denormal nor infinite; Vulkan promises nothing about others.
 Difference largest_difference(const std::vector<float>& got, const std::vector<float>& wanted, double least) {
   Difference worst;
   for (std::size_t i = 0; i < got.size(); ++i) {

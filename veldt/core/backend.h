@@ -60,7 +60,7 @@ struct Backend {
   std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx) = nullptr;
   // Steps that it keeps and does again by itself.
   const DeviceSteps* steps = nullptr;
-  // Of the device's memory.
+  // Free bytes of the device's memory.
   std::size_t (*free_bytes)() = nullptr;
   // Tells it what to call when a kernel finds no memory for itself, before it tries once more: tensors' pools
   // keep blocks.

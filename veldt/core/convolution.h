@@ -13,11 +13,11 @@ namespace veldt {
 
 struct ConvLayout {
   static constexpr int kMaxDims = 3;
-  // Of every number below and every size, so that no position overflows.
+  // The limit of every number below and every size, so that no position overflows.
   static constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
 
   int dims = 1;
-  // padding: zeros in front of x. Those behind it follow from the sizes of x and y.
+  // padding: zeros before x. Those after it follow from the sizes of x and y.
   std::array<std::int64_t, kMaxDims> stride{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
   std::int64_t groups = 1;  // of channels: each makes its part of the output from its part of the input
 
@@ -76,7 +76,7 @@ struct ConvSizes {
   constexpr std::int64_t outputs() const { return product(out); }  // of a channel
   constexpr std::int64_t taps() const { return product(kernel); }  // of a channel
   constexpr std::int64_t depth() const { return c_in * taps(); }   // terms of an output
-  // Of any part: multiplications and additions, those with the padding included.
+  // Multiplications and additions of any part, those with the padding included.
   double flops() const {
     return 2 * static_cast<double>(batch * groups * c_out) * static_cast<double>(outputs()) *
            static_cast<double>(depth());

@@ -38,8 +38,8 @@ struct DevicePlugin {
   std::string (*matrix_library)();
 };
 
-// Of what a library and a program have to agree on to share a Backend: the list of entries, and the structs
-// that pass it. FNV-1a (Fowler, Noll, Vo).
+// A hash of what a library and a program have to agree on to share a Backend: the list of entries, and the
+// structs that pass it. FNV-1a (Fowler, Noll, Vo).
 inline constexpr std::uint64_t kWaistDigest = [] {
   std::uint64_t h = 0xcbf29ce484222325;
   const auto add = [&h](auto value) { h = (h ^ static_cast<std::uint64_t>(value)) * 0x100000001b3; };

@@ -11,7 +11,7 @@ namespace veldt {
 struct GridLayout {
   static constexpr int kMaxDims = 4, kMaxLevels = 32, kMaxFeatures = 8;
 
-  // Of the paper, section 3; the first factor is 1 so that neighbours along x are neighbours in the table.
+  // From the paper, section 3; the first factor is 1 so that neighbours along x are neighbours in the table.
   static constexpr std::uint32_t kHashFactors[kMaxDims] = {1u, 2654435761u, 805459861u, 3674653429u};
 
   struct Level {

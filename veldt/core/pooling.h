@@ -7,7 +7,7 @@
 
 namespace veldt {
 
-// Of `planes` channels of all examples together. Missing leading dimensions have size 1.
+// `planes` counts the channels of all examples together. Missing leading dimensions have size 1.
 struct PoolLayout {
   std::int64_t planes = 0;
   std::int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};

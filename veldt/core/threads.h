@@ -27,8 +27,8 @@ std::string thread_shortage();
 // partial result per piece gives the same bits on any machine. What `body` throws is thrown here, after the
 // loop; pieces that had not begun are left out then.
 //
-// Several threads may call it at once: they share the pool. Of callers and workers no more than num_threads()
-// are at work, or the callers alone where they are more; a worker that is one too many ends its piece first.
+// Several threads may call it at once: they share the pool. At most num_threads() callers and workers are at
+// work, or only the callers if they are more; a worker that is one too many ends its piece first.
 // A loop within a body runs by itself. After a fork() the child makes threads of its own.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 

@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::int64_t kBlock = 24;  // queries of a block: rows of one or more register tiles
 
-// One example and head: [queries or keys, size or width] matrices, and `sums` of each query. Of the masks
-// [queries, keys] at most one is there.
+// One example and head: [queries or keys, size or width] matrices, and `sums` of each query. There is at most
+// one of the masks [queries, keys].
 template <class T> struct Attention {
   bool causal;
   Matrix<const T> added;

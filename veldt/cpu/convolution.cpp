@@ -33,8 +33,8 @@ struct Range {
 Range piece(Index i, Index size, Index n) { return {i * size, std::min(n, (i + 1) * size)}; }
 Index pieces(Index n, Index size) { return (n + size - 1) / size; }
 
-// Calls each(row, column, count, from) for stretches of a panel's rows: from is where the first of `count`
-// elements lies behind the group's first channel, the others follow stride[2] apart; -1 for zeros.
+// Calls each(row, column, count, from) for stretches of a panel's rows: from is the offset of the first of
+// `count` elements from the group's first channel, the others follow stride[2] apart; -1 for zeros.
 template <class Each> void for_each_stretch(const ConvSizes& s, Range rows, Range cols, const Each& each) {
   for (Index r = rows.begin; r < rows.end; ++r) {
     const Index channel = r / s.taps(), tap = r % s.taps();
@@ -155,7 +155,8 @@ template <class T> class Convolution {
 
   static Matrix<const T> constant(Matrix<T> m) { return {m.data, m.row, m.col}; }
 
-  // Of a group of an example: its channels of x; its columns of y [c_out, outputs]; rows of w [c_out, depth].
+  // The parts of a group of an example: its channels of x, its columns of y [c_out, outputs], and its rows of
+  // w [c_out, depth].
   T* x_of(Index member) const { return x_ + member * s_.c_in * s_.inputs(); }
   Matrix<T> y_of(Index member, Range cols) const {
     return {y_ + member * s_.c_out * s_.outputs() + cols.begin, s_.outputs(), 1};

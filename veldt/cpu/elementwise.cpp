@@ -20,7 +20,7 @@ constexpr std::int64_t kShort = 16;  // rows below this are handed out several a
 
 // The views with their dimensions in the order of the output's memory, merged where all operands allow it.
 // The last two dimensions are walked a block at a time.
-struct Walk : Coalesced<kMaxOperands> {  // never below rank 2
+struct BlockWalk : Coalesced<kMaxOperands> {  // never below rank 2
   int count = 0;
   char* data[kMaxOperands] = {};
   std::int64_t bytes[kMaxOperands] = {};
@@ -48,8 +48,8 @@ int output_order(const View& out, int* order) {
   return rank;
 }
 
-Walk merge(const View* const* views, int count, Halves halves) {
-  Walk w;
+BlockWalk merge(const View* const* views, int count, Halves halves) {
+  BlockWalk w;
   w.count = count;
   for (int k = 0; k < count; ++k) {
     w.data[k] = views[k]->as<char>();
@@ -73,7 +73,7 @@ Walk merge(const View* const* views, int count, Halves halves) {
 }
 
 // Dimension d becomes the last but one.
-void move_to_rows(Walk& w, int d) {
+void move_to_rows(BlockWalk& w, int d) {
   for (int to = w.rank - 2; d < to; ++d) {
     std::swap(w.sizes[d], w.sizes[d + 1]);
     for (int k = 0; k < w.count; ++k) std::swap(w.strides[k][d], w.strides[k][d + 1]);
@@ -81,7 +81,7 @@ void move_to_rows(Walk& w, int d) {
 }
 
 // The dimension along which a transposed input's neighbours lie, -1 if none is transposed.
-int turned_dimension(const Walk& w) {
+int turned_dimension(const BlockWalk& w) {
   constexpr std::int64_t kLeast = 4;
   for (int k = 0; k + 1 < w.count; ++k) {
     if (std::abs(w.stride(k)) < kLeast) continue;
@@ -91,15 +91,15 @@ int turned_dimension(const Walk& w) {
   return -1;
 }
 
-// Of all but the last; of equal ones the last.
-int largest_dimension(const Walk& w) {
+// The largest dimension but the last one; if some are equal, the last of them.
+int largest_dimension(const BlockWalk& w) {
   int largest = w.rank - 2;
   for (int d = largest - 1; d >= 0; --d)
     if (w.sizes[d] > w.sizes[largest]) largest = d;
   return largest;
 }
 
-void choose_block(Walk& w) {
+void choose_block(BlockWalk& w) {
   const std::int64_t inner = w.size(), rows = w.height();
   const bool one_row = std::all_of(w.sizes, w.sizes + w.rank - 1, [](std::int64_t n) { return n == 1; });
   if (inner < kShort && !one_row) {
@@ -125,7 +125,7 @@ void choose_block(Walk& w) {
   w.columns = std::min(inner, kTurnedBytes / widest / w.rows / 16 * 16);
 }
 
-void stage_in(const Walk& w, int k, const char* from, std::int64_t stride, char* to, std::int64_t n) {
+void stage_in(const BlockWalk& w, int k, const char* from, std::int64_t stride, char* to, std::int64_t n) {
   const Stage& s = stage();
   if (w.half[k] == DType::f32) return s.move[stage_index(w.bytes[k])](from, stride, to, 1, n);
   alignas(64) std::uint16_t halves[kStage];
@@ -134,7 +134,7 @@ void stage_in(const Walk& w, int k, const char* from, std::int64_t stride, char*
   (w.half[k] == DType::bf16 ? s.widen_bf16 : s.widen_f16)(dense, to, n);
 }
 
-void stage_out(const Walk& w, int k, const char* from, char* to, std::int64_t stride, std::int64_t n) {
+void stage_out(const BlockWalk& w, int k, const char* from, char* to, std::int64_t stride, std::int64_t n) {
   const Stage& s = stage();
   if (w.half[k] == DType::f32) return s.move[stage_index(w.bytes[k])](from, 1, to, stride, n);
   const auto narrow = w.half[k] == DType::bf16 ? s.narrow_bf16 : s.narrow_f16;
@@ -145,7 +145,7 @@ void stage_out(const Walk& w, int k, const char* from, char* to, std::int64_t st
 }
 
 // n elements at `at`, of the strides given.
-void run_row(const Walk& w, char* const* at, const std::int64_t* strides, std::int64_t n,
+void run_row(const BlockWalk& w, char* const* at, const std::int64_t* strides, std::int64_t n,
              const RowKernel& kernel) {
   const int out = w.count - 1;
   bool staged[kMaxOperands];
@@ -172,7 +172,7 @@ void run_row(const Walk& w, char* const* at, const std::int64_t* strides, std::i
 }
 
 // A block row by row. Transposed operands are turned first, the whole block at a time.
-void run_long_rows(const Walk& w, char* const* start, std::int64_t rows, std::int64_t columns,
+void run_long_rows(const BlockWalk& w, char* const* start, std::int64_t rows, std::int64_t columns,
                    const RowKernel& kernel) {
   alignas(64) char turned[kMaxOperands - 1][kTurnedBytes];
   char* at[kMaxOperands];
@@ -194,7 +194,7 @@ void run_long_rows(const Walk& w, char* const* start, std::int64_t rows, std::in
 }
 
 // A block whose rows are short, as one row: what is not dense is gathered column by column.
-void run_short_rows(const Walk& w, char* const* start, std::int64_t rows, std::int64_t columns,
+void run_short_rows(const BlockWalk& w, char* const* start, std::int64_t rows, std::int64_t columns,
                     const RowKernel& kernel) {
   const Stage& s = stage();
   const int out = w.count - 1;
@@ -217,7 +217,7 @@ void run_short_rows(const Walk& w, char* const* start, std::int64_t rows, std::i
 }
 
 // Block `index` of all, counted along the columns first, then the rows, then the other dimensions.
-void run_block(const Walk& w, std::int64_t index, const RowKernel& kernel) {
+void run_block(const BlockWalk& w, std::int64_t index, const RowKernel& kernel) {
   const std::int64_t inner = w.size(), height = w.height();
   const std::int64_t across = (inner + w.columns - 1) / w.columns, down = (height + w.rows - 1) / w.rows;
   const std::int64_t column = index % across * w.columns, row = index / across % down * w.rows;
@@ -253,7 +253,7 @@ void for_each_row(const View* const* views, int count, const RowKernel& kernel, 
     for (int k = 0; k < count; ++k) at[k] = views[k]->as<char>();
     return kernel(at, total);
   }
-  Walk w = merge(views, count, halves);
+  BlockWalk w = merge(views, count, halves);
   choose_block(w);
   std::int64_t blocks = 1;
   for (int d = 0; d < w.rank; ++d) {

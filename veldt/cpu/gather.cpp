@@ -30,7 +30,7 @@ struct Loop {
 
 // Dimension `dim` is looped over innermost, for there the order of additions matters; the loops in `outer`
 // are slices that never meet in the table. Each step handles `row` neighbouring elements.
-struct Walk {
+struct IndexWalk {
   Loop outer[kMaxRank];
   int outer_count = 0;
   Loop along;
@@ -52,8 +52,8 @@ struct Walk {
   }
 };
 
-Walk walk_of(const View& table, int dim, const View& index, const View& rows) {
-  Walk w;
+IndexWalk walk_of(const View& table, int dim, const View& index, const View& rows) {
+  IndexWalk w;
   int last = index.shape.rank() - 1;
   for (; last > dim; --last) {
     if (index.shape[last] == 1) continue;
@@ -81,7 +81,7 @@ template <class T> void copy_row(const T* from, T* to, std::int64_t n) {
 
 // Steps begin..end along `dim` of one slice.
 template <class T>
-void gather_slice(const Walk& w, const Loop& at, const T* x, const std::int64_t* index, T* out,
+void gather_slice(const IndexWalk& w, const Loop& at, const T* x, const std::int64_t* index, T* out,
                   std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i)
     copy_row(x + at.table + index[at.index + i * w.along.index] * w.table_step,
@@ -171,7 +171,7 @@ void move_elements(const View& table, int dim, const View& index, const View& ro
 }
 
 template <class T> void run_gather(const View& x, int dim, const View& index_view, const View& out) {
-  const Walk w = walk_of(x, dim, index_view, out);
+  const IndexWalk w = walk_of(x, dim, index_view, out);
   if (w.row == 1) {
     const T* from = x.as<const T>();
     T* to = out.as<T>();
@@ -195,7 +195,7 @@ template <class T> void run_gather(const View& x, int dim, const View& index_vie
 
 // In the order of the index, so that of several writes to one place the last one stays.
 template <class T> void run_scatter(const View& source, int dim, const View& index_view, const View& out) {
-  const Walk w = walk_of(out, dim, index_view, source);
+  const IndexWalk w = walk_of(out, dim, index_view, source);
   if (w.row == 1) {
     const T* from = source.as<const T>();
     T* to = out.as<T>();
@@ -238,7 +238,7 @@ requires(std::is_class_v<Half>) void add_row(const Half* from, float* to, std::i
 
 // Adds the steps of one slice whose index lies in low..high-1, in order.
 template <class T, class G>
-void scatter_slice(const Walk& w, const Loop& at, const G* g, const std::int64_t* index, T* out,
+void scatter_slice(const IndexWalk& w, const Loop& at, const G* g, const std::int64_t* index, T* out,
                    std::int64_t low, std::int64_t high) {
   for (std::int64_t i = 0; i < w.along.size; ++i) {
     const std::int64_t target = index[at.index + i * w.along.index];
@@ -251,7 +251,7 @@ void scatter_slice(const Walk& w, const Loop& at, const G* g, const std::int64_t
 // does not depend on the number of tasks.
 template <class T, class G = T>
 void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
-  const Walk w = walk_of(out, dim, index_view, g);
+  const IndexWalk w = walk_of(out, dim, index_view, g);
   const std::int64_t* index = index_view.as<const std::int64_t>();
   const std::int64_t targets = out.shape[dim], slice_work = w.along.size * w.row;
   if (w.row == 1 && (w.slices > 1 || threads_here() == 1)) {
@@ -286,7 +286,7 @@ struct Range {
 
 Range range_of(const std::int64_t* x, std::int64_t stride, std::int64_t n) {
   Range range;
-  const Tile line{1, 0, n, stride};
+  const ReduceTile line{1, 0, n, stride};
   reduce_tile(ReduceOp::min, x, line, &range.low);
   reduce_tile(ReduceOp::max, x, line, &range.high);
   return range;

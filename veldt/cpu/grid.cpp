@@ -1,9 +1,9 @@
 // The multiresolution grid: reading features at points, and adding gradients into the table.
 //
 // Both take many points through one level after the other, so that a core's cache holds what a level needs,
-// or fetches it once. A row of all levels is several cache lines, to be fetched for each level anew; so each
+// or fetches it once. A row of all levels is several cache lines, fetched again for each level; so each
 // level has its features of all points in a panel, and rows are made of panels or taken apart in a pass of
-// their own. Of 16 points at a time `Corners` are worked out in SIMD: the entries of the cells' vertices and
+// their own. `Corners` are worked out in SIMD for 16 points at a time: the entries of the cells' vertices and
 // their weights. Then each point's features are moved by loads as wide as an entry, which beat gathers. When
 // reading, points are spread over threads. When adding, levels are: one thread takes a level's points in
 // order, so there are no atomics, and the bits are the same for any number of threads.
@@ -286,8 +286,8 @@ VELDT_EXPORT(grid_add_f32);
 namespace cpu {
 namespace {
 
-// Of the panels for the points taken at a time: so much that even the largest levels are fetched but few
-// times.
+// The size of the panels for the points taken at a time: large enough that even the largest levels are
+// fetched only a few times.
 constexpr std::int64_t kPanelBytes = std::int64_t{8} << 20;
 
 template <class T>

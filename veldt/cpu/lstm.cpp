@@ -36,7 +36,7 @@ template <class T> struct LstmSteps {
   }
   // Gradients go from the last step to the first.
   std::int64_t step_of(std::int64_t turn) const { return g ? time - 1 - turn : turn; }
-  // Of a step's product: the columns of its result, and how many products each of them sums.
+  // The columns of the result of a step's product, and how many products each of them sums.
   std::int64_t columns() const { return g ? hidden : 4 * hidden; }
   std::int64_t depth() const { return g ? 4 * hidden : hidden; }
   std::int64_t panels(std::int64_t width) const { return (columns() + width - 1) / width; }
@@ -125,7 +125,7 @@ void step_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, const T*
   });
 }
 
-// dh of the step behind is in `state`; the gradients by the sums go to `sums` too.
+// dh of the step after this one is in `state`; the gradients by the sums go to `sums` too.
 template <class T>
 void slope_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, const T* state, T* sums) {
   const std::int64_t hidden = s.hidden;
@@ -150,7 +150,7 @@ template <class T> void cells(const LstmSteps<T>& s, std::int64_t step, const Ls
   }
 }
 
-// What the cells read behind the product of this step: columns j .. j + count of `hidden`.
+// What the cells read after the product of this step: columns j .. j + count of `hidden`.
 template <class T>
 HWY_INLINE void fetch_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, std::int64_t j,
                           std::int64_t count) {

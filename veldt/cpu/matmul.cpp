@@ -104,7 +104,7 @@ template <class T> std::vector<float> floats_of(Matrix<const T> x, std::int64_t 
   return to;
 }
 
-// Of halves: what is large is read as it lies, all else is floats, and each sum is rounded once.
+// A product of halves: large operands are read as they are, all else is floats, and each sum is rounded once.
 template <class T> void multiply_halves(const Product<T>& p) {
   if (p.n > p.m)  // c^T = b^T a^T
     return multiply_halves(Product<T>{p.n, p.m, p.k, p.b.transposed(), p.a.transposed(), p.c.transposed(),

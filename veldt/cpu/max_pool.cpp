@@ -51,8 +51,8 @@ template <class D> struct Largest {
   }
 };
 
-// The elements of a row, `step` apart, of windows that are kStride apart. Of pairs of neighbours one load has
-// both.
+// The elements of a row, `step` apart, of windows that are kStride apart. One load has both elements of a
+// pair of neighbours.
 template <int kStride, class D, class T>
 HWY_INLINE void meet_row(Largest<D>& largest, const T* x, std::int64_t kernel, std::int64_t step,
                          std::int64_t place) {

@@ -1,4 +1,4 @@
-// A fused stack of layers: a tile of rows walks through all of them and back while what it leaves behind is
+// A fused stack of layers: a tile of rows walks through all of them and back while its results are
 // still in the cache. Each thread adds the weights' gradients up on its own; one pass over them ends the
 // call.
 #if defined(__SSE2__)
@@ -24,9 +24,9 @@ constexpr std::int64_t kPanel = MlpKernels::kPanel, kBlock = Bf16Kernels::kBlock
 constexpr std::int64_t kF32Chunk = 24;
 
 // One part's walk through its tiles.
-class Walk {
+class LayerWalk {
  public:
-  Walk(const MlpShape& shape, const PackedWeights& weights, const MlpArea& area)
+  LayerWalk(const MlpShape& shape, const PackedWeights& weights, const MlpArea& area)
       : shape_(shape),
         weights_(weights),
         area_(area),
@@ -300,7 +300,7 @@ void run_part(const MlpShape& shape, const PackedWeights& weights, const MlpArea
   const float scale = 1 / static_cast<float>(std::max<std::int64_t>(1, step.loss.targets(shape.n) * out));
   if (shape.gradients) std::fill(area.gradients, area.gradients_end, 0.0f);
   *area.loss = 0;
-  Walk walk(shape, weights, area);
+  LayerWalk walk(shape, weights, area);
   for (std::int64_t i = begin; i < end; ++i) {
     const MlpTiles::Tile t = tiles[i];
     walk.forward(x + t.row * in, t.rows);

@@ -40,7 +40,7 @@ template <bool Coarse> struct MlpRegisters {
   }
   static HWY_INLINE Number quotient(Number a, Number b) { return a * reciprocal(b); }
   static HWY_INLINE Number turns(float omega) { return Number(omega * 0.31830989f); }
-  // Of pi t: r = t - round(t), an odd round(t) turns both signs.
+  // The sine and cosine of pi t: r = t - round(t), an odd round(t) turns both signs.
   static HWY_INLINE void sine_and_cosine(Number t, Number& sine, Number& cosine) {
     const Floats d;
     const hn::RebindToSigned<Floats> whole;

@@ -83,7 +83,7 @@ struct MlpArea {
   std::array<HalfMatrix, 2> delta16 = {};
   float *z = nullptr, *slope_block = nullptr;  // a block on its way to bf16
   float *out = nullptr, *dy = nullptr;         // [tile_rows][outputs]
-  // Of each layer: dw as [panels of in][rows of out][kPanel] (bf16: kBlock), of a thin input [in][out] in
+  // For each layer: dw as [panels of in][rows of out][kPanel] (bf16: kBlock), with a thin input [in][out] in
   // panels of out; db [panels of out][kPanel].
   std::array<float*, MlpStep::kMaxLayers> dw = {}, db = {};
   float *gradients = nullptr, *gradients_end = nullptr;

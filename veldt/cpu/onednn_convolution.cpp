@@ -106,9 +106,9 @@ class Operand {
 };
 
 // A part of a convolution, built for one shape and kept.
-class Part {
+class ConvolutionPart {
  public:
-  explicit Part(const Key& key) : key_(key) {
+  explicit ConvolutionPart(const Key& key) : key_(key) {
     const Form f(key.sizes, key.steps);
     const memory::desc x = any(f.x), w = any(f.w), y = any(f.y);
     const memory::desc bias =
@@ -187,7 +187,7 @@ bool run(const ConvPiece& piece, ConvPart part, float* x, float* w, const float*
   try {
     const onednn::OneThread alone;
     const Key key = {piece.sizes, piece.steps, part, bias != nullptr};
-    onednn::primitive_for<Part>(key).run(x, w, bias, y);
+    onednn::primitive_for<ConvolutionPart>(key).run(x, w, bias, y);
     return true;
   } catch (const dnnl::error& error) {
     const ConvSizes& s = piece.sizes;

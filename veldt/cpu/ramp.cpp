@@ -99,7 +99,7 @@ void write_coordinates(const Shape& shape, const std::int64_t* found, std::int64
 
 }  // namespace
 
-// Pieces of the mask are counted, then written behind those before them. Each position is written, and the
+// Pieces of the mask are counted, then written after those before them. Each position is written, and the
 // next takes its place unless it holds: no branch that might be mispredicted.
 void positions(const View& mask, const View& out) {
   constexpr std::int64_t kPiece = 1 << 14, kBlock = 512;

@@ -143,7 +143,7 @@ void for_each_draw(const Rng& rng, std::uint64_t first, std::int64_t begin, std:
   }
 }
 
-// As kernels/draws.h has it. Pieces count the numbers of each part, then put theirs behind those of the
+// As kernels/draws.h has it. Pieces count the numbers of each part, then put theirs after those of the
 // pieces before them.
 void permute(const Rng& rng, std::uint64_t position, std::int64_t* out, std::int64_t n) {
   if (n == 0) return;

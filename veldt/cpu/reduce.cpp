@@ -104,7 +104,7 @@ template <class T, class Acc, class Out> class Reduction {
       const std::int64_t first = u % cut_.reduced_chunks * cut_.reduced_step;
       const std::int64_t here = at + first * reduced.x() + reduced.offset(0, u / cut_.reduced_chunks);
       const std::int64_t count = std::min(cut_.reduced_step, reduced.size() - first);
-      reduce_tile(op_, x_ + here, Tile{kept_count(task), kept.x(), count, reduced.x()}, acc);
+      reduce_tile(op_, x_ + here, ReduceTile{kept_count(task), kept.x(), count, reduced.x()}, acc);
     }
   }
 
@@ -150,7 +150,7 @@ template <class T, class Acc, class Out> class Reduction {
       std::fill_n(acc, cut_.kept_step, scalar::reduction_start<Acc>(op_));
       // The partial results are `runs` rows of kept_step columns; those of a norm are sums.
       reduce_tile(op_ == ReduceOp::norm ? ReduceOp::sum : op_, partial(task * runs),
-                  Tile{cut_.kept_step, 1, runs, cut_.kept_step}, acc);
+                  ReduceTile{cut_.kept_step, 1, runs, cut_.kept_step}, acc);
       store(task, acc);
     }
   }

@@ -208,7 +208,7 @@ void narrow_columns(const T* x, std::int64_t cols, std::int64_t rows, Acc* acc) 
 
 // Elements with gaps, put together a piece at a time: of each row, or of the columns of each row; or one by
 // one where these are short.
-template <class Op, class T, class Acc> void gathered(const T* x, const Tile& t, Acc* acc) {
+template <class Op, class T, class Acc> void gathered(const T* x, const ReduceTile& t, Acc* acc) {
   constexpr std::int64_t kPiece = 4096 / sizeof(T), kShort = 16;
   const auto move = cpu::stage().move[cpu::stage_index(sizeof(T))];
   const bool by_rows = std::abs(t.reduced_stride) < std::abs(t.kept_stride) || t.kept == 1;
@@ -238,7 +238,7 @@ template <class Op, class T, class Acc> void gathered(const T* x, const Tile& t,
     }
 }
 
-template <class Op, class T, class Acc> void tile(const T* x, const Tile& t, Acc* acc) {
+template <class Op, class T, class Acc> void tile(const T* x, const ReduceTile& t, Acc* acc) {
   if (t.reduced_stride == 1) {
     for (std::int64_t j = 0; j < t.kept; ++j) acc[j] = row<Op>(x + j * t.kept_stride, t.reduced, acc[j]);
   } else if (t.kept_stride == 1 && t.kept < 64 && t.reduced_stride == t.kept) {
@@ -250,7 +250,7 @@ template <class Op, class T, class Acc> void tile(const T* x, const Tile& t, Acc
   }
 }
 
-template <class T, class Acc> void tile_of(ReduceOp op, const T* x, const Tile& t, Acc* acc) {
+template <class T, class Acc> void tile_of(ReduceOp op, const T* x, const ReduceTile& t, Acc* acc) {
   if (op == ReduceOp::max) return tile<Max>(x, t, acc);
   if (op == ReduceOp::min) return tile<Min>(x, t, acc);
   if constexpr (sizeof(Acc) == 8) {
@@ -260,18 +260,24 @@ template <class T, class Acc> void tile_of(ReduceOp op, const T* x, const Tile& 
     tile<Sum>(x, t, acc);
   }
 }
-void tile_f32(ReduceOp op, const float* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
-void tile_f64(ReduceOp op, const double* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
-void tile_bf16(ReduceOp op, const scalar::BFloat16* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
-void tile_f16(ReduceOp op, const scalar::Float16* x, const Tile& t, double* acc) { tile_of(op, x, t, acc); }
-void tile_i64(ReduceOp op, const std::int64_t* x, const Tile& t, std::int64_t* acc) {
+void tile_f32(ReduceOp op, const float* x, const ReduceTile& t, double* acc) { tile_of(op, x, t, acc); }
+void tile_f64(ReduceOp op, const double* x, const ReduceTile& t, double* acc) { tile_of(op, x, t, acc); }
+void tile_bf16(ReduceOp op, const scalar::BFloat16* x, const ReduceTile& t, double* acc) {
   tile_of(op, x, t, acc);
 }
-void tile_i32(ReduceOp op, const std::int32_t* x, const Tile& t, std::int64_t* acc) {
+void tile_f16(ReduceOp op, const scalar::Float16* x, const ReduceTile& t, double* acc) {
   tile_of(op, x, t, acc);
 }
-void tile_u8(ReduceOp op, const std::uint8_t* x, const Tile& t, std::int64_t* acc) { tile_of(op, x, t, acc); }
-void extremes_u8(ReduceOp op, const std::uint8_t* x, const Tile& t, std::uint8_t* acc) {
+void tile_i64(ReduceOp op, const std::int64_t* x, const ReduceTile& t, std::int64_t* acc) {
+  tile_of(op, x, t, acc);
+}
+void tile_i32(ReduceOp op, const std::int32_t* x, const ReduceTile& t, std::int64_t* acc) {
+  tile_of(op, x, t, acc);
+}
+void tile_u8(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::int64_t* acc) {
+  tile_of(op, x, t, acc);
+}
+void extremes_u8(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::uint8_t* acc) {
   tile_of(op, x, t, acc);
 }
 
@@ -291,28 +297,28 @@ VELDT_EXPORT(tile_u8);
 VELDT_EXPORT(extremes_u8);
 }  // namespace
 
-void reduce_tile(ReduceOp op, const float* x, const Tile& t, double* acc) {
+void reduce_tile(ReduceOp op, const float* x, const ReduceTile& t, double* acc) {
   VELDT_DISPATCH(tile_f32)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const double* x, const Tile& t, double* acc) {
+void reduce_tile(ReduceOp op, const double* x, const ReduceTile& t, double* acc) {
   VELDT_DISPATCH(tile_f64)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const scalar::BFloat16* x, const Tile& t, double* acc) {
+void reduce_tile(ReduceOp op, const scalar::BFloat16* x, const ReduceTile& t, double* acc) {
   VELDT_DISPATCH(tile_bf16)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const scalar::Float16* x, const Tile& t, double* acc) {
+void reduce_tile(ReduceOp op, const scalar::Float16* x, const ReduceTile& t, double* acc) {
   VELDT_DISPATCH(tile_f16)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const std::int64_t* x, const Tile& t, std::int64_t* acc) {
+void reduce_tile(ReduceOp op, const std::int64_t* x, const ReduceTile& t, std::int64_t* acc) {
   VELDT_DISPATCH(tile_i64)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const std::int32_t* x, const Tile& t, std::int64_t* acc) {
+void reduce_tile(ReduceOp op, const std::int32_t* x, const ReduceTile& t, std::int64_t* acc) {
   VELDT_DISPATCH(tile_i32)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const std::uint8_t* x, const Tile& t, std::int64_t* acc) {
+void reduce_tile(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::int64_t* acc) {
   VELDT_DISPATCH(tile_u8)(op, x, t, acc);
 }
-void reduce_tile(ReduceOp op, const std::uint8_t* x, const Tile& t, std::uint8_t* acc) {
+void reduce_tile(ReduceOp op, const std::uint8_t* x, const ReduceTile& t, std::uint8_t* acc) {
   VELDT_DISPATCH(extremes_u8)(op, x, t, acc);
 }
 

@@ -114,7 +114,7 @@ template <class T> void line(bool log, const T* x, T* y, std::int64_t n) {
   }
 }
 
-// Of softmax y (g - sum of (y g)), of its logarithm g - e^y sum of g.
+// The gradient of softmax is y (g - sum of (y g)), that of its logarithm g - e^y sum of g.
 template <class T> void slope_line(bool log, const T* y, const T* g, T* dx, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const auto total = [&](double sum) { return Lanes<T>(hn::Set(d, static_cast<T>(sum))); };

@@ -1,6 +1,6 @@
 // The stable order of the elements of each line, or the first ones of it. Elements become whole numbers in
 // the same order (kernels/order_key.h), which are parted by their highest digits until few are left in each
-// part (radix sort, Knuth, Sorting and Searching, 1973), with their positions behind them: so no two are
+// part (radix sort, Knuth, Sorting and Searching, 1973), with their positions as lower digits: so no two are
 // equal, and any method gives the stable order.
 #include <algorithm>
 #include <array>
@@ -66,7 +66,7 @@ template <class T, class Item> struct Line {
 
 // Moves the items into `to` by the digit from bit `shift` on, those of one digit in the order they have, and
 // says where each digit's end; false if all have the same. Each piece counts its digits, then moves its items
-// behind those of the pieces before it, so how they are cut leaves no trace.
+// after those of the pieces before it, so the result does not depend on how they are cut.
 template <class Item>
 bool part_by(const Item* from, Item* to, std::int64_t n, int shift, std::vector<std::int64_t>& ends) {
   const std::size_t digits = ends.size();
@@ -144,7 +144,7 @@ template <class Item> void sort_items(Item* items, Item* other, std::int64_t n, 
 }
 
 // The k smallest of a line, in no order: those below the largest of the k smallest so far wait in the room
-// behind them, until it is full and they are parted again.
+// after them, until it is full and they are parted again.
 template <class T, class Item>
 void select(const Line<T, Item>& line, std::int64_t n, std::int64_t k, Item* room, std::int64_t size) {
   std::int64_t held = std::min(n, size);
@@ -172,8 +172,8 @@ template <class Item> Room<Item>& room_of_items() {
   return room;
 }
 
-// The order of a whole line of up to kMostPacked elements. Of keys of 64 bits the first 32 that differ stand
-// for them, for half the memory is moved then; those that are equal in them are sorted by the others.
+// The order of a whole line of up to kMostPacked elements. Keys of 64 bits are replaced by the first 32 that
+// differ, so that half the memory is moved; those that are equal in them are sorted by the others.
 template <class T, class Item> const Packed* sort_packed(const Line<T, Item>& line, std::int64_t n) {
   Packed* const items = room_of_items<Packed>().of(2 * n, "sorting");
   std::uint64_t differing = sizeof(T) < 8 ? ~std::uint64_t{0} >> (64 - 8 * sizeof(T)) : 0;

@@ -73,8 +73,8 @@ template <class From> constexpr float narrowed(From x) {
   }
 }
 
-// x as a To, rounded once to nearest even. Of a float that a whole number cannot hold the nearest that it
-// can, of NaN 0 (a plain cast would be undefined); whole numbers wrap.
+// x as a To, rounded once to nearest even. A float that a whole number cannot hold gives the nearest that it
+// can, and NaN gives 0 (a plain cast would be undefined); whole numbers wrap.
 template <class To, class From> constexpr To store(From x) {
   if constexpr (std::is_same_v<To, BFloat16>) {
     const auto u = std::bit_cast<std::uint32_t>(narrowed(x));

@@ -18,7 +18,7 @@ constexpr std::uint64_t draws_of(RandomKind kind, DType dtype) {
 }
 
 // A permutation of n (Rao 1961, Sandelius 1962): number i goes to the part that the upper bits of draw i
-// name, behind those that are there, and each part, small enough for a cache, is shuffled (Durstenfeld 1964)
+// name, after those already there, and each part, small enough for a cache, is shuffled (Durstenfeld 1964)
 // from its first place to its last: what lies at place k of the result and one of the places of its part up
 // to there, which draw n + k chooses, change places.
 constexpr int part_bits_of(std::int64_t n) {
@@ -37,8 +37,8 @@ constexpr double unit_of_two(std::uint32_t high, std::uint32_t low) {
          static_cast<double>(static_cast<std::int32_t>(low >> 6)) * 0x1p-53;
 }
 
-// -2 log(1 - u) for u of the upper 24 bits; 1 - u is never 0. Of s = (m - 1) / (m + 1), log2(m) = s L(s^2)
-// for m from sqrt(1/2) to sqrt(2); L was fitted to the smallest largest relative error, 2e-16.
+// -2 log(1 - u) for u of the upper 24 bits; 1 - u is never 0. With s = (m - 1) / (m + 1), log2(m) = s L(s^2)
+// for m from sqrt(1/2) to sqrt(2); L was fitted for the smallest maximum relative error, 2e-16.
 constexpr double minus_two_log(std::uint32_t draw) {
   constexpr double c[] = {2.8853900817779273122,  0.9617966939243235967,  0.5770780172507419869,
                           0.41219840139928765294, 0.32061643123506475693, 0.26144293058390925169,

@@ -34,8 +34,8 @@ HWY_INLINE Lanes<float> pow(Lanes<float> x, Lanes<float> p) {
   return each_lane(x, p, [](float a, float b) { return pow(a, b); });
 }
 #else
-// log2 of a number above 0, as e + log2(m) with m from sqrt(1/2) to sqrt(2): of s = (m - 1) / (m + 1),
-// log2(m) = s L(s^2). L was fitted to the smallest largest relative error, 3e-14. Of 0 -infinity.
+// log2 of a number above 0, as e + log2(m) with m from sqrt(1/2) to sqrt(2): with s = (m - 1) / (m + 1),
+// log2(m) = s L(s^2). L was fitted for the smallest maximum relative error, 3e-14. 0 gives -infinity.
 template <class D, class V> HWY_INLINE V log2_of_positive(D d, V x) {
   const hn::RebindToSigned<D> whole;
   const auto half_root = hn::Set(whole, 0x3fe6a09e667f3bcd), bits = hn::BitCast(whole, x);

@@ -16,7 +16,7 @@ namespace veldt {
 // thread round what they are given in f32 to `dtype`, and give that; sums within them are f32. Sums, means,
 // maxima, norms, softmax, pooling, interpolation, rotary embeddings and losses of half floats give f32
 // instead of rounding to halves again. f64 stays what it is. Gradients come back through the roundings, so
-// those of f32 parameters are f32. backward() computes as the forward pass did, within the scope or behind
+// those of f32 parameters are f32. backward() computes as the forward pass did, within the scope or after
 // it, and a Plan records what the scope makes of a step. f16 overflows beyond 65504 and needs
 // optim/grad_scaler.h; bf16 does not. Without a dtype, what an outer scope began is off. Throws ConfigError
 // for another dtype than bf16 and f16.

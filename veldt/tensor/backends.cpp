@@ -55,7 +55,7 @@ const Backend& real_backend(Device device) {
   return open_backend(device);
 }
 
-// Of the devices, as the cpu's own memory is not what they are short of.
+// Only the devices' pools: the cpu's own memory is not what they are short of.
 void trim_pools() {
   for (Place& place : g_places)
     if (Pool* const pool = place.pool.load(); pool && pool->backend().device.kind != DeviceKind::cpu)

@@ -24,7 +24,7 @@ class KernelCall {
   virtual std::unique_ptr<KernelCall> copy() const = 0;
   // "matmul"; for the elementwise families the formula's own name, "tanh" or "tanh slope".
   virtual std::string name(const Backend&) const = 0;
-  // Of the entry that is called; a host function has none, and facts of its own.
+  // The facts of the entry that is called; a host function has no entry, but facts of its own.
   virtual const EntryFacts& facts() const = 0;
   bool is(Entry entry) const { return &facts() == &facts_of(entry); }
   virtual CallKind kind() const { return CallKind::kernel; }

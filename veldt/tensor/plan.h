@@ -81,7 +81,7 @@ template <class Step> StepFacts forecast(Step&& step) {
 // True while this thread records a Plan.
 bool recording();
 // Adds a host function to the plan being recorded: replays call it, at this place in the order, with the
-// views that were given here. Of the kind `numbers` it runs ahead of the device (intercept.h). Throws Error
+// views that were given here. With the kind `numbers` it runs ahead of the device (intercept.h). Throws Error
 // if no plan is being recorded.
 void record_host(const char* name, std::vector<View> views,
                  std::function<void(std::span<const View>)> function, CallKind kind = CallKind::host);

@@ -67,7 +67,7 @@ Tensor result_of(const Function& f, const TensorList& inputs) {
   return y;
 }
 
-struct Part {
+struct RecomputedPart {
   Function f;
   TensorList inputs, captured;
   std::vector<char> captures_input;  // f takes the input by itself, too
@@ -88,7 +88,7 @@ struct Part {
   }
 
   Grads operator()(const Tensor& g) const {
-    // The gradient of a gradient goes on behind the inputs; else the walk ends at leaves in their place.
+    // The gradient of a gradient goes on past the inputs; else the walk ends at leaves in their place.
     const bool goes_on = grad_enabled();
     TensorList given;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -126,7 +126,7 @@ struct Part {
 
 Tensor checkpoint(const Function& f, const TensorList& inputs) {
   if (!grad_enabled()) return result_of(f, inputs);
-  Part part{f, inputs, {}, {}, std::make_shared<Tape>(), autocast_dtype()};
+  RecomputedPart part{f, inputs, {}, {}, std::make_shared<Tape>(), autocast_dtype()};
   Tensor y;
   {
     TensorList given;
@@ -142,7 +142,7 @@ Tensor checkpoint(const Function& f, const TensorList& inputs) {
     if (y.requires_grad() || std::any_of(captures.tensors().begin(), captures.tensors().end(), has_own_graph))
       throw Error("a function in checkpoint() made or gave back a tensor that has a graph of its own",
                   "what it gives is computed without one, to be computed again",
-                  "return what it computes, and switch no gradients on within it");
+                  "return what it computes, and do not switch gradients on within it");
     for (const Tensor& in : inputs) part.captures_input.push_back(is_among(in, captures.tensors()));
     for (const Tensor& t : captures.tensors())
       if (!is_among(t, inputs)) part.captured.push_back(t);

@@ -26,7 +26,7 @@ Tensor packed(const Tensor& x) {
   return copy;
 }
 
-// Of one shape, through the host; dtypes and strides are seen to on either side.
+// Both have one shape; the copy goes through the host, and dtypes and strides are converted on either side.
 void copy_between_devices(const Tensor& source, const Tensor& target) {
   const Tensor from = packed(source);
   const bool direct = from.dtype() == target.dtype() && target.is_contiguous();

@@ -105,10 +105,10 @@ void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tens
   const Tensor& input = node.inputs[i].tensor;
   if (!g.defined())
     throw Error(str(node.name, " gave no gradient for its input ", i), "that input needs one",
-                "mend the op's backward function: zeros_like() where the gradient is zero");
+                "correct the op's backward function: zeros_like() where the gradient is zero");
   if (g.shape() != input.shape() || g.dtype() != input.dtype())
     throw Error(str("the gradient of ", node.name, " for its input ", i, " is ", g.dtype(), ' ', g.shape()),
-                str("the input is ", input.dtype(), ' ', input.shape()), "mend the op's backward function");
+                str("the input is ", input.dtype(), ' ', input.shape()), "correct the op's backward function");
   if (create_graph && upstream.requires_grad() && !g.requires_grad())
     throw Error(str("the gradient of ", node.name, " cannot be differentiated again"),
                 "its backward function leaves the graph, so the second derivative would silently be zero",
@@ -118,7 +118,7 @@ void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tens
 void check_count(const Node& node, std::size_t count) {
   if (count != node.inputs.size())
     throw Error(str(node.name, " gave ", count, " gradients"), str("it has ", node.inputs.size(), " inputs"),
-                "mend the op's backward function: one for each input, undefined where none is needed");
+                "correct the op's backward function: one for each input, undefined where none is needed");
 }
 
 void check_saved(const Node& node) {
