@@ -1,4 +1,4 @@
-// An audit names the parameter that does not learn, and the op behind which its gradient was lost.
+// An audit names the parameter that does not learn, and the op at which its gradient was lost.
 #include "veldt/nn/audit.h"
 
 #include <gmock/gmock.h>

@@ -249,7 +249,7 @@ TEST(Checkpoint, OfOneTensorTwiceHasItsGradientOnce) {
   }
 }
 
-// The loss lies behind the checkpoint, so that the gradient which arrives there has a graph.
+// The loss comes after the checkpoint, so that the gradient which arrives there has a graph.
 TEST(Checkpoint, OfOneTensorTwiceCanBeDifferentiatedAgain) {
   Tensor x = parameter(full({}, 3.0));
   const auto cube = [](const TensorList& in) { return in[0] * in[1] * in[2]; };

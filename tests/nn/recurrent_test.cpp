@@ -228,7 +228,7 @@ TEST(Recurrent, DropsBetweenLayersInTrainingAndResumes) {
   EXPECT_EQ(layer.state().back().name, "dropout.rng");
   layer.eval();
   EXPECT_EQ(layer(x).values<float>(), layer(x).values<float>());
-  // Nothing is dropped of the input, and nothing behind the last layer.
+  // Nothing is dropped from the input, and nothing after the last layer.
   GRU all(2, 8, {.num_layers = 2, .dropout = 1});
   const RecurrentResult in_training = all.run(x);
   for (const float v : in_training.output.values<float>()) EXPECT_NE(v, 0);

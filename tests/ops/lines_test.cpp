@@ -79,7 +79,7 @@ TEST(SoftmaxGradient, IsThatOfSingleOps) {
         }
 }
 
-// Of a class that is all but certain the gradient is what is missing to 1, and keeps its digits.
+// For a class that is all but certain, the gradient is what is missing to 1, and keeps its digits.
 TEST(SoftmaxGradient, OfLogarithmsOfHalvesKeepsSmallDifferences) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     Tensor x = to(Tensor::of({1, 2}, {9, 0}), dtype).set_requires_grad();
@@ -177,7 +177,7 @@ TEST(Einsum, NamesTheSubscriptThatDoesNotFit) {
   EXPECT_THAT(text("ijk->i", {x}), HasSubstr("\"ijk\" has 3 subscripts"));
   EXPECT_THAT(text("ij->ik", {x}), HasSubstr("'k', which no tensor has"));
   EXPECT_THAT(text("ij->ii", {x}), HasSubstr("'i' twice"));
-  EXPECT_THAT(text("i1->i", {x}), HasSubstr("'1' is no subscript"));
+  EXPECT_THAT(text("i1->i", {x}), HasSubstr("'1' is not a subscript"));
   EXPECT_THAT(text("ij,ij", {x}), HasSubstr("2 tensors, 1 were given"));
   EXPECT_THAT(text("...i,...i->...", {zeros({2, 3}), zeros({4, 3})}), HasSubstr("'...' is both 2 and 4"));
 }

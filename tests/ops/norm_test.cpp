@@ -73,7 +73,7 @@ TEST(NormGradients, HaveTheSameBitsOnAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
-// x [n, channels, run], the gradients by x, weight and bias, and behind them the result.
+// x [n, channels, run], the gradients by x, weight and bias, and after them the result.
 Grads group_norm_of(DType dtype, std::int64_t run, bool composed) {
   constexpr std::int64_t kExamples = 40, kChannels = 12, kGroups = 4;
   Rng rng(1);

@@ -83,7 +83,7 @@ TEST(Multinomial, DrawsEachClassAsOftenAsItsWeightSays) {
       const double away = seen[static_cast<std::size_t>(k)] - wanted;
       chi2 += away * away / wanted;
     }
-    // Of 1498 degrees of freedom: the deviation of chi2 is 55.
+    // With 1498 degrees of freedom, the deviation of chi2 is 55.
     EXPECT_NEAR(chi2, 1498, 5 * 55);
     EXPECT_EQ(seen[0], 0);
   }

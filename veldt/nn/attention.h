@@ -54,7 +54,7 @@ struct TransformerLayerOptions {
   std::int64_t dim_feedforward = 2048;
   double dropout = 0.1;
   bool gelu = false;        // between the two linear layers, instead of relu
-  bool norm_first = false;  // norms before each part, not behind it (Xiong et al. 2020)
+  bool norm_first = false;  // norms before each part, not after it (Xiong et al. 2020)
   bool batch_first = false;
   bool causal = false;  // step i looks at steps 0 .. i of its own sequence alone, whatever the mask
   DType dtype = DType::f32;
@@ -106,10 +106,10 @@ class TransformerDecoderLayer : public Module {
 
 struct TransformerOptions {
   TransformerLayerOptions layer = {};
-  bool norm = true;  // a LayerNorm behind the last layer, which norm_first needs
+  bool norm = true;  // a LayerNorm after the last layer, which norm_first needs
 };
 
-// Layers one behind the other: "layers.0.self_attn.in_proj_weight", .., "norm". Each layer starts with values
+// Layers one after the other: "layers.0.self_attn.in_proj_weight", .., "norm". Each layer starts with values
 // of its own; torch's are copies of one.
 class TransformerEncoder : public Module {
  public:

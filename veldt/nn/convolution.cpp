@@ -61,7 +61,7 @@ Shape kernel_of(const Tensor& weight) {
   return kernel;
 }
 
-// Of each element of the smaller side, the input of a transpose: the products with a channel of weights.
+// Each element of the smaller side (the input of a transpose) is multiplied with a channel of weights.
 double flops_of(const Tensor& weight, const Shape& shape) {
   return 2 * static_cast<double>(weight.size(1)) * static_cast<double>(numel(kernel_of(weight))) *
          static_cast<double>(numel(shape));

@@ -63,10 +63,10 @@ ChannelDropout<kDims>::ChannelDropout(double p, Rng& rng)
 
 template <int kDims> Tensor ChannelDropout<kDims>::forward(const Tensor& x) const {
   if (x.rank() != kDims + 1 && x.rank() != kDims + 2)
-    throw ShapeError(
-        str("Dropout", kDims, "d cannot take ", x.shape()),
-        str("an input is [n, channels, ..] or [channels, ..], with ", kDims, " dimensions behind"),
-        "reshape the input, or use the layer of its dimensions");
+    throw ShapeError(str("Dropout", kDims, "d cannot take ", x.shape()),
+                     str("an input is [n, channels, ..] or [channels, ..], with ", kDims,
+                         " dimensions after the channels"),
+                     "reshape the input, or use the layer of its dimensions");
   Shape shape = x.shape();
   for (int d = x.rank() - kDims; d < x.rank(); ++d) shape[d] = 1;
   return drop(x, shape);

@@ -12,7 +12,7 @@ namespace veldt::nn {
 // The stream that layers draw from when they are given no other; seed 0 at the start. For one thread at a
 // time.
 Rng& default_rng();
-// Starts default_rng() anew. Call it before building a model that is to come out the same in every run.
+// Restarts default_rng(). Call it before building a model that is to come out the same in every run.
 void seed(std::uint64_t value);
 
 namespace init {

@@ -22,11 +22,11 @@ bool is_trained(const Tensor& t) { return is_parameter(t) || t.requires_grad(); 
 constinit thread_local CallListener* t_listener = nullptr;
 
 // Calls a function for each tensor, or each module, of the tree.
-class Walk : public Fields {
+class TreeWalk : public Fields {
  public:
   using TensorFn = std::function<void(const std::string& path, Tensor&)>;
   using ModuleFn = std::function<void(const std::string& path, int depth, Module&)>;
-  explicit Walk(TensorFn tensor, ModuleFn module = {})
+  explicit TreeWalk(TensorFn tensor, ModuleFn module = {})
       : tensor_(std::move(tensor)), module_(std::move(module)) {}
 
  protected:
@@ -145,7 +145,7 @@ void Module::locate(Error& error) const {
     place.title = title();
   } else {
     std::string found;
-    Walk walk({}, [&](const std::string& path, int, Module& m) {
+    TreeWalk walk({}, [&](const std::string& path, int, Module& m) {
       if (found.empty() && &m == place.outermost) found = path;
     });
     visit(walk);
@@ -175,7 +175,7 @@ void Module::visit(Fields& visitor) const { const_cast<Module*>(this)->fields(vi
 NamedTensors Module::named_parameters() const {
   NamedTensors out;
   std::set<const TensorImpl*> seen;
-  Walk walk([&](const std::string& path, Tensor& t) {
+  TreeWalk walk([&](const std::string& path, Tensor& t) {
     if (!is_trained(t) || !seen.insert(t.impl()).second) return;
     if (!is_parameter(t)) mark_parameter(t);
     mark_listed(t);
@@ -193,7 +193,7 @@ std::vector<Tensor> Module::parameters() const {
 
 NamedTensors Module::named_buffers() const {
   NamedTensors out;
-  Walk walk([&](const std::string& path, Tensor& t) {
+  TreeWalk walk([&](const std::string& path, Tensor& t) {
     if (!is_trained(t)) out.push_back({path, t});
   });
   visit(walk);
@@ -203,7 +203,7 @@ NamedTensors Module::named_buffers() const {
 std::int64_t Module::parameter_count() const {
   std::int64_t count = 0;
   std::set<const TensorImpl*> seen;
-  Walk walk([&](const std::string&, Tensor& t) {
+  TreeWalk walk([&](const std::string&, Tensor& t) {
     if (is_trained(t) && seen.insert(t.impl()).second) count += t.numel();
   });
   visit(walk);
@@ -213,7 +213,7 @@ std::int64_t Module::parameter_count() const {
 NamedTensors Module::state() const {
   NamedTensors out;
   std::set<std::string> names;
-  Walk walk([&](const std::string& path, Tensor& t) {
+  TreeWalk walk([&](const std::string& path, Tensor& t) {
     if (!names.insert(path).second)
       throw Error(str(title(), " has two tensors named ", path), "a fields() gives the same name twice",
                   "give each member a name of its own");
@@ -235,7 +235,7 @@ Module& Module::to(DType dtype) {
   if (!is_float(dtype))
     throw ConfigError(str("a module cannot be converted to ", dtype),
                       "its parameters are floating point numbers", "use f32 or f64");
-  Walk walk([&](const std::string&, Tensor& t) {
+  TreeWalk walk([&](const std::string&, Tensor& t) {
     if (!is_float(t.dtype()) || t.dtype() == dtype) return;
     replace_values(t, veldt::to(t.detach(), dtype));
     t.set_grad({});
@@ -245,7 +245,7 @@ Module& Module::to(DType dtype) {
 }
 
 Module& Module::to(Device device) {
-  Walk walk([&](const std::string& path, Tensor& t) {
+  TreeWalk walk([&](const std::string& path, Tensor& t) {
     if (t.device() == device || is_random_stream(path, t)) return;  // streams are counted on the host
     replace_values(t, veldt::to(t.detach(), device));
     t.set_grad({});
@@ -256,7 +256,7 @@ Module& Module::to(Device device) {
 
 Module& Module::requires_grad(bool on, std::string_view prefix) {
   bool any = false;
-  Walk walk([&](const std::string& path, Tensor& t) {
+  TreeWalk walk([&](const std::string& path, Tensor& t) {
     const bool inside =
         prefix.empty() || path == prefix ||
         (path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '.');
@@ -277,7 +277,7 @@ Module& Module::requires_grad(bool on, std::string_view prefix) {
 
 Module& Module::train(bool on) {
   training_ = on;
-  Walk walk({}, [on](const std::string&, int, Module& m) { m.training_ = on; });
+  TreeWalk walk({}, [on](const std::string&, int, Module& m) { m.training_ = on; });
   visit(walk);
   return *this;
 }
@@ -285,7 +285,7 @@ Module& Module::train(bool on) {
 std::string Module::description() const {
   std::string out = title() + "\n";
   std::vector<std::string> parents{""};  // the path of the module at each depth
-  Walk walk({}, [&](const std::string& path, int depth, Module& m) {
+  TreeWalk walk({}, [&](const std::string& path, int depth, Module& m) {
     parents.resize(static_cast<std::size_t>(depth));
     const std::string& parent = parents.back();
     const std::string name = parent.empty() ? path : path.substr(parent.size() + 1);
@@ -301,8 +301,8 @@ namespace {
 // Which handles and modules a module holds.
 std::set<const void*> members_of(const Module& module) {
   std::set<const void*> members;
-  Walk walk([&](const std::string&, Tensor& t) { members.insert(&t); },
-            [&](const std::string&, int, Module& m) { members.insert(&m); });
+  TreeWalk walk([&](const std::string&, Tensor& t) { members.insert(&t); },
+                [&](const std::string&, int, Module& m) { members.insert(&m); });
   const_cast<Module&>(module).fields(walk);
   return members;
 }
@@ -326,7 +326,7 @@ void Module::separate_from(const Module& original) {
                   "override unshare() and give the pointer a copy of what it points to");
   };
   std::map<const TensorImpl*, Tensor> copies;  // what is tied stays tied
-  Walk walk(
+  TreeWalk walk(
       [&](const std::string& path, Tensor& t) {
         check(path, &t);
         const auto [at, is_new] = copies.emplace(t.impl(), Tensor());

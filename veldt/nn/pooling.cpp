@@ -9,7 +9,7 @@
 namespace veldt::nn {
 namespace {
 
-// Of the op for so many dimensions.
+// The op for kDims dimensions.
 template <int kDims, class Op> constexpr Op chosen(Op one, Op two, Op three) {
   return kDims == 1 ? one : kDims == 2 ? two : three;
 }

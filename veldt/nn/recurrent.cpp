@@ -165,8 +165,8 @@ RecurrentState Recurrent::step(const Tensor& input, const Tensor& product,
 }
 
 // One layer in one direction: x [time, n, in] -> [time, n, hidden]; valid [time, n, 1] or undefined. Leaves
-// behind the last state: a sequence keeps what it has where it is not valid, which is also how the backward
-// direction waits for its end.
+// the last state in `state`: a sequence keeps its state where it is not valid, which is also how the backward
+// direction waits for the sequence's end.
 Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, bool backward,
                        RecurrentState& state) const {
   if (cell_ == Cell::lstm && !valid.defined()) {
@@ -176,8 +176,8 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
     return narrow(all, -1, 0, hidden_);
   }
-  // Of what the steps add to the gates and x the narrower one is cut, down to steps that make a large
-  // product. Not halves, in which the parts of a weight's gradient would be added up.
+  // The narrower one of x and what the steps add to the gates is cut, down to steps that make a large
+  // product. Halves are not cut: the parts of a weight's gradient would be added up in them.
   constexpr std::int64_t kRows = 256;
   const std::int64_t rows = std::max<std::int64_t>(1, x.size(1));
   const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1) && !is_half(x.dtype());
@@ -185,7 +185,7 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
   for (const Tensor& piece : pieces) append_pieces(linear(piece, w.weight_ih, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
-  // The weights that each step takes anew add up their gradient in f32 likewise.
+  // The weights, which each step uses again, add up their gradient in f32 likewise.
   const bool halves = is_half(w.weight_hh.dtype());
   const auto wide = [halves](const Tensor& t) {
     return halves && t.defined() ? veldt::to(t, DType::f32) : t;
@@ -267,7 +267,7 @@ Tensor LastStep::forward(const Tensor& x) const {
   if (x.rank() < 2 || x.size(1) == 0)
     throw ShapeError(str("LastStep cannot take ", x.shape()),
                      "sequences are [n, time, ..] of one step or more",
-                     "put it behind a layer that gives sequences");
+                     "put it after a layer that gives sequences");
   return select(x, 1, -1);
 }
 

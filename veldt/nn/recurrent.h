@@ -13,8 +13,8 @@
 
 namespace veldt::nn {
 
-// What a sequence leaves behind, and the next may begin with: of each layer, and of its backward direction
-// after its forward one, [layers * directions, n, hidden]; c is an LSTM's alone.
+// The state after a sequence, with which the next one may begin: that of each layer, its backward direction
+// after its forward one, [layers * directions, n, hidden]. Only an LSTM has c.
 struct RecurrentState {
   Tensor h, c;
 };
@@ -24,7 +24,7 @@ struct RecurrentResult {
   RecurrentState state;
 };
 
-// What RNN, LSTM and GRU share. Of layer k, "weight_ih_lk" [gates * hidden, in], "weight_hh_lk" [gates *
+// What RNN, LSTM and GRU share. Layer k has "weight_ih_lk" [gates * hidden, in], "weight_hh_lk" [gates *
 // hidden, hidden], "bias_ih_lk" and "bias_hh_lk" [gates * hidden], and for the backward direction the same
 // with "_reverse"; all start as U(-1 / sqrt(hidden), 1 / sqrt(hidden)). The products with the inputs of all
 // steps are one matrix product for each layer and direction.
@@ -32,7 +32,7 @@ class Recurrent : public Module {
  public:
   // x [time, n, in], or [n, time, in] with batch_first, or [time, in]; the output is laid out as x, and of
   // the last form, states lack n too. A state that is not given is 0. `lengths` [n] (i64, 0 to time) says how
-  // many steps of each sequence count: outputs behind them are 0, the state is that of the last one, and the
+  // many steps of each sequence count: outputs after them are 0, the state is that of the last one, and the
   // backward direction begins there, as with torch's packed sequences. Throws ShapeError for what does not
   // fit.
   RecurrentResult run(const Tensor& x, const RecurrentState& initial = {}, const Tensor& lengths = {}) const;
@@ -115,7 +115,7 @@ class LSTM : public Recurrent {
 
 // With gates r, z, n in this order, a of W_ih x + b_ih and b of W_hh h + b_hh:
 //   r = sigmoid(a_r + b_r),  z = sigmoid(a_z + b_z),  n = tanh(a_n + r b_n),  h' = (1 - z) n + z h
-// Cho et al. 2014, r behind the product as torch has it.
+// Cho et al. 2014, with r applied after the product as torch has it.
 class GRU : public Recurrent {
  public:
   GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Rng& rng = default_rng());

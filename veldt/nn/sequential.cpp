@@ -25,7 +25,7 @@ void Sequential::unshare() {
     std::shared_ptr<Module> copy = layers_[i].copy(*layers_[i].module);
     if (!copy)
       throw Error(str("cannot clone layer ", i, ", a ", layers_[i].module->title()),
-                  "it was added as another type than its own, or cannot be copied",
+                  "it was added as a type other than its own, or cannot be copied",
                   "add it by value, or as a shared_ptr to its own type");
     layers_[i].module = std::move(copy);
   }

@@ -9,7 +9,8 @@ namespace veldt {
 
 Tensor celu(const Tensor& x, double alpha) {
   if (alpha == 0)
-    throw ConfigError("celu cannot have an alpha of 0", "it divides by it", "use relu, which is its limit");
+    throw ConfigError("celu cannot have an alpha of 0", "celu divides by alpha",
+                      "use relu, which is its limit");
   return unary<"celu">(x, alpha);
 }
 

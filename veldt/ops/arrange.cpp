@@ -81,7 +81,7 @@ std::pair<Shape, Shape> padded(const Tensor& x, const std::vector<std::int64_t>&
     if (__builtin_add_overflow(shape[d], amounts[at], &shape[d]) ||
         __builtin_add_overflow(shape[d], amounts[at + 1], &shape[d]))
       throw ShapeError(str("pad cannot add ", amounts[at], " and ", amounts[at + 1], " elements"),
-                       "no number is left for so many", "pad less");
+                       "the size would overflow", "pad less");
   }
   return {shape, before};
 }
@@ -125,8 +125,8 @@ void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tenso
   }
 }
 
-// Adds g, whose dimensions up to d - 1 are done with, to `into`: its middle, and what lies in front of it and
-// behind to where that came from. What is the middle in all dimensions is copied.
+// Adds g, whose dimensions up to d - 1 are done, to `into`: its middle, and what lies before and after the
+// middle to where that came from. What is the middle in all dimensions is copied.
 void fold_into(const Tensor& into, const Tensor& g, const Shape& before, PadMode mode, int d, bool middle) {
   if (d == into.rank())
     return middle ? kernels(g).copy(g.view(), into.view()) : kernels(g).accumulate(g.view(), into.view());
@@ -301,7 +301,7 @@ Tensor pad(const Tensor& given, const std::vector<std::int64_t>& wanted, double 
     if (left < 0)
       throw ShapeError(str("pad cannot take ", begin, " and ", std::max<std::int64_t>(0, -after),
                            " elements from dimension ", d, " of ", x.shape()),
-                       "there are not so many", "take fewer away");
+                       "it has fewer", "take fewer away");
     x = narrow(x, d, begin, left);
     before = std::max<std::int64_t>(0, before);
     after = std::max<std::int64_t>(0, after);
@@ -334,7 +334,7 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mo
     if ((front > 0 || after > 0) && n < least + (mode == PadMode::reflect))
       throw ShapeError(
           str("pad cannot add ", front, " and ", after, " elements to dimension ", d, " of ", x.shape()),
-          "so many cannot come from those that are there", "pad less, or with zeros");
+          "there are not enough elements to copy", "pad less, or with zeros");
   }
   if (shape == x.shape()) return x;
   const Tensor out = empty(shape, x);

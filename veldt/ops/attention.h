@@ -16,8 +16,9 @@ struct AttentionOptions {
 };
 
 // softmax(q k^T scale) v, for each of the leading dimensions (Vaswani et al. 2017): q [.., queries, size], k
-// [.., keys, size], v [.., keys, out] -> [.., queries, out]. A query that may look at nothing gets 0. Of one
-// float dtype; bf16 and f16 are computed as f32 and rounded once. Throws ShapeError naming the shapes.
+// [.., keys, size], v [.., keys, out] -> [.., queries, out]. A query that may look at nothing gets 0.
+// All have one float dtype; bf16 and f16 are computed as f32 and rounded once. Throws ShapeError naming the
+// shapes.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
 // The same of x [n, time, 3 size], which holds queries, keys and values side by side, each with the parts of

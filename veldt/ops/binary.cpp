@@ -33,7 +33,7 @@ Pair promoted(const char* op, const Tensor& a, const Tensor& b) {
 // The same where booleans are no operands.
 Pair promoted_numbers(const char* op, const Tensor& a, const Tensor& b) {
   if (a.dtype() == DType::boolean && b.dtype() == DType::boolean)
-    throw ShapeError(str(op, " cannot combine booleans"), "they are no numbers",
+    throw ShapeError(str(op, " cannot combine booleans"), "they are not numbers",
                      "convert one side, for example to i64, or use logical_and, logical_or, logical_xor");
   return promoted(op, a, b);
 }
@@ -286,7 +286,7 @@ Tensor pow(const Tensor& a, Scalar b) {
   if (is_float(b.beside(a.dtype()))) return power(as_float(a), b.real());
   if (b.whole() < 0)
     throw ConfigError(str("cannot raise ", a.dtype(), " to the power ", b.whole()),
-                      "the results are no whole numbers", "write the power as a floating point number");
+                      "the results are not whole numbers", "write the power as a floating point number");
   return pow(a, beside(a, b));
 }
 

@@ -11,13 +11,13 @@
 
 namespace veldt {
 
-// Of booleans, add is "or" and mul is "and"; the others need numbers. Whole numbers wrap when they overflow.
+// For booleans, add is "or" and mul is "and"; the others need numbers. Whole numbers wrap when they overflow.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-// Of whole numbers, and of booleans, the f32 quotient.
+// Whole numbers and booleans give the f32 quotient.
 Tensor div(const Tensor& a, const Tensor& b);
-// Of whole numbers a whole one, its fraction cut off.
+// Whole numbers give a whole one, its fraction cut off.
 Tensor pow(const Tensor& a, const Tensor& b);
 // The larger / smaller of each pair; a NaN wins, and where they are equal they share the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);

@@ -86,7 +86,7 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
       throw ShapeError(what, str("a spatial size must be from 1 to ", ConvLayout::kMost), "give it elements");
   const std::int64_t outputs = transposed ? w.size(1) * groups : w.size(0);
   if (bias.defined() && bias.shape() != Shape{outputs})
-    throw ShapeError(str(name, " cannot add a bias of ", bias.shape(), " behind a weight of ", w.shape()),
+    throw ShapeError(str(name, " cannot add a bias of ", bias.shape(), " with a weight of ", w.shape()),
                      str("there are ", outputs, " output channels"),
                      str("give a bias of shape [", outputs, "]"));
   check_same_device(name, x, w);

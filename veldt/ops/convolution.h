@@ -32,7 +32,7 @@ class PerDim {
 };
 
 // Elements around the input: so many on both sides, or "same", as many as keep its size (for stride 1; the
-// odd one comes behind), or "valid", none.
+// odd one comes at the end), or "valid", none.
 class ConvPadding {
  public:
   template <std::integral I> ConvPadding(I all) : amounts_(all) {}  // NOLINT: 2 is one
@@ -71,7 +71,7 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
 struct ConvTransposeOptions {
   PerDim stride = 1;
   PerDim padding = 0;         // elements that the result loses on both sides
-  PerDim output_padding = 0;  // and gets behind again; below the stride or the dilation
+  PerDim output_padding = 0;  // elements added at the end; below the stride or the dilation
   PerDim dilation = 1;
   std::int64_t groups = 1;
 };

@@ -48,7 +48,7 @@ void check_inputs(const TensorList& inputs) {
     any = any || in.requires_grad();
     if (in.requires_grad() && in.dtype() != DType::f64)
       throw ConfigError(str("gradcheck cannot judge an input of ", in.dtype()),
-                        "differences need the digits of f64", "convert the inputs: to(x, DType::f64)");
+                        "differences need the precision of f64", "convert the inputs: to(x, DType::f64)");
   }
   if (!any)
     throw ConfigError("gradcheck has nothing to check", "no input requires a gradient",

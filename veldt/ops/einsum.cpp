@@ -45,7 +45,7 @@ std::string labels_of(std::string_view equation, std::string_view text, int dots
     } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
       labels += text[i];
     } else {
-      refuse(equation, str("'", text[i], "' is no subscript"));
+      refuse(equation, str("'", text[i], "' is not a subscript"));
     }
   }
   return labels;

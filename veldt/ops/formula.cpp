@@ -1,6 +1,6 @@
-// How a formula becomes an op. Of one number: the kernel computes forward and, in one pass, gradient times
+// How a formula becomes an op. With one number, the kernel computes forward and, in one pass, gradient times
 // slope. Where the gradient is going to be differentiated itself, the same slope runs over traced numbers
-// instead, as those of two numbers always do.
+// instead, as formulas of two numbers always do.
 #include "veldt/ops/formula.h"
 
 #include <cstring>

@@ -9,8 +9,8 @@
 namespace veldt {
 
 // x with out[.., index[.., i, ..], ..] = source[.., i, ..] along dim; index and source have one shape, no
-// larger than x's in the other dimensions. Of several writes to one place the last one stays, and the
-// gradient is only right if there is one.
+// larger than x's in the other dimensions. If several writes go to one place, the last one stays, and the
+// gradient is only right if there is just one.
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, Scalar value);
 // The same, adding: out[.., index[.., i, ..], ..] += source[.., i, ..], in the order of the index.

@@ -71,7 +71,7 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
   return axes;
 }
 
-// The weights of the four elements around a position that lies t behind the second: Keys 1981.
+// The weights of the four elements around a position that lies t after the second: Keys 1981.
 std::vector<Tensor> cubic_weights(const Tensor& t) {
   constexpr double kA = -0.75;
   const auto within = [](const Tensor& x) { return ((kA + 2) * x - (kA + 3)) * square(x) + 1.0; };

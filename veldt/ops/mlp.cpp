@@ -90,9 +90,9 @@ MlpStep step_of(MlpPass pass, std::span<const DenseLayer> layers, Precision prec
 }
 
 // The arrays of one call. What kernels read has to lie densely.
-class Call {
+class MlpCall {
  public:
-  Call(const MlpStep& step, const Tensor& x, std::span<const DenseLayer> layers) : step_(step), x_(x) {
+  MlpCall(const MlpStep& step, const Tensor& x, std::span<const DenseLayer> layers) : step_(step), x_(x) {
     give(MlpStep::x, x);
     for (std::size_t l = 0; l < layers.size(); ++l) {
       give(MlpStep::layer_array(l, MlpStep::w), layers[l].weight);
@@ -207,7 +207,7 @@ Grads mlp_backward(const Tensor& x, const DenseLayers& layers, Precision precisi
     return differentiable(by_layers(aliases.x, aliases.layers), inputs, aliases, g);
   }
   const MlpStep step = step_of(MlpPass::backward, layers, precision);
-  Call call(step, x, layers);
+  MlpCall call(step, x, layers);
   call.give(MlpStep::given, g);
   Grads grads = call.take_gradients(inputs, [](const Tensor& t) { return needs_grad(t); });
   call.run();
@@ -302,7 +302,7 @@ Tensor mlp(const Tensor& x, std::span<const DenseLayer> layers, Precision precis
     return reshape(y, leading.with_inserted(leading.rank(), out));
   }
   const MlpStep step = step_of(MlpPass::forward, layers, precision);
-  Call call(step, x, layers);
+  MlpCall call(step, x, layers);
   const Tensor y = call.take(MlpStep::out, {x.size(0), out});
   call.run();
   return record("mlp", y, inputs_of(x, layers),
@@ -339,7 +339,7 @@ MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, cons
     const Tensor output = mlp(x, layers, options.precision);
     return {loss_of(output, target, options), output.detach()};
   }
-  Call call(step, x, layers);
+  MlpCall call(step, x, layers);
   call.give(MlpStep::given, target);
   if (options.weight.defined()) call.give(MlpStep::weight, options.weight);
   const Tensor output = call.take(MlpStep::out, {x.size(0), target.size(1)});

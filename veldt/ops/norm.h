@@ -16,8 +16,8 @@ namespace veldt {
 // must have the sizes of `normalized_shape`, as weight and bias have. Ba et al. 2016.
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
-// The same of x [n, c, ..] over c / groups channels at a time and all behind them; weight and bias [c]. Wu &
-// He 2018. As many groups as channels make the instance norm of Ulyanov et al. 2016.
+// The same for x [n, c, ..] over c / groups channels at a time and all later dimensions; weight and bias [c].
+// Wu & He 2018. As many groups as channels make the instance norm of Ulyanov et al. 2016.
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 // x / sqrt(mean of x^2 + eps) weight, over the last dimensions; eps is by default the distance from 1 to the

@@ -120,7 +120,7 @@ Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& 
 Tensor gather_within(const Tensor& x, int dim, const Tensor& index);
 Tensor gathered(const Tensor& out, const char* name, const Tensor& x, int dim, const Tensor& index);
 
-// Of floats: x / divisor, numerator / x, x^p.
+// For floats: x / divisor, numerator / x, x^p.
 Tensor quotient(const Tensor& x, double divisor);
 Tensor inverse(const Tensor& x, double numerator);
 Tensor power(const Tensor& x, double p);

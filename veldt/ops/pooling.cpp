@@ -98,7 +98,7 @@ PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>&
     const Line& l = lines[static_cast<std::size_t>(d - missing)];
     p.in[d] = l.in, p.out[d] = l.out, p.kernel[d] = l.kernel, p.stride[d] = l.stride;
     p.padding[d] = l.padding, p.dilation[d] = l.dilation;
-    // Only the first windows reach into the padding before x, and the last one behind it.
+    // Only the first windows reach into the padding before x, and only the last one into that after it.
     const std::int64_t first = std::min(l.out, adaptive ? 0 : l.padding / l.stride + 1);
     for (std::int64_t o = 0; o <= first; ++o)
       if (const std::int64_t at = o < first ? o : l.out - 1; empty_window(p.window(d, at)))

@@ -19,8 +19,9 @@ struct MaxPoolOptions {
   bool ceil_mode = false;  // windows that reach beyond the end count too
 };
 
-// The largest of each window; where several are, the gradient goes to the first. A NaN counts as the largest.
-// Of size floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1, or rounded up.
+// The largest of each window; if several are equal, the gradient goes to the first. A NaN counts as the
+// largest. The result has floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 elements, or
+// that rounded up.
 Tensor max_pool1d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options = {});
 Tensor max_pool2d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options = {});
 Tensor max_pool3d(const Tensor& x, const PerDim& kernel, const MaxPoolOptions& options = {});

@@ -155,7 +155,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, Rng& rng) {
   const Tensor total = contiguous(slice(reached, 1, n - 1, n));
   check_weights(each, min(each, {1}), total);
   // A draw is below 1, and 1 - 2^-52 times a normal number is below that number whichever way it is rounded:
-  // so is the product below the total, and the first class that ends behind it has a weight above 0.
+  // so the product is below the total, and the first class that ends after it has a weight above 0.
   const Tensor u = rand({rows, count}, rng, 0, 1, DType::f64, weights.device()) * (total * (1 - 0x1p-52));
   const Tensor out = empty({rows, count}, DType::i64, weights.device());
   kernels(reached).search(reached.view(), u.view(), out.view());

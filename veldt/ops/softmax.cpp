@@ -18,7 +18,7 @@ bool lie_alike(const Tensor& x, const Tensor& y) {
   return true;
 }
 
-// Of x's dtype, or of f32 beside halves. What has gaps is copied first: it is read three times.
+// `dtype` is x's, or f32 where x holds halves. An x with gaps is copied first, as it is read three times.
 Tensor run(bool log, const Tensor& x, int dim, DType dtype) {
   const Tensor y = empty_along(x.shape(), dtype, {&x});
   const bool dense = x.is_contiguous() || lie_alike(x, y);

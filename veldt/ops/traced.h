@@ -35,7 +35,7 @@ class Traced {
   // The same beside another number, which says of what dtype and where.
   Tensor beside(const Tensor& x) const;
 
-  // Of a constant another one, of a tensor the op.
+  // A constant gives another constant, a tensor the op's result.
   Traced map(double (*of_constant)(double), Tensor (*op)(const Tensor&)) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 void refuse_booleans(const char* op, const Tensor& x) {
   if (x.dtype() == DType::boolean)
-    throw ShapeError(str(op, " cannot be taken of booleans"), "they are no numbers",
+    throw ShapeError(str(op, " cannot be taken of booleans"), "they are not numbers",
                      "convert them, for example to i64, or use logical_not");
 }
 

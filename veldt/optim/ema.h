@@ -35,7 +35,7 @@ class Ema {
   void swap();
   // Gives the parameters the average's values for good.
   void copy_to_parameters();
-  // Begins anew with the values that the parameters have now.
+  // Begins again with the values that the parameters have now.
   void restart();
 
   // Swaps for as long as it lives.

@@ -69,7 +69,7 @@ void GradScaler::load_state(const NamedTensors& state) {
   const std::int64_t since = count_of("scaler", "growth_tracker", given.at("growth_tracker"));
   if (!(factor >= static_cast<double>(std::numeric_limits<float>::min()) && factor < kLargestScale))
     throw Error("the state does not fit the scaler", str("its scale is ", factor),
-                "use one that a scaler has left");
+                "use one that a scaler saved");
   set_factor(factor);
   since_ = since;
 }

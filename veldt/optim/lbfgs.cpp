@@ -251,7 +251,7 @@ void Lbfgs::check_counts() const {
     throw Error("the state of L-BFGS is damaged",
                 str("after ", counts[kIterations], " iterations it counts ", counts[kPairs], " of ", history,
                     " pairs from place ", counts[kOldest]),
-                "load the state that was saved, or begin anew");
+                "load the state that was saved, or start again");
 }
 
 double Lbfgs::step(const std::function<Tensor()>& loss) {

@@ -44,7 +44,7 @@ void agree(const char* what, double& all, double wanted) {
   if (wanted == 0) return;
   if (all != 0 && all != wanted)
     throw ConfigError(str("the groups of an optimizer ask for a ", what, " of ", all, " and of ", wanted),
-                      "the gradients of all groups are clipped together", "give one group the limit alone");
+                      "the gradients of all groups are clipped together", "give the limit to one group only");
   all = wanted;
 }
 

@@ -107,7 +107,7 @@ class Optimizer {
   void optimize(const OptimizerStep& step, Slab::Range range, std::initializer_list<std::string_view> kinds);
   // Saves and loads a tensor besides the slabs, under its name.
   void add_state(std::string name, Tensor tensor) { own_.push_back({std::move(name), std::move(tensor)}); }
-  // Gradients as Slab::collect() leaves them, and values changed behind backward()'s back.
+  // Gradients as Slab::collect() leaves them, and values changed without backward() noticing.
   Slab& own_slab() { return slab_; }
   void count_step() { ++steps_; }  // step() does
 
