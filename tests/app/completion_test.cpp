@@ -57,7 +57,7 @@ class BashCompletion : public Completion {
     put_bytes(dir_ / "cub.png", "");
     put_bytes(dir_ / "my cub.png", "");
   }
-  // What Tab offers behind `words`, which bash would have split so: a = stands alone.
+  // What Tab offers after `words`, which bash would have split so: a = stands alone.
   std::vector<std::string> offered(const std::string& words) const {
     put_bytes(dir_ / "try.bash", "source '" + script_ + "'\ncd '" + dir_.path() + "'\nCOMP_WORDS=(" + words +
                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_veldt\n"

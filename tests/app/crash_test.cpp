@@ -112,7 +112,7 @@ TEST(CrashFit, KilledWhileItWritesTheModelLeavesTheOlderOne) {
     EXPECT_EQ(tensors_of(dir / "m.safetensors"), older);
   }
   ASSERT_EQ(run_veldt(command).exit_code, 0);
-  expect_nothing_half_written(dir.path());  // the last one swept behind the killed
+  expect_nothing_half_written(dir.path());  // the last one cleaned up after the killed
 }
 
 }  // namespace

@@ -386,7 +386,7 @@ TEST_F(FitCommand, TheFirstSignalEndsTheLastDrawing) {
   EXPECT_EQ(process.out(), "");
 }
 
-TEST_F(FitCommand, ADryRunForetellsAndWritesNothing) {
+TEST_F(FitCommand, ADryRunPredictsAndWritesNothing) {
   const Ran ran = run_veldt(small(400) + Words{"--checkpoint", checkpoints_, "--preview", dir_ / "now.png",
                                                "--dry-run", "--json", "--quiet"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -443,7 +443,7 @@ TEST_F(FitCommand, ExplainsItsChoicesAndFits) {
 }
 
 // The map of errors that sampling by them keeps is part of a checkpoint.
-TEST_F(FitCommand, ForetellsCheckpointsWithAllThatTheyHold) {
+TEST_F(FitCommand, PredictsCheckpointsWithAllThatTheyHold) {
   const auto bytes = [&](const std::string& sampling) {
     const Ran ran = run_veldt(small() + Words{"--checkpoint", checkpoints_, "--sampling", sampling,
                                               "--dry-run", "--json", "--quiet"});

@@ -75,7 +75,7 @@ TEST_F(RenderCommand, SaysWhatAFileIsThatIsNoModel) {
   io::write_image(picture, zeros({8, 8, 1}));
   const Ran ran = run_veldt({"render", picture, "-o", out_});
   EXPECT_EQ(ran.exit_code, 4) << ran.err;
-  EXPECT_NE(ran.err.find("in.png is no safetensors file\n  why: it seems to be a PNG"), std::string::npos)
+  EXPECT_NE(ran.err.find("in.png is not a safetensors file\n  why: it seems to be a PNG"), std::string::npos)
       << ran.err;
 }
 

@@ -113,7 +113,7 @@ TEST_F(RunFolder, IsNotOneThatHoldsStrangeFiles) {
   }
   EXPECT_EQ(count_entries(dir_ / "work"), 3u);
   EXPECT_EQ(train("r.toml", {"--out", "."}).exit_code, 0);
-  // A run that a kill ended before its first checkpoint has its folder, and begins anew.
+  // A run that a kill ended before its first checkpoint has its folder, and begins again.
   fs::remove_all(dir_ / "work/checkpoints");
   fs::create_directory(dir_ / "work/checkpoints");
   EXPECT_EQ(train("r.toml", {"--out", "."}).exit_code, 0);

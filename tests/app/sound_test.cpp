@@ -195,10 +195,10 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused(fit({"-o", out_}), 2, "not a sound");
   refused({"csv", "encode", sound_, "-o", dir_ / "t.csv"}, 4, "it is a sound");
   put_bytes(dir_ / "p.png", rings_png());
-  refused({"compare", sound_, dir_ / "p.png"}, 2, "p.png is no sound");
+  refused({"compare", sound_, dir_ / "p.png"}, 2, "p.png is not a sound");
   ASSERT_EQ(run_veldt(small_fit(dir_ / "p.png", dir_ / "picture", 1)).exit_code, 0);
   refused({"render", dir_ / "picture", "-o", dir_ / "o.png", "--rate", "8000"}, 2, "--rate");
-  refused({"compare", sound_, dir_ / "picture"}, 2, "is no sound");
+  refused({"compare", sound_, dir_ / "picture"}, 2, "is not a sound");
   io::write_sound(dir_ / "mono.wav", tones(1), 8000);
   refused({"compare", sound_, dir_ / "mono.wav"}, 2, "of 1 channel at");
 }
@@ -230,7 +230,7 @@ TEST_F(SoundCommand, SaysAtWhichRateTwoModelsAreCompared) {
   EXPECT_EQ(run_veldt({"compare", model_, dir_ / "slow.wav"}).err, "");
 }
 
-TEST_F(SoundCommand, ADryRunForetellsAndWritesNothing) {
+TEST_F(SoundCommand, ADryRunPredictsAndWritesNothing) {
   EXPECT_EQ(fitted({"--dry-run"}).at("dry_run"), true);
   EXPECT_EQ(count_entries(dir_.path()), 1u);
   fitted({"--steps", "1"});

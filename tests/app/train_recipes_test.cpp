@@ -140,7 +140,7 @@ TEST_F(TrainRecipe, AMetricThatDoesNotFitIsRefusedBeforeTraining) {
   const std::string series = replaced(replaced(kText, "\"text\"", "\"series\""), "Embedding(4)", "GRU(4)");
   for (const char* name : {"mae", "rmse"})
     expect_refused(series + "metrics = [\"" + name + "\"]\n", {"r.toml:12", name, "test_mae"});
-  // Of two classes it is measured.
+  // With two classes it is measured.
   std::string pairs = "length,weight,kind\n";
   for (int i = 0; i < 100; ++i) pairs += std::to_string(i) + ",1," + std::to_string(i % 2) + "\n";
   put_bytes(dir_ / "t.csv", pairs);

@@ -194,7 +194,7 @@ steps = 10
   EXPECT_THAT(unknown.err, HasSubstr("Z"));
 }
 
-TEST_F(TrainVerb, ForetellsASeriesBetterThanTheSeasonBefore) {
+TEST_F(TrainVerb, PredictsASeriesBetterThanTheSeasonBefore) {
   std::string table = "month,sold\n";
   for (int i = 0; i < 240; ++i)
     table += std::to_string(i) + "," +
@@ -253,7 +253,7 @@ TEST_F(TrainVerb, LearnsATable) {
   EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"}).out, "0\n1\n");
   put_bytes(dir_ / "rings.png", rings_png());
   EXPECT_THAT(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "rings.png"}).err,
-              HasSubstr("rings.png is no text table"));
+              HasSubstr("rings.png is not a text table"));
   put_bytes(dir_ / "one.csv", "petal_length\n2.0\n");
   EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "one.csv"}).exit_code, 4);
   const Ran number = run_veldt({"train", VELDT_SOURCE "/recipes/flowers.toml", "--data",

@@ -160,7 +160,7 @@ TEST(SlowCompare, TakesTheMemoryOfTheBytesAndOfABand) {
   EXPECT_LT(process.peak_megabytes(), 300);
 }
 
-// A network whose numbers overflow draws some pixels that are no numbers.
+// A network whose numbers overflow draws some pixels that are not numbers.
 TEST(Compare, SaysWhereValuesAreNoNumbers) {
   const TempDir dir;
   const std::string model = dir / "m.safetensors", picture = dir / "p.png", d = dir / "d.png";
@@ -179,7 +179,7 @@ TEST(Compare, SaysWhereValuesAreNoNumbers) {
   const Ran ran = run_veldt({"compare", picture, model, "--diff", d});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("PSNR           nan"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.err.find(std::to_string(bad) + " of 384 values are no numbers"), std::string::npos)
+  EXPECT_NE(ran.err.find(std::to_string(bad) + " of 384 values are not numbers"), std::string::npos)
       << ran.err;
   std::vector<float> expected;
   const float largest = 0.8F;  // between 0.2 and a pixel of 1

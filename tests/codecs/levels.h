@@ -32,7 +32,7 @@ inline Levels some_levels(int width, int height, int channels, int bits) {
   return levels;
 }
 
-// Of a tensor of bytes or of parts of the largest.
+// Takes a tensor of bytes, or of fractions of the largest level.
 inline std::vector<int> levels_in(const Tensor& image, int bits) {
   if (image.dtype() == DType::u8) return bytes_in(image);
   std::vector<int> levels;

@@ -77,7 +77,7 @@ TEST(Augment, MovesByAShareOfTheSides) {
   double most = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const std::vector<float> x = done(random_affine({.translate = 0.25}), ones({1, 8, 8}), seed);
-    // Of a row in the middle as much is gone as it was moved by.
+    // A row in the middle loses as much as it was moved by.
     most = std::max(most, 8 - std::accumulate(x.begin() + 32, x.begin() + 40, 0.0));
   }
   EXPECT_GT(most, 1.8);

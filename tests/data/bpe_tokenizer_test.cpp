@@ -112,7 +112,7 @@ TEST(BpeTokenizer, RefusesFilesThatAreNone) {
     return error(file.dump());
   };
   EXPECT_THAT(error(""), HasSubstr("not JSON"));
-  EXPECT_THAT(error("[1]"), HasSubstr("no object"));
+  EXPECT_THAT(error("[1]"), HasSubstr("not an object"));
   EXPECT_THAT(error("{}"), HasSubstr("is not there"));
   EXPECT_THAT(changed("/normalizer", {{"type", "NFC"}}), HasSubstr("\"normalizer\" is {\"type\":\"NFC\"}"));
   EXPECT_THAT(changed("/model/type", "WordPiece"), HasSubstr("\"model.type\" is \"WordPiece\""));
@@ -121,8 +121,8 @@ TEST(BpeTokenizer, RefusesFilesThatAreNone) {
   EXPECT_THAT(changed("/pre_tokenizer/pretokenizers/0/pattern/Regex", "x"), HasSubstr("pretokenizers"));
   EXPECT_THAT(changed("/model/vocab", 3), HasSubstr("lacks"));
   EXPECT_THAT(changed("/model/merges", nullptr), HasSubstr("lacks"));
-  EXPECT_THAT(changed("/model/merges/0", {"a"}), HasSubstr("merge 0 is no pair"));
-  EXPECT_THAT(changed("/model/merges/1", {"aa", 3}), HasSubstr("merge 1 is no pair"));
+  EXPECT_THAT(changed("/model/merges/0", {"a"}), HasSubstr("merge 0 is not a pair"));
+  EXPECT_THAT(changed("/model/merges/1", {"aa", 3}), HasSubstr("merge 1 is not a pair"));
   EXPECT_THAT(changed("/model/merges/0", {"aa", "b"}), HasSubstr("no merge before it makes"));
   EXPECT_THAT(changed("/model/merges/1", {"a", "a"}), HasSubstr("merge 1 is there twice"));
   EXPECT_THAT(changed("/model/merges/1", {"b", "a"}), HasSubstr("which no merge makes"));

@@ -32,7 +32,8 @@ TEST(CharTokenizer, SaysWhatItCannotRead) {
     EXPECT_THAT(error_of<ConfigError>([&] { CharTokenizer t(bad); }), HasSubstr("not UTF-8")) << bad;
   EXPECT_THAT(error_of<ConfigError>([] { CharTokenizer t(""); }), HasSubstr("the text is empty"));
   EXPECT_THAT(error_of<ConfigError>([] { CharTokenizer::of({"a", "a"}); }), HasSubstr("twice"));
-  EXPECT_THAT(error_of<ConfigError>([] { CharTokenizer::of({"ab"}); }), HasSubstr("\"ab\" is no character"));
+  EXPECT_THAT(error_of<ConfigError>([] { CharTokenizer::of({"ab"}); }),
+              HasSubstr("\"ab\" is not a character"));
 }
 
 }  // namespace

@@ -166,8 +166,7 @@ TEST_F(Fetch, RefusesWhatIsNoAddressHashOrName) {
     change(asked);
     return error_of<ConfigError>([&] { fetch(asked); });
   };
-  EXPECT_THAT(error([](FetchOptions& o) { o.url = "file:///etc/passwd"; }),
-              HasSubstr("no address of the web"));
+  EXPECT_THAT(error([](FetchOptions& o) { o.url = "file:///etc/passwd"; }), HasSubstr("not a web address"));
   EXPECT_THAT(error([](FetchOptions& o) { o.sha256.pop_back(); }), HasSubstr("64 digits"));
   EXPECT_THAT(error([](FetchOptions& o) { o.sha256[3] = 'x'; }), HasSubstr("64 digits"));
   for (const char* name : {"", ".", "..", "../lions", "/lions"})

@@ -87,7 +87,7 @@ TEST(Cifar, HasPlanesAndTheFineLabels) {
   EXPECT_EQ(cifar10(dir.path(), Part::test)->classes()[3], "cat");
   put_bytes(dir / "test_batch.bin", "\x03" + record + "\x09");
   EXPECT_THAT(io_error_of([&] { cifar10(dir.path(), Part::test); }).why(),
-              HasSubstr("3074 bytes are no whole number"));
+              HasSubstr("3074 bytes are not a whole number"));
   put_bytes(dir / "test_batch.bin", "\x0a" + record);
   EXPECT_THAT(io_error_of([&] { cifar10(dir.path(), Part::test); }).why(), HasSubstr("a label of 10"));
   EXPECT_THAT(io_error_of([&] { cifar10(dir.path(), Part::train); }).summary(),

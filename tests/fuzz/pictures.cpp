@@ -179,7 +179,7 @@ void read_exif(const std::string& bytes) {
   require(turned == (io::swaps_sides(orientation) ? Shape{3, 2, 1} : Shape{2, 3, 1}), "turning swaps sides");
 }
 
-// The TIFF of one tag, in either byte order: behind the marker and the length of a camera's APP1 segment.
+// The TIFF of one tag, in either byte order, after the marker and the length of a camera's APP1 segment.
 std::vector<std::string> exif_seeds() {
   using namespace std::string_literals;
   const std::string head = "Exif\0\0"s;

@@ -25,7 +25,7 @@ TEST(ReadBmp, TakesRowsFromTheBottomOrTheTop) {
   EXPECT_EQ(info.bit_depth, 8);
   EXPECT_EQ(bytes_in(read_bytes_of(make_bmp({.width = 2, .height = -2}, row1 + row2)).image),
             bytes_in(image));
-  // Of 32 bits the last eight mean nothing, unless a mask says so.
+  // The last eight of 32 bits mean nothing, unless a mask says so.
   EXPECT_THAT(bytes_in(read_bytes_of(make_bmp({.bits = 32}, "\x03\x02\x01\x09")).image),
               ElementsAre(1, 2, 3));
 }
@@ -89,7 +89,7 @@ TEST(ReadBmp, UnpacksRuns) {
       read_bytes_of(make_bmp({.width = 6, .height = 3, .bits = 8, .packing = 1, .palette = greys}, runs))
           .image;
   EXPECT_THAT(bytes_in(image), ElementsAre(0, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 17, 17, 34, 51, 17));
-  // Of four bits: five that take turns, three as they are.
+  // With four bits: five that take turns, three as they are.
   const std::string halves("\x05\x12\0\x03\x32\x10\0\x01", 8);
   EXPECT_THAT(
       bytes_in(

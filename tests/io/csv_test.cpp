@@ -61,11 +61,11 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
       {"a,b\n1,\n", "column b is empty"},
       {"a,b\n1,2\n\n", "line 3"},
       {"a\nnan\n", "'nan'"},
-      {"a\ninf\n", "'inf', which is no finite number"},
+      {"a\ninf\n", "'inf', which is not a finite number"},
       {"a\n1e50\n", "'1e50', which is beyond the range of a 32-bit number"},
       {"a\n1e300\n", "'1e300', which is beyond"},
       {"a\n-1e400\n", "'-1e400', which is beyond"},
-      {"a\n1e400x\n", "'1e400x', which is no finite number"},
+      {"a\n1e400x\n", "'1e400x', which is not a finite number"},
       {"a\n1 2\n", "'1 2'"},
       {"a,a\n1,2\n", "two columns are called a"},
       {"a\n\"1\n", "not closed"},
@@ -84,7 +84,7 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
     EXPECT_TRUE(says(io_error_of([&] { read_text(empty, {"c"}); }), "why: the file is empty"));
   const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
   EXPECT_TRUE(
-      says(io_error_of([&] { read_text(png, {"c"}); }), "is no text table\n  why: it seems to be a PNG"));
+      says(io_error_of([&] { read_text(png, {"c"}); }), "is not a text table\n  why: it seems to be a PNG"));
   EXPECT_EQ(read_text("P5,BM\n1,2\n").values.numel(), 2);  // as pictures begin
   EXPECT_THROW(read_text("a\n1\n", {"a", "a"}), ConfigError);
   // The columns of a table with two of one name may have come from its own first line.

@@ -58,7 +58,7 @@ TEST(ReadGif, MakesTransparencyAlpha) {
       (Shape{1, 3, 4}));
 }
 
-// Of all sizes of numbers and tables of codes: short, full, full and kept.
+// Numbers of all sizes, and all tables of codes: short, full, full and kept.
 TEST(ReadGif, ReadsCodesOfEveryLength) {
   for (int bits = 2; bits <= 8; ++bits)
     for (const int side : {1, 5, 40, 300})
@@ -91,7 +91,7 @@ TEST(ReadGif, ReadsCodesOfEveryLength) {
         }
 }
 
-// One that is cut behind its first frame has that one still.
+// One that is cut after its first frame still has that one.
 TEST(ReadGif, RefusesOneCutWithinItsFirstFrame) {
   const GifFrame first{.width = 9, .height = 3, .numbers = std::vector<int>(27, 2)};
   const std::string one = make_gif(9, 3, kColours, {first});

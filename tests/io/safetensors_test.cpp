@@ -24,7 +24,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 using Kind = IoError::Kind;
 
-// A file of this header, with its length in front and `data` zero bytes behind.
+// A file of this header, with its length before it and `data` zero bytes after it.
 std::string file_of(const std::string& header, std::size_t data = 0) {
   const std::uint64_t length = header.size();
   std::string bytes(sizeof length, '\0');
@@ -242,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"overflow_to_fit", file_of(tensor_header("F64", "[2305843009213693953]", "[0,8]"), 8),
                 "shape"},
         Hostile{"negative_size", file_of(tensor_header("U8", "[-1]", "[0,1]"), 1), "below zero"},
-        Hostile{"fraction", file_of(tensor_header("U8", "[1.0]", "[0,1]"), 1), "no integer"},
+        Hostile{"fraction", file_of(tensor_header("U8", "[1.0]", "[0,1]"), 1), "not an integer"},
         Hostile{"giant_number", file_of(tensor_header("U8", "[99999999999999999999999]", "[0,1]"), 1),
                 "integer"},
         Hostile{"giant_offset", file_of(tensor_header("U8", "[1]", "[0,18446744073709551615]"), 1), "number"},

@@ -61,7 +61,7 @@ Call::Call(Source source, const std::string& text, std::map<std::string, std::in
   name_ = trimmed(text_.substr(0, open));
   const bool closed = open == std::string::npos || text_.back() == ')';
   if (!is_name(name_) || !closed)
-    throw refused("it is no name with arguments in parentheses",
+    throw refused("it is not a name with arguments in parentheses",
                   "write it as in Linear(10) or Dropout(p=0.5)");
   if (open == std::string::npos) return;
   for (const std::string& part : split_arguments(text_.substr(open + 1, text_.size() - open - 2))) {
@@ -70,9 +70,9 @@ Call::Call(Source source, const std::string& text, std::map<std::string, std::in
     if (equals != std::string::npos) argument.name = trimmed(part.substr(0, equals));
     argument.value = equals == std::string::npos ? part : trimmed(part.substr(equals + 1));
     if (argument.value.empty() || (equals != std::string::npos && !is_name(argument.name)))
-      throw refused(fmt::format("'{}' is no argument", part), "write a value, or name=value");
+      throw refused(fmt::format("'{}' is not an argument", part), "write a value, or name=value");
     if (argument.name.empty() && !arguments_.empty() && !arguments_.back().name.empty())
-      throw refused(fmt::format("'{}' has no name and stands behind one that has", part),
+      throw refused(fmt::format("'{}' has no name and comes after one that has", part),
                     "put values without names first");
     for (const Argument& before : arguments_)
       if (!argument.name.empty() && before.name == argument.name)

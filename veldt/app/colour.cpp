@@ -20,7 +20,7 @@ constexpr struct {
               {"yellow", 0xffff00},  {"navy", 0x000080},   {"blue", 0x0000ff}, {"teal", 0x008080},
               {"aqua", 0x00ffff}};
 
-// The digits behind the #, three of which stand for two each.
+// The digits after the #; of three, each stands for two.
 std::optional<std::uint32_t> number_in(const std::string& digits) {
   if (digits.size() != 6 && digits.size() != 3) return std::nullopt;
   std::uint32_t value = 0;
@@ -46,7 +46,7 @@ Colour colour_from(const Source& source, const std::string& text) {
   const std::optional<std::uint32_t> rgb = rgb_of(text);
   if (!rgb)
     throw bad_value(
-        source, text, "it is no colour: neither #rrggbb nor one of CSS's basic names",
+        source, text, "it is not a colour: neither #rrggbb nor one of CSS's basic names",
         fmt::format("use {} or {}", example_of(source, "white", true), example_of(source, "#1e90ff", true)));
   const auto part = [&](int shift) { return static_cast<float>(*rgb >> shift & 255) / 255.0f; };
   return {part(16), part(8), part(0)};

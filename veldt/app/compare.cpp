@@ -41,13 +41,11 @@ constexpr const char* kCompareExamples =
     "  veldt compare bach.wav bach.safetensors\n"
     "\n"
     "PSNR is over all channels. SSIM uses Gaussian windows of 11 x 11. MAE and the largest error are in\n"
-    "8-bit levels. Where one of the two has two colours alone, wrong pixels are those that are nearer to "
-    "the\n"
-    "other colour. The larger of two pictures of one form is shrunk to the other's size. Identical pictures\n"
-    "have an infinite PSNR, which --json gives as 999 with \"identical\": true, because JSON has no "
-    "infinity.\n"
-    "Where a model draws what is no number, so are the measures (--json: null), and --diff is white. Sounds\n"
-    "are compared by SNR: the power of A to that of B - A.\n";
+    "8-bit levels. Where one of the two has only two colours, wrong pixels are those that are nearer to\n"
+    "the other colour. The larger of two pictures of the same shape is shrunk to the other's size.\n"
+    "Identical pictures have an infinite PSNR, which --json gives as 999 with \"identical\": true, because\n"
+    "JSON has no infinity. Where a model draws NaN, the measures are NaN too (--json: null), and --diff is\n"
+    "white there. Sounds are compared by SNR: the power of A to that of B - A.\n";
 
 struct CompareFlags {
   std::string a, b, diff;
@@ -90,7 +88,7 @@ Size common_size(const Side& a, const Side& b) {
   return first ? Size{x.width, x.height} : Size{y.width, y.height};
 }
 
-// Of two models the command line does not tell the size, and no other picture the form.
+// With two models, neither the command line nor another picture says at which size they were drawn.
 void note_size(const Side& a, const Side& b, Size size) {
   const auto is_fitted_to = [&](const Side& side) {
     return side.model->options().width == size.width && side.model->options().height == size.height;
@@ -299,7 +297,7 @@ int compare(const CompareFlags& flags, Context& context) {
   const train::PictureScore score = score_of(pair, context);
   if (!flags.diff.empty())
     if (const std::int64_t bad = write_difference(flags.diff, pair); bad > 0)
-      print_note(fmt::format("{} of {} values are no numbers, and white in {}", bad,
+      print_note(fmt::format("{} of {} values are not numbers, and white in {}", bad,
                              pair.width() * pair.height() * pair.channels(), flags.diff));
   print_score(score, pair, context);
   require("PSNR", score.psnr, flags.min_psnr);

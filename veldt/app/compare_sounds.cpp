@@ -61,7 +61,7 @@ double compare_sounds(const std::string& a, const std::string& b, const std::str
                       std::int64_t max_samples, Context& context) {
   for (const std::string& path : {a, b})
     if (!is_sound(path))
-      throw UsageError(fmt::format("cannot compare {} with {}", a, b), fmt::format("{} is no sound", path),
+      throw UsageError(fmt::format("cannot compare {} with {}", a, b), fmt::format("{} is not a sound", path),
                        "give two sounds, or two pictures");
   std::optional<io::Sound> y;
   if (is_model(a) && !is_model(b)) y = load(b, {}, max_samples, context);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kInstall =
     "  veldt completion fish > ~/.config/fish/completions/veldt.fish\n"
-    "  veldt completion zsh > \"${fpath[1]}/_veldt\"      once; then start zsh anew\n"
+    "  veldt completion zsh > \"${fpath[1]}/_veldt\"      once; then restart zsh\n"
     "  source <(veldt completion bash)                  a line for ~/.bashrc\n";
 
 }  // namespace

@@ -25,7 +25,7 @@ std::string user_config_path() {
 
 std::string dotted(const std::vector<std::string>& path) { return fmt::format("{}", fmt::join(path, ".")); }
 
-// Of veldt itself, at the top of a file: the settings that all verbs share.
+// The keys of veldt itself, at the top of a file: the settings that all verbs share.
 void shared_keys(const VerbOptions& verb, std::vector<std::string>& into) {
   for (const Setting& s : verb.settings)
     if (s.is_shared() && s.configurable && std::find(into.begin(), into.end(), s.key()) == into.end())
@@ -182,7 +182,7 @@ std::vector<std::string> mistyped_variables(const VerbOptions& tree) {
     for (const std::string& k : known) endings.push_back(k.substr(6));
     const std::string nearest = nearest_of(name.substr(6), endings);
     if (!nearest.empty())
-      notes.push_back(fmt::format("{} is no setting; did you mean VELDT_{}?", name, nearest));
+      notes.push_back(fmt::format("{} is not a setting; did you mean VELDT_{}?", name, nearest));
   }
   return notes;
 }

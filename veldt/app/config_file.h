@@ -1,4 +1,4 @@
-// A configuration file, read as TOML 1.0 (but for lines joined by a backslash) and held for hostile: a list
+// A configuration file, read as TOML 1.0 (but for lines joined by a backslash) and not trusted: a list
 // of its values with their lines, of which nothing is believed yet.
 // Tests: tests/app/config_test.cpp, tests/fuzz/commands.cpp
 #pragma once
@@ -30,7 +30,7 @@ struct ConfigEntry {
 // What errors say of it: "cannot read the recipe r.toml:3", and how it is written.
 struct ConfigForm {
   const char* name = "configuration";
-  const char* fix = "write it as in steps = 600, below a line such as [fit]; texts stand in quotes";
+  const char* fix = "write it as in steps = 600, below a line such as [fit]; put texts in quotes";
 };
 
 // The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file

@@ -44,7 +44,7 @@ class Scanner {
       const char c = i < text_.size() ? text_[i] : '\n';
       const bool ends_line = c == '\r' && i + 1 < text_.size() && text_[i + 1] == '\n';
       if (c == '\0')
-        refuse("there is a zero byte, so it is no text", "give a TOML file with settings of Veldt");
+        refuse("there is a zero byte, so it is not text", "give a TOML file with settings of Veldt");
       else if ((c >= 0 && c < 32 && c != '\t' && c != '\n' && !ends_line) || c == 127)
         refuse(fmt::format("there is a control character, 0x{:02x}", static_cast<int>(c)),
                "leave it out; in a text between \" it can be written as \\u0000 is, with its number");
@@ -69,12 +69,12 @@ class Scanner {
       if (depth_ > 0) return;  // a list goes on
     }
     if (static_cast<unsigned char>(c) > 127)
-      return refuse("a character beyond ASCII stands outside of quotes",
+      return refuse("a character beyond ASCII is outside of quotes",
                     "put texts, and names that have one, in quotes");
     parts_ = c == '.' ? parts_ + 1 : in_a_bare_key(c) ? parts_ : 1;
     if (parts_ > kMaxDepth)
       return refuse(fmt::format("a name has more than {} parts", kMaxDepth),
-                    "take a name of Veldt's settings");
+                    "use a name of Veldt's settings");
     if (c == ']' || c == '}') --depth_;
     if (c == '[' || c == '{') open(c);
     before_ = c;
@@ -101,10 +101,10 @@ class Scanner {
     while (next() != '\n') ++at_;
   }
 
-  // From an opening quote to behind the closing one.
+  // From an opening quote to just past the closing one.
   void skip_text(char quote) {
     if (std::string_view("\n=,[{.").find(before_) == std::string_view::npos)
-      return refuse("a quote stands in the middle of a value or a name",
+      return refuse("a quote is in the middle of a value or a name",
                     "put the whole text in quotes, and a comma between two");
     before_ = quote;
     const bool tripled = next(1) == quote && next(2) == quote;
@@ -114,9 +114,9 @@ class Scanner {
       line_ += c == '\n';
       if (c == '\\' && quote == '"') {
         ++at_;
-        // Behind one at the end of a line the library reads on as it does outside of quotes.
+        // After one at the end of a line the library reads on as it does outside of quotes.
         if (std::string_view("btnfr\"\\uU").find(next()) == std::string_view::npos)
-          return refuse("a backslash stands before a character that needs none",
+          return refuse("a backslash is before a character that needs none",
                         "write \\\\ for a backslash in a text, and long texts on one line");
       } else if (c == quote && (!tripled || (next(1) == quote && next(2) == quote))) {
         at_ += tripled ? 3 : 1;
@@ -124,7 +124,7 @@ class Scanner {
         return;
       }
     }
-    refuse("a text has no closing quote", "put a quote of the same kind behind it");
+    refuse("a text has no closing quote", "put a quote of the same kind after it");
   }
 
   std::string_view text_;

@@ -113,9 +113,10 @@ Run add_data(VerbOptions& verb, Context& context) {
       .required();
   add_texts(show, "--set", "KEY=VALUE", flags->sets, "another value for a key of the recipe")
       .command_line_only();
-  add_choice(show, "--part", flags->part, {"train", "validation", "test"}, "of the data");
+  add_choice(show, "--part", flags->part, {"train", "validation", "test"}, "which part of the data");
   add_switch(show, "--plain", flags->plain, "without augmentation").command_line_only();
-  add_count(show, "--epoch", flags->epoch, {.least = 0, .most = 1'000'000}, "whose first pictures are shown");
+  add_count(show, "--epoch", flags->epoch, {.least = 0, .most = 1'000'000},
+            "the epoch whose first pictures are shown");
   add_count(show, "--count", flags->count, {.least = 1, .most = 1024}, "how many pictures");
   add_count(show, "--columns", flags->columns, {.least = 1, .most = 1024}, "how many in a row");
   show.examples(

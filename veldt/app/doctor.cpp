@@ -82,7 +82,7 @@ void report_threads(Report& report, const Machine& machine) {
                                  machine.cores == 1 ? "core" : "cores");
   Json numbers = {{"threads", threads}, {"processors", machine.allowed}, {"cores", machine.cores}};
   if (machine.cpu_quota) {
-    text += fmt::format(", a control group grants the time of {:.3g}", *machine.cpu_quota);
+    text += fmt::format(", a control group allows the time of {:.3g}", *machine.cpu_quota);
     numbers["cpu_quota"] = *machine.cpu_quota;
   }
   if (const std::string shortage = thread_shortage(); !shortage.empty()) text += "; " + shortage;
@@ -93,7 +93,7 @@ void report_memory(Report& report, const Machine& machine) {
   std::string text = fmt::format("{} of {} free", gigabytes(machine.memory_free), gigabytes(machine.memory));
   Json numbers = {{"bytes", machine.memory}, {"free_bytes", machine.memory_free}};
   if (machine.memory_limit) {
-    text += fmt::format(", a control group grants {}", gigabytes(*machine.memory_limit));
+    text += fmt::format(", a control group allows {}", gigabytes(*machine.memory_limit));
     numbers["limit_bytes"] = *machine.memory_limit;
   }
   // A fit of a small picture takes some 100 MB.
@@ -151,7 +151,7 @@ void report_lacking(Report& report, Device device) {
   report.add("lacking", true, text, {{"entries", names}});
 }
 
-// Of the settings those of threads count here too. A wrong one is a finding, and not the end.
+// The settings for threads count here too. A wrong one is a finding, and does not end the command.
 void report_settings(Report& report, VerbOptions& verb, Context& context) {
   report.try_one("settings", [&]() -> Finding {
     const std::vector<ConfigFile> files = read_config(context.config, *context.tree);

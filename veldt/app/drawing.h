@@ -33,7 +33,7 @@ class Drawing {
   std::int64_t height() const { return height_; }  // of a sound its frames
   std::int64_t rate() const;                       // frames a second; 0 of a picture
   const char* row_name() const { return is_sound() ? "frame" : "row"; }
-  // Of what is written: those of the field, without an alpha that lies over a colour.
+  // The channels that are written: those of the field, without an alpha that lies over a colour.
   std::int64_t channels() const;
   bool has_alpha() const { return !is_sound() && channels() % 2 == 0; }
   // A picture with alpha is drawn over this from now on.

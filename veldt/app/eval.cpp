@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "veldt/app/forecast.h"
+#include "veldt/app/series_forecast.h"
 #include "veldt/app/options.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
@@ -31,7 +31,7 @@ void check_examples(const Recipe& recipe, const DataFacts& trained, const DataFa
   throw IoError(
       IoError::Kind::malformed,
       fmt::format("the data in {} are not those that the network was trained on", flags.data),
-      fmt::format("there are {} examples and there were {}, so its {} part cannot be told from what it "
+      fmt::format("there are {} examples and there were {}, so its {} part cannot be separated from what it "
                   "learned from",
                   found.examples, trained.examples, flags.part),
       "give the data as they were, or train again");
@@ -89,11 +89,11 @@ int evaluate_model(EvalFlags flags, Context& context) {
 
 Run add_eval(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<EvalFlags>();
-  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
+  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train wrote").required();
   add_path(verb, "--data", flags->data,
            "the folder that data.path starts from; without it the recipe's files are downloaded");
-  add_choice(verb, "--part", flags->part, {"test", "validation", "train"}, "of the data");
-  add_path(verb, "--draw", flags->drawing, "of a series: draw forecast and truth here (.svg)");
+  add_choice(verb, "--part", flags->part, {"test", "validation", "train"}, "which part of the data");
+  add_path(verb, "--draw", flags->drawing, "for a series: draw forecast and truth here (.svg)");
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(

@@ -23,7 +23,7 @@ int code_of(const Error& error) {
     }
   }
   if (dynamic_cast<const ConfigError*>(&error) != nullptr) return kUsage;
-  // Sizes come from what the user gave, so they are the user's to mend.
+  // Sizes come from what the user gave, so the user can correct them.
   if (dynamic_cast<const ShapeError*>(&error) != nullptr) return kUsage;
   if (dynamic_cast<const DeviceError*>(&error) != nullptr) return kDevice;
   if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return kDevice;

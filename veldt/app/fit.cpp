@@ -174,7 +174,7 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
 
 void check_flags(const FitFlags& flags, Context& context) {
   if (flags.checkpoints.resume && flags.checkpoints.directory.empty())
-    throw UsageError("--resume needs a checkpoint directory", "it says where the run is to be found",
+    throw UsageError("--resume needs a checkpoint directory", "it says where the run is",
                      "add --checkpoint DIR, the directory of the run to resume");
   if (io::is_picture_name(flags.output) || is_sound_name(flags.output))
     throw UsageError(
@@ -253,7 +253,7 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
       (!fitter.plan().prior || (fitter.plan().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
-                           truth.is_sound() ? "this is a sound" : "this fit asks no prior of its kind"));
+                           truth.is_sound() ? "this is a sound" : "this fit uses no prior of its kind"));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
     const field::FitPlan& plan = fitter.plan();
@@ -288,7 +288,7 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   }
   if (fitter.plan().seconds > 0 && run.steps == 1 && fitter.plan().has_teacher() && !context.quiet)
     print_note(
-        fmt::format("--time was over when it was found what lies between the pixels, and one step was taken; "
+        fmt::format("finding what lies between the pixels took all of --time, and one step was taken; "
                     "give more than {:.1f} s",
                     run.seconds));
   if (profile) write_stderr(profile->table());
@@ -361,44 +361,45 @@ Run add_fit(VerbOptions& verb, Context& context) {
                         io::kPictureFormats, io::kSoundFormats))
       .required();
   Setting& output = add_path(verb, "-o,--output", flags->output,
-                             "the model file to write (.safetensors); of several inputs a folder");
+                             "the model file to write (.safetensors); for several inputs a folder");
   output.required();
   add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
   add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
   add_number(verb, "--target-psnr", w.target_psnr, {.above = 0},
-             "stop when all of it is drawn this well, in dB (a sound: its SNR)")
+             "stop when the whole is drawn this well, in dB (PSNR; for a sound SNR)")
       .option->default_str("");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
   add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
   std::vector<std::string> styles = field::style_names();
   styles.insert(styles.begin(), "auto");
   add_choice(verb, "--style", flags->style, styles,
-             "kind of picture: pixel is drawn in squares, the others smooth, and alike but for drawings in "
-             "two tones; auto looks, and the first line says "
-             "what it took");
+             "kind of picture: pixel is drawn in squares, the others smooth, and all in the same way except "
+             "drawings in "
+             "two tones; auto chooses from the picture, and the first line says "
+             "what it chose");
   add_choice(verb, "--source", flags->source, field::source_names(),
-             "what a pixel is of the scene: the mean over its area, or the level in its middle");
+             "what a pixel shows of the scene: the mean over its area, or the value at its centre");
   add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
   add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");
   add_number(verb, "--hidden-omega", w.omega, {.above = 0}, "frequency of the other layers");
-  add_text(verb, "--batch", "N|full", "pixels or frames a step",
+  add_text(verb, "--batch", "N|full", "pixels or frames per step",
            [&w](auto& source, auto& text) { w.batch = batch_from(source, text); });
   add_choice(verb, "--sampling", flags->sampling, field::sampling_names(),
-             "what a step sees: any points, one of each block, or more where the error is");
-  add_choice(verb, "--optimizer", flags->optimizer, field::optimizer_names(), "how parameters are changed");
+             "which points a step sees: any, one from each block, or more where the error is large");
+  add_choice(verb, "--optimizer", flags->optimizer, field::optimizer_names(), "how parameters are updated");
   add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
   add_choice(verb, "--schedule", flags->schedule, field::schedule_names(), "how the rate falls");
   add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
-  add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretches the cosine by so many steps");
+  add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretch the cosine by this many steps");
   add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
   add_count(verb, "--footprint", flags->footprint, {.least = 1, .most = 16},
-            "fit through the pixel's area: so many samples along each of its sides, averaged");
+            "fit through the pixel's area: the mean of this many samples along each of its sides");
   add_path(verb, "--prior", flags->prior,
-           "what a picture's redraw is learned from: a file of weights, or none; else Veldt's own");
+           "what a picture's redraw is learned from: a file of weights, or none (Veldt's own unless given)");
   add_choice(verb, "--precision", flags->precision, {"auto", "f32", "bf16", "tf32"},
-             "numbers of the products; auto: bf16 where the device is fast at it; tf32: on CUDA");
+             "numbers in matrix products; auto: bf16 where the device is fast at it; tf32: only on CUDA");
   add_device(verb, flags->device);
   add_path(verb, "--checkpoint", flags->checkpoints.directory,
            "keep checkpoints of the run in this directory");

@@ -15,7 +15,7 @@ struct FitJob {
 
 // One job for each of `inputs`, and for each picture, sound and pixel table in those that are folders (not in
 // folders below them), by name. A single file goes into `output`, unless that is a folder or ends in '/';
-// others go into files of their own names in the folder `output`. Of a folder names that begin with a dot are
+// others go into files of their own names in the folder `output`. Names in a folder that begin with a dot are
 // left out. Throws UsageError for two that would become one file, for a folder named as a file of Veldt is,
 // IoError missing for a folder that holds nothing to fit.
 std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::string& output);

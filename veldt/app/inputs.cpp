@@ -69,7 +69,7 @@ void refuse_file(const std::string& path) {
   const std::string_view content = io::known_content(bytes);
   if (content.starts_with("a PNG"))  // else its reader would be here
     throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
-                  "copy or download it again, as a file that is no text");
+                  "copy or download it again as a binary file");
   const bool known = !content.empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                 known ? fmt::format("convert it to {} first", io::kWrittenPictures)
@@ -89,10 +89,10 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
     }
     case FileKind::pixel_csv: return io::read_pixel_csv(path, {.max_pixels = max_pixels});
     case FileKind::sound:
-      throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path), "it is a sound",
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is not a picture", path), "it is a sound",
                     fmt::format("give a picture ({})", io::kPictureFormats));
     case FileKind::safetensors:
-      throw IoError(IoError::Kind::malformed, fmt::format("{} is no picture", path),
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is not a picture", path),
                     "it is a safetensors file", "draw it first: veldt render");
     case FileKind::unknown: break;
   }

@@ -28,7 +28,7 @@ int flops_a_cycle(const std::string& instruction_set);
 struct Version {
   std::string library, version;
 };
-// Of the libraries that this process runs with, where they can be asked; else that it was built with.
+// Versions of the libraries that this process runs with, if they can be asked, or else was built with.
 std::vector<Version> library_versions();
 
 }  // namespace veldt::app

@@ -280,7 +280,8 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
   setting.choices = choices;
   const std::vector<std::string> fallbacks = {"none", "host"};
   Setting& fallback = add(verb, "--fallback", ValueKind::choice, "none|host", "none",
-                          "what a device cannot do: an error, or work of the cpu on copies (host)",
+                          "what to do where the device lacks a kernel: stop with an error (none), or let the "
+                          "cpu work on copies (host)",
                           [fallbacks](auto& source, const std::string& text) {
                             set_host_fallback(choice_from(source, text, fallbacks) == "host");
                           });
@@ -291,7 +292,7 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
   return add_count(
       verb, "--max-pixels", into, {.least = 1},
-      "refuse larger pictures (samples that take four bytes count as pixels), and sounds of more samples");
+      "refuse larger pictures (samples that take four bytes count as pixels), and sounds with more samples");
 }
 
 void add_threads(VerbOptions& verb, Context& context) {

@@ -65,7 +65,7 @@ struct VerbOptions {
 };
 
 // `names` is CLI11's: "-o,--output", or "PICTURE" for a positional one. A value that a variable already holds
-// is its default, and help shows it. Of a flag given twice the last one counts. Bounds: app/values.h.
+// is its default, and help shows it. If a flag is given twice, the last one counts. Bounds: app/values.h.
 Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, CountRange range,
                    const std::string& help);
 Setting& add_count(VerbOptions& verb, const std::string& names, std::optional<std::int64_t>& into,

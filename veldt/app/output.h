@@ -15,7 +15,7 @@ inline double decibels_in_json(double decibels) { return std::clamp(decibels, -9
 // Writes at once. A reader that went away (`veldt info x | head -1`) is no error, and the rest is dropped.
 class Output {
  public:
-  // Throws IoError unwritable: a full disk behind a redirection, a stdout that was closed from the start.
+  // Throws IoError unwritable: a redirection to a full disk, a stdout that was closed from the start.
   void text(std::string_view text);
   // Text that a network has written: to a terminal with control characters escaped, line ends and tabs
   // excepted; to a file or a pipe byte for byte.

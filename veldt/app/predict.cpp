@@ -1,11 +1,11 @@
-// veldt predict: a trained network classifies pictures, writes on, or foretells a series.
+// veldt predict: a trained network classifies pictures, writes on, or predicts a series.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "veldt/app/forecast.h"
+#include "veldt/app/series_forecast.h"
 #include "veldt/app/options.h"
 #include "veldt/app/recipe_series.h"
 #include "veldt/app/signals.h"
@@ -53,8 +53,8 @@ std::vector<std::pair<std::string, double>> classified(Trained& trained, const s
 
 void predict_pictures(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
   if (flags.inputs.empty())
-    throw UsageError("there is no picture to classify", "the network tells pictures apart",
-                     "name one or more behind the model");
+    throw UsageError("there is no picture to classify", "the network classifies pictures",
+                     "name one or more after the model");
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const std::string& path : flags.inputs) {
     auto found = classified(trained, path, device);
@@ -74,13 +74,13 @@ void predict_pictures(const PredictFlags& flags, Context& context, Trained& trai
 
 void predict_series(const PredictFlags& flags, Context& context, Trained& trained) {
   if (flags.inputs.size() != 1)
-    throw UsageError("there is no series to continue", "the network foretells what comes next",
-                     "name one table (.csv) behind the model");
+    throw UsageError("there is no series to continue", "the network predicts what comes next",
+                     "name one table (.csv) after the model");
   Recipe recipe = trained.recipe;
   recipe.path = flags.inputs[0];
   const std::vector<double> values = read_series(recipe, "");
-  const std::vector<double> next =
-      foretold(recipe, trained.facts, trained.model, values, flags.count > 0 ? flags.count : recipe.horizon);
+  const std::vector<double> next = forecast_series(recipe, trained.facts, trained.model, values,
+                                                   flags.count > 0 ? flags.count : recipe.horizon);
   if (context.json)
     context.out.json({{"model", flags.model}, {"forecast", next}});
   else
@@ -90,8 +90,7 @@ void predict_series(const PredictFlags& flags, Context& context, Trained& traine
 // A line for each row of each table: its class, or the number.
 void predict_tables(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
   if (flags.inputs.empty())
-    throw UsageError("there is no table", "the network reads rows of one",
-                     "name one (.csv) behind the model");
+    throw UsageError("there is no table", "the network reads rows of one", "name one (.csv) after the model");
   const Recipe& recipe = trained.recipe;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const std::string& path : flags.inputs) {
@@ -121,7 +120,7 @@ int predict(const PredictFlags& flags, Context& context) {
   Trained trained = load_trained(flags.model);
   const bool is_text = trained.recipe.kind == "text";
   if (is_text && !flags.inputs.empty())
-    throw UsageError(fmt::format("'{}' is no input of this network", flags.inputs[0]), "it writes text",
+    throw UsageError(fmt::format("'{}' is not an input of this network", flags.inputs[0]), "it writes text",
                      "give it a beginning: --prompt \"..\"");
   if (!is_text && !flags.prompt.empty())
     throw UsageError("--prompt is for networks that write",
@@ -158,7 +157,7 @@ int predict(const PredictFlags& flags, Context& context) {
 
 Run add_predict(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
-  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train has written").required();
+  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train wrote").required();
   add_paths(verb, "INPUT", flags->inputs,
             "pictures to classify, or a table (.csv): rows to read, or a series");
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
@@ -166,9 +165,9 @@ Run add_predict(VerbOptions& verb, Context& context) {
     flags->prompt = text;
   }).command_line_only();
   add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
-            "characters or byte pairs to write (500 unless given), or values to foretell");
+            "characters or byte pairs to write (500 unless given), or values to predict");
   add_number(verb, "--temperature", flags->temperature, {.least = 0.001},
-             "of what is drawn: below 1 the likely becomes likelier");
+             "how random the text is: below 1 likely tokens become more likely");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed writes the same text");
   add_device(verb, flags->device);
   add_threads(verb, context);

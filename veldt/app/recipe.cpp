@@ -15,8 +15,8 @@
 namespace veldt::app {
 namespace {
 
-constexpr ConfigForm kRecipe{
-    "recipe", "write it as in epochs = 10, below a line such as [train]; texts stand in quotes"};
+constexpr ConfigForm kRecipe{"recipe",
+                             "write it as in epochs = 10, below a line such as [train]; put texts in quotes"};
 constexpr ConfigForm kSet{"value of",
                           "write it as in --set optimizer.kind=adam or --set 'data.files=[\"a\", \"b\"]'"};
 
@@ -123,7 +123,7 @@ const RecipeKey* find_recipe_key(const std::string& name) {
 
 const RecipeKey& known_recipe_key(const std::string& name, const std::string& where) {
   if (const RecipeKey* key = find_recipe_key(name)) return *key;
-  // Of its table, or all keys for one that belongs to none.
+  // The keys of its table, or all keys if it belongs to none.
   const std::string table = name.substr(0, name.find('.') + 1);
   std::vector<std::string> known;
   for (const RecipeKey& key : recipe_keys())

@@ -64,7 +64,7 @@ std::vector<std::string> recipe_key_names();
 // UsageError naming file and line for what is no TOML, an unknown key, or a value that cannot be; IoError
 // missing.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& sets);
-// Of `given`, as a model file has it: held for hostile. Errors name `where`.
+// Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.
 Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
                  const std::string& where);
 

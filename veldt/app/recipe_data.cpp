@@ -176,7 +176,7 @@ void load_table(const Recipe& recipe, const std::string& folder, const DataFacts
   };
 }
 
-// Of `learned`, the training part of the text, byte pairs; the characters of all.
+// Byte pairs are learned from `learned`, the training part of the text; characters come from all of it.
 std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const std::string& text,
                                                     std::string_view learned) {
   if (!recipe.tokens.given()) return std::make_shared<data::CharTokenizer>(text);
@@ -304,7 +304,7 @@ nlohmann::ordered_json facts_in_json(const DataFacts& facts) {
 DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string& where) {
   const auto refused = [&](const std::string& why) {
     return IoError(IoError::Kind::malformed, fmt::format("{} holds no model of a recipe", where), why,
-                   "give a file that veldt train has written");
+                   "give a file that veldt train wrote");
   };
   const auto whole = [&](const nlohmann::ordered_json& value) {
     const auto number = io::whole_number<std::int64_t>(value);

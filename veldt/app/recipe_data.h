@@ -31,7 +31,7 @@ struct DataFacts {
   std::int64_t examples = 0;  // pictures, rows, tokens or values that parts were taken from; 0: not known
 };
 nlohmann::ordered_json facts_in_json(const DataFacts& facts);
-// Held for hostile. Throws IoError malformed naming `where`.
+// The text is untrusted. Throws IoError malformed naming `where`.
 DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string& where);
 
 struct RecipeData {

@@ -30,7 +30,7 @@ data::FetchOptions download_of(const Source& source, const std::string& text) {
   std::vector<std::string> all;
   for (std::string word; words >> word;) all.push_back(word);
   if (all.size() != 2 && all.size() != 3)
-    throw bad_value(source, text, "it is no address with a hash",
+    throw bad_value(source, text, "it is not an address with a hash",
                     "write \"URL SHA256\" or \"NAME URL SHA256\"");
   const std::string& url = all[all.size() - 2];
   const std::string name = all.size() == 3 ? all[0] : url.substr(url.rfind('/') + 1);

@@ -35,7 +35,7 @@ struct Site {
   Rng& rng;
 
   std::int64_t last() const { return input.back(); }
-  // Of pictures and sequences with channels in front.
+  // The channels of pictures, and of sequences with channels in front.
   std::int64_t channels() const { return input.rank() < 2 ? input[0] : input[1]; }
 };
 
@@ -143,7 +143,7 @@ template <class Drop> Build dropout(Call& call, const ModelFacts&) {
 void check_sequences(const Site& site) {
   if (site.input.rank() != 3)
     throw site.call.refused(str("it takes sequences [n, time, in], and what comes is ", site.input),
-                            "put it behind an Embedding, or where the data are sequences");
+                            "put it after an Embedding, or where the data are sequences");
 }
 
 template <class Net, class Options> Build recurrent(Call& call, const ModelFacts&) {
@@ -354,7 +354,7 @@ nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double
     throw UsageError(
         str(recipe.layers.where, " end in ", shape),
         str("the data want ", facts.outputs, " outputs for each ", sequence == 1 ? "token" : "example"),
-        "end with Linear(outputs), behind Flatten or LastStep if need be");
+        "end with Linear(outputs), after Flatten or LastStep if needed");
   // All weights with two dimensions or more.
   if (fill)
     for (const auto& [name, tensor] : model.named_parameters())

@@ -25,7 +25,8 @@ void check_model(const Recipe& recipe);
 
 // The layers one after the other, each built for what the ones before it give. Throws UsageError naming the
 // line for a layer that does not exist or does not fit.
-// Of a file's recipe, which may ask for anything: also once there are more parameters than it holds.
+// With `most_parameters`, for the recipe of a model file, which may ask for anything: also throws as soon as
+// there are more parameters than the file holds.
 nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts,
                            double most_parameters = std::numeric_limits<double>::infinity());
 

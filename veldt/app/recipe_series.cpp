@@ -86,7 +86,7 @@ Series scaled_series(const Recipe& recipe, const Scaling& scaling, std::vector<d
   if (recipe.difference && (recipe.season == 0 || recipe.horizon > recipe.season))
     throw UsageError("data.difference needs a data.season of the horizon or more",
                      fmt::format("the season is {}, the horizon {}", recipe.season, recipe.horizon),
-                     "give season = 12 for months, say");
+                     "give, for example, season = 12 for months");
   for (std::size_t i = series.lag; i < values.size(); ++i) {
     const std::size_t low = values[i] <= 0 ? i : i - series.lag;
     if (recipe.logarithm && values[low] <= 0)

@@ -12,8 +12,8 @@
 
 namespace veldt::app {
 
-// A series as a recipe names it. Of a difference to the season before, the first of `scaled` belongs to
-// place `lag` of `values`.
+// A series as a recipe names it. If differences to the season before are learned, the first of `scaled`
+// belongs to place `lag` of `values`.
 struct Series {
   std::vector<double> values;
   std::vector<float> scaled;

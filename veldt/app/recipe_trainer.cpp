@@ -59,7 +59,7 @@ const OptimizerKind& optimizer_kind(const Recipe& recipe) {
     return kind;
   }
   throw UsageError(fmt::format("there is no optimizer '{}'", recipe.optimizer),
-                   "a recipe names one that is there", "give adam");
+                   "a recipe names one that exists", "give adam");
 }
 
 optim::Schedule schedule_without_warmup(Call& call, double lr, std::int64_t steps) {
@@ -137,14 +137,14 @@ train::MetricMaker metric_of(const Recipe& recipe, const Source& source, const s
     throw call.refused(recipe.kind == "text"
                            ? "it is for two classes, and a text has characters"
                            : fmt::format("it is for two classes, and there are {}", outputs),
-                       "choose accuracy or macro_f1, say");
+                       "choose, for example, accuracy or macro_f1");
   if (facts != nullptr && k > outputs)
-    throw call.refused(fmt::format("of {} classes all are among the best {}", outputs, k),
+    throw call.refused(fmt::format("there are {} classes, so all are among the best {}", outputs, k),
                        "give a smaller k");
   if (call.name() == "macro_f1" && outputs > train::Confusion::kMostClasses)
     throw call.refused(fmt::format("it is for {} classes at most, and there are {}",
                                    train::Confusion::kMostClasses, outputs),
-                       "choose accuracy or top_k, say");
+                       "choose, for example, accuracy or top_k");
   const double unit = facts != nullptr ? facts->scaling.deviation : 1;
   const std::vector<std::pair<std::string, std::function<train::MetricMaker()>>> known = {
       {"accuracy", train::accuracy},

@@ -140,7 +140,7 @@ void check_alpha(const RenderFlags& flags, const Drawing& drawing) {
   if (!drawing.has_alpha() || io::holds_alpha(io::format_for_name(flags.output))) return;
   throw UsageError(fmt::format("cannot write {} with alpha", flags.output),
                    fmt::format("a {} has none", io::name_of(io::format_for_name(flags.output))),
-                   "say what lies below, --background white for example, or write a PNG or WebP");
+                   "choose a background, for example --background white, or write a PNG or WebP");
 }
 
 int render(const RenderFlags& flags, Context& context) {
@@ -208,14 +208,15 @@ Run add_render(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_count(verb, "--supersample", flags->supersample, {.least = 0, .most = 64},
             "samples along each side of a pixel; 0: as many as shrinking needs");
-  add_count(verb, "--rate", flags->rate, {.least = 1}, "frames a second of a sound; its own unless given");
+  add_count(verb, "--rate", flags->rate, {.least = 1}, "frames per second of a sound; its own unless given");
   add_number(verb, "--from", flags->from, {.least = 0}, "play a sound from here, in seconds")
       .command_line_only();
   add_number(verb, "--to", flags->to, {.above = 0}, "play a sound to here, in seconds").command_line_only();
-  add_count(verb, "--bits", flags->bits, {.least = 1, .most = 32},
-            "bits a sample: of a PNG 1 (grey alone), 8 or 16, else those that the fitted picture needs; of a "
-            "WAV 16, or 32 for "
-            "floats");
+  add_count(
+      verb, "--bits", flags->bits, {.least = 1, .most = 32},
+      "bits per sample: for a PNG 1 (grey only), 8 or 16, by default what the fitted picture needs; for a "
+      "WAV 16, or 32 for "
+      "floats");
   add_text(verb, "--background", "COLOUR",
            "lay a picture with alpha over this colour: white, #1e90ff; a JPEG needs it",
            [flags](auto& source, auto& text) { flags->background = colour_from(source, text); });

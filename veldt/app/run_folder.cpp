@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 // Why a folder below runs/ cannot be called so; empty if it can.
 const char* fault_of(const std::string& name) {
-  if (name.empty()) return "without its ending nothing of it is left";
+  if (name.empty()) return "nothing is left of it without its ending";
   if (name.starts_with('.')) return "what begins with a dot leads elsewhere, or is hidden";
   if (name.starts_with('-')) return "what begins with a dash is taken for a flag";
   const auto is_control = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; };
@@ -45,7 +45,7 @@ void check_for_strange_files(const std::string& folder) {
     if (io::exists(folder + '/' + name))
       throw UsageError(
           fmt::format("{} already holds {}", folder, name),
-          "it is no run's, for there is no checkpoints/ beside it, and a new run would replace it",
+          "it does not belong to a run (there is no checkpoints/ beside it), and a new run would replace it",
           "name another folder, --out DIR, or move it away");
 }
 

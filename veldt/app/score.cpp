@@ -18,7 +18,7 @@
 namespace veldt::app {
 namespace {
 
-// Decibels with one digit behind the point; none are +0.
+// Decibels with one digit after the point; none are +0.
 double rounded_score(double decibels) { return std::round(10 * decibels) / 10 + 0.0; }
 
 }  // namespace
@@ -41,7 +41,7 @@ std::string FitScore::doubt(bool is_chosen) const {
   const double gain = rounded_score(expected_gain.value_or(0));
   if (gain >= 0) return "";
   return fmt::format(
-      "is drawn well at its own size alone: enlarged it is expected to be worse than Lanczos3 by {:.1f} dB; "
+      "is drawn well only at its own size: enlarged it is expected to be worse than Lanczos3 by {:.1f} dB; "
       "{}",
       -gain,
       is_chosen ? "leave out the flags that choose how it is fitted"

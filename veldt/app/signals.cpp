@@ -29,7 +29,7 @@ stack_t old_stack;
 void on_signal(int signal_number) {
   const bool is_urgent = signal_number != SIGHUP;
   if (is_urgent && was_urgent != 0) {
-    constexpr char newline = '\n';  // leaves the progress line behind
+    constexpr char newline = '\n';  // moves past the progress line
     [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, &newline, 1);
     ::_exit(kInterrupted + signal_number);
   }

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "veldt/app/exit.h"
-#include "veldt/app/forecast.h"
+#include "veldt/app/series_forecast.h"
 #include "veldt/app/options.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/recipe_files.h"
@@ -212,7 +212,7 @@ std::string what_a_step_takes(Training& training) {
   return fmt::format("a step takes {:.3g} MB and {:.3g} GFLOP", megabytes, facts.flops / 1e9);
 }
 
-// All that comes behind the last step. A stop that was asked for is heeded between two files, so that each is
+// All that comes after the last step. A request to stop is obeyed between two files, so that each is
 // whole.
 void finish_training(const TrainFlags& flags, Context& context, Training& training,
                      const train::FitResult& result, TrainingView& view, const std::function<bool()>& stop) {
@@ -220,7 +220,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
   const auto save = [&](const train::Scores& scores) {
     save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
   };
-  // First of all: what comes behind may fail, and has taken no hours.
+  // First of all: what comes after may fail, and did not take hours.
   save({});
   if (stop()) return;
   train::Scores scores = final_scores(training, result);
@@ -296,7 +296,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   finish_training(flags, context, training, result, view, events.should_stop);
   if (result.run.checkpoint_error) throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
   if (signal.requested()) {
-    if (!context.quiet) print_note(fmt::format("stopped behind the last step; {} is written", model_file));
+    if (!context.quiet) print_note(fmt::format("stopped after the last step; {} is written", model_file));
     return signal.exit_code();
   }
   return kOk;
@@ -317,12 +317,12 @@ Run add_train(VerbOptions& verb, Context& context) {
   add_duration(verb, "--every", flags->every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
   add_count(verb, "--keep-top", flags->top, {.least = 0, .most = 1000},
-            "keep the weights of so many best evaluations, in top/");
+            "keep the weights of this many best evaluations, in top/");
   Setting& find_rate = add_switch(verb, "--find-rate", flags->find_rate,
-                                  "try rising learning rates, say which one does, and train nothing");
+                                  "try rising learning rates, suggest one, and train nothing");
   find_rate.command_line_only();
   add_switch(verb, "--overfit", flags->overfit,
-             "try whether one batch can be learned by heart, and train nothing")
+             "check whether one batch can be learned by heart, and train nothing")
       .excludes(find_rate)
       .command_line_only();
   add_device(verb, flags->device);

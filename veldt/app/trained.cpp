@@ -18,7 +18,7 @@ using TrainedJson = nlohmann::ordered_json;
 
 IoError no_recipe_model(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, fmt::format("{} holds no network of a recipe", path), why,
-          "give a model.safetensors that veldt train has written"};
+          "give a model.safetensors that veldt train wrote"};
 }
 
 }  // namespace
@@ -53,9 +53,10 @@ Trained load_trained(const std::string& path) {
   if (part("kind") != kTrainedKind)
     throw no_recipe_model(path, fmt::format("its kind is '{}'", part("kind")));
   if (part("format_version") != "1")
-    throw IoError(IoError::Kind::corrupt, fmt::format("cannot read {}", path),
-                  fmt::format("its format is of version {}, and 1 is known", part("format_version")),
-                  "use a newer veldt");
+    throw IoError(
+        IoError::Kind::corrupt, fmt::format("cannot read {}", path),
+        fmt::format("its format has version {}, and only version 1 is known", part("format_version")),
+        "use a newer veldt");
   Trained trained;
   try {
     std::vector<std::pair<std::string, std::vector<std::string>>> given;

@@ -70,7 +70,7 @@ TrainingView::TrainingView(bool quiet, double steps_per_epoch)
     : line_({.quiet = quiet}), steps_per_epoch_(steps_per_epoch) {}
 
 void TrainingView::update(const train::Progress& p) {
-  // Of a long run every second, fourth .. is kept, of the old and of the new.
+  // In a long run every second, fourth .. loss is kept, of the old ones and of the new.
   if (std::isfinite(p.loss) && heard_++ % every_ == 0) losses_.push_back(p.loss);
   if (losses_.size() > 4096) {
     for (std::size_t i = 0; 2 * i < losses_.size(); ++i) losses_[i] = losses_[2 * i];

@@ -13,8 +13,8 @@ namespace veldt::app {
 // The colours of a picture that has two and no others, as a picture of two pixels: f32 [1, 2, channels].
 std::optional<Tensor> two_tones_of(const field::Signal& picture);
 
-// Of two pictures, f32 [rows, width, channels]: the pixels that are nearer to one of `tones` in the one, and
-// nearer to the other in the other.
+// The number of pixels that are nearer to one of `tones` in one picture and nearer to the other tone in the
+// other. The pictures are f32 [rows, width, channels].
 std::int64_t wrong_pixels(const Tensor& a, const Tensor& b, const Tensor& tones);
 
 }  // namespace veldt::app

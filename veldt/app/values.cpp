@@ -102,9 +102,9 @@ std::string choice_from(const Source& source, const std::string& text,
 
 std::string path_from(const Source& source, const std::string& text) {
   if (text.empty())
-    throw bad_value(source, text, "a path has at least one letter", "give a path, or leave it out");
+    throw bad_value(source, text, "a path has at least one character", "give a path, or leave it out");
   if (text == "-")
-    throw bad_value(source, text, "files are read and written by name, and no stream is called so",
+    throw bad_value(source, text, "files are read and written by name, and this does not name a stream",
                     "write ./- for a file of this name, or /dev/stdout for an output");
   return text;
 }

@@ -10,12 +10,12 @@ const std::vector<Verb>& verbs() {
       {"compare", "measure how two pictures differ", add_compare},
       {"train", "train a network as a recipe says", add_train},
       {"eval", "measure a trained network", add_eval},
-      {"predict", "let a trained network classify, write or foretell", add_predict},
+      {"predict", "let a trained network classify, write or predict", add_predict},
       {"info", "show what is in a file", add_info},
       {"csv", "turn pictures into pixel tables and back", add_csv},
       {"data", "look at a data set", add_data},
       {"config", "show the settings and where each comes from", add_config},
-      {"doctor", "try whether Veldt works here, and how fast", add_doctor},
+      {"doctor", "check the installation, and measure its speed", add_doctor},
       {"completion", "print a script that completes the command in a shell", add_completion},
   };
   return all;

@@ -1,4 +1,4 @@
-// What a network that was taught a text writes.
+// The text that a network trained on a text writes.
 // Tests: tests/app/train_test.cpp
 #pragma once
 

@@ -25,7 +25,7 @@ constexpr std::array<unsigned char, kBytes> bytes_in_order() {
   return bytes;
 }
 
-// Of two neighbours. A vocabulary has fewer than 2^31 tokens.
+// The key of two neighbours. A vocabulary has fewer than 2^31 tokens.
 inline std::uint64_t key_of(std::int64_t left, std::int64_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint64_t>(right);
 }

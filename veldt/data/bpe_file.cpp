@@ -73,7 +73,7 @@ std::string in_letters(const std::string& bytes) {
                 "give a file that BpeTokenizer::save() wrote");
 }
 
-// Of all that a file may ask for, this is what is done.
+// A file may ask for much; anything but `expected` is refused.
 void check_frame(const std::string& path, const Json& found, const Json& expected, const std::string& at) {
   for (const auto& [key, value] : found.items()) {
     const std::string name = at.empty() ? key : at + "." + key;
@@ -126,7 +126,7 @@ BpeTokenizer BpeTokenizer::parse(const std::string& text, const std::string& pat
   } catch (const IoError& e) {
     refuse(path, e.why());
   }
-  if (!file.is_object()) refuse(path, "it is no object");
+  if (!file.is_object()) refuse(path, "it is not an object");
   check_frame(path, file, frame(), "");
   const auto part = [&](const char* name) {
     const auto at = file["model"].find(name);
@@ -144,11 +144,11 @@ BpeTokenizer BpeTokenizer::parse(const std::string& text, const std::string& pat
     const auto number = [&](std::size_t side) {
       const Json& merge = merges[i];
       if (!merge.is_array() || merge.size() != 2 || !merge[side].is_string())
-        refuse(path, str("merge ", i, " is no pair of tokens"));
+        refuse(path, str("merge ", i, " is not a pair of tokens"));
       const auto at = numbers.find(merge[side].get_ref<const std::string&>());
       if (at == numbers.end())
         refuse(path, str("merge ", i, " joins \"", merge[side].get<std::string>().substr(0, 40),
-                         "\", which is no byte and which no merge before it makes"));
+                         "\", which is not a byte and which no merge before it makes"));
       return at->second;
     };
     const std::int64_t left = number(0), right = number(1);

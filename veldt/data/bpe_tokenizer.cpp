@@ -42,7 +42,7 @@ std::size_t word_length(std::string_view text) {
   const std::size_t begin = text.starts_with(' ') && text.size() > 1 ? 1 : 0;
   if (kind_of(text[begin]) != Kind::space) return run(begin);
   const std::size_t spaces = run(0);
-  // The last one belongs to the word behind it, if that takes it.
+  // The last one belongs to the word after it, if that takes it.
   return spaces < text.size() && spaces > 1 ? spaces - 1 : spaces;
 }
 

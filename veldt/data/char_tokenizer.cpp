@@ -55,10 +55,10 @@ CharTokenizer CharTokenizer::of(const std::vector<std::string>& vocabulary) {
   tokenizer.number_them();
   for (const std::string& c : vocabulary)
     if (c.empty() || character_bytes(c, 0) != c.size())
-      throw ConfigError(str("\"", c, "\" is no character"), "a vocabulary has one character in each entry",
+      throw ConfigError(str("\"", c, "\" is not a character"), "a vocabulary has one character in each entry",
                         "give what vocabulary() gave");
   if (tokenizer.numbers_.size() != vocabulary.size() || vocabulary.empty())
-    throw ConfigError("this is no vocabulary", "it is empty, or has a character twice",
+    throw ConfigError("this is not a vocabulary", "it is empty, or has a character twice",
                       "give what vocabulary() gave");
   return tokenizer;
 }

@@ -23,11 +23,11 @@ namespace {
 
 void check(const FetchOptions& o) {
   if (!o.url.starts_with("http://") && !o.url.starts_with("https://"))
-    throw ConfigError(str("cannot download ", o.url), "it is no address of the web",
+    throw ConfigError(str("cannot download ", o.url), "it is not a web address",
                       "give one that begins with https:// or http://");
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (o.sha256.size() != 64 || !std::all_of(o.sha256.begin(), o.sha256.end(), is_digit))
-    throw ConfigError(str("\"", o.sha256, "\" is no SHA-256"), "that has 64 digits of 0-9 and a-f",
+    throw ConfigError(str("\"", o.sha256, "\" is not a SHA-256"), "that has 64 digits of 0-9 and a-f",
                       "give what sha256sum prints for the file");
   if (o.name.empty() || o.name == "." || o.name == ".." || o.name.find('/') != std::string::npos)
     throw ConfigError(str("a download cannot be called \"", o.name, "\""), "it is to be a file of its folder",

@@ -47,7 +47,7 @@ using Clock = std::chrono::steady_clock;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    throw Error(str(name, ": it could not be made"), e.what(), "mend the data set, or the transform");
+    throw Error(str(name, ": it could not be made"), e.what(), "correct the data set, or the transform");
   }
 }
 
@@ -184,7 +184,7 @@ struct Loader::State {
       if (const std::string found = first_not_finite(example[k]); !found.empty())
         throw IoError(IoError::Kind::malformed, str(set->name_of(i), " holds a number that is not finite"),
                       str("tensor ", k, " has ", found, options.transform ? ", after its transform" : ""),
-                      "mend the data, or leave the example out (data::subset)");
+                      "correct the data, or leave the example out (data::subset)");
   }
 
   // The same whoever calls it: work within a batch is never shared among threads.
@@ -276,11 +276,11 @@ struct Loader::State {
 
   std::mutex mutex;
   std::condition_variable work, ready;
-  // Batch i, `wanted` or one of the `ahead` - 1 behind it, is at i % ahead: a thread that has made one needs
+  // Batch i, `wanted` or one of the `ahead` - 1 after it, is at i % ahead: a thread that has made one needs
   // no memory to hand it over.
   std::vector<std::optional<Made>> made;
   std::int64_t wanted = 0, next = 0;  // batches: that is asked for next, that is begun next
-  std::int64_t stop_at = 0;           // the one behind the last that is wanted
+  std::int64_t stop_at = 0;           // the one after the last that is wanted
   std::int64_t generation = 0;        // of batches that follow each other
   bool stop = false;
   std::vector<std::thread> threads;

@@ -71,7 +71,7 @@ class Loader {
 
   // Batch number 0, 1, 2 .. counted over all epochs: one that was made ahead if they are asked for one after
   // the other, which any number may begin. An Error of an example says which one it was; another exception of
-  // its data set or transform becomes an Error. Of one thread at a time.
+  // its data set or transform becomes an Error. For one thread at a time.
   Batch batch(std::int64_t number);
 
   // The batches of one epoch: for (const Batch& b : loader.epoch(0)).

@@ -20,7 +20,7 @@ constexpr double kGround = 0.5;
 Tensor picture_grid(const std::vector<Tensor>& pictures, std::int64_t columns) {
   if (pictures.empty() || columns < 1)
     throw ConfigError(str("cannot draw ", pictures.size(), " pictures in ", columns, " columns"),
-                      "a grid needs a picture and a column at least", "give more of both");
+                      "a grid needs at least one picture and one column", "give more of both");
   std::int64_t channels = 1, height = 0, width = 0;
   for (const Tensor& p : pictures) {
     if (p.rank() != 3 || (p.size(0) != 1 && p.size(0) != 3) || !is_float(p.dtype()))

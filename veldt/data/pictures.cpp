@@ -61,7 +61,7 @@ std::string find_file(const std::string& folder, const std::vector<std::string>&
     if (const std::string path = (fs::path(folder) / name).string(); io::exists(path)) return path;
   throw IoError(
       IoError::Kind::missing, str("there is no ", names[0], " in ", folder),
-      io::is_directory(folder) ? "the folder is there, and has no such file" : "there is no such folder",
+      io::is_directory(folder) ? "the folder exists, but has no such file" : "there is no such folder",
       str("name the folder that holds it, or download it from ", from));
 }
 
@@ -78,7 +78,7 @@ Tensor read_cifar_file(const Cifar& kind, const std::string& path, std::vector<s
   io::InputFile file(path);
   const std::size_t record = kind.label_bytes + kPixels;
   if (file.size() == 0 || file.size() % record != 0)
-    throw malformed(path, str("its ", file.size(), " bytes are no whole number of pictures of ", record),
+    throw malformed(path, str("its ", file.size(), " bytes are not a whole number of pictures of ", record),
                     str("give the binary version of ", kind.name, ", or download it again"));
   const auto count = static_cast<std::int64_t>(file.size() / record);
   const Tensor pictures = empty({count, 3, 32, 32}, DType::u8);
@@ -220,7 +220,7 @@ DatasetPtr pictures(const Tensor& all, const Tensor& labels, std::vector<std::st
   try {
     check_labels(labels, classes.size(), "the labels");
   } catch (const IoError& e) {
-    throw ShapeError("the pictures have labels that are no class", e.why(), e.fix());
+    throw ShapeError("the pictures have labels that are not a class", e.why(), e.fix());
   }
   return std::make_shared<PictureSet>(contiguous(to(all, Device{})), contiguous(to(labels, Device{})),
                                       std::move(classes));
@@ -238,8 +238,8 @@ DatasetPtr mnist(const std::string& folder, Part part) {
   const Tensor all = io::read_idx(pictures_path), labels = io::read_idx(labels_path);
   const char* const fix = "give the files of MNIST, or of a set of its form";
   if (all.dtype() != DType::u8 || all.rank() != 3)
-    throw malformed(pictures_path, str("it holds ", all.dtype(), ' ', all.shape(), ", which are no pictures"),
-                    fix);
+    throw malformed(pictures_path,
+                    str("it holds ", all.dtype(), ' ', all.shape(), ", which are not pictures"), fix);
   if (all.numel() == 0) throw malformed(pictures_path, str("it holds ", all.shape(), ": not one pixel"), fix);
   if (labels.dtype() != DType::u8 || labels.shape() != Shape{all.size(0)})
     throw malformed(

@@ -14,7 +14,7 @@ class Sha256 {
  public:
   Sha256();  // throws Error on a machine without libcrypto
   void update(const void* data, std::size_t bytes);
-  // Of all so far: 64 hexadecimal digits. Nothing can be added behind it.
+  // The hash of all bytes so far as 64 hexadecimal digits. Nothing can be added after it.
   std::string text();
 
  private:

@@ -14,7 +14,7 @@ StreamLoader::StreamLoader(std::function<Stream(std::int64_t)> open, StreamOptio
   if (options_.batch < 1 || options_.shuffle_buffer < 1)
     throw ConfigError(str("a stream cannot have batches of ", options_.batch, " and a shuffle buffer of ",
                           options_.shuffle_buffer),
-                      "both hold an example at least", "give numbers of 1 or more");
+                      "both hold at least one example", "give numbers of 1 or more");
 }
 
 void StreamLoader::open(std::int64_t epoch) {

@@ -13,7 +13,7 @@
 
 namespace veldt::data {
 
-// The next example, or nothing behind the last one.
+// The next example, or nothing after the last one.
 using Stream = std::function<std::optional<Example>()>;
 
 struct StreamOptions {
@@ -33,7 +33,7 @@ class StreamLoader {
   // batches are to be the same. Throws ConfigError for numbers below 1.
   explicit StreamLoader(std::function<Stream(std::int64_t epoch)> open, StreamOptions options = {});
 
-  // Batch 0, 1, .. of an epoch, nothing behind the last one: a pure function of the stream, the seed and the
+  // Batch 0, 1, .. of an epoch, nothing after the last one: a pure function of the stream, the seed and the
   // two numbers. Asked for one after the other, each example is read once. A later number reads up to it
   // without transforms, as a run does that is resumed there; an earlier one opens the epoch again. Throws
   // what the stream and the transform throw, and ShapeError for examples that cannot be stacked.

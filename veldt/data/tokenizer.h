@@ -22,7 +22,7 @@ class Tokenizer {
   std::int64_t size() const { return static_cast<std::int64_t>(vocabulary().size()); }
   // i64 [tokens]. Throws ConfigError for text that has no numbers.
   virtual Tensor encode(std::string_view text) const = 0;
-  // Of whole numbers of any shape, row by row. Throws ConfigError for a number that stands for nothing.
+  // The text of whole numbers of any shape, row by row. Throws ConfigError for a number without a token.
   std::string decode(const Tensor& tokens) const;
 };
 
@@ -31,7 +31,7 @@ class CharTokenizer final : public Tokenizer {
  public:
   // Throws ConfigError for a text that is empty or not UTF-8.
   explicit CharTokenizer(std::string_view text);
-  // Of a vocabulary that was kept: one character each, as vocabulary() gives them.
+  // Makes one from a saved vocabulary: one character each, as vocabulary() gives them.
   static CharTokenizer of(const std::vector<std::string>& vocabulary);
 
   const std::vector<std::string>& vocabulary() const override { return characters_; }
@@ -56,7 +56,7 @@ class CharTokenizer final : public Tokenizer {
 class BpeTokenizer final : public Tokenizer {
  public:
   // A vocabulary of 256 bytes and as many pairs as make it `vocabulary_size`; fewer, if no pair is left that
-  // occurs twice. Of pairs that occur equally often, the one with the smaller numbers comes first: as Hugging
+  // occurs twice. If pairs occur equally often, the one with the smaller numbers comes first: as Hugging
   // Face's trainer has it, with min_frequency = 2. Throws ConfigError for a size below 256.
   static BpeTokenizer train(std::string_view text, std::int64_t vocabulary_size);
 

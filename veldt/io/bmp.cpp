@@ -116,7 +116,7 @@ bool BmpDecoder::has_other_profile(std::uint32_t header_bytes) {
   return !is_srgb(profile);
 }
 
-// They are within a header of 52 bytes or more, and behind a shorter one.
+// They are within a header of 52 bytes or more, and after a shorter one.
 void BmpDecoder::read_masks(std::uint32_t header_bytes) {
   if (packing_ == plain) {
     constexpr Mask k15[] = {{0x7c00}, {0x3e0}, {0x1f}}, k24[] = {{0xff0000}, {0xff00}, {0xff}};

@@ -37,7 +37,7 @@ std::string escaped(const std::string& text) {
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void take(double v) { low = std::min(low, v), high = std::max(high, v); }
-  // Of no extent, it would divide by 0.
+  // Widens a range without extent, which would divide by 0.
   void open() {
     // Less than what steps between ticks could still tell apart counts as none.
     if (high - low > 1e-9 * std::max(std::abs(low), std::abs(high))) return;

@@ -23,7 +23,7 @@ class CsvReader {
                     "begin it with a line that names its columns");
     const std::string_view first = text_.substr(0, kMagicBytes);
     if (first.find('\0') != first.npos)  // known_content() alone would take a column P5 for a picture
-      throw IoError(IoError::Kind::malformed, path + " is no text table", seems_to_be(first),
+      throw IoError(IoError::Kind::malformed, path + " is not a text table", seems_to_be(first),
                     "give a table of text in UTF-8, with a comma between two fields");
   }
 
@@ -98,7 +98,7 @@ float CsvReader::number(const std::string& field, const std::string& column) con
     fail(str("column ", column, " holds '", field.substr(0, 40), "', which is ", is), fix);
   };
   if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || !std::isfinite(value))
-    refuse("no finite number", "mend the line, or name only the columns that hold numbers");
+    refuse("not a finite number", "correct the line, or name only the columns that hold numbers");
   if (error != std::errc() || !std::isfinite(static_cast<float>(value)))
     refuse("beyond the range of a 32-bit number", "scale the column, or leave it out");
   return static_cast<float>(value);

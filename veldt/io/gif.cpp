@@ -158,7 +158,7 @@ void GifDecoder::skip_data() {
   while (const unsigned length = bytes_.byte()) bytes_.skip(length);
 }
 
-// Behind the mark of the next frame; false at the end. What a frame says of transparency comes before it.
+// Reads past the mark of the next frame; false at the end. What a frame says of transparency comes before it.
 bool GifDecoder::to_next_frame() {
   for (;;) {
     const unsigned mark = bytes_.byte();
@@ -199,7 +199,7 @@ void GifDecoder::read_frame() {
   data_begin_ = bytes_.position();
 }
 
-// Those that are whole: what comes behind the first is not needed for it.
+// Counts those that are whole: what comes after the first is not needed for it.
 void GifDecoder::count_frames() try {
   for (; to_next_frame(); ++info_.pictures) {
     bytes_.skip(8);

@@ -20,7 +20,7 @@ class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
   virtual const ImageInfo& info() const = 0;
-  // Of what read() gives: u8 where bytes are all there is to its samples, else f32.
+  // The dtype of what read() gives: u8 where the samples fit into bytes, else f32.
   virtual DType dtype() const { return info().bit_depth > 8 ? DType::f32 : DType::u8; }
   // Called once, and not before the size of that was accepted.
   virtual Tensor read() = 0;
@@ -59,7 +59,7 @@ void check_png(const ImageLayout& layout, const WriteOptions& o);
 void check_jpeg(const ImageLayout& layout, const WriteOptions& o);
 void check_webp(const ImageLayout& layout, const WriteOptions& o);
 
-// Of what has been checked.
+// These encode what has been checked.
 std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_jpeg(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
@@ -70,7 +70,7 @@ struct PictureCodec {
   std::string_view endings;  // ".jpg .jpeg"
   bool (*begins)(std::string_view first_bytes);
   std::unique_ptr<ImageDecoder> (*decode)(InputFile& file);
-  // Of a format that is not written null.
+  // Null for a format that is not written.
   void (*check)(const ImageLayout& layout, const WriteOptions& o) = nullptr;
   std::unique_ptr<ImageEncoder> (*encode)(AtomicFile& file, const ImageLayout& layout,
                                           const WriteOptions& o) = nullptr;

@@ -181,7 +181,7 @@ void JpegDecoder::choose_colours() {
     case JCS_YCbCr: jpeg_.out_color_space = JCS_RGB; return;
     case JCS_CMYK:
     case JCS_YCCK: jpeg_.out_color_space = JCS_CMYK; return;
-    default: fail(str("its ", jpeg_.num_components, " components are no colours that are known"));
+    default: fail(str("its ", jpeg_.num_components, " components are not colours that Veldt knows"));
   }
 }
 

@@ -16,7 +16,8 @@ class Parser {
     if (!take('{')) return "its header does not begin with a brace";
     while (!take('}')) {
       std::string key;
-      if (!string(key) || !take(':')) return "its header is no dictionary of descr, fortran_order and shape";
+      if (!string(key) || !take(':'))
+        return "its header is not a dictionary of descr, fortran_order and shape";
       if (const std::string fault = value(key, header); !fault.empty()) return fault;
       if (!take(',') && !at('}')) return "its header lacks a comma or a closing brace";
     }
@@ -33,11 +34,11 @@ class Parser {
     seen_ |= bit;
     if (bit == 1) {
       if (at('[')) return "it is a structured array, of several dtypes at once";
-      return string(header.descr) ? "" : "the descr of its header is no text";
+      return string(header.descr) ? "" : "the descr of its header is not text";
     }
-    if (bit == 4) return tuple(header.shape) ? "" : "the shape of its header is no tuple of sizes";
+    if (bit == 4) return tuple(header.shape) ? "" : "the shape of its header is not a tuple of sizes";
     header.fortran_order = word("True");
-    return header.fortran_order || word("False") ? "" : "the fortran_order of its header is no boolean";
+    return header.fortran_order || word("False") ? "" : "the fortran_order of its header is not a boolean";
   }
 
   bool string(std::string& out) {

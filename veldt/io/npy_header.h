@@ -1,4 +1,4 @@
-// The header of an npy array: a Python dictionary, parsed as hostile text. For npy.cpp alone.
+// The header of an npy array: a Python dictionary, parsed as untrusted text. For npy.cpp alone.
 // Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 

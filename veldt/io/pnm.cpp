@@ -72,14 +72,14 @@ unsigned PnmDecoder::character() {
   return '\n';
 }
 
-// The next one, and the blank behind it.
+// Reads the next word, and the blank after it.
 std::string PnmDecoder::word() {
   constexpr std::size_t kLongest = 64;
   std::string text;
   while (!bytes_.at_end()) {
     const unsigned c = character();
     if (!is_blank(c)) {
-      if (text.size() == kLongest) bytes_.fail("a word of it is no number");
+      if (text.size() == kLongest) bytes_.fail("a word of it is not a number");
       text += static_cast<char>(c);
     } else if (!text.empty()) {
       break;
@@ -93,7 +93,7 @@ std::uint32_t PnmDecoder::number(std::uint32_t most) {
   if (text.empty()) bytes_.fail("the file ends too early");
   std::uint64_t value = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9') bytes_.fail("a word of it is no number");
+    if (c < '0' || c > '9') bytes_.fail("a word of it is not a number");
     value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(c - '0'), std::uint64_t{1} << 32);
   }
   if (value > most)
@@ -157,7 +157,7 @@ void PnmDecoder::check_size(const PnmHeader& header) {
   if (header.row_bytes() > left / rows) bytes_.fail("the file ends too early");
 }
 
-// Files of bytes may hold several, one behind the other. What is no whole one is none.
+// Files of bytes may hold several pictures, one after the other. An incomplete one does not count.
 void PnmDecoder::count_pictures() try {
   for (PnmHeader last = header_;; ++info_.pictures) {
     bytes_.seek(last.begin + last.row_bytes() * static_cast<std::uint64_t>(last.height));

@@ -157,7 +157,7 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   file.read_exactly(&length, sizeof length);
   const std::string_view first(reinterpret_cast<const char*>(&length), sizeof length);
   if (!known_content(first).empty())
-    throw IoError(IoError::Kind::malformed, file.path() + " is no safetensors file", seems_to_be(first),
+    throw IoError(IoError::Kind::malformed, file.path() + " is not a safetensors file", seems_to_be(first),
                   "give a model, such as veldt fit writes");
   if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
     throw malformed_safetensors(

@@ -23,7 +23,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool) override { return refuse("holds true or false"); }
   bool number_integer(number_integer_t) override { return refuse("holds a number below zero"); }
   bool number_float(number_float_t, const string_t&) override {
-    return refuse("holds a number that is no integer");
+    return refuse("holds a number that is not an integer");
   }
   bool binary(binary_t&) override { return refuse("holds binary data"); }
 

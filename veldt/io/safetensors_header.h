@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, parsed as hostile text. For safetensors.cpp alone.
+// The JSON header of a safetensors file, parsed as untrusted text. For safetensors.cpp alone.
 // Tests: tests/io/safetensors_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 

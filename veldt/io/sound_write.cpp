@@ -115,7 +115,7 @@ void SoundWriter::write(const float* samples, std::int64_t count) {
   for (std::int64_t i = 0; i < count * s.channels; ++i) {
     const float v = samples[i];
     if (!std::isfinite(v))
-      throw Error("cannot write a sound with a sample that is no number",
+      throw Error("cannot write a sound with a sample that is not a number",
                   str("the sample of frame ", s.done + i / s.channels, " is ", v),
                   "check what made the sound; its training may have diverged");
     if (s.bits == 32)

@@ -143,7 +143,7 @@ TiffFile::TiffFile(InputFile& file) : state_(std::make_unique<State>()) {
                                nullptr, options);
     tiff().options_free(options);
   }
-  if (state_->tiff == nullptr) fail("it is no TIFF");
+  if (state_->tiff == nullptr) fail("it is not a TIFF");
 }
 
 TiffFile::~TiffFile() = default;

@@ -1,4 +1,4 @@
-// Reads zip archives, as hostile files.
+// Reads zip archives, as untrusted files.
 #include "veldt/io/zip.h"
 
 #include <zlib.h>

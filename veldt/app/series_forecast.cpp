@@ -1,6 +1,6 @@
-// Lets a network foretell a series window by window, in the series' own units, and sums up its errors beside
-// the naive ones.
-#include "veldt/app/forecast.h"
+// Forecasts a series with a network, window by window, in the series' own units, and sums up its errors
+// beside the naive ones.
+#include "veldt/app/series_forecast.h"
 
 #include <fmt/format.h>
 
@@ -40,14 +40,14 @@ train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train:
   for (std::size_t w = 0; w < windows; ++w)
     for (std::size_t k = 0; k < horizon; ++k) {
       const std::size_t at = begin + w + k;
-      const double foretold = unscaled(recipe, facts.scaling, values, at, forecasts[w * horizon + k]);
+      const double predicted = unscaled(recipe, facts.scaling, values, at, forecasts[w * horizon + k]);
       const double before = naive_forecast(recipe, values, at, begin + w);
-      error += std::abs(foretold - values[at]);
-      squares += (foretold - values[at]) * (foretold - values[at]);
+      error += std::abs(predicted - values[at]);
+      squares += (predicted - values[at]) * (predicted - values[at]);
       naive_error += std::abs(before - values[at]);
-      // Of forecasts of several values the last is drawn.
+      // If a forecast has several values, the last one is drawn.
       if (k + 1 < horizon) continue;
-      for (auto& [line, y] : {std::pair{&truth, values[at]}, {&naive, before}, {&network, foretold}}) {
+      for (auto& [line, y] : {std::pair{&truth, values[at]}, {&naive, before}, {&network, predicted}}) {
         line->x.push_back(static_cast<double>(at));
         line->y.push_back(y);
       }
@@ -64,8 +64,8 @@ train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train:
   return scores;
 }
 
-std::vector<double> foretold(const Recipe& recipe, const DataFacts& facts, const nn::Module& model,
-                             std::vector<double> values, std::int64_t count) {
+std::vector<double> forecast_series(const Recipe& recipe, const DataFacts& facts, const nn::Module& model,
+                                    std::vector<double> values, std::int64_t count) {
   const NoGrad off;
   const Device device = model.parameters().at(0).device();
   const std::size_t known = values.size(), wanted = known + static_cast<std::size_t>(count);
