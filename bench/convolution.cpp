@@ -1,7 +1,7 @@
 // Forward and backward of convolutions on the CPU: LeNet's two at batch 64 (the first without a gradient by
 // its input), and 3x3 of 64 channels. Prints one JSON object, milliseconds by case;
 // bench/peers/convolution.py does the same work in PyTorch. The first argument is the number of threads (2);
-// `--profile` behind it prints where the time goes instead.
+// `--profile` after it prints where the time goes instead.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

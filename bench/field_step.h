@@ -22,7 +22,7 @@ struct Case {
   int log2_entries = 19;  // of a level of the grid
 };
 
-// Of the matrix products: a multiply and an add for each weight and point, forward and for both gradients;
+// Operations of the matrix products: two for each weight and point, forward and for both gradients;
 // the coordinates need none.
 inline double gflop(const Case& c) {
   double per_point = 0;

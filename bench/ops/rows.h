@@ -37,7 +37,7 @@ struct Call {
 };
 
 struct Row {
-  std::string name;  // the op, and behind a blank what is special about this call
+  std::string name;  // the op, and after a blank what is special about this call
   std::vector<DType> dtypes;
   std::vector<Input> inputs;
   std::function<Call(const Tensors& inputs)> make;

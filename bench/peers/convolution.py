@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The work of bench/convolution.cpp in PyTorch, in turn with Veldt: forward, and forward and backward, in milliseconds.
 
-usage: convolution.py VELDT_BENCH [ROUNDS [THREADS]]     the path of bench_convolution; 5 rounds, 2 threads. Of each
+usage: convolution.py VELDT_BENCH [ROUNDS [THREADS]]     the path of bench_convolution; 5 rounds, 2 threads. For each
 round the fastest call counts, for others on the machine only add to it; of those the median, lowest and highest.
 
 Needs torch.

@@ -5,7 +5,7 @@ usage: ops.py BENCH_OPS [--ops REGEX] [--dtypes f32,bf16] [--sizes 1k,1M] [--lay
               [--modes forward,gradient] [--full] [--rounds N] [--seconds S] [--csv FILE] [--worst N]
 
 BENCH_OPS is the path of bench_ops; PyTorch is that of the interpreter that runs this. Where it has none, Veldt is timed
-alone. Of each sample the fastest call counts, for others on the machine only add to it; the ratio is the median of
+alone. The fastest call of each sample counts, as others on the machine only add to it; the ratio is the median of
 the rounds' ratios, Veldt's time over PyTorch's. `gradient` is forward and backward.
 """
 import argparse

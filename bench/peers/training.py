@@ -4,7 +4,7 @@
 usage: training.py BENCH_TRAINING [--rounds N] [--threads N] [--seconds S] [--cases a,b] [--compiled] [--avx2]
 
 BENCH_TRAINING is the path of bench_training; PyTorch is that of the interpreter that runs this. Both stay alive and
-warm. Of each sample the median step counts; the ratio is the median of the rounds' ratios. --compiled adds
+warm. The median step of each sample counts; the ratio is the median of the rounds' ratios. --compiled adds
 torch.compile of forward and backward; --avx2 keeps both from AVX-512.
 """
 import argparse

@@ -22,7 +22,7 @@ def centres(n):
 
 
 def coordinates(o, u, v):
-    """Of the points at the crossings of columns u and rows v."""
+    """The points at the crossings of columns u and rows v."""
     side = max(WIDTH, HEIGHT)
     x, y = (2 * u - 1) * WIDTH / side, (2 * v - 1) * HEIGHT / side
     if o["coordinates"] == "corners":
@@ -38,7 +38,7 @@ def played_at(rate, samples):
 
 
 def grid_levels(o, dims):
-    """Of each level: cells a side, entries, whether they are hashed."""
+    """For each level: cells along a side, entries, whether they are hashed."""
     for level in range(o["levels"]):
         share = level / (o["levels"] - 1) if o["levels"] > 1 else 0
         cells = int(np.floor(o["coarsest"] * (o["finest"] / o["coarsest"]) ** share * (1 + 1e-9)))

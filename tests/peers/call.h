@@ -23,7 +23,7 @@ inline DType dtype_named(const std::string& name) {
   for (const DType t :
        {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean})
     if (name == name_of(t)) return t;
-  throw ConfigError(str("there is no dtype ", name), "the driver sent it", "mend the driver");
+  throw ConfigError(str("there is no dtype ", name), "the driver sent it", "fix the driver");
 }
 
 inline double real_in(const json& value) {  // JSON has no NaN and no infinity

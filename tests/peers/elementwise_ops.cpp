@@ -77,7 +77,7 @@ void add_unary(Ops& ops) {
   ops["to"] = op<Tensor, const Tensor&, DType>(to);
 }
 
-// Of two tensors, of a tensor and a number, of a number and a tensor: the arguments tell.
+// Two tensors, a tensor and a number, or a number and a tensor: the arguments tell which.
 Op of_either(Two* tensors, TensorNumber* right, NumberTensor* left = nullptr) {
   return with_call([=](const Call& call) {
     if (!call.arguments.at(0).is_object()) return left(call.at<Scalar>(0), call.tensor(1));

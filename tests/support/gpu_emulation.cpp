@@ -137,7 +137,7 @@ struct Block {
 
 thread_local Block* t_block = nullptr;
 thread_local std::vector<std::unique_ptr<Fiber>>
-    t_spare;  // fresh stacks are dear: most of them are mapped anew
+    t_spare;  // fresh stacks are expensive: most of them are mapped again
 
 // Runs threads that have not begun, one after the other, until one has to wait; a kernel without barriers
 // never leaves its first fiber.

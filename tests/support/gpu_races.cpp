@@ -49,7 +49,7 @@ class Mark {
   std::uint64_t bits_ = 0;
 };
 
-// Of a byte. Readers of two warps are kept, which is one more than a race needs.
+// The accesses to a byte. Readers of two warps are kept, which is one more than a race needs.
 struct Byte {
   Mark written, read, read_elsewhere;
 };
@@ -152,7 +152,7 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
-// Of guards of local statics.
+// For guards of local statics.
 unsigned char __tsan_atomic8_load(const volatile unsigned char* p, int) {
   return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }

@@ -15,7 +15,7 @@ Tensor poisoned(std::int64_t n, DType dtype) {
 }
 
 // A view of fresh memory: `step` elements apart in dimensions taken in `order`, innermost last, with `gap`
-// more elements behind each row, `offset` elements in.
+// more elements after each row, `offset` elements in.
 Tensor strided(const Shape& shape, DType dtype, bool column_major, std::int64_t step, std::int64_t gap,
                std::int64_t offset) {
   Strides strides = shape;

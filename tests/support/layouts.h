@@ -12,7 +12,7 @@ enum class Layout {
   transposed,      // column-major
   stepped,         // every second element of the last dimension
   offset,          // contiguous, three elements into its storage
-  padded,          // rows with a gap behind each
+  padded,          // rows with a gap after each
   repeated_first,  // stride 0 along the first dimension: all its slices hold the same numbers
   repeated_last,   // stride 0 along the last dimension
 };

@@ -93,7 +93,7 @@ __global__ void round(MmaOperands* o) {
 }
 
 const char* run(void (*kernel)(MmaOperands*), MmaOperands* operands) {
-  // Of the host, and within reach of the device.
+  // Host memory that the device can reach.
   static void* memory = nullptr;
   static cudaStream_t stream = nullptr;
   cudaError_t error = cudaSuccess;

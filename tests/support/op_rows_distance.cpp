@@ -11,7 +11,7 @@ namespace {
 
 using In = const std::vector<Tensor>&;
 
-// Of the lines of both inputs along dimension d, the sizes of `shape` with it dropped.
+// A value for each pair of lines of both inputs along dimension d; `shape` without it gives the sizes.
 Values by_line(const Values& a, const Values& b, Shape shape, int d,
                const std::function<double(const std::vector<double>&, const std::vector<double>&)>& value) {
   const std::int64_t n = shape[d];

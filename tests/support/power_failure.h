@@ -17,7 +17,7 @@ namespace veldt::test {
 
 class Journal final : public Watcher {
  public:
-  // Of a directory that is empty, and durable itself.
+  // Starts at a directory that is empty, and durable itself.
   explicit Journal(std::string root) : root_(std::move(root)), now_(1) {}
   int before(const SystemCall&) override { return 0; }
   void after(const SystemCall& call, std::int64_t result) override;

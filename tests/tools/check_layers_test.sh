@@ -91,7 +91,7 @@ catches 'the arrow nn -> tests' veldt/nn/bad.cpp '#include "tests/support/public
 rule 'the arrow data -> train points up' 's/^data  *->.*/& train/'
 rule 'or to no layer' 's/^nn  *->.*/& onnx/'
 rule 'there is no folder veldt/dist' 's/^app  *->.*/&\ndist -> core/'
-rule 'the line is no arrow: io core' 's/^io  *->.*/io core/'
+rule 'the line is not an arrow: io core' 's/^io  *->.*/io core/'
 rule "veldt/layers.txt does not have its folder" '/^core/s/core/heart/'
 sed -i 's/^nn  *->.*/& io/' "$root/docs/design.md"
 catches 'the arrows differ from veldt/layers.txt' veldt/core/good.cpp 'int x;'

@@ -43,7 +43,7 @@ expect 'two archives' 2 'takes one file, not 2' "$root/dev" gpu pack a b
 expect 'an unknown preset' 2 'there is no preset "fast"' "$root/dev" build --preset fast
 expect 'an unknown preset of fuzz targets' 2 'there is no preset "asan" of fuzz' "$root/dev" fuzz --preset asan
 expect 'an unknown fuzz target, before anything is built' 2 'there is no fuzz target "nosuch"' "$root/dev" fuzz nosuch
-expect 'no seconds, before anything is built' 2 '"abc" is no number of seconds' "$root/dev" fuzz png abc
+expect 'no seconds, before anything is built' 2 '"abc" is not a number of seconds' "$root/dev" fuzz png abc
 expect 'pictures in two folders' 2 'does not know "a b"' "$root/dev" paint a b
 expect 'a flag of paint' 2 'does not know "--fast"' "$root/dev" paint --fast
 expect 'pictures in a file' 2 'does not know "dev"' "$root/dev" paint dev

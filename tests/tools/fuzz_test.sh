@@ -53,10 +53,10 @@ expect 'all targets' 1 "reproduce: $root/bin/veldt_fuzz bad $root/found/bad/cras
 expect 'what was found' 1 'ERROR: AddressSanitizer: heap-buffer-overflow' "$1/tools/fuzz" "$root" bad
 [[ -s $root/found/bad/crash-0123abcd ]] || { echo 'FAIL: what was found is not kept'; failed=1; }
 expect 'an unknown target lists all' 2 'there are good bad' "$1/tools/fuzz" "$root" goood
-expect 'no seconds' 2 '"0" is no number of seconds' "$1/tools/fuzz" "$root" good 0
+expect 'no seconds' 2 '"0" is not a number of seconds' "$1/tools/fuzz" "$root" good 0
 expect 'its words, with nothing built' 0 '' "$1/tools/fuzz" --parse-only png 600
 expect 'an unknown target, with nothing built' 2 ' png jpeg ' "$1/tools/fuzz" --parse-only nosuch
-expect 'no seconds, with nothing built' 2 '"abc" is no number of seconds' "$1/tools/fuzz" --parse-only png abc
-expect 'too many words' 2 'is no number of seconds' "$1/tools/fuzz" "$root" good 3 4
+expect 'no seconds, with nothing built' 2 '"abc" is not a number of seconds' "$1/tools/fuzz" --parse-only png abc
+expect 'too many words' 2 'is not a number of seconds' "$1/tools/fuzz" "$root" good 3 4
 
 exit $failed

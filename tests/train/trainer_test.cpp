@@ -376,7 +376,7 @@ TEST(Trainer, OverfitsABatchIfTheNetworkIsSound) {
   EXPECT_EQ(flat.back(), flat.front());
 }
 
-TEST(Trainer, ForetellsWhatAStepNeeds) {
+TEST(Trainer, PredictsWhatAStepNeeds) {
   Learner small(16), large(64);
   const StepFacts few = small.trainer.forecast_step(small.train),
                   many = large.trainer.forecast_step(large.train);
