@@ -60,16 +60,16 @@ expect 1 'the class Inside has 151 lines' 'a long class in another fails'
 expect 0 '' 'a class that is only named, and one of a line, have no length'
 rm "$root/veldt/core/class.cpp"
 
-mkdir "$root/veldt/train"
-class_of 264 0 'class Run {' >"$root/veldt/train/loop.cpp"
+mkdir "$root/veldt/tensor"
+class_of 214 0 'class Plan::Recorder {' >"$root/veldt/tensor/plan.cpp"
 expect 0 '' 'a class that was long when the bound came passes'
-class_of 265 0 'class Run {' >"$root/veldt/train/loop.cpp"
-expect 1 'the class Run has 265 lines, not at most 264' 'and may not grow'
-class_of 151 0 'class Walk {' >>"$root/veldt/train/loop.cpp"
+class_of 215 0 'class Plan::Recorder {' >"$root/veldt/tensor/plan.cpp"
+expect 1 'the class Plan::Recorder has 215 lines, not at most 214' 'and may not grow'
+class_of 151 0 'class Walk {' >>"$root/veldt/tensor/plan.cpp"
 expect 1 'the class Walk has 151 lines, not at most 150' 'nor make room for another beside it'
-class_of 150 0 'class Run {' >"$root/veldt/train/loop.cpp"
-expect 1 'the class Run of veldt/train/loop.cpp is long no more' 'and leaves the list when it is short'
-rm "$root/veldt/train/loop.cpp"
+class_of 150 0 'class Plan::Recorder {' >"$root/veldt/tensor/plan.cpp"
+expect 1 'the class Plan::Recorder of veldt/tensor/plan.cpp is no longer long' 'and leaves the list when it is short'
+rm "$root/veldt/tensor/plan.cpp"
 
 lines 700 >"$root/docs/tour.cpp"
 expect 0 '' 'a long file outside the source folders passes'

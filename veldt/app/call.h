@@ -14,15 +14,15 @@
 
 namespace veldt::app {
 
-// Arguments are asked for one after the other, in the order in which they may stand without a name; after
+// Arguments are asked for one after the other, in the order in which they may be given without a name; after
 // the last one finish() refuses those that nobody asked for. A number may be a list in brackets.
 //   const auto out = call.count("out"), kernel = call.count("kernel");
 //   const auto stride = call.count("stride", 1);
 //   call.finish();
 class Call {
  public:
-  // `words` stand for whole numbers: {"outputs", 10}. Throws UsageError for what is no call, and for a value
-  // that does not serve, naming `source`.
+  // `words` stand for whole numbers: {"outputs", 10}. Throws UsageError for what is not a call, and for a
+  // value that cannot be used, naming `source`.
   Call(Source source, const std::string& text, std::map<std::string, std::int64_t> words = {});
 
   const std::string& name() const { return name_; }
@@ -38,7 +38,7 @@ class Call {
                                    const std::optional<std::vector<std::int64_t>>& otherwise = {},
                                    CountRange range = {.least = 1});
   std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
-  // One of `choices`, where that was written; else empty, and what it is is asked for next.
+  // One of `choices`, if one was written; else empty, and the next question is what it is instead.
   std::string word(const char* name, const std::vector<std::string>& choices);
   // What is asked for from here on is given by name alone.
   void by_name() { places_ = asked_.size(); }
@@ -65,10 +65,10 @@ class Call {
   std::map<std::string, std::int64_t> words_;
   std::vector<Argument> arguments_;
   std::vector<std::string> asked_;
-  std::size_t places_ = std::numeric_limits<std::size_t>::max();  // arguments that may stand without a name
+  std::size_t places_ = std::numeric_limits<std::size_t>::max();  // arguments that need no name
 };
 
-// Whether two names are the same, but for capitals: "ReLU" and "Relu".
+// Whether two names are the same except for capitals: "ReLU" and "Relu".
 bool same_name(const std::string& a, const std::string& b);
 
 }  // namespace veldt::app

@@ -124,7 +124,7 @@ int bits_of(const Side& a, const Side& b) {
 }
 
 // The larger of two pictures of one form is brought to the size of the smaller, as it is seen: the colours of
-// pixels that nobody sees are no part of a mean.
+// pixels that nobody sees are not part of a mean.
 void shrink(Side& side, Size size, const Context& context) {
   const field::Signal& picture = *side.picture;
   if (picture.columns() == size.width && picture.rows() == size.height) return;
@@ -227,7 +227,7 @@ train::PictureScore score_of(const Pair& pair, const Context& context) {
 
 std::span<float> values_of(Tensor& t) { return {t.data<float>(), static_cast<std::size_t>(t.numel())}; }
 
-// |a - b|, stretched so that the largest difference is white. So is what is no number: returns how many of
+// |a - b|, stretched so that the largest difference is white. So is what is not a number: returns how many of
 // the values are none.
 std::int64_t write_difference(const std::string& path, const Pair& pair) {
   float largest = 0;

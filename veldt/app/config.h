@@ -26,15 +26,15 @@ struct ConfigFile {
   std::vector<ConfigEntry> entries;
 };
 
-// A variable VELDT_.. that is near to a setting's and means nothing: "VELDT_STPES is no setting; did you mean
-// VELDT_STEPS?"
+// A variable VELDT_.. that is near to a setting's and means nothing: "VELDT_STPES is not a setting; did you
+// mean VELDT_STEPS?"
 std::vector<std::string> mistyped_variables(const VerbOptions& tree);
 
 // Those of the places that exist, read, and checked against the whole tree: names and types of every entry,
 // also of other verbs than the one that runs. Throws UsageError, ConfigFileError, IoError missing.
 std::vector<ConfigFile> read_config(const std::string& named, VerbOptions& tree);
 
-// Gives `verb` what the environment and then the files say, where nothing stronger has spoken.
+// Gives `verb` what the environment and then the files say, where nothing stronger set a value.
 void apply_environment(VerbOptions& verb);
 void apply_config(VerbOptions& verb, const std::vector<ConfigFile>& files);
 

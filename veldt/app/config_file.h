@@ -1,5 +1,5 @@
 // A configuration file, read as TOML 1.0 (but for lines joined by a backslash) and not trusted: a list
-// of its values with their lines, of which nothing is believed yet.
+// of its values with their lines, none of which has been checked yet.
 // Tests: tests/app/config_test.cpp, tests/fuzz/commands.cpp
 #pragma once
 
@@ -34,7 +34,7 @@ struct ConfigForm {
 };
 
 // The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file
-// and line; IoError missing if it is not there, may not be read, or is no plain file.
+// and line; IoError missing if it is not there, may not be read, or is not a plain file.
 std::vector<ConfigEntry> read_config_file(const std::string& path, const ConfigForm& form = {});
 // The same of a text that errors call `where`.
 std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text,

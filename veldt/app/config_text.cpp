@@ -130,7 +130,7 @@ class Scanner {
   std::string_view text_;
   std::size_t at_ = 0;
   int line_ = 1, depth_ = 0, parts_ = 1;
-  char before_ = '\n';  // the last character that is no space; the quote of a text
+  char before_ = '\n';  // the last character that is not a space; the quote of a text
   std::optional<ConfigTextFault> fault_ = {};
 };
 

@@ -114,7 +114,7 @@ void report_libraries(Report& report) {
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-// No such device is no failure: all is done on the cpu then.
+// A missing device is not a failure: the cpu then does all.
 void report_devices(Report& report, DeviceKind kind) {
   const DeviceReport found = look_for_devices(kind);
   Json devices = Json::array();

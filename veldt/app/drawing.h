@@ -82,7 +82,7 @@ class DrawnFile {
 // Whether width x height has another form than a part of a picture of these sides, beyond rounding to pixels.
 bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height);
 
-// Levels as a file of so many bits a sample holds them.
+// Levels as a file with this many bits per sample holds them.
 Tensor rounded(const Tensor& levels, int bits);
 
 // Bits a sample that a file of this name has: those that are asked for; 0: of a sound 32, of a picture those

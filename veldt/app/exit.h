@@ -25,7 +25,7 @@ enum ExitCode : int {
   kInterrupted = 128,   // plus the signal's number: SIGHUP 129, Ctrl-C 130, SIGTERM 143
 };
 
-// A command line that cannot be obeyed.
+// A command line that makes no sense.
 class UsageError : public ConfigError {
   using ConfigError::ConfigError;
 };
@@ -46,7 +46,7 @@ class StoppedError : public Error {
   int exit_code_;
 };
 
-// That the last checkpoint of a run could not be written, though `kept`, a file, has what it learned.
+// The last checkpoint of a run could not be written, though `kept`, a file, has what it learned.
 IoError without_last_checkpoint(const IoError& cause, const std::string& kept);
 
 struct Failure {

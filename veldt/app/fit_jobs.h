@@ -20,8 +20,8 @@ struct FitJob {
 // IoError missing for a folder that holds nothing to fit.
 std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::string& output);
 
-// The folder of their models, made where it is missing. What was made and has nothing in it in the end is
-// taken away again.
+// The folder of their models, made if it is missing. What was made but is empty in the end is removed
+// again.
 class ModelFolder {
  public:
   // Throws UsageError where there can be no such folder.

@@ -16,13 +16,13 @@ namespace veldt::app {
 
 enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, unknown };
 
-// Whether a file of this name would be a sound.
+// Whether a file with this name would be a sound.
 bool is_sound_name(const std::string& path);
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
-// reader. Throws IoError missing for what is no plain file.
+// reader. Throws IoError missing for what is not a plain file.
 FileKind kind_of_file(const std::string& path);
 
-// For a file that no reader is for: what it seems to be, and what to give instead. Throws IoError malformed.
+// For a file that no reader takes: what it seems to be, and what to give instead. Throws IoError malformed.
 [[noreturn]] void refuse_file(const std::string& path);
 
 // What a picture may have unless --max-pixels says otherwise.

@@ -18,7 +18,7 @@ struct Machine {
   std::int64_t memory = 0, memory_free = 0;  // bytes; 0: unknown
   std::optional<std::int64_t> memory_limit;  // bytes that control groups grant
 };
-// `root` stands before /proc and /sys, for tests.
+// `root` is put before /proc and /sys, for tests.
 Machine this_machine(const std::string& root = "");
 
 // f32 operations a cycle and core: two ports of fused multiply-add, as wide as the instruction set's

@@ -29,7 +29,7 @@ struct Setting {
   CLI::Option* option = nullptr;
   ValueKind kind = ValueKind::text;
   std::vector<std::string> choices = {};  // of a choice
-  bool configurable = true;               // by file and environment; paths, say, belong to one run
+  bool configurable = true;               // by file and environment; for example, paths belong to one run
   std::function<void(const Source&, const std::string& text)> set = {};
   // Where the value comes from: "default", "flag", "VELDT_STEPS" or "veldt.toml:3".
   std::string origin = "default";
@@ -80,7 +80,7 @@ Setting& add_choice(VerbOptions& verb, const std::string& names, std::string& in
                     const std::vector<std::string>& choices, const std::string& help);
 Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<std::string>& into,
                     const std::vector<std::string>& choices, const std::string& help);
-// Not checked here. From the command line alone: a veldt.toml that came with someone's pictures must not name
+// Not checked here. Only from the command line: a veldt.toml that came with someone's pictures must not name
 // files to write.
 Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help);
 // As often as one likes.

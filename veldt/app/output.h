@@ -9,10 +9,11 @@
 namespace veldt::app {
 
 // A PSNR or SNR for JSON, which has no infinity: 999 stands for that of identical signals, -999 for that of
-// anything held against silence.
+// anything compared with silence.
 inline double decibels_in_json(double decibels) { return std::clamp(decibels, -999.0, 999.0); }
 
-// Writes at once. A reader that went away (`veldt info x | head -1`) is no error, and the rest is dropped.
+// Writes at once. A reader that went away (`veldt info x | head -1`) is not an error, and the rest is
+// dropped.
 class Output {
  public:
   // Throws IoError unwritable: a redirection to a full disk, a stdout that was closed from the start.
@@ -22,9 +23,9 @@ class Output {
   void foreign_text(std::string_view text);
   // One object on one line; text that is not UTF-8 gets U+FFFD. A verb prints at most one.
   void json(const nlohmann::ordered_json& object);
-  // Drops all that comes: stdout holds something else.
+  // Drops all that follows: stdout holds something else.
   void close() { closed_ = true; }
-  // There is none: what comes is lost, which is an error.
+  // There is no stdout: what follows is lost, which is an error.
   void lose() { lost_ = true; }
   bool has_json() const { return has_json_; }
 

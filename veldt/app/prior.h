@@ -14,9 +14,9 @@ struct Priors {
   std::shared_ptr<const field::Prior> given = {};                 // the one of these that was named
 };
 
-// Veldt's own lie in ../share/veldt from the program; one that is not installed is none, and so, with a
-// warning, is one that cannot be read. `path`: "none": none
-// at all; empty: its own; else the file, as field::load_prior() reads it, in place of the one of its kind.
+// Veldt's own are in ../share/veldt from the program; one that is not installed is left out, and so, with a
+// warning, is one that cannot be read. `path`: "none": no prior; empty: Veldt's own; else the file, as
+// field::load_prior() reads it, in place of the one of its kind.
 Priors priors_from(const std::string& path);
 
 }  // namespace veldt::app

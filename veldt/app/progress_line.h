@@ -1,4 +1,4 @@
-// How far a long job is: one live line on a terminal, a plain line now and then elsewhere. Goes to stderr.
+// Progress of a long job: one live line on a terminal, a plain line now and then elsewhere. Goes to stderr.
 // Tests: tests/app/pieces_test.cpp
 #pragma once
 
@@ -19,7 +19,7 @@ std::string describe(const train::Progress& progress);
 // "row 512/1024  ETA 0:04"; seconds_left below 0 is unknown.
 std::string describe_rows(std::int64_t done, std::int64_t total, double seconds_left,
                           const char* row = "row");
-// 7 -> "0:07", 3725 -> "1:02:05"; below 0 or beyond counting "?".
+// 7 -> "0:07", 3725 -> "1:02:05"; below 0 or too large "?".
 std::string clock_time(double seconds);
 
 class ProgressLine {
@@ -47,7 +47,7 @@ class ProgressLine {
   // `fraction` 0..1, below 0 when unknown.
   void update(double fraction, const std::string& text);
 
-  // Lines that stand above the live one on a terminal, and are redrawn with it: curves. They must fit its
+  // Lines above the live one on a terminal, redrawn with it: curves. They must fit its
   // width; elsewhere they are not shown.
   void set_panel(std::vector<std::string> lines) { panel_ = std::move(lines); }
   bool is_live() const { return live_; }

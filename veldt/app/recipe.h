@@ -15,7 +15,7 @@ namespace veldt::app {
 // A value of a recipe: a text or a list of them, and where it was given, for errors.
 struct Written {
   std::vector<std::string> texts;
-  std::string where;  // "recipes/mnist.toml:12: layers"; empty if it was not
+  std::string where;  // "recipes/mnist.toml:12: layers"; empty if it was not given
   bool given() const { return !where.empty(); }
   Source source() const { return {where, "", true}; }
   Source source(std::size_t item) const;
@@ -61,7 +61,7 @@ const std::vector<std::string>& recipe_kinds();
 std::vector<std::string> recipe_key_names();
 
 // The file's recipe, with `sets` ("train.epochs=3") in place of what it says. Throws ConfigFileError and
-// UsageError naming file and line for what is no TOML, an unknown key, or a value that cannot be; IoError
+// UsageError naming file and line for what is not TOML, an unknown key, or a value that cannot be; IoError
 // missing.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& sets);
 // Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.

@@ -1,4 +1,4 @@
-// The data of a recipe: its sets, what is done to examples, and what a network has to know of them.
+// The data of a recipe: its sets, what is done to examples, and what a network has to know about them.
 // Tests: tests/app/recipe_data_test.cpp, tests/app/data_show_test.cpp, tests/app/faults_test.cpp,
 // tests/fuzz/commands.cpp, tests/fuzz/models.cpp
 #pragma once
@@ -46,7 +46,7 @@ struct RecipeData {
 // what would be found out from the training data. Throws UsageError and IoError.
 RecipeData load_data(const Recipe& recipe, const std::string& folder, const DataFacts* facts = nullptr);
 
-// The transforms of a list, one after the other; none for none.
+// The transforms of a list, one after the other; null for an empty list.
 data::Transform transforms_of(const Written& written);
 
 // Columns [.., columns] as the network sees them.

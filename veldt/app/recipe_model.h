@@ -30,7 +30,7 @@ void check_model(const Recipe& recipe);
 nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts,
                            double most_parameters = std::numeric_limits<double>::infinity());
 
-// The layers there are.
+// The names of all layers.
 std::vector<std::string> layer_names();
 
 }  // namespace veldt::app

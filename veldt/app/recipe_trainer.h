@@ -16,14 +16,14 @@ namespace veldt::app {
 void check_training(const Recipe& recipe);
 
 std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model);
-// None, if the rate stays. `steps` is how many there are.
+// The schedule, or none if the rate stays. `steps`: the length of the run.
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps);
 // Distances of a table's numbers are in the units of its target, which is learned as a standard score. Throws
-// UsageError naming the line for a loss or a metric that is not there, or not for such data.
+// UsageError naming the line for a loss or a metric that does not exist, or not for such data.
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& facts);
 
 data::Loader training_loader(const Recipe& recipe, const RecipeData& data);
-// For measuring: in order, without chance.
+// For measuring: in order, without random draws.
 data::Loader measuring_loader(const Recipe& recipe, const RecipeData& data, const data::DatasetPtr& set);
 
 }  // namespace veldt::app

@@ -1,4 +1,4 @@
-// The folder of a run of `veldt train`: how it is called, and what it may take the place of.
+// The folder of a run of `veldt train`: its name, and what it may replace.
 // Tests: tests/app/run_folder_test.cpp
 #pragma once
 

@@ -22,8 +22,8 @@ struct FitScore {
 
   std::string in_words(bool is_sound) const;
   void describe_in(nlohmann::ordered_json& out, bool is_sound) const;
-  // What to warn of, and what to do: of a redraw that is worse than Lanczos3, by what is shown as 0.1 dB or
-  // more; else empty. `is_chosen`: flags have a part in it.
+  // A warning, and what to do, if a redraw is worse than Lanczos3 by what is shown as 0.1 dB or more; else
+  // empty. `is_chosen`: flags have a part in it.
   std::string doubt(bool is_chosen) const;
 };
 

@@ -24,7 +24,7 @@ struct Trained {
 // Throws IoError unwritable.
 void save_trained(const std::string& path, const Recipe& recipe, const DataFacts& facts,
                   const nn::Module& model, const train::Scores& scores);
-// In evaluation mode. Throws IoError missing, malformed for a file that is no such model, and corrupt.
+// In evaluation mode. Throws IoError missing, malformed for a file that is not such a model, and corrupt.
 Trained load_trained(const std::string& path);
 
 // What the recipe was made from, but for the keys in `without`, as JSON.

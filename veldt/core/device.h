@@ -22,8 +22,8 @@ const char* name_of(DeviceKind);
 std::optional<DeviceKind> device_kind(std::string_view name);
 // How many there are now.
 std::size_t device_kinds();
-// One more. Throws ConfigError for a name that is taken or is no word of small letters, digits and '_', and
-// where there is no place left.
+// One more. Throws ConfigError for a name that is taken or is not a word of small letters, digits and '_',
+// and where there is no place left.
 DeviceKind add_device_kind(std::string_view name);
 
 struct Device {

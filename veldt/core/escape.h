@@ -7,7 +7,7 @@
 
 namespace veldt {
 
-// For a line of a terminal or a log: control characters, and bytes that are no UTF-8, as \x1b, so that the
+// For a line of a terminal or a log: control characters, and bytes that are not UTF-8, as \x1b, so that the
 // text can neither end its line nor command the terminal. What `except` holds stays as it is. Errors do so
 // with all that they are given.
 std::string escape_controls(std::string_view text, std::string_view except = {});

@@ -28,7 +28,7 @@ struct Loop {
   std::int64_t size, index, table, rows;
 };
 
-// Dimension `dim` is looped over innermost, for there the order of additions matters; the loops in `outer`
+// Dimension `dim` is looped over innermost, because its order of additions matters; the loops in `outer`
 // are slices that never meet in the table. Each step handles `row` neighbouring elements.
 struct IndexWalk {
   Loop outer[kMaxRank];

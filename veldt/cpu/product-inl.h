@@ -27,7 +27,7 @@ template <class T> HWY_INLINE void fetch(const T* row, std::int64_t count) {
 }
 
 // Rows of the largest tile, which is two registers wide: 16 sums, 2 of b and 1 of a in 32 registers, or 12 in
-// 16. Taller ones are no faster, and leave more rows over.
+// 16. Taller ones are not faster, and leave more rows over.
 inline constexpr std::int64_t kProductRows = HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 inline constexpr std::int64_t kProductDepth = 256;  // its panel of b stays near
 

@@ -186,7 +186,7 @@ void narrow(DType dtype, const float* from, const ScanLines::Operand& to, std::i
   if (to.step != 1) s.move[stage_index(2)](dense, 1, first, to.step, n);
 }
 
-// Lines of halves that are no neighbours, block by block; the last number of one is the first of the next.
+// Lines of halves that are not neighbours, block by block; the last number of one is the first of the next.
 void run_as_floats(ScanRun run, DType dtype, const ScanLines& s) {
   constexpr std::int64_t kTogether = 4;
   alignas(64) float x[kTogether][kRow], factor[kTogether][kRow], out[kTogether][kRow];

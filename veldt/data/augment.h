@@ -1,4 +1,4 @@
-// What chance does to pictures, f32 [channels, height, width], while batches of them are made: transforms of
+// Random changes to pictures, f32 [channels, height, width], while batches of them are made: transforms for
 // a Loader. Each changes the first tensor of an example and leaves the others; each draws the same numbers
 // for the same example of the same epoch. After torchvision.transforms, whose names and defaults they have.
 // Tests: tests/data/augment_test.cpp

@@ -130,7 +130,7 @@ class Pairs {
   };
   struct Found {
     std::int64_t count = 0;
-    std::vector<Place> places;  // of the left one; some are no more
+    std::vector<Place> places;  // of the left one; some are gone
   };
 
   Spot& spot(Place at) { return spots_[static_cast<std::size_t>(at)]; }

@@ -13,8 +13,8 @@
 
 namespace veldt::data {
 
-// One example: its tensors on the CPU, the input first, then what is to be learned of it. All of a set have
-// as many.
+// One example: its tensors on the CPU, the input first, then what is to be learned. All examples of
+// a set have the same number of tensors.
 using Example = std::vector<Tensor>;
 
 class Dataset {
@@ -23,9 +23,9 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   // Example 0..size()-1, the same each time. Several threads call it at once.
   virtual Example get(std::int64_t i) const = 0;
-  // What example i is called in errors: "example 7", or the file it comes from.
+  // The name of example i in errors: "example 7", or the file it comes from.
   virtual std::string name_of(std::int64_t i) const;
-  // What the classes of a label 0, 1, .. are called; empty if there are none.
+  // The names of the classes of labels 0, 1, ..; empty if there are none.
   virtual std::vector<std::string> classes() const { return {}; }
 };
 using DatasetPtr = std::shared_ptr<const Dataset>;
@@ -36,7 +36,7 @@ DatasetPtr from_function(std::int64_t size, std::function<Example(std::int64_t)>
 DatasetPtr from_tensors(std::vector<Tensor> tensors, std::vector<std::string> classes = {});
 // What `function` makes of each example; it is called by several threads at once.
 DatasetPtr mapped(DatasetPtr set, std::function<Example(Example)> function);
-// Those examples, in that order. Throws ConfigError for a number that is none of the set's.
+// Those examples, in that order. Throws ConfigError for a number that the set does not have.
 DatasetPtr subset(DatasetPtr set, std::vector<std::int64_t> numbers);
 // One set after the other.
 DatasetPtr concatenated(std::vector<DatasetPtr> sets);

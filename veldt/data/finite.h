@@ -8,8 +8,8 @@
 
 namespace veldt::data {
 
-// "nan at [0, 3, 4] of f32 [1, 28, 28]" for the first element, row by row, that is no finite number; empty if
-// there is none.
+// "nan at [0, 3, 4] of f32 [1, 28, 28]" for the first element, row by row, that is not a finite number;
+// empty if there is none.
 std::string first_not_finite(const Tensor& t);
 
 }  // namespace veldt::data

@@ -1,6 +1,6 @@
-// Batches of a data set, made ahead by threads. Which examples a batch holds, and what chance does to them,
-// is a pure function of (seed, epoch, position): so neither the number of threads nor a restart changes it,
-// and nothing of a loader needs to be saved but how far it got.
+// Batches of a data set, made ahead by threads. Which examples a batch holds, and the random changes to them,
+// are a pure function of (seed, epoch, position): so neither the number of threads nor a restart changes it,
+// and only a loader's position needs to be saved.
 // Tests: tests/data/loader_test.cpp
 #pragma once
 
@@ -53,7 +53,7 @@ struct LoaderOptions {
   int workers = 1;       // threads that make batches; 0: whoever asks for one does
   int ahead = 4;         // batches that are made before they are asked for
   // An example with a NaN or an infinity, as the transform leaves it, is an IoError malformed that names it.
-  // Looking takes 8 % of what it takes to load MNIST, and 1.5 % with random_affine().
+  // The check takes 8 % of the time to load MNIST, and 1.5 % with random_affine().
   bool check_finite = false;
 };
 
@@ -78,7 +78,7 @@ class Loader {
   class Epoch;
   Epoch epoch(std::int64_t epoch);
 
-  // Seconds that batch() has kept its callers waiting.
+  // Seconds that callers of batch() have waited.
   double waited() const;
 
  private:

@@ -9,10 +9,10 @@
 
 namespace veldt::data {
 
-// Pictures [channels, height, width] in 0..1, with 1 or 3 channels, as rows of so many columns: f32 [height,
-// width, channels], each in a cell of the largest one's size, on grey. What is beyond 0..1 is cut off; grey
-// ones among coloured ones become coloured. Throws ShapeError for what is no such picture, ConfigError for
-// none at all and for columns < 1.
+// Pictures [channels, height, width] in 0..1, with 1 or 3 channels, as rows of `columns` columns: f32
+// [height, width, channels], each in a cell of the largest one's size, on grey. What is beyond 0..1 is cut
+// off; grey ones among coloured ones become coloured. Throws ShapeError for what is not such a picture,
+// ConfigError for none at all and for columns < 1.
 Tensor picture_grid(const std::vector<Tensor>& pictures, std::int64_t columns);
 
 }  // namespace veldt::data

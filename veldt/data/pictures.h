@@ -18,12 +18,12 @@ namespace veldt::data {
 enum class Part : std::uint8_t { train, test };
 
 // Pictures u8 [n, channels, height, width] and labels i64 [n], kept as they are and scaled one by one. Throws
-// ShapeError for others, for none, and for labels that are no class.
+// ShapeError for others, for none, and for labels that are not a class.
 DatasetPtr pictures(const Tensor& pictures, const Tensor& labels, std::vector<std::string> classes);
 
 // The idx files of MNIST, or of a set of its form such as Fashion-MNIST, from a folder, with or without .gz:
 // train-images-idx3-ubyte and so on. Throws IoError missing, naming what is looked for; malformed, for what
-// is no set of pictures [n, height, width] with a label of 0..9 each.
+// is not a set of pictures [n, height, width] with a label of 0..9 each.
 DatasetPtr mnist(const std::string& folder, Part part);
 
 // The binary version of CIFAR-10 or CIFAR-100 (Krizhevsky 2009) from a folder: data_batch_1.bin and so on, or
@@ -34,7 +34,7 @@ DatasetPtr cifar100(const std::string& folder, Part part);
 struct FolderOptions {
   std::int64_t height = 0, width = 0;  // all are brought to this size; 0: they keep theirs
   bool grey = false;                   // one channel; else three, without alpha
-  // Leave out a picture that cannot be read, of which this hears; without it, reading one is an error.
+  // Called for a picture that cannot be read, which is left out; without it, reading one is an error.
   std::function<void(const Error&)> on_unreadable = {};
   // The classes of another folder, whose labels these are to have: one may be missing, a new one is refused.
   // Empty: the folders are the classes.

@@ -12,7 +12,7 @@ namespace veldt::data {
 
 // A shuffle of 0..size-1 by a keyed Feistel network with cycle walking (Black & Rogaway, "Ciphers with
 // arbitrary finite domains", 2002), keyed by Philox. Four rounds make a pseudo-random permutation (Luby &
-// Rackoff 1988). Any element can be asked for alone.
+// Rackoff 1988). Any element can be asked for by itself.
 class Shuffle {
  public:
   Shuffle(std::int64_t size, std::uint64_t seed, std::uint64_t epoch);
@@ -26,7 +26,7 @@ class Shuffle {
 
 // How a batch is drawn. shuffled: in the order of a Shuffle. stratified: the data, as it lies, is cut into as
 // many runs of neighbours as a batch has samples, and one of each run is drawn. So a batch covers the data
-// evenly, and its indices come in order but for one place where they start over. Where the cuts lie changes
+// evenly, and its indices come in order except at one place where they start over. Where the cuts lie changes
 // from epoch to epoch.
 enum class Order : std::uint8_t { shuffled, stratified };
 

@@ -1,4 +1,4 @@
-// Batches of examples that come one after the other and whose number nobody knows: lines of a file that does
+// Batches of examples that come one after the other and whose number is unknown: lines of a file that does
 // not fit into memory, records of a pipe. Where examples have numbers, data/loader.h is faster, shuffles
 // better and is what a Trainer takes.
 // Tests: tests/data/stream_test.cpp
@@ -18,7 +18,7 @@ using Stream = std::function<std::optional<Example>()>;
 
 struct StreamOptions {
   std::int64_t batch = 32;
-  // Examples that wait for chance to take one of them, while the next comes in its place; 1: as they come. An
+  // Examples in the buffer from which one is drawn at random, and replaced by the next; 1: as they come. An
   // example is never as many places early, so a stream in the order of its classes needs a large one.
   std::int64_t shuffle_buffer = 1;
   std::uint64_t seed = 0;

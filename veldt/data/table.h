@@ -12,7 +12,7 @@ namespace veldt::data {
 
 struct TableOptions {
   std::vector<std::string> inputs = {};  // columns of numbers, in that order; none: all but the target
-  std::string target = {};               // the column to be learned; none: examples are inputs alone
+  std::string target = {};               // the column to be learned; none: examples are only inputs
   // The target's fields are the names of classes. Those are numbered in the order of the names, or of the
   // numbers, if all are whole ones.
   bool classes = false;
@@ -38,9 +38,9 @@ struct Moments {
   Tensor mean, deviation;  // f32, of the shape of an example's tensor; a deviation of 0 is given as 1
 };
 
-// Over all examples, of tensor number `part` of each: what mapped() makes standard scores with, of a training
-// set for the test set too: (x - mean) / deviation. Throws ConfigError for a set without examples, ShapeError
-// for examples that differ in shape or lack the part.
+// Over all examples, for tensor number `part` of each: what mapped() makes standard scores with, of a
+// training set for the test set too: (x - mean) / deviation. Throws ConfigError for a set without examples,
+// ShapeError for examples that differ in shape or lack the part.
 Moments moments(const Dataset& set, std::size_t part = 0);
 
 }  // namespace veldt::data

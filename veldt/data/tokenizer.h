@@ -17,7 +17,7 @@ namespace veldt::data {
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
-  // What each number 0..size()-1 stands for: bytes, of which one alone need not be UTF-8.
+  // What each number 0..size()-1 stands for: bytes, of which a single one need not be UTF-8.
   virtual const std::vector<std::string>& vocabulary() const = 0;
   std::int64_t size() const { return static_cast<std::int64_t>(vocabulary().size()); }
   // i64 [tokens]. Throws ConfigError for text that has no numbers.

@@ -12,7 +12,7 @@ namespace veldt::io {
 // 32 hexadecimal digits.
 std::string digest_of(const void* data, std::size_t bytes);
 
-// The same of bytes that come in parts.
+// The same for bytes that come in parts.
 class Digest {
  public:
   Digest();  // throws OutOfMemory

@@ -14,7 +14,7 @@ std::vector<std::string> list_directory(const std::string& path);
 
 bool is_directory(const std::string& path);
 
-// What cannot be looked at counts as there, so that reading it says why.
+// What cannot be examined counts as existing, so that reading it says why.
 bool exists(const std::string& path);
 
 // Makes the directory and its parents, each so that it survives a power failure. Throws IoError unwritable.

@@ -17,7 +17,7 @@ class DiskFull : public IoError {
 
 // An IoError of kind unwritable: `action` ("write", "rename") failed on `path` with this errno.
 IoError unwritable(const std::string& path, const std::string& action, int error_number);
-// Throws it, as DiskFull where that is what it says.
+// Throws it, as DiskFull where the errno says so.
 [[noreturn]] void throw_unwritable(const std::string& path, const std::string& action, int error_number);
 
 // A plain file, open for reading. Throws IoError missing if there is none, if it may not be read, or if

@@ -1,4 +1,4 @@
-// The idx files of MNIST and its kin: a magic number, sizes, numbers (LeCun, Cortes, Burges,
+// The idx files of MNIST and similar sets: a magic number, sizes, numbers (LeCun, Cortes, Burges,
 // http://yann.lecun.com/exdb/mnist). Compressed by gzip or not.
 // Tests: tests/io/idx_test.cpp, tests/fuzz/arrays.cpp
 #pragma once

@@ -42,7 +42,7 @@ struct ImageInfo {
 // first is taken". Empty if it is nothing.
 std::string left_out(const ImageInfo& info);
 
-// What the file says of itself; the pixels are not read. Throws IoError missing or malformed.
+// What the file's header says; the pixels are not read. Throws IoError missing or malformed.
 ImageInfo image_info(const std::string& path);
 
 struct ReadOptions {
@@ -50,7 +50,7 @@ struct ReadOptions {
   // in up to four bytes, else as one for each four: as f32 each sample does.
   std::int64_t max_pixels = std::int64_t{1} << 28;
   // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same,
-  // and so are the light of inks and levels that are no whole 255ths.
+  // and so are the light of inks and levels that are not whole 255ths.
   bool keep_bytes = false;
 };
 

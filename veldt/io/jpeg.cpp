@@ -193,7 +193,7 @@ void JpegDecoder::check_capacity() const {
     fail("the file ends too early");
 }
 
-// CMYK: r = (1 - c)(1 - k), which is no byte. Adobe's programs store 255 - ink, and say so by a marker.
+// CMYK: r = (1 - c)(1 - k), which is not a byte. Adobe's programs store 255 - ink, and say so by a marker.
 float* unpack_inks(const JSAMPLE* row, std::int64_t width, bool inverted, float* out) {
   const auto paper = [inverted](int sample) { return inverted ? sample : 255 - sample; };
   for (std::int64_t x = 0; x < width; ++x, row += 4)

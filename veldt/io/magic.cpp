@@ -9,7 +9,7 @@
 namespace veldt::io {
 namespace {
 
-// What is no picture that Veldt reads.
+// Files that are not pictures that Veldt reads.
 struct Magic {
   std::string_view bytes;
   std::size_t position;

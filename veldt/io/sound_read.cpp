@@ -153,7 +153,7 @@ class SoundFile {
   }
 
  private:
-  // libsndfile's words, or, for what is no sound to it, what the file seems to be.
+  // libsndfile's message, or, for what it does not take for a sound, what the file seems to be.
   std::string refusal() {
     const std::string words = library().strerror(nullptr);
     std::string head(kMagicBytes, '\0');

@@ -104,7 +104,7 @@ int TiffDecoder::kind_of_colours() const {
   return stored_ >= 3 ? PHOTOMETRIC_RGB : is_fax ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK;
 }
 
-// What is no JPEG and has brightness and colours apart is left to libtiff, which makes eight bits of red,
+// What is not a JPEG and has brightness and colours apart is left to libtiff, which makes eight bits of red,
 // green and blue of it.
 void TiffDecoder::read_colours() {
   const int kind = kind_of_colours();

@@ -16,7 +16,8 @@ class TiffFile {
   // What libtiff may ask for at once: no writer makes larger blocks of pixels.
   static constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 28;
 
-  // Refers to the file while it lives. Throws Error without libtiff, IoError malformed for what is no TIFF.
+  // Refers to the file while it lives. Throws Error without libtiff, IoError malformed for what is not a
+  // TIFF.
   explicit TiffFile(InputFile& file);
   ~TiffFile();
   TiffFile(const TiffFile&) = delete;

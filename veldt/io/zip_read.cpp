@@ -237,7 +237,7 @@ void ZipMember::read(void* to, std::size_t bytes) {
     s.read_packed(data, bytes);
   }
   s.left -= bytes;
-  if (bytes > 0) s.crc = crc32_z(s.crc, data, bytes);  // a null pointer would begin anew
+  if (bytes > 0) s.crc = crc32_z(s.crc, data, bytes);  // a null pointer would restart it
 }
 
 void ZipMember::finish() {

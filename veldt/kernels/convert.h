@@ -85,7 +85,7 @@ template <class To, class From> constexpr To store(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Floats hold the bounds of u8, doubles those of i32. The largest i64 is no double: `inside` is the
+    // Floats hold the bounds of u8, doubles those of i32. The largest i64 is not a double: `inside` is the
     // largest double that fits.
     using Number = std::conditional_t<sizeof(To) == 1, From, double>;
     constexpr Number low = static_cast<Number>(std::numeric_limits<To>::min());

@@ -73,7 +73,7 @@ template <class D, class V> HWY_INLINE V exp2_of_moderate(D d, V t) {
   return hn::BitCast(d, hn::Add(hn::BitCast(whole, p), exponent));
 }
 
-// p log2(x), with 0 for what is no number: infinity times 0, where the power is 1.
+// p log2(x), with 0 for what is not a number: infinity times 0, where the power is 1.
 template <class D, class V> HWY_INLINE V power_of_positive(D d, V x, V p) {
   const V t = hn::Mul(p, log2_of_positive(d, x)), most = hn::Set(d, 200.0);
   const V number = hn::IfThenZeroElse(hn::IsNaN(t), t);

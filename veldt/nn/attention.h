@@ -16,7 +16,7 @@ struct AttentionMask {
   Tensor mask =
       {};  // boolean, or floats that are added to the scores: [queries, keys], or [n heads, queries, keys]
   Tensor padding = {};  // boolean [n, keys]: which keys of each example count
-  bool causal = false;  // step i looks at steps 0 .. i alone
+  bool causal = false;  // step i looks at steps 0 .. i only
 };
 
 struct MultiheadAttentionOptions {
@@ -117,7 +117,7 @@ class TransformerEncoder : public Module {
   TransformerEncoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
                      TransformerOptions options = {}, Rng& rng = default_rng());
 
-  // x as of TransformerEncoderLayer.
+  // x as in TransformerEncoderLayer.
   Tensor encode(const Tensor& x, const AttentionMask& mask) const;
   Tensor forward(const Tensor& x) const override { return encode(x, {}); }
   void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }
@@ -134,7 +134,7 @@ class TransformerDecoder : public Module {
   TransformerDecoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
                      TransformerOptions options = {}, Rng& rng = default_rng());
 
-  // As of TransformerDecoderLayer; every layer looks at the same memory.
+  // As in TransformerDecoderLayer; every layer looks at the same memory.
   Tensor decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask = {},
                 const AttentionMask& memory_mask = {}) const;
   void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }

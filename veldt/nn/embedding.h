@@ -20,7 +20,7 @@ struct EmbeddingOptions {
 // N(0, 1) as torch.nn.Embedding has it.
 class Embedding : public Module {
  public:
-  // Throws ConfigError for sizes below 1 and a padding_idx that is no row; a call, ShapeError for an x of
+  // Throws ConfigError for sizes below 1 and a padding_idx that is not a row; a call, ShapeError for an x of
   // another dtype or an index beyond the table.
   Embedding(std::int64_t count, std::int64_t dim, EmbeddingOptions options = {}, Rng& rng = default_rng());
   Embedding(std::int64_t count, std::int64_t dim, Rng& rng) : Embedding(count, dim, {}, rng) {}

@@ -1,4 +1,4 @@
-// Tensors taken apart, put together and turned round. Everything passes gradients.
+// Splits, joins and reorders tensors. Everything passes gradients.
 // Tests: tests/support/op_rows_arrange.cpp, tests/ops/memory_order_test.cpp, tests/ops/error_test.cpp
 #pragma once
 
@@ -14,9 +14,9 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size, int dim = 0);
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim = 0);
 // `length` positions from `begin` on, a view. Unlike slice it throws ShapeError beyond the size.
 Tensor narrow(const Tensor& x, int dim, std::int64_t begin, std::int64_t length);
-// The order of positions turned round in each of `dims`.
+// The positions in reverse order along each of `dims`.
 Tensor flip(const Tensor& x, const std::vector<int>& dims);
-// Positions moved on by `shift`, those beyond the end coming back in front.
+// Positions moved on by `shift`; those beyond the end come back at the start.
 Tensor roll(const Tensor& x, std::int64_t shift, int dim);
 // The whole tensor counts[d] times along dimension d; counts for leading new dimensions may come first.
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
@@ -24,7 +24,7 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
 Tensor repeat_interleave(const Tensor& x, std::int64_t count, int dim);
 // Dimension `from` becomes dimension `to`, the others keep their order.
 Tensor movedim(const Tensor& x, int from, int to);
-// One dimension taken apart into several; one size may be -1.
+// One dimension split into several; one size may be -1.
 Tensor unflatten(const Tensor& x, int dim, const Shape& sizes);
 // `value` around x: amounts before and after for the last dimension, then for the one before it, and so on.
 // An amount below 0 takes elements away.

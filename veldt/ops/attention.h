@@ -21,11 +21,11 @@ struct AttentionOptions {
 // shapes.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
-// The same of x [n, time, 3 size], which holds queries, keys and values side by side, each with the parts of
-// `heads` heads one after the other -> [n, time, size], likewise. A mask broadcasts to [n, heads, time,
-// time]. Throws ShapeError unless the heads divide the size.
+// The same for x [n, time, 3 size], which holds queries, keys and values side by side, each with the parts of
+// `heads` heads one after the other -> [n, time, size] in the same order. A mask broadcasts to [n, heads,
+// time, time]. Throws ShapeError unless the heads divide the size.
 Tensor self_attention(const Tensor& x, std::int64_t heads, const AttentionOptions& options = {});
-// The weights alone, [.., queries, keys]: each row sums to 1, or is 0.
+// Only the weights, [.., queries, keys]: each row sums to 1, or is 0.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 // x [.., time, size] with the pair (i, i + size / 2) of step t turned by (first + t) base^(-2 i / size): so

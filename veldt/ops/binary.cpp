@@ -30,7 +30,7 @@ Pair promoted(const char* op, const Tensor& a, const Tensor& b) {
   return {to(a, dtype), to(b, dtype)};
 }
 
-// The same where booleans are no operands.
+// The same where booleans are not allowed as operands.
 Pair promoted_numbers(const char* op, const Tensor& a, const Tensor& b) {
   if (a.dtype() == DType::boolean && b.dtype() == DType::boolean)
     throw ShapeError(str(op, " cannot combine booleans"), "they are not numbers",

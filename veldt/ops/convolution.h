@@ -1,5 +1,5 @@
 // Convolutions of 1 to 3 spatial dimensions and their transposes, as torch.nn.functional has them; the kernel
-// is not turned round. Tensors are of one dtype: bf16 and f16 are computed as f32 and rounded once, whole
+// is not flipped. Tensors have one dtype: bf16 and f16 are computed as f32 and rounded once, whole
 // numbers give f32. Differentiable to any order by input, weight and bias. Throws ShapeError naming both
 // shapes, and ConfigError for options that no shape could serve.
 // Tests: tests/support/op_rows_convolution.cpp, tests/ops/convolution_test.cpp

@@ -31,7 +31,8 @@ template <FormulaName name> Tensor unary(const Tensor& x, double a = 0, double b
 
 // The same of two numbers, in scalar::BinaryOps. Throws Error for one that has no slopes of its own.
 int binary_formula(const char* name);
-// The formula of a and b, which are broadcast, in promote() of their dtypes, or in f32 if that is no float.
+// The formula of a and b, which are broadcast, in promote() of their dtypes, or in f32 if that is not a
+// float.
 Tensor binary(int formula, const Tensor& a, const Tensor& b);
 
 template <FormulaName name> Tensor binary(const Tensor& a, const Tensor& b) {

@@ -19,7 +19,7 @@ struct InterpolateOptions {
   std::vector<double> scale_factor = {};  // that times x's size, rounded down: one for all dimensions, or for
                                           // each. Where that is x's size, nearest and linear change nothing.
   Interpolation mode = Interpolation::nearest;
-  // The centres of the outermost elements stay where they are, not the edges; linear and cubic alone.
+  // The centres of the outermost elements stay where they are, not the edges; only for linear and cubic.
   bool align_corners = false;
 };
 

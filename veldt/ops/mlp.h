@@ -26,8 +26,8 @@ using DenseLayers = std::vector<DenseLayer, SmallAllocator<DenseLayer>>;
 
 // Whether this device has kernels for stacks of layers in this precision: what is rounded are weights and
 // activations of the hidden layers, for their products; everything else, the gradients included, stays f32.
-// f32 is there always, bf16 where it is faster, tf32 on CUDA, where a row that holds an infinity may become
-// NaN.
+// f32 is always supported, bf16 where it is faster, tf32 on CUDA, where a row that holds an infinity may
+// become NaN.
 bool has_products(Device device, Precision precision);
 
 // Whether the kernel takes f32 layers of these sizes, the input's first: an input of at most 512 numbers, at
@@ -55,7 +55,7 @@ struct MlpLossResult {
 };
 // The loss of mlp(x), with x [n, in], against target [targets, out], targets = pooled / group + n - pooled.
 // With a gradient wanted it is computed in the same pass, tile by tile, so that nothing is computed twice.
-// What a clamp lets through is decided as for a loss that is to become less, whatever it is multiplied by.
+// What a clamp lets through is decided as if the loss were minimised, whatever it is multiplied by.
 // Throws as mlp() does, and ShapeError or ConfigError for targets and groups that do not fit.
 MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, const Tensor& target,
                        const MlpLossOptions& options = {});

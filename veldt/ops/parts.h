@@ -52,7 +52,7 @@ template <std::same_as<Tensor>... T> bool casts(const T&... inputs) {
   return wanted && (changes(inputs) || ...);
 }
 inline Tensor lowered(const Tensor& x) { return casts(x) ? to(x, *autocast_dtype()) : x; }
-// The other way: halves as f32 under an Autocast, for what is to be exact.
+// The other way: halves as f32 under an Autocast, for what has to be exact.
 inline Tensor widened(const Tensor& x) {
   return autocast_dtype() && is_half(x.dtype()) ? to(x, DType::f32) : x;
 }

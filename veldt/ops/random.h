@@ -1,4 +1,4 @@
-// Random tensors. Each takes its draws from `rng` and moves it on by as many, so the same numbers come on
+// Random tensors. Each takes its draws from `rng` and advances it by as many, so the same numbers come on
 // every device, and a replayed Plan draws on.
 // Tests: tests/support/op_rows_create.cpp, tests/ops/sampling_test.cpp, tests/ops/lines_test.cpp
 #pragma once
@@ -13,7 +13,8 @@ Tensor rand(const Shape& shape, Rng& rng, double low = 0, double high = 1, DType
             Device device = {});
 Tensor randn(const Shape& shape, Rng& rng, double mean = 0, double deviation = 1, DType dtype = DType::f32,
              Device device = {});
-// Whole numbers low .. high - 1, all as likely to 2^-32. Throws ConfigError unless 1 <= high - low <= 2^31.
+// Whole numbers low .. high - 1, all equally likely to 2^-32. Throws ConfigError unless 1 <= high - low <=
+// 2^31.
 Tensor randint(const Shape& shape, Rng& rng, std::int64_t low, std::int64_t high, DType dtype = DType::i64,
                Device device = {});
 // 0 .. n-1 in a random order, i64.

@@ -18,8 +18,8 @@ Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 // Throws ShapeError over zero elements. Where several elements tie, they share the gradient equally.
 Tensor max(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor min(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
-// Mean squared distance from the mean; `correction` is taken off the count (1: Bessel's), which ends at 0: a
-// number alone, or none, has the variance NaN. The gradient of the root is 0 where it is 0.
+// Mean squared distance from the mean; `correction` is taken off the count (1: Bessel's), which ends at 0:
+// one number, or none, has the variance NaN. The gradient of the root is 0 where it is 0.
 Tensor variance(const Tensor& x, const Dims& dims = {}, bool keepdim = false, int correction = 1);
 Tensor stddev(const Tensor& x, const Dims& dims = {}, bool keepdim = false, int correction = 1);  // its root
 // The product; 1 over nothing. Its gradient is right at zeros too.

@@ -1,4 +1,4 @@
-// A number of C++ beside a tensor: a whole one leaves a tensor of whole numbers what it is, one with a
+// A C++ number beside a tensor: a whole one leaves a tensor of whole numbers what it is, one with a
 // fraction's type turns it into f32. The dtype of a tensor of floats never changes.
 // Tests: tests/ops/dtype_test.cpp
 #pragma once

@@ -1,6 +1,6 @@
 // A linear recurrence, y_t = f_t y_(t-1) + x_t, of which running sums and products are special cases. So is
 // its gradient, run the other way: h_t = g_t + f_(t+1) h_(t+1) is that of x_t, and h_t y_(t-1) that of f_t.
-// No step divides, so zeros are no special case, to any order.
+// No step divides, so zeros are not a special case, to any order.
 #include "veldt/ops/scan.h"
 
 #include <numeric>

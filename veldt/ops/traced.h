@@ -32,7 +32,7 @@ class Traced {
   bool is_constant() const { return !later_ && !tensor_.defined(); }
   double constant() const { return constant_; }
   const Tensor& tensor() const;
-  // The same beside another number, which says of what dtype and where.
+  // The same beside another number, which gives the dtype and the device.
   Tensor beside(const Tensor& x) const;
 
   // A constant gives another constant, a tensor the op's result.
@@ -82,7 +82,7 @@ inline Traced atanh(const Traced& x) { return x.map(std::atanh, atanh); }
 inline Traced erf(const Traced& x) { return x.map(std::erf, erf); }
 inline Traced erfc(const Traced& x) { return x.map(std::erfc, erfc); }
 
-// One op each, where a formula would be several.
+// Each is one op, where a formula would be several.
 inline Traced inverse_sqrt(const Traced& x) {
   return x.map([](double v) { return 1 / std::sqrt(v); }, rsqrt);
 }

@@ -24,11 +24,11 @@ class GradScaler {
   // Throws ConfigError for a scale that is not above 0 and finite, a growth below 1, a backoff outside (0,
   // 1], and an interval below 1.
   explicit GradScaler(GradScalerOptions options = {}, Device device = {});
-  // A recorded step holds on to it.
+  // A recorded step keeps a reference to it.
   GradScaler(const GradScaler&) = delete;
   GradScaler& operator=(const GradScaler&) = delete;
 
-  // loss times the scale, in f32: what backward() is called of. Until step() the gradients are that much
+  // loss times the scale, in f32: what backward() is called on. Until step() the gradients are that much
   // larger, so clip by the optimizer's option, not by hand.
   Tensor scale(const Tensor& loss) const;
   // Divides the gradients by the scale, then takes the optimizer's step, with its clipping; if one of them is

@@ -31,7 +31,7 @@ struct MuonOptions {
 // m = momentum m + (1 - momentum) g;  u = nesterov ? (1 - momentum) g + momentum m : m;
 // p = (1 - lr decay) p - lr scale O(u), where O(u) is U V^T of the singular value decomposition of u,
 // roughly: ns_steps of a polynomial bring every singular value between 0.7 and 1.2, small ones only on the
-// way there. What is no hidden matrix is left to Adam. State: "exp_avg", "exp_avg_sq" (of matrices the
+// way there. What is not a hidden matrix is left to Adam. State: "exp_avg", "exp_avg_sq" (of matrices the
 // momentum, and 0).
 //
 // The rate of the whole is that of the first group of matrices; set_lr() keeps Adam's in proportion.
@@ -42,7 +42,7 @@ class Muon : public Optimizer {
   explicit Muon(const NamedTensors& parameters, MuonOptions options = {}, AdamOptions rest = {});
   explicit Muon(const std::vector<Tensor>& parameters, MuonOptions options = {}, AdamOptions rest = {})
       : Muon(numbered(parameters), options, rest) {}
-  // Says which are which. Throws ConfigError as well for a matrix that has not two dimensions, and for no
+  // The caller says which are which. Also throws ConfigError for a matrix without two dimensions, and for no
   // group of matrices (one may be empty).
   explicit Muon(const std::vector<Group<MuonOptions>>& matrices,
                 const std::vector<Group<AdamOptions>>& rest = {});

@@ -18,7 +18,7 @@
 
 namespace veldt::optim {
 
-// What step() does to the gradients first; 0: nothing. The value is looked after before the norm.
+// What step() does to the gradients first; 0: nothing. Values are clipped before the norm.
 struct Clip {
   double norm = 0;   // of all gradients of the optimizer together: see clip_gradients()
   double value = 0;  // of each number: see clip_gradient_values()
@@ -36,8 +36,8 @@ class Optimizer {
   // norm that it clips. Throws Error if a parameter was moved since construction, and what the clipping
   // throws; then nothing changed.
   void step();
-  // The same if `wanted` says so, which is asked when the gradients lie in slab(), before they are clipped;
-  // else nothing changes, the count of steps either.
+  // Does the same if `wanted` returns true; it is called when the gradients lie in slab(), before they are
+  // clipped. Otherwise nothing changes, not even the count of steps.
   void step_if(const std::function<bool()>& wanted);
   // For step_if(): divides the gradients in slab() by `scale`; false if one of them is not finite.
   bool unscale_gradients(double scale);
@@ -54,7 +54,7 @@ class Optimizer {
   double group_lr(std::size_t group) const;
   void set_group_lr(std::size_t group, double lr);
   std::size_t group_count() const { return groups_.size(); }
-  // How many steps were taken, before a load_state() included.
+  // How many steps were taken, including those before a load_state().
   std::int64_t steps() const { return steps_; }
 
   const std::vector<Tensor>& parameters() const { return slab_.parameters(); }
@@ -66,7 +66,7 @@ class Optimizer {
   double gradient_norm();
   // Scales the gradients so that their norm is at most `max_norm`; returns the norm before. Throws
   // DivergedError naming the first parameter whose gradient is not finite, ConfigError for max_norm <= 0, and
-  // Error within a Plan, which the option Clip serves.
+  // Error within a Plan, for which there is the option Clip.
   double clip_gradients(double max_norm);
   // Brings each number of the gradients into -limit .. limit; a NaN stays one. Throws ConfigError for a limit
   // <= 0.
@@ -145,7 +145,7 @@ void check_option(const char* name, double value, double low, double high);
 std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own, const NamedTensors& state);
 std::int64_t count_of(const char* owner, const char* name, const Tensor& saved);
 // Throws ConfigError unless eps is a normal number of the dtype: below, it would count as 0 beside a gradient
-// of 0, and 0 / 0 is no number.
+// of 0, and 0 / 0 is not a number.
 void check_eps(double eps, DType dtype);
 
 }  // namespace veldt::optim

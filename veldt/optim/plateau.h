@@ -1,5 +1,5 @@
-// A rate that falls when a measure stops getting better. It depends on the run, so it is no Schedule: it has
-// a state to save.
+// A rate that falls when a measure stops getting better. It depends on the run, so it is not a Schedule: it
+// has a state to save.
 //   optim::Plateau plateau({.lr = 1e-3});
 //   adam.set_lr(plateau.update(validation_loss));  // once an epoch
 // Tests: tests/optim/golden_test.cpp
@@ -14,7 +14,7 @@ namespace veldt::optim {
 struct PlateauOptions {
   double lr = 1e-3;
   double factor = 0.1;         // what the rate is multiplied by
-  std::int64_t patience = 10;  // how many updates without a better measure are let pass
+  std::int64_t patience = 10;  // how many updates without a better measure are tolerated
   std::int64_t cooldown = 0;   // updates after a fall in which none is counted
   double threshold = 1e-4;     // how much better is better
   bool relative = true;        // the threshold is a share of the best measure, else a difference

@@ -1,4 +1,4 @@
-// The parameters of one optimizer side by side in memory, and their gradients likewise: a step, a gradient
+// The parameters of one optimizer side by side in memory, and their gradients too: a step, a gradient
 // norm or an all-reduce is one pass over an array.
 // Tests: tests/optim/slab_test.cpp
 #pragma once

@@ -20,7 +20,7 @@ class CapturedCalls {
   CapturedCalls(const CapturedCalls&) = delete;
   CapturedCalls& operator=(const CapturedCalls&) = delete;
 
-  // Does the calls so many times over. `results`: [steps], or null. The first time they run as they stand,
+  // Does the calls this many times. `results`: [steps], or null. The first time they run as they stand,
   // because what a kernel makes at its first call cannot be captured. When a call throws, the steps before it
   // are done, unless the device itself fails.
   void replay(std::int64_t steps, const View* results);

@@ -23,7 +23,7 @@ class Interceptor {
   // is there. Returns which it shall be.
   virtual bool on_leaf_gradient(const Tensor& /*leaf*/, bool first) { return first; }
   virtual void on_zero_grad(const Tensor& /*leaf*/) {}
-  // Work that is no kernel; only a recorder is given any.
+  // Work that is not a kernel; only a recorder is given any.
   virtual void on_host_call(std::unique_ptr<KernelCall>) {}
   // Where new tensors get their memory while a step is recorded; null: from the pool.
   virtual Memory* memory(Device) { return nullptr; }

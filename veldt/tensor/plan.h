@@ -47,13 +47,13 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  // Runs the recorded step, so many times over. A GPU is given up to 64 steps at a time and is not waited
+  // Runs the recorded step this many times. A GPU is given up to 64 steps at a time and is not waited
   // for: it does them without a copy or a look by the host, except where a step has a host function that is
   // more than the numbers of a step (facts().waits). `results`, [times], gets output 0, one element, of each
   // step. Throws ShapeError for results that do not fit, ConfigError for less than one time.
   void replay(std::int64_t times = 1);
   void replay(std::int64_t times, const Tensor& results);
-  // The step's output i, in memory that each replay fills anew. Uninitialised before the first.
+  // The step's output i, in memory that each replay fills again. Uninitialised before the first.
   const Tensor& output(std::size_t i = 0) const;
   const StepFacts& facts() const;
 
