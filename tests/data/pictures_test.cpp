@@ -62,7 +62,7 @@ TEST(Mnist, SaysWhatIsWrongWithItsFiles) {
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({2}, std::string("\1\11", 2)));
   EXPECT_EQ(mnist(dir.path(), Part::test)->get(1)[1].item(), 9);
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({2, 4}, "12345678"));
-  EXPECT_THAT(io_error_of(set).why(), HasSubstr("no pictures"));
+  EXPECT_THAT(io_error_of(set).why(), HasSubstr("not pictures"));
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({0, 28, 28}, ""));
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({0}, ""));
   const IoError none = io_error_of(set);

@@ -116,7 +116,7 @@ TEST(ReadNpy, RefusesHeadersThatLie) {
       {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,)}", "'f4'"},
       {"{'descr': '|f4', 'fortran_order': False, 'shape': (2,)}", "'|f4'"},
       {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", "''"},
-      {"{'descr': '<f4\\n', 'fortran_order': False, 'shape': (2,)}", "no text"}};
+      {"{'descr': '<f4\\n', 'fortran_order': False, 'shape': (2,)}", "not text"}};
   for (const auto& [header, text] : cases) {
     const IoError error = io_error_of([&, &header = header] { read_npy_bytes(npy_of(header, 8)); });
     EXPECT_EQ(error.kind(), Kind::malformed) << header;

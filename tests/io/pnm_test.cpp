@@ -102,9 +102,9 @@ TEST(ReadPnm, RefusesWhatBreaksTheFormat) {
   says_of("P5 1 1 7\nA", "one of its samples is 65, and 7 is white");
   says_of("P3 1 1 7 1 2 9", "is 9, and 7 is the largest");
   says_of("P1 1 1 2", "neither 0 nor 1");
-  says_of("P2 1 x 7 1", "no number");
+  says_of("P2 1 x 7 1", "not a number");
   says_of("P2 1 1 7", "ends too early");
-  says_of("P2 " + std::string(100, '1'), "no number");
+  says_of("P2 " + std::string(100, '1'), "not a number");
 }
 
 TEST(ReadPnm, RefusesOneCutAtAnyLength) {
