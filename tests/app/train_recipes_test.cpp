@@ -135,7 +135,7 @@ TEST_F(TrainRecipe, DistancesAreInOneUnitEverywhere) {
 TEST_F(TrainRecipe, AMetricThatDoesNotFitIsRefusedBeforeTraining) {
   const std::string three = kKinds + "metrics = [\"accuracy\", \"NAME\"]\n";
   expect_refused(replaced(three, "NAME", "auroc"), {"r.toml:13", "number 2", "auroc", "there are 3"}, false);
-  expect_refused(replaced(three, "NAME", "top_k(4)"), {"r.toml:13", "number 2", "of 3 classes"}, false);
+  expect_refused(replaced(three, "NAME", "top_k(4)"), {"r.toml:13", "number 2", "3 classes"}, false);
   expect_refused(kText + "metrics = [\"auroc\"]\n", {"r.toml:12", "auroc", "two classes"});
   const std::string series = replaced(replaced(kText, "\"text\"", "\"series\""), "Embedding(4)", "GRU(4)");
   for (const char* name : {"mae", "rmse"})
