@@ -60,16 +60,16 @@ expect 1 'the class Inside has 151 lines' 'a long class in another fails'
 expect 0 '' 'a class that is only named, and one of a line, have no length'
 rm "$root/veldt/core/class.cpp"
 
-mkdir "$root/veldt/tensor"
-class_of 214 0 'class Plan::Recorder {' >"$root/veldt/tensor/plan.cpp"
+mkdir "$root/veldt/cpu"
+class_of 240 0 'class LayerWalk {' >"$root/veldt/cpu/mlp.cpp"
 expect 0 '' 'a class that was long when the bound came passes'
-class_of 215 0 'class Plan::Recorder {' >"$root/veldt/tensor/plan.cpp"
-expect 1 'the class Plan::Recorder has 215 lines, not at most 214' 'and may not grow'
-class_of 151 0 'class Walk {' >>"$root/veldt/tensor/plan.cpp"
+class_of 241 0 'class LayerWalk {' >"$root/veldt/cpu/mlp.cpp"
+expect 1 'the class LayerWalk has 241 lines, not at most 240' 'and may not grow'
+class_of 151 0 'class Walk {' >>"$root/veldt/cpu/mlp.cpp"
 expect 1 'the class Walk has 151 lines, not at most 150' 'nor make room for another beside it'
-class_of 150 0 'class Plan::Recorder {' >"$root/veldt/tensor/plan.cpp"
-expect 1 'the class Plan::Recorder of veldt/tensor/plan.cpp is no longer long' 'and leaves the list when it is short'
-rm "$root/veldt/tensor/plan.cpp"
+class_of 150 0 'class LayerWalk {' >"$root/veldt/cpu/mlp.cpp"
+expect 1 'the class LayerWalk of veldt/cpu/mlp.cpp is no longer long' 'and leaves the list when it is short'
+rm "$root/veldt/cpu/mlp.cpp"
 
 lines 700 >"$root/docs/tour.cpp"
 expect 0 '' 'a long file outside the source folders passes'

@@ -108,7 +108,8 @@ void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tens
                 "correct the op's backward function: zeros_like() where the gradient is zero");
   if (g.shape() != input.shape() || g.dtype() != input.dtype())
     throw Error(str("the gradient of ", node.name, " for its input ", i, " is ", g.dtype(), ' ', g.shape()),
-                str("the input is ", input.dtype(), ' ', input.shape()), "correct the op's backward function");
+                str("the input is ", input.dtype(), ' ', input.shape()),
+                "correct the op's backward function");
   if (create_graph && upstream.requires_grad() && !g.requires_grad())
     throw Error(str("the gradient of ", node.name, " cannot be differentiated again"),
                 "its backward function leaves the graph, so the second derivative would silently be zero",
