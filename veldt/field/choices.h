@@ -32,7 +32,7 @@ void choose_grid(FitPlan& plan, const GridOptions& grid);
 void choose_omegas(FitPlan& plan, double first, std::string why_first, double others, std::string why_others);
 // Why sines have this omega in the first layer; `detail`: what it was set by.
 std::string starts_below(const FieldOptions& field, double first_omega, const std::string& detail = {});
-// Of so many points that can be learned.
+// The batch, out of `points` points that can be learned.
 void choose_batch(FitPlan& plan, std::int64_t batch, std::int64_t points);
 // The rate, and that it suits the model and the optimizer that the plan has by now.
 void choose_lr(FitPlan& plan, double lr);

@@ -18,8 +18,8 @@ namespace veldt::field {
 namespace {
 
 constexpr int kRounds = 20;
-// Of an interpolated number: where 0 lies beside 1 it would grow without end, and spoil what lies between the
-// pixels.
+// The bound of an interpolated number: where 0 lies beside 1 it would grow without end, and spoil what lies
+// between the pixels.
 constexpr double kLargest = 0.5;
 
 // The pixel of n that a place lies in.

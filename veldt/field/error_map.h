@@ -17,7 +17,7 @@ class ErrorMap {
   // The points of a tile: so many that a tile is seen about once in eight steps, and 64 or more.
   static std::int64_t tile_for(std::int64_t points, std::int64_t batch);
 
-  // Of `points` points, in an order in which neighbours are near each other.
+  // For `points` points, in an order in which neighbours are near each other.
   ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed);
 
   struct Draw {

@@ -43,7 +43,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& m
   if (p.fixed_frequencies) model.freeze("layers.0");
   const auto is_fixed = [](const NamedTensor& t) { return !t.tensor.requires_grad(); };
   NamedTensors parameters = model.named_parameters();
-  // Of all, for one that is fixed is still the first layer.
+  // From all parameters: a frozen first layer is still the first layer.
   NamedTensors matrices = optim::hidden_matrices(parameters);
   std::erase_if(parameters, is_fixed);
   switch (p.optimizer) {
@@ -114,7 +114,7 @@ MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
   return o;
 }
 
-// Of the signal, by its levels as floats, and of the prior that redraws it, if there is one.
+// A digest of the signal, by its levels as floats, and of the prior that redraws it, if there is one.
 std::string digest_of(const Signal& signal, const Prior* prior) {
   io::Digest digest;
   for (std::int64_t row = 0; row < signal.rows(); row += kRowsADigest) {

@@ -213,7 +213,7 @@ bool has_two_colours(const Signal& picture) {
 }
 
 PictureKind kind_of(const PictureFacts& f, const Signal& picture, std::optional<Style> wish) {
-  // Dots and dithering of two colours are no contours, nor are the squares of a code.
+  // Dots and dithering of two colours are not contours, nor are the squares of a code.
   const bool two_tone = f.colours == 2 && f.flat > 0.6 && f.period == 1;
   if (wish) return {*wish, *wish == Style::line && two_tone, "asked for"};
   if (two_tone) return {Style::line, true, "two colours"};

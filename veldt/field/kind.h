@@ -36,8 +36,8 @@ struct PictureFacts {
   double flat = 0;  // the share of the steps that are 0
   double soft = 0;  // of up to 8
   double hard = 0;  // of those above 8, the share above 48
-  // Of the pixels between two that differ by more than 48: those whose colour is a blend of theirs, as where
-  // an edge runs through a pixel.
+  // Among the pixels between two that differ by more than 48, those whose colour is a blend of theirs, as
+  // where an edge runs through a pixel.
   double blended = 0;
   double clear = 0;         // of the pixels, those that nobody sees
   double partial = 0;       // of the visible pixels, those that one can see through

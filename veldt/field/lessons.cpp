@@ -20,7 +20,7 @@
 namespace veldt::field {
 namespace {
 
-// Of a level's rounding: what is left of it rounds to none.
+// The part of a level's rounding that may be left: it rounds to none.
 constexpr double kRest = 0.3;
 // How far beyond the middle of two tones a pixel's mean lies at least, in parts of their distance.
 constexpr double kMargin = 0.02;
@@ -44,7 +44,7 @@ Tensor squares_of(const Signal& signal, std::int64_t period) {
 // As many as take about a second.
 int turns_for(std::int64_t pixels) { return pixels <= 128 * 128 ? 8 : pixels <= 256 * 256 ? 4 : 1; }
 
-// Of a picture and of a redraw [height, width, channels].
+// The picture and the redraw are [height, width, channels].
 std::optional<Tensor> redraw_by_prior(const Tensor& picture, const Prior& prior, const Watch& watch) {
   const std::int64_t height = picture.size(0), width = picture.size(1), s = Prior::kScale;
   const Tensor planes = contiguous(permute(picture, {2, 0, 1}));
@@ -67,7 +67,7 @@ Tensor tone_of(const FieldOptions& field, std::size_t which) {
 // Each channel by what it is.
 std::optional<Tensor> redraw_levels(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
   if (plan.prior) return redraw_by_prior(picture, *plan.prior, watch);
-  // What passes through the samples, and is no finer than they are.
+  // What passes through the samples, and is not finer than they are.
   if (plan.source == Source::point)
     return clamp(enlarged(picture, plan.lesson_scale, data::Filter::lanczos3), 0, 1);
   return redraw_by_rules(picture, plan.lesson_scale, plan.kind.style == Style::line, watch);
@@ -95,7 +95,7 @@ std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const W
   return concat({*own, *alpha}, 2);
 }
 
-// The means that the pixels may have. Of two tones they are on their own tone's side of the middle.
+// The means that the pixels may have. With two tones they are on their own tone's side of the middle.
 Bounds bounds_of(const Tensor& picture, const FieldOptions& field) {
   if (field.tones.empty()) return {picture, picture};
   const Tensor other = tone_of(field, 0) + tone_of(field, 1) - picture;

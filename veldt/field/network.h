@@ -24,7 +24,7 @@ class Network : public nn::Module {
   MlpLossResult loss(const Tensor& coordinates, const Tensor& target, MlpLossOptions options) const;
   void fields(nn::Fields& f) override;
 
-  // Of what is computed from now on; at first f32. The weights are f32 in any case.
+  // The precision of what is computed from now on; at first f32. The weights are f32 in any case.
   void set_precision(Precision precision) { precision_ = precision; }
 
  private:

@@ -39,7 +39,7 @@ struct FieldOptions {
   bool constant_input = false;  // one more input, which is always 1
   Head head = Head::clamp;
   Coordinates coordinates = Coordinates::centres;
-  // Of the picture it was fitted to, in pixels. A sound is 1 wide and as high as it has frames.
+  // The size of the fitted picture, in pixels. A sound is 1 wide and as high as it has frames.
   std::int64_t width = 0, height = 0;
   std::int64_t rate = 0;  // frames a second; 0 of a picture
   double peak = 1;        // of a sound: the sample that an output of 1 stands for
@@ -62,7 +62,7 @@ struct FieldOptions {
   std::vector<std::vector<double>> tones = {};
 
   bool is_sound() const { return dimensions == 1; }
-  // Of the levels that it was fitted to.
+  // The columns of levels that it was fitted to.
   std::int64_t columns() const { return width / period; }
   std::int64_t rows() const { return height / period; }
   int inputs() const { return dimensions + (constant_input ? 1 : 0); }

@@ -120,7 +120,7 @@ std::int64_t points_of(const FitPlan& p, const Signal& signal) {
   return signal.points() * p.lesson_scale * p.lesson_scale / (p.field.period * p.field.period);
 }
 
-// Of a batch.
+// The batch, and how its points are drawn.
 void grant_points(FitPlan& p, const Signal& signal, const FitOptions& w) {
   if (w.batch && *w.batch < 0)
     throw ConfigError(str("the batch cannot be ", *w.batch), "a step needs at least one pixel",

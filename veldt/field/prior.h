@@ -17,7 +17,7 @@ namespace veldt::field {
 struct PriorOptions {
   std::int64_t width = 48;  // channels of the hidden layers, 1 to 128
   std::int64_t depth = 6;   // layers between the first and the last, an even number to 32: two make a block
-  bool two_tone = false;    // a pixel is no mean but black or white, as most of its ground is
+  bool two_tone = false;    // a pixel is not a mean but black or white, as most of its ground is
   bool possible() const { return width >= 1 && width <= 128 && depth >= 0 && depth <= 32 && depth % 2 == 0; }
   friend bool operator==(const PriorOptions&, const PriorOptions&) = default;
 };

@@ -1,5 +1,5 @@
-// The choices that make a fit good without flags, from what the picture looks like. Measured figures behind
-// them are in bench/RESULTS.md.
+// The choices that make a fit good without flags, from what the picture looks like. The measurements they
+// rest on are in bench/RESULTS.md.
 // Tests: tests/field/fit_test.cpp, tests/field/explain_test.cpp, tests/field/kind_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt::field {
 
-// Sets what the field has to say of the signal itself: its size, its channels, its rate.
+// Sets what the field records of the signal itself: its size, its channels, its rate.
 void describe(const Signal& signal, FieldOptions& field);
 
 // What is measured of a signal, once for all choices.
@@ -16,7 +16,7 @@ struct Traits {
   PictureFacts facts;     // of a picture
   PictureKind kind;       // the wished one, if one is wished
   PictureKind seen;       // whatever is wished
-  Spectrum down, across;  // a sound has the first alone
+  Spectrum down, across;  // a sound has only the first
 };
 Traits traits_of(const Signal& signal, std::optional<Style> wish);
 

@@ -209,7 +209,7 @@ struct Pen {
   Device device;
 
   bool on_cpu() const { return device.kind == DeviceKind::cpu; }
-  // Of each pixel of the tile: [pixels, channels].
+  // The levels of each pixel of the tile: [pixels, channels].
   Tensor levels(const Canvas& canvas, const Tile& tile) const {
     Tensor output = network(canvas.coordinates(tile, device));
     if (gain != 1) output = affine(output, gain, 0);
@@ -283,7 +283,7 @@ Tensor to_nearer_tone(const Tensor& rows, const std::vector<std::vector<double>>
     for (std::size_t tone = 0; tone < 2; ++tone)
       for (std::size_t c = 0; c < channels; ++c)
         distance[tone] += std::pow(static_cast<double>(from[c]) - tones[tone][c], 2);
-    // What is no number stays none.
+    // NaN stays NaN.
     const bool is_number = std::isfinite(distance[0]) && std::isfinite(distance[1]);
     for (std::size_t c = 0; c < channels; ++c)
       *put++ = is_number ? static_cast<float>(tones[distance[1] < distance[0] ? 1 : 0][c]) : from[c];

@@ -28,10 +28,10 @@ class Signal {
   std::int64_t channels() const { return samples_.size(2); }
   std::int64_t points() const { return rows() * columns(); }
   std::int64_t rate() const { return rate_; }  // frames a second; 0 of a picture
-  // The largest absolute sample of a sound, which a sample of 1 below stands for; 0 for silence. Of a
-  // picture 1.
+  // The largest absolute sample of a sound, which a sample of 1 below stands for; 0 for silence. 1 for a
+  // picture.
   double peak() const { return peak_; }
-  // Of a picture's levels: 8 if they are whole 255ths, else 16. Of a sound 0.
+  // The bits of a picture's levels: 8 if they are whole 255ths, else 16. 0 for a sound.
   int bits() const { return bits_; }
   // What errors are measured against, in dB: 1 of a picture (PSNR), the mean square of a sound's samples as
   // they are given below (SNR).

@@ -17,7 +17,7 @@ namespace {
 constexpr double kSincReach = 128, kBeta = 12;
 // Places a frame whose weights are kept; between them straight lines are 116 dB true.
 constexpr double kPhases = 512;
-// Sounds of fewer frames than a thousandth are no sounds: there only the memory of the weights matters.
+// Sounds of fewer frames than a thousandth are not sounds: there only the memory of the weights matters.
 constexpr double kWidest = 1024;
 constexpr double kHair = 1e-6;             // of a phase: so near to one it is that one, rounded
 constexpr std::int64_t kPlaceGrain = 256;  // places

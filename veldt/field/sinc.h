@@ -23,7 +23,7 @@ class SincResampler {
 
  private:
   std::int64_t taps() const { return 2 * reach_; }
-  // Those of the taps around a place so far behind the frame before it; they may lie in `own`.
+  // Those of the taps around a place this far after the frame before it; they may lie in `own`.
   const float* weights(double behind, std::vector<float>& own) const;
 
   double step_;

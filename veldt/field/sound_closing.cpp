@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int64_t kBand = 1 << 16;  // fitted frames at a time
 constexpr double kFar = 1e15;            // places beyond are no longer told apart
-// Of the peak: a quarter of a step of 16 bits at every frame, and of the mean square that is lost in rounding
-// to them a fiftieth, which is 0.09 dB of it.
+// Shares of the peak: a quarter of a step of 16 bits at every frame, and a fiftieth of the mean square that
+// is lost in rounding to them, which is 0.09 dB of it.
 constexpr double kSampleStep = 1.0 / (1 << 15), kMostLost = kSampleStep / 4,
                  kLost = kSampleStep * kSampleStep / 12 / 50;
 

@@ -241,7 +241,7 @@ bool CheckpointDir::make_room(std::int64_t step, std::vector<std::string>* warni
   return true;
 }
 
-// Of those below this step the ones before the newest whole one; returns how many.
+// Removes those below this step that are older than the newest whole one; returns how many.
 std::size_t CheckpointDir::remove_all_but_newest(std::int64_t step) {
   const auto is_whole = [this](std::int64_t s) {
     try {

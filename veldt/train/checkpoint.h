@@ -62,7 +62,7 @@ class CheckpointDir {
   // full disk those that load_newest() found damaged go first, then all but the newest whole one, and from
   // then on one is kept; on one that has room for no other, and wherever else it cannot be written, throws
   // IoError unwritable, and leaves the newest whole one, and nothing half-written. A directory that was moved
-  // away since is made and locked anew; throws IoError unwritable too if another run has its place by now:
+  // away since is made and locked again; throws IoError unwritable too if another run has its place by now:
   // holds its lock, or has left checkpoints there. Each of that adds a warning.
   void save(const CheckpointData& data, std::vector<std::string>* warnings = nullptr);
 

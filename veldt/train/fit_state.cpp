@@ -22,7 +22,7 @@ constexpr std::int64_t kMost = 1'000'000'000'000'000;  // steps, evaluations, an
                 "start the run afresh");
 }
 
-// Of a value from a file, which may be of any length.
+// The beginning of a value from a file, which may be of any length.
 std::string shown(const json& value) {
   const std::string text = io::dump_json(value);
   return text.size() <= 40 ? text : str("of the type ", value.type_name());

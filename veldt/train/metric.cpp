@@ -33,7 +33,7 @@ std::vector<std::int64_t> labels_of(const Tensor& output, const data::Batch& bat
   return to(labels, DType::i64).values<std::int64_t>();
 }
 
-// Of each place of the output, whether it holds a NaN, for which no guess is right.
+// For each place of the output, whether it holds a NaN, for which no guess is right.
 std::vector<bool> nan_places(const Tensor& output) {
   return to(any(isnan(output), {1}), Device{}).values<bool>();
 }

@@ -26,7 +26,7 @@ class Metric {
   virtual void reset() = 0;
   // What the network gave for a batch. Gradients are not recorded.
   virtual void add(const Tensor& output, const data::Batch& batch) = 0;
-  // Of all since reset(); NaN if there were none.
+  // The value over all since reset(); NaN if there were none.
   virtual double value() const = 0;
 };
 // Makes a new one for each evaluation.
@@ -54,8 +54,8 @@ class Confusion final : public Metric {
   double value() const override;
 
   std::int64_t count(std::int64_t label, std::int64_t taken_for) const;
-  // Of one class: right ones among those taken for it, among those that are of it, and their harmonic mean; 0
-  // where there are none.
+  // For one class: right ones among those taken for it, among those that are of it, and their harmonic mean;
+  // 0 where there are none.
   double precision(std::int64_t of) const;
   double recall(std::int64_t of) const;
   double f1(std::int64_t of) const;

@@ -13,7 +13,7 @@ class MetricsFile {
  public:
   explicit MetricsFile(std::string path) : path_(std::move(path)) {}
 
-  // Of a run that goes on from `step`: keeps the lines up to there of a file that is there. Without one, or
+  // For a run that goes on from `step`: keeps the lines up to there of a file that is there. Without one, or
   // from step 0, it begins anew. Throws IoError if it cannot be read.
   void begin(std::int64_t step);
   // Writes the file with one line more, which takes the place of one of the same step. The first of `values`

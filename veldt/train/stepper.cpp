@@ -26,7 +26,7 @@ bool Stepper::take() {
   return is_on_device && task_.repeats() ? on_device() : one();
 }
 
-// Of the step that comes next; `later`: seconds from now.
+// Sets the rate of the step that comes next; `later`: seconds from now.
 void Stepper::set_rate(std::int64_t step, double later) {
   if (by_time(options_)) {
     const double share = std::min(1.0, (at_.seconds() + later) / options_.seconds);

@@ -16,7 +16,7 @@ class TopWeights {
   TopWeights(std::string folder, std::string name, std::int64_t count, bool larger_is_better)
       : folder_(std::move(folder)), name_(std::move(name)), count_(count), larger_(larger_is_better) {}
 
-  // Of a run that goes on from `step`: removes what later steps have left, from step 0 everything. Throws
+  // For a run that goes on from `step`: removes what later steps have left, from step 0 everything. Throws
   // IoError.
   void begin(std::int64_t step) const;
   // Keeps these weights if they are among the best, and removes what no longer is. What is in the folder

@@ -142,7 +142,7 @@ class Trainer {
   Tensor differentiate(const std::vector<data::Batch>& batches,
                        const std::function<void(const Tensor&)>& after_each = {});
   void take_step();
-  // Of the averages and the scaler; Task has them in checkpoints.
+  // The state of the averages and the scaler; Task has them in checkpoints.
   NamedTensors own_state() const;
   void load_own_state(const std::map<std::string, Tensor>& saved);
   bool larger_is_better(const std::string& name) const;

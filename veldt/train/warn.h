@@ -13,7 +13,7 @@ inline void warn(const Events& events, const std::string& text) {
   if (events.on_warning) events.on_warning(text);
 }
 
-// Of what could not be written, because training is worth more than its files.
+// Warns of what could not be written, because training is worth more than its files.
 inline void warn(const Events& events, const IoError& error) {
   warn(events, str(error.summary(), " (", error.why(), "); training goes on"));
 }
