@@ -300,5 +300,31 @@ TEST_F(PoolTest, StorageReturnsItsBlockAndCountsVersions) {
   EXPECT_EQ(pool.stats().blocks_in_use, 0);
 }
 
+std::atomic<bool> g_gives = false, g_asked = false;
+
+TEST_F(PoolTest, WaitsForWhatAnotherThreadIsGivingBack) {
+  static const Backend slow = [] {
+    Backend b = counting_backend();
+    b.allocate = [](std::size_t bytes) {
+      g_asked = g_gives.load();
+      return take_from_system(bytes);
+    };
+    b.deallocate = [](void* p, std::size_t bytes) {
+      g_gives = true;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+      while (!g_asked && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      give_to_system(p, bytes);
+    };
+    return b;
+  }();
+  Pool pool(slow);
+  g_system.limit = 2048;
+  { const Storage small(pool, 1024); }
+  std::thread other([&] { pool.trim(); });
+  while (!g_gives) std::this_thread::yield();
+  EXPECT_NO_THROW(Storage(pool, 2048));
+  other.join();
+}
+
 }  // namespace
 }  // namespace veldt

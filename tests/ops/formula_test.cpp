@@ -111,11 +111,18 @@ TEST(Formula, HasFiniteDerivativesFarOut) {
       celu_of_two, elu_of_two, wire_of_three, gelu, gelu_tanh, mish, silu, selu, sigmoid, tanh, softplus};
   for (DType dtype : {DType::f32, DType::f64})
     for (std::size_t i = 0; i < ops.size(); ++i)
-      for (double at : {2000.0, 1e10, 1e25, -2000.0, -1e10, -1e25}) {
+      for (double at : {2000.0, 1e10, 1e25, 1e38, -2000.0, -1e10, -1e25, -1e38}) {
         const auto [first, second] = derivatives_at(at, dtype, ops[i]);
         EXPECT_TRUE(std::isfinite(first)) << i << " at " << at;
         EXPECT_EQ(second, 0) << i << " at " << at;
       }
+}
+
+TEST(Formula, HasTheInfiniteDerivativesOfAcosh) {
+  for (DType dtype : {DType::f32, DType::f64}) {
+    EXPECT_EQ(derivatives_at(1, dtype, acosh).second, -INFINITY);
+    EXPECT_EQ(derivatives_at(INFINITY, dtype, acosh).second, 0);
+  }
 }
 
 std::int64_t calls_of(const Profile& profile, const std::string& name) {

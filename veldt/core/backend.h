@@ -51,7 +51,7 @@ struct Backend {
   // All that follows may be null.
 
   // The name of formula `op` of an elementwise entry (unary, unary_slope, binary, ternary or compare), such
-  // as "tanh".
+  // as "tanh"; null after the last. A backend that tells them has to have them in the cpu's order.
   const char* (*formula_name)(Entry entry, int op) = nullptr;
   // Whether matmul takes this dtype for a product [m, n]: f32 and f64 always, and alone if null.
   bool (*multiplies)(DType, std::int64_t m, std::int64_t n) = nullptr;

@@ -39,7 +39,8 @@ struct DevicePlugin {
 };
 
 // A hash of what a library and a program have to agree on to share a Backend: the list of entries, and the
-// structs that pass it. FNV-1a (Fowler, Noll, Vo).
+// structs that pass it. Formulas are compared by their names when it is opened (tensor/backends.cpp). FNV-1a
+// (Fowler, Noll, Vo).
 inline constexpr std::uint64_t kWaistDigest = [] {
   std::uint64_t h = 0xcbf29ce484222325;
   const auto add = [&h](auto value) { h = (h ^ static_cast<std::uint64_t>(value)) * 0x100000001b3; };
@@ -54,6 +55,7 @@ inline constexpr std::uint64_t kWaistDigest = [] {
         sizeof(Scalars), sizeof(Ramp), sizeof(OptimizerStep), sizeof(MlpStep), sizeof(GridLayout),
         sizeof(GridDerivative), sizeof(ConvLayout), sizeof(PoolLayout)})
     add(size);
+  add(ReduceOp::norm), add(RandomKind::permutation);  // the last of each: how many there are
   return h;
 }();
 

@@ -24,4 +24,10 @@ void refuse_dtype(const char* device, const char* what, DType given, DTypes take
                  str("it has kernels for ", text_of(taken)), "convert the tensor: to(x, DType::f32)");
 }
 
+void refuse_dtypes(const char* device, const char* what, DType from, DType to) {
+  throw NoKernel(str("there is no kernel of ", what, " from ", from, " to ", to, " on ", device),
+                 "it has kernels for other pairs of dtypes",
+                 str("convert the tensor first: to(x, DType::", to, ")"));
+}
+
 }  // namespace veldt

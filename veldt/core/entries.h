@@ -51,4 +51,7 @@ constexpr const EntryFacts& facts_of(Entry entry) { return kEntryFacts[static_ca
 // Throws NoKernel: `device` has no kernel of `what` ("lstm", or a formula's "atan2") for a dtype.
 [[noreturn]] void refuse_dtype(const char* device, const char* what, DType given, DTypes taken);
 
+// The same of an entry that reads one dtype and writes another.
+[[noreturn]] void refuse_dtypes(const char* device, const char* what, DType from, DType to);
+
 }  // namespace veldt

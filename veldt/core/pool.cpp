@@ -132,9 +132,12 @@ void* Pool::from_system(std::size_t size, Lock& lock) {
     const Unlocked open(lock);
     return backend_.allocate(size);
   } catch (const OutOfMemory& e) {
-    if (stats_.bytes_cached == 0) refuse(size, e.why());
+    if (stats_.bytes_cached == 0 && giving_back_ == 0) refuse(size, e.why());
   }
   give_back_cached(lock);
+  // What other threads are giving back may be enough. Not for long: one may be waiting for a device that this
+  // thread has.
+  given_back_.wait_for(lock, std::chrono::seconds(1), [this] { return giving_back_ == 0; });
   try {
     const Unlocked open(lock);
     return backend_.allocate(size);
@@ -190,12 +193,17 @@ void Pool::give_back_cached(Lock& lock) noexcept {
     taken[i].blocks.swap(cached_[i].blocks);
   }
   stats_.bytes_cached = 0;
-  const Unlocked open(lock);
-  for (const Class& kept : taken)
-    for (void* const block : kept.blocks) {
-      open_for_use(backend_, block, kept.size, kept.size);
-      backend_.deallocate(block, kept.size);
-    }
+  ++giving_back_;
+  {
+    const Unlocked open(lock);
+    for (const Class& kept : taken)
+      for (void* const block : kept.blocks) {
+        open_for_use(backend_, block, kept.size, kept.size);
+        backend_.deallocate(block, kept.size);
+      }
+  }
+  --giving_back_;
+  given_back_.notify_all();
 }
 
 void Pool::trim() noexcept {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -121,6 +122,8 @@ class Pool final : public Memory {
   std::array<Class, 64 * 4> cached_;
   Storage* held_ = nullptr;
   std::size_t bytes_asked_for_ = 0;  // of the system, now
+  int giving_back_ = 0;              // threads that are giving cached blocks to the system
+  std::condition_variable given_back_;
   PoolStats stats_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace veldt::cpu {
 
-// Each has what those before it have. The base is SSE4, unless -march gives more.
+// Each has what those before it have. The base is SSE4 where Veldt is built for x86-64.
 enum class InstructionSet : int { base, avx2, avx3 };
 
 // Those that kernels are compiled for and the processor has, the best first. Throws DeviceError where it has

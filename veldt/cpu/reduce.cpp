@@ -270,7 +270,7 @@ void reduce(ReduceOp op, const View& x, const View& out) {
     return Reduction<std::uint8_t, std::int64_t, std::uint8_t>(op, x, out).run();
   if ((from == DType::u8 || from == DType::boolean) && to == from && op != ReduceOp::sum)
     return Reduction<std::uint8_t, std::uint8_t, std::uint8_t>(op, x, out).run();
-  refuse_dtype(kName, "reduce into this dtype", from, kFloats);
+  refuse_dtypes(kName, "reduce", from, to);
 }
 
 void arg_reduce(ReduceOp op, const View& x, int dim, const View& out) {

@@ -108,7 +108,7 @@ void reduce(ReduceOp op, const View& x, const View& out) {
     return run_reduce<std::int32_t, std::int64_t>(op, x, out);
   if (bytes && (to == DType::i64 || (to == from && op != ReduceOp::sum)))
     return run_reduce<std::uint8_t, std::int64_t>(op, x, out);
-  refuse_dtype(kName, "reduce into this dtype", from, kFloats);
+  refuse_dtypes(kName, "reduce", from, to);
 }
 
 void index_range(const View& index, std::int64_t* low, std::int64_t* high) {

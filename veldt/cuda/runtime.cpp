@@ -229,6 +229,7 @@ void* allocate_scratch(std::size_t bytes) {
 void on_full(void (*make_room)()) { g_make_room = make_room; }
 
 bool make_room() {
+  const Turn turn = take_turn();  // so that no other thread begins a capture, which trim() would end
   if (g_make_room == nullptr || is_capturing()) return false;
   g_make_room();
   trim();

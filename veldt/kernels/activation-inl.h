@@ -174,8 +174,8 @@ struct Mish {
     return x * (n / (n + F(2)));
   }
   template <class F> VELDT_FN F slope(F x, F) const {
-    const F e = exp(between(-INFINITY, x, 20)), n = e * (e + F(2));
-    const F inner = F(4) * x * e / (n + F(2)) * ((e + F(1)) / (n + F(2)));
+    const F c = between(-1e4, x, 20), e = exp(c), n = e * (e + F(2));
+    const F inner = F(4) * c * e / (n + F(2)) * ((e + F(1)) / (n + F(2)));
     return n / (n + F(2)) + select_gt(x, F(20), F(0), inner);
   }
 };

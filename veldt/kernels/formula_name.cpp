@@ -10,7 +10,7 @@ namespace {
 
 template <class... Op> const char* name_in(TypeList<Op...>, int op) {
   static constexpr const char* names[] = {Op::name...};
-  return names[op];
+  return op < static_cast<int>(sizeof...(Op)) ? names[op] : nullptr;
 }
 
 }  // namespace

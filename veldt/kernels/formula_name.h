@@ -6,7 +6,7 @@
 
 namespace veldt {
 
-// The name of formula `op` of unary, unary_slope, binary, ternary or compare: "tanh".
+// The name of formula `op` of unary, unary_slope, binary, ternary or compare: "tanh"; null after the last.
 const char* formula_name(Entry entry, int op);
 
 }  // namespace veldt

@@ -236,7 +236,9 @@ struct Acosh {
   static constexpr const char* name = "acosh";
   static constexpr bool wide = true;
   template <class F> VELDT_FN F forward(F x) const { return acosh(x); }
-  template <class F> VELDT_FN F slope(F x, F) const { return F(1) / (sqrt(x - F(1)) * sqrt(x + F(1))); }
+  template <class F> VELDT_FN F slope(F x, F) const {
+    return inverse_sqrt(x - F(1)) * inverse_sqrt(x + F(1));
+  }
 };
 
 struct Atanh {

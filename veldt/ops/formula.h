@@ -1,5 +1,5 @@
 // Elementwise formulas of kernels/ by their names: what makes a public op one line of a header, and keeps
-// kernels/ out of it. Not for programs: veldt.h leaves it out.
+// kernels/ out of it. Not meant for programs, though what they include has it.
 // Tests: tests/ops/formula_test.cpp
 #pragma once
 

@@ -1,6 +1,6 @@
 // A number that formulas of kernels/ can be written over, and that records what they do to it as ops: run
 // over it, a slope gives tensors that can be differentiated again. It has the functions of
-// kernels/math-inl.h. Tests: tests/ops/formula_test.cpp
+// kernels/math-inl.h.
 // Tests: tests/ops/formula_test.cpp, tests/ops/gradient_test.cpp
 #pragma once
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 
 #include "veldt/core/error.h"
@@ -26,15 +27,36 @@ constinit std::mutex g_opening;
 
 Place& place_of(DeviceKind kind) { return g_places[static_cast<std::size_t>(kind)]; }
 
+// Places in lists of formulas pass the waist, so a table made of other lists would compute something else.
+bool has_formulas_of_the_cpu(const Backend& real) {
+  for (const Entry entry : {Entry::unary, Entry::binary, Entry::ternary, Entry::compare})
+    for (int op = 0;; ++op) {
+      const char* const name = cpu::backend().formula_name(entry, op);
+      const char* const theirs = real.formula_name(entry, op);
+      if (!name && !theirs) break;
+      if (!name || !theirs || std::strcmp(name, theirs) != 0) return false;
+    }
+  return true;
+}
+
 const Backend& opened(Device device) {
   if (device.kind == DeviceKind::cpu) return cpu::backend();
-  if (const auto open = place_of(device.kind).open.load()) return open(device);
-  return device_library(device.kind).open(device);
+  const auto open = place_of(device.kind).open.load();
+  const Backend& real = open ? open(device) : device_library(device.kind).open(device);
+  if (real.device != device)
+    throw DeviceError(str("cannot use the device ", device), str("its table says that it is ", real.device),
+                      "set the table's device to the one that open() is given");
+  if (real.formula_name && !has_formulas_of_the_cpu(real))
+    throw DeviceError(str("cannot use the device ", device),
+                      "it numbers the formulas of kernels/ in another way",
+                      "build the program and that backend from one source");
+  return real;
 }
 
 // The first call, and what is refused: out of the way of the others, which are many.
 [[gnu::cold, gnu::noinline]] const Backend& open_backend(Device device) {
   Place& place = place_of(device.kind);
+  if (device.kind != DeviceKind::cpu) pool(Device{});  // open() may make tensors there
   const std::lock_guard lock(g_opening);
   if (device.kind == DeviceKind::cpu && device.index != 0)
     throw DeviceError(str("cannot use the device cpu:", device.index), "there is one cpu", "choose the cpu");

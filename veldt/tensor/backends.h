@@ -21,7 +21,8 @@ Memory& memory(Device device);
 std::size_t bytes_for_tensors(Device device);
 
 // Adds a backend of the program's own; choose_device() knows it as `name` and `name:N`. `open` is called when
-// it is first used, and gives the table of that device, which lives on. Throws ConfigError (add_device_kind).
+// it is first used, and gives the table of that device, which lives on; it may compute on the cpu. Throws
+// ConfigError (add_device_kind).
 DeviceKind register_backend(std::string_view name, const Backend& (*open)(Device));
 
 struct DeviceChoice {

@@ -95,14 +95,18 @@ void set_device_library(DeviceKind kind, const std::string& path) {
 }
 
 const DevicePlugin& device_library(DeviceKind kind) {
+  if (const auto place = static_cast<std::size_t>(kind); place == 0 || place > kLibraryKinds)
+    throw DeviceError(str("there is no library of device kind ", place),
+                      str("libraries are for 1 to ", kLibraryKinds),
+                      "register a backend of the program's own (register_backend)");
   Library& l = library(kind);
   const std::lock_guard lock(l.mutex);
   if (l.plugin) return *l.plugin;
   const std::vector<std::string> paths =
       l.path.empty() ? candidates(file_of(kind)) : std::vector<std::string>{l.path};
   if (paths.empty())
-    refuse(kind, str("Veldt was built without it: there is no ", file_of(kind)),
-           "build Veldt where its compiler is found, or use --device cpu");
+    refuse(kind, str("there is no ", file_of(kind), " beside Veldt"),
+           "install it, build Veldt where the compiler of that device is found, or use --device cpu");
   std::string said;
   for (const std::string& path : paths) {
     if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {

@@ -19,6 +19,7 @@ constexpr std::size_t kEntries = std::size(kEntryFacts);
 struct Lent {
   const Backend *real = nullptr, *cpu = nullptr;
   std::array<bool, kEntries> lacks{};
+  bool lacks_any = false;
   std::array<std::atomic<std::int64_t>, kEntries> calls{}, bytes{};
 };
 constinit std::array<Lent, kMostBackends> g_lent{};  // by the kind of the device
@@ -138,11 +139,12 @@ template <std::size_t kKind> const Backend& completed_as(const Backend& real, co
     lent.real = &real;
     lent.cpu = &cpu;
     Backend b = real;
-    if (!b.multiplies) b.multiplies = multiplies_wide;
-    if (!b.mlp_workspace) b.mlp_workspace = no_workspace;
+    if (!b.multiplies || !b.matmul) b.multiplies = multiplies_wide;
+    if (!b.mlp_workspace || !b.mlp) b.mlp_workspace = no_workspace;
     const auto fill = [&]<Entry kEntry>() {
       auto& place = b.*Of<kEntry>::member;
       lent.lacks[static_cast<std::size_t>(kEntry)] = place == nullptr;
+      lent.lacks_any = lent.lacks_any || place == nullptr;
       if (!place) place = &Stand<kKind, kEntry>::in;
     };
 #define VELDT_ENTRY(name, ...) fill.template operator()<Entry::name>();
@@ -160,6 +162,8 @@ void set_host_fallback(bool on) { g_on_host = on; }
 bool lacks(const Backend& backend, Entry entry) {
   return lent_by(backend).lacks[static_cast<std::size_t>(entry)];
 }
+
+bool lacks_any(const Backend& backend) { return lent_by(backend).lacks_any; }
 
 std::vector<const char*> lacking(const Backend& backend) {
   std::vector<const char*> names;

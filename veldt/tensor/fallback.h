@@ -12,12 +12,15 @@
 namespace veldt {
 
 // Whether entries that a backend lacks are done by the cpu, from now on and for all threads. Each call then
-// copies what it reads to the host, and back what it writes; without, it throws NoKernel.
+// copies what it reads to the host, and back what it writes, gaps between elements included; without, it
+// throws NoKernel.
 void set_host_fallback(bool on);
 
-// The entries that `real` has no function for: their names, in the order of core/entries.inc.
-std::vector<const char*> lacking(const Backend& real);
-bool lacks(const Backend& real, Entry);
+// The entries that a backend, as backend() gives it, has no function of its own for: their names, in the
+// order of core/entries.inc.
+std::vector<const char*> lacking(const Backend&);
+bool lacks(const Backend&, Entry);
+bool lacks_any(const Backend&);
 
 // What was done by the cpu for another device since the program began.
 struct FallbackCount {

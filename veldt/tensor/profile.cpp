@@ -46,9 +46,8 @@ std::string position_of(std::int64_t i, const Shape& shape) {
 
 // Whether the cpu does it, since the backend cannot.
 bool is_lent(const KernelCall& call, const Backend& backend) {
-  for (std::size_t i = 0; i < std::size(kEntryFacts); ++i)
-    if (call.is(static_cast<Entry>(i))) return lacks(backend, static_cast<Entry>(i));
-  return false;  // a host function
+  if (!lacks_any(backend) || call.kind() != CallKind::kernel) return false;
+  return lacks(backend, static_cast<Entry>(&call.facts() - kEntryFacts));
 }
 
 }  // namespace

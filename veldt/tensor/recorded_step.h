@@ -38,7 +38,7 @@ struct RecordedStep {
 
   // Runs the calls so many times; `results`, if given, gets the result of each.
   void run(std::int64_t times, const View* results) {
-    if (backend->steps && !captured && lacking(*backend).empty())
+    if (backend->steps && !captured && !lacks_any(*backend))
       captured = std::make_unique<CapturedCalls>(calls, *backend, result.data ? &result : nullptr);
     if (captured) return captured->replay(times, results);
     for (std::int64_t i = 0; i < times; ++i) {
