@@ -128,11 +128,12 @@ void* Pool::from_system(std::size_t size, Lock& lock) {
   }
   ++stats_.system_allocations;
   const Added asked(bytes_asked_for_, size);
+  const std::int64_t before = times_given_back_;
   try {
     const Unlocked open(lock);
     return backend_.allocate(size);
   } catch (const OutOfMemory& e) {
-    if (stats_.bytes_cached == 0 && giving_back_ == 0) refuse(size, e.why());
+    if (stats_.bytes_cached == 0 && giving_back_ == 0 && times_given_back_ == before) refuse(size, e.why());
   }
   give_back_cached(lock);
   // What other threads are giving back may be enough. Not for long: one may be waiting for a device that this
@@ -203,6 +204,7 @@ void Pool::give_back_cached(Lock& lock) noexcept {
       }
   }
   --giving_back_;
+  ++times_given_back_;
   given_back_.notify_all();
 }
 

@@ -123,6 +123,7 @@ class Pool final : public Memory {
   Storage* held_ = nullptr;
   std::size_t bytes_asked_for_ = 0;  // of the system, now
   int giving_back_ = 0;              // threads that are giving cached blocks to the system
+  std::int64_t times_given_back_ = 0;
   std::condition_variable given_back_;
   PoolStats stats_;
 };
