@@ -13,7 +13,7 @@ Tensor cumsum(const Tensor& x, int dim);
 Tensor cumprod(const Tensor& x, int dim);
 
 // The largest, or smallest, of x[0] .. x[i], and where it is: the last of equal ones; a NaN stays. The
-// gradient of each goes back to where it came from.
+// gradient of each goes back to where it came from. On CUDA a line is one thread's.
 Sorted cummax(const Tensor& x, int dim);
 Sorted cummin(const Tensor& x, int dim);
 
