@@ -104,7 +104,7 @@ void matmul(const View& a, const View& b, const View* bias, const View& out) {
 void* never(const View*) {
   throw DeviceError("small was asked to keep a step", "it lacks entries", "replay calls");
 }
-constexpr DeviceSteps kSteps = {.make = never};
+constexpr DeviceSteps kSteps = {never, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 const Backend& open(Device device) {
   if (device.index != 0) throw DeviceError("there is no second small", "one is enough", "use small:0");
