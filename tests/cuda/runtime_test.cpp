@@ -137,13 +137,13 @@ TEST_F(CudaFaults, GivesBackWhatTensorsHeld) {
 
 // What kernels used is there for tensors, if nothing else is.
 TEST_F(CudaFaults, TakesTheMemoryOfKernelsForTensorsWhereThatIsAllThereIs) {
-  argsort(to(zeros({1 << 20}), kEmulated), 0).values<std::int64_t>();
+  argsort(to(zeros({1 << 18}), kEmulated), 0).values<std::int64_t>();
   pool(kEmulated).trim();
   backend(kEmulated).synchronize();
   const std::size_t free = backend(kEmulated).free_bytes(),
                     all = look_for_devices(DeviceKind::cuda).devices.at(0).memory_bytes;
-  emulation::set_memory(all - free + (std::size_t{1} << 20));
-  EXPECT_NO_THROW(empty({4 << 20}, DType::u8, kEmulated));
+  emulation::set_memory(all - free + (std::size_t{1} << 19));
+  EXPECT_NO_THROW(empty({2 << 20}, DType::u8, kEmulated));
 }
 
 TEST_F(CudaFaults, TellsThatTheDeviceWasLost) {

@@ -13,7 +13,7 @@ constexpr double kCacheShare = 0.6;  // of the second-level cache, for a chunk's
 constexpr int kLeastSplit = 256;     // rows, for fewer are not worth sums of their own
 constexpr int kMaxPitch = 256;       // columns of a tile in shared memory
 
-int ceil_div(std::int64_t n, std::int64_t step) { return static_cast<int>((n + step - 1) / step); }
+std::int64_t ceil_div(std::int64_t n, std::int64_t step) { return (n + step - 1) / step; }
 
 void describe_layers(const MlpStep& step, const View* arrays, MlpCall& call) {
   call.depth = static_cast<int>(step.depth);
@@ -134,8 +134,9 @@ MlpCut lay_out(const MlpStep& step, std::int64_t n, bool wants_dx, const View* a
       const std::int64_t places = weigh_places(call.weight_tile);
       const std::int64_t wanted =
           std::min<std::int64_t>(places / weight_tiles, ceil_div(chunk_rows, kLeastSplit));
-      call.split_rows = std::max(32, round_up(ceil_div(chunk_rows, std::max<std::int64_t>(1, wanted)), 32));
-      call.splits = ceil_div(chunk_rows, call.split_rows);
+      const auto split_rows = static_cast<int>(ceil_div(chunk_rows, std::max<std::int64_t>(1, wanted)));
+      call.split_rows = std::max(32, round_up(split_rows, 32));
+      call.splits = static_cast<int>(ceil_div(chunk_rows, call.split_rows));
       call.weight_sums = take(std::int64_t{call.splits} * weight_size * 4);
     }
     call.loss_sums = take(blocks * 8);
