@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <span>
 #include <utility>
 
+#include "veldt/core/function_ref.h"
 #include "veldt/core/pool.h"
 #include "veldt/tensor/entry_call.h"
 
@@ -38,14 +40,15 @@ struct Free {
 class HostCopies {
  public:
   // Turns `views` to the host. `updates`: the call reads what it writes.
-  template <class Arguments>
-  HostCopies(const Backend& device, const Backend& cpu, Arguments& call, bool updates) : device_(device) {
-    for (std::size_t i = 0; i < call.views().size(); ++i) {
-      const View& v = call.views()[i];
+  HostCopies(const Backend& device, const Backend& cpu, std::span<View> views,
+             FunctionRef<bool(std::size_t)> writes, bool updates)
+      : device_(device) {
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      const View& v = views[i];
       const Extent extent = extent_of(v);
-      const bool fills = call.writes(i) && !updates &&
+      const bool fills = writes(i) && !updates &&
                          extent.bytes() == static_cast<std::size_t>(numel(v.shape)) * size_of(v.dtype);
-      if (extent.bytes() > 0) add({extent, !fills, call.writes(i)});
+      if (extent.bytes() > 0) add({extent, !fills, writes(i)});
     }
     for (Block& b : blocks_) {
       b.copy = std::unique_ptr<char, Free>(static_cast<char*>(cpu.allocate(b.extent.bytes())),
@@ -53,7 +56,7 @@ class HostCopies {
       if (b.read) device_.download(b.copy.get(), on_device(b), b.extent.bytes());
       bytes_ += b.read ? b.extent.bytes() : 0;
     }
-    for (View& v : call.views())
+    for (View& v : views)
       for (const Block& b : blocks_)
         if (const Extent e = extent_of(v); e.bytes() > 0 && b.extent.overlaps(e)) {
           v.data = b.copy.get() + (reinterpret_cast<std::uintptr_t>(v.data) - b.extent.begin);
@@ -100,34 +103,39 @@ class HostCopies {
   std::size_t bytes_ = 0;
 };
 
-template <std::size_t kKind, Entry kEntry, class Member = decltype(Of<kEntry>::member)> struct Stand;
-template <std::size_t kKind, Entry kEntry, class Result, class... Args>
-struct Stand<kKind, kEntry, Result (*Backend::*const)(Args...)> {
-  static Result in(Args... args) {
-    Lent& lent = g_lent[kKind];
-    const EntryFacts& facts = facts_of(kEntry);
-    if (!g_on_host)
-      throw NoKernel(str("there is no kernel of ", facts.name, " on ", lent.real->device),
-                     "its backend does not have that function",
-                     "have the cpu do what it lacks (--fallback host, or set_host_fallback(true)), or use "
-                     "another device");
-    const Backend& cpu = *lent.cpu;
+// Has the cpu run one call of a device's, on copies.
+void run_on_host(Lent& lent, Entry entry, std::span<View> views, FunctionRef<bool(std::size_t)> writes,
+                 FunctionRef<void(const Backend&)> run) {
+  const EntryFacts& facts = facts_of(entry);
+  if (!g_on_host)
+    throw NoKernel(str("there is no kernel of ", facts.name, " on ", lent.real->device),
+                   "its backend does not have that function",
+                   "have the cpu do what it lacks (--fallback host, or set_host_fallback(true)), or use "
+                   "another device");
+  HostCopies copies(*lent.real, *lent.cpu, views, writes, facts.updates);
+  run(*lent.cpu);
+  copies.give_back();
+  lent.calls[static_cast<std::size_t>(entry)] += 1;
+  lent.bytes[static_cast<std::size_t>(entry)] += static_cast<std::int64_t>(copies.bytes());
+}
+
+template <Entry kEntry, class Member = decltype(Of<kEntry>::member)> struct Stand;
+template <Entry kEntry, class Result, class... Args>
+struct Stand<kEntry, Result (*Backend::*const)(Args...)> {
+  [[gnu::noinline]] static Result in_for(Lent& lent, Args... args) {
     KeptArguments<kEntry> call(args...);
-    HostCopies copies(*lent.real, cpu, call, facts.updates);
-    const auto count = [&] {
-      copies.give_back();
-      lent.calls[static_cast<std::size_t>(kEntry)] += 1;
-      lent.bytes[static_cast<std::size_t>(kEntry)] += static_cast<std::int64_t>(copies.bytes());
-    };
+    const auto writes = [&](std::size_t i) { return call.writes(i); };
     if constexpr (std::is_void_v<Result>) {
-      std::apply(cpu.*Of<kEntry>::member, call.get());
-      count();
+      run_on_host(lent, kEntry, call.views(), writes,
+                  [&](const Backend& cpu) { std::apply(cpu.*Of<kEntry>::member, call.get()); });
     } else {
-      const Result result = std::apply(cpu.*Of<kEntry>::member, call.get());
-      count();
+      Result result{};
+      run_on_host(lent, kEntry, call.views(), writes,
+                  [&](const Backend& cpu) { result = std::apply(cpu.*Of<kEntry>::member, call.get()); });
       return result;
     }
   }
+  template <std::size_t kKind> static Result in(Args... args) { return in_for(g_lent[kKind], args...); }
 };
 
 bool multiplies_wide(DType dtype, std::int64_t, std::int64_t) { return kF32F64.has(dtype); }
@@ -145,7 +153,7 @@ template <std::size_t kKind> const Backend& completed_as(const Backend& real, co
       auto& place = b.*Of<kEntry>::member;
       lent.lacks[static_cast<std::size_t>(kEntry)] = place == nullptr;
       lent.lacks_any = lent.lacks_any || place == nullptr;
-      if (!place) place = &Stand<kKind, kEntry>::in;
+      if (!place) place = &Stand<kEntry>::template in<kKind>;
     };
 #define VELDT_ENTRY(name, ...) fill.template operator()<Entry::name>();
 #define VELDT_ANSWER(result, name, ...) fill.template operator()<Entry::name>();

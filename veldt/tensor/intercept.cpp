@@ -12,17 +12,24 @@ namespace {
 // What the wrapped calls go to in the end: the backends, by the kind of their device.
 std::array<const Backend*, kMostBackends> g_real{};
 
-template <std::size_t kKind, Entry kEntry, class Member = decltype(Of<kEntry>::member)> struct Wrapped;
-template <std::size_t kKind, Entry kEntry, class Result, class... Args>
-struct Wrapped<kKind, kEntry, Result (*Backend::*const)(Args...)> {
-  static void watched(Args... args) {
+// The work is done once for each entry, and the functions that a table holds, of which every kind of device
+// has its own, only say which backend they stand for.
+template <Entry kEntry, class Member = decltype(Of<kEntry>::member)> struct Wrapped;
+template <Entry kEntry, class Result, class... Args>
+struct Wrapped<kEntry, Result (*Backend::*const)(Args...)> {
+  [[gnu::noinline]] static void watch(const Backend& real, Args... args) {
     Interceptor* const interceptor = t_interceptor;
-    InterceptorScope real(nullptr);  // what the interceptor runs goes to the backend
-    interceptor->on_call(Call<kEntry>(args...), *g_real[kKind]);
+    InterceptorScope through(nullptr);  // what the interceptor runs goes to the backend
+    interceptor->on_call(Call<kEntry>(args...), real);
   }
-  static Result answered(Args... args) {
+  [[gnu::noinline]] static Result answer(const Backend& real, Args... args) {
     t_interceptor->on_transfer(Of<kEntry>::called);
-    return (g_real[kKind]->*Of<kEntry>::member)(args...);
+    return (real.*Of<kEntry>::member)(args...);
+  }
+
+  template <std::size_t kKind> static void watched(Args... args) { watch(*g_real[kKind], args...); }
+  template <std::size_t kKind> static Result answered(Args... args) {
+    return answer(*g_real[kKind], args...);
   }
 };
 
@@ -43,8 +50,8 @@ template <std::size_t kKind> const Backend& wrapped(const Backend& real) {
     Backend b = real;
     b.upload = &upload<kKind>;
     b.download = &download<kKind>;
-#define VELDT_ENTRY(name, ...) b.name = &Wrapped<kKind, Entry::name>::watched;
-#define VELDT_ANSWER(result, name, ...) b.name = &Wrapped<kKind, Entry::name>::answered;
+#define VELDT_ENTRY(name, ...) b.name = &Wrapped<Entry::name>::watched<kKind>;
+#define VELDT_ANSWER(result, name, ...) b.name = &Wrapped<Entry::name>::answered<kKind>;
 #include "veldt/core/entries.inc"
     return b;
   }();
