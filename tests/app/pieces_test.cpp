@@ -14,7 +14,7 @@
 #include "tests/io/faults.h"
 #include "veldt/app/context.h"
 #include "veldt/app/exit.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/score.h"
 #include "veldt/app/signals.h"

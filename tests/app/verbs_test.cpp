@@ -24,7 +24,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/train/checkpoint.h"
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 namespace veldt::test {
 namespace {

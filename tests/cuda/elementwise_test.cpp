@@ -270,7 +270,7 @@ TEST(CudaWalk, FindsElementsOfSmallAndLargeViews) {
     View turned = v;
     std::int64_t next = 1;
     for (int d = 0; d < shape.rank(); next *= shape[d++]) turned.strides[d] = next;
-    const cuda::Walk w = cuda::walk_of({&v, &turned});
+    const cuda::ElementWalk w = cuda::walk_of({&v, &turned});
     EXPECT_EQ(w.small, numel(shape) < std::int64_t{1} << 31);
     const Rng rng(1);
     for (std::uint64_t draw = 0; draw < 1000; ++draw) {

@@ -19,22 +19,22 @@ namespace {
 constexpr Device kDevice{DeviceKind::cuda, 0};
 constexpr std::int64_t kSteps = 150;
 
-FitPlan plan_of_batches() {
+FitChoices choices_of_batches() {
   FitOptions options;
   options.model = Model::siren;
   options.batch = 32;
   options.sampling = Sampling::uniform;
-  return plan_for(test::disc(), options);
+  return choices_for(test::disc(), options);
 }
 
 // A line through the levels of a picture, by batches that lie ready.
 class Line final : public train::Task {
  public:
   Line()
-      : plan_(plan_of_batches()),
-        layer_(plan_.field.inputs(), 1, rng_),
+      : choices_(choices_of_batches()),
+        layer_(choices_.field.inputs(), 1, rng_),
         adam_((layer_.to(kDevice), layer_.named_parameters()), {.lr = 0.01}),
-        sampler_(Signal(test::disc()), plan_),
+        sampler_(Signal(test::disc()), choices_),
         batches_(sampler_, kDevice) {}
 
   nn::Module& model() override { return layer_; }
@@ -56,7 +56,7 @@ class Line final : public train::Task {
   std::int64_t most_prepared = 0;
 
  private:
-  const FitPlan plan_;
+  const FitChoices choices_;
   Rng rng_{5};
   nn::Linear layer_;
   optim::Adam adam_;

@@ -84,8 +84,8 @@ TEST_F(FieldOnADevice, IsResumedToTheSameBits) {
   FitOptions options = quick(Model::siren, kEmulated);
   options.batch = 200;
   options.steps = 6;
-  const FitPlan plan = plan_for(picture, options);
-  Fitter whole(picture, plan);
+  const FitChoices choices = choices_for(picture, options);
+  Fitter whole(picture, choices);
   whole.run({}, {});
 
   CheckpointOptions checkpoints{.directory = dir / "run", .every = 0};
@@ -93,9 +93,9 @@ TEST_F(FieldOnADevice, IsResumedToTheSameBits) {
   int steps = 0;
   stop.on_step = [&steps](std::int64_t step, double) { steps = static_cast<int>(step); };
   stop.should_stop = [&steps] { return steps >= 1; };  // the first step is taken alone
-  EXPECT_EQ(Fitter(picture, plan).run(checkpoints, stop).steps, 1);
+  EXPECT_EQ(Fitter(picture, choices).run(checkpoints, stop).steps, 1);
   checkpoints.resume = true;
-  Fitter rest(picture, plan);
+  Fitter rest(picture, choices);
   EXPECT_EQ(rest.run(checkpoints, {}).steps, 6);
   EXPECT_EQ(
       largest_difference(ImageField(whole.field()).render(24, 24), ImageField(rest.field()).render(24, 24)),
@@ -137,13 +137,13 @@ TEST_F(FieldOnADevice, TellsOfEveryStepThatItTookByItself) {
 
 // What the device takes by itself is not to depend on how fast it is.
 TEST_F(FieldOnADevice, TakesTheSameStepsHoweverManyAtATime) {
-  const FitPlan plan = [] {
+  const FitChoices choices = [] {
     FitOptions options = quick(Model::siren, kEmulated);
     options.batch = 100;
     options.sampling = Sampling::uniform;
-    return plan_for(test::disc(), options);
+    return choices_for(test::disc(), options);
   }();
-  const PointSampler sampler(Signal(test::disc()), plan);
+  const PointSampler sampler(Signal(test::disc()), choices);
   Batches batches(sampler, kEmulated);
   ASSERT_GE(batches.ahead(), 20);
   Plan step([&] {
@@ -195,7 +195,7 @@ TEST_F(FieldOnADevice, StopsAtItsGoalOnTheSameStepAsTheCpu) {
   options.target_psnr = 18;
   const auto steps_on = [&](Device device) {
     options.device = device;
-    Fitter fitter(test::disc(), plan_for(test::disc(), options));
+    Fitter fitter(test::disc(), choices_for(test::disc(), options));
     const train::RunResult result = fitter.run({}, {});
     EXPECT_EQ(result.stop, train::Stop::goal_met);
     return result.steps;
@@ -248,8 +248,8 @@ TEST_F(FieldOnADevice, KeepsItsCheckpointWhenTheDeviceIsLost) {
   FitOptions options = quick(Model::siren, kEmulated);
   options.batch = 200;
   options.steps = 60;
-  const FitPlan plan = plan_for(picture, options);
-  Fitter whole(picture, plan);
+  const FitChoices choices = choices_for(picture, options);
+  Fitter whole(picture, choices);
   whole.run({}, {});
 
   CheckpointOptions checkpoints{.directory = dir / "run", .every = 0};
@@ -260,14 +260,14 @@ TEST_F(FieldOnADevice, KeepsItsCheckpointWhenTheDeviceIsLost) {
     if (step >= 2) lose_device(true);
   };
   {
-    Fitter lost(picture, plan);
+    Fitter lost(picture, choices);
     EXPECT_THROW(lost.run(checkpoints, events), DeviceError);
   }
   EXPECT_GE(kept, 2);
   EXPECT_LT(kept, 60);
   lose_device(false);
   checkpoints.resume = true;
-  Fitter rest(picture, plan);
+  Fitter rest(picture, choices);
   std::int64_t taken_up = 0;
   events = {};
   events.on_start = [&](std::int64_t step) { taken_up = step; };
@@ -294,11 +294,11 @@ TEST_F(FieldOnADevice, IsSavedAndDrawnAnywhere) {
 TEST_F(FieldOnADevice, TakesBf16OfItselfAndTf32WhereItIs) {
   FitOptions options = quick(Model::siren, kEmulated);
   options.precision = {};
-  EXPECT_EQ(plan_for(test::disc(), options).precision, Precision::bf16);
+  EXPECT_EQ(choices_for(test::disc(), options).precision, Precision::bf16);
   options.precision = Precision::tf32;
-  EXPECT_EQ(plan_for(test::disc(), options).precision, Precision::tf32);
+  EXPECT_EQ(choices_for(test::disc(), options).precision, Precision::tf32);
   options.device = {};
-  EXPECT_THROW(plan_for(test::disc(), options), DeviceError);
+  EXPECT_THROW(choices_for(test::disc(), options), DeviceError);
 }
 
 }  // namespace

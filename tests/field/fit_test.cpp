@@ -14,10 +14,10 @@
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/data/resample.h"
-#include "veldt/field/recipe.h"
+#include "veldt/field/automatic.h"
 #include "veldt/io/image.h"
 #include "veldt/train/checkpoint.h"
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 namespace veldt::field {
 namespace {
@@ -79,11 +79,11 @@ TEST_F(Fit, RefusesMuonWithoutAMatrixToTurn) {
 TEST_F(Fit, TakesBf16OnlyWhereItComputesInBf16) {
   if (!has_products({}, Precision::bf16)) GTEST_SKIP() << "this processor has no bf16 products";
   FitOptions options = quick(1);
-  EXPECT_EQ(plan_for(disc(), options).precision, Precision::bf16);
+  EXPECT_EQ(choices_for(disc(), options).precision, Precision::bf16);
   options.width = 257;
-  EXPECT_EQ(plan_for(disc(), options).precision, Precision::f32);
+  EXPECT_EQ(choices_for(disc(), options).precision, Precision::f32);
   options.precision = Precision::bf16;
-  EXPECT_THROW(plan_for(disc(), options), ConfigError);
+  EXPECT_THROW(choices_for(disc(), options), ConfigError);
 }
 
 TEST_F(Fit, LearnsThroughALargeFootprint) {
@@ -166,7 +166,7 @@ TEST_F(Fit, IsTheSameForTheSameSeedAlone) {
 TEST_F(Fit, StopsAtTheTargetPsnr) {
   FitOptions options = quick(100000);
   options.target_psnr = 18;
-  Fitter fitter(disc(), plan_for(disc(), options));
+  Fitter fitter(disc(), choices_for(disc(), options));
   const train::RunResult result = fitter.run({}, {});
   EXPECT_EQ(result.stop, train::Stop::goal_met);
   EXPECT_LT(result.steps, 100000);
@@ -178,7 +178,7 @@ TEST_F(Fit, StopsAtTheVeryStepThatMeetsTheTarget) {
   FitOptions options = quick(100000);
   options.batch = 0;
   options.target_psnr = 18;
-  Fitter fitter(disc(), plan_for(disc(), options));
+  Fitter fitter(disc(), choices_for(disc(), options));
   std::int64_t first = 0;
   train::Events events;
   events.on_step = [&](std::int64_t step, double) {
@@ -191,7 +191,7 @@ TEST_F(Fit, NeverMeetsATargetWithNumbersThatAreNotFinite) {
   FitOptions options = quick(1000);
   options.target_psnr = 0.001;
   options.batch = 0;  // all pixels: every step is looked at
-  Fitter fitter(disc(), plan_for(disc(), options));
+  Fitter fitter(disc(), choices_for(disc(), options));
   train::Events events;
   events.on_step = [&](std::int64_t step, double) {
     if (step != 1) return;
@@ -229,14 +229,14 @@ TEST_F(Fit, IsResumedToTheSameBitsAndOnlyWithTheSamePictureAndPlan) {
     const test::TempDir dir;
     CheckpointOptions checkpoints;
     checkpoints.directory = dir.path();
-    Fitter first(disc(), plan_for(disc(), options));
+    Fitter first(disc(), choices_for(disc(), options));
     train::Events events;
     int steps = 0;
     events.should_stop = [&steps] { return ++steps == 25; };
     EXPECT_EQ(first.run(checkpoints, events).steps, 25);
     checkpoints.resume = true;
     const auto resume_with = [&](const Tensor& picture, const FitOptions& wishes) {
-      Fitter fitter(picture, plan_for(picture, wishes));
+      Fitter fitter(picture, choices_for(picture, wishes));
       EXPECT_EQ(fitter.run(checkpoints, {}).steps, 60);
       std::vector<float> all;
       for (const NamedTensor& t : fitter.field().tensors())
@@ -261,7 +261,7 @@ TEST_F(Fit, KeepsTheErrorsItSawInACheckpointAndRefusesSomeThatCannotBe) {
   const test::TempDir dir;
   CheckpointOptions checkpoints;
   checkpoints.directory = dir.path();
-  Fitter(disc(), plan_for(disc(), options)).run(checkpoints, {});
+  Fitter(disc(), choices_for(disc(), options)).run(checkpoints, {});
   {
     train::CheckpointDir written(dir.path(), 3);
     train::CheckpointData data = written.load_newest().value();
@@ -281,7 +281,7 @@ TEST_F(Fit, KeepsTheErrorsItSawInACheckpointAndRefusesSomeThatCannotBe) {
   }
   checkpoints.resume = true;
   try {
-    Fitter(disc(), plan_for(disc(), options)).run(checkpoints, {});
+    Fitter(disc(), choices_for(disc(), options)).run(checkpoints, {});
     ADD_FAILURE() << "a map with a NaN was taken";
   } catch (const IoError& error) {
     EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
@@ -308,7 +308,7 @@ TEST_F(Fit, TellsHowItWasTrained) {
 
 TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
   const auto sampling = [](const Tensor& picture, const FitOptions& wishes) {
-    return plan_for(picture, wishes).sampling;
+    return choices_for(picture, wishes).sampling;
   };
   const Tensor photograph = draw(80, 80, 3, [](double x, double y, int) { return (x + y) / 200; });
   EXPECT_EQ(sampling(photograph, {.model = Model::siren}), Sampling::error);
@@ -319,7 +319,7 @@ TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
   EXPECT_EQ(sampling(ink(), {.model = Model::siren}), Sampling::uniform);
   EXPECT_EQ(sampling(ink(), {.sampling = Sampling::stratified}), Sampling::stratified);
   const auto text = [&](Sampling s) {
-    return to_json(plan_for(ink(), {.model = Model::siren, .sampling = s}));
+    return to_json(choices_for(ink(), {.model = Model::siren, .sampling = s}));
   };
   EXPECT_EQ(text(Sampling::uniform).find("sampling"), std::string::npos);  // as in files from before
   EXPECT_NE(text(Sampling::error).find("\"sampling\":\"error\""), std::string::npos);
@@ -330,7 +330,7 @@ TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
 // first_omega and omega count in a field if others make another field of the same seed.
 TEST(PlanFor, RefusesAnOmegaThatWouldChangeNothing) {
   const auto check_one = [](const FitOptions& wishes) {
-    FieldOptions o = plan_for(disc(), wishes).field;
+    FieldOptions o = choices_for(disc(), wishes).field;
     const std::vector<float> drawn = ImageField(o, 1).render(8, 8).values<float>();
     o.first_omega *= 2;
     o.omega *= 2;
@@ -340,9 +340,9 @@ TEST(PlanFor, RefusesAnOmegaThatWouldChangeNothing) {
       FitOptions wished = wishes;
       wished.*wish = 20;
       if (counts)
-        EXPECT_NO_THROW(plan_for(disc(), wished)) << name_of(model_of(o));
+        EXPECT_NO_THROW(choices_for(disc(), wished)) << name_of(model_of(o));
       else
-        EXPECT_THROW(plan_for(disc(), wished), ConfigError) << name_of(model_of(o));
+        EXPECT_THROW(choices_for(disc(), wished), ConfigError) << name_of(model_of(o));
     }
   };
   for (const std::string& name : model_names()) check_one({.model = model_from(name)});
@@ -353,18 +353,18 @@ TEST(PlanFor, RefusesAnOmegaThatWouldChangeNothing) {
 // samples.
 TEST(PlanFor, NamesTheSamplingOfPointsBetween) {
   const auto named = [](const FitOptions& wishes) {
-    return nlohmann::json::parse(to_json(plan_for(disc(3), wishes))).contains("sampling");
+    return nlohmann::json::parse(to_json(choices_for(disc(3), wishes))).contains("sampling");
   };
   EXPECT_TRUE(named({.model = Model::hashgrid, .sampling = Sampling::uniform, .footprint = 1}));
   EXPECT_TRUE(named({.model = Model::hashgrid, .footprint = 1}));
-  EXPECT_FALSE(named({.model = Model::siren, .sampling = Sampling::uniform})) << "as earlier plans have it";
+  EXPECT_FALSE(named({.model = Model::siren, .sampling = Sampling::uniform})) << "as earlier fits have it";
 }
 
 TEST(PlanFor, RefusesWishesThatMakeNoSense) {
   const auto refused = [](auto change, const Tensor& picture = disc()) {
     FitOptions options = quick();
     change(options);
-    EXPECT_THROW(plan_for(picture, options), ConfigError);
+    EXPECT_THROW(choices_for(picture, options), ConfigError);
   };
   refused([](FitOptions& o) { o.lr = -1; });
   refused([](FitOptions& o) { o.lr = 0; });
@@ -389,27 +389,27 @@ TEST(PlanFor, RefusesWishesThatMakeNoSense) {
     o.seconds = 1;
     o.warmup = 10;
   });
-  EXPECT_THROW(plan_for(Tensor::of({2, 2}, {0, 1, 1, 0}), {}), ShapeError);
-  EXPECT_THROW(plan_for(Tensor::from<float>({0, 2, 1}, {}), {}), ShapeError);
+  EXPECT_THROW(choices_for(Tensor::of({2, 2}, {0, 1, 1, 0}), {}), ShapeError);
+  EXPECT_THROW(choices_for(Tensor::from<float>({0, 2, 1}, {}), {}), ShapeError);
 }
 
 TEST(PlanFor, GivesADrawingTheOriginalNetworkIfItIsToBeTanh) {
-  const FitPlan p = plan_for(ink(), {.model = Model::tanh});
-  EXPECT_EQ(layer_sizes(p.field), layer_sizes(simba_plan().field));
+  const FitChoices p = choices_for(ink(), {.model = Model::tanh});
+  EXPECT_EQ(layer_sizes(p.field), layer_sizes(simba_choices().field));
   EXPECT_EQ(parameter_count(p.field), 98752);
   EXPECT_EQ(p.optimizer, OptimizerKind::muon);
-  EXPECT_EQ(plan_for(ink(), {.model = Model::tanh, .width = 32}).field.widths,
+  EXPECT_EQ(choices_for(ink(), {.model = Model::tanh, .width = 32}).field.widths,
             std::vector<std::int64_t>(7, 32));
-  // With one hidden layer there is no matrix for Muon; what else a recipe chose stays.
-  EXPECT_EQ(plan_for(ink(), {.model = Model::tanh, .depth = 1}).optimizer, OptimizerKind::adam);
-  EXPECT_EQ(plan_for(ink(), {.depth = 1, .simba = true}).optimizer, OptimizerKind::sgd);
+  // With one hidden layer there is no matrix for Muon; what else was chosen stays.
+  EXPECT_EQ(choices_for(ink(), {.model = Model::tanh, .depth = 1}).optimizer, OptimizerKind::adam);
+  EXPECT_EQ(choices_for(ink(), {.depth = 1, .simba = true}).optimizer, OptimizerKind::sgd);
 }
 
 // Started around 0, as Glorot and Bengio have it, it is at 15 dB by then.
 TEST(SlowFit, DrawsThinLinesWithTheOriginalNetwork) {
   const Tensor cub = io::read_image(VELDT_SOURCE "/assets/cub.png");
-  const FitPlan plan = plan_for(cub, {.steps = 300, .model = Model::tanh, .batch = 2048});
-  Fitter fitter(cub, plan);
+  const FitChoices choices = choices_for(cub, {.steps = 300, .model = Model::tanh, .batch = 2048});
+  Fitter fitter(cub, choices);
   fitter.run({}, {});
   EXPECT_GT(quality_of(fitter.field(), cub), 20);
 }
@@ -418,30 +418,30 @@ TEST(PlanFor, KeepsABatchWithinThePicture) {
   FitOptions options = quick();
   for (const std::int64_t batch : {0, 576, 577, 1'000'000}) {
     options.batch = batch;
-    EXPECT_EQ(plan_for(disc(), options).batch, 576);
+    EXPECT_EQ(choices_for(disc(), options).batch, 576);
   }
-  EXPECT_LE(plan_for(disc(), quick()).batch, 576);
+  EXPECT_LE(choices_for(disc(), quick()).batch, 576);
 }
 
 TEST(PlanFor, GivesAPictureATeacherUnlessItIsLargeOrAskedForANetwork) {
-  const FitPlan plan = plan_for(disc(3), {});
-  EXPECT_TRUE(plan.has_teacher());
-  EXPECT_EQ(plan.field.footprint, 4);
-  EXPECT_EQ(plan.warmup, 20);
-  EXPECT_EQ(plan_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
-  EXPECT_FALSE(plan_for(ink(), {}).has_teacher());
+  const FitChoices choices = choices_for(disc(3), {});
+  EXPECT_TRUE(choices.has_teacher());
+  EXPECT_EQ(choices.field.footprint, 4);
+  EXPECT_EQ(choices.warmup, 20);
+  EXPECT_EQ(choices_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
+  EXPECT_FALSE(choices_for(ink(), {}).has_teacher());
   const Tensor greys = data::resample(ink(), 12, 12, data::Filter::area);
   EXPECT_EQ(kind_of(facts_of(greys), greys).style, Style::line);
-  EXPECT_TRUE(plan_for(greys, {}).has_teacher());
-  EXPECT_FALSE(plan_for(greys, {}).field.two_tone);
-  EXPECT_TRUE(plan_for(greys, {.model = Model::siren}).field.two_tone)
+  EXPECT_TRUE(choices_for(greys, {}).has_teacher());
+  EXPECT_FALSE(choices_for(greys, {}).field.two_tone);
+  EXPECT_TRUE(choices_for(greys, {.model = Model::siren}).field.two_tone)
       << "a scene before the filter, as asked";
-  EXPECT_FALSE(plan_for(disc(3), {.model = Model::siren}).has_teacher());
-  EXPECT_EQ(model_of(plan_for(disc(3), {.omega = 10}).field), Model::siren) << "a grid has none";
-  EXPECT_FALSE(plan_for(disc(3), {.footprint = 1}).has_teacher());
-  EXPECT_FALSE(plan_for(full({1025, 512, 3}, 0.5), {}).has_teacher());
-  EXPECT_FALSE(plan_for(disc(3), {.loss = Loss::bce}).has_teacher()) << "it has another head";
-  const FitPlan whole = plan_for(disc(3), {.batch = 0});
+  EXPECT_FALSE(choices_for(disc(3), {.model = Model::siren}).has_teacher());
+  EXPECT_EQ(model_of(choices_for(disc(3), {.omega = 10}).field), Model::siren) << "a grid has none";
+  EXPECT_FALSE(choices_for(disc(3), {.footprint = 1}).has_teacher());
+  EXPECT_FALSE(choices_for(full({1025, 512, 3}, 0.5), {}).has_teacher());
+  EXPECT_FALSE(choices_for(disc(3), {.loss = Loss::bce}).has_teacher()) << "it has another head";
+  const FitChoices whole = choices_for(disc(3), {.batch = 0});
   EXPECT_TRUE(whole.has_teacher());
   EXPECT_EQ(whole.field.footprint, 4);
   EXPECT_EQ(whole.batch, 24 * 24 * 16);
@@ -451,9 +451,9 @@ TEST(PlanFor, TakesAPriorForATeacherWhereThereIsOne) {
   Rng rng(1);
   FitOptions wishes;
   wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
-  EXPECT_EQ(nlohmann::json::parse(to_json(plan_for(disc(3), wishes))).at("teacher"), "prior");
-  EXPECT_EQ(nlohmann::json::parse(to_json(plan_for(disc(3), {}))).at("teacher"), "rules");
-  EXPECT_EQ(plan_for(ink(), wishes).prior, nullptr);
+  EXPECT_EQ(nlohmann::json::parse(to_json(choices_for(disc(3), wishes))).at("teacher"), "prior");
+  EXPECT_EQ(nlohmann::json::parse(to_json(choices_for(disc(3), {}))).at("teacher"), "rules");
+  EXPECT_EQ(choices_for(ink(), wishes).prior, nullptr);
 }
 
 TEST_F(Fit, FollowsItsPrior) {
@@ -473,7 +473,7 @@ TEST_F(Fit, IsStoppedWhileItsTeacherDraws) {
   FitOptions wishes{.steps = 50};
   wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
   const Tensor tall = draw(4, 300, 1, [](double x, double y, int) { return (x + y) / 310; });
-  Fitter fitter(tall, plan_for(tall, wishes));
+  Fitter fitter(tall, choices_for(tall, wishes));
   std::vector<double> parts;
   const train::RunResult run = fitter.run({}, {}, [&](double part) {
     parts.push_back(part);
@@ -490,7 +490,7 @@ TEST_F(Fit, CountsItsTeachersTime) {
   Rng rng(1);
   FitOptions wishes{.seconds = 0.5};
   wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
-  Fitter fitter(disc(), plan_for(disc(), wishes));
+  Fitter fitter(disc(), choices_for(disc(), wishes));
   const train::RunResult run = fitter.run({}, {}, [](double) {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     return true;
@@ -507,7 +507,7 @@ TEST_F(Fit, IsNotResumedUnderAnotherPrior) {
     Rng rng(seed);
     FitOptions wishes{.steps = 5};
     wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
-    Fitter(disc(), plan_for(disc(), wishes)).run(checkpoints, {});
+    Fitter(disc(), choices_for(disc(), wishes)).run(checkpoints, {});
   };
   run_with(1);
   checkpoints.resume = true;
@@ -516,8 +516,8 @@ TEST_F(Fit, IsNotResumedUnderAnotherPrior) {
 }
 
 TEST(PlanFor, GivesEqualTextForEqualPlansAlone) {
-  EXPECT_EQ(to_json(plan_for(disc(), quick())), to_json(plan_for(disc(), quick())));
-  EXPECT_NE(to_json(plan_for(disc(), quick(200))), to_json(plan_for(disc(), quick(201))));
+  EXPECT_EQ(to_json(choices_for(disc(), quick())), to_json(choices_for(disc(), quick())));
+  EXPECT_NE(to_json(choices_for(disc(), quick(200))), to_json(choices_for(disc(), quick(201))));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ void expect_first_losses(std::size_t count) {
   const auto golden = nlohmann::json::parse(file).at("losses").get<std::vector<double>>();
   ASSERT_GE(golden.size(), count);
   const Tensor cub = io::read_image(VELDT_SOURCE "/assets/cub.png");
-  Fitter fitter(cub, plan_for(cub, {.simba = true}));
+  Fitter fitter(cub, choices_for(cub, {.simba = true}));
   EXPECT_EQ(fitter.field().parameter_count(), 98752);
   std::vector<double> losses;
   train::Events events;

@@ -158,21 +158,21 @@ TEST(PixelArt, GoesOnBeyondItsBorder) {
 
 TEST(PixelArt, RefusesAnotherLoss) {
   FitOptions wishes{.loss = Loss::bce};
-  EXPECT_FALSE(plan_for(sprite(), wishes).field.squares) << "it asks for another way";
+  EXPECT_FALSE(choices_for(sprite(), wishes).field.squares) << "it asks for another way";
   wishes.style = Style::pixel;
-  EXPECT_THROW(plan_for(sprite(), wishes), ConfigError);
-  EXPECT_FALSE(plan_for(sprite(), {.footprint = 2}).field.squares);
+  EXPECT_THROW(choices_for(sprite(), wishes), ConfigError);
+  EXPECT_FALSE(choices_for(sprite(), {.footprint = 2}).field.squares);
 }
 
 TEST(PixelArt, IsDrawnSmoothIfThatIsAskedFor) {
   FitOptions wishes;
   wishes.style = Style::drawing;
-  EXPECT_FALSE(plan_for(sprite(), wishes).field.squares);
-  EXPECT_TRUE(plan_for(sprite(), wishes).has_teacher());
-  EXPECT_FALSE(plan_for(sprite(), {.model = Model::siren}).field.squares);
+  EXPECT_FALSE(choices_for(sprite(), wishes).field.squares);
+  EXPECT_TRUE(choices_for(sprite(), wishes).has_teacher());
+  EXPECT_FALSE(choices_for(sprite(), {.model = Model::siren}).field.squares);
   wishes.style = Style::pixel;
   wishes.model = Model::hashgrid;
-  EXPECT_TRUE(plan_for(sprite(), wishes).field.squares);
+  EXPECT_TRUE(choices_for(sprite(), wishes).field.squares);
 }
 
 // A prior that knows nothing: what it draws for the pixels is all that the contours can be taken from.
@@ -210,18 +210,18 @@ TEST(TwoTones, KeepWhatIsNoNumber) {
 TEST(TwoTones, OfColoursAreTaughtWithoutAPriorOfTheirs) {
   const Tensor picture =
       draw(24, 24, 3, [](double x, double y, int c) { return x + y < 20 ? 0.2 * c : 1.0; });
-  const FitPlan plan = plan_for(picture, {});
-  EXPECT_TRUE(plan.has_teacher());
-  EXPECT_TRUE(plan.field.tones.empty());
+  const FitChoices choices = choices_for(picture, {});
+  EXPECT_TRUE(choices.has_teacher());
+  EXPECT_TRUE(choices.field.tones.empty());
 }
 
 TEST(TwoTones, AreHeldBySinesWithoutAPriorAndAreGreysIfThatIsAskedFor) {
-  EXPECT_EQ(model_of(plan_for(ink(), {}).field), Model::siren);
+  EXPECT_EQ(model_of(choices_for(ink(), {}).field), Model::siren);
   FitOptions wishes = with_tone_prior();
-  EXPECT_FALSE(plan_for(ink(), wishes).field.tones.empty());
+  EXPECT_FALSE(choices_for(ink(), wishes).field.tones.empty());
   wishes.style = Style::photo;
-  EXPECT_TRUE(plan_for(ink(), wishes).field.tones.empty());
-  EXPECT_TRUE(plan_for(ink(), wishes).has_teacher());
+  EXPECT_TRUE(choices_for(ink(), wishes).field.tones.empty());
+  EXPECT_TRUE(choices_for(ink(), wishes).has_teacher());
 }
 
 TEST(Source, OfPointsIsExactAtTheirPlaces) {

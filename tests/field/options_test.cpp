@@ -8,9 +8,9 @@
 #include "tests/field/pictures.h"
 #include "tests/io/faults.h"
 #include "veldt/core/rng.h"
-#include "veldt/field/choices.h"
+#include "veldt/field/choose.h"
 #include "veldt/field/network.h"
-#include "veldt/field/recipe.h"
+#include "veldt/field/automatic.h"
 
 namespace veldt::field {
 namespace {
@@ -148,7 +148,7 @@ TEST(FieldOptions, CountTheParametersThatTheNetworkHas) {
 }
 
 TEST(FieldOptions, GiveTheOriginalRecipe98752Parameters) {
-  const FieldOptions o = simba_plan().field;
+  const FieldOptions o = simba_choices().field;
   EXPECT_EQ(parameter_count(o), 98752);
   Rng rng(1);
   EXPECT_EQ(Network(o, rng).parameter_count(), 98752);
@@ -215,10 +215,10 @@ TEST(FieldOptions, RefuseEncodingsThatLie) {
 TEST(ModelFrom, KnowsItsNamesAndListsThemOtherwise) {
   for (const std::string& name : model_names()) {
     EXPECT_EQ(name_of(model_from(name)), name);
-    FitPlan plan;
-    plan.field = small_options(8, 8);
-    choose_model(plan, model_from(name));
-    EXPECT_EQ(name_of(model_of(plan.field)), name);
+    FitChoices choices;
+    choices.field = small_options(8, 8);
+    choose_model(choices, model_from(name));
+    EXPECT_EQ(name_of(model_of(choices.field)), name);
   }
   try {
     model_from("sirenn");

@@ -32,7 +32,7 @@ struct Work {
 
   std::vector<float> run() const {
     const Tensor picture = io::read_image(dir.path() + "/in.png");
-    Fitter fitter(picture, plan_for(picture, {.seed = 4, .steps = 3, .width = 8, .depth = 2}));
+    Fitter fitter(picture, choices_for(picture, {.seed = 4, .steps = 3, .width = 8, .depth = 2}));
     fitter.run({}, {});
     fitter.field().save(dir.path() + "/model.safetensors");
     const Tensor drawn = ImageField::load(dir.path() + "/model.safetensors").render(12, 10);

@@ -43,13 +43,13 @@ TEST(BandOrder, MakesSquaresOfRuns) {
   }
 }
 
-FitPlan plan_of(Sampling sampling, std::int64_t batch) {
+FitChoices choices_with(Sampling sampling, std::int64_t batch) {
   FitOptions options;
   options.steps = 1;
   options.sampling = sampling;
   options.batch = batch;
   options.model = Model::siren;
-  return plan_for(test::disc(), options);
+  return choices_for(test::disc(), options);
 }
 
 // The pixels whose centres a batch's points are.
@@ -69,7 +69,7 @@ Pixels pixels_of(const Batch& batch, std::int64_t side) {
 }
 
 TEST(PointSampler, StratifiedShowsEachPixelOnceAndAPartOfEachBlockInEveryStep) {
-  const PointSampler sampler(test::disc(), plan_of(Sampling::stratified, 64));  // runs of 9
+  const PointSampler sampler(test::disc(), choices_with(Sampling::stratified, 64));  // runs of 9
   Pixels seen;
   for (std::int64_t step = 0; step < 9; ++step) {
     const Pixels pixels = pixels_of(sampler.batch(step), 24);
@@ -87,10 +87,10 @@ TEST(PointSampler, StratifiedShowsEachPixelOnceAndAPartOfEachBlockInEveryStep) {
 // A pixel of 2 x 2 samples leaves a batch of 64 points 16 pixels, one of each 6 x 6: bands of 6 rows, which
 // have 4 of them each. Bands of the 3 rows of 9 pixels would have 2.
 TEST(PointSampler, StratifiedGoesByBlocksOfAFootprintsPixels) {
-  FitPlan plan = plan_of(Sampling::stratified, 64);
-  plan.field.footprint = 2;
-  plan.edge_share = 0;
-  const PointSampler sampler(test::disc(), plan);
+  FitChoices choices = choices_with(Sampling::stratified, 64);
+  choices.field.footprint = 2;
+  choices.edge_share = 0;
+  const PointSampler sampler(test::disc(), choices);
   for (std::int64_t step = 0; step < 360; ++step) {
     const std::vector<float> at = sampler.batch(step).coordinates.values<float>();
     ASSERT_EQ(at.size(), 64u * 2);
@@ -105,11 +105,11 @@ TEST(PointSampler, StratifiedGoesByBlocksOfAFootprintsPixels) {
 }
 
 TEST(PointSampler, MovesOtherPointsBetweenThePixelsInEachStep) {
-  FitPlan plan = plan_of(Sampling::stratified, 576);  // all of the picture
-  plan.between_share = 0.25;
-  const PointSampler sampler(test::disc(), plan);
+  FitChoices choices = choices_with(Sampling::stratified, 576);  // all of the picture
+  choices.between_share = 0.25;
+  const PointSampler sampler(test::disc(), choices);
   const std::vector<float> centres =
-      PointSampler(test::disc(), plan_of(Sampling::uniform, 576)).batch(0).coordinates.values<float>();
+      PointSampler(test::disc(), choices_with(Sampling::uniform, 576)).batch(0).coordinates.values<float>();
   std::vector<int> moved(576);
   for (std::int64_t step = 0; step < 40; ++step) {
     const std::vector<float> at = sampler.batch(step).coordinates.values<float>();

@@ -103,16 +103,16 @@ TEST(SoundFit, StopsAtTheTarget) {
   const Signal sound = Signal::sound(tones(400, 1), kRate);
   FitOptions options = quick_sound(100000);
   options.target_psnr = 15;
-  Fitter fitter(sound, plan_for(sound, options));
+  Fitter fitter(sound, choices_for(sound, options));
   EXPECT_EQ(fitter.run({}, {}).stop, train::Stop::goal_met);
   EXPECT_GE(quality_of(fitter.field(), sound), 15);
 }
 
 TEST(SoundFit, KeepsTheFrequenciesItDrew) {
   const Signal sound = Signal::sound(tones(400, 1), kRate);
-  const FitPlan plan = plan_for(sound, quick_sound(20));
-  Fitter fitter(sound, plan);
-  const NamedTensors before = Field(plan.field, plan.seed).tensors();
+  const FitChoices choices = choices_for(sound, quick_sound(20));
+  Fitter fitter(sound, choices);
+  const NamedTensors before = Field(choices.field, choices.seed).tensors();
   fitter.run({}, {});
   const NamedTensors after = fitter.field().tensors();
   ASSERT_EQ(after.size(), before.size());
@@ -164,7 +164,7 @@ TEST(SoundFit, IsTrueBetweenTheFramesOfALongSound) {
 
 TEST(SoundFit, GivesMoreNumbersToHigherSounds) {
   const auto numbers = [](const Tensor& sound) {
-    return parameter_count(plan_for(Signal::sound(sound, kRate), {}).field);
+    return parameter_count(choices_for(Signal::sound(sound, kRate), {}).field);
   };
   EXPECT_GT(numbers(chord(2000)), numbers(chord(500)) * 5 / 4);
   EXPECT_LT(numbers(chord(3900)), 20000);
@@ -176,23 +176,23 @@ TEST(SoundFit, GivesMoreNumbersToHigherSounds) {
 TEST(SoundFit, GivesLongSoundsANetworkWhereLayersAreAskedFor) {
   using Widths = std::vector<std::int64_t>;
   const Signal sound = Signal::sound(chord(500), kRate);
-  EXPECT_TRUE(plan_for(sound, {}).field.widths.empty());
-  EXPECT_EQ(plan_for(sound, {.width = 32}).field.widths, (Widths{32, 32, 32}));
+  EXPECT_TRUE(choices_for(sound, {}).field.widths.empty());
+  EXPECT_EQ(choices_for(sound, {.width = 32}).field.widths, (Widths{32, 32, 32}));
   for (const FitOptions& wishes :
        {FitOptions{.width = 32}, FitOptions{.depth = 2}, FitOptions{.optimizer = OptimizerKind::muon}}) {
-    const FitPlan plan = plan_for(sound, wishes);
-    EXPECT_EQ(model_of(plan.field), Model::siren);
-    EXPECT_EQ(plan.lr, 1e-3);
+    const FitChoices choices = choices_for(sound, wishes);
+    EXPECT_EQ(model_of(choices.field), Model::siren);
+    EXPECT_EQ(choices.lr, 1e-3);
   }
-  EXPECT_EQ(model_of(plan_for(sound, {.optimizer = OptimizerKind::adamw}).field), Model::hashgrid);
+  EXPECT_EQ(model_of(choices_for(sound, {.optimizer = OptimizerKind::adamw}).field), Model::hashgrid);
   for (FitOptions wishes :
        {FitOptions{.width = 32}, FitOptions{.depth = 3}, FitOptions{.optimizer = OptimizerKind::muon}}) {
     wishes.model = Model::hashgrid;
-    const FitPlan plan = plan_for(sound, wishes);
-    EXPECT_GT(std::get<GridOptions>(plan.field.encodings.front()).levels, 8);
-    EXPECT_EQ(plan.field.widths,
+    const FitChoices choices = choices_for(sound, wishes);
+    EXPECT_GT(std::get<GridOptions>(choices.field.encodings.front()).levels, 8);
+    EXPECT_EQ(choices.field.widths,
               Widths(static_cast<std::size_t>(wishes.depth.value_or(2)), wishes.width.value_or(64)));
-    EXPECT_EQ(plan.lr, 1e-2);
+    EXPECT_EQ(choices.lr, 1e-2);
   }
 }
 
@@ -200,7 +200,7 @@ TEST(SoundFit, TurnsTheMatricesOfALongSoundByMuon) {
   const Signal sound = Signal::sound(chord(500), kRate);
   for (const std::optional<Model> model : {std::optional<Model>(), std::optional(Model::hashgrid)}) {
     const FitOptions wishes{.steps = 3, .model = model, .optimizer = OptimizerKind::muon};
-    EXPECT_EQ(Fitter(sound, plan_for(sound, wishes)).run({}, {}).steps, 3);
+    EXPECT_EQ(Fitter(sound, choices_for(sound, wishes)).run({}, {}).steps, 3);
   }
 }
 
@@ -209,7 +209,7 @@ TEST(SoundFit, RefusesWhatIsForPictures) {
   const auto refused = [&](auto change) {
     FitOptions options = quick_sound();
     change(options);
-    EXPECT_THROW(plan_for(sound, options), ConfigError);
+    EXPECT_THROW(choices_for(sound, options), ConfigError);
   };
   refused([](FitOptions& o) { o.simba = true; });
   refused([](FitOptions& o) { o.loss = Loss::hinge; });
@@ -219,7 +219,7 @@ TEST(SoundFit, RefusesWhatIsForPictures) {
 
 TEST(SoundFit, RefusesMoreFramesThanPositionsTellApart) {
   const Tensor endless = expand(Tensor::of({1, 1}, {0.5}), {(1 << 23) + 1, 1});
-  EXPECT_THROW(plan_for(Signal::sound(endless, kRate), quick_sound()), ConfigError);
+  EXPECT_THROW(choices_for(Signal::sound(endless, kRate), quick_sound()), ConfigError);
 }
 
 // Rounded to 16 bits: the numbers of a WAV.
@@ -260,8 +260,8 @@ TEST(SoundFit, PlaysWhatAWindowedSincMakesOfItsFrames) {
 TEST(SoundFit, NeedsOneNumberAFrameForASmoothSound) {
   EXPECT_EQ(fit_sound(chord(1000), kRate, {}).options().closing, 1);
   EXPECT_EQ(fit_sound(chord(3900), kRate, {}).options().closing, 2);
-  const FitPlan smooth = plan_for(Signal::sound(chord(1000), kRate), {}),
-                sharp = plan_for(Signal::sound(chord(3900), kRate), {});
+  const FitChoices smooth = choices_for(Signal::sound(chord(1000), kRate), {}),
+                   sharp = choices_for(Signal::sound(chord(3900), kRate), {});
   EXPECT_LT(sharp.steps, smooth.steps / 2);
   EXPECT_LT(parameter_count(sharp.field), parameter_count(smooth.field) / 2);
 }
@@ -269,7 +269,8 @@ TEST(SoundFit, NeedsOneNumberAFrameForASmoothSound) {
 TEST(SoundFit, ClosesNoNetwork) {
   EXPECT_EQ(fit_sound(tones(400, 1), kRate, quick_sound(5)).options().closing, 0);
   EXPECT_EQ(fit_sound(tones(400, 1), kRate, {.steps = 5, .model = Model::siren}).options().closing, 0);
-  EXPECT_EQ(model_of(plan_for(Signal::sound(tones(400, 1), kRate), {.first_omega = 50}).field), Model::siren);
+  EXPECT_EQ(model_of(choices_for(Signal::sound(tones(400, 1), kRate), {.first_omega = 50}).field),
+            Model::siren);
 }
 
 // In its last half 24 bits tell places a 33rd of a frame apart. The grid is finer than
@@ -279,11 +280,11 @@ TEST(SlowSoundFit, HoldsAMillionFrames) {
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(std::sin(0.25 * static_cast<double>(i)));
   const Signal sound = Signal::sound(Tensor::from<float>({1'000'000, 1}, values), 44100);
-  FitPlan plan = plan_for(sound, {});
-  auto& grid = std::get<GridOptions>(plan.field.encodings.front());
+  FitChoices choices = choices_for(sound, {});
+  auto& grid = std::get<GridOptions>(choices.field.encodings.front());
   grid.coarsest = grid.finest = 800'000;
-  plan.steps = 480;
-  Fitter fitter(sound, plan);
+  choices.steps = 480;
+  Fitter fitter(sound, choices);
   fitter.run({}, {});
   EXPECT_GT(snr(open_frames(SoundField(fitter.field())), sound.samples()), 57);
 }

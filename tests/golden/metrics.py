@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes metrics.json: PSNR and SSIM of picture pairs by scikit-image, for tests/train/metrics_test.cpp.
+"""Writes metrics.json: PSNR and SSIM of picture pairs by scikit-image, for tests/train/picture_scores_test.cpp.
 
 Needs scikit-image and numpy. The pictures are made by the same formula in the test. Run it from anywhere.
 """

@@ -131,7 +131,7 @@ TEST(Plan, LeavesAForgottenGradientForgotten) {
   const auto step = [&] { sum(square(w)).backward(); };
   step();
   w.zero_grad();
-  forecast(step);
+  step_facts(step);
   step();
   EXPECT_EQ(w.grad().item(), 2);
 }
@@ -273,7 +273,7 @@ TEST(Plan, GivesItsMemoryBack) {
 TEST(Forecast, SaysWhatAStepWillHoldAtMost) {
   Net net(1000);
   net.step();  // the leaves have their gradients
-  const StepFacts facts = forecast([&] { return net.step(); });
+  const StepFacts facts = step_facts([&] { return net.step(); });
   pool({}).reset_peak();
   const PoolStats before = pool({}).stats();
   net.step();
@@ -288,7 +288,7 @@ TEST(Forecast, SaysWhatAStepWillHoldAtMost) {
 
 TEST(Forecast, LeavesGradientsAsTheyWere) {
   Net net;
-  forecast([&] { return net.step(); });
+  step_facts([&] { return net.step(); });
   EXPECT_FALSE(net.w1.grad().defined());
 }
 

@@ -378,8 +378,7 @@ TEST(Trainer, OverfitsABatchIfTheNetworkIsSound) {
 
 TEST(Trainer, PredictsWhatAStepNeeds) {
   Learner small(16), large(64);
-  const StepFacts few = small.trainer.forecast_step(small.train),
-                  many = large.trainer.forecast_step(large.train);
+  const StepFacts few = small.trainer.step_facts(small.train), many = large.trainer.step_facts(large.train);
   EXPECT_GT(few.calls, 5);
   EXPECT_GT(few.held_bytes, 4 * (2 * 16 + 16 + 32 + 2));
   EXPECT_GT(many.eager_bytes, 2 * few.eager_bytes);

@@ -12,7 +12,7 @@
 #include "veldt/app/exit.h"
 #include "veldt/app/help.h"
 #include "veldt/app/manual.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/usage.h"
 #include "veldt/app/verbs.h"

@@ -14,7 +14,7 @@
 #include "veldt/app/compare_sounds.h"
 #include "veldt/app/drawing.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/two_tones.h"
@@ -27,7 +27,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 namespace veldt::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "veldt/app/config_file.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 
 namespace veldt::app {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "veldt/app/inputs.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/image.h"

@@ -10,7 +10,7 @@
 
 #include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
 #include "veldt/app/terminal.h"

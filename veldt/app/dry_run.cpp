@@ -11,7 +11,7 @@
 
 #include "veldt/app/describe.h"
 #include "veldt/app/exit.h"
-#include "veldt/app/explain.h"
+#include "veldt/app/reasons.h"
 #include "veldt/app/known_answers.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/terminal.h"
@@ -80,21 +80,21 @@ std::string written_in_words(const FitOutputs& outputs, double model_bytes, doub
 
 int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vector<field::Reason>& reasons,
                 Context& context) {
-  const field::FitPlan& plan = fitter.plan();
-  const field::FieldOptions& o = plan.field;
+  const field::FitChoices& choices = fitter.choices();
+  const field::FieldOptions& o = choices.field;
   const std::int64_t parameters = fitter.field().parameter_count();
   const StepFacts facts = fitter.step_facts();
   const double rate = steps_a_second(fitter, facts.flops);
-  const field::Beside beside = field::beside_steps(plan);
+  const field::Beside beside = field::beside_steps(choices);
   const double around = beside.flops / (measured_speed(0.2).gigaflops * 1e9),
-               by_clock = std::max(1.0, std::floor((plan.seconds - around) * rate)),
-               steps = plan.steps == 0    ? by_clock
-                       : plan.seconds > 0 ? std::min(by_clock, static_cast<double>(plan.steps))
-                                          : static_cast<double>(plan.steps),
+               by_clock = std::max(1.0, std::floor((choices.seconds - around) * rate)),
+               steps = choices.steps == 0    ? by_clock
+                       : choices.seconds > 0 ? std::min(by_clock, static_cast<double>(choices.steps))
+                                             : static_cast<double>(choices.steps),
                seconds = around + steps / rate;
   const double memory = std::max(
       static_cast<double>(facts.held_bytes + facts.planned_bytes) + beside.held_bytes, beside.peak_bytes);
-  const double state = plan.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments
+  const double state = choices.optimizer == field::OptimizerKind::sgd ? 1 : 3;  // Adam keeps two moments
   const double model_bytes = 4 * static_cast<double>(parameters) + beside.closing_bytes + kFileHeader;
   const double checkpoint_bytes = 4 * state * static_cast<double>(parameters) +
                                   static_cast<double>(fitter.own_state_bytes()) + 2 * kFileHeader;
@@ -111,13 +111,13 @@ int dry_run_fit(field::Fitter& fitter, const FitOutputs& outputs, const std::vec
   std::string text = fmt::format("network       {}, {}, {} parameters\n", name_of(model_of(o)),
                                  layers_in_words(o), parameters);
   text += fmt::format("training      {}{:.0f} steps of {} points, {} at {:g}, {}\n",
-                      plan.steps > 0 ? "" : "about ", steps, plan.batch, name_of(plan.optimizer), plan.lr,
-                      name_of(plan.loss));
+                      choices.steps > 0 ? "" : "about ", steps, choices.batch, name_of(choices.optimizer),
+                      choices.lr, name_of(choices.loss));
   text += fmt::format("work          {} a step, {} in all\n", scaled(facts.flops, "FLOP"),
                       scaled(facts.flops * steps, "FLOP"));
   text += fmt::format("time          about {}, at {:.3g} steps a second\n", in_time(seconds), rate);
   text += fmt::format("memory        about {} for tensors\n", scaled(memory, "B"));
-  if (plan.device.kind != DeviceKind::cpu && !facts.waits.empty()) {
+  if (choices.device.kind != DeviceKind::cpu && !facts.waits.empty()) {
     rows["gpu_waits_for"] = facts.waits;
     text += fmt::format("GPU waits     at each step, for the host: {}\n", fmt::join(facts.waits, ", "));
   }

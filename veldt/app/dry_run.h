@@ -7,7 +7,7 @@
 
 #include "veldt/app/context.h"
 #include "veldt/app/drawing.h"
-#include "veldt/field/explain.h"
+#include "veldt/field/reasons.h"
 #include "veldt/field/fit.h"
 
 namespace veldt::app {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "veldt/app/series_forecast.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
 #include "veldt/app/trained.h"

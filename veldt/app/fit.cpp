@@ -8,10 +8,10 @@
 
 #include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
-#include "veldt/app/explain.h"
+#include "veldt/app/reasons.h"
 #include "veldt/app/fit_jobs.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/prior.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/score.h"
@@ -193,7 +193,7 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
   const bool was_asked = run.stop == train::Stop::asked;
   // It may be closed after the last step.
   const bool wants_preview =
-      !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.plan().closes > 0);
+      !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.choices().closes > 0);
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
   std::optional<DrawnFile> preview;
   if (wants_preview) preview.emplace(preview_path(flags, run.steps), Drawing(field));
@@ -225,8 +225,8 @@ int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fit
 std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
   const std::string size = Drawing(fitter.field()).in_words();
   if (!has_kind) return size;
-  const field::PictureKind& kind = fitter.plan().kind;
-  const bool is_smooth = kind.style == field::Style::pixel && !fitter.plan().field.squares;
+  const field::PictureKind& kind = fitter.choices().kind;
+  const bool is_smooth = kind.style == field::Style::pixel && !fitter.choices().field.squares;
   return fmt::format("{} as {} ({}{})", size, field::in_words(kind), kind.reason,
                      is_smooth ? "; drawn smooth, as this model is" : "");
 }
@@ -249,21 +249,21 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
     wishes.prior = priors->means;
     wishes.tone_prior = priors->two_tone;
   }
-  field::Fitter fitter(truth, field::plan_for(truth, wishes));
+  field::Fitter fitter(truth, field::choices_for(truth, wishes));
   if (!flags.prior.empty() && flags.prior != "none" && !context.quiet &&
-      (!fitter.plan().prior || (fitter.plan().prior != given_prior)))
+      (!fitter.choices().prior || (fitter.choices().prior != given_prior)))
     print_note(fmt::format("the prior {} is not used: {}", flags.prior,
                            truth.is_sound() ? "this is a sound" : "this fit uses no prior of its kind"));
   if (!flags.preview.empty()) DrawnFile::check(preview_path(flags, 0), Drawing(fitter.field()));
   if (!context.quiet) {
-    const field::FitPlan& plan = fitter.plan();
-    print_note(
-        fmt::format("{} {} with {}, {} parameters, in {}, on {}", flags.dry_run ? "would fit" : "fitting",
-                    what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(plan.field)),
-                    fitter.field().parameter_count(), field::name_of(plan.precision), device.reason));
+    const field::FitChoices& choices = fitter.choices();
+    print_note(fmt::format(
+        "{} {} with {}, {} parameters, in {}, on {}", flags.dry_run ? "would fit" : "fitting",
+        what_is_fitted(fitter, !truth.is_sound() && !wishes.simba), name_of(model_of(choices.field)),
+        fitter.field().parameter_count(), field::name_of(choices.precision), device.reason));
   }
   std::vector<field::Reason> reasons;
-  if (flags.explain) reasons = field::explain(fitter.plan());
+  if (flags.explain) reasons = field::reasons_of(fitter.choices());
   if (!context.json) context.out.text(in_words(reasons));
   if (flags.dry_run)
     return dry_run_fit(fitter, {flags.output, flags.preview, flags.preview_every, flags.checkpoints}, reasons,
@@ -286,7 +286,7 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
     if (!context.quiet) print_note("stopped before the first step; nothing was written");
     return signal.exit_code();
   }
-  if (fitter.plan().seconds > 0 && run.steps == 1 && fitter.plan().has_teacher() && !context.quiet)
+  if (fitter.choices().seconds > 0 && run.steps == 1 && fitter.choices().has_teacher() && !context.quiet)
     print_note(
         fmt::format("finding what lies between the pixels took all of --time, and one step was taken; "
                     "give more than {:.1f} s",

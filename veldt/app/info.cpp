@@ -12,7 +12,7 @@
 
 #include "veldt/app/describe.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/field/options.h"

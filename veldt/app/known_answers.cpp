@@ -22,7 +22,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 namespace veldt::app {
 namespace {

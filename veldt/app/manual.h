@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 
 namespace veldt::app {
 

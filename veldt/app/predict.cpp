@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/app/series_forecast.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/recipe_series.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"

@@ -327,7 +327,7 @@ nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double
     try {
       const Build build = read_layer(call, facts);
       // On paper first: its sizes are looked at before it takes memory or time.
-      forecast([&] {
+      step_facts([&] {
         Rng other(0);
         const Layer layer = build({call, input, other});
         parameters += static_cast<double>(layer->parameter_count());

@@ -14,7 +14,7 @@
 #include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"

@@ -13,7 +13,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 namespace veldt::app {
 namespace {

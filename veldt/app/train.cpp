@@ -11,7 +11,7 @@
 
 #include "veldt/app/exit.h"
 #include "veldt/app/series_forecast.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/recipe_trainer.h"
@@ -207,7 +207,7 @@ void look_at_one_batch(Context& context, Training& training) {
 }
 
 std::string what_a_step_takes(Training& training) {
-  const StepFacts facts = training.trainer->forecast_step(training.train);
+  const StepFacts facts = training.trainer->step_facts(training.train);
   const double megabytes = static_cast<double>(facts.held_bytes + facts.eager_bytes) / 1e6;
   return fmt::format("a step takes {:.3g} MB and {:.3g} GFLOP", megabytes, facts.flops / 1e9);
 }

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "veldt/app/context.h"
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 
 namespace veldt::app {
 

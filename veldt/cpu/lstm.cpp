@@ -82,7 +82,7 @@ template <class T> struct Whole {
   HWY_INLINE Lanes<T> load(const T* from) const { return hn::LoadU(hn::ScalableTag<T>(), from); }
   HWY_INLINE void store(Lanes<T> x, T* to) const { hn::StoreU(x.v, hn::ScalableTag<T>(), to); }
 };
-template <class T> struct Part {
+template <class T> struct Tail {
   std::size_t count;
   HWY_INLINE Lanes<T> load(const T* from) const { return Lanes<T>::load_part(from, count); }
   HWY_INLINE void store(Lanes<T> x, T* to) const { x.store_part(to, count); }
@@ -91,7 +91,7 @@ template <class T, class Each> HWY_INLINE void for_registers(std::int64_t n, con
   const std::int64_t lanes = lanes_of<T>();
   std::int64_t j = 0;
   for (; j + lanes <= n; j += lanes) each(Whole<T>(), j);
-  if (j < n) each(Part<T>{static_cast<std::size_t>(n - j)}, j);
+  if (j < n) each(Tail<T>{static_cast<std::size_t>(n - j)}, j);
 }
 
 // What four gates of a row have at one place, `hidden` apart.

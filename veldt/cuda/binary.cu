@@ -22,7 +22,7 @@ template <class Op, class F> __device__ inline F value_of(F a, F b) {
 
 template <class F>
 __global__ void __launch_bounds__(kThreads)
-    binary_kernel(int op, Walk w, Memory a_at, Memory b_at, Memory to) {
+    binary_kernel(int op, ElementWalk w, Memory a_at, Memory b_at, Memory to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<3>(w, i);
     F a[4], b[4];
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class F>
 __global__ void __launch_bounds__(kThreads)
-    ternary_kernel(int op, Walk w, Memory a_at, Memory b_at, Memory c_at, Memory to) {
+    ternary_kernel(int op, ElementWalk w, Memory a_at, Memory b_at, Memory c_at, Memory to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<4>(w, i);
     F a[4], b[4], c[4];
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class F>
 __global__ void __launch_bounds__(kThreads)
-    compare_kernel(int op, Walk w, Memory a_at, Memory b_at, Memory to) {
+    compare_kernel(int op, ElementWalk w, Memory a_at, Memory b_at, Memory to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<3>(w, i);
     F a[4], b[4];
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
 // Elements as bits: a T is as wide as one.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    where_kernel(Walk w, const bool* condition, const T* a_at, const T* b_at, T* to) {
+    where_kernel(ElementWalk w, const bool* condition, const T* a_at, const T* b_at, T* to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<4>(w, i);
     bool holds[4];
@@ -94,17 +94,17 @@ template <class... Op> bool has_whole(int op, TypeList<Op...>) {
   return has[op];
 }
 
-using BinaryKernel = void (*)(int, Walk, Memory, Memory, Memory);
+using BinaryKernel = void (*)(int, ElementWalk, Memory, Memory, Memory);
 
 void run(BinaryKernel f32, BinaryKernel f64, BinaryKernel whole, int op, const View& a, const View& b,
          const View& out) {
-  const Walk w = walk_of({&a, &b, &out});
+  const ElementWalk w = walk_of({&a, &b, &out});
   const BinaryKernel kernel = !is_float(a.dtype) ? whole : a.dtype == DType::f64 ? f64 : f32;
   if (w.count > 0) launch(kernel, blocks_for(w.pieces()), kThreads, 0, op, w, a, b, out);
 }
 
 template <class T> void run_where(const View& condition, const View& a, const View& b, const View& out) {
-  const Walk w = walk_of({&condition, &a, &b, &out});
+  const ElementWalk w = walk_of({&condition, &a, &b, &out});
   if (w.count > 0)
     launch(where_kernel<T>, blocks_for(w.pieces()), kThreads, 0, w, condition.as<const bool>(),
            a.as<const T>(), b.as<const T>(), out.as<T>());
@@ -119,7 +119,7 @@ void binary(int op, const View& a, const View& b, const View& out) {
 }
 
 void ternary(int op, const View& a, const View& b, const View& c, const View& out) {
-  const Walk w = walk_of({&a, &b, &c, &out});
+  const ElementWalk w = walk_of({&a, &b, &c, &out});
   if (w.count > 0)
     launch(out.dtype == DType::f64 ? ternary_kernel<double> : ternary_kernel<float>, blocks_for(w.pieces()),
            kThreads, 0, op, w, a, b, c, out);

@@ -9,7 +9,7 @@ namespace veldt::cuda {
 namespace {
 
 // Elements as bits: a T is as wide as one.
-template <class T> __global__ void __launch_bounds__(kThreads) fill_kernel(Walk w, T* to, T value) {
+template <class T> __global__ void __launch_bounds__(kThreads) fill_kernel(ElementWalk w, T* to, T value) {
   const Four<T> four = {{value, value, value, value}};
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<1>(w, i);
@@ -20,7 +20,8 @@ template <class T> __global__ void __launch_bounds__(kThreads) fill_kernel(Walk 
   }
 }
 
-template <class T> __global__ void __launch_bounds__(kThreads) move_kernel(Walk w, const T* from, T* to) {
+template <class T>
+__global__ void __launch_bounds__(kThreads) move_kernel(ElementWalk w, const T* from, T* to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<2>(w, i);
     T x[4];
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class F>
-__global__ void __launch_bounds__(kThreads) convert_kernel(Walk w, Memory from, Memory to) {
+__global__ void __launch_bounds__(kThreads) convert_kernel(ElementWalk w, Memory from, Memory to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<2>(w, i);
     F x[4];
@@ -63,12 +64,12 @@ __global__ void __launch_bounds__(kThreads) convert_kernel(Walk w, Memory from, 
 }
 
 template <class T> void run_fill(const View& out, std::uint64_t bits) {
-  const Walk w = walk_of({&out});
+  const ElementWalk w = walk_of({&out});
   if (w.count > 0)
     launch(fill_kernel<T>, blocks_for(w.pieces()), kThreads, 0, w, out.as<T>(), static_cast<T>(bits));
 }
 
-template <class T> void run_move(const Walk& w, const View& from, const View& to) {
+template <class T> void run_move(const ElementWalk& w, const View& from, const View& to) {
   launch(move_kernel<T>, blocks_for(w.pieces()), kThreads, 0, w, from.as<const T>(), to.as<T>());
 }
 
@@ -99,7 +100,7 @@ void fill(const View& out, double value) {
 }
 
 void copy(const View& from, const View& to) {
-  const Walk w = walk_of({&from, &to});
+  const ElementWalk w = walk_of({&from, &to});
   if (w.count == 0) return;
   const std::size_t bytes = size_of(to.dtype);
   if (from.dtype == to.dtype) {

@@ -7,7 +7,7 @@ namespace veldt::cuda {
 namespace {
 
 // Whether view k's elements come in fours, each read by one access, or are one and the same.
-bool comes_in_fours(const Walk& w, int k, const View& v, bool written) {
+bool comes_in_fours(const ElementWalk& w, int k, const View& v, bool written) {
   const int inner = w.rank - 1;
   if (!written && w.strides[k][inner] == 0) return true;
   const std::size_t bytes = std::min<std::size_t>(4 * size_of(v.dtype), 16);
@@ -24,10 +24,10 @@ Divider divider_of(std::int64_t divisor) {
   return {static_cast<std::uint32_t>(((power - d) << 32) / d + 1), shift};
 }
 
-Walk walk_of(std::initializer_list<const View*> list) {
+ElementWalk walk_of(std::initializer_list<const View*> list) {
   const View* const* const views = list.begin();
   const int count = static_cast<int>(list.size());
-  Walk w;
+  ElementWalk w;
   const Shape& shape = views[0]->shape;
   w.count = numel(shape);
   for (int d = 0; d < shape.rank(); ++d)

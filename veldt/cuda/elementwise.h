@@ -22,7 +22,7 @@ struct Divider {
 Divider divider_of(std::int64_t divisor);
 
 // Never without a dimension.
-struct Walk : Coalesced<kMaxOperands> {
+struct ElementWalk : Coalesced<kMaxOperands> {
   std::int64_t count = 0;
   bool contiguous = false;          // all views, in the same order: the flat index is every offset
   bool small = false;               // every flat index is below 2^31
@@ -34,7 +34,7 @@ struct Walk : Coalesced<kMaxOperands> {
   constexpr bool repeats(int k) const { return strides[k][rank - 1] == 0; }
 };
 // The last view is the one written.
-Walk walk_of(std::initializer_list<const View*> views);
+ElementWalk walk_of(std::initializer_list<const View*> views);
 
 // The views' memory, and what it holds.
 struct Memory {
@@ -46,7 +46,7 @@ struct Memory {
 #if defined(__CUDACC__) || defined(VELDT_GPU_EMULATION)
 // Where element i lies in each of `kOperands` views.
 template <int kOperands>
-__device__ inline void offsets_of(const Walk& w, std::int64_t i, std::int64_t (&at)[kOperands]) {
+__device__ inline void offsets_of(const ElementWalk& w, std::int64_t i, std::int64_t (&at)[kOperands]) {
   for (int k = 0; k < kOperands; ++k) at[k] = w.contiguous ? i : 0;
   if (w.contiguous) return;
   GPU_ROLLED
@@ -70,7 +70,8 @@ template <int kOperands> struct Piece {
   int count;
   std::int64_t at[kOperands];
 };
-template <int kOperands> __device__ inline Piece<kOperands> piece_of(const Walk& w, std::int64_t piece) {
+template <int kOperands>
+__device__ inline Piece<kOperands> piece_of(const ElementWalk& w, std::int64_t piece) {
   Piece<kOperands> p;
   p.count = piece < w.fours ? 4 : 1;
   offsets_of(w, piece < w.fours ? 4 * piece : piece + 3 * w.fours, p.at);

@@ -68,7 +68,7 @@ Move move_of(const View& table, int dim, const View& index, const View& rows) {
 
 template <class Unit>
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(Walk w, const Unit* table, Index step, const Index* index, Unit* rows) {
+    gather_kernel(ElementWalk w, const Unit* table, Index step, const Index* index, Unit* rows) {
   for (Index i = first_element(); i < w.count; i += element_step()) {
     Index at[3];
     offsets_of(w, i, at);
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // The first step of scatter, over the index alone: of the positions that name a place the largest stays.
 __global__ void __launch_bounds__(kThreads)
-    claim_kernel(Walk w, const Index* index, Index step, long long* claims) {
+    claim_kernel(ElementWalk w, const Index* index, Index step, long long* claims) {
   for (Index i = first_element(); i < w.count; i += element_step()) {
     Index at[3];  // of the index, of its place, and the position along the dimension
     offsets_of(w, i, at);
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class Unit>
 __global__ void __launch_bounds__(kThreads)
-    scatter_kernel(Walk w, const Unit* rows, const Index* index, Index claim_step, const long long* claims,
-                   Index step, Unit* table) {
+    scatter_kernel(ElementWalk w, const Unit* rows, const Index* index, Index claim_step,
+                   const long long* claims, Index step, Unit* table) {
   for (Index i = first_element(); i < w.count; i += element_step()) {
     Index at[5];
     offsets_of(w, i, at);
@@ -123,7 +123,7 @@ View first_of_repeated(View v, const View& index, int dim) {
 
 template <class Unit> void run_gather(const Move& m) {
   const View table = without(strided(m.rows, m.table.strides), m.dim);
-  const Walk w = walk_of({&table, &m.index, &m.rows});
+  const ElementWalk w = walk_of({&table, &m.index, &m.rows});
   launch(gather_kernel<Unit>, blocks_for(w.count), kThreads, 0, w, m.table.as<const Unit>(),
          m.table.strides[m.dim], m.index.as<const Index>(), m.rows.as<Unit>());
 }
@@ -135,7 +135,7 @@ template <class Unit> void run_scatter(const Move& m) {
   const View index = first_of_repeated(p.index, m.index, m.dim);
   const View place = first_of_repeated(p.place, m.index, m.dim);
   const View position = first_of_repeated(p.position, m.index, m.dim);
-  const Walk named = walk_of({&index, &place, &position});
+  const ElementWalk named = walk_of({&index, &place, &position});
   {
     const Turn turn = take_turn();
     check(cudaMemsetAsync(claims.as<void>(), 0xFF, bytes, compute_stream()),  // -1: none
@@ -144,7 +144,7 @@ template <class Unit> void run_scatter(const Move& m) {
   launch(claim_kernel, blocks_for(named.count), kThreads, 0, named, index.as<const Index>(), p.step,
          claims.as<long long>());
   const View table = without(strided(m.rows, m.table.strides), m.dim);
-  const Walk w = walk_of({&p.index, &p.place, &p.position, &m.rows, &table});
+  const ElementWalk w = walk_of({&p.index, &p.place, &p.position, &m.rows, &table});
   launch(scatter_kernel<Unit>, blocks_for(w.count), kThreads, 0, w, m.rows.as<const Unit>(),
          m.index.as<const Index>(), p.step, claims.as<const long long>(), m.table.strides[m.dim],
          m.table.as<Unit>());
@@ -152,7 +152,7 @@ template <class Unit> void run_scatter(const Move& m) {
 
 // For each element of the index the place it names.
 __global__ void __launch_bounds__(kThreads)
-    place_kernel(Walk w, const Index* index, Index step, std::uint64_t* places) {
+    place_kernel(ElementWalk w, const Index* index, Index step, std::uint64_t* places) {
   for (Index i = first_element(); i < w.count; i += element_step()) {
     Index at[2];
     offsets_of(w, i, at);
@@ -165,8 +165,8 @@ __global__ void __launch_bounds__(kThreads)
 // all of them.
 template <class T, class G>
 __global__ void __launch_bounds__(kThreads)
-    add_kernel(Walk named, Walk row, Index in_row, const std::uint64_t* places, const Index* elements,
-               const Index* index, Index step, const G* rows, T* table) {
+    add_kernel(ElementWalk named, ElementWalk row, Index in_row, const std::uint64_t* places,
+               const Index* elements, const Index* index, Index step, const G* rows, T* table) {
   for (Index i = first_element(); i < named.count * in_row; i += element_step()) {
     const Index first = i / in_row;
     const std::uint64_t place = places[first];
@@ -190,13 +190,13 @@ void run_scatter_add(const View& g, int dim, const View& index_view, const View&
   const Places p = places_of(index_view, dim, out.shape[dim]);
   const auto first = [&](const View& v) { return first_of_repeated(v, index_view, dim); };
   const View index = first(p.index), place = first(p.place), from = first(g), to = first(table);
-  const Walk placed = walk_of({&index, &place}), named = walk_of({&index, &from, &to});
+  const ElementWalk placed = walk_of({&index, &place}), named = walk_of({&index, &from, &to});
   // What is repeated, and the rest of it 1.
   View row_from = g, row_to = table;
   for (View* v : {&row_from, &row_to})
     for (int d = 0; d < index.shape.rank(); ++d)
       if (index.shape[d] == g.shape[d]) v->shape[d] = 1;
-  const Walk row = walk_of({&row_from, &row_to});
+  const ElementWalk row = walk_of({&row_from, &row_to});
   Sorted sorted(named.count, static_cast<std::uint64_t>(p.count - 1));
   launch(place_kernel, blocks_for(placed.count), kThreads, 0, placed, index.as<const Index>(), p.step,
          sorted.keys());

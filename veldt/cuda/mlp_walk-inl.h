@@ -11,7 +11,7 @@
 
 namespace veldt::cuda {
 
-template <Precision P, int kRows> class Walk : protected PanelSums<P, kRows> {
+template <Precision P, int kRows> class MlpWalk : protected PanelSums<P, kRows> {
   using Panel = PanelSums<P, kRows>;
   using Panel::add_to_columns, Panel::add_to_rows, Panel::each_row_sum, Panel::multiply, Panel::multiply_thin;
   using Panel::call_, Panel::column_warp_, Panel::first_, Panel::row_sums_, Panel::row_warp_, Panel::slot_;
@@ -311,7 +311,7 @@ template <Precision P, int kRows> class Walk : protected PanelSums<P, kRows> {
 template <Precision P, int kRows>
 __global__ void __launch_bounds__(kThreads, 1) walk_kernel(const __grid_constant__ MlpCall call) {
   GPU_DYNAMIC_SHARED(unsigned char, shared);
-  Walk<P, kRows>(call, shared).run();
+  MlpWalk<P, kRows>(call, shared).run();
 }
 
 }  // namespace veldt::cuda

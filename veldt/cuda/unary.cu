@@ -21,7 +21,8 @@ template <class Op, class F> __device__ inline F value_of(const Op& op, F x) {
 }
 
 template <class F>
-__global__ void __launch_bounds__(kThreads) unary_kernel(int op, Scalars s, Walk w, Memory from, Memory to) {
+__global__ void __launch_bounds__(kThreads)
+    unary_kernel(int op, Scalars s, ElementWalk w, Memory from, Memory to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<2>(w, i);
     F x[4];
@@ -52,7 +53,7 @@ void unary(int op, Scalars s, const View& x, const View& y) {
   const auto kernel = !is_float(x.dtype)      ? unary_kernel<std::int64_t>
                       : x.dtype == DType::f64 ? unary_kernel<double>
                                               : unary_kernel<float>;
-  const Walk w = walk_of({&x, &y});
+  const ElementWalk w = walk_of({&x, &y});
   if (w.count > 0) launch(kernel, blocks_for(w.pieces()), kThreads, 0, op, s, w, x, y);
 }
 

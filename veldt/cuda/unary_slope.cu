@@ -10,7 +10,7 @@ using Formulas = scalar::UnaryOps;
 
 template <class F>
 __global__ void __launch_bounds__(kThreads)
-    slope_kernel(int op, Scalars s, Walk w, Memory x_at, Memory y_at, Memory g_at, Memory to) {
+    slope_kernel(int op, Scalars s, ElementWalk w, Memory x_at, Memory y_at, Memory g_at, Memory to) {
   for (std::int64_t i = first_element(); i < w.pieces(); i += element_step()) {
     const Piece p = piece_of<4>(w, i);
     F x[4], y[4], g[4];
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void unary_slope(int op, Scalars s, const View& x, const View& y, const View& g, const View& out) {
-  const Walk w = walk_of({&x, &y, &g, &out});
+  const ElementWalk w = walk_of({&x, &y, &g, &out});
   if (w.count == 0) return;
   launch(x.dtype == DType::f64 ? slope_kernel<double> : slope_kernel<float>, blocks_for(w.pieces()), kThreads,
          0, op, s, w, x, y, g, out);

@@ -191,39 +191,39 @@ BpeTokenizer BpeTokenizer::train(std::string_view text, std::int64_t vocabulary_
 }
 
 void BpeTokenizer::encode_word(std::string_view word, std::vector<std::int64_t>& numbers) const {
-  struct Part {
+  struct Symbol {
     std::int64_t token;
     std::size_t previous, next;
   };
-  std::vector<Part> parts;
-  for (const char c : word) parts.push_back({token_of(c), parts.size() - 1, parts.size() + 1});
+  std::vector<Symbol> symbols;
+  for (const char c : word) symbols.push_back({token_of(c), symbols.size() - 1, symbols.size() + 1});
   // (rank, where): the most urgent pair first, of equal ones the leftmost.
   std::priority_queue<std::pair<std::int64_t, std::size_t>, std::vector<std::pair<std::int64_t, std::size_t>>,
                       std::greater<>>
       queue;
   const auto merge_at = [&](std::size_t at) -> const Merge* {
-    if (at >= parts.size() || parts[at].next >= parts.size()) return nullptr;
-    const auto found = merge_of_.find(key_of(parts[at].token, parts[parts[at].next].token));
+    if (at >= symbols.size() || symbols[at].next >= symbols.size()) return nullptr;
+    const auto found = merge_of_.find(key_of(symbols[at].token, symbols[symbols[at].next].token));
     return found == merge_of_.end() ? nullptr : &found->second;
   };
   const auto push = [&](std::size_t at) {
     if (const Merge* merge = merge_at(at)) queue.push({merge->rank, at});
   };
-  for (std::size_t i = 0; i < parts.size(); ++i) push(i);
+  for (std::size_t i = 0; i < symbols.size(); ++i) push(i);
   while (!queue.empty()) {
     const auto [rank, at] = queue.top();
     queue.pop();
-    const Merge* merge = parts[at].token < 0 ? nullptr : merge_at(at);
+    const Merge* merge = symbols[at].token < 0 ? nullptr : merge_at(at);
     if (!merge || merge->rank != rank) continue;  // a neighbour has changed since
-    Part& gone = parts[parts[at].next];
-    parts[at].token = merge->token;
-    parts[at].next = gone.next;
+    Symbol& gone = symbols[symbols[at].next];
+    symbols[at].token = merge->token;
+    symbols[at].next = gone.next;
     gone.token = -1;
-    if (parts[at].next < parts.size()) parts[parts[at].next].previous = at;
+    if (symbols[at].next < symbols.size()) symbols[symbols[at].next].previous = at;
     push(at);
-    push(parts[at].previous);
+    push(symbols[at].previous);
   }
-  for (std::size_t i = 0; i < parts.size(); i = parts[i].next) numbers.push_back(parts[i].token);
+  for (std::size_t i = 0; i < symbols.size(); i = symbols[i].next) numbers.push_back(symbols[i].token);
 }
 
 Tensor BpeTokenizer::encode(std::string_view text) const {

@@ -1,109 +1,64 @@
-// Sets values of a plan together with the reasons for them.
+// Names what there is to choose from, and writes the choices of a fit as JSON.
 #include "veldt/field/choices.h"
 
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-#include <utility>
+#include "veldt/field/enum_names.h"
+#include "veldt/io/json.h"
 
 namespace veldt::field {
 namespace {
 
-double longer_side(const FieldOptions& field) {
-  return static_cast<double>(std::max(field.width, field.height));
-}
-
-// Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth
-// to a quarter of the pixels, but no more than 2^19 entries a level.
-GridOptions grid_for(const FieldOptions& field) {
-  const std::int64_t side = std::max(field.width, field.height);
-  GridOptions grid{.dims = field.dimensions};
-  grid.coarsest = std::clamp<std::int64_t>(side / 2, 1, 16);
-  grid.finest = std::clamp<std::int64_t>(side, grid.coarsest, 1 << 20);
-  const double octaves = std::log2(static_cast<double>(grid.finest) / static_cast<double>(grid.coarsest));
-  const double levels = 1 + std::round(2 * octaves);
-  grid.levels = std::min(static_cast<int>(levels), GridLayout::kMaxLevels);
-  const double pixels = static_cast<double>(field.width) * static_cast<double>(field.height);
-  grid.log2_entries = std::clamp(static_cast<int>(std::log2(pixels)) - 2, 8, 19);
-  return grid;
-}
-
-// Waves per unit for a picture of this size; more fits noise between the pixels.
-FourierOptions waves_for(const FieldOptions& field) {
-  const auto side = static_cast<double>(std::max(field.width, field.height));
-  return {.sigma = std::clamp(0.008 * side, 1.0, 10.0)};
-}
+constexpr auto kPrecisions = names_of<Precision>("f32", "bf16", "tf32");
+constexpr auto kLosses = names_of<Loss>("mse", "hinge", "bce");
+constexpr auto kOptimizers = names_of<OptimizerKind>("sgd", "adam", "adamw", "muon");
+constexpr auto kSchedules = names_of<ScheduleKind>("constant", "cosine");
+constexpr auto kSamplings = names_of<Sampling>("uniform", "stratified", "error");
 
 }  // namespace
 
-const char* point_of(const FitPlan& plan) {
-  return plan.has_teacher() ? "sample" : plan.field.is_sound() ? "frame" : "pixel";
-}
+std::string_view name_of(Precision p) { return kPrecisions[p]; }
+std::string_view name_of(Loss l) { return kLosses[l]; }
+std::string_view name_of(OptimizerKind o) { return kOptimizers[o]; }
+std::string_view name_of(ScheduleKind s) { return kSchedules[s]; }
+std::string_view name_of(Sampling s) { return kSamplings[s]; }
+Precision precision_from(std::string_view name) { return kPrecisions.at(name, "precision"); }
+Loss loss_from(std::string_view name) { return kLosses.at(name, "loss"); }
+OptimizerKind optimizer_from(std::string_view name) { return kOptimizers.at(name, "optimizer"); }
+ScheduleKind schedule_from(std::string_view name) { return kSchedules.at(name, "schedule"); }
+Sampling sampling_from(std::string_view name) { return kSamplings.at(name, "sampling"); }
+std::vector<std::string> precision_names() { return kPrecisions.in_a_list(); }
+std::vector<std::string> loss_names() { return kLosses.in_a_list(); }
+std::vector<std::string> optimizer_names() { return kOptimizers.in_a_list(); }
+std::vector<std::string> schedule_names() { return kSchedules.in_a_list(); }
+std::vector<std::string> sampling_names() { return kSamplings.in_a_list(); }
 
-std::string in_words(const FieldOptions& field, double cycles) {
-  return field.is_sound() ? fmt::format("{:.0f} Hz", cycles * static_cast<double>(field.rate))
-                          : fmt::format("{:.2g} cycles a pixel", cycles);
-}
-
-void choose_model(FitPlan& p, Model model) {
-  FieldOptions& field = p.field;
-  field.encodings.clear();
-  field.activation = Activation::relu;
-  if (model == Model::fourier) {
-    const FourierOptions waves = waves_for(field);
-    field.encodings = {waves};
-    p.reasons["sigma"] = fmt::format("{} waves, two in three below {}", waves.frequencies,
-                                     in_words(field, 2 * waves.sigma / longer_side(field)));
-  } else if (model == Model::hashgrid) {
-    choose_grid(p, grid_for(field));
-  } else {
-    field.activation = static_cast<Activation>(model);  // the first models are the activations, in order
-  }
-  p.reasons.try_emplace("depth", model == Model::hashgrid ? "the grid has done most of it"
-                                 : model == Model::siren || model == Model::finer
-                                     ? "hidden layers multiply the frequencies of the first"
-                                     : "hidden layers combine what the first one draws");
-}
-
-void choose_grid(FitPlan& p, const GridOptions& grid) {
-  const FieldOptions& field = p.field;
-  const char* const point = field.is_sound() ? "frame" : "pixel";
-  const double cells = static_cast<double>(grid.finest) / longer_side(field);
-  const double entries = std::exp2(grid.log2_entries) / static_cast<double>(field.width * field.height);
-  p.field.encodings = {grid};
-  p.reasons["grid"] =
-      grid.coarsest == grid.finest
-          ? fmt::format("{} cells, {:.2g} for each {}", grid.finest, cells, point)
-          : fmt::format(
-                "levels from {} to {} cells, {:.2g} for each {} of the longer side; up to 2^{} "
-                "vertices a level, {:.2g} for each {}",
-                grid.coarsest, grid.finest, cells, point, grid.log2_entries, entries, point);
-}
-
-void choose_omegas(FitPlan& p, double first, std::string why_first, double others, std::string why_others) {
-  p.choose(p.field.first_omega, first, "omega", std::move(why_first));
-  p.choose(p.field.omega, others, "hidden-omega", std::move(why_others));
-}
-
-// A first layer's weights are drawn from U(-1/n, 1/n), and a unit of a coordinate is half the longer side.
-std::string starts_below(const FieldOptions& field, double first_omega, const std::string& detail) {
-  const double highest = first_omega / field.inputs() / (std::numbers::pi * longer_side(field));
-  return fmt::format("the first layer starts below {}{}, and the others make overtones",
-                     in_words(field, highest), detail);
-}
-
-void choose_batch(FitPlan& p, std::int64_t batch, std::int64_t points) {
-  const auto all = static_cast<double>(points);
-  p.choose(p.batch, std::min(batch, points), "batch",
-           batch >= points
-               ? fmt::format("every {}, in every step", point_of(p))
-               : fmt::format("{:.2g} of the {:.0f} {}s", static_cast<double>(batch) / all, all, point_of(p)));
-}
-
-void choose_lr(FitPlan& p, double lr) {
-  p.choose(p.lr, lr, "lr", fmt::format("suits {} with {}", name_of(model_of(p.field)), name_of(p.optimizer)));
+std::string to_json(const FitChoices& p) {
+  using nlohmann::json;
+  json out{{"field", io::parse_json<json>(to_json(p.field))},
+           {"steps", p.steps},
+           {"seconds", p.seconds},
+           {"target_psnr", p.target_psnr},
+           {"batch", p.batch},
+           {"edge_share", p.edge_share},
+           {"optimizer", name_of(p.optimizer)},
+           {"lr", p.lr},
+           {"lr_min", p.lr_min},
+           {"schedule", name_of(p.schedule)},
+           {"warmup", p.warmup},
+           {"epoch_offset", p.epoch_offset},
+           {"loss", name_of(p.loss)},
+           {"seed", p.seed}};
+  // Left out where it is what it always was, so that choices of earlier versions compare equal.
+  if (p.has_teacher()) out["teacher"] = p.prior ? "prior" : p.source == Source::point ? "lanczos3" : "rules";
+  if (p.has_teacher() || p.field.squares) out["style"] = name_of(p.kind.style);
+  if (p.eps != FitChoices().eps) out["eps"] = p.eps;
+  if (p.between_share != 0) out["between_share"] = p.between_share;
+  if (p.precision != FitChoices().precision) out["precision"] = name_of(p.precision);
+  // Points between the samples were once drawn in another way, in fits that say nothing of their sampling.
+  if (p.sampling != FitChoices().sampling || p.between_share != 0) out["sampling"] = name_of(p.sampling);
+  if (p.fixed_frequencies) out["fixed_frequencies"] = true;
+  return io::dump_json(out);
 }
 
 }  // namespace veldt::field

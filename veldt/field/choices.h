@@ -1,45 +1,133 @@
-// Choices that the recipes of pictures and of sounds share: each sets something of a plan and says why.
-// Tests: tests/field/explain_test.cpp, tests/field/fit_test.cpp, tests/field/options_test.cpp
+// How a signal is fitted. FitOptions are wishes; choices_for() looks at the signal and fills in the rest.
+// Tests: tests/field/fit_test.cpp, tests/field/reasons_test.cpp, tests/field/kind_test.cpp
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
-#include "veldt/field/plan.h"
+#include "veldt/field/kind.h"
+#include "veldt/field/options.h"
+#include "veldt/field/prior.h"
+#include "veldt/field/signal.h"
+#include "veldt/ops/mlp.h"
 
 namespace veldt::field {
 
-// Reasons that are given in several places.
-namespace because {
-inline constexpr const char* kAskedFor = "asked for";
-inline constexpr const char* kAllPlaces = "all places are met equally often";
-inline constexpr const char* kAtCentres = "pixels are compared at their centres";
-inline constexpr const char* kFar = "high: each step moves the hidden layers far";
-inline constexpr const char* kUsual = "what this model starts with, whatever is fitted";
-inline constexpr const char* kRidges = "how steep the first layer's ridges may be";
-inline constexpr const char* kGain = "the gain of the other layers' first weights";
-inline constexpr const char* kShuffled = "in shuffled order, all before any comes again";
-inline constexpr const char* kMeasured = "levels have any value, and the quality is measured by it";
-inline constexpr const char* kSteady =
-    "steady over a wide range of rates; muon can be ahead, at a rate that has to be found";
-}  // namespace because
+// hinge: squared error, none once the output is past a target of -1 or 1. bce: cross entropy of the logits.
+enum class Loss : std::uint8_t { mse, hinge, bce };
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
+enum class ScheduleKind : std::uint8_t { constant, cosine };
+// How a batch's points are drawn. uniform: in shuffled order, all before any comes again. stratified: one
+// from each of as many blocks of neighbours. error: more where the error is larger, by ErrorMap.
+enum class Sampling : std::uint8_t { uniform, stratified, error };
 
-// Makes the plan's field one of this model, with an encoding that suits its size; why it is this model, the
-// caller says, and of a preset the depth too.
-void choose_model(FitPlan& plan, Model model);
-// Makes this the one encoding of the plan's field.
-void choose_grid(FitPlan& plan, const GridOptions& grid);
-// Both omegas, which mean something else to each model.
-void choose_omegas(FitPlan& plan, double first, std::string why_first, double others, std::string why_others);
-// Why sines have this omega in the first layer; `detail`: what it was set by.
-std::string starts_below(const FieldOptions& field, double first_omega, const std::string& detail = {});
-// The batch, out of `points` points that can be learned.
-void choose_batch(FitPlan& plan, std::int64_t batch, std::int64_t points);
-// The rate, and that it suits the model and the optimizer that the plan has by now.
-void choose_lr(FitPlan& plan, double lr);
+std::string_view name_of(Loss);
+std::string_view name_of(Precision);
+std::string_view name_of(OptimizerKind);
+std::string_view name_of(ScheduleKind);
+std::string_view name_of(Sampling);
+// Each throws ConfigError listing the names there are.
+Loss loss_from(std::string_view name);
+Precision precision_from(std::string_view name);
+OptimizerKind optimizer_from(std::string_view name);
+ScheduleKind schedule_from(std::string_view name);
+Sampling sampling_from(std::string_view name);
+std::vector<std::string> loss_names();
+std::vector<std::string> precision_names();
+std::vector<std::string> optimizer_names();
+std::vector<std::string> schedule_names();
+std::vector<std::string> sampling_names();
 
-// What a batch is made of: "pixel", "frame", or "sample", of which a teacher gives several for each.
-const char* point_of(const FitPlan& plan);
-// A frequency in cycles a pixel or frame.
-std::string in_words(const FieldOptions& field, double cycles);
+// What is left unset is chosen from the signal.
+struct FitOptions {
+  double seconds = 0;  // stop after this long; 0: after `steps`
+  std::uint64_t seed = 0;
+  std::optional<std::int64_t> steps = {};
+  double target_psnr = 0;  // stop when all of it is drawn this well, in dB (a sound: its SNR); 0: never
+  std::optional<Model> model = {};
+  std::optional<std::int64_t> width = {};  // units of a hidden layer
+  std::optional<std::int64_t> depth = {};  // hidden layers
+  std::optional<double> first_omega = {};  // of the first layer
+  std::optional<double> omega = {};        // of the others
+  std::optional<std::int64_t> batch = {};  // pixels or frames a step; 0: all of them
+  std::optional<Sampling> sampling = {};
+  std::optional<OptimizerKind> optimizer = {};
+  std::optional<double> lr = {};
+  std::optional<ScheduleKind> schedule = {};
+  std::optional<std::int64_t> warmup = {};        // steps over which the rate rises from 0
+  std::optional<std::int64_t> epoch_offset = {};  // stretches the cosine: see optim::CosineAnnealing
+  std::optional<Loss> loss = {};
+  std::optional<Precision> precision = {};  // unset: bf16 where it is faster
+  std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
+  Device device = {};
+  std::optional<Style> style = {};
+  Source source = Source::area;
+  std::shared_ptr<const Prior> prior = {};       // the teacher of pictures that have one; none: rules
+  std::shared_ptr<const Prior> tone_prior = {};  // that of drawings in two tones; none: sines hold them
+  bool simba = false;  // the original recipe, see simba_choices(); the other wishes still count
+};
+
+// Why the choices came out as they did, one clause each, by the flag's name without dashes
+// ("hidden-omega"), else by a word ("kind", "grid").
+using Reasons = std::map<std::string, std::string, std::less<>>;
+
+// A fit with nothing left open: the same choices, signal, threads and machine give the same weights.
+struct FitChoices {
+  FieldOptions field;
+  std::int64_t steps = 0;  // 0: limited by seconds
+  double seconds = 0;
+  double target_psnr = 0;
+  std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
+  Sampling sampling = Sampling::uniform;
+  PictureKind kind;  // of a picture
+  Source source = Source::area;
+  // It learns a redraw of the picture at so many times its size (field/teacher.h), and is closed in the end;
+  // 1: it learns the signal itself.
+  int lesson_scale = 1;
+  bool has_teacher() const { return lesson_scale > 1; }
+  std::shared_ptr<const Prior> prior = {};  // makes the redraw; none: rules
+  // What it has not learned of the samples is put right in the end (field/closing.h), by so many numbers for
+  // each, as far as can be told; 0: it is left.
+  int closes = 0;
+  // Tells what lies between the pixels of the finished field; none: nothing is told.
+  std::shared_ptr<const Prior> judge = {};
+  double edge_share = 0;  // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
+  // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
+  bool fixed_frequencies = false;
+  double between_share = 0;  // of a batch's points; they lie between the samples, see Signal::between()
+  OptimizerKind optimizer = OptimizerKind::adam;
+  double lr = 1e-3, lr_min = 0;
+  double eps = 1e-8;  // of adam and adamw
+  ScheduleKind schedule = ScheduleKind::cosine;
+  std::int64_t warmup = 0;
+  std::int64_t epoch_offset = 0;
+  Loss loss = Loss::mse;
+  Precision precision = Precision::f32;
+  std::uint64_t seed = 0;
+  // Neither is part of the JSON: a run may go on elsewhere, in the same precision.
+  Device device = {};
+  Reasons reasons = {};  // said where the choices are made; see field/reasons.h
+
+  // Makes one choice, here or in `field`, and says why.
+  template <class T> void choose(T& what, std::type_identity_t<T> value, const char* name, std::string why) {
+    what = std::move(value);
+    reasons.insert_or_assign(name, std::move(why));
+  }
+};
+
+// Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture
+// with greys, an omega for a model that has none), and for a sound of more frames than positions tell apart.
+FitChoices choices_for(const Signal& signal, const FitOptions& wishes);
+
+// One JSON object with every choice; equal choices give equal text.
+std::string to_json(const FitChoices& choices);
 
 }  // namespace veldt::field

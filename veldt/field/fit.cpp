@@ -1,4 +1,4 @@
-// Puts a fit together: plan, lessons, network, optimizer and batches, and the loop that runs them.
+// Puts a fit together: choices, lessons, network, optimizer and batches, and the loop that runs them.
 #include "veldt/field/fit.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Stopwatch {
 
 constexpr std::int64_t kRowsADigest = 64;
 
-std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& model) {
+std::unique_ptr<optim::Optimizer> make_optimizer(const FitChoices& p, nn::Module& model) {
   if (p.fixed_frequencies) model.freeze("layers.0");
   const auto is_fixed = [](const NamedTensor& t) { return !t.tensor.requires_grad(); };
   NamedTensors parameters = model.named_parameters();
@@ -55,8 +55,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& m
     case OptimizerKind::adamw:
       return std::make_unique<optim::AdamW>(parameters,
                                             optim::AdamWOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
-    // Steps as long as Adam's usual ones: so one rate suits its matrices, the other parameters and the
-    // recipe.
+    // Steps as long as Adam's usual ones: so one rate suits its matrices and the other
+    // parameters.
     case OptimizerKind::muon: {
       const auto is_matrix = [&](const NamedTensor& t) {
         return std::any_of(matrices.begin(), matrices.end(),
@@ -82,7 +82,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitPlan& p, nn::Module& m
 // because outputs are cut at 1.
 constexpr double kHingeTarget = 0.9;
 
-optim::Schedule make_schedule(const FitPlan& p) {
+optim::Schedule make_schedule(const FitChoices& p) {
   const std::int64_t positions = p.steps > 0 ? p.steps : train::kTimePositions;
   optim::Schedule base = p.lr;
   if (p.schedule == ScheduleKind::cosine)
@@ -99,7 +99,7 @@ Field on_device(Field field, Device device) {
   return field;
 }
 
-MlpLossOptions loss_options(const FitPlan& p, const Batch& batch) {
+MlpLossOptions loss_options(const FitChoices& p, const Batch& batch) {
   MlpLossOptions o;
   o.error = p.loss == Loss::hinge ? MlpError::hinge : p.loss == Loss::bce ? MlpError::bce : MlpError::squared;
   o.group = static_cast<std::int64_t>(p.field.footprint) * p.field.footprint;
@@ -133,13 +133,13 @@ std::string digest_of(const Signal& signal, const Prior* prior) {
 
 class Fitter::Job : public train::Task {
  public:
-  Job(const Signal& signal, const FitPlan& plan)
-      : plan_(plan),
+  Job(const Signal& signal, const FitChoices& choices)
+      : choices_(choices),
         signal_(signal),
-        field_(on_device(Field(plan.field, plan.seed), plan.device)),
-        lessons_(plan_of_lessons(plan)),
-        optimizer_(make_optimizer(plan, field_.network())) {
-    field_.network().set_precision(plan.precision);
+        field_(on_device(Field(choices.field, choices.seed), choices.device)),
+        lessons_(choices_of_lessons(choices)),
+        optimizer_(make_optimizer(choices, field_.network())) {
+    field_.network().set_precision(choices.precision);
   }
 
   // Before the first step.
@@ -147,10 +147,10 @@ class Fitter::Job : public train::Task {
     learned_ = lessons;
     batches_.reset();
     sampler_ = std::make_unique<PointSampler>(lessons, lessons_);
-    batches_ = std::make_unique<Batches>(*sampler_, plan_.device);
+    batches_ = std::make_unique<Batches>(*sampler_, choices_.device);
   }
   void learn_from_nothing() {
-    if (!sampler_) learn_from(blank_lessons(signal_, plan_));
+    if (!sampler_) learn_from(blank_lessons(signal_, choices_));
   }
 
   nn::Module& model() override { return field_.network(); }
@@ -160,7 +160,7 @@ class Fitter::Job : public train::Task {
   void prepare(std::int64_t step, std::int64_t steps) override { batches_->prepare(step, steps); }
   std::int64_t runs_ahead(std::int64_t step) const override {
     const std::int64_t ahead = batches_->ahead();
-    return plan_.target_psnr > 0 ? std::min(ahead, goal_every() - step % goal_every()) : ahead;
+    return choices_.target_psnr > 0 ? std::min(ahead, goal_every() - step % goal_every()) : ahead;
   }
 
   void stepped(double) override {
@@ -176,10 +176,10 @@ class Fitter::Job : public train::Task {
   }
 
   std::optional<double> expected_gain(const Watch& watch) const {
-    return field::expected_gain(field_, signal_, plan_, learned_.value_or(signal_), watch);
+    return field::expected_gain(field_, signal_, choices_, learned_.value_or(signal_), watch);
   }
 
-  void close(const Heard& heard) { field_.set_closing(closing_for(field_, signal_, plan_, heard)); }
+  void close(const Heard& heard) { field_.set_closing(closing_for(field_, signal_, choices_, heard)); }
 
   // Every batch has the same sizes, so every step is the same.
   bool repeats() const override { return true; }
@@ -187,7 +187,7 @@ class Fitter::Job : public train::Task {
   StepFacts step_facts() {
     learn_from_nothing();
     prepare(0, 1);
-    const StepFacts facts = forecast([this] {
+    const StepFacts facts = veldt::step_facts([this] {
       const Tensor now = loss();
       optimizer_->zero_grad();
       now.backward();
@@ -199,8 +199,8 @@ class Fitter::Job : public train::Task {
 
   Tensor loss() override {
     batches_->next();
-    Tensor targets = targets_from(batch().levels, plan_.field.head);
-    if (plan_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
+    Tensor targets = targets_from(batch().levels, choices_.field.head);
+    if (choices_.loss == Loss::hinge) targets = affine(targets, kHingeTarget, 0);
     const MlpLossResult result =
         field_.network().loss(batch().coordinates, targets, loss_options(lessons_, batch()));
     last_output_ = result.output;
@@ -212,20 +212,20 @@ class Fitter::Job : public train::Task {
   }
 
   bool reached(std::int64_t steps_done) override {
-    if (plan_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
+    if (choices_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
     // The batch, drawn before its step, is a cheap estimate where it is of the signal; all of that decides.
-    if (!plan_.has_teacher() && decibels_of_batch() < plan_.target_psnr - 2) return false;
-    return quality_of(field_, signal_) >= plan_.target_psnr;
+    if (!choices_.has_teacher() && decibels_of_batch() < choices_.target_psnr - 2) return false;
+    return quality_of(field_, signal_) >= choices_.target_psnr;
   }
 
-  // What a resumed run has to agree on: the plan, and the signal itself.
+  // What a resumed run has to agree on: the choices, and the signal itself.
   std::string config() const {
-    nlohmann::json config = io::parse_json<nlohmann::json>(to_json(plan_));
-    config[signal_.is_sound() ? "sound" : "picture"] = digest_of(signal_, plan_.prior.get());
+    nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices_));
+    config[signal_.is_sound() ? "sound" : "picture"] = digest_of(signal_, choices_.prior.get());
     return io::dump_json(config);
   }
 
-  const FitPlan plan_;
+  const FitChoices choices_;
   const Signal signal_;
   Field field_;
 
@@ -246,12 +246,12 @@ class Fitter::Job : public train::Task {
   // Steps between looks at the whole signal: so many that looking costs at most a third of the training. A
   // look draws every sample once, a step walks a batch's forth and back, which is three times the work.
   std::int64_t goal_every() const {
-    const std::int64_t s = plan_.field.footprint, looked_at = signal_.points() * s * s;
-    return (looked_at + plan_.batch - 1) / plan_.batch;
+    const std::int64_t s = choices_.field.footprint, looked_at = signal_.points() * s * s;
+    return (looked_at + choices_.batch - 1) / choices_.batch;
   }
 
   Tensor squared_errors() const {  // [edges + flats, channels]
-    return square(pixels_from(levels_from(last_output_, plan_.field.head)) - batch().levels);
+    return square(pixels_from(levels_from(last_output_, choices_.field.head)) - batch().levels);
   }
   Tensor errors() const {  // of each pixel: [edges + flats]
     NoGrad off;
@@ -268,7 +268,7 @@ class Fitter::Job : public train::Task {
     return concat({edges, slice(samples, 0, n, samples.size(0))});
   }
 
-  const FitPlan lessons_;
+  const FitChoices lessons_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<Signal> learned_;
   std::unique_ptr<PointSampler> sampler_;
@@ -287,15 +287,15 @@ std::int64_t rounded_down(double n) {
 }  // namespace
 
 // What a step needs grows evenly with its batch, so two small ones show which batch there is room for.
-void Fitter::explain(const OutOfMemory& full, const Signal& signal, const FitPlan& plan) {
-  const std::size_t room = bytes_for_tensors(plan.device) / 20 * 19;
+void Fitter::say_what_fits(const OutOfMemory& full, const Signal& signal, const FitChoices& choices) {
+  const std::size_t room = bytes_for_tensors(choices.device) / 20 * 19;
   if (room == 0) return;
   const auto facts_of = [&](std::int64_t batch) {
-    FitPlan smaller = plan;
+    FitChoices smaller = choices;
     smaller.batch = batch;
     return Job(signal, smaller).step_facts();
   };
-  const std::int64_t few = std::max<std::int64_t>(1, plan.batch / 64);
+  const std::int64_t few = std::max<std::int64_t>(1, choices.batch / 64);
   StepFacts one, two;
   try {
     one = facts_of(few), two = facts_of(2 * few);
@@ -311,11 +311,11 @@ void Fitter::explain(const OutOfMemory& full, const Signal& signal, const FitPla
     };
     const std::size_t data = at(one.held_bytes, two.held_bytes),
                       step = Pool::size_class(at(one.planned_bytes, two.planned_bytes));
-    const std::int64_t numbers = batch * (plan.field.inputs() + plan.field.channels);
+    const std::int64_t numbers = batch * (choices.field.inputs() + choices.field.channels);
     const std::int64_t ready = std::min(Batches::kMostBytes, Batches::kMostSteps * numbers * 4);
     return data + step + static_cast<std::size_t>(ready) <= room;
   };
-  std::int64_t low = 0, high = plan.batch;  // fits, does not
+  std::int64_t low = 0, high = choices.batch;  // fits, does not
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
@@ -337,16 +337,16 @@ double quality_of(const Field& field, const Signal& signal) {
   return decibels(signal, squared / static_cast<double>(signal.points() * signal.channels()));
 }
 
-Fitter::Fitter(const Signal& signal, const FitPlan& plan) {
+Fitter::Fitter(const Signal& signal, const FitChoices& choices) {
   try {
-    job_ = std::make_unique<Job>(signal, plan);
+    job_ = std::make_unique<Job>(signal, choices);
   } catch (const OutOfMemory& full) {
-    explain(full, signal, plan);
+    say_what_fits(full, signal, choices);
     throw;
   }
 }
 Fitter::~Fitter() = default;
-const FitPlan& Fitter::plan() const { return job_->plan_; }
+const FitChoices& Fitter::choices() const { return job_->choices_; }
 std::optional<double> Fitter::expected_gain(const Watch& watch) const {
   return job_->expected_gain(watch ? watch : [](double) { return true; });
 }
@@ -364,7 +364,7 @@ double Fitter::measure_step(double seconds) {
   job_->learn_from_nothing();
   train::RunOptions options;
   options.seconds = seconds;
-  options.rate = make_schedule(plan());
+  options.rate = make_schedule(choices());
   const Stopwatch watch;
   double first = 0, last = 0;
   train::Events events;
@@ -375,10 +375,10 @@ double Fitter::measure_step(double seconds) {
 
 train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, double spent) const {
   train::RunOptions options;
-  options.steps = plan().steps;
+  options.steps = choices().steps;
   // At least one step is taken.
-  options.seconds = plan().seconds > 0 ? std::max(plan().seconds - spent, 1e-3) : 0;
-  options.rate = make_schedule(plan());
+  options.seconds = choices().seconds > 0 ? std::max(choices().seconds - spent, 1e-3) : 0;
+  options.rate = make_schedule(choices());
   options.checkpoint_dir = checkpoints.directory;
   options.checkpoint_every = checkpoints.every;
   options.keep = checkpoints.keep;
@@ -394,15 +394,15 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   double taught_for = 0;
   try {
     const std::optional<Signal> lessons = lessons_of(
-        job_->signal_, plan(), teaching ? teaching : [](double) { return true; });
+        job_->signal_, choices(), teaching ? teaching : [](double) { return true; });
     taught_for = since_begin.seconds();
     if (!lessons) return {.stop = train::Stop::asked, .seconds = taught_for};
     job_->learn_from(*lessons);
-    job_->field_.network().set_precision(plan().precision);  // a run before has changed it
-    job_->field_.set_closing({});                            // of a run before: it fits no other weights
+    job_->field_.network().set_precision(choices().precision);  // a run before has changed it
+    job_->field_.set_closing({});                               // of a run before: it fits no other weights
     result = train::run(*job_, run_options(checkpoints, taught_for), events);
   } catch (const OutOfMemory& full) {
-    explain(full, job_->signal_, plan());
+    say_what_fits(full, job_->signal_, choices());
     throw;
   }
   const Stopwatch since_end;
@@ -410,7 +410,7 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
   job_->close(closing ? closing : [](double) {});
   result.seconds += taught_for + since_end.seconds();
   job_->field_.set_training(
-      io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(plan()))},
+      io::dump_json(nlohmann::json{{"plan", io::parse_json<nlohmann::json>(to_json(choices()))},
                                    {"steps", result.steps},
                                    {"seconds", result.seconds},
                                    {"loss", result.loss}}));
@@ -418,7 +418,7 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
 }
 
 ImageField fit(const Tensor& picture, const FitOptions& options, const train::Events& events) {
-  Fitter fitter(picture, plan_for(picture, options));
+  Fitter fitter(picture, choices_for(picture, options));
   fitter.run({}, events);
   return ImageField(fitter.field());
 }
@@ -426,7 +426,7 @@ ImageField fit(const Tensor& picture, const FitOptions& options, const train::Ev
 SoundField fit_sound(const Tensor& samples, std::int64_t rate, const FitOptions& options,
                      const train::Events& events) {
   const Signal sound = Signal::sound(samples, rate);
-  Fitter fitter(sound, plan_for(sound, options));
+  Fitter fitter(sound, choices_for(sound, options));
   fitter.run({}, events);
   return SoundField(fitter.field());
 }

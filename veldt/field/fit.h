@@ -9,7 +9,7 @@
 #include "veldt/core/error.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/lessons.h"
-#include "veldt/field/plan.h"
+#include "veldt/field/choices.h"
 #include "veldt/field/signal.h"
 #include "veldt/field/sound_field.h"
 #include "veldt/tensor/plan.h"
@@ -29,10 +29,10 @@ struct CheckpointOptions {
 // A fit in progress: the field can be looked at (from Events) while it learns.
 class Fitter {
  public:
-  Fitter(const Signal& signal, const FitPlan& plan);
+  Fitter(const Signal& signal, const FitChoices& choices);
   ~Fitter();
 
-  const FitPlan& plan() const;
+  const FitChoices& choices() const;
   const Field& field() const;
   // The work and the memory of one step, without taking it.
   StepFacts step_facts();
@@ -44,7 +44,7 @@ class Fitter {
   // What the redraw is expected to gain over Lanczos3 between the pixels, in dB, after run(); none where that
   // cannot be told, or was stopped by `watch`.
   std::optional<double> expected_gain(const Watch& watch = {}) const;
-  // Trains to the end of the plan. `teaching` hears how far the teacher is, which comes before the first step
+  // Trains to the end. `teaching` hears how far the teacher is, which comes before the first step
   // and counts as time of the run; if it is stopped, no step is taken. `closing` hears how far what is put
   // right after the last step is. Throws as train::run does.
   train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events,
@@ -53,7 +53,7 @@ class Fitter {
  private:
   class Job;
   // Throws an error that says which batch fits, if one does.
-  static void explain(const OutOfMemory& full, const Signal& signal, const FitPlan& plan);
+  static void say_what_fits(const OutOfMemory& full, const Signal& signal, const FitChoices& choices);
   train::RunOptions run_options(const CheckpointOptions& checkpoints, double spent) const;
   std::unique_ptr<Job> job_;
 };
@@ -63,7 +63,7 @@ class Fitter {
 double quality_of(const Field& field, const Signal& signal);
 
 // Fits `picture`, [height, width, channels] in 0..1 or in bytes, with the best choices for it. Throws
-// ShapeError or ConfigError as Signal and plan_for(), DivergedError when training does not hold.
+// ShapeError or ConfigError as Signal and choices_for(), DivergedError when training does not hold.
 //   const ImageField cub = field::fit(io::read_image("cub.png"), {.seconds = 10, .seed = 7});
 ImageField fit(const Tensor& picture, const FitOptions& options = {}, const train::Events& events = {});
 // The same for a sound: samples [frames, channels], `rate` frames a second.

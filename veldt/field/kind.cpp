@@ -11,8 +11,8 @@
 namespace veldt::field {
 namespace {
 
-constexpr EnumNames<2> kSources = {"area", "point"};
-constexpr EnumNames<5> kStyles = {"photo", "drawing", "line", "pixel", "text"};
+constexpr auto kSources = names_of<Source>("area", "point");
+constexpr auto kStyles = names_of<Style>("photo", "drawing", "line", "pixel", "text");
 
 // Levels of 0 to 65535, of which one in 8 bits is 257.
 using Line = std::vector<int>;
@@ -180,16 +180,16 @@ int percent(double share) { return static_cast<int>(std::lround(100 * share)); }
 
 }  // namespace
 
-std::string_view name_of(Source s) { return kSources[static_cast<std::size_t>(s)]; }
-Source source_from(std::string_view name) { return enum_from<Source>(kSources, name, "source"); }
-std::vector<std::string> source_names() { return in_a_list(kSources); }
-std::string_view name_of(Style s) { return kStyles[static_cast<std::size_t>(s)]; }
-Style style_from(std::string_view name) { return enum_from<Style>(kStyles, name, "style"); }
-std::vector<std::string> style_names() { return in_a_list(kStyles); }
+std::string_view name_of(Source s) { return kSources[s]; }
+Source source_from(std::string_view name) { return kSources.at(name, "source"); }
+std::vector<std::string> source_names() { return kSources.in_a_list(); }
+std::string_view name_of(Style s) { return kStyles[s]; }
+Style style_from(std::string_view name) { return kStyles.at(name, "style"); }
+std::vector<std::string> style_names() { return kStyles.in_a_list(); }
 
 std::string_view in_words(const PictureKind& kind) {
-  constexpr EnumNames<5> kWords = {"photograph", "drawing", "line art", "pixel art", "text"};
-  return kind.two_tone ? "drawing in two tones" : kWords[static_cast<std::size_t>(kind.style)];
+  constexpr auto kWords = names_of<Style>("photograph", "drawing", "line art", "pixel art", "text");
+  return kind.two_tone ? "drawing in two tones" : kWords[kind.style];
 }
 
 PictureFacts facts_of(const Signal& picture) { return Counter(picture).count(); }

@@ -65,32 +65,32 @@ Tensor tone_of(const FieldOptions& field, std::size_t which) {
 }
 
 // Each channel by what it is.
-std::optional<Tensor> redraw_levels(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
-  if (plan.prior) return redraw_by_prior(picture, *plan.prior, watch);
+std::optional<Tensor> redraw_levels(const Tensor& picture, const FitChoices& choices, const Watch& watch) {
+  if (choices.prior) return redraw_by_prior(picture, *choices.prior, watch);
   // What passes through the samples, and is not finer than they are.
-  if (plan.source == Source::point)
-    return clamp(enlarged(picture, plan.lesson_scale, data::Filter::lanczos3), 0, 1);
-  return redraw_by_rules(picture, plan.lesson_scale, plan.kind.style == Style::line, watch);
+  if (choices.source == Source::point)
+    return clamp(enlarged(picture, choices.lesson_scale, data::Filter::lanczos3), 0, 1);
+  return redraw_by_rules(picture, choices.lesson_scale, choices.kind.style == Style::line, watch);
 }
 
-std::optional<Tensor> redraw_tones(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
-  const Tensor first = tone_of(plan.field, 0), way = tone_of(plan.field, 1) - first;
+std::optional<Tensor> redraw_tones(const Tensor& picture, const FitChoices& choices, const Watch& watch) {
+  const Tensor first = tone_of(choices.field, 0), way = tone_of(choices.field, 1) - first;
   const Tensor is_second = sum((picture - first) * way, {2}, true) / sum(square(way));
-  const std::optional<Tensor> share = redraw_levels(is_second, plan, watch);
+  const std::optional<Tensor> share = redraw_levels(is_second, choices, watch);
   if (!share) return std::nullopt;
   return first + clamp(*share, 0, 1) * way;
 }
 
-std::optional<Tensor> taught(const Tensor& picture, const FitPlan& plan, const Watch& watch) {
-  if (!plan.field.tones.empty()) return redraw_tones(picture, plan, watch);
-  if (!has_alpha(picture)) return redraw_levels(picture, plan, watch);
+std::optional<Tensor> taught(const Tensor& picture, const FitChoices& choices, const Watch& watch) {
+  if (!choices.field.tones.empty()) return redraw_tones(picture, choices, watch);
+  if (!has_alpha(picture)) return redraw_levels(picture, choices, watch);
   const std::int64_t colours = picture.size(2) - 1;
   constexpr double kSeen = 2.0 / 3;  // of the channels that are redrawn
-  std::optional<Tensor> alpha = redraw_levels(on_two_grounds(picture), plan, within(watch, 0, kSeen));
+  std::optional<Tensor> alpha = redraw_levels(on_two_grounds(picture), choices, within(watch, 0, kSeen));
   if (!alpha) return std::nullopt;
   alpha = alpha_of(*alpha);
   const std::optional<Tensor> own =
-      redraw_levels(contiguous(slice(picture, 2, 0, colours)), plan, within(watch, kSeen, 1));
+      redraw_levels(contiguous(slice(picture, 2, 0, colours)), choices, within(watch, kSeen, 1));
   if (!own) return std::nullopt;
   return concat({*own, *alpha}, 2);
 }
@@ -108,63 +108,64 @@ Bounds bounds_of(const Tensor& picture, const FieldOptions& field) {
 
 }  // namespace
 
-FitPlan plan_of_lessons(const FitPlan& plan) {
-  FitPlan out = plan;
+FitChoices choices_of_lessons(const FitChoices& choices) {
+  FitChoices out = choices;
   out.field.period = 1;
-  out.field.width = plan.field.columns() * plan.lesson_scale;
-  out.field.height = plan.field.rows() * plan.lesson_scale;
-  if (plan.has_teacher()) out.field.footprint = 1;
+  out.field.width = choices.field.columns() * choices.lesson_scale;
+  out.field.height = choices.field.rows() * choices.lesson_scale;
+  if (choices.has_teacher()) out.field.footprint = 1;
   return out;
 }
 
-std::optional<Signal> lessons_of(const Signal& signal, const FitPlan& plan, const Watch& watch) {
-  if (plan.field.period > 1) return Signal(squares_of(signal, plan.field.period));
-  if (!plan.has_teacher()) return signal;
+std::optional<Signal> lessons_of(const Signal& signal, const FitChoices& choices, const Watch& watch) {
+  if (choices.field.period > 1) return Signal(squares_of(signal, choices.field.period));
+  if (!choices.has_teacher()) return signal;
   NoGrad off;
-  const std::optional<Tensor> redraw = taught(picture_of(signal), plan, watch);
+  const std::optional<Tensor> redraw = taught(picture_of(signal), choices, watch);
   if (!redraw) return std::nullopt;
   pool(Device{}).trim();
   return Signal(*redraw);
 }
 
-Signal blank_lessons(const Signal& signal, const FitPlan& plan) {
-  if (!plan.has_teacher() && plan.field.period == 1) return signal;
-  const FieldOptions size = plan_of_lessons(plan).field;
+Signal blank_lessons(const Signal& signal, const FitChoices& choices) {
+  if (!choices.has_teacher() && choices.field.period == 1) return signal;
+  const FieldOptions size = choices_of_lessons(choices).field;
   return Signal(zeros({size.height, size.width, size.channels}, DType::u8));
 }
 
-Beside beside_steps(const FitPlan& plan) {
-  const FieldOptions& o = plan.field;
+Beside beside_steps(const FitChoices& choices) {
+  const FieldOptions& o = choices.field;
   const double levels =
       static_cast<double>(o.columns()) * static_cast<double>(o.rows()) * static_cast<double>(o.channels);
   Beside out{.held_bytes = 4 * levels};
-  if (plan.closes == 0) return out;
-  out.closing_bytes = levels * plan.closes * (o.bits > 8 ? 4 : 2);
+  if (choices.closes == 0) return out;
+  out.closing_bytes = levels * choices.closes * (o.bits > 8 ? 4 : 2);
   if (o.is_sound()) return out;
-  const double samples = levels * plan.lesson_scale * plan.lesson_scale;
+  const double samples = levels * choices.lesson_scale * choices.lesson_scale;
   // Rules, closing and judging take a few dozen rounds of a few dozen operations a sample each.
   constexpr double kTeacherRounds = 3000;
   // What one can see through is redrawn three times, with its alpha on two grounds.
   const double of_levels =
       o.channels % 2 == 0 ? 3 * static_cast<double>(o.channels - 1) / static_cast<double>(o.channels) : 1;
-  const double teacher = of_levels * (plan.prior ? 2 * static_cast<double>(plan.prior->parameter_count()) *
-                                                       levels * turns_for(o.width * o.height)
-                                                 : kTeacherRounds * samples);
-  out.flops = (plan.has_teacher() ? teacher : 0) + kTeacherRounds * samples * (plan.judge ? 2 : 1);
-  out.held_bytes += plan.has_teacher() ? 4 * samples : 0;
+  const double teacher =
+      of_levels * (choices.prior ? 2 * static_cast<double>(choices.prior->parameter_count()) * levels *
+                                       turns_for(o.width * o.height)
+                                 : kTeacherRounds * samples);
+  out.flops = (choices.has_teacher() ? teacher : 0) + kTeacherRounds * samples * (choices.judge ? 2 : 1);
+  out.held_bytes += choices.has_teacher() ? 4 * samples : 0;
   // The closing holds the field's levels, itself, their sum, and what that lacks; judging what is seen
   // through holds it on two grounds.
-  out.peak_bytes = out.held_bytes + 4 * (of_levels > 1 && plan.judge ? 6 : 4) * samples;
+  out.peak_bytes = out.held_bytes + 4 * (of_levels > 1 && choices.judge ? 6 : 4) * samples;
   return out;
 }
 
-std::optional<double> expected_gain(const Field& field, const Signal& signal, const FitPlan& plan,
+std::optional<double> expected_gain(const Field& field, const Signal& signal, const FitChoices& choices,
                                     const Signal& lessons, const Watch& watch) {
-  if (!plan.judge) return std::nullopt;
+  if (!choices.judge) return std::nullopt;
   NoGrad off;
   const std::int64_t height = signal.rows() * Prior::kScale, width = signal.columns() * Prior::kScale;
   const Tensor drawn = empty({height, width, signal.channels()});
-  const bool has_its_redraw = plan.has_teacher() && plan.prior == plan.judge;
+  const bool has_its_redraw = choices.has_teacher() && choices.prior == choices.judge;
   const double drawing = has_its_redraw ? 1.0 : 0.5;
   bool is_whole = true;
   field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
@@ -173,25 +174,29 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
     return is_whole;
   });
   if (!is_whole) return std::nullopt;
-  FitPlan taught_plan = plan;
-  taught_plan.prior = plan.judge;
+  FitChoices taught_choices = choices;
+  taught_choices.prior = choices.judge;
   const std::optional<Tensor> redraw =
-      has_its_redraw ? lessons.samples() : taught(picture_of(signal), taught_plan, within(watch, drawing, 1));
+      has_its_redraw ? lessons.samples()
+                     : taught(picture_of(signal), taught_choices, within(watch, drawing, 1));
   if (!redraw) return std::nullopt;
   pool(Device{}).trim();
-  return expected_gain(signal, *plan.judge, *redraw, drawn);
+  return expected_gain(signal, *choices.judge, *redraw, drawn);
 }
 
-Closing closing_for(const Field& field, const Signal& signal, const FitPlan& plan, const Heard& heard) {
-  if (plan.closes == 0) return {};
+Closing closing_for(const Field& field, const Signal& signal, const FitChoices& choices, const Heard& heard) {
+  if (choices.closes == 0) return {};
   if (signal.is_sound()) return close_sound(signal, field);
-  const Tensor picture = plan.field.squares ? squares_of(signal, plan.field.period) : picture_of(signal);
+  const Tensor picture =
+      choices.field.squares ? squares_of(signal, choices.field.period) : picture_of(signal);
   const auto most = static_cast<double>((1 << signal.bits()) - 1);
   constexpr double kDrawing = 0.4;  // the share of the time that drawing takes, about
-  const Tensor levels = field.open_levels(plan.field.footprint, [&](double part) { heard(kDrawing * part); });
+  const Tensor levels =
+      field.open_levels(choices.field.footprint, [&](double part) { heard(kDrawing * part); });
   pool(Device{}).trim();
-  return close(bounds_of(picture, plan.field), levels, plan.field.squares ? Tensor() : flat_ground(picture),
-               kRest / most, signal.bits() > 8 ? DType::f32 : DType::f16,
+  return close(bounds_of(picture, choices.field), levels,
+               choices.field.squares ? Tensor() : flat_ground(picture), kRest / most,
+               signal.bits() > 8 ? DType::f32 : DType::f16,
                [&](double part) { heard(kDrawing + (1 - kDrawing) * part); });
 }
 

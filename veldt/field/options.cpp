@@ -16,11 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr EnumNames<6> kActivations = {"siren", "finer", "tanh", "relu", "gauss", "wire"};
-constexpr EnumNames<8> kModels = {"siren", "finer", "tanh", "relu", "gauss", "wire", "fourier", "hashgrid"};
-constexpr EnumNames<4> kEncodings = {"identity", "frequency", "fourier", "grid"};  // as in EncodingOptions
-constexpr EnumNames<4> kHeads = {"clamp", "sigmoid", "ink", "plain"};
-constexpr EnumNames<2> kCoordinates = {"centres", "corners"};
+constexpr auto kActivations = names_of<Activation>("siren", "finer", "tanh", "relu", "gauss", "wire");
+constexpr auto kModels =
+    names_of<Model>("siren", "finer", "tanh", "relu", "gauss", "wire", "fourier", "hashgrid");
+constexpr const char* kEncodings[] = {"identity", "frequency", "fourier", "grid"};  // as in EncodingOptions
+constexpr auto kHeads = names_of<Head>("clamp", "sigmoid", "ink", "plain");
+constexpr auto kCoordinates = names_of<Coordinates>("centres", "corners");
 constexpr std::int64_t kMaxUnits = 65536;
 constexpr std::size_t kMaxLayers = 64, kMaxEncodings = 8;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 30;
@@ -57,9 +58,9 @@ template <class T> T need(const json& from, const char* key) {
 }
 
 template <class Enum, std::size_t n>
-Enum need_enum(const json& from, const char* key, const EnumNames<n>& names) {
+Enum need_enum(const json& from, const char* key, const EnumNames<Enum, n>& names) {
   const auto name = need<std::string>(from, key);
-  if (const auto found = enum_named<Enum>(names, name)) return *found;
+  if (const auto found = names.find(name)) return *found;
   throw bad_options(str("'", name, "' is no known ", key));
 }
 
@@ -116,21 +117,23 @@ void read_newer_keys(const json& from, FieldOptions& o) {
 
 }  // namespace
 
-std::string_view name_of(Activation a) { return kActivations[static_cast<std::size_t>(a)]; }
-std::string_view name_of(Head h) { return kHeads[static_cast<std::size_t>(h)]; }
-std::string_view name_of(Coordinates c) { return kCoordinates[static_cast<std::size_t>(c)]; }
+std::string_view name_of(Activation a) { return kActivations[a]; }
+std::string_view name_of(Head h) { return kHeads[h]; }
+std::string_view name_of(Coordinates c) { return kCoordinates[c]; }
 
-std::string_view name_of(Model m) { return kModels[static_cast<std::size_t>(m)]; }
+std::string_view name_of(Model m) { return kModels[m]; }
 
-Model model_from(std::string_view name) { return enum_from<Model>(kModels, name, "model"); }
-std::vector<std::string> model_names() { return in_a_list(kModels); }
+Model model_from(std::string_view name) { return kModels.at(name, "model"); }
+std::vector<std::string> model_names() { return kModels.in_a_list(); }
+
+std::optional<Activation> activation_of(Model model) { return kActivations.find(name_of(model)); }
 
 Model model_of(const FieldOptions& o) {
   for (const EncodingOptions& encoding : o.encodings) {
     if (std::holds_alternative<GridOptions>(encoding)) return Model::hashgrid;
     if (std::holds_alternative<FourierOptions>(encoding)) return Model::fourier;
   }
-  return static_cast<Model>(o.activation);  // the first models are the activations, in their order
+  return model_from(name_of(o.activation));
 }
 
 bool takes_omega(const FieldOptions& o) {
@@ -169,15 +172,15 @@ FieldOptions field_options_from_json(std::string_view text) {
   const json from = io::parse_json<json>(text);
   if (!from.is_object()) throw bad_options("they are not a JSON object");
   FieldOptions o;
-  o.activation = need_enum<Activation>(from, "activation", kActivations);
+  o.activation = need_enum(from, "activation", kActivations);
   o.widths = need<std::vector<std::int64_t>>(from, "widths");
   o.channels = need<std::int64_t>(from, "channels");
   o.first_omega = need<double>(from, "first_omega");
   o.omega = need<double>(from, "omega");
   o.bias = need<bool>(from, "bias");
   o.constant_input = need<bool>(from, "constant_input");
-  o.head = need_enum<Head>(from, "head", kHeads);
-  o.coordinates = need_enum<Coordinates>(from, "coordinates", kCoordinates);
+  o.head = need_enum(from, "head", kHeads);
+  o.coordinates = need_enum(from, "coordinates", kCoordinates);
   o.width = need<std::int64_t>(from, "width");
   o.height = need<std::int64_t>(from, "height");
   o.footprint = need<int>(from, "footprint");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,8 @@ std::string_view name_of(Coordinates);
 // Throws ConfigError listing the names there are.
 Model model_from(std::string_view name);
 std::vector<std::string> model_names();
+// The activation of the same name; none for a model that is relu on features.
+std::optional<Activation> activation_of(Model);
 // The model that these options belong to: by the encoding, else by the activation.
 Model model_of(const FieldOptions&);
 // Whether first_omega and omega mean anything in this field: not to relu, so to no model with an encoding,

@@ -59,20 +59,20 @@ Mask edges_of(const Signal& signal, const BandOrder& order) {
 }
 
 // The pixels of a step: an edge, or any if edges are not told from flat ground, takes footprint^2 points.
-double pixels_a_step(const FitPlan& plan) {
-  const double edges = plan.edge_share > 0 ? plan.edge_share : 1;
-  const auto samples = static_cast<double>(plan.field.footprint * plan.field.footprint);
-  return std::max(1.0, static_cast<double>(plan.batch) * (edges / samples + (1 - edges)));
+double pixels_a_step(const FitChoices& choices) {
+  const double edges = choices.edge_share > 0 ? choices.edge_share : 1;
+  const auto samples = static_cast<double>(choices.field.footprint * choices.field.footprint);
+  return std::max(1.0, static_cast<double>(choices.batch) * (edges / samples + (1 - edges)));
 }
 
 // Shuffled batches go by rows, stratified ones by runs of as many pixels as fall to each of a batch's, and an
 // error map by its tiles.
-BandOrder order_for(const Signal& signal, const FitPlan& plan) {
+BandOrder order_for(const Signal& signal, const FitChoices& choices) {
   const std::int64_t points = signal.points();
-  const double batch = pixels_a_step(plan);
+  const double batch = pixels_a_step(choices);
   double run = 1;
-  if (plan.sampling == Sampling::stratified) run = static_cast<double>(points) / batch;
-  if (plan.sampling == Sampling::error)
+  if (choices.sampling == Sampling::stratified) run = static_cast<double>(points) / batch;
+  if (choices.sampling == Sampling::error)
     run = static_cast<double>(ErrorMap::tile_for(points, static_cast<std::int64_t>(batch)));
   return {signal.columns(), signal.rows(), run};
 }
@@ -84,19 +84,19 @@ BandOrder::BandOrder(std::int64_t width, std::int64_t height, double run)
       height_(height),
       rows_(std::clamp<std::int64_t>(std::llround(std::sqrt(run)), 1, height)) {}
 
-PointSampler::PointSampler(const Signal& signal, const FitPlan& plan)
+PointSampler::PointSampler(const Signal& signal, const FitChoices& choices)
     : signal_(signal),
-      options_(plan.field),
-      seed_(plan.seed),
-      map_(plan.field),
-      between_share_(plan.between_share),
-      order_(order_for(signal, plan)) {
+      options_(choices.field),
+      seed_(choices.seed),
+      map_(choices.field),
+      between_share_(choices.between_share),
+      order_(order_for(signal, choices)) {
   const std::int64_t samples = options_.footprint * options_.footprint;
-  const auto order = plan.sampling == Sampling::uniform ? data::Order::shuffled : data::Order::stratified;
+  const auto order = choices.sampling == Sampling::uniform ? data::Order::shuffled : data::Order::stratified;
   const std::uint64_t seed = derived_seed(seed_, kEdgeOrder);
-  if (plan.edge_share <= 0) {
-    const std::int64_t size = std::max<std::int64_t>(1, plan.batch / samples);
-    if (plan.sampling == Sampling::error)
+  if (choices.edge_share <= 0) {
+    const std::int64_t size = std::max<std::int64_t>(1, choices.batch / samples);
+    if (choices.sampling == Sampling::error)
       errors_.emplace(signal.points(), size, seed);
     else
       edges_.emplace(signal.points(), size, seed, order);
@@ -110,9 +110,9 @@ PointSampler::PointSampler(const Signal& signal, const FitPlan& plan)
       batches.emplace(mask_->count(edges), std::max<std::int64_t>(1, std::llround(size)), pool_seed, order);
     return batches;
   };
-  const auto points = static_cast<double>(plan.batch);
-  edges_ = pool(true, points * plan.edge_share / static_cast<double>(samples), seed);
-  flats_ = pool(false, points * (1 - plan.edge_share), derived_seed(seed_, kFlatOrder));
+  const auto points = static_cast<double>(choices.batch);
+  edges_ = pool(true, points * choices.edge_share / static_cast<double>(samples), seed);
+  flats_ = pool(false, points * (1 - choices.edge_share), derived_seed(seed_, kFlatOrder));
 }
 
 bool PointSampler::takes_all() const {

@@ -17,7 +17,7 @@
 #include "veldt/field/coordinates.h"
 #include "veldt/field/error_map.h"
 #include "veldt/field/mask.h"
-#include "veldt/field/plan.h"
+#include "veldt/field/choices.h"
 #include "veldt/field/signal.h"
 #include "veldt/tensor/tensor.h"
 
@@ -49,7 +49,7 @@ class BandOrder {
 
 class PointSampler {
  public:
-  PointSampler(const Signal& signal, const FitPlan& plan);
+  PointSampler(const Signal& signal, const FitChoices& choices);
 
   // A pure function of the step, and of the error map if there is one. When a batch holds all points, every
   // step gives the same one.

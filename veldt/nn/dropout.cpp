@@ -18,7 +18,7 @@ RandomDropping::RandomDropping(const char* name, double p, Rng& rng) : name_(nam
     throw ConfigError(str("dropout cannot have a probability of ", p), "it must be from 0 to 1",
                       "give a share of the numbers, such as 0.1");
   stream_ = empty({2}, DType::i64);
-  // So that a layer can be made while a plan is recorded, as forecast() of its sizes does.
+  // So that a layer can be made while a plan is recorded, as step_facts() does.
   host_work("dropout's stream", {stream_.view()}, [seed = rng.next_u32()](std::span<const View> views) {
     views[0].as<std::int64_t>()[0] = seed;
     views[0].as<std::int64_t>()[1] = 0;

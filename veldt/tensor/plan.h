@@ -58,7 +58,7 @@ class Plan {
   const StepFacts& facts() const;
 
  private:
-  template <class Step> friend StepFacts forecast(Step&& step);
+  template <class Step> friend StepFacts step_facts(Step&& step);
   using ListStep = std::function<TensorList()>;
   template <class Step> static ListStep as_list_step(Step& step) {
     if constexpr (std::is_void_v<std::invoke_result_t<Step&>>)
@@ -74,7 +74,7 @@ class Plan {
 };
 
 // What `step` needs, without running it or taking that memory. It is called as Plan's constructor calls it.
-template <class Step> StepFacts forecast(Step&& step) {
+template <class Step> StepFacts step_facts(Step&& step) {
   return Plan(Plan::as_list_step(step), false).facts();
 }
 

@@ -1,4 +1,4 @@
-// What a step needs, known before it runs: see Plan and forecast() of tensor/plan.h.
+// What a step needs, known before it runs: see Plan and step_facts() of tensor/plan.h.
 // Tests: tests/tensor/plan_test.cpp
 #pragma once
 

@@ -122,10 +122,10 @@ std::vector<double> Trainer::overfit_batch(data::Loader& loader, std::int64_t st
   return losses;
 }
 
-StepFacts Trainer::forecast_step(data::Loader& loader) {
+StepFacts Trainer::step_facts(data::Loader& loader) {
   const AsBefore now(*this);
   const std::vector<data::Batch> batches = now.batches(loader, 0);
-  return forecast([&] {
+  return veldt::step_facts([&] {
     const Tensor loss = differentiate(batches);
     take_step();
     return loss;

@@ -131,7 +131,7 @@ class Trainer {
   // not learn a set: a fault in the model, the loss or the labels.
   std::vector<double> overfit_batch(data::Loader& loader, std::int64_t steps = 100);
   // What a step of the fit needs, without taking it: memory, calls, operations.
-  StepFacts forecast_step(data::Loader& loader);
+  StepFacts step_facts(data::Loader& loader);
 
  private:
   class FitTask;

@@ -1,5 +1,5 @@
-// Prints the reasons of a plan, for people as lines and for programs as JSON.
-#include "veldt/app/explain.h"
+// Prints the reasons of a fit's choices, for people as lines and for programs as JSON.
+#include "veldt/app/reasons.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-// Why a plan is what it is, in words with the numbers that decided.
-// Tests: tests/field/explain_test.cpp
+// Why the choices of a fit are what they are, in words with the numbers that decided.
+// Tests: tests/field/reasons_test.cpp
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "veldt/field/plan.h"
+#include "veldt/field/choices.h"
 
 namespace veldt::field {
 
@@ -15,8 +15,8 @@ struct Reason {
   std::string why;     // one clause; "asked for" if it was wished
 };
 
-// The choices of a plan of plan_for() in the order in which they are to be read; only those that count for
+// What choices_for() chose, in the order in which it is to be read; only those that count for
 // its model.
-std::vector<Reason> explain(const FitPlan& plan);
+std::vector<Reason> reasons_of(const FitChoices& choices);
 
 }  // namespace veldt::field

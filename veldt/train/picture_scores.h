@@ -1,5 +1,5 @@
 // How alike two pictures are.
-// Tests: tests/train/metrics_test.cpp
+// Tests: tests/train/picture_scores_test.cpp
 #pragma once
 
 #include <cstdint>

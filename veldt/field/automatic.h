@@ -1,9 +1,9 @@
 // The choices that make a fit good without flags, from what the picture looks like. The measurements they
 // rest on are in bench/RESULTS.md.
-// Tests: tests/field/fit_test.cpp, tests/field/explain_test.cpp, tests/field/kind_test.cpp
+// Tests: tests/field/fit_test.cpp, tests/field/reasons_test.cpp, tests/field/kind_test.cpp
 #pragma once
 
-#include "veldt/field/plan.h"
+#include "veldt/field/choices.h"
 #include "veldt/field/spectrum.h"
 
 namespace veldt::field {
@@ -21,12 +21,12 @@ struct Traits {
 Traits traits_of(const Signal& signal, std::optional<Style> wish);
 
 // Everything but sizes, wishes and seed.
-FitPlan recipe_for(const Signal& signal, const Traits& traits, const FitOptions& wishes);
-FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes);  // sound_recipe.cpp
+FitChoices automatic_picture(const Signal& signal, const Traits& traits, const FitOptions& wishes);
+FitChoices automatic_sound(const Signal& sound, const FitOptions& wishes);
 
-// The recipe of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but
+// The choices of the story that Veldt answers, to the letter: 3-128-128-256-128-64-64-64-1 without biases but
 // with a constant third input, tanh, sigmoid at the end, coordinates i / (N - 1), 1 for ink, all pixels in
 // every step, plain gradient descent on the mean squared error, cosine annealing to 1e-6, 1.2 million steps.
-FitPlan simba_plan();
+FitChoices simba_choices();
 
 }  // namespace veldt::field

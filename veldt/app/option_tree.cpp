@@ -1,5 +1,5 @@
 // Each add_ function gives CLI11 a callback that reads the text itself, so that errors are Veldt's.
-#include "veldt/app/options.h"
+#include "veldt/app/option_tree.h"
 
 #include <fmt/format.h>
 

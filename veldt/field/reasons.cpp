@@ -1,5 +1,5 @@
-// Lists the choices of a plan with the reasons that were given when they were made.
-#include "veldt/field/explain.h"
+// Lists the choices of a fit with the reasons that were given when they were made.
+#include "veldt/field/reasons.h"
 
 #include <fmt/format.h>
 
@@ -17,14 +17,14 @@ std::string text_of_widths(const std::vector<std::int64_t>& w) {
 
 }  // namespace
 
-std::vector<Reason> explain(const FitPlan& plan) {
-  const FieldOptions& field = plan.field;
+std::vector<Reason> reasons_of(const FitChoices& choices) {
+  const FieldOptions& field = choices.field;
   std::vector<Reason> all;
   const auto add = [&](const char* choice, std::string value) {
-    const auto why = plan.reasons.find(choice);
-    all.push_back({choice, std::move(value), why == plan.reasons.end() ? "" : why->second});
+    const auto why = choices.reasons.find(choice);
+    all.push_back({choice, std::move(value), why == choices.reasons.end() ? "" : why->second});
   };
-  add("kind", std::string(field.is_sound() ? "sound" : in_words(plan.kind)));
+  add("kind", std::string(field.is_sound() ? "sound" : in_words(choices.kind)));
   add("model", std::string(name_of(model_of(field))));
   if (!field.widths.empty()) {
     add("width", text_of_widths(field.widths));
@@ -39,20 +39,20 @@ std::vector<Reason> explain(const FitPlan& plan) {
     add("omega", fmt::format("{:.4g}", field.first_omega));
     add("hidden-omega", fmt::format("{:.4g}", field.omega));
   }
-  add("batch", fmt::format("{}", plan.batch));
-  add("sampling", std::string(name_of(plan.sampling)));
-  if (plan.edge_share > 0) add("edges", fmt::format("{:g}", plan.edge_share));
-  if (plan.between_share > 0) add("between", fmt::format("{:g}", plan.between_share));
+  add("batch", fmt::format("{}", choices.batch));
+  add("sampling", std::string(name_of(choices.sampling)));
+  if (choices.edge_share > 0) add("edges", fmt::format("{:g}", choices.edge_share));
+  if (choices.between_share > 0) add("between", fmt::format("{:g}", choices.between_share));
   if (!field.is_sound()) add("footprint", fmt::format("{}", field.footprint));
-  if (plan.has_teacher())
-    add("teacher", plan.prior ? "prior" : plan.source == Source::point ? "lanczos3" : "rules");
-  add("optimizer", std::string(name_of(plan.optimizer)));
-  add("lr", fmt::format("{:.4g}", plan.lr));
-  add("schedule", std::string(name_of(plan.schedule)));
-  add("loss", std::string(name_of(plan.loss)));
-  add("precision", std::string(name_of(plan.precision)));
-  if (plan.steps > 0) add("steps", fmt::format("{}", plan.steps));
-  if (field.is_sound() && plan.closes > 0) add("closing", "exact");
+  if (choices.has_teacher())
+    add("teacher", choices.prior ? "prior" : choices.source == Source::point ? "lanczos3" : "rules");
+  add("optimizer", std::string(name_of(choices.optimizer)));
+  add("lr", fmt::format("{:.4g}", choices.lr));
+  add("schedule", std::string(name_of(choices.schedule)));
+  add("loss", std::string(name_of(choices.loss)));
+  add("precision", std::string(name_of(choices.precision)));
+  if (choices.steps > 0) add("steps", fmt::format("{}", choices.steps));
+  if (field.is_sound() && choices.closes > 0) add("closing", "exact");
   return all;
 }
 

@@ -1,6 +1,6 @@
 // Errors and SSIM by the row. Each row has its own partial sums, added in
 // order, so the result does not depend on the number of threads.
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Picture scores against scikit-image; the numbers are in tests/golden/metrics.json, which metrics.py wrote.
-#include "veldt/train/metrics.h"
+#include "veldt/train/picture_scores.h"
 
 #include <gtest/gtest.h>
 

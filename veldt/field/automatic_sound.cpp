@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "veldt/field/choices.h"
-#include "veldt/field/recipe.h"
+#include "veldt/field/choose.h"
+#include "veldt/field/automatic.h"
 
 namespace veldt::field {
 namespace {
@@ -58,7 +58,7 @@ GridOptions broken_line(const Signal& sound, double cells_a_frame) {
   return grid;
 }
 
-void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
+void take_grid(FitChoices& p, const Signal& sound, bool wants_layers) {
   p.eps = 1e-15;
   if (wants_layers) {  // they read the levels of choose_model(), as those of pictures do
     p.field.widths = {64, 64};
@@ -84,7 +84,7 @@ void take_grid(FitPlan& p, const Signal& sound, bool wants_layers) {
 // from -450 to 450 Hz, and the others make its overtones. Sitzmann et al. 2020 do the same by stretching
 // positions to -100..100. A weight of it that moves by the rate turns the phase of a sound's ends by radians,
 // so it does not learn: with Adam at 1e-3 nothing is learned otherwise.
-void take_network(FitPlan& p, const Signal& sound, Model model) {
+void take_network(FitChoices& p, const Signal& sound, Model model) {
   const double seconds = static_cast<double>(sound.rows()) / static_cast<double>(sound.rate());
   const bool sines = p.field.activation == Activation::siren || p.field.activation == Activation::finer;
   p.field.widths = {256, 256, 256};
@@ -103,8 +103,8 @@ void take_network(FitPlan& p, const Signal& sound, Model model) {
 
 }  // namespace
 
-FitPlan sound_recipe(const Signal& sound, const FitOptions& wishes) {
-  FitPlan p;
+FitChoices automatic_sound(const Signal& sound, const FitOptions& wishes) {
+  FitChoices p;
   describe(sound, p.field);
   // Wishes that a grid alone cannot grant: it has no hidden layers.
   const bool wants_layers = wishes.width || wishes.depth || wishes.optimizer == OptimizerKind::muon;

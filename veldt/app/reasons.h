@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "veldt/field/explain.h"
+#include "veldt/field/reasons.h"
 
 namespace veldt::app {
 

@@ -1,5 +1,5 @@
-// What explain() says of a plan is what the plan holds.
-#include "veldt/field/explain.h"
+// What reasons_of() says is what was chosen.
+#include "veldt/field/reasons.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using test::draw;
 using test::ink;
 
 std::vector<Reason> explained(const Signal& signal, const FitOptions& wishes) {
-  return explain(plan_for(signal, wishes));
+  return reasons_of(choices_for(signal, wishes));
 }
 
 // The reason for a choice; one without a name if there is none.
@@ -74,16 +74,16 @@ TEST(Explain, GivesAReasonHoweverAChoiceCameAbout) {
 
 TEST(Explain, ShowsThePlansOwnValues) {
   const FitOptions sines{.model = Model::siren};
-  const FitPlan plan = plan_for(disc(3), sines);
-  const std::vector<Reason> reasons = explain(plan);
+  const FitChoices choices = choices_for(disc(3), sines);
+  const std::vector<Reason> reasons = reasons_of(choices);
   EXPECT_EQ(reason_for(reasons, "kind").value, "photograph");
   EXPECT_EQ(reason_for(reasons, "model").value, "siren");
-  EXPECT_EQ(reason_for(reasons, "batch").value, std::to_string(plan.batch));
-  EXPECT_EQ(std::stod(reason_for(reasons, "omega").value), plan.field.first_omega);
-  EXPECT_EQ(std::stod(reason_for(reasons, "hidden-omega").value), plan.field.omega);
-  EXPECT_EQ(std::stod(reason_for(reasons, "lr").value), plan.lr);
-  EXPECT_EQ(reason_for(reasons, "sampling").value, name_of(plan.sampling));
-  EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(plan.field.widths.size()));
+  EXPECT_EQ(reason_for(reasons, "batch").value, std::to_string(choices.batch));
+  EXPECT_EQ(std::stod(reason_for(reasons, "omega").value), choices.field.first_omega);
+  EXPECT_EQ(std::stod(reason_for(reasons, "hidden-omega").value), choices.field.omega);
+  EXPECT_EQ(std::stod(reason_for(reasons, "lr").value), choices.lr);
+  EXPECT_EQ(reason_for(reasons, "sampling").value, name_of(choices.sampling));
+  EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(choices.field.widths.size()));
 }
 
 TEST(Explain, NamesTheTeacher) {
@@ -127,7 +127,7 @@ TEST(Explain, TellsTheFrequencyThatItMeasured) {
 
 TEST(Recipe, SetsOmegaByTheSpectrumOfPhotographsAlone) {
   const auto omega = [](const Tensor& picture, Model model = Model::siren) {
-    return plan_for(picture, {.model = model}).field.first_omega;
+    return choices_for(picture, {.model = model}).field.first_omega;
   };
   const auto waves = [](double cycles, int channels = 3) {
     return draw(128, 128, channels,
@@ -164,12 +164,12 @@ TEST(Explain, KnowsSounds) {
   EXPECT_EQ(reason_for(reasons, "kind").value, "sound");
   EXPECT_TRUE(says(reason_for(reasons, "kind"), "9000 frames at 8000 a second; 95 % of the energy below 50"))
       << reasons.front().why;
-  // From -455 to 455 Hz, see sound_recipe.cpp.
+  // From -455 to 455 Hz, see automatic_sound.cpp.
   EXPECT_TRUE(says(reason_for(reasons, "omega"), "below 455 Hz")) << reason_for(reasons, "omega").why;
   EXPECT_EQ(reason_for(reasons, "footprint").choice, "");
-  const FitPlan plan = plan_for(tone, {.model = Model::hashgrid});
-  const Reason grid = reason_for(explain(plan), "grid");
-  const auto cells = std::get<GridOptions>(plan.field.encodings.front()).finest;
+  const FitChoices choices = choices_for(tone, {.model = Model::hashgrid});
+  const Reason grid = reason_for(reasons_of(choices), "grid");
+  const auto cells = std::get<GridOptions>(choices.field.encodings.front()).finest;
   EXPECT_EQ(grid.value, "1 x 1");
   EXPECT_TRUE(says(grid, std::to_string(cells) + " cells, 0.")) << grid.why;
 }

@@ -1,5 +1,5 @@
-// The choices themselves: size of grid and network, rates, steps and teacher, for each kind of signal.
-#include "veldt/field/recipe.h"
+// The choices for pictures: size of grid and network, rates, steps and teacher, by the kind of picture.
+#include "veldt/field/automatic.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "veldt/field/choices.h"
+#include "veldt/field/choose.h"
 
 namespace veldt::field {
 
@@ -25,7 +25,7 @@ bool is_of_sines(Model model) { return model == Model::siren || model == Model::
 // The first layer starts with frequencies up to 0.4 of the spectrum's centroid along each axis: the other
 // layers' overtones reach the rest. finer reaches further by itself. Measured in docs/fields.md; lower blurs,
 // higher ripples between the pixels.
-void choose_omegas_by_spectrum(FitPlan& p, Model model, const Traits& traits) {
+void choose_omegas_by_spectrum(FitChoices& p, Model model, const Traits& traits) {
   const auto side = static_cast<double>(std::max(p.field.width, p.field.height));
   if (!is_of_sines(model))
     return choose_omegas(p, std::clamp(0.12 * side, 30.0, 90.0), kByTheSide, 30, because::kFar);
@@ -37,7 +37,7 @@ void choose_omegas_by_spectrum(FitPlan& p, Model model, const Traits& traits) {
 }
 
 // A low omega in the hidden layers keeps the lines smooth when they are enlarged.
-void choose_omegas_of_lines(FitPlan& p, Model model) {
+void choose_omegas_of_lines(FitChoices& p, Model model) {
   const auto side = static_cast<double>(std::max(p.field.width, p.field.height));
   const double omega = 30 * std::clamp(side / 200, 1.0, 4.0);
   choose_omegas(p, omega, is_of_sines(model) ? starts_below(p.field, omega) : kByTheSide, 10,
@@ -45,7 +45,7 @@ void choose_omegas_of_lines(FitPlan& p, Model model) {
 }
 
 // Thin lines on flat ground.
-void draw_lines(FitPlan& p, Model model, bool two_level) {
+void draw_lines(FitChoices& p, Model model, bool two_level) {
   p.field.widths = {128, 128, 128, 128};
   choose_omegas_of_lines(p, model);
   p.choose(p.edge_share, 0.75, "edges",
@@ -66,7 +66,7 @@ void draw_lines(FitPlan& p, Model model, bool two_level) {
   }
 }
 
-void draw_levels(FitPlan& p, Model model, const Traits& traits) {
+void draw_levels(FitChoices& p, Model model, const Traits& traits) {
   p.field.widths = {160, 160, 160, 160};
   choose_omegas_by_spectrum(p, model, traits);
   if (model == Model::hashgrid)
@@ -79,7 +79,7 @@ void draw_levels(FitPlan& p, Model model, const Traits& traits) {
 }
 
 // The rates and frequencies above are for sines; the others want their own (docs/fields.md).
-void adjust_to_model(FitPlan& p, Model model, std::int64_t pixels) {
+void adjust_to_model(FitChoices& p, Model model, std::int64_t pixels) {
   switch (model) {
     case Model::siren: return;
     case Model::finer:
@@ -104,7 +104,7 @@ void adjust_to_model(FitPlan& p, Model model, std::int64_t pixels) {
       choose_omegas(p, is_drawing ? 20 : 10, because::kRidges, is_drawing ? 3.5 : 1.5, because::kGain);
       p.lr = 2e-3;
       if (!is_drawing) return;
-      // A drawing is given the network of the original recipe.
+      // A drawing is given the network of the simba preset.
       p.choose(p.optimizer, OptimizerKind::muon, "optimizer",
                "it turns whole matrices, which this network learns from sooner");
       p.lr = 5e-3;
@@ -143,7 +143,7 @@ GridOptions taught_grid_for(const FieldOptions& field) {
   return grid;
 }
 
-void follow_teacher(FitPlan& p) {
+void follow_teacher(FitChoices& p) {
   p.closes = 1;
   p.lesson_scale = kTaughtSamples;
   p.between_share = 0;
@@ -176,7 +176,7 @@ std::vector<std::vector<double>> tones_of(const Signal& picture) {
 }
 
 // A square needs one level, and the closing puts right what a small network lacks of it.
-void draw_squares(FitPlan& p, std::int64_t period) {
+void draw_squares(FitChoices& p, std::int64_t period) {
   p.field.squares = true;
   p.field.period = period;
   choose_batch(p, 4096, p.field.columns() * p.field.rows());
@@ -248,13 +248,12 @@ Traits traits_of(const Signal& signal, std::optional<Style> wish) {
   return traits;
 }
 
-FitPlan recipe_for(const Signal& signal, const Traits& traits, const FitOptions& wishes) {
-  if (signal.is_sound()) return sound_recipe(signal, wishes);
+FitChoices automatic_picture(const Signal& signal, const Traits& traits, const FitOptions& wishes) {
   const PictureFacts& facts = traits.facts;
   const PictureKind& kind = traits.kind;
   const Way way = way_for(facts, kind, signal, wishes);
   const std::int64_t pixels = signal.points();
-  FitPlan p;
+  FitChoices p;
   p.source = wishes.source;
   describe(signal, p.field);
   choose_model(p, way.model);
@@ -281,8 +280,8 @@ FitPlan recipe_for(const Signal& signal, const Traits& traits, const FitOptions&
   return p;
 }
 
-FitPlan simba_plan() {
-  FitPlan p;
+FitChoices simba_choices() {
+  FitChoices p;
   p.field.activation = Activation::tanh;
   p.field.widths = kOriginalWidths;
   p.field.bias = false;

@@ -1,4 +1,4 @@
-// Fills in what the user left open, by a recipe, and checks the whole.
+// Fills in what the user left open, and checks the whole.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,9 +6,9 @@
 #include <string>
 
 #include "veldt/core/error.h"
+#include "veldt/field/choose.h"
 #include "veldt/field/choices.h"
-#include "veldt/field/plan.h"
-#include "veldt/field/recipe.h"
+#include "veldt/field/automatic.h"
 
 namespace veldt::field {
 namespace {
@@ -19,7 +19,7 @@ void check_number(const char* what, double value, double low, double high) {
                       "choose a value within these bounds, or leave it out for a good one");
 }
 
-void check(const FitPlan& p, const Signal& signal, const Traits& traits) {
+void check(const FitChoices& p, const Signal& signal, const Traits& traits) {
   if (!has_products(p.device, p.precision))
     throw DeviceError(str("cannot fit in ", name_of(p.precision), " on ", p.device),
                       p.precision == Precision::bf16 ? "the processor has neither AMX nor AVX512_BF16"
@@ -66,7 +66,8 @@ void check(const FitPlan& p, const Signal& signal, const Traits& traits) {
 }
 
 // Takes a wish for a choice.
-template <class T, class W> void grant(FitPlan& p, T& what, const std::optional<W>& wish, const char* name) {
+template <class T, class W>
+void grant(FitChoices& p, T& what, const std::optional<W>& wish, const char* name) {
   if (wish) p.choose(what, *wish, name, because::kAskedFor);
 }
 
@@ -80,7 +81,7 @@ std::string what_it_is(const Signal& signal, const Traits& traits) {
                      traits.across.bandwidth, traits.down.bandwidth);
 }
 
-void grant_network(FitPlan& p, const FitOptions& w) {
+void grant_network(FitChoices& p, const FitOptions& w) {
   if (w.simba && w.model) {
     choose_model(p, *w.model);
     p.reasons["model"] = because::kAskedFor;
@@ -104,24 +105,24 @@ void grant_network(FitPlan& p, const FitOptions& w) {
   grant(p, p.field.footprint, w.footprint, "footprint");
 }
 
-void grant_end(FitPlan& p, const FitOptions& w) {
+void grant_end(FitChoices& p, const FitOptions& w) {
   if (w.steps && *w.steps < 1)
     throw ConfigError(str("the number of steps cannot be ", *w.steps), "training needs at least one",
                       "give 1 step or more, or leave it out");
   if (w.seconds > 0) p.steps = 0;  // a time limit alone leaves it open: the rate then follows the clock
   grant(p, p.steps, w.steps, "steps");
-  if (p.steps == 0) p.warmup = 0;  // a recipe's is a number of steps
+  if (p.steps == 0) p.warmup = 0;  // the automatic one is a number of steps
   p.seconds = w.seconds;
   p.target_psnr = w.target_psnr;
 }
 
 // That can be learned: the signal's, or those of a teacher's redraw.
-std::int64_t points_of(const FitPlan& p, const Signal& signal) {
+std::int64_t points_of(const FitChoices& p, const Signal& signal) {
   return signal.points() * p.lesson_scale * p.lesson_scale / (p.field.period * p.field.period);
 }
 
 // The batch, and how its points are drawn.
-void grant_points(FitPlan& p, const Signal& signal, const FitOptions& w) {
+void grant_points(FitChoices& p, const Signal& signal, const FitOptions& w) {
   if (w.batch && *w.batch < 0)
     throw ConfigError(str("the batch cannot be ", *w.batch), "a step needs at least one pixel",
                       "give a batch of 1 or more, or 'full'");
@@ -142,11 +143,11 @@ void grant_points(FitPlan& p, const Signal& signal, const FitOptions& w) {
   if (p.sampling == Sampling::error) p.edge_share = 0;  // it finds the edges by itself
 }
 
-void grant_optimizer(FitPlan& p, const FitOptions& w) {
+void grant_optimizer(FitChoices& p, const FitOptions& w) {
   if (w.optimizer)
     grant(p, p.optimizer, w.optimizer, "optimizer");
   else if (p.optimizer == OptimizerKind::muon && p.field.widths.size() < 2)
-    p.choose(p.optimizer, OptimizerKind::adam, "optimizer", "a recipe's muon would find no matrix to turn");
+    p.choose(p.optimizer, OptimizerKind::adam, "optimizer", "muon would find no matrix to turn");
   if (w.lr) p.lr_min *= *w.lr / p.lr;
   grant(p, p.lr, w.lr, "lr");
   grant(p, p.schedule, w.schedule, "schedule");
@@ -154,14 +155,14 @@ void grant_optimizer(FitPlan& p, const FitOptions& w) {
   grant(p, p.epoch_offset, w.epoch_offset, "epoch-offset");
 }
 
-void grant_loss(FitPlan& p, const FitOptions& w) {
+void grant_loss(FitChoices& p, const FitOptions& w) {
   grant(p, p.loss, w.loss, "loss");
   if (p.loss != Loss::mse && p.field.footprint > 1 && !w.footprint)
     p.choose(p.field.footprint, 1, "footprint", because::kAtCentres);
   if (p.loss == Loss::bce && p.field.head == Head::clamp) p.field.head = Head::sigmoid;
 }
 
-void choose_precision(FitPlan& p, const Signal& signal, const FitOptions& w) {
+void choose_precision(FitChoices& p, const Signal& signal, const FitOptions& w) {
   if (w.precision) return grant(p, p.precision, w.precision, "precision");
   if (w.simba) return;
   const bool is_fast = has_products(w.device, Precision::bf16);
@@ -174,7 +175,7 @@ void choose_precision(FitPlan& p, const Signal& signal, const FitOptions& w) {
                      : "this processor is not fast at bf16");
 }
 
-void choose_teacher(FitPlan& p, const FitOptions& w) {
+void choose_teacher(FitChoices& p, const FitOptions& w) {
   if (p.source == Source::point) {
     p.reasons["teacher"] = "it passes through the levels in the middle of the pixels";
     return;
@@ -189,7 +190,7 @@ void choose_teacher(FitPlan& p, const FitOptions& w) {
 }
 
 // What can be said only when everything is chosen.
-void say_what_follows(FitPlan& p, const Signal& signal) {
+void say_what_follows(FitChoices& p, const Signal& signal) {
   const auto points = static_cast<double>(points_of(p, signal));
   const auto numbers = static_cast<double>(parameter_count(p.field));
   const double levels = points * static_cast<double>(signal.channels());
@@ -206,11 +207,13 @@ void say_what_follows(FitPlan& p, const Signal& signal) {
 
 }  // namespace
 
-FitPlan plan_for(const Signal& signal, const FitOptions& w) {
+FitChoices choices_for(const Signal& signal, const FitOptions& w) {
   if (w.simba && signal.is_sound())
-    throw ConfigError("the simba recipe does not fit a sound", "it is for pictures", "leave the preset out");
+    throw ConfigError("the simba preset does not fit a sound", "it is for pictures", "leave the preset out");
   const Traits traits = traits_of(signal, w.style);
-  FitPlan p = w.simba ? simba_plan() : recipe_for(signal, traits, w);
+  FitChoices p = w.simba             ? simba_choices()
+                 : signal.is_sound() ? automatic_sound(signal, w)
+                                     : automatic_picture(signal, traits, w);
   p.kind = traits.kind;
   p.reasons["kind"] = what_it_is(signal, traits);
   describe(signal, p.field);
