@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "tests/cuda/both_devices.h"
 #include "tests/support/error_of.h"
@@ -264,6 +265,26 @@ TEST_F(CudaMlp, NeedsNoMoreMemoryForMoreRows) {
     const std::size_t bytes = backend(kEmulated).mlp_workspace(step, 1 << 20, true);
     EXPECT_EQ(backend(kEmulated).mlp_workspace(step, std::int64_t{1} << 32, true), bytes);
   }
+}
+
+// What a kernel takes of the device is asked of it too.
+TEST_F(CudaMlp, IsLaidOutByAThreadThatIsNewToTheDevice) {
+  MlpStep step;
+  step.pass = MlpPass::backward;
+  step.depth = 1;
+  step.layers = {MlpLayer{64, 64}};
+  backend(kEmulated).synchronize();
+  const std::size_t here = backend(kEmulated).mlp_workspace(step, 100, true);
+  std::size_t there = 0;
+  std::string refused;
+  std::thread([&] {
+    try {
+      there = backend(kEmulated).mlp_workspace(step, 100, true);
+    } catch (const Error& e) {
+      refused = e.what();
+    }
+  }).join();
+  EXPECT_EQ(there, here) << refused;
 }
 
 TEST_F(CudaMlp, KeepsANotANumberInItsRow) {

@@ -78,6 +78,8 @@ void set_driver(bool present);
 void lose_device(bool lost);
 // Whether a pointer lies in the device's memory.
 bool owns(const void* p);
+// Whether the running thread was told of the device.
+bool has_device();
 
 // --- what the macros below stand for
 
@@ -259,7 +261,7 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
-cudaError_t cudaSetDevice(int device);
+cudaError_t cudaSetDevice(int device);  // of the thread that calls it
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
@@ -286,10 +288,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
-// How many blocks a multiprocessor has at a time: what threads and dynamic shared memory leave room for.
+// How many blocks a multiprocessor has at a time: what threads and dynamic shared memory leave room for. A
+// thread that was not told of the device would ask about the first one, whichever is meant.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int threads,
                                                           std::size_t shared) {
+  if (!veldt::gpu::emulation::has_device()) return cudaErrorInvalidDevice;
   const std::size_t by_threads = 2048 / static_cast<std::size_t>(threads),
                     by_memory = 227 * 1024 / (shared + 1024);
   *blocks = static_cast<int>(by_threads < by_memory ? by_threads : by_memory);

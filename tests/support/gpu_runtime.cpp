@@ -160,6 +160,8 @@ void free_now(void* p) {
   d.top = top;
 }
 
+thread_local bool t_has_device = false;
+
 std::vector<Queue*>& queues() {
   static std::vector<Queue*>& all = *new std::vector<Queue*>;
   return all;
@@ -183,6 +185,7 @@ void set_memory(std::size_t bytes) { device().limit = bytes == 0 ? kRange : std:
 void set_driver(bool present) { device().driver = present; }
 void lose_device(bool lost) { device().lost = lost; }
 bool owns(const void* p) { return device().owns(p); }
+bool has_device() { return t_has_device; }
 
 int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream) {
   const Lock lock(device().mutex);
@@ -229,7 +232,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
 }
 cudaError_t cudaSetDevice(int index) {
   if (device().lost) return remember(cudaErrorDevicesUnavailable);
-  return index == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+  if (index != 0) return cudaErrorInvalidDevice;
+  t_has_device = true;
+  return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = device().driver ? 13000 : 0;

@@ -28,6 +28,7 @@ template <Precision P> void weigh(const MlpCall& call, const MlpCut& cut) {
 }
 
 template <Precision P> int weigh_places(int weight_tile) {
+  const Turn turn = take_turn();  // a thread may ask this before anything else
   int blocks = 0;
   const auto kernel = weight_tile == 128 ? weigh_kernel<P, 128> : weigh_kernel<P, 64>;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0),
