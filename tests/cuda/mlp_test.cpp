@@ -26,6 +26,7 @@ using Layers = std::vector<DenseLayer>;
 class CudaMlp : public testing::Test {
  protected:
   static void SetUpTestSuite() { use_emulated_device(); }
+  static std::int64_t multiprocessors() { return device_library(DeviceKind::cuda).facts(0).multiprocessors; }
 };
 
 struct Net {
@@ -248,8 +249,7 @@ TEST_F(CudaMlp, AddsUpTheGradientsOfSeveralChunks) {
 
 // More rows than the multiprocessors take at a time: the larger tiles, several of them a block, and chunks.
 TEST_F(CudaMlp, FillsTheDevice) {
-  const std::int64_t rows =
-      std::int64_t{256} * device_library(DeviceKind::cuda).facts(0).multiprocessors + 17;
+  const std::int64_t rows = 256 * multiprocessors() + 17;
   for (const Precision p : kPrecisions)
     for (const Net& net : {Net{{2, 20, 24, 1}, MlpActivation::sine, 1, rows}, Net{{12, 24, 9}, {}, 1, rows}})
       expect_net(net, p, 3, false);
@@ -262,7 +262,8 @@ TEST_F(CudaMlp, NeedsNoMoreMemoryForMoreRows) {
   step.layers = {MlpLayer{2, 64, MlpActivation::sine}, {64, 64, MlpActivation::sine}, {64, 1}};
   for (const Precision p : kPrecisions) {
     step.precision = p;
-    const std::size_t bytes = backend(kEmulated).mlp_workspace(step, 1 << 20, true);
+    // As many as keep all multiprocessors at work to the end.
+    const std::size_t bytes = backend(kEmulated).mlp_workspace(step, multiprocessors() << 20, true);
     EXPECT_EQ(backend(kEmulated).mlp_workspace(step, std::int64_t{1} << 32, true), bytes);
   }
 }

@@ -57,7 +57,8 @@ void join(const MlpStep& step, const View* arrays, const MlpCall& call, const Ml
   for (std::size_t l = 0; l < step.depth; ++l) {
     const MlpCallLayer& layer = call.layers[l];
     if (layer.is_product)
-      add(l, MlpStep::dw, call.weight_sums, layer.dw, layer.in * layer.out, call.weight_size, call.splits);
+      add(l, MlpStep::dw, call.weight_sums, layer.dw, layer.in * layer.out, call.weight_size,
+          call.splits_of(layer).count);
     else
       add(l, MlpStep::dw, call.walk_sums, layer.dw, layer.in * layer.out, call.walk_size, walked);
     add(l, MlpStep::db, call.walk_sums, layer.db, layer.out, call.walk_size, walked);
@@ -82,19 +83,22 @@ const MlpKernels& mlp_kernels(Precision precision) {
   return mlp_kernels_f32();
 }
 
+MlpDevice device_of(const MlpKernels& kernels) {
+  return {multiprocessors(), shared_bytes(), cache_bytes(), kernels.weigh_places};
+}
+
 }  // namespace
 
 std::size_t mlp_workspace(const MlpStep& step, std::int64_t n, bool wants_dx) {
   MlpCall call{};
-  return lay_out(step, n, wants_dx, nullptr, mlp_kernels(step.precision).weigh_places, call).bytes;
+  return lay_out(step, n, wants_dx, nullptr, device_of(mlp_kernels(step.precision)), call).bytes;
 }
 
 void mlp(const MlpStep& step, const View* arrays, int) {
   MlpCall call{};
   const std::int64_t n = arrays[MlpStep::x].shape[0];
   const MlpKernels& kernels = mlp_kernels(step.precision);
-  const MlpCut cut =
-      lay_out(step, n, arrays[MlpStep::dx].data != nullptr, arrays, kernels.weigh_places, call);
+  const MlpCut cut = lay_out(step, n, arrays[MlpStep::dx].data != nullptr, arrays, device_of(kernels), call);
   if (n > 0 && cut.tiles == 0)
     throw DeviceError("cannot run a stack of layers at once on cuda",
                       "its tiles do not fit into shared memory", "run its layers one by one");
@@ -110,11 +114,12 @@ void mlp(const MlpStep& step, const View* arrays, int) {
   const std::int64_t chunk = call.chunk_tiles;
   for (; call.first_tile < cut.tiles; call.first_tile += chunk) {
     call.chunk_tiles = std::min(chunk, cut.tiles - call.first_tile);
+    share_rows(call, call.chunk_tiles * cut.tile_rows);
     kernels.walk(call, cut);
     if (step.pass != MlpPass::forward) kernels.weigh(call, cut);
   }
   if (step.pass == MlpPass::forward) return;
-  if (cut.tiles == 0) call.splits = 0;  // nothing was added up
+  if (cut.tiles == 0) call.splits[0] = call.splits[1] = {};  // nothing was added up
   join(step, arrays, call, cut);
 }
 

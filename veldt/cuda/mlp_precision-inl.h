@@ -19,12 +19,12 @@ template <Precision P> void walk(const MlpCall& call, const MlpCut& cut) {
 }
 
 template <Precision P> void weigh(const MlpCall& call, const MlpCut& cut) {
-  int tiles = 0;
-  for (int l = 0; l < call.depth; ++l) tiles += call.wanted_weight_tiles(l);
-  if (tiles == 0) return;
+  int blocks = 0;
+  for (int l = 0; l < call.depth; ++l) blocks += call.weight_blocks(l);
+  if (blocks == 0) return;
   const int rows = static_cast<int>(call.chunk_tiles) * cut.tile_rows;
   launch(call.weight_tile == 128 ? weigh_kernel<P, 128> : weigh_kernel<P, 64>,
-         dim3(static_cast<unsigned>(tiles * call.splits)), kThreads, 0, call, rows);
+         dim3(static_cast<unsigned>(blocks)), kThreads, 0, call, rows);
 }
 
 template <Precision P> int weigh_places(int weight_tile) {

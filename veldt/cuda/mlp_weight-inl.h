@@ -37,6 +37,17 @@ __global__ void __launch_bounds__(kThreads) pack_kernel(const __grid_constant__ 
   }
 }
 
+// What a block computes: a part of the rows of a tile of a layer's gradient.
+struct WeightPart {
+  int layer, tile, split;
+};
+__device__ inline WeightPart weight_part(const MlpCall& call, int block) {
+  int l = 0;
+  for (int blocks; l + 1 < call.depth && block >= (blocks = call.weight_blocks(l)); ++l) block -= blocks;
+  const int splits = call.splits_of(call.layers[l]).count;
+  return {l, block / splits, block % splits};
+}
+
 // dw [out, in] = delta^T kept, over a part of a chunk's rows. A block has a square of kSide rows and
 // columns of it, each warp of that a half of the rows and a quarter of the columns, and brings some rows of
 // both matrices at a time into shared memory, the next while it multiplies the last.
@@ -60,22 +71,14 @@ template <Precision P, int kSide> class Weighing {
   __device__ Weighing(const MlpCall& call, uint4* shared)
       : call_(call), shared_(reinterpret_cast<Element*>(shared)) {}
 
-  __device__ void run(int rows) const {
-    int tile = static_cast<int>(blockIdx.x) / call_.splits, l = 0;
-    const int split = static_cast<int>(blockIdx.x) % call_.splits;
-    for (; l < call_.depth; ++l) {
-      const int tiles = call_.wanted_weight_tiles(l);
-      if (tile < tiles) break;
-      tile -= tiles;
-    }
-    const MlpCallLayer& layer = call_.layers[l];
-    const int across = (layer.in + kSide - 1) / kSide;
-    const int top = tile / across * kSide, left = tile % across * kSide;
-    const int begin = split * call_.split_rows;
-    const int end = begin + call_.split_rows < rows ? begin + call_.split_rows : rows;
+  __device__ void run(const WeightPart& part, int rows) const {
+    const MlpCallLayer& layer = call_.layers[part.layer];
+    const int across = (layer.in + kSide - 1) / kSide, split_rows = call_.splits_of(layer).rows;
+    const int top = part.tile / across * kSide, left = part.tile % across * kSide;
+    const int begin = part.split * split_rows, end = begin + split_rows < rows ? begin + split_rows : rows;
     Sums s = {};
     multiply(layer, top, left, begin, end, s);
-    add(layer, top, left, split, s);
+    add(layer, top, left, part.split, s);
   }
 
  private:
@@ -164,11 +167,15 @@ template <Precision P, int kSide> class Weighing {
   Element* shared_;
 };
 
+// kSide: the largest tile of all layers.
 template <Precision P, int kSide>
 __global__ void __launch_bounds__(kThreads, kSide == 128 ? 2 : 4)
     weigh_kernel(const __grid_constant__ MlpCall call, int rows) {
   GPU_SHARED(uint4, shared, (Weighing<P, kSide>::kShared));
-  Weighing<P, kSide>(call, shared).run(rows);
+  const WeightPart part = weight_part(call, static_cast<int>(blockIdx.x));
+  if constexpr (kSide == 128 && mixes_weight_tiles(P))
+    if (call.layers[part.layer].weight_tile == 64) return Weighing<P, 64>(call, shared).run(part, rows);
+  Weighing<P, kSide>(call, shared).run(part, rows);
 }
 
 }  // namespace veldt::cuda
