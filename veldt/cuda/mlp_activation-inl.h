@@ -1,6 +1,7 @@
 // What activations of fused layers (kernels/mlp_activation-inl.h) are made of, one number at a time. Fine: to
 // 1e-7, polynomials as the CPU's. Coarse: the hardware's sine and cosine, to 4e-5 up to 100 pi (PTX ISA,
-// sin.approx), of which rounding to bf16 or tf32 leaves nothing.
+// sin.approx), of which rounding to bf16 or tf32 leaves nothing, and its tanh, to 2^-11 of itself, which is
+// what rounding to tf32 may take.
 // Tests: tests/cuda/mlp_test.cpp
 #pragma once
 
@@ -34,6 +35,7 @@ template <bool kCoarse> struct MlpFloats {
       cosine = c * sign;
     }
   }
+  static __device__ float tanh(float z) requires kCoarse { return gpu::fast_tanh(z); }
   static __device__ float with_sign_of(float y, float z) { return copysignf(y, z); }
   static __device__ float mul_add(float a, float b, float c) { return fmaf(a, b, c); }
   static __device__ float neg_mul_add(float a, float b, float c) { return fmaf(-a, b, c); }

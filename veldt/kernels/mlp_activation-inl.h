@@ -7,6 +7,7 @@
 //   M::quotient(a, b)               a / b for 1 <= b <= 2
 //   M::sine_and_cosine(t, s, c)     of t = z M::turns(omega), which stands for the angle omega z
 //   M::with_sign_of(y, z), M::mul_add(a, b, c), M::neg_mul_add(a, b, c)
+//   M::tanh(z)                      where the device has one that is quicker
 // Tests: tests/ops/mlp_test.cpp, tests/cpu/mlp_bf16_finish_test.cpp, tests/cuda/mlp_test.cpp
 #if defined(VELDT_KERNELS_MLP_ACTIVATION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_MLP_ACTIVATION_INL
@@ -36,21 +37,37 @@ template <class M> struct MlpRelu {
 template <class M> struct MlpTanh {
   using F = typename M::Number;
   VELDT_FN F operator()(F z, F& slope) const {
-    // (1 - e) / (1 + e), e = exp(-2 |z|)
-    const F e = M::power_of_two(abs(z) * F(-2.8853901f));
-    const F y = M::with_sign_of(M::quotient(F(1) - e, F(1) + e), z);
+    const F y = of(z);
     slope = M::neg_mul_add(y, y, F(1));
     return y;
+  }
+
+ private:
+  static VELDT_FN F of(F z) {
+    if constexpr (requires { M::tanh(z); }) {
+      return M::tanh(z);
+    } else {  // (1 - e) / (1 + e), e = exp(-2 |z|)
+      const F e = M::power_of_two(abs(z) * F(-2.8853901f));
+      return M::with_sign_of(M::quotient(F(1) - e, F(1) + e), z);
+    }
   }
 };
 template <class M> struct MlpSigmoid {
   using F = typename M::Number;
   VELDT_FN F operator()(F z, F& slope) const {
-    // with the exponential of -|z|, which cannot overflow
-    const F larger = M::quotient(F(1), F(1) + M::power_of_two(abs(z) * F(-1.4426950f)));
-    const F y = select_gt(F(0), z, F(1) - larger, larger);
+    const F y = of(z);
     slope = M::neg_mul_add(y, y, y);
     return y;
+  }
+
+ private:
+  static VELDT_FN F of(F z) {
+    if constexpr (requires { M::tanh(z); }) {
+      return M::mul_add(F(0.5f), M::tanh(F(0.5f) * z), F(0.5f));
+    } else {  // with the exponential of -|z|, which cannot overflow
+      const F larger = M::quotient(F(1), F(1) + M::power_of_two(abs(z) * F(-1.4426950f)));
+      return select_gt(F(0), z, F(1) - larger, larger);
+    }
   }
 };
 template <class M> struct MlpSine {
