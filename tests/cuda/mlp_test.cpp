@@ -303,6 +303,29 @@ TEST_F(CudaMlp, KeepsANotANumberInItsRow) {
   }
 }
 
+// Without an activation that has a limit. What stands for an f32 number in parts is finite in none of them.
+TEST_F(CudaMlp, LetsNoRowWithAnInfinityBecomeFinite) {
+  for (const Precision p : kPrecisions)
+    for (const std::vector<std::int64_t>& sizes :
+         {std::vector<std::int64_t>{12, 20, 6}, std::vector<std::int64_t>{2, 20, 24, 3}}) {
+      const Layers there = as(make_layers({sizes, MlpActivation::identity}), DType::f32, kEmulated);
+      Rng rng(5);
+      const Tensor points = rand({40, sizes[0]}, rng, -1, 1);
+      const auto plant = [&](std::int64_t row, double number) {
+        slice(slice(points, 0, row, row + 1), 1, 1, 2).assign(full({1, 1}, number));
+      };
+      plant(7, INFINITY);
+      plant(9, -INFINITY);
+      plant(11, NAN);
+      const std::vector<float> y =
+          to(mlp(to(points, kEmulated), there, p).detach(), Device{}).values<float>();
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const std::size_t row = i / static_cast<std::size_t>(sizes.back());
+        EXPECT_EQ(std::isfinite(y[i]), row != 7 && row != 9 && row != 11) << row << ", " << name_of(p);
+      }
+    }
+}
+
 TEST_F(CudaMlp, TakesNoRows) {
   const auto none = step_of(make_layers({{12, 20, 20, 1}}), 0, Precision::f32);
   EXPECT_TRUE(std::isnan(none[0][0]));

@@ -311,6 +311,13 @@ inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 inline float fast_sin(float x) { return __builtin_sinf(x); }
 inline float fast_cos(float x) { return __builtin_cosf(x); }
 inline float fast_quotient(float a, float b) { return a / b; }
+inline float difference(float a, float b) {
+  const float d = a - b;
+  const std::uint32_t not_a_number = 0x7FFFFFFFu;
+  float result = d;
+  if (d != d) std::memcpy(&result, &not_a_number, sizeof result);
+  return result;
+}
 // As far off as the hardware's may be, in a direction that depends on x alone; but never beyond 1.
 inline float fast_tanh(float x) {
   std::uint32_t bits;

@@ -45,6 +45,8 @@ __device__ __forceinline__ float fast_tanh(float x) {
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+// a - b, where a result that is not a number has the bits 0x7FFFFFFF, as all of the hardware's have.
+__device__ __forceinline__ float difference(float a, float b) { return a - b; }
 
 // Puts a grid of `blocks` times `threads` into the stream, with `shared` bytes of dynamic shared memory.
 template <class... Parameters, class... Arguments>

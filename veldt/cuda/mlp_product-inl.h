@@ -134,6 +134,7 @@ template <> struct Products<Precision::tf32> : FloatFragments {
 // float anyway; the lower part is what is left of it, rounded by adding half of a tf32's last digit. So a
 // number is meant to 2^-22. A product of 8 terms starts from 0 and is added here: tensor cores cut their sums
 // off, which would go in one direction over hundreds of terms (Ootomo & Yokota 2022, arXiv:2203.03341).
+// An infinity, or what is not a number, is all in the higher part: the lower one becomes -0.
 template <> struct Products<Precision::f32> : FloatFragments {
   struct Left {
     unsigned high[4], low[4];
@@ -148,7 +149,7 @@ template <> struct Products<Precision::f32> : FloatFragments {
     return bits_of(at(k));
   }
   static __device__ __forceinline__ unsigned rest_of(unsigned x) {
-    return bits_of(float_of(x) - float_of(x & 0xFFFFE000u)) + 0x1000u;
+    return bits_of(gpu::difference(float_of(x), float_of(x & 0xFFFFE000u))) + 0x1000u;
   }
   static __device__ __forceinline__ Right right(unsigned low, unsigned high) {
     return {{low, high}, {rest_of(low), rest_of(high)}};
