@@ -207,6 +207,23 @@ TEST_F(Cuda, TellsWhatTheDeviceIs) {
   EXPECT_EQ(choose_device("auto").device, Device{});
 }
 
+__global__ void __launch_bounds__(64) bound_to_64(int*) {}
+constexpr unsigned kThreeWarps = 96;
+template <class T> __global__ void __launch_bounds__(kThreeWarps, 2) bound_to_96(T*) {}
+
+TEST_F(CudaFaults, RefusesMoreThreadsThanAKernelIsBoundTo) {
+  backend(kEmulated).synchronize();
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  int* const nothing = nullptr;
+  EXPECT_EQ(gpu::launch(bound_to_64, 1, 64, 0, stream, nothing), cudaSuccess);
+  EXPECT_EQ(gpu::launch(bound_to_64, 1, 65, 0, stream, nothing), cudaErrorLaunchOutOfResources);
+  EXPECT_EQ(gpu::launch(bound_to_96<int>, 1, 96, 0, stream, nothing), cudaSuccess);
+  EXPECT_EQ(gpu::launch(bound_to_96<int>, 1, 128, 0, stream, nothing), cudaErrorLaunchOutOfResources);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  emulation::take_fault();
+}
+
 TEST_F(CudaFaults, TellsWhyThereIsNone) {
   emulation::set_driver(false);
   const DeviceReport report = look_for_devices(DeviceKind::cuda);

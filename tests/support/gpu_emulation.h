@@ -5,8 +5,10 @@
 // It is stricter than a device. Streams do nothing until somebody waits for them. Memory comes filled with
 // 0xCD, shared memory too. A memory pool gives back at each synchronization what its threshold does not keep.
 // The order in which threads run between barriers can be changed (Order). A block in which some threads leave
-// while others wait, or wait for a warp where others wait for the block, is reported. What it cannot show:
-// races between blocks, the device's memory order, launch bounds, and speed.
+// while others wait, or wait for a warp where others wait for the block, is reported. More threads than a
+// kernel's launch bounds are refused. Races of threads and of blocks are found where kernels are compiled for
+// that (gpu_races.cpp). What it cannot show: the device's memory order, how many registers a kernel takes,
+// and speed.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,10 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __launch_bounds__(...)
+// As many bytes that do nothing lie before a kernel's first instruction, and tell (bound_of()). sizeof makes a
+// number of a constant's name, for g++ wants one here; so it may not depend on a template's parameters.
+#define __launch_bounds__(threads, ...) \
+  __attribute__((patchable_function_entry(sizeof(char[threads]), sizeof(char[threads]))))
 #define __restrict__ __restrict
 #define __grid_constant__
 #define __align__(n) alignas(n)
@@ -98,8 +103,11 @@ void wait_for_block();
 void wait_for_warp(bool orders_memory = false);
 void* shared_array(const void* key, std::size_t bytes);
 void* dynamic_shared();
+// The launch bounds of a kernel: threads of a block.
+unsigned bound_of(const void* kernel);
 // Puts a grid into a stream. run_grid: runs it now, and tells what went wrong in it.
-int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream);
+int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream,
+          unsigned bound = 1024);
 std::string run_grid(const std::function<void()>& thread, dim3 blocks, dim3 threads, std::size_t shared);
 
 // Where a thread of a kernel is: how many barriers of its block and of its warp it has passed, and whether an
@@ -231,6 +239,7 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorDevicesUnavailable = 46,
+  cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchFailure = 719,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
@@ -334,7 +343,8 @@ cudaError_t launch(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std
   static_assert((std::size_t{0} + ... + sizeof(Parameters)) <= 4096, "a kernel's arguments have 4 KB");
   std::tuple<Parameters...> kept{Parameters(arguments)...};
   return static_cast<cudaError_t>(
-      emulation::start([kernel, kept] { std::apply(kernel, kept); }, blocks, threads, shared, stream));
+      emulation::start([kernel, kept] { std::apply(kernel, kept); }, blocks, threads, shared, stream,
+                       emulation::bound_of(reinterpret_cast<const void*>(kernel))));
 }
 
 }  // namespace veldt::gpu

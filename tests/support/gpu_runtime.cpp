@@ -187,13 +187,15 @@ void lose_device(bool lost) { device().lost = lost; }
 bool owns(const void* p) { return device().owns(p); }
 bool has_device() { return t_has_device; }
 
-int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream) {
+int start(std::function<void()> thread, dim3 blocks, dim3 threads, std::size_t shared, void* stream,
+          unsigned bound) {
   const Lock lock(device().mutex);
   const std::size_t n = std::size_t{threads.x} * threads.y * threads.z;
   const bool possible = n > 0 && n <= 1024 && threads.z <= 64 && blocks.x > 0 && blocks.y > 0 &&
                         blocks.z > 0 && blocks.y <= 65535 && blocks.z <= 65535 && blocks.x < 1u << 31 &&
                         shared <= 227 * 1024;
   if (!possible) return remember(cudaErrorInvalidValue);
+  if (n > bound) return remember(cudaErrorLaunchOutOfResources);
   ++device().counts.launches;
   return put(stream, [thread = std::move(thread), blocks, threads, shared] {
     const std::string fault = run_grid(thread, blocks, threads, shared);
@@ -212,6 +214,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorNoDevice: return "no CUDA-capable device is detected";
     case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
+    case cudaErrorLaunchOutOfResources: return "too many resources requested for launch";
     case cudaErrorLaunchFailure:
       return device().fault.empty() ? "unspecified launch failure" : device().fault.c_str();
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
