@@ -25,8 +25,8 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
-// As many bytes that do nothing lie before a kernel's first instruction, and tell (bound_of()). sizeof makes a
-// number of a constant's name, for g++ wants one here; so it may not depend on a template's parameters.
+// As many bytes that do nothing lie before a kernel's first instruction, and tell (bound_of()). sizeof makes
+// a number of a constant's name, for g++ wants one here; so it may not depend on a template's parameters.
 #define __launch_bounds__(threads, ...) \
   __attribute__((patchable_function_entry(sizeof(char[threads]), sizeof(char[threads]))))
 #define __restrict__ __restrict

@@ -14,16 +14,16 @@ python3 - "$root" "$repository/tools/gpu_compare" <<'COMPARE' || fail 'gpu_compa
 import random, struct, subprocess, sys
 root, tool = sys.argv[1:]
 passes = True
-def write(name, dtype, values):
+def write(name, dtype, values, test):
     if dtype.startswith("bf16"):
         data = b"".join(struct.pack("<f", v)[2:] for v in values)
     else:
         data = struct.pack(f"<{len(values)}{ {'f32': 'f', 'f64': 'd', 'f16': 'e', 'i64': 'q'}[dtype.split('~')[0]]}", *values)
     with open(f"{root}/{name}.results", "wb") as f:
-        f.write(f"A.Test {dtype} {len(data)}\n".encode() + data)
-def expect(near, dtype, a, b, what):
+        f.write(f"{test} {dtype} {len(data)}\n".encode() + data)
+def expect(near, dtype, a, b, what, test="A.Test"):
     global passes
-    write("a", dtype, a), write("b", dtype, b)
+    write("a", dtype, a, test), write("b", dtype, b, test)
     found = subprocess.run([tool, f"{root}/a.results", f"{root}/b.results"], stdout=subprocess.DEVNULL).returncode == 0
     if found != near:
         passes = False
@@ -48,21 +48,29 @@ x = [random.gauss(0, 1) for _ in range(1000)]
 expect(True, "f32", x, [v + random.gauss(0, 2**-21) for v in x], "sums")
 x = [1.0 + v * v for v in x] + [1e-5] * 1200
 expect(False, "f32", x, [v if v >= 1 else v * (1 + 2**-10) for v in x], "small numbers that are all wrong")
+# One in eight numbers is huge in tests of bits: that says nothing of what others may be off by.
+x = [2.0**20 if i % 8 == 0 else 1 + i / 1000 for i in range(1000)]
+y = [v * (1 + 2**-10) if i % 4 == 1 else v for i, v in enumerate(x)]
+expect(False, "f32", x, y, "a quarter of the ordinary numbers", "CudaBinary.AgreesWithTheCpu")
+expect(True, "f32", x, y, "what has the size of the terms of a sum", "CudaMatmul.AgreesWithTheCpu")
 sys.exit(not passes)
 COMPARE
 
 # Suites that it names are there.
-python3 - "$repository" <<'NAMES' || fail 'gpu_run names suites that test_cuda has not'
+python3 - "$repository" <<'NAMES' || fail 'gpu_run or gpu_compare names suites that test_cuda has not'
 import importlib.machinery, importlib.util, pathlib, re, sys
 repository = pathlib.Path(sys.argv[1])
-loader = importlib.machinery.SourceFileLoader("gpu_run", str(repository / "tools/gpu_run"))
 sys.dont_write_bytecode = True
-gpu_run = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_run", loader))
-loader.exec_module(gpu_run)
+def tool(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(repository / "tools" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+gpu_run, gpu_compare = tool("gpu_run"), tool("gpu_compare")
 text = "".join(path.read_text() for path in (repository / "tests/cuda").glob("*.cpp"))
 suites = {match[1] for match in re.finditer(r"^TEST(?:_[FP])?\((\w+),", text, re.M)}
 suites |= {f"{match[1]}/{match[2]}" for match in re.finditer(r"^INSTANTIATE_TEST_SUITE_P\((\w+), (\w+),", text, re.M)}
-named = {*gpu_run.SHARES_NOTHING, *gpu_run.FIRST, *gpu_run.LAST}
+named = {*gpu_compare.SUMS_NOTHING, *gpu_run.SHARES_NOTHING, *gpu_run.FIRST, *gpu_run.LAST}
 if named - suites:
     print("not there:", ", ".join(sorted(named - suites)))
 sys.exit(bool(named - suites))
