@@ -175,6 +175,8 @@ std::vector<Case> field_cases(bool quick) {
        1,
        points(40000)},
       {"siren_64k", Task::train, {2, 256, 256, 256, 256, 3}, MlpActivation::sine, 30, points(65536)},
+      // Its sines go beyond the angles of which the hardware's know most, so bf16's loss tells something.
+      {"finer_64k", Task::train, {2, 256, 256, 256, 256, 3}, MlpActivation::finer, 30, points(65536)},
       {"hash_grid_256k",
        Task::train_grid,
        {32, 64, 64, 3},

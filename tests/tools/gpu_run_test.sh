@@ -84,7 +84,7 @@ cat >"$root/lone/run" <<'STAND_IN'
 case "$*" in
   test_field*) echo '[       OK ] FieldOnADevice.Fits (3 ms)' ;;
   *--gtest_list_tests) printf 'CudaFine.\n  Adds\nOpTable/CudaLost.\n  Good\n  Bad/1  # GetParam()\n  After\nCudaHangs.\n  Ends\n  Hangs\n' ;;
-  *CudaFine.\*) echo '[       OK ] CudaFine.Adds (3 ms)' ;;
+  *CudaFine.\*) echo '[       OK ] CudaFine.Adds (3 ms)'; echo '[ DISTANCE ] f32: outputs 1e-06 of 3e-06' ;;
   *CudaLost.\*)
     echo '[       OK ] OpTable/CudaLost.Good (1 ms)'
     printf 'why: CUDA error 700: an illegal memory access\n[  FAILED  ] OpTable/CudaLost.Bad/1, where GetParam() (1 ms)\n'
@@ -102,7 +102,7 @@ chmod +x "$root/lone/run"
 for line in 'OpTable/CudaLost *FAILED: .* of 2 tests by themselves fail: alone_CudaLost_Bad_1$' \
   'CudaHangs *FAILED: .* of 1 tests by themselves fail: alone_CudaHangs_Hangs$' \
   'every op and kernel against the CPU *FAILED: 3 passed, 2 failed, .* see test_CudaLost.log, test_CudaHangs.log' \
-  'fields, fitted and drawn *passed'; do
+  'as far from double *passed: f32: outputs 1e-06 of 3e-06$' 'fields, fitted and drawn *passed'; do
   grep -q "$line" "$root/said" || fail "no line like \"$line\": $(cat "$root/said")"
 done
 tar -tzf "$root/lone/out.tar.gz" | grep '^out/alone_CudaLost_Bad_1.log$' >/dev/null || fail 'the log of a test is not in the one file'
