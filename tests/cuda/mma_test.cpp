@@ -111,5 +111,20 @@ TEST_F(Mma, RoundsToBf16InPairs) {
   EXPECT_TRUE(std::isnan(low(2)));
 }
 
+// Beside the tensor cores' instructions: what a coarse stack of layers takes for its tanh.
+TEST_F(Mma, HasATanhTo11Bits) {
+  for (int i = 0; i < 30; ++i)
+    operands_.numbers[i] = (i % 2 == 0 ? 1.0f : -1.0f) * std::ldexp(1.3f, i / 2 - 10);
+  operands_.numbers[30] = -INFINITY;
+  operands_.numbers[31] = NAN;
+  run(MmaKernel::round);
+  for (int i = 0; i < 31; ++i) {
+    const double wanted = std::tanh(static_cast<double>(operands_.numbers[i]));
+    EXPECT_NEAR(static_cast<double>(operands_.tanh[i]), wanted, std::abs(wanted) * 0x1.01p-11) << i;
+    EXPECT_LE(std::abs(operands_.tanh[i]), 1) << i;
+  }
+  EXPECT_TRUE(std::isnan(operands_.tanh[31]));
+}
+
 }  // namespace
 }  // namespace veldt::test

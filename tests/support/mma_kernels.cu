@@ -90,6 +90,7 @@ __global__ void round(MmaOperands* o) {
   const float x = o->numbers[threadIdx.x];
   o->tf32[threadIdx.x] = gpu::to_tf32(x);
   o->bf16_pairs[threadIdx.x] = gpu::to_bf16_pair(x, -x);
+  o->tanh[threadIdx.x] = gpu::fast_tanh(x);
 }
 
 const char* run(void (*kernel)(MmaOperands*), MmaOperands* operands) {

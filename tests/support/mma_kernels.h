@@ -15,6 +15,7 @@ struct MmaOperands {
   std::uint16_t loaded[4 * 8 * 8], transposed[4 * 8 * 8];
   float numbers[32];
   std::uint32_t tf32[32], bf16_pairs[32];  // of numbers; of a number and its negative
+  float tanh[32];                          // of numbers
 };
 
 // multiply_bf16: d = 1 + a b, a [16, 16]; multiply_tf32: the same, a [16, 8]; multiply_f32: d += a b, a [16,
