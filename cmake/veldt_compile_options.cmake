@@ -20,6 +20,11 @@ function(veldt_compile_options target)
         HWY_BASELINE_TARGETS=HWY_$<IF:$<CONFIG:Debug>,AVX2,SSE4>)
     endif()
   endif()
+  # g++ spends a tenth of its time on looking for garbage in its memory; with 600 MB before it begins, next to none.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=600000;--param=ggc-min-expand=100>)
+  endif()
   # g++ takes four times as long over ASan's marks at every scope of an inlined vector; a kernel hands out
   # no reference to a local.
   if(target STREQUAL "veldt_cpu" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

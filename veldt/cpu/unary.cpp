@@ -33,36 +33,43 @@ template <class Op, class T> HWY_INLINE Lanes<T> slope(const Op& op, Lanes<T> x,
     return op.slope(x, y);
 }
 
+// A whole register where there are as many numbers, else what there is.
+template <class T> HWY_INLINE Lanes<T> load_up_to(const T* from, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  if (n >= hn::Lanes(d)) [[likely]]
+    return hn::LoadU(d, from);
+  return Lanes<T>::load_part(from, n);
+}
+template <class T> HWY_INLINE void store_up_to(Lanes<T> x, T* to, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  if (n >= hn::Lanes(d)) [[likely]]
+    hn::StoreU(x.v, d, to);
+  else
+    x.store_part(to, n);
+}
+
+// The tail goes through the same instructions as the rest, so a value never depends on where it stands; and
+// through the same code, for a second copy of each formula would be a third of this file.
 template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
   const Op op = formula<Op>(s.a, s.b);
-  const hn::ScalableTag<T> d;
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
-  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(forward(op, Lanes<T>(hn::LoadU(d, x + i))).v, d, y + i);
-  // The tail takes the same path, so a value never depends on where it stands.
-  if (i < n) forward(op, Lanes<T>::load_part(x + i, n - i)).store_part(y + i, n - i);
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(hn::ScalableTag<T>());
+  for (std::size_t i = 0; i < n; i += lanes) store_up_to(forward(op, load_up_to(x + i, n - i)), y + i, n - i);
 }
 
 template <class Op, class T>
 void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to,
                std::int64_t count) {
   const Op op = formula<Op>(s.a, s.b);
-  const hn::ScalableTag<T> d;
   const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
           *g = static_cast<const T*>(g_row);
   T* out = static_cast<T*>(to);
-  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const Lanes<T> by = slope(op, Lanes<T>(hn::LoadU(d, x + i)), Lanes<T>(hn::LoadU(d, y + i)));
-    hn::StoreU((Lanes<T>(hn::LoadU(d, g + i)) * by).v, d, out + i);
-  }
-  if (i < n) {
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(hn::ScalableTag<T>());
+  for (std::size_t i = 0; i < n; i += lanes) {
     const std::size_t m = n - i;
-    const Lanes<T> by = slope(op, Lanes<T>::load_part(x + i, m), Lanes<T>::load_part(y + i, m));
-    (Lanes<T>::load_part(g + i, m) * by).store_part(out + i, m);
+    const Lanes<T> by = slope(op, load_up_to(x + i, m), load_up_to(y + i, m));
+    store_up_to(load_up_to(g + i, m) * by, out + i, m);
   }
 }
 
