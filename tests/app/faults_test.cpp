@@ -15,10 +15,10 @@
 #include "tests/app/small_model.h"
 #include "tests/io/faults.h"
 #include "tests/support/system_calls.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/app/command.h"
 #include "veldt/app/exit.h"
 #include "veldt/app/recipe_data.h"
-#include "veldt/core/threads.h"
 #include "veldt/field/options.h"
 #include "veldt/io/image.h"
 #include "veldt/train/checkpoint.h"
@@ -135,7 +135,6 @@ class SlowFaults : public testing::Test {
  protected:
   SlowFaults() {
     if (!kCanWatch) return;
-    set_num_threads(1);  // a process that forks has no threads
     fs::create_directories(dir_ / "plain");
     put_bytes(dir_ / "plain/p.png", rings_png());
     std::string rows = "a,b,c\n";
@@ -175,6 +174,7 @@ class SlowFaults : public testing::Test {
     }
   }
 
+  const ThreadsScope threads_{1};  // a process that forks has no threads
   // The prior convolves by oneDNN, and that (2.6) dies in its own code where it gets no memory.
   const Words kFit{"fit",     "p.png", "-o",      "m.safetensors", "--steps",      "4",  "--width", "64",
                    "--depth", "1",     "--every", "0.1ms",         "--checkpoint", "ck", "--prior", "none"};

@@ -20,6 +20,7 @@
 #include "tests/support/busy_processes.h"
 #include "tests/support/child.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/cores.h"
 #include "veldt/core/error.h"
 
@@ -41,8 +42,8 @@ Pieces pieces_of(std::int64_t n, std::int64_t grain) {
 
 class ParallelFor : public testing::Test {
  protected:
-  void TearDown() override { set_num_threads(before_); }
   const int before_ = num_threads();
+  const test::ThreadsScope threads_;
 };
 
 TEST_F(ParallelFor, CutsByGrainAlone) {

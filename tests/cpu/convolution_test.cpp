@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
@@ -51,18 +52,16 @@ TEST(CpuConvolution, GivesTheSameBitsInEveryRun) {
 }
 
 TEST(CpuConvolution, OfDoublesGivesTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const std::vector<double> one = all_parts<double>();
   for (const int threads : {2, 3}) {
     set_num_threads(threads);
     EXPECT_EQ(all_parts<double>(), one) << threads << " threads";
   }
-  set_num_threads(before);
 }
 
 TEST(CpuConvolution, OfSinglesIsThatOfDoublesOnAnyNumberOfThreads) {
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   const std::vector<double> exact = all_parts<double>();
   for (const int threads : {1, 2, 5}) {
     set_num_threads(threads);
@@ -70,7 +69,6 @@ TEST(CpuConvolution, OfSinglesIsThatOfDoublesOnAnyNumberOfThreads) {
     for (std::size_t i = 0; i < exact.size(); ++i)
       ASSERT_NEAR(got[i], exact[i], 2e-4) << threads << " threads";
   }
-  set_num_threads(before);
 }
 
 // One example, or a few with heavy weights, are shared out by channels, groups or rows.
@@ -98,7 +96,7 @@ TEST(CpuConvolution, OfFewExamplesIsSharedOutAndStaysTheSame) {
       {"one dimension", {.dims = 1, .padding = {3, 0, 0}}, {1, 4, 9000}, {6, 4, 7}},
       {"three dimensions", {.dims = 3, .padding = {1, 1, 1}}, {1, 2, 20, 15, 15}, {4, 2, 3, 3, 3}},
   };
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   for (const Case& c : cases) {
     const std::vector<double> exact = parts_of<double>(c.layout, c.x, c.w);
     for (const int threads : {1, 2, 3, 7}) {
@@ -110,21 +108,18 @@ TEST(CpuConvolution, OfFewExamplesIsSharedOutAndStaysTheSame) {
             << c.name << ", " << threads << " threads";
     }
   }
-  set_num_threads(before);
 }
 
 // A loop of the program's own that convolves in each turn: oneDNN must not wait for threads that it will
 // not get.
 TEST(CpuConvolution, RunsWithinAParallelLoop) {
-  const int before = num_threads();
-  set_num_threads(2);
+  const test::ThreadsScope scope(2);
   const std::vector<float> outside = all_parts<float>();
   std::vector<std::vector<float>> inside(4);
   parallel_for(
       4, 1, [&](std::int64_t i, std::int64_t) { inside[static_cast<std::size_t>(i)] = all_parts<float>(); });
   for (const std::vector<float>& found : inside)
     for (std::size_t i = 0; i < outside.size(); ++i) ASSERT_NEAR(found[i], outside[i], 1e-4);
-  set_num_threads(before);
 }
 
 // oneDNN counts in ints: a dilation beyond them goes to Veldt's own kernel, and so does an empty sum.

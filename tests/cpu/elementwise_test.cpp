@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/support/threads_scope.h"
 #include "veldt/core/rng.h"
-#include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
 
 namespace veldt {
@@ -99,11 +99,9 @@ TEST(Copy, TakesStepsRepetitionsAndReversals) {
 }
 
 TEST(Copy, IsTheSameOnAnyNumberOfThreads) {
-  const int before = num_threads();
-  set_num_threads(3);
+  const test::ThreadsScope scope(3);
   expect_copies({300, 500}, {1, 1}, {1, 1});
   expect_copies({3, 70000}, {1, 1}, {1, 1});
-  set_num_threads(before);
 }
 
 }  // namespace

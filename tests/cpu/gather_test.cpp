@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
@@ -107,7 +108,7 @@ TEST(ScatterAdd, AddsInTheOrderOfTheIndexAlongEachDimension) {
 }
 
 TEST(ScatterAdd, SharesOutTheTargetsOfRowsAndGivesTheSameBits) {
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   Array<std::int64_t> index = Array<std::int64_t>::random({20000, 1}, 15, 0, 100);
   for (std::int64_t columns : {1, 2, 9}) {
     Array<float> g = Array<float>::random({20000, columns}, 16);
@@ -116,7 +117,6 @@ TEST(ScatterAdd, SharesOutTheTargetsOfRowsAndGivesTheSameBits) {
       expect_scatters<float>(g.view(), 0, test::repeated(index.view(), 1, columns), {100, columns});
     }
   }
-  set_num_threads(before);
 }
 
 TEST(ScatterAdd, IsTheGradientOfPickingOneOfEachRow) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
 
@@ -42,7 +43,7 @@ std::vector<std::vector<T>> steps(std::int64_t time, std::int64_t n, std::int64_
 }
 
 template <class T> void expect_same_bits_on_any_number_of_threads() {
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   // Many rows; an odd number; few rows of a small weight, and of one that threads share.
   for (const Shape& s : {Shape{3, 100, 20}, Shape{4, 33, 17}, Shape{5, 5, 40}, Shape{3, 6, 130}})
     for (bool reverse : {false, true}) {
@@ -53,7 +54,6 @@ template <class T> void expect_same_bits_on_any_number_of_threads() {
         EXPECT_EQ(steps<T>(s[0], s[1], s[2], reverse), once) << s << " on " << threads << " threads";
       }
     }
-  set_num_threads(before);
 }
 TEST(Lstm, GivesTheSameBitsOnAnyNumberOfThreads) {
   expect_same_bits_on_any_number_of_threads<float>();
@@ -63,8 +63,7 @@ TEST(Lstm, GivesTheSameBitsOnAnyNumberOfThreads) {
 // Sequences do not meet: each gives the same bits whatever tile its row falls into.
 TEST(Lstm, ARowDoesNotDependOnItsNeighbours) {
   constexpr std::int64_t kTime = 3, kHidden = 19;
-  const int before = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const auto whole = steps<float>(kTime, 128, kHidden, false);
   for (std::int64_t n : {5, 12, 13, 16, 23, 64}) {
     const auto part = steps<float>(kTime, n, kHidden, false);
@@ -77,7 +76,6 @@ TEST(Lstm, ARowDoesNotDependOnItsNeighbours) {
               << n << " rows, array " << array << ", step " << t << ", row " << i / row;
     }
   }
-  set_num_threads(before);
 }
 
 }  // namespace

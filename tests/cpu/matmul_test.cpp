@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
@@ -210,19 +211,17 @@ template <class T> void expect_gemm(std::int64_t m, std::int64_t n, std::int64_t
 }
 
 TEST(Gemm, MultipliesAndAddsAcrossAllItsBlocks) {
-  const int before = num_threads();
-  set_num_threads(2);  // which cut a product of one tile by its depth
+  const test::ThreadsScope scope(2);  // which cut a product of one tile by its depth
   for (const Shape& s :
        {Shape{1, 1, 1}, Shape{12, 32, 256}, Shape{13, 33, 257}, Shape{100, 40, 600}, Shape{97, 1030, 20},
         Shape{5, 7, 9000}, Shape{200, 33, 512}, Shape{15, 16, 1100}, Shape{8, 8, 4096}, Shape{31, 32, 300}}) {
     expect_gemm<float>(s[0], s[1], s[2]);
     expect_gemm<double>(s[0], s[1], s[2]);
   }
-  set_num_threads(before);
 }
 
 TEST(Gemm, GivesTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   for (const Shape& s : {Shape{500, 70, 300}, Shape{1000, 70, 300}, Shape{30, 40, 20000}}) {
     Array<float> a = Array<float>::random({s[0], s[2]}, 22), b = Array<float>::random({s[2], s[1]}, 23);
     Array<float> columns = Array<float>::random({s[2], s[0]}, 22);
@@ -238,7 +237,6 @@ TEST(Gemm, GivesTheSameBitsOnAnyNumberOfThreads) {
       EXPECT_EQ(c.values(), first) << threads << " threads";
     }
   }
-  set_num_threads(before);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/optimizer_step.h"
 #include "veldt/core/threads.h"
@@ -179,11 +180,10 @@ TEST(Dot, IsSummedInDoubleWhateverTheThreads) {
     Array<float> a = Array<float>::random({n}, 5), b = Array<float>::random({n}, 6);
     double exact = 0;
     for (std::int64_t i = 0; i < n; ++i) exact += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    const int threads = num_threads();
+    const test::ThreadsScope scope;
     const double many = cpu::backend().dot(a.view(), b.view());
     set_num_threads(1);
     EXPECT_EQ(cpu::backend().dot(a.view(), b.view()), many);
-    set_num_threads(threads);
     EXPECT_NEAR(many, exact, 1e-9 * std::sqrt(static_cast<double>(n) + 1)) << n;
   }
   Array<float> tiny({3}, 1e-42f), huge({3}, 1e38f);

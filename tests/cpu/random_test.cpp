@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
@@ -91,12 +92,10 @@ TEST(Random, NormalDrawsHaveTheMomentsOfANormal) {
 }
 
 TEST(Random, ThreadsDoNotChangeTheDraws) {
-  const int before = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const std::vector<float> one = drawn<float>(RandomKind::normal, 3, 50000);
   set_num_threads(3);
   EXPECT_EQ(drawn<float>(RandomKind::normal, 3, 50000), one);
-  set_num_threads(before);
 }
 
 TEST(Random, RefusesIntegers) {

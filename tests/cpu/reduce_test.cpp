@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/support/views.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"
@@ -194,7 +195,7 @@ TEST(Reduce, IntegersKeepAllTheirDigits) {
 
 TEST(Reduce, GivesTheSameBitsOnAnyNumberOfThreads) {
   Array<float> x = Array<float>::random({70000, 33}, 9);
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   std::vector<float> first;
   for (int threads : {1, 2, 3}) {
     set_num_threads(threads);
@@ -207,7 +208,6 @@ TEST(Reduce, GivesTheSameBitsOnAnyNumberOfThreads) {
     if (first.empty()) first = all;
     EXPECT_EQ(all, first) << threads << " threads";
   }
-  set_num_threads(before);
 }
 
 TEST(Reduce, RefusesDtypesItHasNoKernelFor) {

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "tests/support/error_of.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
@@ -72,10 +72,9 @@ TEST(Loader, GivesTheSameBatchesForAnyNumberOfWorkers) {
     Loader loader(counted(23), noisy(workers));
     EXPECT_EQ(run(loader, 0, 20), expected) << workers;
   }
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   Loader one_thread(counted(23), noisy(2));
   EXPECT_EQ(run(one_thread, 0, 20), expected);
-  set_num_threads(2);
 }
 
 TEST(Loader, MayBeginAnywhere) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/error_of.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
@@ -183,7 +185,7 @@ TEST(ErrorMap, DrawsTheSameByAnyNumberOfThreads) {
   const std::int64_t points = 200000;  // several pieces of both tiles and points
   ErrorMap map(points, 5000, 2);
   note_all(map, uneven(points));
-  const int threads = num_threads();
+  const test::ThreadsScope scope;
   const auto drawn_by = [&](int n) {
     set_num_threads(n);
     const ErrorMap::Draw drawn = map.draw(3);
@@ -193,7 +195,6 @@ TEST(ErrorMap, DrawsTheSameByAnyNumberOfThreads) {
   EXPECT_TRUE(std::is_sorted(one.first.begin(), one.first.end()));
   EXPECT_EQ(drawn_by(2), one);
   EXPECT_EQ(drawn_by(5), one);
-  set_num_threads(threads);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "tests/field/pictures.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/data/resample.h"
 #include "veldt/field/automatic.h"
 #include "veldt/io/image.h"
@@ -29,11 +29,7 @@ using test::ink;
 // Waking a second thread for 24x24 pixels costs more than it brings, the more so on a busy machine.
 class Fit : public testing::Test {
  protected:
-  Fit() : threads_(num_threads()) { set_num_threads(1); }
-  ~Fit() override { set_num_threads(threads_); }
-
- private:
-  const int threads_;
+  const test::ThreadsScope threads_{1};
 };
 
 FitOptions quick(std::int64_t steps = 200) {

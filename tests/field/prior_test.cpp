@@ -14,8 +14,8 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
-#include "veldt/core/threads.h"
 #include "veldt/io/image.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/ops/arrange.h"
@@ -48,12 +48,6 @@ Tensor random_picture(const Shape& shape, std::uint64_t seed = 1) {
 }
 
 double farthest(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
-
-struct ThreadsFor {
-  explicit ThreadsFor(int n) { set_num_threads(n); }
-  ~ThreadsFor() { set_num_threads(before); }
-  int before = num_threads();
-};
 
 TEST(Prior, MeansOfSamplesAreThePixelsForAnyWeights) {
   const Tensor pixels = random_picture({3, 37, 41});
@@ -129,7 +123,7 @@ TEST(Prior, AnyNumberOfThreadsGivesTheSameBits) {
   const Tensor pixels = random_picture({2, 130, 110});
   std::vector<std::vector<std::byte>> results;
   for (const int n : {1, 2, 5}) {
-    const ThreadsFor threads(n);
+    const test::ThreadsScope scope(n);
     results.push_back(redraw(prior, pixels, 4).bytes());
   }
   EXPECT_EQ(results[0], results[1]);
@@ -158,7 +152,7 @@ TEST(Prior, MemoryDoesNotGrowWithThePicture) {
     const Tensor band = redraw(prior, pixels, Window{0, 0, kRedrawTile, width});
     return memory.stats().peak_bytes - before - Pool::size_class(static_cast<std::size_t>(band.numel()) * 4);
   };
-  const ThreadsFor threads(1);
+  const test::ThreadsScope scope(1);
   const std::size_t few = beside(4 * kRedrawTile);
   EXPECT_LE(beside(20 * kRedrawTile), few);
 }

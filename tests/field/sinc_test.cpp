@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tests/support/threads_scope.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
@@ -78,12 +79,10 @@ TEST(SincResampler, KnowsSilenceBeyondTheFrames) {
 TEST(SincResampler, GivesTheSameBitsHoweverItIsCut) {
   const Tensor sound = waves(0.2, 5000);
   const SincResampler resampler(0.7);
-  const int threads = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const std::vector<float> whole = resampler.at(0, 2000, sound, 0).values<float>();
   set_num_threads(3);
   const std::vector<float> again = SincResampler(0.7).at(0, 2000, sound, 0).values<float>();
-  set_num_threads(threads);
   EXPECT_EQ(whole, again);
   // From the frames that it reaches alone.
   const std::int64_t begin = 700 - resampler.reach();

@@ -8,6 +8,7 @@
 
 #include "tests/field/pictures.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
@@ -320,14 +321,13 @@ TEST(SoundField, PlaysAPartOfAClosedOneAsInTheWhole) {
 }
 
 TEST(SoundField, PlaysTheSameOnAnyThreads) {
-  const int threads = num_threads();
+  const test::ThreadsScope scope;
   const SoundField field = fit_sound(chord(1000), kRate, {.steps = 20});
   std::vector<std::vector<float>> played;
   for (const int n : {1, 3}) {
     set_num_threads(n);
     played.push_back(field.render({.rate = 3 * kRate}).values<float>());
   }
-  set_num_threads(threads);
   EXPECT_EQ(played[0], played[1]);
 }
 

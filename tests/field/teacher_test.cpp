@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/field/pictures.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
@@ -81,12 +82,10 @@ TEST(Teacher, VariesLeast) {
 TEST(Teacher, DoesNotDependOnThreads) {
   Rng rng(5);
   const Tensor picture = rand({40, 50, 3}, rng);
-  const int threads = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const Tensor one = by_rules(picture, 4, false);
   set_num_threads(2);
   const Tensor two = by_rules(picture, 4, false);
-  set_num_threads(threads);
   EXPECT_EQ(one.values<float>(), two.values<float>());
 }
 

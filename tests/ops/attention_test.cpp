@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/support/error_of.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/arrange.h"
@@ -155,14 +156,12 @@ TEST(Attention, GivesAMaskItsGradient) {
 }
 
 TEST(Attention, HasTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const auto one = attention_of(kAttentions[4], DType::f32, false);
   set_num_threads(3);
   const auto three = attention_of(kAttentions[4], DType::f32, false);
   for (std::size_t i = 0; i < one.size(); ++i)
     EXPECT_EQ(one[i].detach().values<float>(), three[i].detach().values<float>()) << i;
-  set_num_threads(before);
 }
 
 TEST(SelfAttention, TakesAMaskAsItsPartsDo) {

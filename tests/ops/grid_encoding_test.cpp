@@ -9,6 +9,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/values.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
@@ -22,11 +23,6 @@ namespace veldt {
 namespace {
 
 constexpr GridOptions kSmall{.levels = 4, .log2_entries = 6, .coarsest = 2, .finest = 16};
-
-struct Restore {
-  int threads = num_threads();
-  ~Restore() { set_num_threads(threads); }
-};
 
 Tensor random(const Shape& shape, double low, double high, std::uint64_t seed) {
   Rng rng(seed);
@@ -117,7 +113,7 @@ TEST(GridEncoding, LetsANanBeSeenAndReadsNoForeignMemory) {
 }
 
 TEST(GridEncoding, GivesTheSameBitsForAnyNumberOfThreads) {
-  const Restore restore;
+  const test::ThreadsScope scope;
   const GridLayout grid = grid_layout({.levels = 5, .log2_entries = 17, .coarsest = 128, .finest = 1024});
   const Tensor x = random({5000, 2}, 0, 1, 5), g = random({5000, 10}, -1, 1, 6);
   Tensor table = random({grid.entries(), 2}, -1, 1, 7).set_requires_grad();

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/support/error_of.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/activation.h"
 #include "veldt/ops/arrange.h"
@@ -222,11 +223,10 @@ TEST(Plan, DrawsOnAtRandom) {
 TEST(Randperm, HoldsEachNumberOnceAnywhereOnAnyNumberOfThreads) {
   constexpr std::int64_t n = 300000, kCells = 10;
   const auto drawn = [](int threads) {
-    const int before = num_threads();
+    const test::ThreadsScope scope;
     set_num_threads(threads);
     Rng rng(21);
     const Tensor order = randperm(n, rng);
-    set_num_threads(before);
     return order.values<I64>();
   };
   const std::vector<I64> order = drawn(1);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
@@ -65,7 +66,7 @@ TEST(Linear, OfHalvesAddsItsBiasBeforeItRounds) {
 }
 
 TEST(Matmul, OfHalvesHasTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   Rng rng(4);
   const Tensor x = to(randn({1, 1100}, rng), DType::bf16), w = to(randn({1100, 900}, rng), DType::bf16);
   for (const auto& of :
@@ -76,7 +77,6 @@ TEST(Matmul, OfHalvesHasTheSameBitsOnAnyNumberOfThreads) {
     set_num_threads(3);
     EXPECT_EQ(to(one, DType::f32).values<float>(), to(of(x, w), DType::f32).values<float>());
   }
-  set_num_threads(before);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -61,7 +62,7 @@ TEST(NormGradients, FusedAreThoseOfSingleOps) {
 }
 
 TEST(NormGradients, HaveTheSameBitsOnAnyNumberOfThreads) {
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   for (const auto& [name, op] : kNorms) {
     set_num_threads(1);
     const Grads one = norm_gradients(op, {500, 130}, DType::f32, false);
@@ -70,7 +71,6 @@ TEST(NormGradients, HaveTheSameBitsOnAnyNumberOfThreads) {
     for (std::size_t i = 0; i < one.size(); ++i)
       EXPECT_EQ(one[i].values<float>(), three[i].values<float>()) << name << ", input " << i;
   }
-  set_num_threads(before);
 }
 
 // x [n, channels, run], the gradients by x, weight and bias, and after them the result.

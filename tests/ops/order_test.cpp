@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/kernels/convert.h"
 #include "veldt/ops/arrange.h"
@@ -158,7 +159,7 @@ std::vector<std::vector<float>> results(const Tensor& x) {
 
 TEST(Lines, GiveTheSameBitsOnAnyNumberOfThreads) {
   Rng rng(3);
-  const int before = num_threads();
+  const test::ThreadsScope scope;
   for (const DType t : {DType::f32, DType::bf16, DType::f16})
     for (const Shape& shape : {Shape{70, 600}, Shape{600, 70}, Shape{1, 20000}}) {
       const Tensor x = to(randn(shape, rng), t);
@@ -174,7 +175,6 @@ TEST(Lines, GiveTheSameBitsOnAnyNumberOfThreads) {
   const std::vector<I64> wanted = argsort(whole).values<I64>();
   set_num_threads(3);
   EXPECT_EQ(argsort(whole).values<I64>(), wanted);
-  set_num_threads(before);
 }
 
 TEST(Lines, GiveTheSameBitsHoweverTheyLie) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
@@ -71,11 +72,10 @@ TEST(Multinomial, DrawsEachClassAsOftenAsItsWeightSays) {
   Rng rng(4);
   const Tensor weights = arange(classes, DType::f32);
   for (int threads : {1, 3}) {
-    const int before = num_threads();
+    const test::ThreadsScope scope;
     set_num_threads(threads);
     std::vector<double> seen(static_cast<std::size_t>(classes));
     for (I64 k : multinomial(weights, count, rng).values<I64>()) seen[static_cast<std::size_t>(k)] += 1;
-    set_num_threads(before);
     double chi2 = 0;
     for (std::int64_t k = 1; k < classes; ++k) {
       const double wanted =

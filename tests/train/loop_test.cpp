@@ -11,6 +11,7 @@
 
 #include "tests/io/faults.h"
 #include "tests/train/small_task.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/threads.h"
 #include "veldt/train/checkpoint.h"
 
@@ -207,15 +208,13 @@ TEST(Trainer, RefusesAStateOfAnotherStep) {
 TEST(Trainer, WarnsWhenTheNumberOfThreadsChanges) {
   const TempDir dir;
   SmallTask first, second;
-  const int threads = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   run(first, small_run(20, dir.path()), stop_after(10));
   set_num_threads(2);
   std::vector<std::string> warnings;
   Events events;
   events.on_warning = [&](const std::string& text) { warnings.push_back(text); };
   run(second, resumed(small_run(20, dir.path())), events);
-  set_num_threads(threads);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("started with 1 threads and goes on with 2"));
 }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/error_of.h"
+#include "tests/support/threads_scope.h"
 #include "veldt/core/error.h"
 #include "veldt/core/threads.h"
 #include "veldt/ops/shape.h"
@@ -95,12 +97,10 @@ TEST(Metrics, OnePixelsSsimIsItsLuminanceTerm) {
 
 TEST(Metrics, ThreadsDoNotChangeTheBits) {
   const Tensor a = wave(150, 40, 3, 0), b = wave(150, 40, 3, 0.4);
-  const int before = num_threads();
-  set_num_threads(1);
+  const test::ThreadsScope scope(1);
   const PictureScore one = compare_pictures(a, b);
   set_num_threads(3);
   const PictureScore three = compare_pictures(a, b);
-  set_num_threads(before);
   EXPECT_EQ(one.psnr, three.psnr);
   EXPECT_EQ(one.ssim, three.ssim);
   EXPECT_EQ(one.mae, three.mae);
