@@ -211,7 +211,7 @@ TEST(RecipeModel, EveryLayerIsBuiltWhereItFits) {
   const auto built = [&](const Words& layers, const Shape& input, DType dtype = DType::f32) {
     recipe.layers = {layers, "r.toml:4: 'l'"};
     for (const std::string& layer : layers) covered += layer.substr(0, layer.find('(')) + ' ';
-    EXPECT_EQ(error_of([&] { app::build_model(recipe, {input, dtype, 5}); }), "") << layers[0];
+    EXPECT_NO_THROW(app::build_model(recipe, {input, dtype, 5})) << layers[0];
   };
   const Words head{"Flatten", "Linear(outputs)"};
   built(Words{"Conv1d(4, 3)", "BatchNorm1d", "MaxPool1d(2)", "AvgPool1d(2)", "ConvTranspose1d(4, 3)",

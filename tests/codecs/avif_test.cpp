@@ -67,7 +67,7 @@ TEST(ReadAvif, HoldsToMaxPixels) {
   const test::TempDir dir;
   test::put_bytes(dir / "a", bytes);
   const IoError error =
-      test::io_error_of([&] { read_image(dir / "a", {.max_pixels = 399, .keep_bytes = true}); });
+      test::thrown_by<IoError>([&] { read_image(dir / "a", {.max_pixels = 399, .keep_bytes = true}); });
   EXPECT_TRUE(test::says(error, "400 pixels and 399 are allowed")) << error.what();
 }
 

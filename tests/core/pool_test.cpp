@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 
 namespace veldt {
@@ -189,14 +190,10 @@ TEST_F(PoolTest, KeepsToItsLimitAndSaysWhoHoldsWhatAndWhatFits) {
   Storage weights(pool, 512 << 10), activations(pool, 256 << 10);
   weights.set_label("parameters");
   activations.set_label("tanh");
-  try {
-    Storage(pool, 512 << 10);
-    FAIL() << "half a MiB more is beyond the limit";
-  } catch (const OutOfMemory& e) {
-    EXPECT_EQ(e.summary(), "cannot allocate 512 KiB on cpu");
-    EXPECT_EQ(e.why(), "the limit is 1.0 MiB; tensors hold 768 KiB: parameters 512 KiB, tanh 256 KiB");
-    EXPECT_EQ(e.fix(), "at most 256 KiB fits now; use a smaller batch, network or picture");
-  }
+  const auto error = test::thrown_by<OutOfMemory>([&] { Storage(pool, 512 << 10); });
+  EXPECT_EQ(error.summary(), "cannot allocate 512 KiB on cpu");
+  EXPECT_EQ(error.why(), "the limit is 1.0 MiB; tensors hold 768 KiB: parameters 512 KiB, tanh 256 KiB");
+  EXPECT_EQ(error.fix(), "at most 256 KiB fits now; use a smaller batch, network or picture");
   { const Storage fits(pool, 256 << 10); }
   const Storage other_size(pool, 128 << 10);  // the cached block has to go for it
   EXPECT_LE(g_system.bytes, std::size_t{1} << 20);

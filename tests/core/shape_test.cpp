@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 
 namespace veldt {
@@ -85,13 +86,9 @@ TEST(Broadcast, FollowsNumPysRule) {
 }
 
 TEST(Broadcast, NamesTheOpAndBothShapesWhenTheyDisagree) {
-  try {
-    broadcast({2, 3}, {2, 4}, "mul");
-    FAIL() << "no error";
-  } catch (const ShapeError& e) {
-    EXPECT_EQ(e.summary(), "mul cannot combine [2, 3] with [2, 4]");
-    EXPECT_EQ(e.why(), "the sizes 3 and 4 of dimension -1 differ and neither is 1");
-  }
+  const auto error = test::thrown_by<ShapeError>([] { broadcast({2, 3}, {2, 4}, "mul"); });
+  EXPECT_EQ(error.summary(), "mul cannot combine [2, 3] with [2, 4]");
+  EXPECT_EQ(error.why(), "the sizes 3 and 4 of dimension -1 differ and neither is 1");
 }
 
 TEST(WrapDim, CountsFromTheEnd) {

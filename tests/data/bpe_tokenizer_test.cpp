@@ -104,7 +104,7 @@ TEST(BpeTokenizer, RefusesFilesThatAreNone) {
   const auto error = [](const std::string& text) {
     const test::TempDir dir = test::TempDir::in_memory();
     io::write_file(dir / "t.json", text);
-    return std::string(test::io_error_of([&] { BpeTokenizer::load(dir / "t.json"); }).what());
+    return std::string(test::thrown_by<IoError>([&] { BpeTokenizer::load(dir / "t.json"); }).what());
   };
   const auto changed = [&](const std::string& at, const json& value) {
     json file = good;
@@ -129,7 +129,8 @@ TEST(BpeTokenizer, RefusesFilesThatAreNone) {
   EXPECT_THAT(changed("/model/vocab/zz", 258), HasSubstr("has 259 tokens, and the merges make 258"));
   EXPECT_THAT(changed("/model/vocab/a", 256), HasSubstr("\"a\" at 256, where the merges make it 64"));
   EXPECT_THAT(changed("/model/vocab/a", "x"), HasSubstr("\"a\" at \"x\""));
-  EXPECT_EQ(test::io_error_of([] { BpeTokenizer::load("/nowhere/t.json"); }).kind(), IoError::Kind::missing);
+  EXPECT_EQ(test::thrown_by<IoError>([] { BpeTokenizer::load("/nowhere/t.json"); }).kind(),
+            IoError::Kind::missing);
 }
 
 }  // namespace

@@ -18,10 +18,10 @@ namespace {
 
 using test::bytes_of;
 using test::error_of;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using testing::HasSubstr;
 using Kind = IoError::Kind;
 
@@ -73,7 +73,9 @@ TEST_F(Fetch, BringsAFileIntoItsFolderOnce) {
   EXPECT_EQ(test::count_entries(folder), 1u);
   EXPECT_EQ(last, 300'000u);
   EXPECT_EQ(of, 300'001u);
-  gone.on_check = [](std::uint64_t, std::uint64_t) { throw ConfigError("enough", "", ""); };
+  gone.on_check = [](std::uint64_t, std::uint64_t) {
+    throw ConfigError("enough", "it is planted", "ask for more");
+  };
   EXPECT_THAT(error_of<ConfigError>([&] { fetch(gone); }), HasSubstr("enough"));
   gone.on_check = {};
   // unless the file has changed.
@@ -85,7 +87,7 @@ TEST_F(Fetch, BringsAFileIntoItsFolderOnce) {
 }
 
 TEST_F(Fetch, RefusesAnotherHashAndNamesBoth) {
-  const IoError error = io_error_of([&] { fetch(options("/lions", kOther)); });
+  const IoError error = thrown_by<IoError>([&] { fetch(options("/lions", kOther)); });
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, kLions) && says(error, kOther) && says(error, "300000 bytes")) << error.what();
   expect_no_file();
@@ -96,7 +98,7 @@ TEST_F(Fetch, RefusesAnotherHashAndNamesBoth) {
 TEST_F(Fetch, LeavesNothingOfWhatDidNotComeWhole) {
   for (const auto& [path, words] :
        {std::pair("/torn", "299000 bytes remaining"), std::pair("/none", "404"), std::pair("/round", "10")}) {
-    const IoError error = io_error_of([&, path = path] { fetch(options(path)); });
+    const IoError error = thrown_by<IoError>([&, path = path] { fetch(options(path)); });
     EXPECT_EQ(error.kind(), Kind::missing);
     EXPECT_TRUE(says(error, words) && says(error, "by other means to " + folder + "/lions.txt") &&
                 says(error, kLions))
@@ -108,32 +110,32 @@ TEST_F(Fetch, LeavesNothingOfWhatDidNotComeWhole) {
 TEST_F(Fetch, SaysThatNobodyAnswers) {
   FetchOptions asked = options("/");
   asked.url = "http://127.0.0.1:1/lions";
-  EXPECT_TRUE(says(io_error_of([&] { fetch(asked); }), "connect"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { fetch(asked); }), "connect"));
   expect_no_file();
 }
 
 TEST_F(Fetch, StopsAtALimitAndWhenToldTo) {
   FetchOptions asked = options("/endless");
   asked.max_bytes = 1'000'000;
-  const IoError error = io_error_of([&] { fetch(asked); });
+  const IoError error = thrown_by<IoError>([&] { fetch(asked); });
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "more than the 1000000 bytes")) << error.what();
   asked.max_bytes = UINT64_MAX;
   asked.on_progress = [](std::uint64_t bytes, std::uint64_t of) {
     EXPECT_EQ(of, 0u);
-    if (bytes > 2'000'000) throw ConfigError("enough", "", "");
+    if (bytes > 2'000'000) throw ConfigError("enough", "it is planted", "ask for more");
   };
   EXPECT_THAT(error_of<ConfigError>([&] { fetch(asked); }), HasSubstr("enough"));
   expect_no_file();
   FetchOptions promised = options("/lions");
   promised.max_bytes = 299'999;
   promised.on_progress = [](std::uint64_t bytes, std::uint64_t) { EXPECT_EQ(bytes, 0u); };
-  EXPECT_EQ(io_error_of([&] { fetch(promised); }).kind(), Kind::malformed);
+  EXPECT_EQ(thrown_by<IoError>([&] { fetch(promised); }).kind(), Kind::malformed);
   expect_no_file();
 }
 
 TEST_F(Fetch, IsLedToTheWebAlone) {
-  const IoError error = io_error_of([&] { fetch(options("/elsewhere")); });
+  const IoError error = thrown_by<IoError>([&] { fetch(options("/elsewhere")); });
   EXPECT_EQ(error.kind(), Kind::missing);
   EXPECT_TRUE(says(error, "ftp")) << error.what();
   EXPECT_FALSE(says(error, "connect")) << error.what();
@@ -145,19 +147,19 @@ TEST_F(Fetch, SurvivesAFullDisk) {
   if (!disk.active()) GTEST_SKIP() << "cannot mount a small disk";
   FetchOptions asked = options("/lions");
   asked.folder = dir / "disk";
-  const IoError full = io_error_of([&] { fetch(asked); });
+  const IoError full = thrown_by<IoError>([&] { fetch(asked); });
   EXPECT_EQ(full.kind(), Kind::unwritable);
   // The server's word is heard before the disk is full, or just after.
   EXPECT_TRUE(says(full, "has 300000 bytes, and the disk") || says(full, "No space left")) << full.what();
   EXPECT_EQ(test::count_entries(asked.folder), 0u);
   asked.url = options("/endless").url;  // which does not say how much will come
-  EXPECT_TRUE(says(io_error_of([&] { fetch(asked); }), "No space left"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { fetch(asked); }), "No space left"));
   EXPECT_EQ(test::count_entries(asked.folder), 0u);
   put_bytes(dir / "file", "");
   asked.folder = dir / "file/within";
-  EXPECT_EQ(io_error_of([&] { fetch(asked); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { fetch(asked); }).kind(), Kind::unwritable);
   asked.folder = dir / std::string(300, 'a');
-  EXPECT_TRUE(says(io_error_of([&] { fetch(asked); }), "too long"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { fetch(asked); }), "too long"));
 }
 
 TEST_F(Fetch, RefusesWhatIsNoAddressHashOrName) {

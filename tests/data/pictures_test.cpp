@@ -19,9 +19,9 @@ namespace veldt::data {
 namespace {
 
 using test::error_of;
-using test::io_error_of;
 using test::put_bytes;
 using test::TempDir;
+using test::thrown_by;
 using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -49,23 +49,23 @@ TEST(Mnist, IsReadWhole) {
 TEST(Mnist, SaysWhatIsWrongWithItsFiles) {
   const TempDir dir = TempDir::in_memory();
   const auto set = [&] { mnist(dir.path(), Part::test); };
-  EXPECT_THAT(io_error_of(set).summary(), HasSubstr("t10k-images-idx3-ubyte.gz"));
-  EXPECT_EQ(io_error_of(set).kind(), IoError::Kind::missing);
-  const IoError too_long = io_error_of([] { mnist("/" + std::string(5000, 'a'), Part::test); });
+  EXPECT_THAT(thrown_by<IoError>(set).summary(), HasSubstr("t10k-images-idx3-ubyte.gz"));
+  EXPECT_EQ(thrown_by<IoError>(set).kind(), IoError::Kind::missing);
+  const IoError too_long = thrown_by<IoError>([] { mnist("/" + std::string(5000, 'a'), Part::test); });
   EXPECT_EQ(too_long.kind(), IoError::Kind::missing);
   EXPECT_THAT(too_long.why(), HasSubstr("too long"));
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({2, 2, 2}, "12345678"));
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({3}, std::string("\1\2\3", 3)));
-  EXPECT_THAT(io_error_of(set).why(), HasSubstr("there are 2 pictures"));
+  EXPECT_THAT(thrown_by<IoError>(set).why(), HasSubstr("there are 2 pictures"));
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({2}, std::string("\1\12", 2)));
-  EXPECT_THAT(io_error_of(set).why(), HasSubstr("a label of 10, and there are 10 classes"));
+  EXPECT_THAT(thrown_by<IoError>(set).why(), HasSubstr("a label of 10, and there are 10 classes"));
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({2}, std::string("\1\11", 2)));
   EXPECT_EQ(mnist(dir.path(), Part::test)->get(1)[1].item(), 9);
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({2, 4}, "12345678"));
-  EXPECT_THAT(io_error_of(set).why(), HasSubstr("not pictures"));
+  EXPECT_THAT(thrown_by<IoError>(set).why(), HasSubstr("not pictures"));
   put_bytes(dir / "t10k-images-idx3-ubyte", idx({0, 28, 28}, ""));
   put_bytes(dir / "t10k-labels-idx1-ubyte", idx({0}, ""));
-  const IoError none = io_error_of(set);
+  const IoError none = thrown_by<IoError>(set);
   EXPECT_EQ(none.kind(), IoError::Kind::malformed);
   EXPECT_THAT(none.summary(), HasSubstr("t10k-images-idx3-ubyte"));
   EXPECT_THAT(none.why(), HasSubstr("[0, 28, 28]"));
@@ -86,22 +86,22 @@ TEST(Cifar, HasPlanesAndTheFineLabels) {
   EXPECT_EQ(cifar100(dir.path(), Part::test)->get(0)[1].item(), 42);
   EXPECT_EQ(cifar10(dir.path(), Part::test)->classes()[3], "cat");
   put_bytes(dir / "test_batch.bin", "\x03" + record + "\x09");
-  EXPECT_THAT(io_error_of([&] { cifar10(dir.path(), Part::test); }).why(),
+  EXPECT_THAT(thrown_by<IoError>([&] { cifar10(dir.path(), Part::test); }).why(),
               HasSubstr("3074 bytes are not a whole number"));
   put_bytes(dir / "test_batch.bin", "\x0a" + record);
-  EXPECT_THAT(io_error_of([&] { cifar10(dir.path(), Part::test); }).why(), HasSubstr("a label of 10"));
-  EXPECT_THAT(io_error_of([&] { cifar10(dir.path(), Part::train); }).summary(),
+  EXPECT_THAT(thrown_by<IoError>([&] { cifar10(dir.path(), Part::test); }).why(), HasSubstr("a label of 10"));
+  EXPECT_THAT(thrown_by<IoError>([&] { cifar10(dir.path(), Part::train); }).summary(),
               HasSubstr("data_batch_1.bin"));
 }
 
 TEST(PictureFolder, HasAClassForEachFolder) {
   const TempDir dir = TempDir::in_memory();
   const auto set = [&] { return picture_folder(dir.path(), {.height = 2, .width = 3}); };
-  EXPECT_THAT(io_error_of([&] { set(); }).summary(), HasSubstr("has no classes"));
+  EXPECT_THAT(thrown_by<IoError>([&] { set(); }).summary(), HasSubstr("has no classes"));
   fs::create_directory(dir / "dogs");
   fs::create_directory(dir / "cats");
   io::write_image(dir / "cats/a.png", full({4, 6, 1}, 0.6));
-  EXPECT_THAT(io_error_of([&] { set(); }).summary(), HasSubstr("there is no picture in"));
+  EXPECT_THAT(thrown_by<IoError>([&] { set(); }).summary(), HasSubstr("there is no picture in"));
   io::write_image(dir / "dogs/b.PNG", full({4, 6, 4}, 0.2));
   put_bytes(dir / "dogs/notes.txt", "not a picture");
   const DatasetPtr all = set();
@@ -112,7 +112,8 @@ TEST(PictureFolder, HasAClassForEachFolder) {
   EXPECT_EQ(all->get(1)[1].item(), 1);
   EXPECT_THAT(all->name_of(1), HasSubstr("b.PNG"));
   EXPECT_EQ(picture_folder(dir.path(), {.grey = true})->get(1)[0].shape(), (Shape{1, 4, 6}));
-  EXPECT_THAT(io_error_of([&] { picture_folder(dir / "fish"); }).summary(), HasSubstr("there is no folder"));
+  EXPECT_THAT(thrown_by<IoError>([&] { picture_folder(dir / "fish"); }).summary(),
+              HasSubstr("there is no folder"));
 }
 
 TEST(PictureFolder, TakesTheLabelsOfAnotherFolder) {
@@ -125,7 +126,9 @@ TEST(PictureFolder, TakesTheLabelsOfAnotherFolder) {
   EXPECT_THAT(set->classes(), ElementsAre("cat", "dog", "fish"));
   EXPECT_EQ(set->get(0)[1].item(), 0);
   EXPECT_EQ(set->get(1)[1].item(), 2);
-  const IoError unknown = io_error_of([&] { picture_folder(dir.path(), {.classes = {"cat", "dog"}}); });
+  const IoError unknown = thrown_by<IoError>([&] {
+    picture_folder(dir.path(), {.classes = {"cat", "dog"}});
+  });
   EXPECT_EQ(unknown.kind(), IoError::Kind::malformed);
   EXPECT_THAT(unknown.summary(), HasSubstr("'fish'"));
   EXPECT_THAT(unknown.why(), HasSubstr("cat, dog"));
@@ -140,7 +143,7 @@ TEST(PictureFolder, NamesAPictureThatCannotBeRead) {
   put_bytes(dir / "cats/b.png", whole.substr(0, whole.size() - 20));
   const DatasetPtr all = picture_folder(dir.path());
   EXPECT_EQ(all->size(), 3);
-  EXPECT_THAT(io_error_of([&] { all->get(1); }).summary(), HasSubstr("b.png"));
+  EXPECT_THAT(thrown_by<IoError>([&] { all->get(1); }).summary(), HasSubstr("b.png"));
   std::vector<std::string> passed_over;
   const DatasetPtr rest = picture_folder(
       dir.path(), {.on_unreadable = [&](const Error& e) { passed_over.push_back(e.summary()); }});

@@ -103,7 +103,7 @@ TEST(StreamLoader, BeginsAgainAfterAnError) {
   StreamLoader loader(
       [&](std::int64_t) -> Stream {
         return [&broken, i = 0]() mutable -> std::optional<Example> {
-          if (i == 3 && broken) throw ConfigError("line 4 is torn", "", "");
+          if (i == 3 && broken) throw ConfigError("line 4 is torn", "it is planted", "mend it");
           return i < 6 ? std::optional(Example{full({}, i++)}) : std::nullopt;
         };
       },

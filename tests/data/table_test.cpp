@@ -15,8 +15,8 @@ namespace veldt::data {
 namespace {
 
 using test::error_of;
-using test::io_error_of;
 using test::says;
+using test::thrown_by;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -59,7 +59,7 @@ TEST(Table, NamesTheCellThatIsNoNumber) {
                                     std::pair("a,y\n1,2\n3,lion\n", "column y holds 'lion'"),
                                     std::pair("a,y\n1,2\n3,inf\n", "column y holds 'inf'")}) {
     const TableFile file(text);
-    const IoError error = io_error_of([&] { table(file.path, {.target = "y"}); });
+    const IoError error = thrown_by<IoError>([&] { table(file.path, {.target = "y"}); });
     EXPECT_EQ(error.kind(), IoError::Kind::malformed);
     EXPECT_TRUE(says(error, "line 3") && says(error, words)) << error.what();
   }
@@ -76,7 +76,8 @@ TEST(Table, SaysWhatItCannotGive) {
               }),
               HasSubstr("column y cannot be an input and the target"));
   EXPECT_THAT(error_of<ConfigError>([&] { table(file.path, {.classes = true}); }), HasSubstr("no target"));
-  EXPECT_EQ(io_error_of([] { table("/nowhere/a.csv", {.target = "y"}); }).kind(), IoError::Kind::missing);
+  EXPECT_EQ(thrown_by<IoError>([] { table("/nowhere/a.csv", {.target = "y"}); }).kind(),
+            IoError::Kind::missing);
 }
 
 TEST(SeriesFile, HasValuesAndTimes) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/error_of.h"
 #include "tests/field/pictures.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/temp_dir.h"
@@ -179,12 +180,8 @@ TEST_F(FieldOnADevice, SaysAtWhichStepItDiverged) {
     told = step;
     EXPECT_TRUE(std::isfinite(loss));
   };
-  try {
-    fit(test::disc(), options, events);
-    ADD_FAILURE() << "it did not diverge";
-  } catch (const DivergedError& error) {
-    EXPECT_NE(std::string(error.what()).find(str("at step ", told)), std::string::npos) << error.what();
-  }
+  const std::string said = test::error_of<DivergedError>([&] { fit(test::disc(), options, events); });
+  EXPECT_NE(said.find(str("at step ", told)), std::string::npos) << said;
 }
 
 TEST_F(FieldOnADevice, StopsAtItsGoalOnTheSameStepAsTheCpu) {
@@ -215,13 +212,7 @@ TEST_F(FieldOnADevice, SaysWhichBatchFits) {
   Pool& memory = pool(kEmulated);
   memory.trim();
   memory.set_limit(memory.stats().bytes_in_use + (std::size_t{20} << 20));
-  std::string said;
-  try {
-    fit(picture, options);
-    ADD_FAILURE() << "it had room";
-  } catch (const OutOfMemory& error) {
-    said = error.fix();
-  }
+  const std::string said = test::thrown_by<OutOfMemory>([&] { fit(picture, options); }).fix();
   std::int64_t batch = 0;
   ASSERT_EQ(std::sscanf(said.c_str(), "use a batch of %ld or less", &batch), 1) << said;
   options.batch = batch;

@@ -162,13 +162,9 @@ TEST(ErrorMap, GoesOnWhereAnotherWasAndRefusesErrorsThatCannotBe) {
   for (const float bad : {NAN, INFINITY, -INFINITY, -0.5f, -2.0f}) {
     std::vector<float> errors(16, 0.5f);
     errors[15] = bad;
-    try {
-      other.load(Tensor::from<float>({16}, errors));
-      ADD_FAILURE() << bad;
-    } catch (const IoError& error) {
-      EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
-      EXPECT_NE(std::string(error.why()).find("tile 15"), std::string::npos) << error.why();
-    }
+    const auto error = test::thrown_by<IoError>([&] { other.load(Tensor::from<float>({16}, errors)); });
+    EXPECT_EQ(error.kind(), IoError::Kind::corrupt) << bad;
+    EXPECT_NE(error.why().find("tile 15"), std::string::npos) << error.why();
     EXPECT_EQ(other.errors().values<float>(), before) << bad;
   }
 }

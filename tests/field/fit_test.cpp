@@ -10,9 +10,10 @@
 #include <thread>
 
 #include "tests/field/pictures.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/core/error.h"
 #include "tests/support/threads_scope.h"
+#include "veldt/core/error.h"
 #include "veldt/data/resample.h"
 #include "veldt/field/automatic.h"
 #include "veldt/io/image.h"
@@ -201,13 +202,9 @@ TEST_F(Fit, DivergesAtARateThatIsFarTooLarge) {
   options.optimizer = OptimizerKind::sgd;
   options.model = Model::relu;
   options.lr = 1000;
-  try {
-    fit(disc(), options);
-    FAIL() << "it did not diverge";
-  } catch (const DivergedError& error) {
-    EXPECT_NE(error.summary().find("diverged at step"), std::string::npos) << error.what();
-    EXPECT_NE(error.fix().find("learning rate"), std::string::npos) << error.what();
-  }
+  const auto error = test::thrown_by<DivergedError>([&] { fit(disc(), options); });
+  EXPECT_NE(error.summary().find("diverged at step"), std::string::npos) << error.what();
+  EXPECT_NE(error.fix().find("learning rate"), std::string::npos) << error.what();
 }
 
 TEST_F(Fit, RefusesPicturesThatAreNumbersNoMore) {
@@ -276,13 +273,10 @@ TEST_F(Fit, KeepsTheErrorsItSawInACheckpointAndRefusesSomeThatCannotBe) {
     written.save(data);
   }
   checkpoints.resume = true;
-  try {
-    Fitter(disc(), choices_for(disc(), options)).run(checkpoints, {});
-    ADD_FAILURE() << "a map with a NaN was taken";
-  } catch (const IoError& error) {
-    EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
-    EXPECT_NE(std::string(error.why()).find("tile 4"), std::string::npos) << error.why();
-  }
+  const auto error =
+      test::thrown_by<IoError>([&] { Fitter(disc(), choices_for(disc(), options)).run(checkpoints, {}); });
+  EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
+  EXPECT_NE(error.why().find("tile 4"), std::string::npos) << error.why();
 }
 
 TEST_F(Fit, LearnsFromEverySampling) {

@@ -14,10 +14,10 @@ namespace veldt::field {
 namespace {
 
 using test::bytes_of;
-using test::io_error_of;
 using test::says;
 using test::small_options;
 using test::TempDir;
+using test::thrown_by;
 using Kind = IoError::Kind;
 using Metadata = std::map<std::string, std::string>;
 
@@ -36,7 +36,7 @@ void expect_same(const ImageField& a, const ImageField& b) {
 IoError refusal(const NamedTensors& tensors, const Metadata& metadata) {
   const TempDir dir;
   io::write_safetensors(dir / "m.safetensors", tensors, metadata);
-  const IoError error = io_error_of([&] { ImageField::load(dir / "m.safetensors"); });
+  const IoError error = thrown_by<IoError>([&] { ImageField::load(dir / "m.safetensors"); });
   EXPECT_TRUE(says(error, "m.safetensors") || says(error, "options of this field")) << error.what();
   return error;
 }
@@ -169,7 +169,7 @@ TEST(ImageField, IsNeverReadWrongFromADamagedFile) {
   const std::string whole = bytes_of(file);
   for (std::size_t i = 0; i < whole.size(); i += 13) {
     test::put_bytes(file, whole.substr(0, i));
-    EXPECT_EQ(io_error_of([&] { ImageField::load(file); }).kind(), Kind::malformed) << i;
+    EXPECT_EQ(thrown_by<IoError>([&] { ImageField::load(file); }).kind(), Kind::malformed) << i;
   }
   for (std::size_t i = 0; i < whole.size(); i += 9) {
     std::string flipped = whole;

@@ -43,7 +43,7 @@ FieldOptions encoded() {
 }
 
 IoError refusal(const std::string& text) {
-  return test::io_error_of([&] { field_options_from_json(text); });
+  return test::thrown_by<IoError>([&] { field_options_from_json(text); });
 }
 
 // The options of a valid field, one key changed.
@@ -220,13 +220,9 @@ TEST(ModelFrom, KnowsItsNamesAndListsThemOtherwise) {
     choose_model(choices, model_from(name));
     EXPECT_EQ(name_of(model_of(choices.field)), name);
   }
-  try {
-    model_from("sirenn");
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_TRUE(test::says(error, "'sirenn'"));
-    EXPECT_TRUE(test::says(error, "siren, finer, tanh, relu, gauss, wire, fourier and hashgrid"));
-  }
+  const auto error = test::thrown_by<ConfigError>([] { model_from("sirenn"); });
+  EXPECT_TRUE(test::says(error, "'sirenn'"));
+  EXPECT_TRUE(test::says(error, "siren, finer, tanh, relu, gauss, wire, fourier and hashgrid"));
 }
 
 }  // namespace

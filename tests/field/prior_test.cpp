@@ -221,15 +221,19 @@ TEST(PriorFile, ThatComesWithVeldtDrawsATwoToneLionBetterThanItsPixels) {
   EXPECT_LT(error(redraw(prior, pixels)), 0.5 * error(squares));
 }
 
-// What load_prior() says of a file that differs from a prior's in one thing.
-std::string refusal(const std::function<void(NamedTensors&, std::map<std::string, std::string>&)>& change) {
+// Loads a file that differs from a prior's in one thing.
+using Change = std::function<void(NamedTensors&, std::map<std::string, std::string>&)>;
+void load_changed(const Change& change) {
   const test::TempDir dir;
   save_prior(dir / "a", wild_prior({.width = 2, .depth = 2}));
   io::SafeTensors file = io::read_safetensors(dir / "a");
   file.metadata.erase("veldt.xxh3");
   change(file.tensors, file.metadata);
   io::write_safetensors(dir / "b", file.tensors, file.metadata);
-  return test::error_of<IoError>([&] { load_prior(dir / "b"); });
+  load_prior(dir / "b");
+}
+std::string refusal(const Change& change) {
+  return test::error_of<IoError>([&] { load_changed(change); });
 }
 
 TEST(PriorFile, IsRefusedForMetadataThatCannotBe) {
@@ -255,7 +259,7 @@ TEST(PriorFile, IsRefusedForTensorsThatDoNotFit) {
       if (t.name == "head.weight") return t.tensor;
     throw std::runtime_error("no head.weight");
   };
-  EXPECT_EQ(refusal([](auto&, auto&) {}), "");
+  EXPECT_NO_THROW(load_changed([](auto&, auto&) {}));
   EXPECT_THAT(refusal([](auto& tensors, auto&) { tensors.pop_back(); }),
               HasSubstr("it holds 6 tensors, and its sizes need 7"));
   EXPECT_THAT(refusal([](auto& tensors, auto&) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 
 namespace veldt::field {
@@ -79,12 +80,8 @@ TEST(Signal, RefusesWhatIsNone) {
   EXPECT_THROW(Signal::sound(empty({0, 2}), 8000), ShapeError);
   EXPECT_THROW(Signal::sound(Tensor::of({2}, {0, 1}), 8000), ShapeError);
   EXPECT_THROW(Signal::sound(Tensor::of({2, 1}, {0, 1}), 0), ConfigError);
-  try {
-    Signal::sound(Tensor::of({2, 2}, {0, 0, 0, NAN}), 8000);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(error.why().find("frame 1"), std::string::npos) << error.what();
-  }
+  const Error error = test::thrown_by([] { Signal::sound(Tensor::of({2, 2}, {0, 0, 0, NAN}), 8000); });
+  EXPECT_NE(error.why().find("frame 1"), std::string::npos) << error.what();
 }
 
 // What nobody sees would show between the pixels.

@@ -10,10 +10,10 @@
 namespace veldt::io {
 namespace {
 
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using Kind = IoError::Kind;
 
@@ -36,7 +36,7 @@ TEST(ReadCsv, TakesTheColumnsThatAreNamedAndLeavesTheOthers) {
   const char* text = "\xef\xbb\xbf\"the \"\"day\"\"\",x,\"y, or so\"\n1949-01,1,\"2\"\n\"a\nb\",3,4\n";
   const CsvTable table = read_text(text, {"y, or so", "x"});
   EXPECT_THAT(table.values.values<float>(), ElementsAre(2, 1, 4, 3));
-  const IoError error = io_error_of([&] { read_text(text); });
+  const IoError error = thrown_by<IoError>([&] { read_text(text); });
   EXPECT_TRUE(says(error, "line 2") && says(error, "column the \"day\" holds '1949-01'")) << error.what();
 }
 
@@ -50,7 +50,7 @@ TEST(ReadCsv, ReadsTextBesideNumbers) {
   EXPECT_THAT(table.texts, ElementsAre(ElementsAre("lion", " cub "), ElementsAre("1949-01", "1949-02")));
   EXPECT_THROW(read_csv(dir / "a.csv", {"x"}, {"x"}), ConfigError);
   put_bytes(dir / "a.csv", "x,kind\n1,lion\n2,\"\"\n");
-  const IoError error = io_error_of([&] { read_csv(dir / "a.csv", {"x"}, {"kind"}); });
+  const IoError error = thrown_by<IoError>([&] { read_csv(dir / "a.csv", {"x"}, {"kind"}); });
   EXPECT_TRUE(says(error, "line 3") && says(error, "column kind is empty")) << error.what();
 }
 
@@ -74,23 +74,23 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
       {"\"a\nor so\"\n\"1\n2\"\n", "line 3\n  why: column a"},
       {"\"a\"\"\n\"\"\",b\n1,2\n3\n", "line 4"}};
   for (const auto& [text, words] : cases) {
-    const IoError error = io_error_of([&, &text = text] { read_text(text); });
+    const IoError error = thrown_by<IoError>([&, &text = text] { read_text(text); });
     EXPECT_EQ(error.kind(), Kind::malformed) << text;
     EXPECT_TRUE(says(error, words)) << error.what();
   }
-  EXPECT_TRUE(says(io_error_of([] { read_text("a,b\n1,2\n", {"c"}); }), "choose from a, b"));
-  EXPECT_TRUE(says(io_error_of([] { read_text("\n", {"c"}); }), "a line that names its columns"));
+  EXPECT_TRUE(says(thrown_by<IoError>([] { read_text("a,b\n1,2\n", {"c"}); }), "choose from a, b"));
+  EXPECT_TRUE(says(thrown_by<IoError>([] { read_text("\n", {"c"}); }), "a line that names its columns"));
   for (const char* empty : {"", "\xef\xbb\xbf"})
-    EXPECT_TRUE(says(io_error_of([&] { read_text(empty, {"c"}); }), "why: the file is empty"));
+    EXPECT_TRUE(says(thrown_by<IoError>([&] { read_text(empty, {"c"}); }), "why: the file is empty"));
   const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
-  EXPECT_TRUE(
-      says(io_error_of([&] { read_text(png, {"c"}); }), "is not a text table\n  why: it seems to be a PNG"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_text(png, {"c"}); }),
+                   "is not a text table\n  why: it seems to be a PNG"));
   EXPECT_EQ(read_text("P5,BM\n1,2\n").values.numel(), 2);  // as pictures begin
   EXPECT_THROW(read_text("a\n1\n", {"a", "a"}), ConfigError);
   // The columns of a table with two of one name may have come from its own first line.
-  const IoError two = io_error_of([] { read_text("a,b,b\n1,2,3\n", {"a", "b", "b"}); });
+  const IoError two = thrown_by<IoError>([] { read_text("a,b,b\n1,2,3\n", {"a", "b", "b"}); });
   EXPECT_TRUE(says(two, "line 1") && says(two, "two columns are called b")) << two.what();
-  EXPECT_EQ(io_error_of([] { read_csv("/nowhere/a.csv"); }).kind(), Kind::missing);
+  EXPECT_EQ(thrown_by<IoError>([] { read_csv("/nowhere/a.csv"); }).kind(), Kind::missing);
 }
 
 TEST(ReadCsv, ReadsARealTable) {

@@ -1,5 +1,4 @@
-// Real faults for tests of io and train: small disks, file size limits, missing rights; and what an IoError
-// says.
+// Real faults for tests of io and train: small disks, file size limits, missing rights.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,32 +13,10 @@
 #include <string>
 
 #include "tests/support/child.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/core/error.h"
 
 namespace veldt::test {
-
-// What `call` threw; a failure of the test if it threw nothing or something else.
-inline IoError io_error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const IoError& error) {
-    EXPECT_NE(error.summary(), "");
-    EXPECT_NE(error.why(), "");
-    EXPECT_NE(error.fix(), "");
-    EXPECT_EQ(std::string(error.what()).find('\0'), std::string::npos);
-    return error;
-  } catch (const std::exception& other) {
-    ADD_FAILURE() << "not an IoError: " << other.what();
-    return {IoError::Kind::missing, "", "", ""};
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {IoError::Kind::missing, "", "", ""};
-}
-
-inline bool says(const Error& error, const std::string& text) {
-  return std::string(error.what()).find(text) != std::string::npos;
-}
 
 // A disk of a few pages. Needs root; active() is false without it.
 class SmallDisk {

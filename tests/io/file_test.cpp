@@ -19,10 +19,10 @@ namespace {
 using test::bytes_of;
 using test::count_entries;
 using test::in_child;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using Kind = IoError::Kind;
 
 TEST(InputFile, ReadsAWholeFileAndStopsAtItsEnd) {
@@ -36,7 +36,7 @@ TEST(InputFile, ReadsAWholeFileAndStopsAtItsEnd) {
   file.seek(3);
   EXPECT_EQ(file.read(buffer, sizeof buffer), 2u);
   file.seek(3);
-  const IoError error = io_error_of([&] { file.read_exactly(buffer, 4); });
+  const IoError error = thrown_by<IoError>([&] { file.read_exactly(buffer, 4); });
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "2 more bytes"));
 }
@@ -52,7 +52,7 @@ TEST(InputFile, RefusesWhatIsNoPlainFile) {
                                                        {"", "No such file"},
                                                        {std::string(5000, 'a'), "too long"}};
   for (const auto& [path, text] : cases) {
-    const IoError error = io_error_of([&, &path = path] { InputFile file(path); });
+    const IoError error = thrown_by<IoError>([&, &path = path] { InputFile file(path); });
     EXPECT_EQ(error.kind(), Kind::missing) << path;
     EXPECT_TRUE(says(error, text)) << error.what();
   }
@@ -64,7 +64,7 @@ TEST(InputFile, SaysThatAFileMayNotBeRead) {
   put_bytes(dir / "secret", "x");
   ASSERT_EQ(::chmod((dir / "secret").c_str(), 0), 0);
   const test::WithoutRoot nobody;
-  const IoError error = io_error_of([&] { InputFile file(dir / "secret"); });
+  const IoError error = thrown_by<IoError>([&] { InputFile file(dir / "secret"); });
   EXPECT_EQ(error.kind(), Kind::missing);
   EXPECT_TRUE(says(error, "permission")) << error.what();
 }
@@ -73,7 +73,7 @@ TEST(ReadFile, RefusesAFileBeyondTheLimit) {
   const TempDir dir;
   put_bytes(dir / "a", "hello");
   EXPECT_EQ(read_file(dir / "a", 5), "hello");
-  const IoError error = io_error_of([&] { read_file(dir / "a", 4); });
+  const IoError error = thrown_by<IoError>([&] { read_file(dir / "a", 4); });
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "5 bytes"));
 }
@@ -87,7 +87,7 @@ TEST(AtomicFile, GivesTheFileItsNameAtCommitAlone) {
   file.commit();
   EXPECT_EQ(bytes_of(dir / "a"), "new");
   EXPECT_EQ(count_entries(dir.path()), 1u);
-  EXPECT_EQ(io_error_of([&] { file.commit(); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { file.commit(); }).kind(), Kind::unwritable);
 }
 
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
@@ -132,7 +132,7 @@ TEST(AtomicFile, FollowsASymbolicLinkToNothing) {
   EXPECT_TRUE(std::filesystem::is_symlink(dir / "there/second"));
   EXPECT_EQ(bytes_of(dir / "there/new"), "new");
   std::filesystem::create_symlink("loop", dir / "loop");
-  EXPECT_EQ(io_error_of([&] { write_file(dir / "loop", "new"); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { write_file(dir / "loop", "new"); }).kind(), Kind::unwritable);
   EXPECT_TRUE(std::filesystem::is_symlink(dir / "loop"));
 }
 
@@ -229,7 +229,7 @@ TEST(SweepLeftovers, TakesWhatTheDeadHaveLeftOfOneFile) {
 
 TEST(AtomicFile, WritesDirectlyToADevice) {
   write_file("/dev/null", "gone");
-  const IoError error = io_error_of([] { write_file("/dev/full", "x"); });
+  const IoError error = thrown_by<IoError>([] { write_file("/dev/full", "x"); });
   EXPECT_EQ(error.kind(), Kind::unwritable);
   EXPECT_TRUE(says(error, "No space left")) << error.what();
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
@@ -259,10 +259,11 @@ TEST(AtomicFile, RefusesPathsThatCannotBeAFile) {
                                                        {"/proc/nothing", "failed"},
                                                        {dir / std::string(250, 'a'), "too long"}};
   for (const auto& [path, text] : cases) {
-    const IoError error = io_error_of([&, &path = path] { AtomicFile file(path); });
+    const IoError error = thrown_by<IoError>([&, &path = path] { AtomicFile file(path); });
     EXPECT_EQ(error.kind(), Kind::unwritable) << path;
     EXPECT_TRUE(says(error, text)) << error.what();
-    EXPECT_EQ(io_error_of([&, &path = path] { check_writable(path); }).kind(), Kind::unwritable) << path;
+    EXPECT_EQ(thrown_by<IoError>([&, &path = path] { check_writable(path); }).kind(), Kind::unwritable)
+        << path;
   }
   EXPECT_EQ(count_entries(dir.path()), 1u);
 }
@@ -276,7 +277,7 @@ TEST(AtomicFile, RespectsPermissions) {
   ASSERT_EQ(::chmod(dir.path().c_str(), 0777), 0);
   const test::WithoutRoot nobody;
   for (const std::string& path : {dir / "closed/a", dir / "protected"}) {
-    const IoError error = io_error_of([&] { check_writable(path); });
+    const IoError error = thrown_by<IoError>([&] { check_writable(path); });
     EXPECT_EQ(error.kind(), Kind::unwritable);
     EXPECT_TRUE(says(error, "Permission denied")) << error.what();
   }
@@ -289,7 +290,7 @@ TEST(CrashAtomicFile, ReportsAReadOnlyDisk) {
   const TempDir dir;
   const test::SmallDisk disk(dir / "disk");
   if (!disk.make_read_only()) GTEST_SKIP() << "mounting needs root";
-  const IoError error = io_error_of([&] { check_writable(dir / "disk/a"); });
+  const IoError error = thrown_by<IoError>([&] { check_writable(dir / "disk/a"); });
   EXPECT_EQ(error.kind(), Kind::unwritable);
   EXPECT_TRUE(says(error, "Read-only file system")) << error.what();
 }
@@ -299,7 +300,7 @@ TEST(CrashAtomicFile, KeepsTheOldFileOnAFullDisk) {
   const test::SmallDisk disk(dir / "disk");
   if (!disk.active()) GTEST_SKIP() << "mounting needs root";
   write_file(dir / "disk/a", "old");
-  const IoError error = io_error_of([&] { write_file(dir / "disk/a", std::string(100000, 'x')); });
+  const IoError error = thrown_by<IoError>([&] { write_file(dir / "disk/a", std::string(100000, 'x')); });
   EXPECT_EQ(error.kind(), Kind::unwritable);
   EXPECT_TRUE(says(error, "No space left")) << error.what();
   EXPECT_EQ(bytes_of(dir / "disk/a"), "old");
@@ -345,7 +346,7 @@ TEST(RemoveFile, TellsWhetherThereWasOne) {
   put_bytes(dir / "a", "x");
   EXPECT_TRUE(remove_file(dir / "a"));
   EXPECT_FALSE(remove_file(dir / "a"));
-  EXPECT_EQ(io_error_of([&] { remove_file(dir.path()); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { remove_file(dir.path()); }).kind(), Kind::unwritable);
 }
 
 TEST(Directory, MakesListsAndNamesParents) {
@@ -356,10 +357,10 @@ TEST(Directory, MakesListsAndNamesParents) {
   EXPECT_TRUE(exists(dir / "x/y"));
   EXPECT_FALSE(exists(dir / "x/z"));
   EXPECT_TRUE(exists(dir / std::string(300, 'x')));
-  EXPECT_EQ(io_error_of([&] { list_directory(dir / "z"); }).kind(), Kind::missing);
+  EXPECT_EQ(thrown_by<IoError>([&] { list_directory(dir / "z"); }).kind(), Kind::missing);
   put_bytes(dir / "file", "x");
-  EXPECT_EQ(io_error_of([&] { make_directories(dir / "file/z"); }).kind(), Kind::unwritable);
-  EXPECT_EQ(io_error_of([&] { make_directories(dir / "file"); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { make_directories(dir / "file/z"); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { make_directories(dir / "file"); }).kind(), Kind::unwritable);
   EXPECT_EQ(parent_of("a"), ".");
   EXPECT_EQ(parent_of("/a"), "/");
   EXPECT_EQ(parent_of("b/a"), "b");
@@ -388,8 +389,9 @@ TEST(Directory, MakesEachDirectoryDurable) {
     make_directories(dir / "there/x/y");
   }
   EXPECT_EQ(synced.paths, (std::vector<std::string>{dir / "there", dir / "there/x", dir / "there/x/y"}));
-  EXPECT_EQ(io_error_of([] { make_directories(""); }).kind(), Kind::unwritable);
-  EXPECT_EQ(io_error_of([&] { make_directories(dir / std::string(5000, 'x')); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([] { make_directories(""); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { make_directories(dir / std::string(5000, 'x')); }).kind(),
+            Kind::unwritable);
 }
 
 TEST(Digest, IsXxh3With128Bits) {

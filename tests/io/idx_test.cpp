@@ -15,10 +15,10 @@
 namespace veldt::io {
 namespace {
 
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using Kind = IoError::Kind;
 
 std::string idx_header(unsigned char type, const std::vector<std::uint32_t>& sizes) {
@@ -49,7 +49,7 @@ Tensor read_idx_bytes(const std::string& bytes) {
 }
 
 IoError idx_error(const std::string& bytes) {
-  return io_error_of([&] { read_idx_bytes(bytes); });
+  return thrown_by<IoError>([&] { read_idx_bytes(bytes); });
 }
 
 std::vector<double> all_numbers(const Tensor& t) { return to(t, DType::f64).values<double>(); }

@@ -12,12 +12,12 @@ namespace veldt::io {
 namespace {
 
 using test::claim_size;
-using test::io_error_of;
 using test::make_png;
 using test::PngSpec;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using Kind = IoError::Kind;
@@ -29,7 +29,7 @@ Tensor read_bytes(const std::string& bytes, const ReadOptions& options = {}) {
 }
 
 IoError error_of_bytes(const std::string& bytes) {
-  return io_error_of([&] { read_bytes(bytes); });
+  return thrown_by<IoError>([&] { read_bytes(bytes); });
 }
 
 // Numbers that differ from sample to sample.
@@ -172,7 +172,7 @@ TEST(ReadImage, RefusesWhatIsNoPlainFile) {
   const TempDir dir;
   ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
   for (const std::string& path : {dir / "absent.png", dir.path(), dir / "fifo", std::string("/dev/zero")})
-    EXPECT_EQ(io_error_of([&] { read_image(path); }).kind(), Kind::missing) << path;
+    EXPECT_EQ(thrown_by<IoError>([&] { read_image(path); }).kind(), Kind::missing) << path;
 }
 
 // What counts is the memory of the result: four bytes for a pixel, whatever the file has.
@@ -183,7 +183,7 @@ TEST(ReadImage, CountsSamplesOfFourBytesAsPixels) {
     put_bytes(dir / "p.png", make_png({.width = 2, .height = 2, .depth = depth, .type = PNG_COLOR_TYPE_RGB},
                                       std::vector<int>(12, 70)));
     EXPECT_EQ(read_image(dir / "p.png", {.max_pixels = 12}).numel(), 12);
-    const IoError error = io_error_of([&] { read_image(dir / "p.png", {.max_pixels = 11}); });
+    const IoError error = thrown_by<IoError>([&] { read_image(dir / "p.png", {.max_pixels = 11}); });
     EXPECT_EQ(error.kind(), Kind::malformed);
     EXPECT_TRUE(says(error, "4 pixels of 3 samples") && says(error, "11 times 4 bytes")) << error.what();
     EXPECT_TRUE(says(error, "raise max_pixels to 12")) << error.what();
@@ -191,7 +191,7 @@ TEST(ReadImage, CountsSamplesOfFourBytesAsPixels) {
     if (depth == 8)
       EXPECT_EQ(read_image(dir / "p.png", bytes).numel(), 12);
     else
-      EXPECT_EQ(io_error_of([&] { read_image(dir / "p.png", bytes); }).kind(), Kind::malformed);
+      EXPECT_EQ(thrown_by<IoError>([&] { read_image(dir / "p.png", bytes); }).kind(), Kind::malformed);
   }
 }
 
@@ -210,7 +210,7 @@ TEST(ReadImage, RefusesImpossibleSizesBeforeAskingForMemory) {
   }
   const std::string small = make_png({.width = 10, .height = 10}, std::vector<int>(100, 0));
   EXPECT_EQ(read_bytes(small, {.max_pixels = 100}).numel(), 100);
-  EXPECT_EQ(io_error_of([&] { read_bytes(small, {.max_pixels = 99}); }).kind(), Kind::malformed);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_bytes(small, {.max_pixels = 99}); }).kind(), Kind::malformed);
 }
 
 TEST(ReadImage, RefusesAColourBeyondThePalette) {

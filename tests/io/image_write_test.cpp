@@ -15,9 +15,9 @@ namespace veldt::io {
 namespace {
 
 using test::count_entries;
-using test::io_error_of;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using Kind = IoError::Kind;
 
@@ -71,12 +71,8 @@ TEST(WriteImage, RefusesANaNAndSaysWhereItIs) {
   const TempDir dir;
   const Tensor image =
       Tensor::from<float>({2, 2, 3}, std::vector<float>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAN, 0});
-  try {
-    write_image(dir / "a.png", image);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_TRUE(says(error, "column 1, row 1")) << error.what();
-  }
+  const Error error = test::thrown_by([&] { write_image(dir / "a.png", image); });
+  EXPECT_TRUE(says(error, "column 1, row 1")) << error.what();
   EXPECT_EQ(count_entries(dir.path()), 0u);
 }
 
@@ -97,7 +93,7 @@ TEST(WriteImage, ReportsAPlaceThatCannotBeWritten) {
   const TempDir dir;
   const Tensor image = levels_of(8, {64, 64, 1});
   for (const std::string& path : {dir.path(), dir / "none/a.png", std::string("/dev/full")})
-    EXPECT_EQ(io_error_of([&] { write_image(path, image); }).kind(), Kind::unwritable) << path;
+    EXPECT_EQ(thrown_by<IoError>([&] { write_image(path, image); }).kind(), Kind::unwritable) << path;
 }
 
 TEST(CrashWriteImage, LeavesTheOldPictureOnAFullDisk) {
@@ -106,7 +102,7 @@ TEST(CrashWriteImage, LeavesTheOldPictureOnAFullDisk) {
   if (!disk.active()) GTEST_SKIP() << "mounting needs root";
   write_image(dir / "disk/a.png", levels_of(8, {8, 8, 1}));
   const std::string before = test::bytes_of(dir / "disk/a.png");
-  const IoError error = io_error_of([&] {
+  const IoError error = thrown_by<IoError>([&] {
     write_image(dir / "disk/a.png", levels_of(16, {512, 512, 1}), {.bits = 16, .compression = 0});
   });
   EXPECT_EQ(error.kind(), Kind::unwritable);

@@ -12,8 +12,8 @@ namespace veldt::io {
 namespace {
 
 using nlohmann::json;
-using test::io_error_of;
 using test::says;
+using test::thrown_by;
 
 TEST(ParseJson, ReadsWhatIsWithinItsLimits) {
   EXPECT_EQ(parse_json<json>(R"({"a":[1,{"b":"]]]\"[[["}]})", 3).at("a")[1].at("b"), "]]]\"[[[");
@@ -32,7 +32,7 @@ TEST(ParseJson, RefusesTheRestAtOnce) {
       {"[1] ]", "not JSON"},
       {"\"\xff\"", "UTF-8"}};
   for (const auto& item : cases) {  // clang 14 does not let a lambda take names of a structured binding
-    const IoError error = io_error_of([&] { parse_json<json>(item.first); });
+    const IoError error = thrown_by<IoError>([&] { parse_json<json>(item.first); });
     EXPECT_EQ(error.kind(), IoError::Kind::malformed);
     EXPECT_TRUE(says(error, item.second)) << error.what();
   }

@@ -16,10 +16,10 @@ namespace {
 
 using test::bytes_of;
 using test::count_entries;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using Kind = IoError::Kind;
 
 nlohmann::json golden_arrays() {
@@ -82,7 +82,7 @@ TEST(ReadNpy, NamesWhatItCannotRead) {
   for (const auto& [name, row] : rows.items()) {
     if (!row.contains("refused")) continue;
     const std::string bytes = bytes_of_row(row);
-    const IoError error = io_error_of([&] { read_npy_bytes(bytes); });
+    const IoError error = thrown_by<IoError>([&] { read_npy_bytes(bytes); });
     EXPECT_EQ(error.kind(), Kind::malformed) << name;
     EXPECT_TRUE(says(error, row["refused"])) << name << ": " << error.what();
     ++refused;
@@ -118,21 +118,22 @@ TEST(ReadNpy, RefusesHeadersThatLie) {
       {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", "''"},
       {"{'descr': '<f4\\n', 'fortran_order': False, 'shape': (2,)}", "not text"}};
   for (const auto& [header, text] : cases) {
-    const IoError error = io_error_of([&, &header = header] { read_npy_bytes(npy_of(header, 8)); });
+    const IoError error = thrown_by<IoError>([&, &header = header] { read_npy_bytes(npy_of(header, 8)); });
     EXPECT_EQ(error.kind(), Kind::malformed) << header;
     EXPECT_TRUE(says(error, text)) << header << ": " << error.what();
   }
   EXPECT_EQ(read_npy_bytes(npy_of("{'shape':(2,),'descr':\"<f4\",'fortran_order':True}", 8)).numel(), 2);
-  const IoError error = io_error_of(
+  const IoError error = thrown_by<IoError>(
       [&] { read_npy_bytes(npy_of("{'descr': '|b1', 'fortran_order': False, 'shape': (1,)}") + '\2'); });
   EXPECT_TRUE(says(error, "above 1")) << error.what();
 }
 
 TEST(ReadNpy, RefusesWhatIsNoNpy) {
-  EXPECT_EQ(io_error_of([] { read_npy("/nowhere/a.npy"); }).kind(), Kind::missing);
-  EXPECT_TRUE(says(io_error_of([] { read_npy_bytes("\x89PNG\r\n\x1a\n....."); }), "it seems to be a PNG"));
+  EXPECT_EQ(thrown_by<IoError>([] { read_npy("/nowhere/a.npy"); }).kind(), Kind::missing);
   EXPECT_TRUE(
-      says(io_error_of([] { read_npy_bytes(std::string("\x93NUMPY\4\0\0\0..", 12)); }), "version 4.0"));
+      says(thrown_by<IoError>([] { read_npy_bytes("\x89PNG\r\n\x1a\n....."); }), "it seems to be a PNG"));
+  EXPECT_TRUE(says(thrown_by<IoError>([] { read_npy_bytes(std::string("\x93NUMPY\4\0\0\0..", 12)); }),
+                   "version 4.0"));
 }
 
 TEST(ReadNpy, RefusesAnArrayCutAtAnyLengthAndSurvivesAnyByteFlipped) {
@@ -140,7 +141,7 @@ TEST(ReadNpy, RefusesAnArrayCutAtAnyLengthAndSurvivesAnyByteFlipped) {
   for (const char* name : {"<f4", "fortran big-endian", "version 2", "structured"}) {
     const std::string whole = bytes_of_row(rows[name]);
     for (std::size_t length = 0; length < whole.size(); ++length)
-      ASSERT_EQ(io_error_of([&] { read_npy_bytes(whole.substr(0, length)); }).kind(), Kind::malformed)
+      ASSERT_EQ(thrown_by<IoError>([&] { read_npy_bytes(whole.substr(0, length)); }).kind(), Kind::malformed)
           << length;
     for (std::size_t i = 0; i < whole.size(); ++i)
       for (const int flip : {1 << (i % 8), 0xff}) {
@@ -202,7 +203,7 @@ TEST(WriteNpy, RefusesBf16AndAPlaceThatCannotBeWritten) {
   EXPECT_THROW(write_npy(dir / "a.npy", zeros({2}, DType::bf16)), ShapeError);
   EXPECT_THROW(write_npz(dir / "a.npz", {{"a", zeros({2}, DType::bf16)}}), ShapeError);
   EXPECT_EQ(count_entries(dir.path()), 0u);
-  EXPECT_EQ(io_error_of([&] { write_npy(dir / "none/a.npy", zeros({2})); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { write_npy(dir / "none/a.npy", zeros({2})); }).kind(), Kind::unwritable);
 }
 
 TEST(ReadNpz, ReadsWhatNumpySaved) {
@@ -226,7 +227,7 @@ TEST(ReadNpz, RefusesAnArchiveCutAtAnyLengthAndFindsFlippedBytes) {
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     const std::string whole = bytes_of_row(rows[name]);
     for (std::size_t length = 0; length < whole.size(); length += length % 7 == 0 ? 1 : 3)
-      ASSERT_EQ(io_error_of([&] { read_archive(whole.substr(0, length)); }).kind(), Kind::malformed)
+      ASSERT_EQ(thrown_by<IoError>([&] { read_archive(whole.substr(0, length)); }).kind(), Kind::malformed)
           << length;
     const std::vector<double> mask = numbers(read_archive(whole)[2].tensor);
     int refused = 0;
@@ -279,7 +280,7 @@ TEST(ReadNpz, RefusesDirectoriesThatLie) {
       {"PK, but nothing more of it than this text", "no end record"},
       {"a text", "it seems to be text"}};
   for (const auto& [bytes, text] : cases) {
-    const IoError error = io_error_of([&, &bytes = bytes] { read_archive(bytes); });
+    const IoError error = thrown_by<IoError>([&, &bytes = bytes] { read_archive(bytes); });
     EXPECT_EQ(error.kind(), Kind::malformed);
     EXPECT_TRUE(says(error, text)) << text << " was expected:\n" << error.what();
   }

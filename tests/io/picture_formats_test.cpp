@@ -19,10 +19,10 @@ namespace {
 
 using test::bytes_of;
 using test::count_entries;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using Kind = IoError::Kind;
 
 const std::string kFolder = VELDT_SOURCE "/tests/golden/pictures/";
@@ -109,7 +109,7 @@ TEST(ReadPictures, GoesByContentAndNotByName) {
 IoError error_of_picture(const std::string& bytes, const ReadOptions& options = {}) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", bytes);
-  return io_error_of([&] { read_image(dir / "a", options); });
+  return thrown_by<IoError>([&] { read_image(dir / "a", options); });
 }
 
 TEST(ReadPictures, TakesTheFirstFrameOfAnAnimation) {
@@ -124,7 +124,7 @@ TEST(ReadPictures, HoldsToMaxPixels) {
   for (const char* name : {"grey.jpg", "lossless.webp"}) {
     EXPECT_EQ(read_image(kFolder + name, {.max_pixels = 260, .keep_bytes = true}).size(0), 13);
     const IoError error =
-        io_error_of([&] { read_image(kFolder + name, {.max_pixels = 259, .keep_bytes = true}); });
+        thrown_by<IoError>([&] { read_image(kFolder + name, {.max_pixels = 259, .keep_bytes = true}); });
     EXPECT_EQ(error.kind(), Kind::malformed);
     EXPECT_TRUE(says(error, "260 pixels and 259 are allowed")) << error.what();
   }
@@ -137,7 +137,7 @@ TEST(ReadPictures, CountsTheLightOfInksAsFourBytes) {
   const std::int64_t samples = 3 * info.width * info.height;
   EXPECT_EQ(read_image(path, {.max_pixels = samples, .keep_bytes = true}).dtype(), DType::f32);
   const IoError error =
-      io_error_of([&] { read_image(path, {.max_pixels = samples - 1, .keep_bytes = true}); });
+      thrown_by<IoError>([&] { read_image(path, {.max_pixels = samples - 1, .keep_bytes = true}); });
   EXPECT_TRUE(says(error, "of 3 samples, each of which takes 4 bytes")) << error.what();
 }
 
@@ -414,7 +414,7 @@ TEST(WritePictures, ReportsAPlaceThatCannotBeWritten) {
   const TempDir dir;
   const Tensor image = gradient({64, 64, 3});
   for (const char* name : {"none/a.jpg", "none/a.webp"})
-    EXPECT_EQ(io_error_of([&] { write_image(dir / name, image); }).kind(), Kind::unwritable) << name;
+    EXPECT_EQ(thrown_by<IoError>([&] { write_image(dir / name, image); }).kind(), Kind::unwritable) << name;
 }
 
 TEST(CrashWritePictures, LeavesTheOldPictureOnAFullDisk) {
@@ -430,7 +430,7 @@ TEST(CrashWritePictures, LeavesTheOldPictureOnAFullDisk) {
   for (const char* name : {"disk/a.jpg", "disk/a.webp"}) {
     write_image(dir / name, gradient({8, 8, 3}));
     const std::string before = bytes_of(dir / name);
-    const IoError error = io_error_of([&] { write_image(dir / name, large); });
+    const IoError error = thrown_by<IoError>([&] { write_image(dir / name, large); });
     EXPECT_EQ(error.kind(), Kind::unwritable);
     EXPECT_TRUE(says(error, "No space left")) << error.what();
     EXPECT_EQ(bytes_of(dir / name), before);

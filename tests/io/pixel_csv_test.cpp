@@ -16,10 +16,10 @@ namespace veldt::io {
 namespace {
 
 using test::bytes_of;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using Kind = IoError::Kind;
 
@@ -108,7 +108,7 @@ TEST(ReadPixelCsv, NamesLineAndColumnOfEveryFault) {
       {"x,y,r,g,b\n0,0,1,2\n", "line 2, column 8", "4 fields and the header has 5"},
       {"x,y,r,g,b\n0,0,1,nan,3\n", "line 2, column 7", "g is 'nan'"}};
   for (const auto& [text, place, why] : cases) {
-    const IoError error = io_error_of([&, &bytes = text] { read_table(bytes); });
+    const IoError error = thrown_by<IoError>([&, &bytes = text] { read_table(bytes); });
     EXPECT_EQ(error.kind(), Kind::malformed) << text;
     EXPECT_TRUE(says(error, place)) << error.what();
     EXPECT_TRUE(says(error, why)) << error.what();
@@ -118,15 +118,15 @@ TEST(ReadPixelCsv, NamesLineAndColumnOfEveryFault) {
 TEST(ReadPixelCsv, HasALimitOfPixels) {
   const std::string text = "x,y,grey\n0,0,1\n1,0,1\n";
   EXPECT_EQ(read_table(text, {.max_pixels = 2}).numel(), 2);
-  EXPECT_TRUE(says(io_error_of([&] { read_table(text, {.max_pixels = 1}); }), "more than 1 pixels"));
-  EXPECT_EQ(io_error_of([&] { read_table(text + std::string(1000, '1'), {.max_pixels = 2}); }).kind(),
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_table(text, {.max_pixels = 1}); }), "more than 1 pixels"));
+  EXPECT_EQ(thrown_by<IoError>([&] { read_table(text + std::string(1000, '1'), {.max_pixels = 2}); }).kind(),
             Kind::malformed);
 }
 
 TEST(ReadPixelCsv, RefusesWhatIsNoPlainFile) {
   const TempDir dir;
   for (const std::string& path : {dir / "absent", dir.path(), std::string("/dev/zero")})
-    EXPECT_EQ(io_error_of([&] { read_pixel_csv(path); }).kind(), Kind::missing);
+    EXPECT_EQ(thrown_by<IoError>([&] { read_pixel_csv(path); }).kind(), Kind::missing);
 }
 
 TEST(WritePixelCsv, ChoosesColumnsByThePicture) {
@@ -150,7 +150,7 @@ TEST(WritePixelCsv, RefusesWhatHasNoColumns) {
     EXPECT_THROW(write_pixel_csv(dir / "a", empty(shape)), ShapeError) << shape;
   EXPECT_THROW(write_pixel_csv(dir / "a", Tensor::of({1, 1}, {NAN})), Error);
   EXPECT_EQ(test::count_entries(dir.path()), 0u);
-  EXPECT_EQ(io_error_of([&] {
+  EXPECT_EQ(thrown_by<IoError>([&] {
               write_pixel_csv("/dev/full", Tensor::of({1, 1}, {0}));
             }).kind(),
             Kind::unwritable);

@@ -27,7 +27,7 @@ inline IoError error_of_bytes_of(const std::string& bytes, const io::ReadOptions
                                                                .max_pixels = 1 << 20, .keep_bytes = true}) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", bytes);
-  return io_error_of([&] { io::read_picture(dir / "a", options); });
+  return thrown_by<IoError>([&] { io::read_picture(dir / "a", options); });
 }
 
 inline std::vector<int> bytes_in(const Tensor& image) {

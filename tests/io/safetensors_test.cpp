@@ -15,10 +15,10 @@ namespace veldt::io {
 namespace {
 
 using test::bytes_of;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
@@ -136,7 +136,7 @@ TEST(SafeTensors, NameTheTensorThatWasDamaged) {
     std::string bytes = whole;
     bytes[info.begin] = static_cast<char>(bytes[info.begin] ^ 1);
     put_bytes(dir / "b", bytes);
-    const IoError error = io_error_of([&] { read_safetensors(dir / "b"); });
+    const IoError error = thrown_by<IoError>([&] { read_safetensors(dir / "b"); });
     EXPECT_EQ(error.kind(), Kind::corrupt);
     EXPECT_TRUE(says(error, "tensor " + info.name)) << error.what();
   }
@@ -159,7 +159,7 @@ TEST(SafeTensors, NoticeEveryFlippedByteAndEveryCut) {
   const std::string whole = bytes_of(dir / "a");
   for (std::size_t i = 0; i < whole.size(); ++i) {
     put_bytes(dir / "b", whole.substr(0, i));
-    ASSERT_EQ(io_error_of([&] { read_safetensors(dir / "b"); }).kind(), Kind::malformed) << i;
+    ASSERT_EQ(thrown_by<IoError>([&] { read_safetensors(dir / "b"); }).kind(), Kind::malformed) << i;
     for (const int flip : {1 << (i % 8), 0xff}) {
       std::string bytes = whole;
       bytes[i] = static_cast<char>(bytes[i] ^ flip);
@@ -168,7 +168,7 @@ TEST(SafeTensors, NoticeEveryFlippedByteAndEveryCut) {
     }
   }
   put_bytes(dir / "b", whole + "x");
-  EXPECT_EQ(io_error_of([&] { read_safetensors(dir / "b"); }).kind(), Kind::malformed);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_safetensors(dir / "b"); }).kind(), Kind::malformed);
 }
 
 struct Hostile {
@@ -187,11 +187,11 @@ TEST_P(HostileSafeTensors, AreRefusedAtOnce) {
   const TempDir dir = TempDir::in_memory();
   put_bytes(dir / "a", GetParam().bytes);
   const std::clock_t start = std::clock();
-  const IoError error = io_error_of([&] { read_safetensors(dir / "a"); });
+  const IoError error = thrown_by<IoError>([&] { read_safetensors(dir / "a"); });
   EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC / 20);
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, GetParam().says)) << error.what();
-  EXPECT_EQ(io_error_of([&] { read_safetensors_header(dir / "a"); }).kind(), Kind::malformed);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_safetensors_header(dir / "a"); }).kind(), Kind::malformed);
 }
 
 const std::string kTwo = R"("a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]})";
@@ -255,7 +255,7 @@ TEST(SafeTensors, RefuseDigestsThatAreABomb) {
   for (const std::size_t size : {1'000, 400'000, 40'000'000}) {
     put_bytes(dir / "a", file_of(R"({"__metadata__":{"veldt.xxh3":")" + std::string(size, '[') + "\"}}"));
     const std::clock_t start = std::clock();  // of this process: a busy machine must not fail the test
-    const IoError error = io_error_of([&] { read_safetensors_header(dir / "a"); });
+    const IoError error = thrown_by<IoError>([&] { read_safetensors_header(dir / "a"); });
     // Reading 40 MB takes its time; parsing them took 21 s.
     EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC * (size > 1'000'000 ? 4 : 1) / 20) << size;
     EXPECT_TRUE(says(error, "its header")) << error.what();
@@ -275,7 +275,7 @@ TEST(SafeTensors, RefuseMoreTensorsThanAnyNetworkHas) {
     return dir / "f";
   };
   EXPECT_EQ(read_safetensors_header(file_of(1000)).tensors.size(), 1000u);
-  const IoError error = io_error_of([&] { read_safetensors_header(file_of((1 << 18) + 1)); });
+  const IoError error = thrown_by<IoError>([&] { read_safetensors_header(file_of((1 << 18) + 1)); });
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "more than the 262144 tensors")) << error.what();
 }
@@ -284,21 +284,21 @@ TEST(SafeTensors, RefuseWhatVeldtCannotHoldButListIt) {
   const TempDir dir;
   put_bytes(dir / "a", file_of(tensor_header("I16", "[2]", "[0,4]"), 4));
   EXPECT_EQ(read_safetensors_header(dir / "a").tensors[0].dtype, "I16");
-  EXPECT_TRUE(says(io_error_of([&] { read_safetensors(dir / "a"); }), "I16"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "a"); }), "I16"));
   put_bytes(dir / "b", file_of(tensor_header("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]"), 1));
-  EXPECT_TRUE(says(io_error_of([&] { read_safetensors(dir / "b"); }), "9 dimensions"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "b"); }), "9 dimensions"));
   put_bytes(dir / "c", file_of(tensor_header("BOOL", "[2]", "[0,2]"), 1) + "\x02");
-  EXPECT_TRUE(says(io_error_of([&] { read_safetensors(dir / "c"); }), "above 1"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "c"); }), "above 1"));
   std::string ones = "[1";
   for (int i = 0; i < 100; ++i) ones += ",1";
   put_bytes(dir / "d", file_of(tensor_header("U8", ones + "]", "[0,1]"), 1));
-  EXPECT_TRUE(says(io_error_of([&] { read_safetensors_header(dir / "d"); }), "too long"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors_header(dir / "d"); }), "too long"));
 }
 
 TEST(SafeTensors, RefuseWhatIsNoPlainFile) {
   const TempDir dir;
   for (const std::string& path : {dir / "absent", dir.path(), std::string("/dev/zero")})
-    EXPECT_EQ(io_error_of([&] { read_safetensors(path); }).kind(), Kind::missing);
+    EXPECT_EQ(thrown_by<IoError>([&] { read_safetensors(path); }).kind(), Kind::missing);
 }
 
 TEST(CrashSafeTensors, LeaveTheOldFileOnAFullDisk) {
@@ -306,7 +306,7 @@ TEST(CrashSafeTensors, LeaveTheOldFileOnAFullDisk) {
   const test::SmallDisk disk(dir / "disk");
   if (!disk.active()) GTEST_SKIP() << "mounting needs root";
   write_safetensors(dir / "disk/a", some_tensors());
-  const IoError error = io_error_of([&] {
+  const IoError error = thrown_by<IoError>([&] {
     write_safetensors(dir / "disk/a", {{"big", empty({20000, 10})}});
   });
   EXPECT_EQ(error.kind(), Kind::unwritable);

@@ -23,10 +23,10 @@ namespace veldt::io {
 namespace {
 
 using test::bytes_of;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using Kind = IoError::Kind;
 
 const std::string kSounds = VELDT_SOURCE "/tests/golden/sounds/";
@@ -100,14 +100,14 @@ TEST_F(ReadSound, ReadsEveryFormatAsItWasWritten) {
 
 TEST_F(ReadSound, RefusesWhatIsMissingOrNoSound) {
   const TempDir dir;
-  EXPECT_EQ(io_error_of([&] { read_sound(dir / "none.wav"); }).kind(), Kind::missing);
-  EXPECT_EQ(io_error_of([&] { read_sound(dir.path()); }).kind(), Kind::missing);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_sound(dir / "none.wav"); }).kind(), Kind::missing);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_sound(dir.path()); }).kind(), Kind::missing);
   put_bytes(dir / "empty.wav", "");
-  const IoError empty = io_error_of([&] { read_sound(dir / "empty.wav"); });
+  const IoError empty = thrown_by<IoError>([&] { read_sound(dir / "empty.wav"); });
   EXPECT_EQ(empty.kind(), Kind::malformed);
   EXPECT_TRUE(says(empty, "empty.wav") && says(empty, "the file is empty")) << empty.what();
   put_bytes(dir / "text.wav", "this is a shopping list: milk, bread\n");
-  EXPECT_TRUE(says(io_error_of([&] { read_sound(dir / "text.wav"); }), "text"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_sound(dir / "text.wav"); }), "text"));
 }
 
 TEST_F(ReadSound, RefusesASoundWithoutAFrame) {
@@ -115,7 +115,7 @@ TEST_F(ReadSound, RefusesASoundWithoutAFrame) {
   std::string bytes = float_wav().substr(0, kSamples);
   put32(bytes, kDataSize, 0);
   put_bytes(dir / "s.wav", bytes);
-  const IoError error = io_error_of([&] { read_sound(dir / "s.wav"); });
+  const IoError error = thrown_by<IoError>([&] { read_sound(dir / "s.wav"); });
   EXPECT_EQ(error.kind(), Kind::malformed);
   EXPECT_TRUE(says(error, "no sample")) << error.what();
 }
@@ -127,20 +127,20 @@ TEST_F(ReadSound, RefusesSizesThatTheFileDoesNotHave) {
     std::string bytes = whole;
     put32(bytes, kDataSize, size);
     put_bytes(dir / "s.wav", bytes);
-    EXPECT_TRUE(says(io_error_of([&] { read_sound(dir / "s.wav"); }), str(size))) << size;
+    EXPECT_TRUE(says(thrown_by<IoError>([&] { read_sound(dir / "s.wav"); }), str(size))) << size;
   }
   for (std::size_t length = 1; length < whole.size(); length += 7) {
     put_bytes(dir / "s.wav", whole.substr(0, length));
-    EXPECT_EQ(io_error_of([&] { read_sound(dir / "s.wav"); }).kind(), Kind::malformed) << length;
+    EXPECT_EQ(thrown_by<IoError>([&] { read_sound(dir / "s.wav"); }).kind(), Kind::malformed) << length;
   }
   const std::string flac = bytes_of(kSounds + "stereo.flac");
   put_bytes(dir / "s.flac", flac.substr(0, flac.size() / 2));
-  EXPECT_EQ(io_error_of([&] { read_sound(dir / "s.flac"); }).kind(), Kind::malformed);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_sound(dir / "s.flac"); }).kind(), Kind::malformed);
   // The 36 bits of a FLAC that say how many frames there are.
   std::string claims = flac;
   for (std::size_t i = 22; i < 26; ++i) claims.at(i) = '\x7f';
   put_bytes(dir / "s.flac", claims);
-  EXPECT_EQ(io_error_of([&] { read_sound(dir / "s.flac"); }).kind(), Kind::malformed);
+  EXPECT_EQ(thrown_by<IoError>([&] { read_sound(dir / "s.flac"); }).kind(), Kind::malformed);
 }
 
 TEST_F(ReadSound, RefusesSamplesThatAreNoNumbers) {
@@ -149,7 +149,7 @@ TEST_F(ReadSound, RefusesSamplesThatAreNoNumbers) {
     std::string bytes = float_wav();
     put32(bytes, kSamples + 4 * 20, bits);
     put_bytes(dir / "s.wav", bytes);
-    EXPECT_TRUE(says(io_error_of([&] { read_sound(dir / "s.wav"); }), "frame 20")) << bits;
+    EXPECT_TRUE(says(thrown_by<IoError>([&] { read_sound(dir / "s.wav"); }), "frame 20")) << bits;
   }
 }
 
@@ -157,7 +157,7 @@ TEST_F(ReadSound, RefusesMoreSamplesThanAllowed) {
   const TempDir dir;
   write_sound(dir / "s.wav", tones(50, 2), 8000);
   EXPECT_NO_THROW(read_sound(dir / "s.wav", {.max_samples = 100}));
-  EXPECT_TRUE(says(io_error_of([&] { read_sound(dir / "s.wav", {.max_samples = 99}); }), "50 frames"));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_sound(dir / "s.wav", {.max_samples = 99}); }), "50 frames"));
 }
 
 // Flipped bits of headers: an error or some sound, but no crash and no endless work.
@@ -223,7 +223,8 @@ TEST(WriteSound, LeavesNothingUnlessItIsWhole) {
   }
   EXPECT_THROW(write_sound(dir / "s.wav", Tensor::of({2, 1}, {0, NAN}), 8000), Error);
   EXPECT_EQ(test::count_entries(dir.path()), 0u);
-  EXPECT_EQ(io_error_of([&] { write_sound(dir / "no/s.wav", tones(2, 1), 8000); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { write_sound(dir / "no/s.wav", tones(2, 1), 8000); }).kind(),
+            Kind::unwritable);
 }
 
 TEST(WriteSound, RefusesWhatAWavCannotHold) {

@@ -50,14 +50,11 @@ TEST(Huber, HasTheCurvatureOfItsSquareWhereThereIsNoError) {
 }
 
 TEST(Losses, BroadcastNothingAndNameBothShapes) {
-  for (const LossFn loss : kLosses) {
-    try {
-      loss(ones({4, 1}), ones({4}));
-      ADD_FAILURE() << "nothing was thrown";
-    } catch (const ShapeError& e) {
-      EXPECT_THAT(e.summary(), testing::HasSubstr("cannot compare [4, 1] with [4]"));
-    }
-  }
+  for (const LossFn loss : kLosses)
+    EXPECT_THAT(test::error_of<ShapeError>([&] {
+                  loss(ones({4, 1}), ones({4}));
+                }),
+                testing::HasSubstr("cannot compare [4, 1] with [4]"));
 }
 
 TEST(Losses, OfNothingAreAnError) {
@@ -147,7 +144,7 @@ TEST(CrossEntropy, NamesWhatDoesNotFit) {
               testing::HasSubstr("cross_entropy was asked for position 3 of dimension 1"));
   EXPECT_THAT(text(indices({0, -1})), testing::HasSubstr("position -1 of dimension 1"));
   EXPECT_THAT(text(indices({0, 1, 2})), testing::HasSubstr("cannot compare [2, 3] with [3] of i64"));
-  EXPECT_THAT(text(ones({2}, DType::boolean)), "");  // two of class 1
+  EXPECT_NO_THROW(cross_entropy(logits, ones({2}, DType::boolean)));  // two of class 1
   EXPECT_THAT(text(ones({2})), testing::HasSubstr("cannot compare [2, 3] with [2] of f32"));
   EXPECT_THAT(text(indices({0, 1}), {.weights = ones({2})}), testing::HasSubstr("3 classes by [2]"));
   EXPECT_THAT(text(indices({0, 1}), {.label_smoothing = 1.5}), testing::HasSubstr("by 1.5"));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/dropout.h"
@@ -17,6 +18,7 @@
 namespace veldt::nn {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -25,15 +27,6 @@ std::vector<std::string> names_of(const NamedTensors& tensors) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors) names.push_back(name);
   return names;
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 // All that Fields takes.
@@ -79,7 +72,7 @@ TEST(Module, PrintsItsTree) {
 TEST(Module, IsTitledByItsTypeUnlessItSaysMore) { EXPECT_EQ(Tanh().title(), "Tanh"); }
 
 TEST(Module, WithoutForwardSaysSo) {
-  EXPECT_THAT(message_of([] { Everything()(ones({1})); }), HasSubstr("Everything has no forward()"));
+  EXPECT_THAT(error_of([] { Everything()(ones({1})); }), HasSubstr("Everything has no forward()"));
 }
 
 TEST(Module, CopiesShareParameters) {
@@ -103,7 +96,7 @@ TEST(Module, RefusesTheSameNameTwice) {
     void fields(Fields& f) override { f("a", a)("a", b); }
     Tensor a = ones({1}), b = ones({1});
   };
-  EXPECT_THAT(message_of([] { Twice().state(); }), HasSubstr("two tensors named a"));
+  EXPECT_THAT(error_of([] { Twice().state(); }), HasSubstr("two tensors named a"));
 }
 
 // Forgets one of its two weights.
@@ -117,7 +110,7 @@ TEST(Module, ForgottenMemberIsAnErrorThatGivesItsShape) {
   const Forgetful m;
   EXPECT_EQ(m.parameters().size(), 1u);
   const Tensor loss = mse(m(ones({3, 2})), zeros({3, 1}));
-  EXPECT_THAT(message_of([&] { loss.backward(); }), HasSubstr("shape [1, 5] is in no fields()"));
+  EXPECT_THAT(error_of([&] { loss.backward(); }), HasSubstr("shape [1, 5] is in no fields()"));
 }
 
 TEST(Module, FreezingKeepsParametersButGivesThemNoGradient) {
@@ -178,7 +171,7 @@ TEST(Module, FreezesByTheBeginningOfANameUpToADot) {
   m.requires_grad(true, "body.1.bias");
   EXPECT_FALSE(m.body.parameters()[2].requires_grad());
   EXPECT_TRUE(m.body.parameters()[3].requires_grad());
-  EXPECT_THAT(message_of([&] { m.freeze("bod"); }), HasSubstr("no parameter's name begins with bod"));
+  EXPECT_THAT(error_of([&] { m.freeze("bod"); }), HasSubstr("no parameter's name begins with bod"));
   EXPECT_THROW(m.freeze("bod"), ConfigError);
 }
 
@@ -193,19 +186,19 @@ struct Wrapped : Module {
 
 TEST(Place, NamesTheInnermostModuleByItsPathFromTheOutermost) {
   const Wrapped m;
-  const std::string message = message_of([&] { m(ones({3, 2})); });
+  const std::string message = error_of([&] { m(ones({3, 2})); });
   EXPECT_THAT(message, HasSubstr(", in body.2.1 (Linear(64, 10))\n  why: "));
   EXPECT_THAT(message, HasSubstr("[3, 8]"));    // what came
   EXPECT_THAT(message, HasSubstr("[10, 64]"));  // what was there
   EXPECT_THAT(message, HasSubstr("fix: "));
   EXPECT_THROW(m(ones({3, 2})), ShapeError);  // and is still what it was
-  EXPECT_THAT(message_of([&] { m.body(ones({3, 2})); }), HasSubstr(", in 2.1 (Linear(64, 10))"));
-  EXPECT_THAT(message_of([&] { m.head(ones({3, 2})); }), HasSubstr(", in Linear(10, 1)\n"));
+  EXPECT_THAT(error_of([&] { m.body(ones({3, 2})); }), HasSubstr(", in 2.1 (Linear(64, 10))"));
+  EXPECT_THAT(error_of([&] { m.head(ones({3, 2})); }), HasSubstr(", in Linear(10, 1)\n"));
 }
 
 TEST(Place, IsToldOfAWrongDtypeToo) {
   const Wrapped m;
-  const std::string message = message_of([&] { m(ones({3, 2}, DType::f64)); });
+  const std::string message = error_of([&] { m(ones({3, 2}, DType::f64)); });
   EXPECT_THAT(message, HasSubstr(", in body.0 (Linear(2, 8))"));
   EXPECT_THAT(message, HasSubstr("f64"));
   EXPECT_THAT(message, HasSubstr("f32"));
@@ -221,7 +214,7 @@ TEST(Place, OfAModuleThatNobodyListsIsItsTitle) {
     void fields(Fields& f) override { f("secret", secret); }
     Secret secret;
   };
-  EXPECT_THAT(message_of([&] { Outer()(ones({3, 3})); }), HasSubstr(", in Linear(2, 2)\n"));
+  EXPECT_THAT(error_of([&] { Outer()(ones({3, 3})); }), HasSubstr(", in Linear(2, 2)\n"));
 }
 
 // ------------------------------------------------------------------ clones
@@ -260,12 +253,12 @@ TEST(Clone, RefusesToShareWhatAPointerHolds) {
   struct Careful : Holder {
     void unshare() override { inner = std::make_shared<Linear>(*inner); }
   };
-  EXPECT_THAT(message_of([] { clone(Holder()); }), HasSubstr("inner is shared with the copy"));
+  EXPECT_THAT(error_of([] { clone(Holder()); }), HasSubstr("inner is shared with the copy"));
   const Careful careful;
   EXPECT_NE(clone(careful).inner->weight().impl(), careful.inner->weight().impl());
   Sequential vague;
   vague.add(std::shared_ptr<Module>(std::make_shared<Linear>(2, 2)));
-  EXPECT_THAT(message_of([&] { clone(vague); }), HasSubstr("cannot clone layer 0, a Linear(2, 2)"));
+  EXPECT_THAT(error_of([&] { clone(vague); }), HasSubstr("cannot clone layer 0, a Linear(2, 2)"));
 }
 
 // ------------------------------------------------------------------ summaries
@@ -292,7 +285,7 @@ TEST(Summary, ShowsWhatEachModuleDid) {
   EXPECT_EQ(m.summary(ones({5, 3})), m.summary({5, 3}));
   EXPECT_TRUE(m.layers[0][1].training());
   EXPECT_EQ(m.state()[2].tensor.values<std::int64_t>(), stream);
-  EXPECT_THAT(message_of([&] { m.summary({5, 4}); }), HasSubstr(", in layers.0.0 (Linear(3, 3))"));
+  EXPECT_THAT(error_of([&] { m.summary({5, 4}); }), HasSubstr(", in layers.0.0 (Linear(3, 3))"));
 }
 
 // ------------------------------------------------------------------ state
@@ -310,7 +303,7 @@ TEST(ModuleState, ListsAllThatDoesNotFitAtOnceAndChangesNothing) {
   Sequential m(Linear(2, 3), Linear(3, 1));
   const auto before = m.parameters()[0].values<float>();
   const NamedTensors state{{"0.weight", ones({3, 2})}, {"0.bias", ones({4})}, {"extra", ones({1})}};
-  const std::string message = message_of([&] { m.load_state(state); });
+  const std::string message = error_of([&] { m.load_state(state); });
   EXPECT_THAT(message, HasSubstr("2 tensors missing, 1 unexpected, 1 of another shape"));
   EXPECT_THAT(message, HasSubstr("missing: 1.weight, 1.bias"));
   EXPECT_THAT(message, HasSubstr("unexpected: extra"));

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -72,12 +73,10 @@ TEST(Hvp, OfALinearFunctionIsZero) {
 }
 
 TEST(Directions, ThatDoNotFitAreNamed) {
-  try {
-    jvp(curved, {d({2}, {2, 3}), d({1}, {5})}, {d({2}, {1, 1})});
-    FAIL();
-  } catch (const ShapeError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("jvp was given directions that do not fit its 2 inputs"));
-  }
+  EXPECT_THAT(test::error_of<ShapeError>([] {
+                jvp(curved, {d({2}, {2, 3}), d({1}, {5})}, {d({2}, {1, 1})});
+              }),
+              HasSubstr("jvp was given directions that do not fit its 2 inputs"));
 }
 
 // x^3 with a gradient of 3 x^2 times `factor`.

@@ -1,20 +1,42 @@
-// The text of the Error that something throws.
+// What something throws. A test that takes it fails where nothing is thrown.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <exception>
 #include <string>
+#include <type_traits>
 
 #include "veldt/core/error.h"
 
 namespace veldt::test {
 
-// "" if `act` throws no E.
-template <class E = Error, class Act> std::string error_of(Act act) {
+// The E that `act` throws. The test fails where it throws nothing, something else, or an Error that does not
+// say what, why and how to mend it; for EXPECT_NO_THROW is there to say that nothing is thrown.
+template <class E = Error, class Act> E thrown_by(Act act) {
   try {
     act();
+    ADD_FAILURE() << "nothing was thrown";
   } catch (const E& error) {
-    return error.what();
+    EXPECT_NE(error.summary(), "");
+    EXPECT_NE(error.why(), "");
+    EXPECT_NE(error.fix(), "");
+    EXPECT_EQ(std::string(error.what()).find('\0'), std::string::npos);
+    return error;
+  } catch (const std::exception& other) {
+    ADD_FAILURE() << "another exception was thrown: " << other.what();
   }
-  return "";
+  if constexpr (std::is_same_v<E, IoError>)
+    return {IoError::Kind::missing, "", "", ""};
+  else
+    return {"", "", ""};
+}
+
+// Its text.
+template <class E = Error, class Act> std::string error_of(Act act) { return thrown_by<E>(act).what(); }
+
+inline bool says(const Error& error, const std::string& text) {
+  return std::string(error.what()).find(text) != std::string::npos;
 }
 
 }  // namespace veldt::test

@@ -82,7 +82,7 @@ TEST(Backward, ToleratesAChangeOfValuesThatItDoesNotRead) {
   Tensor x = leaf({2}, {1, 2});
   const Tensor loss = sum(x + x);
   x.assign(zeros({2}, DType::f64));
-  EXPECT_EQ(error_of([&] { loss.backward(); }), "");
+  EXPECT_NO_THROW(loss.backward());
 }
 
 TEST(Backward, NamesTheShapeOfAForgottenParameter) {
@@ -90,13 +90,13 @@ TEST(Backward, NamesTheShapeOfAForgottenParameter) {
   mark_parameter(listed);
   mark_parameter(forgotten);
   const Tensor loss = sum(matmul(listed, forgotten));
-  EXPECT_EQ(error_of([&] { loss.backward(); }), "");  // nobody was listed: no module is in use
+  EXPECT_NO_THROW(loss.backward());  // nobody was listed: no module is in use
   mark_listed(listed);
   const std::string text = error_of([&] { loss.backward(); });
   EXPECT_THAT(text, HasSubstr("[3, 1]"));
   EXPECT_THAT(text, HasSubstr("fields()"));
   mark_listed(forgotten);
-  EXPECT_EQ(error_of([&] { loss.backward(); }), "");
+  EXPECT_NO_THROW(loss.backward());
 }
 
 TEST(Backward, AcceptsPlainLeavesBesideListedParameters) {
@@ -105,7 +105,7 @@ TEST(Backward, AcceptsPlainLeavesBesideListedParameters) {
   mark_parameter(listed);
   mark_listed(listed);
   mark_listed(code);  // a plain leaf stays one
-  EXPECT_EQ(error_of([&] { (listed * code).backward(); }), "");
+  EXPECT_NO_THROW((listed * code).backward());
 }
 
 TEST(SetGrad, RefusesAnotherDtype) {
@@ -180,7 +180,7 @@ TEST(Record, NamesTheOpWhoseGradientCannotBeDifferentiatedAgain) {
       return {g * 0.5};
     });
   };
-  EXPECT_EQ(error_of([&] { sum(fused(square(x))).backward(); }), "");
+  EXPECT_NO_THROW(sum(fused(square(x))).backward());
   const std::string text = error_of([&] { grad(sum(square(fused(x))), {x}, true); });
   EXPECT_THAT(text, HasSubstr("halve"));
   EXPECT_THAT(text, HasSubstr("differentiated"));

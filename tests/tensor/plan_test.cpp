@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/core/pool.h"
 #include "veldt/ops/binary.h"
@@ -191,13 +192,9 @@ TEST(Plan, MovesWithItsMemory) {
 TEST(Plan, NamesWhatItCannotRecord) {
   const Tensor x = Tensor::of({2}, {1, 2});
   const auto refused = [](auto step) {
-    try {
-      const Plan plan(step);
-    } catch (const Error& e) {
-      EXPECT_FALSE(recording());
-      return e.summary();
-    }
-    return std::string("nothing was thrown");
+    const Error error = test::thrown_by([&] { const Plan plan(step); });
+    EXPECT_FALSE(recording());
+    return error.summary();
   };
   EXPECT_EQ(refused([&] { sum(x).item(); }), "a plan cannot record item()");
   EXPECT_EQ(refused([&] { x.values<float>(); }), "a plan cannot record values()");

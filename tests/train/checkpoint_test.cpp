@@ -24,10 +24,10 @@ namespace {
 using test::bytes_of;
 using test::count_entries;
 using test::in_child;
-using test::io_error_of;
 using test::put_bytes;
 using test::says;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Kind = IoError::Kind;
@@ -108,7 +108,7 @@ TEST(CheckpointDir, RefusesToKeepNone) {
 TEST(CheckpointDir, CannotBeMadeWhereAFileIs) {
   const TempDir dir;
   put_bytes(dir / "file", "x");
-  EXPECT_EQ(io_error_of([&] { CheckpointDir(dir / "file"); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { CheckpointDir(dir / "file"); }).kind(), Kind::unwritable);
 }
 
 TEST(CheckpointDir, IsForOneProcessAtATime) {
@@ -183,7 +183,7 @@ TEST(CheckpointDir, StopsWhenAnotherRunHasItsPlace) {
   {
     CheckpointDir other(dir / "run");
     other.save(data_of(7));
-    const IoError error = io_error_of([&] { checkpoints.save(data_of(2)); });
+    const IoError error = thrown_by<IoError>([&] { checkpoints.save(data_of(2)); });
     EXPECT_EQ(error.kind(), Kind::unwritable);
     EXPECT_TRUE(says(error, "another run has its place")) << error.what();
     EXPECT_TRUE(says(error, str("process ", ::getpid()))) << error.what();
@@ -191,7 +191,7 @@ TEST(CheckpointDir, StopsWhenAnotherRunHasItsPlace) {
   }
   // Nobody holds its lock any longer, and what it holds is another run's all the same.
   for (const std::int64_t step : {8, 9}) {
-    const IoError error = io_error_of([&] { checkpoints.save(data_of(step)); });
+    const IoError error = thrown_by<IoError>([&] { checkpoints.save(data_of(step)); });
     EXPECT_TRUE(says(error, "another run has its place")) << error.what();
     EXPECT_TRUE(says(error, "a checkpoint of step 7")) << error.what();
     EXPECT_THAT(CheckpointDir(dir / "run").steps(), ElementsAre(7));
@@ -280,7 +280,7 @@ TEST(CheckpointDir, NamesFileAndTensorIfNoneIsWhole) {
   CheckpointDir checkpoints(dir.path());
   checkpoints.save(data_of(1));
   flip(dir / "ckpt-00000001/optim.safetensors", bytes_of(dir / "ckpt-00000001/optim.safetensors").size() - 1);
-  const IoError error = io_error_of([&] { checkpoints.load_newest(); });
+  const IoError error = thrown_by<IoError>([&] { checkpoints.load_newest(); });
   EXPECT_EQ(error.kind(), Kind::corrupt);
   EXPECT_TRUE(says(error, "optim.safetensors")) << error.what();
   EXPECT_TRUE(says(error, "tensor m")) << error.what();
@@ -296,7 +296,7 @@ TEST(CheckpointDir, NamesBothVersionsOfANewerOneAndDoesNotFallBack) {
   const std::string plain = body + "}";
   put_bytes(dir / "ckpt-00000002/MANIFEST.json",
             body + R"(,"xxh3":")" + io::digest_of(plain.data(), plain.size()) + "\"}");
-  const IoError error = io_error_of([&] { checkpoints.load_newest(); });
+  const IoError error = thrown_by<IoError>([&] { checkpoints.load_newest(); });
   EXPECT_EQ(error.kind(), Kind::corrupt);
   EXPECT_TRUE(says(error, "version 7")) << error.what();
   EXPECT_TRUE(says(error, "up to 1")) << error.what();
@@ -311,7 +311,7 @@ TEST(VerifyCheckpoint, ListsStepVersionAndFiles) {
   EXPECT_EQ(info.version, 1);
   EXPECT_EQ(info.files.size(), 3u);
   EXPECT_EQ(info.files.at("state.json"), data_of(12).state_json.size());
-  EXPECT_EQ(io_error_of([&] { verify_checkpoint(dir / "ckpt-00000013"); }).kind(), Kind::missing);
+  EXPECT_EQ(thrown_by<IoError>([&] { verify_checkpoint(dir / "ckpt-00000013"); }).kind(), Kind::missing);
 }
 
 TEST(VerifyCheckpoint, RefusesAManifestThatNestsDeep) {
@@ -320,7 +320,7 @@ TEST(VerifyCheckpoint, RefusesAManifestThatNestsDeep) {
   checkpoints.save(data_of(1));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   put_bytes(checkpoints.path_of(1) + "/MANIFEST.json", R"({"format":"veldt-checkpoint","a":)" + deep + "}");
-  EXPECT_EQ(io_error_of([&] { verify_checkpoint(checkpoints.path_of(1)); }).kind(), Kind::corrupt);
+  EXPECT_EQ(thrown_by<IoError>([&] { verify_checkpoint(checkpoints.path_of(1)); }).kind(), Kind::corrupt);
 }
 
 // With the digest that it should have.
@@ -346,7 +346,7 @@ TEST(VerifyCheckpoint, RefusesAManifestOfNumbersThatAreNoneOfItsOwn) {
       {"/version", true}, {"/step", 1e300},
       {"/step", -1},      {"/files/state.json/bytes", static_cast<double>(bytes)}};
   for (const auto& one : cases) {
-    const IoError error = io_error_of([&] { verify(one.first, one.second); });
+    const IoError error = thrown_by<IoError>([&] { verify(one.first, one.second); });
     EXPECT_EQ(error.kind(), Kind::corrupt) << one.first << one.second;
   }
 }
@@ -359,7 +359,7 @@ TEST(VerifyCheckpoint, NoticesEveryFlippedByteCutAndMissingFile) {
   for (const std::string& name : io::list_directory(path)) {
     const std::string file = path + "/" + name, whole = bytes_of(file);
     const auto expect_corrupt = [&](std::size_t at) {
-      const IoError error = io_error_of([&] { verify_checkpoint(path); });
+      const IoError error = thrown_by<IoError>([&] { verify_checkpoint(path); });
       ASSERT_EQ(error.kind(), Kind::corrupt) << name << " " << at;
       ASSERT_TRUE(says(error, name)) << error.what();
     };
@@ -389,7 +389,7 @@ TEST(CrashCheckpoint, LeavesTheOldOnesOnAFullDiskAndSavesAgainLater) {
   checkpoints.save(data_of(1));
   const std::vector<std::string> before = io::list_directory(dir / "disk");
   for (const std::int64_t size : {12700, 20000, 40000, 5000000}) {  // full in the manifest, optim, model
-    const IoError error = io_error_of([&] { checkpoints.save(data_of(2, size)); });
+    const IoError error = thrown_by<IoError>([&] { checkpoints.save(data_of(2, size)); });
     EXPECT_EQ(error.kind(), Kind::unwritable);
     EXPECT_TRUE(says(error, "No space left")) << error.what();
     EXPECT_EQ(io::list_directory(dir / "disk"), before);
@@ -488,7 +488,7 @@ TEST(CrashCheckpoint, NeverGivesUpTheNewestWholeOne) {
   for (const std::int64_t step : {1, 2, 3}) checkpoints.save(data_of(step, 1000));
   flip(dir / "disk/ckpt-00000003/model.safetensors",
        bytes_of(dir / "disk/ckpt-00000003/model.safetensors").size() - 1);
-  EXPECT_EQ(io_error_of([&] { checkpoints.save(data_of(4, 1000000)); }).kind(), Kind::unwritable);
+  EXPECT_EQ(thrown_by<IoError>([&] { checkpoints.save(data_of(4, 1000000)); }).kind(), Kind::unwritable);
   EXPECT_THAT(checkpoints.steps(), ElementsAre(2, 3));
   expect_step(checkpoints.load_newest(), 2);
 }
@@ -507,7 +507,7 @@ TEST(CrashCheckpoint, LeavesNothingHalfWrittenWhicheverFileFails) {
       CheckpointDir checkpoints(dir.path());
       for (rlim_t limit = 3990; limit > 0; limit -= std::min<rlim_t>(limit, 190)) {
         test::limit_file_size(limit);
-        const IoError error = io_error_of([&] { checkpoints.save(data); });
+        const IoError error = thrown_by<IoError>([&] { checkpoints.save(data); });
         if (error.kind() != Kind::unwritable || count_entries(dir.path()) != 2) return 8;
       }
       return 7;
@@ -556,7 +556,7 @@ TEST(CrashCheckpoint, FailsBeforeTrainingOnAReadOnlyDisk) {
   const test::SmallDisk disk(dir / "disk");
   if (!disk.make_read_only()) GTEST_SKIP() << "mounting needs root";
   for (const char* path : {"disk", "disk/run"}) {
-    const IoError error = io_error_of([&] { CheckpointDir(dir / path); });
+    const IoError error = thrown_by<IoError>([&] { CheckpointDir(dir / path); });
     EXPECT_EQ(error.kind(), Kind::unwritable);
     EXPECT_TRUE(says(error, "Read-only")) << error.what();
   }

@@ -64,7 +64,7 @@ TEST(FitState, NamesTheKeyThatIsMissingOrCannotBe) {
   for (const auto& [key, value] : whole.items()) {
     json without = whole;
     without.erase(key);
-    EXPECT_THAT(test::io_error_of([&] { fit_state_from(without.dump()); }).what(),
+    EXPECT_THAT(test::thrown_by<IoError>([&] { fit_state_from(without.dump()); }).what(),
                 HasSubstr("no task." + key));
   }
   const struct {
@@ -91,19 +91,19 @@ TEST(FitState, NamesTheKeyThatIsMissingOrCannotBe) {
   for (const auto& c : cases) {
     json damaged = whole;
     damaged[json::json_pointer(c.at)] = json::parse(c.value);
-    const IoError error = test::io_error_of([&] { fit_state_from(damaged.dump()); });
+    const IoError error = test::thrown_by<IoError>([&] { fit_state_from(damaged.dump()); });
     EXPECT_EQ(error.kind(), IoError::Kind::corrupt) << c.said;
     EXPECT_THAT(error.summary(), HasSubstr(c.said));
   }
   json damaged = whole;
   damaged["steps"] = std::string(100'000, 'x');
-  EXPECT_THAT(test::io_error_of([&] { fit_state_from(damaged.dump()); }).what(),
+  EXPECT_THAT(test::thrown_by<IoError>([&] { fit_state_from(damaged.dump()); }).what(),
               HasSubstr("task.steps is of the type string"));
 }
 
 TEST(FitState, RefusesWhatIsNoObject) {
   for (const char* text : {"", "7", "[]", "null", "{", "\xff", "{}", R"({"version":1})"})
-    EXPECT_NE(test::io_error_of([&] { fit_state_from(text); }).summary(), "") << text;
+    EXPECT_NE(test::thrown_by<IoError>([&] { fit_state_from(text); }).summary(), "") << text;
 }
 
 // A checkpoint that is whole, and was written by hand or by a Veldt before 0.1.0.
@@ -127,7 +127,7 @@ TEST(FitState, IsWhatAFitIsResumedBy) {
   const auto refusal = [&](const json& changed) {
     data.state_json = changed.dump();
     CheckpointDir(path).save(data);
-    return std::string(test::io_error_of([&] { fit(true); }).what());
+    return std::string(test::thrown_by<IoError>([&] { fit(true); }).what());
   };
   json changed = state;
   changed["task"]["best"]["step"] = -3;

@@ -25,24 +25,9 @@ using test::small_run;
 using test::SmallTask;
 using test::stop_after;
 using test::TempDir;
+using test::thrown_by;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class E> E error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    EXPECT_NE(error.summary(), "");
-    EXPECT_NE(error.why(), "");
-    EXPECT_NE(error.fix(), "");
-    return error;
-  } catch (const std::exception& other) {
-    ADD_FAILURE() << "another error: " << other.what();
-    return E("", "", "");
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return E("", "", "");
-}
 
 RunOptions resumed(RunOptions options) {
   options.resume = true;
@@ -114,7 +99,7 @@ TEST(Trainer, NamesEveryKeyInWhichARunDiffersFromTheStoredOne) {
   options.config = R"({"batch":8,"field":{"omega":20.0,"widths":[32]},"lr":0.5,"old":1})";
   run(task, options);
   options.config = R"({"batch":9,"field":{"omega":20.0,"widths":[64]},"lr":0.5,"new":2})";
-  const auto error = error_of<ConfigError>([&] { run(task, resumed(options)); });
+  const auto error = thrown_by<ConfigError>([&] { run(task, resumed(options)); });
   EXPECT_TRUE(says(error, "batch was 8 and is 9")) << error.what();
   EXPECT_TRUE(says(error, "field.widths was [32] and is [64]")) << error.what();
   EXPECT_TRUE(says(error, "new was not set and is 2")) << error.what();
@@ -128,7 +113,7 @@ TEST(Trainer, RefusesADirectoryThatHoldsARun) {
   const TempDir dir;
   SmallTask first, second;
   run(first, small_run(10, dir.path()));
-  const auto error = error_of<ConfigError>([&] { run(second, small_run(10, dir.path())); });
+  const auto error = thrown_by<ConfigError>([&] { run(second, small_run(10, dir.path())); });
   EXPECT_TRUE(says(error, "already holds a run")) << error.what();
   EXPECT_TRUE(says(error, "--resume")) << error.what();
 }
@@ -137,14 +122,14 @@ TEST(Trainer, SaysWhenThereIsNothingToResume) {
   const TempDir dir;
   SmallTask task;
   for (const char* name : {"", "/new"}) {
-    const auto error = error_of<ConfigError>([&] { run(task, resumed(small_run(10, dir.path() + name))); });
+    const auto error = thrown_by<ConfigError>([&] { run(task, resumed(small_run(10, dir.path() + name))); });
     EXPECT_TRUE(says(error, "nothing to resume")) << error.what();
   }
 }
 
 TEST(Trainer, RefusesARunWithoutAnEnd) {
   SmallTask task;
-  error_of<ConfigError>([&] { run(task, small_run(0)); });
+  thrown_by<ConfigError>([&] { run(task, small_run(0)); });
 }
 
 TEST(Trainer, FallsBackToAnOlderCheckpointAndWarns) {
@@ -172,7 +157,7 @@ TEST(Trainer, RefusesToResumeWhenNoCheckpointIsWhole) {
   SmallTask task;
   run(task, small_run(10, dir.path()));
   put_bytes(dir / "ckpt-00000010/state.json", "{}");
-  EXPECT_EQ(test::io_error_of([&] { run(task, resumed(small_run(10, dir.path()))); }).kind(),
+  EXPECT_EQ(thrown_by<IoError>([&] { run(task, resumed(small_run(10, dir.path()))); }).kind(),
             IoError::Kind::corrupt);
 }
 
@@ -185,7 +170,7 @@ TEST(Trainer, RefusesAWholeCheckpointWithAForeignState) {
     CheckpointDir(dir.path())
         .save({.step = 10, .model = {}, .optim = {}, .model_metadata = {}, .state_json = state});
     SmallTask task;
-    const IoError error = test::io_error_of([&] { run(task, resumed(small_run(10, dir.path()))); });
+    const IoError error = thrown_by<IoError>([&] { run(task, resumed(small_run(10, dir.path()))); });
     EXPECT_EQ(error.kind(), IoError::Kind::corrupt) << state;
   }
 }
@@ -199,7 +184,7 @@ TEST(Trainer, RefusesAStateOfAnotherStep) {
     data.state_json =
         str(R"({"step":)", step, R"(,"seconds":0,"loss":0,"threads":1,"config":{"task":"small"}})");
     CheckpointDir(dir.path()).save(data);
-    const IoError error = test::io_error_of([&] { run(task, resumed(small_run(20, dir.path()))); });
+    const IoError error = thrown_by<IoError>([&] { run(task, resumed(small_run(20, dir.path()))); });
     EXPECT_EQ(error.kind(), IoError::Kind::corrupt);
     EXPECT_TRUE(says(error, "its step is ")) << step << error.what();
   }
@@ -225,7 +210,7 @@ TEST(Trainer, NamesTheParameterThatDivergedAndKeepsTheLastGoodCheckpoint) {
   task.poisoned_step = 12;
   RunOptions options = small_run(50, dir.path());
   options.checkpoint_every = 1e-9;
-  const auto error = error_of<DivergedError>([&] { run(task, options); });
+  const auto error = thrown_by<DivergedError>([&] { run(task, options); });
   EXPECT_TRUE(says(error, "at step 12: the loss is nan\n")) << error.what();
   EXPECT_TRUE(says(error, "the parameter weight is no longer finite")) << error.what();
   EXPECT_TRUE(says(error, "ckpt-00000012")) << error.what();
@@ -241,7 +226,7 @@ TEST(Trainer, DivergesAtARateThatIsFarTooLarge) {
   SmallTask task;
   RunOptions options = small_run(1000);
   options.rate = [](std::int64_t) { return 1e38; };
-  const auto error = error_of<DivergedError>([&] { run(task, options); });
+  const auto error = thrown_by<DivergedError>([&] { run(task, options); });
   EXPECT_TRUE(says(error, "no checkpoint was kept")) << error.what();
   EXPECT_TRUE(says(error, "1e+38")) << error.what();
 }
@@ -256,7 +241,7 @@ TEST(Trainer, NoticesThatTheLastStepDiverged) {
     events.on_step = [&task](std::int64_t step, double) {
       if (step == 3) task.model().parameters()[0].data<float>()[0] = std::numeric_limits<float>::infinity();
     };
-    const auto error = error_of<DivergedError>([&] { run(task, options, events); });
+    const auto error = thrown_by<DivergedError>([&] { run(task, options, events); });
     EXPECT_TRUE(says(error, "weight")) << error.what();
   }
 }

@@ -150,13 +150,10 @@ TEST(Metrics, ANumberThatIsNoneStaysNone) {
 }
 
 TEST(Metrics, NamesBothShapesWhenTheyDisagree) {
-  try {
-    compare_pictures(wave(4, 5, 1, 0), wave(5, 4, 1, 0));
-    FAIL();
-  } catch (const ShapeError& error) {
-    EXPECT_NE(error.summary().find("[4, 5, 1]"), std::string::npos);
-    EXPECT_NE(error.summary().find("[5, 4, 1]"), std::string::npos);
-  }
+  const auto error =
+      test::thrown_by<ShapeError>([] { compare_pictures(wave(4, 5, 1, 0), wave(5, 4, 1, 0)); });
+  EXPECT_NE(error.summary().find("[4, 5, 1]"), std::string::npos);
+  EXPECT_NE(error.summary().find("[5, 4, 1]"), std::string::npos);
   EXPECT_THROW(psnr(empty({0, 4, 1}), empty({0, 4, 1})), ShapeError);
 }
 
