@@ -34,7 +34,7 @@ double length(const std::vector<double>& x, double p) {
 }
 
 OpRow cosine_row() {
-  OpRow row{.name = "cosine_similarity", .inputs = {{}, {}}, .cases = {}, .ulps = 16};
+  OpRow row{.name = "cosine_similarity", .inputs = {{}, {}}, .cases = {}, .ulps = 16, .half_ulps = 2};
   const auto add = [&](const Shape& a, const Shape& b, const Shape& both, int dim, double eps) {
     row.cases.push_back({str(a, " and ", b, " along ", dim),
                          {a, b},
@@ -64,7 +64,8 @@ OpRow pairwise_row() {
   OpRow row{.name = "pairwise_distance",
             .inputs = {{.low = 1, .high = 2}, {.low = -1, .high = 0}},
             .cases = {},
-            .ulps = 16};
+            .ulps = 16,
+            .half_ulps = 1};
   for (const double p : {1.0, 2.0, 3.0})
     for (const double eps : {1e-6, 0.5})
       row.cases.push_back({str("norm ", p, " plus ", eps),

@@ -186,7 +186,7 @@ Expected summed(const std::string& terms, const std::string& result, const std::
 }
 
 OpRow einsum_row() {
-  OpRow row{.name = "einsum", .inputs = {{}, {}, {}}, .cases = {}, .order = 2, .ulps = 16};
+  OpRow row{.name = "einsum", .inputs = {{}, {}, {}}, .cases = {}, .order = 2, .ulps = 16, .half_ulps = 1};
   const auto add = [&](std::string terms, std::string result, std::vector<Shape> shapes) {
     row.cases.push_back({terms + "->" + result, shapes,
                          [=](In in) { return einsum(terms + "->" + result, in); },

@@ -52,7 +52,8 @@ OpRow mlp_row() {
             .inputs = {{}, {.low = -1, .high = 1}, {}, {.low = -1, .high = 1}, {}},
             .cases = {},
             .order = 2,
-            .ulps = 16};
+            .ulps = 16,
+            .half_ulps = 1};
   const auto add = [&](Shape x, std::int64_t hidden, std::int64_t out, MlpActivation f) {
     constexpr double kOmega = 1.5;
     row.cases.push_back({str(x, " to ", hidden, " to ", out, ", ", static_cast<int>(f)),

@@ -169,6 +169,7 @@ std::vector<OpRow> unary_rows() {
                        [](X x) { return (x[0] - 0.75) - (0.5 - x[1]); },
                        [](X x) { return std::fabs(x[0]) + std::fabs(x[1]) + 1; })},
                   2, 1));
+  rows.back().half_ulps = 2;  // of three steps
   rows.push_back(elementwise("affine", {kAnywhere},
                              {affine_formula(2.5, -0.75), affine_formula(0, 3), affine_formula(-1, 0)}, 2,
                              1));

@@ -58,6 +58,9 @@ struct OpRow {
   std::optional<DType> result = {};    // its dtype, if it is not that of the first real input
   std::vector<Formula> formulas = {};  // elementwise ops alone
   double special_limit = 1e300;        // special numbers beyond it are not tried, infinities are
+  // How far bf16 and f16 may be off, in their own ulps of the magnitude, where a run takes steps that are
+  // rounded each; 0: they are rounded once.
+  double half_ulps = 0;
 };
 
 const std::vector<OpRow>& op_table();
