@@ -14,6 +14,7 @@
 #include "veldt/ops/create.h"
 #include "veldt/ops/derivatives.h"
 #include "veldt/ops/reduce.h"
+#include "veldt/tensor/autocast.h"
 #include "veldt/tensor/plan.h"
 
 namespace veldt::nn {
