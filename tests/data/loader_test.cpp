@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -103,18 +105,70 @@ TEST(Loader, GivesEachExampleAChanceOfItsOwn) {
   EXPECT_EQ(noise.size(), 24u);
 }
 
-TEST(Loader, WorksAhead) {
-  std::atomic<int> made = 0;
-  const DatasetPtr set = from_function(100, [&](std::int64_t i) -> Example {
+// Looks again and again, for a minute at most.
+bool comes_true(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+TEST(Loader, WorksAheadAsFarAsAskedAndNoFurther) {
+  std::atomic<std::int64_t> made = 0, wanted = 0;
+  std::atomic<bool> too_early = false;
+  const DatasetPtr set = from_function(10000, [&](std::int64_t i) -> Example {
+    if (i >= wanted) too_early = true;
     ++made;
     return {full({}, static_cast<double>(i))};
   });
-  Loader loader(set, {.batch = 10, .workers = 2, .ahead = 3});
+  {
+    Loader loader(set, {.batch = 10, .workers = 2, .ahead = 3});
+    for (std::int64_t i = 0; i < 30; ++i) {
+      wanted = 10 * (i + 4);  // the batch that is asked for and the three after it
+      loader.batch(i);
+      ASSERT_TRUE(comes_true([&] { return made == wanted; })) << made;
+    }
+  }
+  EXPECT_EQ(made, 330);
+  EXPECT_FALSE(too_early);
+}
+
+TEST(Loader, CountsTheTimeThatItsCallerWaitsForABatch) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  constexpr double kShut = 0.1;
+  std::atomic<std::int64_t> at = -1, open = 0;  // the example that is begun; those before `open` can be made
+  const DatasetPtr set = from_function(100, [&](std::int64_t i) -> Example {
+    at = i;
+    EXPECT_TRUE(comes_true([&] { return i < open; }));
+    return {full({}, static_cast<double>(i))};
+  });
+  Loader loader(set, {.batch = 1, .workers = 1, .ahead = 3});
+  EXPECT_EQ(loader.waited(), 0);
+  std::thread opener([&] {
+    EXPECT_TRUE(comes_true([&] { return at == 0; }));  // the caller waits by now
+    std::this_thread::sleep_for(std::chrono::duration<double>(kShut));
+    open = 3;
+  });
+  const auto start = Clock::now();
   loader.batch(0);
-  for (int i = 0; i < 2000 && made < 40; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(made, 40);  // batch 0 and the three after it, and no more
-  EXPECT_GE(loader.waited(), 0);
+  EXPECT_LE(loader.waited(), seconds_since(start));
+  opener.join();
+  EXPECT_GE(loader.waited(), kShut);
+
+  ASSERT_TRUE(comes_true([&] { return at == 3; }));  // 1 and 2 are ready
+  double least = kShut;
+  for (const std::int64_t ready : {1, 2}) {
+    const double before = loader.waited();
+    loader.batch(ready);
+    least = std::min(least, loader.waited() - before);
+  }
+  EXPECT_LT(least, kShut / 10);
+  open = 100;
 }
 
 TEST(Loader, NamesTheExampleThatFails) {
@@ -218,10 +272,13 @@ TEST(Loader, MakesNothingBeyondAnEpochThatIsWalked) {
     ++made;
     return {full({}, static_cast<double>(i))};
   });
-  Loader loader(set, {.batch = 2, .workers = 2, .ahead = 4});
-  for (const Batch& batch : loader.epoch(0)) static_cast<void>(batch);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(made, 8);
+  for (int times = 1; times <= 20; ++times) {
+    {
+      Loader loader(set, {.batch = 2, .workers = 2, .ahead = 4});
+      for (const Batch& batch : loader.epoch(0)) static_cast<void>(batch);
+    }  // which waits for what was begun
+    ASSERT_EQ(made, 8 * times);
+  }
 }
 
 TEST(Sampler, SharesItsExamplesAmongProcesses) {
