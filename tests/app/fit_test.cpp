@@ -201,9 +201,11 @@ TEST_F(FitCommand, ASecondSignalStopsAtOnce) {
                   log_);
   ASSERT_TRUE(comes_true([&] { return process.err().find("fitting") != std::string::npos; }))
       << process.err();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double begun = process.cpu_seconds();
+  ASSERT_TRUE(
+      comes_true([&] { return process.cpu_seconds() > begun + 0.3; }));  // it is within the first step
   process.send(SIGINT);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_TRUE(comes_true([&] { return !process.is_pending(SIGINT); }));  // two at once would be one
   process.send(SIGINT);
   EXPECT_EQ(process.wait(), 130);
   EXPECT_FALSE(std::filesystem::exists(model_));

@@ -240,7 +240,8 @@ TEST_F(Neighbours, DoNotHangUpOnARunThatIgnoresIt) {
   ::signal(SIGHUP, SIG_DFL);
   ASSERT_TRUE(comes_true([&] { return has_checkpoint(checkpoints_); })) << process.err();
   process.send(SIGHUP);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::string before = newest_checkpoint(checkpoints_);
+  ASSERT_TRUE(comes_true([&] { return newest_checkpoint(checkpoints_) > before; })) << "it goes on";
   process.send(SIGTERM);
   EXPECT_EQ(process.wait(), 143) << process.err();
 }

@@ -6,8 +6,10 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -60,11 +62,17 @@ class Process {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   // True once it has a handler of its own for the signal.
-  bool handles(int signal_number) const {
-    const std::string status = bytes_of("/proc/" + std::to_string(pid_) + "/status");
-    const std::size_t at = status.find("SigCgt:");
-    return at != std::string::npos &&
-           (std::strtoull(status.c_str() + at + 7, nullptr, 16) >> (signal_number - 1) & 1) != 0;
+  bool handles(int signal_number) const { return is_in("SigCgt:", signal_number); }
+  // True while the signal was sent and has not arrived.
+  bool is_pending(int signal_number) const {
+    return is_in("ShdPnd:", signal_number) || is_in("SigPnd:", signal_number);
+  }
+  // What all its threads have worked.
+  double cpu_seconds() const {
+    clockid_t clock{};
+    timespec time{};
+    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
   }
   // After wait().
   double peak_megabytes() const { return static_cast<double>(usage_.ru_maxrss) / 1024; }
@@ -72,6 +80,13 @@ class Process {
   std::string err() const { return bytes_of(err_path_); }
 
  private:
+  // A set of signals, of which /proc tells.
+  bool is_in(const std::string& set, int signal_number) const {
+    const std::string status = bytes_of("/proc/" + std::to_string(pid_) + "/status");
+    const std::size_t at = status.find(set);
+    return at != std::string::npos &&
+           (std::strtoull(status.c_str() + at + set.size(), nullptr, 16) >> (signal_number - 1) & 1) != 0;
+  }
   // Before the process begins: what an earlier one said must not be taken for its words.
   static std::string emptied(const std::string& path) {
     put_bytes(path, "");
@@ -93,14 +108,16 @@ inline bool comes_true(const std::function<bool()>& condition, double seconds = 
   return true;
 }
 
-// True if a checkpoint has its name in `directory`.
-inline bool has_checkpoint(const std::string& directory) {
+// The name of the newest checkpoint in `directory`; "" if none has its name there.
+inline std::string newest_checkpoint(const std::string& directory) {
+  std::string newest;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("ckpt-") && name.find(".tmp") == std::string::npos) return true;
+    if (name.starts_with("ckpt-") && name.find(".tmp") == std::string::npos) newest = std::max(newest, name);
   }
-  return false;
+  return newest;
 }
+inline bool has_checkpoint(const std::string& directory) { return !newest_checkpoint(directory).empty(); }
 
 }  // namespace veldt::test
