@@ -11,7 +11,6 @@
 #include "veldt/kernels/convert.h"
 #include "veldt/kernels/formula_name.h"
 #include "veldt/kernels/unary-inl.h"
-#include "veldt/tensor/backends.h"
 
 namespace veldt::test {
 namespace {
@@ -106,7 +105,9 @@ void* never(const View*) {
 }
 constexpr DeviceSteps kSteps = {never, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-const Backend& open(Device device) {
+}  // namespace
+
+const Backend& open_small(Device device) {
   if (device.index != 0) throw DeviceError("there is no second small", "one is enough", "use small:0");
   static const Backend table = {.device = device,
                                 .allocate = allocate,
@@ -122,13 +123,6 @@ const Backend& open(Device device) {
                                 .binary = binary,
                                 .matmul = matmul};
   return table;
-}
-
-}  // namespace
-
-Device small_device() {
-  static const DeviceKind kind = register_backend("small", open);
-  return {kind, 0};
 }
 
 }  // namespace veldt::test
