@@ -33,44 +33,60 @@ template <class Op, class T> HWY_INLINE Lanes<T> slope(const Op& op, Lanes<T> x,
     return op.slope(x, y);
 }
 
-// A whole register where there are as many numbers, else what there is.
-template <class T> HWY_INLINE Lanes<T> load_up_to(const T* from, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  if (n >= hn::Lanes(d)) [[likely]]
-    return hn::LoadU(d, from);
-  return Lanes<T>::load_part(from, n);
-}
-template <class T> HWY_INLINE void store_up_to(Lanes<T> x, T* to, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  if (n >= hn::Lanes(d)) [[likely]]
-    hn::StoreU(x.v, d, to);
-  else
-    x.store_part(to, n);
-}
+// The end of a row, which fills no register, is moved to where it does and goes through the loop once more:
+// so a value never depends on where it stands, and there is no second copy of each formula, a third of this
+// file.
+template <class T> struct Tail {
+  HWY_ALIGN T numbers[hn::MaxLanes(hn::ScalableTag<T>())];
 
-// The tail goes through the same instructions as the rest, so a value never depends on where it stands; and
-// through the same code, for a second copy of each formula would be a third of this file.
+  HWY_INLINE T* take(const T* from, std::size_t n) {
+    hn::Store(Lanes<T>::load_part(from, n).v, hn::ScalableTag<T>(), numbers);
+    return numbers;
+  }
+  HWY_INLINE void give(T* to, std::size_t n) const {
+    Lanes<T>(hn::Load(hn::ScalableTag<T>(), numbers)).store_part(to, n);
+  }
+};
+
 template <class Op, class T> void forward_row(Scalars s, const void* from, void* to, std::int64_t count) {
   const Op op = formula<Op>(s.a, s.b);
+  const hn::ScalableTag<T> d;
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
-  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(hn::ScalableTag<T>());
-  for (std::size_t i = 0; i < n; i += lanes) store_up_to(forward(op, load_up_to(x + i, n - i)), y + i, n - i);
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d), tail = n % lanes;
+  Tail<T> end;
+  for (std::size_t whole = n - tail;; whole = lanes) {
+    for (std::size_t i = 0; i < whole; i += lanes)
+      hn::StoreU(forward(op, Lanes<T>(hn::LoadU(d, x + i))).v, d, y + i);
+    if (tail == 0) return;
+    if (x == end.numbers) break;
+    x = y = end.take(x + whole, tail);
+  }
+  end.give(static_cast<T*>(to) + (n - tail), tail);
 }
 
 template <class Op, class T>
 void slope_row(Scalars s, const void* x_row, const void* y_row, const void* g_row, void* to,
                std::int64_t count) {
   const Op op = formula<Op>(s.a, s.b);
+  const hn::ScalableTag<T> d;
   const T *x = static_cast<const T*>(x_row), *y = static_cast<const T*>(y_row),
           *g = static_cast<const T*>(g_row);
   T* out = static_cast<T*>(to);
-  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(hn::ScalableTag<T>());
-  for (std::size_t i = 0; i < n; i += lanes) {
-    const std::size_t m = n - i;
-    const Lanes<T> by = slope(op, load_up_to(x + i, m), load_up_to(y + i, m));
-    store_up_to(load_up_to(g + i, m) * by, out + i, m);
+  const std::size_t n = static_cast<std::size_t>(count), lanes = hn::Lanes(d), tail = n % lanes;
+  Tail<T> x_end, y_end, g_end;
+  for (std::size_t whole = n - tail;; whole = lanes) {
+    for (std::size_t i = 0; i < whole; i += lanes) {
+      const Lanes<T> by = slope(op, Lanes<T>(hn::LoadU(d, x + i)), Lanes<T>(hn::LoadU(d, y + i)));
+      hn::StoreU((Lanes<T>(hn::LoadU(d, g + i)) * by).v, d, out + i);
+    }
+    if (tail == 0) return;
+    if (x == x_end.numbers) break;
+    x = x_end.take(x + whole, tail);
+    y = y_end.take(y + whole, tail);
+    g = out = g_end.take(g + whole, tail);
   }
+  g_end.give(static_cast<T*>(to) + (n - tail), tail);
 }
 
 template <class... Op> const cpu::UnaryRows* rows(TypeList<Op...>) {

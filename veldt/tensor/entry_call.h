@@ -1,9 +1,8 @@
-// A call of any entry of the waist as an object: its arguments are kept by value, its views in one array.
+// The arguments of a call of any entry of the waist, kept by value, with its views in one array.
 // Tests: tests/tensor/profile_test.cpp, tests/train/small_backend_test.cpp
 #pragma once
 
 #include <array>
-#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -15,7 +14,7 @@
 #include "veldt/core/grid.h"
 #include "veldt/core/optimizer_step.h"
 #include "veldt/core/pooling.h"
-#include "veldt/tensor/kernel_call.h"
+#include "veldt/core/backend.h"
 
 namespace veldt {
 
@@ -111,24 +110,6 @@ class KeptArguments<kEntry, void (*Backend::*const)(const Step&, const View*, in
  private:
   Step step_;
   std::vector<View> views_;
-};
-
-template <Entry kEntry> class Call final : public KernelCall {
- public:
-  template <class... Args> explicit Call(const Args&... args) : arguments_(args...) {}
-
-  void run(const Backend& backend) const override {
-    std::apply(backend.*Of<kEntry>::member, arguments_.get());
-  }
-  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<Call>(*this); }
-  const EntryFacts& facts() const override { return facts_of(kEntry); }
-  std::string name(const Backend& backend) const override { return arguments_.name(backend); }
-  std::span<View> views() override { return arguments_.views(); }
-  bool writes(std::size_t i) const override { return arguments_.writes(i); }
-  double flops() const override { return arguments_.flops(); }
-
- private:
-  KeptArguments<kEntry> arguments_;
 };
 
 }  // namespace veldt

@@ -5,12 +5,31 @@
 #include <utility>
 
 #include "veldt/tensor/entry_call.h"
+#include "veldt/tensor/kernel_call.h"
 
 namespace veldt {
 namespace {
 
 // What the wrapped calls go to in the end: the backends, by the kind of their device.
 std::array<const Backend*, kMostBackends> g_real{};
+
+template <Entry kEntry> class Call final : public KernelCall {
+ public:
+  template <class... Args> explicit Call(const Args&... args) : arguments_(args...) {}
+
+  void run(const Backend& backend) const override {
+    std::apply(backend.*Of<kEntry>::member, arguments_.get());
+  }
+  std::unique_ptr<KernelCall> copy() const override { return std::make_unique<Call>(*this); }
+  const EntryFacts& facts() const override { return facts_of(kEntry); }
+  std::string name(const Backend& backend) const override { return arguments_.name(backend); }
+  std::span<View> views() override { return arguments_.views(); }
+  bool writes(std::size_t i) const override { return arguments_.writes(i); }
+  double flops() const override { return arguments_.flops(); }
+
+ private:
+  KeptArguments<kEntry> arguments_;
+};
 
 // The work is done once for each entry, and the functions that a table holds, of which every kind of device
 // has its own, only say which backend they stand for.
