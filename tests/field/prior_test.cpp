@@ -1,5 +1,5 @@
 // A prior keeps its promises for any weights: means are the pixels, flats stay flat, tiles cannot be told
-// from the whole. What is no prior is refused.
+// from the whole. What is not a prior is refused.
 #include "veldt/field/prior.h"
 
 #include <gmock/gmock.h>

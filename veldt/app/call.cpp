@@ -1,4 +1,4 @@
-// Reads calls like Conv2d(6, 5, padding=2) from text, and refuses what a call does not take by naming it.
+// Reads calls like Conv2d(6, 5, padding=2) from text, and names each argument that a call does not take.
 #include "veldt/app/call.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-// At commas that stand in no bracket.
+// At commas outside of brackets.
 std::vector<std::string> split_arguments(const std::string& text) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -101,7 +101,7 @@ std::optional<std::string> Call::take(const char* name) {
   Argument* found = nullptr;
   for (Argument& a : arguments_)
     if (a.name == name) found = &a;
-  // Its place among those that were asked for, if nothing with a name stands there.
+  // The index among the arguments asked for, if no named argument is there.
   const std::size_t place = asked_.size() - 1;
   if (place < std::min(places_, arguments_.size()) && arguments_[place].name.empty()) {
     if (found != nullptr) throw refused(fmt::format("'{}' is given twice", name), "leave one of them out");

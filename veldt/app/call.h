@@ -14,15 +14,15 @@
 
 namespace veldt::app {
 
-// Arguments are asked for one after the other, in the order in which they may be given without a name; after
-// the last one finish() refuses those that nobody asked for. A number may be a list in brackets.
+// Arguments are read one by one, in the order in which they may be given without a name. After the last one,
+// finish() refuses any that were not read. A number may be a list in brackets.
 //   const auto out = call.count("out"), kernel = call.count("kernel");
 //   const auto stride = call.count("stride", 1);
 //   call.finish();
 class Call {
  public:
-  // `words` stand for whole numbers: {"outputs", 10}. Throws UsageError for what is not a call, and for a
-  // value that cannot be used, naming `source`.
+  // `words` stand for whole numbers: {"outputs", 10}. Throws UsageError, naming `source`, for text that is
+  // not a call and for a value that cannot be used.
   Call(Source source, const std::string& text, std::map<std::string, std::int64_t> words = {});
 
   const std::string& name() const { return name_; }
@@ -38,9 +38,9 @@ class Call {
                                    const std::optional<std::vector<std::int64_t>>& otherwise = {},
                                    CountRange range = {.least = 1});
   std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
-  // One of `choices`, if one was written; else empty, and the next question is what it is instead.
+  // One of `choices`, if one was written; else empty, and the argument can be read as something else.
   std::string word(const char* name, const std::vector<std::string>& choices);
-  // What is asked for from here on is given by name alone.
+  // Arguments read from here on are given by name only.
   void by_name() { places_ = asked_.size(); }
   void finish() const;
 
@@ -48,7 +48,7 @@ class Call {
   UsageError refused(const std::string& why, const std::string& fix) const;
   // Throws unknown() unless the name is one of those.
   void must_be(const char* kind, const std::vector<std::string>& known) const;
-  // There is no such name among those.
+  // The error for a name that is not among those.
   UsageError unknown(const char* kind, const std::vector<std::string>& known) const;
 
  private:

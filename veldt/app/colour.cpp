@@ -10,7 +10,7 @@
 namespace veldt::app {
 namespace {
 
-// CSS Color Module Level 4 (W3C, 2022), 6.1; and gray as it is spelt elsewhere.
+// CSS Color Module Level 4 (W3C, 2022), 6.1; and the American spelling gray.
 constexpr struct {
   const char* name;
   std::uint32_t rgb;

@@ -64,7 +64,8 @@ class Command {
     }
   }
 
-  // The verb to run, with its settings; null if the command line asked for a text, which is printed.
+  // The verb to run, with its settings; null if the command line asked for help or the version, which is
+  // printed.
   VerbOptions* parse(Context& context) {
     std::vector<std::string> words(context.arguments.rbegin(), std::prev(context.arguments.rend()));
     // `veldt help fit` is `veldt fit --help`.
@@ -96,13 +97,13 @@ class Command {
   }
 
  private:
-  // True if the environment or a file has a say in it.
+  // True if the environment or a file sets one of its values.
   static bool is_configured(const VerbOptions& verb) {
     return std::any_of(verb.settings.begin(), verb.settings.end(),
                        [](const Setting& s) { return s.origin != "default" && s.origin != "flag"; });
   }
 
-  // A verb that has verbs of its own gives the flags to those.
+  // A verb with verbs of its own passes the flags on to them.
   static void add_shared_flags_below(VerbOptions& verb, Context& context) {
     verb.app->set_help_flag("-h,--help", "show this text")->group("Everywhere");
     for (const auto& below : verb.verbs) add_shared_flags_below(*below, context);
@@ -129,7 +130,7 @@ void report(const Failure& failure, Context& context) {
   try {
     context.out.json({{"error", in_json(failure)}});
   } catch (const IoError&) {
-    // The three lines are out; stdout cannot take more.
+    // The three lines are printed; stdout takes no more.
   }
 }
 
@@ -145,7 +146,7 @@ int run_command(int argc, char** argv) {
     return Command(context).run(context);
   } catch (...) {
     const Failure failure = current_failure();
-    // A command line that could not be read has not set the flag.
+    // If the command line could not be read, the flag is not set yet.
     const auto& words = context.arguments;
     context.json |= std::find(words.begin(), words.end(), "--json") != words.end();
     report(failure, context);

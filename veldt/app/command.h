@@ -9,8 +9,8 @@ namespace veldt::app {
 
 int run_command(int argc, char** argv);
 
-// The same without running the verb, which is returned ("csv encode"): reads the arguments, and what the
-// environment and configuration files add. "" where they ask for a text, which is not printed. Throws what
+// The same without running the verb: reads the arguments, the environment and the configuration files, and
+// returns the verb's name ("csv encode"), or "" if they ask for help or the version. Throws what
 // run_command() reports.
 std::string parse_command(const std::vector<std::string>& arguments);
 

@@ -1,4 +1,4 @@
-// veldt compare A B: how alike two pictures or two sounds are, either of which may be a model.
+// veldt compare A B: how similar two pictures or two sounds are; each may be a model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ struct CompareFlags {
   std::int64_t max_pixels = kMaxPixels;
 };
 
-// A picture, as bytes where it has no finer levels, or a model that is still to be drawn.
+// A picture, as bytes where 8 bits hold its levels, or a model that is not drawn yet.
 struct Side {
   std::string path;
   std::optional<field::Signal> picture;
@@ -88,7 +88,7 @@ Size common_size(const Side& a, const Side& b) {
   return first ? Size{x.width, x.height} : Size{y.width, y.height};
 }
 
-// With two models, neither the command line nor another picture says at which size they were drawn.
+// With two models, neither the command line nor a picture sets the size, so a note says it.
 void note_size(const Side& a, const Side& b, Size size) {
   const auto is_fitted_to = [&](const Side& side) {
     return side.model->options().width == size.width && side.model->options().height == size.height;
@@ -115,7 +115,8 @@ void draw(Side& side, Size size, int bits, std::int64_t max_pixels, const Contex
   side.picture.emplace(rounded(draw_field(*side.model, size.width, size.height, context), bits));
 }
 
-// A file of the bits that a model is drawn with to be compared: those of the picture, or of what it learned.
+// Bits per sample with which a model is drawn for the comparison: the picture's, or those that it was fitted
+// to.
 int bits_of(const Side& a, const Side& b) {
   const auto own = [](const Side& side) {
     return side.model ? side.model->options().bits : side.picture->bits();
@@ -123,8 +124,8 @@ int bits_of(const Side& a, const Side& b) {
   return std::max(own(a), own(b));
 }
 
-// The larger of two pictures of one form is brought to the size of the smaller, as it is seen: the colours of
-// pixels that nobody sees are not part of a mean.
+// The larger of two pictures of one shape is shrunk to the smaller one's size, weighted by alpha: the colours
+// of invisible pixels are not part of a mean.
 void shrink(Side& side, Size size, const Context& context) {
   const field::Signal& picture = *side.picture;
   if (picture.columns() == size.width && picture.rows() == size.height) return;
@@ -138,7 +139,7 @@ void shrink(Side& side, Size size, const Context& context) {
 
 bool has_alpha(const Side& side) { return side.picture->channels() % 2 == 0; }
 
-// Two pictures of one size, of which some rows at a time become numbers.
+// Two pictures of one size, converted to numbers some rows at a time.
 class Pair {
  public:
   Pair(Side a, Side b)
@@ -147,8 +148,8 @@ class Pair {
   std::int64_t width() const { return a_.picture->columns(); }
   std::int64_t height() const { return a_.picture->rows(); }
   std::int64_t channels() const { return channels_; }
-  // The two colours of the one that has no others, so that a pixel of the other can be on the wrong side; if
-  // both are such, those that differ more.
+  // The two colours of the picture that has only two, so that a pixel of the other can be on the wrong side;
+  // if both have only two, the pair that differs more.
   const std::optional<Tensor>& two_tones() const { return tones_; }
 
   // Calls use(a, b) with the same rows of both, f32 [rows, width, channels], from top to bottom.
@@ -227,8 +228,8 @@ train::PictureScore score_of(const Pair& pair, const Context& context) {
 
 std::span<float> values_of(Tensor& t) { return {t.data<float>(), static_cast<std::size_t>(t.numel())}; }
 
-// |a - b|, stretched so that the largest difference is white. So is what is not a number: returns how many of
-// the values are none.
+// |a - b|, stretched so that the largest difference is white. NaN is white too; returns how many values are
+// NaN.
 std::int64_t write_difference(const std::string& path, const Pair& pair) {
   float largest = 0;
   std::int64_t no_numbers = 0;

@@ -1,4 +1,4 @@
-// Holds a sound, or what a model plays, against another frame by frame.
+// Compares a sound, or what a model plays, with another one, frame by frame.
 #include "veldt/app/compare_sounds.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ namespace {
 
 bool is_model(const std::string& path) { return kind_of_file(path) == FileKind::safetensors; }
 
-// A model is played as long as the sound it was fitted to, at the rate of the other side if that is a file.
+// A model is played for the length of the sound it was fitted to, at the other side's rate if that is a file.
 io::Sound load(const std::string& path, std::optional<std::int64_t> rate, std::int64_t max_samples,
                const Context& context) {
   if (!is_model(path)) return io::read_sound(path, {.max_samples = max_samples});

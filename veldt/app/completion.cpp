@@ -1,5 +1,5 @@
-// A script holds the whole tree, so that completing starts no process. In all three shells: after the verb
-// come its flags; after a flag come its choices, files for a path, nothing for a number; else files.
+// A script holds the whole tree, so that completion starts no process. All three shells offer flags after a
+// verb; after a flag its choices, files for a path and nothing for a number; and files elsewhere.
 #include "veldt/app/completion.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::vector<std::string> verb_names(const VerbOptions& verb) {
   return names;
 }
 
-// What a shell offers at the place of a word of its own: the choices of its first argument.
+// What a shell offers for an argument: the choices of the verb's first argument.
 std::vector<std::string> argument_choices(const VerbOptions& verb) {
   for (const Setting& s : verb.settings)
     if (s.option->get_positional() && !s.choices.empty()) return s.choices;
@@ -36,13 +36,13 @@ bool takes_files(const VerbOptions& verb) {
   return false;
 }
 
-// Calls `use` for each verb, a verb before those below it.
+// Calls `use` for each verb, parents first.
 template <class Use> void each_verb(const VerbOptions& verb, const Use& use) {
   use(verb);
   for (const auto& below : verb.verbs) each_verb(*below, use);
 }
 
-// 'it'\''s': as one word, whatever is in it.
+// 'it'\''s': quoted as one word, whatever it contains.
 std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -46,7 +46,7 @@ Setting* find_shared(VerbOptions& verb, const std::string& key) {
   return nullptr;
 }
 
-// What may stand in the table of `verb`.
+// The keys that the table of `verb` may have.
 std::vector<std::string> known_names(const VerbOptions& verb) {
   std::vector<std::string> names;
   for (const auto& below : verb.verbs)
@@ -57,7 +57,7 @@ std::vector<std::string> known_names(const VerbOptions& verb) {
   return names;
 }
 
-// The verbs that have a setting of this name: someone may have forgotten the line [fit].
+// The verbs that have a setting of this name: the line [fit] may have been forgotten.
 std::string table_with(const VerbOptions& verb, const std::string& key) {
   for (const auto& below : verb.verbs) {
     if (below->find_key(key) != nullptr) return below->table();
@@ -115,7 +115,7 @@ std::string wanted(const Setting& s) {
   return fmt::format("write a text in quotes, {} = \"..\" ({})", key, s.option->get_type_name());
 }
 
-// The setting that an entry means, or null for a table; throws for what is neither.
+// The setting that an entry names, or null for a table; throws for anything else.
 Setting* check_entry(const ConfigFile& file, const ConfigEntry& entry, VerbOptions& tree) {
   const std::string where = fmt::format("{}:{}", file.path, entry.line);
   VerbOptions* verb = &tree;
@@ -140,7 +140,7 @@ Setting* check_entry(const ConfigFile& file, const ConfigEntry& entry, VerbOptio
   return setting;
 }
 
-// A setting that a stronger one excludes is left alone; two of the same `file` contradict each other.
+// A setting that a stronger one excludes is skipped; two that exclude each other in one `file` are an error.
 bool stands_back(const VerbOptions& verb, const Setting& setting, const std::string& file) {
   for (const Setting& other : verb.settings) {
     const auto excluded = setting.option->get_excludes();
@@ -177,7 +177,7 @@ std::vector<std::string> mistyped_variables(const VerbOptions& tree) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry, name = text.substr(0, text.find('='));
     if (!name.starts_with("VELDT_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
-    // Without what they all begin with, or any two would be near.
+    // Without the common prefix, or any two names would be similar.
     std::vector<std::string> endings;
     for (const std::string& k : known) endings.push_back(k.substr(6));
     const std::string nearest = nearest_of(name.substr(6), endings);

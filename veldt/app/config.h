@@ -12,13 +12,13 @@
 namespace veldt::app {
 
 struct ConfigPlace {
-  std::string path;  // empty: there can be none, and `what` says why
+  std::string path;  // empty if there can be none; `what` says why
   std::string what;  // "--config", "the working directory", "the user's own"
   bool must_exist = false;
   bool exists = false;
 };
 
-// The files looked for, from the strongest. `named`: what --config gave, or nothing.
+// The files that are looked for, the strongest first. `named`: the value of --config, or nothing.
 std::vector<ConfigPlace> config_places(const std::string& named);
 
 struct ConfigFile {
@@ -26,15 +26,15 @@ struct ConfigFile {
   std::vector<ConfigEntry> entries;
 };
 
-// A variable VELDT_.. that is near to a setting's and means nothing: "VELDT_STPES is not a setting; did you
-// mean VELDT_STEPS?"
+// The note for an unknown variable VELDT_.. that resembles a setting's: "VELDT_STPES is not a setting; did
+// you mean VELDT_STEPS?"
 std::vector<std::string> mistyped_variables(const VerbOptions& tree);
 
-// Those of the places that exist, read, and checked against the whole tree: names and types of every entry,
-// also of other verbs than the one that runs. Throws UsageError, ConfigFileError, IoError missing.
+// Reads the files that exist, and checks them against the whole tree: names and types of every entry, also of
+// verbs that are not run. Throws UsageError, ConfigFileError, IoError missing.
 std::vector<ConfigFile> read_config(const std::string& named, VerbOptions& tree);
 
-// Gives `verb` what the environment and then the files say, where nothing stronger set a value.
+// Sets values of `verb` from the environment, then from the files, where nothing stronger has set one.
 void apply_environment(VerbOptions& verb);
 void apply_config(VerbOptions& verb, const std::vector<ConfigFile>& files);
 

@@ -66,7 +66,7 @@ void collect(const toml::table& table, const std::vector<std::string>& path, std
     ConfigEntry entry = entry_of(node);
     entry.path = path;
     entry.path.emplace_back(key.str());
-    // A table that only a longer name implies has no line of its own: its key does.
+    // A table that is only implied by a longer name has no line of its own, so its key's line is used.
     if (entry.line == 0) entry.line = static_cast<int>(key.source().begin.line);
     const std::vector<std::string> below = entry.path;
     into.push_back(std::move(entry));

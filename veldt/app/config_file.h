@@ -1,5 +1,5 @@
-// A configuration file, read as TOML 1.0 (but for lines joined by a backslash) and not trusted: a list
-// of its values with their lines, none of which has been checked yet.
+// A configuration file, read as TOML 1.0 (except for lines joined by a backslash) and untrusted: a list of
+// its values with their lines, all unchecked.
 // Tests: tests/app/config_test.cpp, tests/fuzz/commands.cpp
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace veldt::app {
 
-// A configuration file that cannot be read as one: too long, no TOML. Exits with 2.
+// A configuration file that cannot be read: too long, or not TOML. Exits with 2.
 class ConfigFileError : public ConfigError {
   using ConfigError::ConfigError;
 };
@@ -27,7 +27,7 @@ struct ConfigEntry {
   std::vector<ConfigEntry> items = {};  // of a list, without paths
 };
 
-// What errors say of it: "cannot read the recipe r.toml:3", and how it is written.
+// How errors name it: "cannot read the recipe r.toml:3", and how it is written.
 struct ConfigForm {
   const char* name = "configuration";
   const char* fix = "write it as in steps = 600, below a line such as [fit]; put texts in quotes";
@@ -36,7 +36,7 @@ struct ConfigForm {
 // The file's entries from top to bottom, a table before its values. Throws ConfigFileError, which names file
 // and line; IoError missing if it is not there, may not be read, or is not a plain file.
 std::vector<ConfigEntry> read_config_file(const std::string& path, const ConfigForm& form = {});
-// The same of a text that errors call `where`.
+// The same for a text that errors call `where`.
 std::vector<ConfigEntry> parse_config(const std::string& where, const std::string& text,
                                       const ConfigForm& form = {});
 

@@ -1,5 +1,5 @@
-// Walks through a TOML text token by token, to stop at what its library would choke on: bytes, lines,
-// nesting.
+// Walks through a TOML text token by token, and stops at bytes, lines and nesting that the TOML library
+// cannot handle.
 #include "veldt/app/config_text.h"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@ bool in_a_bare_key(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// Walks from token to token. Where it takes a text for well-formed and the library does not, the library has
-// stopped with an error before: of what follows nothing is read.
+// Walks from token to token. Where this accepts a text that the library does not, the library has already
+// stopped with an error and reads no further.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {
@@ -114,7 +114,7 @@ class Scanner {
       line_ += c == '\n';
       if (c == '\\' && quote == '"') {
         ++at_;
-        // After one at the end of a line the library reads on as it does outside of quotes.
+        // After a backslash at the end of a line, the library reads on as if outside of quotes.
         if (std::string_view("btnfr\"\\uU").find(next()) == std::string_view::npos)
           return refuse("a backslash is before a character that needs none",
                         "write \\\\ for a backslash in a text, and long texts on one line");

@@ -1,4 +1,4 @@
-// Looks through a configuration before the TOML library does.
+// Checks a configuration before the TOML library reads it.
 // Tests: tests/app/config_test.cpp
 #pragma once
 
@@ -13,10 +13,10 @@ struct ConfigTextFault {
   std::string why, fix;
 };
 
-// The first thing that TOML 1.0 forbids and on which releases of toml++ before 3.4 behave as they like
-// (nothing catches a letter beyond ASCII outside of quotes and comments, or "[" without a name), or of which
-// a configuration needs none: a long line, deep nesting, which ends the stack. Texts and comments may hold
-// any character but a control one.
+// The first thing that TOML 1.0 forbids and that releases of toml++ before 3.4 do not handle reliably (they
+// miss a letter beyond ASCII outside of quotes and comments, and "[" without a name), or that no
+// configuration needs: a long line, or deep nesting, which overflows the stack. Texts and comments may hold
+// any character except control characters.
 std::optional<ConfigTextFault> fault_in_config(std::string_view text);
 
 }  // namespace veldt::app

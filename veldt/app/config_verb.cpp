@@ -27,7 +27,7 @@ constexpr const char* kShowExamples =
     "  veldt config show fit --json\n";
 constexpr const char* kPathExamples = "  veldt config path\n";
 
-// The verbs that can run, at and below `verb`.
+// `verb` and the verbs below it, as far as they can run.
 void collect_verbs(VerbOptions& verb, std::vector<VerbOptions*>& into) {
   if (verb.verbs.empty() && verb.reads_config) into.push_back(&verb);
   for (const auto& below : verb.verbs) collect_verbs(*below, into);
@@ -76,13 +76,13 @@ std::string value_in_words(const Setting& s) {
   return s.option->get_default_str();
 }
 
-// Nothing is what the verb chooses, from the picture or the machine.
+// Nothing: the verb chooses the value, from the picture or the machine.
 std::string shown_value(const Setting& s) {
   const std::string text = value_in_words(s);
   return text.empty() ? "-" : text;
 }
 
-// A value in its own type, as it would stand in a file; what is chosen later is null.
+// A value in its own type, as in a file; null for one that is chosen later.
 Json value_in_json(const Setting& s) {
   const std::string text = value_in_words(s);
   if (text.empty()) return nullptr;
@@ -170,7 +170,7 @@ Run add_config(VerbOptions& verb, Context& context) {
   add_text(shower, "VERB", "VERB", "a verb, and flags of it (all verbs unless given)",
            [first](const Source&, const std::string& text) { *first = text; })
       .command_line_only();
-  shower.app->prefix_command();  // what it does not know is for the verb
+  shower.app->prefix_command();  // unknown flags are the verb's
   shower.examples(kShowExamples);
   finder.examples(kPathExamples);
   verb.examples("  veldt config show fit\n  veldt config path\n");

@@ -18,7 +18,7 @@ struct Context {
   bool quiet = false;                   // no progress and no notes on stderr; warnings and errors remain
   std::optional<std::int64_t> threads;  // none: as many as there are cores
   std::string config;                   // --config: a file to read settings from; empty: none
-  VerbOptions* tree = nullptr;          // all verbs with their settings: app/options.h
+  VerbOptions* tree = nullptr;          // all verbs with their settings: app/option_tree.h
   Output out;
   std::vector<std::string> arguments;  // argv, with the program's name
 };

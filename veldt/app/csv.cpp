@@ -37,7 +37,7 @@ void print_written(const std::string& path, const Tensor& picture, Context& cont
   const std::int64_t width = picture.size(1), height = picture.size(0), channels = picture.size(2);
   if (context.json)
     return context.out.json({{"output", path}, {"width", width}, {"height", height}, {"channels", channels}});
-  // Not on stdout, which may be where the table goes (-o /dev/stdout).
+  // Not on stdout, because the table may be written there (-o /dev/stdout).
   if (!context.quiet)
     write_stderr(fmt::format("wrote {}: {} x {} pixels, {}\n", on_one_line(path), width, height,
                              channels_in_words(channels)));
@@ -63,7 +63,8 @@ int encode(const CsvFlags& flags, Context& context) {
   return kOk;
 }
 
-// A picture of two levels becomes a PNG of one bit (the others have none), as it was before it was encoded.
+// A picture of two levels becomes a PNG of one bit, as before it was encoded; other formats have no one-bit
+// form.
 bool has_two_levels(const Tensor& picture) {
   const Tensor values = contiguous(picture);
   const float* v = values.data<float>();

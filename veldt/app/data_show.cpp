@@ -52,7 +52,7 @@ std::string label_in_words(const Tensor& label, const std::vector<std::string>& 
   return text;
 }
 
-// The part's loader, without what only serves the network: pictures are to be looked at in 0..1.
+// The part's loader without normalisation, so that pictures are shown in 0..1.
 data::Loader loader_of(const DataShowFlags& flags, const Recipe& recipe, RecipeData data) {
   data.prepare = {};
   if (flags.plain) data.augment = {}, data.mix = {};

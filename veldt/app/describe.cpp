@@ -36,7 +36,7 @@ IoError corrupt(const std::string& path, const std::string& why) {
           "fit it again, or go back to an older checkpoint"};
 }
 
-// JSON from a file's metadata; text that is none, or nests too deep, stays text.
+// JSON from a file's metadata; text that is not JSON, or nests too deep, stays text.
 Json parsed_or_text(const std::string& text) {
   try {
     return io::parse_json<Json>(text);
@@ -142,7 +142,7 @@ Json describe_checkpoint(const std::string& path) {
   return out;
 }
 
-// One line a checkpoint: its step, and whether it is whole.
+// One line per checkpoint: its step, and whether it is complete.
 Json describe_run(const std::string& path, const std::vector<std::string>& names) {
   Json rows = Json::array();
   for (const std::string& name : names) {

@@ -142,7 +142,7 @@ void report_devices(Report& report, DeviceKind kind) {
   report.add(name_of(kind), true, text, facts);
 }
 
-// What the chosen device leaves to the cpu, or refuses.
+// The operations that the chosen device leaves to the cpu, or refuses.
 void report_lacking(Report& report, Device device) {
   const std::vector<const char*> names = lacking(backend(device));
   if (names.empty()) return;
@@ -151,7 +151,7 @@ void report_lacking(Report& report, Device device) {
   report.add("lacking", true, text, {{"entries", names}});
 }
 
-// The settings for threads count here too. A wrong one is a finding, and does not end the command.
+// Settings for threads apply here too. An invalid one is reported as a finding and does not end the command.
 void report_settings(Report& report, VerbOptions& verb, Context& context) {
   report.try_one("settings", [&]() -> Finding {
     const std::vector<ConfigFile> files = read_config(context.config, *context.tree);
@@ -166,14 +166,14 @@ void report_settings(Report& report, VerbOptions& verb, Context& context) {
   });
 }
 
-// True if files can be made at `path`, or at what is there of it.
+// True if files can be created in `path`, or in its nearest parent that exists.
 bool is_writable(std::filesystem::path path) {
   std::error_code none;
   while (!std::filesystem::exists(path, none) && path.has_relative_path()) path = path.parent_path();
   return ::access(path.c_str(), W_OK) == 0;
 }
 
-// None of them is needed by all verbs, so none is a failure.
+// No verb needs all of them, so a missing one is not a failure.
 void report_directories(Report& report) {
   Json rows = Json::array();
   std::string can, cannot;
@@ -209,7 +209,7 @@ void report_speed(Report& report, const Machine& machine, double seconds) {
 }
 
 int doctor(const DoctorFlags& flags, VerbOptions& verb, Context& context) {
-  choose_device(flags.device);  // one that is asked for and missing ends it here
+  choose_device(flags.device);  // a device that was asked for and is missing ends the command here
   const Machine machine = this_machine();
   Report report(context);
   report.add("veldt", true, VELDT_VERSION, {{"version", VELDT_VERSION}});

@@ -13,7 +13,7 @@
 namespace veldt::app {
 namespace {
 
-// [rows, width, 2 or 4] -> [rows, width, channels], of the values that a file would have.
+// [rows, width, 2 or 4] -> [rows, width, channels], with the values that a file would hold.
 Tensor over(const Tensor& picture, const Colour& colour, std::int64_t channels) {
   const std::int64_t stored = picture.size(2), pixels = picture.size(0) * picture.size(1);
   const Tensor laid = empty({picture.size(0), picture.size(1), channels});
@@ -84,7 +84,7 @@ void Drawing::bands(const field::Field::Band& band) const {
 
 bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height) {
   const auto w = static_cast<double>(width), h = static_cast<double>(height);
-  // One side is what the other asks for.
+  // One side follows from the other.
   return std::abs(w - h * part_width / part_height) >= 1 && std::abs(h - w * part_height / part_width) >= 1;
 }
 
@@ -126,7 +126,7 @@ DrawnFile::~DrawnFile() {
 void DrawnFile::write(const Tensor& band) {
   if (encoding_.valid()) encoding_.get();
   band_ = band;
-  // Deferred where there is no thread to be had: get() does it then.
+  // Deferred if no thread can be started: get() then does the work.
   constexpr auto beside = std::launch::async | std::launch::deferred;
   encoding_ = std::async(beside, [this, from = band.data<float>(), rows = band.size(0)] {
     if (picture_)

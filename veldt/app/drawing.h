@@ -1,4 +1,4 @@
-// What is drawn of a field, picture or sound, and the file it goes into.
+// A drawing of a field (a picture or a sound), and the file it is written to.
 // Tests: tests/app/render_test.cpp, tests/app/pictures_test.cpp, tests/app/sound_test.cpp
 #pragma once
 
@@ -20,7 +20,7 @@ namespace veldt::app {
 // A picture of some size, or a part of a sound at some rate. Shares the field's weights.
 class Drawing {
  public:
-  // All that the field was fitted to, as it was.
+  // The whole, at the size or rate that the field was fitted to.
   explicit Drawing(const field::Field& field);
   // Each throws ConfigError for what cannot be drawn.
   Drawing(const field::ImageField& field, std::int64_t width, std::int64_t height,
@@ -33,12 +33,12 @@ class Drawing {
   std::int64_t height() const { return height_; }  // of a sound its frames
   std::int64_t rate() const;                       // frames a second; 0 of a picture
   const char* row_name() const { return is_sound() ? "frame" : "row"; }
-  // The channels that are written: those of the field, without an alpha that lies over a colour.
+  // The channels that are written: the field's, without alpha if a background colour is set.
   std::int64_t channels() const;
   bool has_alpha() const { return !is_sound() && channels() % 2 == 0; }
-  // A picture with alpha is drawn over this from now on.
+  // From now on a picture with alpha is drawn over this colour.
   void lay_over(const Colour& colour) { background_ = colour; }
-  // Points of the network that each pixel or frame takes, on average.
+  // Evaluations of the network per pixel or frame, on average.
   double points_each() const;
   // Numbers that are written.
   double values() const;
@@ -56,15 +56,14 @@ class Drawing {
   std::optional<Colour> background_;
 };
 
-// Takes the bands of a drawing into a file. They are encoded in a thread of their own, while the next one is
-// drawn.
+// Writes the bands of a drawing into a file. A thread of its own encodes each one while the next is drawn.
 class DrawnFile {
  public:
   // `bits` a sample; 0: see bits_for().
-  // Throws ConfigError or ShapeError for what a file of this name cannot hold, and touches none.
+  // Throws ConfigError or ShapeError for a drawing that a file of this name cannot hold, and creates no file.
   static void check(const std::string& path, const Drawing& drawing, int bits = 0);
   DrawnFile(const std::string& path, const Drawing& drawing, int bits = 0);
-  // Without finish() nothing is left behind.
+  // Without finish() no file remains.
   ~DrawnFile();
   DrawnFile(const DrawnFile&) = delete;
   DrawnFile& operator=(const DrawnFile&) = delete;
@@ -79,14 +78,15 @@ class DrawnFile {
   std::future<void> encoding_;
 };
 
-// Whether width x height has another form than a part of a picture of these sides, beyond rounding to pixels.
+// Whether the aspect ratio of width x height differs, beyond rounding to pixels, from that of a part with
+// these sides.
 bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height);
 
-// Levels as a file with this many bits per sample holds them.
+// Values rounded to the levels of a file with this many bits per sample.
 Tensor rounded(const Tensor& levels, int bits);
 
-// Bits a sample that a file of this name has: those that are asked for; 0: of a sound 32, of a picture those
-// that it was fitted to, if a file of this kind can have them.
+// Bits per sample of a file of this name: those asked for; if 0, 32 for a sound, and for a picture those that
+// it was fitted to, if a file of this kind can have them.
 int bits_for(const Drawing& drawing, int wished, const std::string& path);
 
 }  // namespace veldt::app

@@ -1,4 +1,4 @@
-// Measures a step or a band, and works out time and memory of a whole fit or drawing from it.
+// Measures a step or a band, and estimates time and memory of a whole fit or drawing from it.
 #include "veldt/app/dry_run.h"
 
 #include <fmt/format.h>
@@ -24,11 +24,11 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kMeasured = 0.5;     // seconds
-constexpr double kFileHeader = 2048;  // bytes of a model file beside its numbers, about
+constexpr double kFileHeader = 2048;  // bytes of a model file besides its numbers, about
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A count that was worked out in doubles, which have room for any: a whole number unless it is beyond them.
+// A count that was computed as a double, to avoid overflow: an integer unless it is too large for one.
 Json count(double value) {
   if (value >= 0x1p63) return value;
   return std::llround(value);
@@ -48,7 +48,7 @@ std::string in_time(double seconds) {
   return clock_time(seconds);
 }
 
-// Steps a second: of real ones where they are short, else worked out from the work they are.
+// Steps per second: measured where steps are short, else estimated from their work.
 double steps_a_second(field::Fitter& fitter, double step_flops) {
   const double by_work = measured_speed(0.2).gigaflops * 1e9 / std::max(step_flops, 1.0);
   if (by_work < 1 / kMeasured) return by_work;
@@ -138,7 +138,7 @@ int dry_run_render(const Drawing& drawing, int bits, const std::string& output, 
     return since(start) < kMeasured;
   });
   const double seconds = since(start) * height / static_cast<double>(done);
-  // The bands are alike, so the first ones show what all need.
+  // All bands are alike, so the first ones are enough.
   const auto memory = static_cast<double>(pool(Device{}).stats().peak_bytes);
   const field::Field& field = drawing.field();
   const double points = drawing.points_each();

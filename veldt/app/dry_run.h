@@ -1,4 +1,4 @@
-// --dry-run: what a verb would take and write, found out without writing anything.
+// --dry-run: the time, memory and files of a run, estimated without writing anything.
 // Tests: tests/app/fit_test.cpp, tests/app/render_test.cpp, tests/app/sound_test.cpp
 #pragma once
 

@@ -1,4 +1,4 @@
-// veldt eval: a trained network held against data.
+// veldt eval: measures a trained network on data.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -21,8 +21,8 @@ struct EvalFlags {
   std::string model, data, part = "test", device = "auto", drawing;
 };
 
-// Which examples were held back at random hangs on how many there were: of another number, some of those that
-// it learned from would be among the part.
+// The random choice of the examples held back depends on their number: with another number, the part would
+// contain some that the network learned from.
 void check_examples(const Recipe& recipe, const DataFacts& trained, const DataFacts& found,
                     const EvalFlags& flags) {
   const bool in_order = recipe.kind == "text" || recipe.kind == "series";

@@ -23,7 +23,7 @@ int code_of(const Error& error) {
     }
   }
   if (dynamic_cast<const ConfigError*>(&error) != nullptr) return kUsage;
-  // Sizes come from what the user gave, so the user can correct them.
+  // Sizes come from the user's input, so the user can correct them.
   if (dynamic_cast<const ShapeError*>(&error) != nullptr) return kUsage;
   if (dynamic_cast<const DeviceError*>(&error) != nullptr) return kDevice;
   if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return kDevice;
@@ -38,11 +38,11 @@ Failure out_of_memory() {
           "use a smaller picture, size or batch, or close other programs"};
 }
 
-// Made while there is memory.
+// Allocated in advance, while there is memory.
 std::string last_words;
 std::terminate_handler g_otherwise = nullptr;
 
-// No destructor runs: threads may be at work.
+// No destructor runs, because threads may still be working.
 [[noreturn]] void end_without_memory() {
   try {
     if (std::current_exception()) throw;

@@ -19,10 +19,10 @@ enum ExitCode : int {
   kMalformed = 4,       // an input breaks its format
   kDevice = 5,          // no such device, or out of memory
   kUnwritable = 6,      // an output cannot be written
-  kDiverged = 7,        // training met a number that is not finite
-  kBelowThreshold = 8,  // a result misses what was asked of it (--min-psnr)
+  kDiverged = 7,        // training produced a number that is not finite
+  kBelowThreshold = 8,  // a result misses a required threshold (--min-psnr)
   kCorrupt = 9,         // a checkpoint or model is damaged, or of a newer version
-  kInterrupted = 128,   // plus the signal's number: SIGHUP 129, Ctrl-C 130, SIGTERM 143
+  kInterrupted = 128,   // 128 plus the signal's number: SIGHUP 129, Ctrl-C 130, SIGTERM 143
 };
 
 // A command line that makes no sense.
@@ -35,7 +35,7 @@ class ThresholdError : public Error {
   using Error::Error;
 };
 
-// A signal asked to end before there was a result.
+// A signal asked the command to stop before there was a result.
 class StoppedError : public Error {
  public:
   StoppedError(int exit_code, std::string_view what, std::string_view fix)
@@ -54,11 +54,11 @@ struct Failure {
   std::string what, why, fix;
 };
 
-// Call within a catch block: what the exception in flight means.
+// Call within a catch block: describes the current exception.
 Failure current_failure();
 
-// Libraries ask for memory where nothing may be thrown (CLI11 2.4 where it compares names): a refusal there
-// ends the program at once. After this call it still says why, and ends with kDevice.
+// Libraries allocate in functions that must not throw (CLI11 2.4 does when it compares names). If that fails,
+// the program ends at once; after this call it still says why, and exits with kDevice.
 void explain_memory_that_ends_the_program();
 
 // Its what, why, fix and exit_code.

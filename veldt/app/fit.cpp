@@ -43,7 +43,7 @@ struct FitFlags {
   bool explain = false, dry_run = false, profile = false;
 };
 
-// "full" or a number of pixels; 0 stands for full in FitOptions, so it cannot be typed.
+// "full" or a number of pixels. FitOptions uses 0 for full, so 0 is not accepted here.
 std::int64_t batch_from(const Source& source, const std::string& text) {
   if (text == "full") return 0;
   try {
@@ -70,7 +70,7 @@ field::FitOptions wishes_from(const FitFlags& flags) {
   return w;
 }
 
-// Whether flags decide more than where the model goes and what one is told.
+// Whether flags change the fit itself, not only its output and messages.
 bool chooses_how(const FitFlags& flags) {
   const field::FitOptions w = wishes_from(flags);
   return w.simba || w.style || w.source != field::Source::area || w.model || w.width || w.depth ||
@@ -87,7 +87,7 @@ std::string preview_path(const FitFlags& flags, std::int64_t step) {
   return path;
 }
 
-// Writes all that was fitted to as the field draws it now.
+// Draws the whole picture or sound as the field has it now.
 void write_preview(const FitFlags& flags, const field::Field& field, std::int64_t step) {
   const Drawing drawing(field);
   DrawnFile file(preview_path(flags, step), drawing);
@@ -116,7 +116,7 @@ const char* text_of(train::Stop stop) {
   return "";
 }
 
-// Where results go: to stdout, or, of one of several fits, to the list of them.
+// Where the result goes: to stdout, or for one of several fits into their list.
 using Rows = nlohmann::ordered_json;
 
 void report(const FitFlags& flags, Context& context, Rows* list, const field::Fitter& fitter,
@@ -185,13 +185,13 @@ void check_flags(const FitFlags& flags, Context& context) {
   if (!flags.preview.empty()) check_output(flags.preview, "--preview", {flags.input, flags.output}, context);
 }
 
-// The last drawing, for the preview and the score. A signal that comes now ends it.
+// The last drawing, for the preview and the score. A signal during it ends it.
 int finish(const FitFlags& flags, Context& context, Rows* list, const field::Fitter& fitter,
            const field::Signal& truth, const std::vector<field::Reason>& reasons, const train::RunResult& run,
            const StopOnSignal& signal) {
   const field::Field& field = fitter.field();
   const bool was_asked = run.stop == train::Stop::asked;
-  // It may be closed after the last step.
+  // Closing after the last step changes the field, so the preview is drawn once more.
   const bool wants_preview =
       !flags.preview.empty() && (run.steps % flags.preview_every != 0 || fitter.choices().closes > 0);
   if (was_asked && !wants_preview && !context.json) return signal.exit_code();
@@ -233,7 +233,7 @@ std::string what_is_fitted(const field::Fitter& fitter, bool has_kind) {
 
 // `priors` are read for the first picture.
 int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* list = nullptr) {
-  // Before the first file is made, were it only to see whether one can be.
+  // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
   const DeviceChoice device = choose_device(flags.device);
@@ -309,7 +309,7 @@ void check_several(const FitFlags& flags) {
                      "give one picture or sound");
 }
 
-// One after the other; one that fails is told, and the others are fitted all the same.
+// Fits them one by one. A failure is reported, and the others are still fitted.
 int fit_all(const FitFlags& flags, Context& context) {
   const std::vector<FitJob> jobs = fit_jobs(flags.inputs, flags.output);
   FitFlags one = flags;

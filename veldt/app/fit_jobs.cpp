@@ -1,4 +1,4 @@
-// Turns the files and folders of a command line into pairs of an input and the model that comes of it.
+// Turns the files and folders of a command line into pairs of an input and its model file.
 #include "veldt/app/fit_jobs.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ ModelFolder::ModelFolder(const std::vector<FitJob>& jobs) {
   const std::filesystem::path folder = std::filesystem::path(jobs.at(0).output).parent_path();
   if (folder.empty() || (jobs.size() == 1 && !jobs[0].is_in_folder)) return;
   std::error_code failed;
-  // A link that leads nowhere is there, and stays.
+  // A broken link exists, and is kept.
   const auto is_there = [&](const auto& path) { return exists(symlink_status(path, failed)); };
   for (auto missing = folder; !missing.empty() && !is_there(missing); missing = missing.parent_path())
     made_.push_back(missing);

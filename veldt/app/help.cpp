@@ -51,7 +51,7 @@ std::string meaning_in_help(const CLI::Option& option) {
   return text;
 }
 
-// Flags under their groups' titles, groups in the order in which they first occur, but "Everywhere" last.
+// Flags under their groups' titles, groups in the order in which they first occur, with "Everywhere" last.
 std::vector<std::string> groups_of(const CLI::App& app) {
   std::vector<std::string> groups;
   for (const CLI::Option* option : app.get_options()) {

@@ -1,5 +1,5 @@
-// veldt info FILE: what is in it. Each kind of file is described as JSON, and text is that JSON laid out for
-// people.
+// veldt info FILE: what is in it. Each kind of file is described as JSON; the text output is that JSON in
+// readable form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,8 +66,8 @@ std::vector<std::string> keys_of(const Json& object) {
   return keys;
 }
 
-// Objects of a list, a line each: below a head if they have the same keys, else with each value's key before
-// it.
+// Objects of a list, one per line: below a header if they have the same keys, else with a key before each
+// value.
 std::string rows_in_words(const Json& rows, int depth) {
   const std::vector<std::string> head = keys_of(rows.front());
   const bool is_table =
@@ -111,7 +111,7 @@ std::string in_words(const Json& object, int depth) {
   return text;
 }
 
-// A field's options as the flags of veldt fit call them, and without what says nothing of this field.
+// A field's options under the names of the flags of veldt fit, without those that do not apply to this field.
 Json options_for_people(const Json& options) {
   const bool takes_omega = field::takes_omega(field::field_options_from_json(options.dump()));
   Json out = Json::object();
@@ -125,7 +125,7 @@ Json options_for_people(const Json& options) {
   return out;
 }
 
-// What text shows of a description. JSON has all of it, under the names that files use.
+// The parts of a description that text shows. JSON has all of it, under the names that files use.
 Json for_people(Json description) {
   description.erase("facts");  // of a recipe's data: a vocabulary, the means of columns
   if (description.contains("recipe") && description["recipe"].is_object()) {
@@ -140,7 +140,7 @@ Json for_people(Json description) {
     Json* const training = part->contains("training") ? &part->at("training") : nullptr;
     if (training == nullptr || !training->is_object() || !training->contains("plan")) continue;
     Json& plan = training->at("plan");
-    // 0 stands for what was not asked for.
+    // 0: not asked for.
     for (const char* key : {"steps", "seconds", "target_psnr", "edge_share", "warmup", "epoch_offset"})
       if (plan.is_object() && plan.contains(key) && plan.at(key) == 0) plan.erase(key);
   }

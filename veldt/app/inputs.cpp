@@ -1,4 +1,4 @@
-// Opens whatever a path holds, picture, table, sound or model, by its first bytes.
+// Opens a picture, table, sound or model, recognised by its first bytes.
 #include "veldt/app/inputs.h"
 
 #include <fmt/format.h>

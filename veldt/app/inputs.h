@@ -1,5 +1,5 @@
-// What a path holds, found out from its first bytes and not from its name; and pictures and sounds from any
-// of the files that hold one.
+// What a file holds, by its first bytes and not by its name; and pictures and sounds from any file that holds
+// one.
 // Tests: tests/app/pictures_test.cpp, tests/app/verbs_test.cpp, tests/app/bad_input_test.cpp
 #pragma once
 
@@ -16,25 +16,25 @@ namespace veldt::app {
 
 enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, unknown };
 
-// Whether a file with this name would be a sound.
+// Whether this is the name of a sound file.
 bool is_sound_name(const std::string& path);
 // The name's ending decides where the first bytes do not, so that a damaged file is reported by its own
 // reader. Throws IoError missing for what is not a plain file.
 FileKind kind_of_file(const std::string& path);
 
-// For a file that no reader takes: what it seems to be, and what to give instead. Throws IoError malformed.
+// For a file that no reader accepts: what it seems to be, and what to give instead. Throws IoError malformed.
 [[noreturn]] void refuse_file(const std::string& path);
 
-// What a picture may have unless --max-pixels says otherwise.
+// The default of --max-pixels.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 
-// A picture, or a pixel table, as f32 [height, width, channels] in 0..1; a picture of bytes as u8 if they are
-// to be kept. What is left out of it is a note. Throws IoError.
+// A picture, or a pixel table, as f32 [height, width, channels] in 0..1; a picture of bytes as u8 if
+// `keep_bytes`. A note says what is left out. Throws IoError.
 Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Context& context,
                     bool keep_bytes = false);
 
-// A picture, a pixel table or a sound, its samples as they are stored; of a sound as many samples are allowed
-// as of a picture pixels. Throws IoError.
+// A picture, a pixel table or a sound, its samples as they are stored; the limit on pixels also applies to a
+// sound's samples. Throws IoError.
 field::Signal load_signal(const std::string& path, std::int64_t max_pixels, const Context& context);
 
 // Colours laid over white where there is alpha: [h, w, 2 or 4] -> [h, w, 1 or 3]; other pictures as they are.
@@ -44,9 +44,9 @@ Tensor grey_repeated(const Tensor& picture, std::int64_t channels);
 // "grey", "grey and alpha", "RGB", "RGB and alpha"
 std::string channels_in_words(std::int64_t channels);
 
-// Called before the work: throws UsageError if `output` (given by `flag`) is one of the inputs, or is stdout
-// while --json writes there; IoError unwritable as io::check_writable(). When results go to stdout as a file,
-// the summary is left out (context.out is closed), so that it does not end in the file.
+// Call before the work starts: throws UsageError if `output` (given by `flag`) is one of the inputs, or is
+// stdout while --json writes there; IoError unwritable as io::check_writable(). When a file is written to
+// stdout, the summary is left out (context.out is closed), so that it does not end up in the file.
 void check_output(const std::string& output, const std::string& flag, const std::vector<std::string>& inputs,
                   Context& context);
 

@@ -1,4 +1,4 @@
-// Tries random numbers, products, formulas, a small fit and files against what they have to give.
+// Checks random numbers, products, formulas, a small fit and files against known results.
 #include "veldt/app/known_answers.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,8 @@ Finding philox() {
   return {got == wanted, fmt::format("{:08x} {:08x} {:08x} {:08x}", got[0], got[1], got[2], got[3])};
 }
 
-// [m, k] x [k, n] of f32 against sums in double, relative to the size of the terms. Odd sizes have tails.
+// [m, k] x [k, n] of f32 against sums in double, relative to the size of the terms. Odd sizes test the
+// remainders of loops.
 Finding matrix_product() {
   constexpr std::int64_t m = 67, k = 259, n = 35;
   Rng rng(1);
@@ -96,7 +97,7 @@ Finding small_fit() {
           fmt::format("150 steps reach {:.2f} dB, {} +- {} expected", psnr, kKnown, kWithin)};
 }
 
-// A directory that goes with its files.
+// A temporary directory, removed with its files.
 class Scratch {
  public:
   Scratch() : path_((std::filesystem::temp_directory_path() / "veldt-doctor-XXXXXX").string()) {
@@ -138,9 +139,9 @@ Finding safetensors_there_and_back() {
 
 using Clock = std::chrono::steady_clock;
 
-// The shortest of many runs of `work` within `seconds`: what other jobs took is left out.
+// The shortest of many runs of `work` within `seconds`: so that other jobs count as little as possible.
 template <class Work> double shortest(double seconds, const Work& work) {
-  work();  // the first one takes its memory
+  work();  // the first run allocates its memory
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   double best = 1e30;
   do {

@@ -15,7 +15,7 @@ struct Finding {
 
 struct KnownAnswer {
   const char* name;
-  Finding (*find)();  // what it throws is a failure too
+  Finding (*find)();  // an exception is a failure too
 };
 const std::vector<KnownAnswer>& known_answers();
 

@@ -1,4 +1,4 @@
-// Linux's own words: /proc, /sys, control groups of both versions.
+// Read from Linux's /proc, /sys and control groups of both versions.
 #include "veldt/app/machine.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// What this machine and this process have to compute with: processor, cores, limits, memory.
+// The resources of this machine and process: processor, cores, limits, memory.
 // Tests: tests/app/doctor_test.cpp
 #pragma once
 
@@ -22,7 +22,7 @@ struct Machine {
 Machine this_machine(const std::string& root = "");
 
 // f32 operations a cycle and core: two ports of fused multiply-add, as wide as the instruction set's
-// registers (one add and one multiply before AVX2). What a processor may do; few of them do it on all ports.
+// registers (one add and one multiply before AVX2). An upper bound; few processors reach it on all ports.
 int flops_a_cycle(const std::string& instruction_set);
 
 struct Version {

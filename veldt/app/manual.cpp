@@ -50,7 +50,7 @@ are whole; `./-` is a file of that name, and `/dev/stdout` takes a drawing. What
 to a file or a pipe byte for byte.
 )";
 
-// A bar would end the cell of a table.
+// A bar would end a table's cell.
 std::string in_cell(std::string text) {
   for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
     text.insert(at, "\\");

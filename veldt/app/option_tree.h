@@ -14,7 +14,7 @@
 #include "veldt/app/context.h"
 #include "veldt/app/values.h"
 
-// CLI11 takes seconds to compile: only the files that ask it something include it.
+// CLI11 takes seconds to compile: only the files that use it include it.
 namespace CLI {
 class App;
 class Option;
@@ -28,12 +28,12 @@ enum class ValueKind : std::uint8_t { count, number, duration, choice, path, tex
 struct Setting {
   CLI::Option* option = nullptr;
   ValueKind kind = ValueKind::text;
-  std::vector<std::string> choices = {};  // of a choice
-  bool configurable = true;               // by file and environment; for example, paths belong to one run
+  std::vector<std::string> choices = {};  // of a setting with choices
+  bool configurable = true;  // by file and environment; a path is not, because it belongs to one run
   std::function<void(const Source&, const std::string& text)> set = {};
   // Where the value comes from: "default", "flag", "VELDT_STEPS" or "veldt.toml:3".
   std::string origin = "default";
-  std::string value = {};  // as it was given there
+  std::string value = {};  // the text given there
 
   std::string flag() const;         // "--steps", "-o", "PICTURE"
   std::string key() const;          // "steps"
@@ -43,7 +43,7 @@ struct Setting {
 
   Setting& required();                      // by the command line
   Setting& excludes(const Setting& other);  // not both
-  Setting& waives(const Setting& other);    // the other one is not required where this switch is on
+  Setting& waives(const Setting& other);    // if this switch is on, the other setting is not required
   Setting& command_line_only();
 };
 
@@ -83,23 +83,24 @@ Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<s
 // Not checked here. Only from the command line: a veldt.toml that came with someone's pictures must not name
 // files to write.
 Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help);
-// As often as one likes.
+// May be given any number of times.
 Setting& add_paths(VerbOptions& verb, const std::string& names, std::vector<std::string>& into,
                    const std::string& help);
-// A text that `read` makes sense of or throws bad_value(); called `kind` in help ("W,H").
+// A text that `read` accepts, or throws bad_value() for; help calls it `kind` ("W,H").
 Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
                   const std::string& help,
                   std::function<void(const Source& source, const std::string& text)> read);
-// As often as one likes; all of them are kept, in their order.
+// May be given any number of times; all values are kept, in order.
 Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
                    std::vector<std::string>& into, const std::string& help);
 // True when given.
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help);
 
-// The command line that was given, with --resume, and with what the environment set, for a shell without it.
+// The command line that was given, with --resume and the values that the environment set, for a shell without
+// them.
 std::string command_to_resume(const Context& context, const std::string& verb);
 
-// --device, for verbs that compute where they are told to.
+// --device, for verbs that can compute on any device.
 Setting& add_device(VerbOptions& verb, std::string& into);
 // --max-pixels, for verbs that read pictures.
 Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into);

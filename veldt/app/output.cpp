@@ -1,4 +1,4 @@
-// Writes results to stdout, as text or JSON, and takes care that no file is opened in its place.
+// Writes results to stdout, as text or JSON, and makes sure that no file is opened in its place.
 #include "veldt/app/output.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// stdout, for results. News goes to stderr: app/terminal.h.
+// stdout, for results. Progress and messages go to stderr: app/terminal.h.
 // Tests: tests/app/command_test.cpp, tests/app/outputs_test.cpp
 #pragma once
 
@@ -12,7 +12,7 @@ namespace veldt::app {
 // anything compared with silence.
 inline double decibels_in_json(double decibels) { return std::clamp(decibels, -999.0, 999.0); }
 
-// Writes at once. A reader that went away (`veldt info x | head -1`) is not an error, and the rest is
+// Writes at once. A reader that has closed the pipe (`veldt info x | head -1`) is not an error; the rest is
 // dropped.
 class Output {
  public:
@@ -23,9 +23,9 @@ class Output {
   void foreign_text(std::string_view text);
   // One object on one line; text that is not UTF-8 gets U+FFFD. A verb prints at most one.
   void json(const nlohmann::ordered_json& object);
-  // Drops all that follows: stdout holds something else.
+  // Drops all later output, because stdout is used for something else.
   void close() { closed_ = true; }
-  // There is no stdout: what follows is lost, which is an error.
+  // There is no stdout: later output is lost, which is an error.
   void lose() { lost_ = true; }
   bool has_json() const { return has_json_; }
 

@@ -87,7 +87,7 @@ void predict_series(const PredictFlags& flags, Context& context, Trained& traine
     for (const double v : next) context.out.text(fmt::format("{:.6g}\n", v));
 }
 
-// A line for each row of each table: its class, or the number.
+// One line for each row of each table: its class, or the predicted number.
 void predict_tables(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
   if (flags.inputs.empty())
     throw UsageError("there is no table", "the network reads rows of one", "name one (.csv) after the model");

@@ -10,8 +10,7 @@
 namespace veldt::app {
 namespace {
 
-// A damaged installation is not the doing of whoever fits a picture, and most fits need but one of its
-// priors.
+// A damaged prior gives only a warning: the user did not cause it, and most fits need only one of the priors.
 std::shared_ptr<const field::Prior> own_prior(const char* name) try {
   std::error_code failed;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);

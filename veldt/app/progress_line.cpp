@@ -42,7 +42,7 @@ std::string bar(double fraction, bool utf8) {
   return utf8 ? out : out + "]";
 }
 
-// What dB are of need not be said.
+// A value in dB is shown without its name.
 std::string text_of_measure(const train::Measure& m) {
   if (std::isinf(m.value) && m.value > 0) return "exact";
   return m.unit.empty() ? fmt::format("{} {:.4g}", m.name, m.value)
@@ -132,7 +132,7 @@ void ProgressLine::draw_block() {
   on_screen_ = true;
 }
 
-// Text and numbers first: on a narrow terminal the bar is what is left out.
+// Text and numbers come first: on a narrow terminal the bar is left out.
 std::string ProgressLine::live_line(const Terminal& terminal) const {
   const auto room = static_cast<std::size_t>(std::max(terminal.width - 1, 10));
   std::string line = fraction_ >= 0 ? fmt::format("{:3.0f}%  {}", 100 * fraction_, text_) : text_;

@@ -26,7 +26,7 @@ class ProgressLine {
  public:
   struct Options {
     bool quiet = false;
-    double show_after = 0;   // seconds; a job that is done before shows nothing
+    double show_after = 0;   // seconds; a job that finishes earlier shows nothing
     double plain_every = 5;  // seconds between plain lines
     // For tests: where the text goes, what the terminal is, and the seconds that have passed.
     std::function<void(std::string_view)> sink = write_stderr;
@@ -40,9 +40,9 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // As often as one likes; drawn at most twenty times a second.
+  // May be called at any rate; drawn at most twenty times a second.
   void update(const train::Progress& progress);
-  // Rows (or frames) drawn so far; the time left is worked out from those.
+  // Rows (or frames) drawn so far, from which the time left is estimated.
   void update_rows(std::int64_t done, std::int64_t total, const char* row = "row");
   // `fraction` 0..1, below 0 when unknown.
   void update(double fraction, const std::string& text);
@@ -58,7 +58,7 @@ class ProgressLine {
   void warn(std::string_view text);
   // The same for a line of measures, as it is.
   void print(std::string_view text);
-  // Shows the last update if it has not been, and ends the line. Nothing more is drawn after it.
+  // Shows the last update if it is not shown yet, and ends the line. Nothing is drawn after that.
   void finish();
 
  private:

@@ -1,5 +1,5 @@
-// The table of a recipe's keys, and how a TOML file is read by it: every key is known, typed and in its
-// bounds.
+// The table of a recipe's keys, by which a TOML file is read: each key must be known and have a valid type
+// and value.
 #include "veldt/app/recipe.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ struct RecipeKey {
   const char* name;
   TomlType type;
   Take take;
-  std::vector<std::string> kinds = {};  // of data that it is for; none: all
+  std::vector<std::string> kinds = {};  // kinds of data that it applies to; none: all
 };
 
 Take text_into(std::string Recipe::*member, std::vector<std::string> choices = {}) {
@@ -123,7 +123,7 @@ const RecipeKey* find_recipe_key(const std::string& name) {
 
 const RecipeKey& known_recipe_key(const std::string& name, const std::string& where) {
   if (const RecipeKey* key = find_recipe_key(name)) return *key;
-  // The keys of its table, or all keys if it belongs to none.
+  // The keys of its table, or all keys if there is no such table.
   const std::string table = name.substr(0, name.find('.') + 1);
   std::vector<std::string> known;
   for (const RecipeKey& key : recipe_keys())
@@ -183,7 +183,7 @@ void take_entry(Recipe& recipe, const ConfigEntry& entry, const std::string& whe
   take_value(recipe, key, std::move(texts), where);
 }
 
-// "train.epochs=3": as a file would say it, but that a text needs no quotes, and a list of one no brackets.
+// "train.epochs=3": as in a file, except that a text needs no quotes and a list of one needs no brackets.
 void take_set(Recipe& recipe, const std::string& set) {
   const auto equals = set.find('=');
   const std::string where = fmt::format("--set {}", set.substr(0, equals));

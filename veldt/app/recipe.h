@@ -52,17 +52,16 @@ struct Recipe {
   bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }
   bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes); }
 
-  // All that was given, key by key, from which the same recipe can be made again.
+  // All keys that were given, from which the same recipe can be rebuilt.
   std::vector<std::pair<std::string, std::vector<std::string>>> given;
 };
 
-// What data.kind may be, and all keys there are.
+// The possible values of data.kind, and all keys.
 const std::vector<std::string>& recipe_kinds();
 std::vector<std::string> recipe_key_names();
 
-// The file's recipe, with `sets` ("train.epochs=3") in place of what it says. Throws ConfigFileError and
-// UsageError naming file and line for what is not TOML, an unknown key, or a value that cannot be; IoError
-// missing.
+// The file's recipe, with its values overridden by `sets` ("train.epochs=3"). Throws ConfigFileError and
+// UsageError naming file and line for invalid TOML, an unknown key or an invalid value; IoError missing.
 Recipe read_recipe(const std::string& path, const std::vector<std::string>& sets);
 // Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.
 Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,

@@ -1,4 +1,5 @@
-// Loads the data that a recipe names, divides and scales them, and tells what the network must know of them.
+// Loads the data that a recipe names, splits and scales them, and collects what the network must know about
+// them.
 #include "veldt/app/recipe_data.h"
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ void hold_back(const Recipe& recipe, RecipeData& into) {
         "hold back less, or give more examples");
 }
 
-// Pictures that keep their sizes are to have the same.
+// Pictures that keep their sizes must all have the same one.
 data::DatasetPtr of_one_size(const data::DatasetPtr& set, const Shape& shape) {
   return data::mapped(set, [shape](data::Example example) {
     if (example.at(0).shape() != shape)
@@ -67,7 +68,7 @@ data::DatasetPtr of_one_size(const data::DatasetPtr& set, const Shape& shape) {
   });
 }
 
-// The shape that the network is shown: of an example that is measured, and the same of an augmented one.
+// The shape of the network's input: that of an example as it is measured, which augmentation must not change.
 Shape input_of(const Recipe& recipe, const RecipeData& data) {
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
   const auto shape_after = [&](const data::Transform& augment) {
@@ -125,7 +126,7 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
   facts.model.input = input_of(recipe, into);
 }
 
-// The windows of a part, `context` apart where they are only measured.
+// The windows of a part; `context` apart if they are only used for measuring.
 data::DatasetPtr windows_of(const Tensor& tokens, std::int64_t context, bool apart) {
   if (tokens.size(0) <= context) return nullptr;
   data::DatasetPtr all = data::token_windows(tokens, context);
@@ -142,7 +143,7 @@ data::Batch flat_targets(std::vector<data::Example> examples, Rng& rng) {
   return batch;
 }
 
-// Columns as standard scores, by the rows to learn from.
+// Columns as standard scores, computed from the training rows.
 void load_table(const Recipe& recipe, const std::string& folder, const DataFacts* known, RecipeData& into) {
   const std::string path = below(folder, recipe.path);
   DataFacts& facts = into.facts;
@@ -189,14 +190,15 @@ std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const 
   return std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train(learned, size));
 }
 
-// Where the last `share` of the text begins, moved back to the begin of a UTF-8 character.
+// Where the last `share` of the text begins, moved back to the start of a UTF-8 character.
 std::size_t end_without(std::string_view text, double share) {
   std::size_t end = text.size() - static_cast<std::size_t>(static_cast<double>(text.size()) * share);
   for (int back = 0; back < 3 && end > 0 && end < text.size() && (text[end] & 0xC0) == 0x80; ++back) --end;
   return end;
 }
 
-// Its bytes are cut, and each part is encoded by itself: no pair is learned from, or reaches into, another.
+// The bytes are split first and each part is encoded separately, so that no pair is learned from another part
+// or spans two.
 void load_text(const Recipe& recipe, const std::string& folder, const DataFacts* known, RecipeData& into) {
   const std::string text = io::read_file(below(folder, recipe.path));
   const std::string_view all = text, kept = all.substr(0, end_without(all, recipe.test)),
@@ -217,7 +219,7 @@ void load_text(const Recipe& recipe, const std::string& folder, const DataFacts*
   into.facts.model = {{recipe.context}, DType::i64, tokenizer.size()};
 }
 
-// A share that is too small for an example would leave out its scores without a word.
+// A share that is too small for one example would leave out its scores silently.
 void check_parts(const Recipe& recipe, const RecipeData& data) {
   const std::int64_t needed = recipe.kind == "text"     ? recipe.context + 1
                               : recipe.kind == "series" ? recipe.horizon
@@ -235,7 +237,7 @@ void check_parts(const Recipe& recipe, const RecipeData& data) {
   check("data.validation", recipe.validation, all * (1 - recipe.test), data.validation);
 }
 
-// A model file keeps them, as JSON.
+// A model file stores them as JSON.
 void check_names(const DataFacts& facts) {
   for (const auto* names : {&facts.classes, &facts.inputs})
     for (const std::string& name : *names) try {
@@ -282,7 +284,8 @@ RecipeData load_data(const Recipe& recipe, const std::string& folder, const Data
 }
 
 nlohmann::ordered_json facts_in_json(const DataFacts& facts) {
-  // Not null, which [] makes an object: without memory for it nlohmann leaves what cannot be destroyed.
+  // Not null, which [] would turn into an object: if that allocation fails, nlohmann leaves a value that
+  // cannot be destroyed.
   auto json = nlohmann::ordered_json::object();
   json["input"] = std::vector<std::int64_t>(facts.model.input.begin(), facts.model.input.end());
   json["tokens"] = facts.model.dtype == DType::i64;

@@ -1,4 +1,4 @@
-// The data of a recipe: its sets, what is done to examples, and what a network has to know about them.
+// The data of a recipe: its sets, the transforms of its examples, and what a network has to know about them.
 // Tests: tests/app/recipe_data_test.cpp, tests/app/data_show_test.cpp, tests/app/faults_test.cpp,
 // tests/fuzz/commands.cpp, tests/fuzz/models.cpp
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace veldt::app {
 
-// What numbers become for a network: (x - mean) / deviation.
+// How numbers are scaled for a network: (x - mean) / deviation.
 struct Scaling {
   double mean = 0, deviation = 1;
 };
@@ -42,8 +42,8 @@ struct RecipeData {
   data::Collate mix;                         // of the training set, if there is one
 };
 
-// Reads what the recipe names from below `folder` (--data). `facts` of a trained model takes the place of
-// what would be found out from the training data. Throws UsageError and IoError.
+// Reads what the recipe names from below `folder` (--data). `facts` of a trained model replaces what would be
+// computed from the training data. Throws UsageError and IoError.
 RecipeData load_data(const Recipe& recipe, const std::string& folder, const DataFacts* facts = nullptr);
 
 // The transforms of a list, one after the other; null for an empty list.
@@ -52,7 +52,7 @@ data::Transform transforms_of(const Written& written);
 // Columns [.., columns] as the network sees them.
 Tensor scaled_columns(const Tensor& x, const std::vector<Scaling>& columns);
 
-// A path of the recipe's, below the folder of --data.
+// A path in the recipe, resolved below the folder of --data.
 std::string below(const std::string& folder, const std::string& path);
 
 }  // namespace veldt::app

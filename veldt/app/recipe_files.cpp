@@ -23,8 +23,7 @@ std::string cache_folder() {
                    "give the folder of the data: --data DIR");
 }
 
-// "URL SHA256", or "NAME URL SHA256" for a file that is to be called otherwise than at the end of its
-// address.
+// "URL SHA256", or "NAME URL SHA256" for a file whose name is not the end of its address.
 data::FetchOptions download_of(const Source& source, const std::string& text) {
   std::istringstream words(text);
   std::vector<std::string> all;
@@ -37,7 +36,7 @@ data::FetchOptions download_of(const Source& source, const std::string& text) {
   return {.url = url, .sha256 = all.back(), .name = name, .folder = {}, .on_progress = {}, .on_check = {}};
 }
 
-// Below the folder of the data, wherever a recipe of a stranger would like to read and write.
+// Stays below the data folder, so that a stranger's recipe cannot read or write elsewhere.
 fs::path checked_path(const Recipe& recipe) {
   const fs::path path = recipe.path.empty() ? recipe.kind : recipe.path;
   if (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())

@@ -10,8 +10,8 @@
 namespace veldt::app {
 
 // `given`, if --data was; nothing is downloaded then. Else veldt in the user's cache, with the files that
-// data.files names, each checked by its hash. Throws UsageError for a recipe that names none, and where
-// data.path leads out of the folder; as data::fetch().
+// data.files names, each checked by its hash. Throws UsageError for a recipe that names none, or whose
+// data.path leads out of the folder; and as data::fetch().
 std::string data_folder(const Recipe& recipe, const std::string& given, const Context& context);
 
 }  // namespace veldt::app

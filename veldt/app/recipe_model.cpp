@@ -28,7 +28,7 @@ namespace {
 
 using Layer = std::shared_ptr<nn::Module>;
 
-// Where a layer is put: the shape of what comes in, [1, ..].
+// The place of a layer: the shape of its input, [1, ..].
 struct Site {
   const Call& call;
   const Shape& input;
@@ -39,8 +39,7 @@ struct Site {
   std::int64_t channels() const { return input.rank() < 2 ? input[0] : input[1]; }
 };
 
-// Arguments are read before anything is known of what comes in, so that a wrong one is told before data are
-// looked for.
+// Arguments are read before the input is known, so that a wrong one is reported before data are looked for.
 using Build = std::function<Layer(const Site&)>;
 using Read = std::function<Build(Call&, const ModelFacts&)>;
 struct LayerKind {
@@ -139,7 +138,7 @@ template <class Drop> Build dropout(Call& call, const ModelFacts&) {
   return [p](const Site& site) { return std::make_shared<Drop>(p, site.rng); };
 }
 
-// Layers over sequences would take [n, in] for one without a batch.
+// Layers over sequences would treat [n, in] as one sequence without a batch.
 void check_sequences(const Site& site) {
   if (site.input.rank() != 3)
     throw site.call.refused(str("it takes sequences [n, time, in], and what comes is ", site.input),
@@ -291,7 +290,7 @@ Fill initialiser_of(const Recipe& recipe) {
   return {};
 }
 
-constexpr std::int64_t kMostElements = 1 << 28;  // of an example between two layers: a gigabyte
+constexpr std::int64_t kMostElements = 1 << 28;  // numbers of an example between two layers: a gigabyte
 
 }  // namespace
 
@@ -302,7 +301,7 @@ std::vector<std::string> layer_names() {
 }
 
 void check_model(const Recipe& recipe) {
-  // Any number may stand for the outputs.
+  // The number of outputs does not matter here.
   const ModelFacts facts{.dtype = recipe.kind == "text" ? DType::i64 : DType::f32, .outputs = 1};
   for (std::size_t i = 0; i < recipe.layers.texts.size(); ++i) {
     Call call = layer_call(recipe, i, facts);
@@ -326,7 +325,7 @@ nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double
     DType next = dtype;
     try {
       const Build build = read_layer(call, facts);
-      // On paper first: its sizes are looked at before it takes memory or time.
+      // Planned first: sizes are checked before anything takes memory or time.
       step_facts([&] {
         Rng other(0);
         const Layer layer = build({call, input, other});

@@ -1,4 +1,4 @@
-// Scales a time series for a network, takes its season off, and undoes both for what the network says.
+// Scales a time series for a network, subtracts its season, and undoes both for forecasts.
 #include "veldt/app/recipe_series.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace veldt::app {
 namespace {
 
-// The windows whose forecasts are all within [begin, end) of the values.
+// The windows whose forecasts lie entirely within values [begin, end).
 data::DatasetPtr forecasts_of(const data::DatasetPtr& windows, const Recipe& recipe, const Series& series,
                               std::size_t begin, std::size_t end) {
   std::vector<std::int64_t> numbers;

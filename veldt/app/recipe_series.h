@@ -1,5 +1,5 @@
-// A time series as a network sees it: its logarithm, if so asked, less that of one season before,
-// standardised.
+// A time series as a network sees it: its logarithm if the recipe says so, minus the value of one season
+// before, standardised.
 // Tests: tests/app/train_test.cpp, tests/app/train_recipes_test.cpp
 #pragma once
 
@@ -22,7 +22,7 @@ struct Series {
 // `values` as the network sees them.
 Series scaled_series(const Recipe& recipe, const Scaling& scaling, std::vector<double> values);
 std::vector<double> read_series(const Recipe& recipe, const std::string& folder);
-// What a forecast for place `at` means, given all values before it.
+// The value that a forecast for place `at` stands for, given all values before it.
 double unscaled(const Recipe& recipe, const Scaling& scaling, const std::vector<double>& values,
                 std::size_t at, double forecast);
 // Places of a series at which its validation and its test part begin.

@@ -1,4 +1,5 @@
-// The tables of optimizers, schedules, losses and metrics that a recipe may name, and what is built by them.
+// The tables of optimizers, schedules, losses and metrics that a recipe may name, and the code that builds
+// them.
 #include "veldt/app/recipe_trainer.h"
 
 #include <fmt/format.h>
@@ -118,7 +119,7 @@ train::Loss loss_of(const Recipe& recipe) {
   };
 }
 
-// `facts` is null before there are data: then names and arguments are looked at alone.
+// `facts` is null before there are data: then only names and arguments are checked.
 train::MetricMaker metric_of(const Recipe& recipe, const Source& source, const std::string& text,
                              const DataFacts* facts) {
   Call call(source, text);
@@ -217,7 +218,7 @@ std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std:
 }
 
 void check_training(const Recipe& recipe) {
-  constexpr std::int64_t kMany = 1'000'000'000'000;  // where the data will tell
+  constexpr std::int64_t kMany = 1'000'000'000'000;  // the data are checked later
   optimizer_kind(recipe);
   schedule_of(recipe, recipe.lr.value_or(1e-3), recipe.steps > 0 ? recipe.steps : kMany);
   loss_of(recipe);

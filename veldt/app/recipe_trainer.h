@@ -11,15 +11,15 @@
 
 namespace veldt::app {
 
-// Names and arguments of optimizer, schedule, loss and metrics, as far as they can be told without data.
+// Names and arguments of optimizer, schedule, loss and metrics, as far as they can be checked without data.
 // Throws UsageError naming the line.
 void check_training(const Recipe& recipe);
 
 std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model);
 // The schedule, or none if the rate stays. `steps`: the length of the run.
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps);
-// Distances of a table's numbers are in the units of its target, which is learned as a standard score. Throws
-// UsageError naming the line for a loss or a metric that does not exist, or not for such data.
+// A table's errors are in the units of its target, although the target is learned as a standard score. Throws
+// UsageError naming the line for a loss or a metric that does not exist or does not fit the data.
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const DataFacts& facts);
 
 data::Loader training_loader(const Recipe& recipe, const RecipeData& data);

@@ -37,7 +37,7 @@ struct RenderFlags {
   bool dry_run = false, profile = false;
 };
 
-// The numbers between the separators, or nothing if there is anything else.
+// The numbers between the separators, or nothing if the text has anything else.
 template <class T> std::vector<T> numbers_from(const std::string& text, char separator) {
   std::vector<T> out;
   const char *at = text.data(), *end = at + text.size();
@@ -99,7 +99,7 @@ Drawing picture_from(const RenderFlags& flags, const field::ImageField& field) {
   return {field, rounded(w * scale), rounded(h * scale), how};
 }
 
-// Flags that mean something for the other kind of model alone.
+// Flags that only apply to the other kind of model.
 void refuse(const std::string& flag, bool given, bool is_sound) {
   if (!given) return;
   throw UsageError(
@@ -125,7 +125,7 @@ Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
   return picture_from(flags, field::ImageField(field));
 }
 
-// A width and a height may ask for another form than that of what is drawn.
+// A width and a height may have another aspect ratio than the part that is drawn.
 void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Context& context) {
   if (flags.size.size() != 2 || context.quiet) return;
   const field::FieldOptions& o = drawing.field().options();
@@ -144,7 +144,7 @@ void check_alpha(const RenderFlags& flags, const Drawing& drawing) {
 }
 
 int render(const RenderFlags& flags, Context& context) {
-  // Before the first file is made, were it only to see whether one can be.
+  // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
   if (!flags.dry_run) stop.emplace();
   const Device device = choose_device(flags.device).device;

@@ -1,4 +1,4 @@
-// Names the folder of a run after its recipe, and refuses one that holds other people's files.
+// Names the folder of a run after its recipe, and refuses a folder that holds other files.
 #include "veldt/app/run_folder.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why a folder below runs/ cannot be called so; empty if it can.
+// Why a folder below runs/ cannot have this name; empty if it can.
 const char* fault_of(const std::string& name) {
   if (name.empty()) return "nothing is left of it without its ending";
   if (name.starts_with('.')) return "what begins with a dot leads elsewhere, or is hidden";

@@ -10,8 +10,8 @@ namespace veldt::app {
 // folder ("..", ".x", "-x", one with a control character), and where runs/NAME is a symbolic link.
 std::string folder_named_after(const std::string& recipe);
 
-// Throws UsageError if `folder` holds a file that a new run would replace, and no run has written it: a run
-// begins with its folder checkpoints/.
+// Throws UsageError if `folder` holds a file that a new run would replace and that no run wrote: a folder of
+// a run has checkpoints/.
 void check_for_strange_files(const std::string& folder);
 
 }  // namespace veldt::app

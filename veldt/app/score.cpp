@@ -1,4 +1,4 @@
-// Draws a fitted field once more, and measures how far it is from what it was fitted to.
+// Draws a fitted field once more, and measures how much it differs from the original.
 #include "veldt/app/score.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace veldt::app {
 namespace {
 
-// Decibels with one digit after the point; none are +0.
+// Decibels with one digit after the point; 0 is +0.
 double rounded_score(double decibels) { return std::round(10 * decibels) / 10 + 0.0; }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
   const Drawing drawing(field);
   std::optional<train::PictureComparison> pictures;
   if (!signal.is_sound()) pictures.emplace(signal.rows(), signal.columns(), signal.channels());
-  // Black and white, say: a pixel can be on the wrong side.
+  // Two tones, such as black and white: a pixel can be on the wrong side.
   const std::optional<Tensor> tones = signal.is_sound() ? std::nullopt : two_tones_of(signal);
   double squared = 0;
   std::int64_t wrong = 0;

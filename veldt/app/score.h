@@ -1,4 +1,4 @@
-// How well a field draws what it was fitted to, for the last lines of `veldt fit`.
+// How well a field draws the original, for the last lines of `veldt fit`.
 // Tests: tests/app/pieces_test.cpp, tests/app/fit_test.cpp
 #pragma once
 
@@ -14,7 +14,8 @@
 namespace veldt::app {
 
 struct FitScore {
-  // PSNR of a picture as a file of its bits holds it, SNR of a sound; infinite when it is drawn exactly.
+  // PSNR of a picture, rounded to the original's bits per sample; SNR of a sound. Infinite if it is drawn
+  // exactly.
   double decibels = 0;
   double ssim = 0;                                // of a picture
   std::optional<std::int64_t> wrong_pixels = {};  // of a picture of two tones
@@ -22,13 +23,13 @@ struct FitScore {
 
   std::string in_words(bool is_sound) const;
   void describe_in(nlohmann::ordered_json& out, bool is_sound) const;
-  // A warning, and what to do, if a redraw is worse than Lanczos3 by what is shown as 0.1 dB or more; else
-  // empty. `is_chosen`: flags have a part in it.
+  // A warning, and what to do, if a redraw is worse than Lanczos3 by 0.1 dB or more as shown; else empty.
+  // `is_chosen`: flags changed how it is fitted.
   std::string doubt(bool is_chosen) const;
 };
 
-// Draws all of the field, band by band, with a progress line if it takes longer than two seconds. `also` gets
-// each band. `stop` is asked now and then; once it says true there is no score.
+// Draws the whole field band by band, with a progress line if it takes longer than two seconds. `also` gets
+// each band. `stop` is called now and then; if it returns true there is no score.
 std::optional<FitScore> score_of(const field::Field& field, const field::Signal& signal,
                                  const Context& context, const std::function<bool()>& stop,
                                  const std::function<void(const Tensor& band)>& also = {});

@@ -1,5 +1,5 @@
-// Forecasts a series with a network, window by window, in the series' own units, and sums up its errors
-// beside the naive ones.
+// Forecasts a series with a network, window by window, in the series' own units, and compares its errors with
+// the naive ones.
 #include "veldt/app/series_forecast.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace veldt::app {
 namespace {
 
-// What stood there one season before `first`, the place of the first value that is not known yet.
+// The last known value at the same place of an earlier season. `first`: the place of the first unknown value.
 double naive_forecast(const Recipe& recipe, const std::vector<double>& values, std::size_t at,
                       std::size_t first) {
   const auto season = static_cast<std::size_t>(recipe.season);

@@ -13,16 +13,16 @@
 namespace veldt::app {
 namespace {
 
-// A handler may touch nothing else.
+// A handler may access nothing else.
 volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t was_urgent = 0;  // there was a SIGINT or SIGTERM
 
 constexpr std::array kSignals{SIGHUP, SIGINT, SIGTERM};
 std::array<struct sigaction, kSignals.size()> old_actions;
 
-// The handler gets a stack of its own. oneDNN's generated matrix kernels do not survive one on theirs: a
-// signal in the midst of a product corrupted the heap, once in some fifty. 64 KB hold the largest register
-// file (AMX) many times.
+// The handler gets a stack of its own. oneDNN's generated matrix kernels break if a handler runs on their
+// stack: in about one of fifty runs a signal during a product corrupted the heap. 64 KB is many times the
+// largest register file (AMX).
 alignas(64) char handler_stack[std::size_t{1} << 16];
 stack_t old_stack;
 
@@ -52,7 +52,7 @@ StopOnSignal::StopOnSignal() {
   action.sa_flags = SA_RESTART | SA_ONSTACK;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &old_actions[i]);
-    // What the caller had ignored (nohup, a background job) stays ignored.
+    // Signals that the caller ignores (nohup, a background job) stay ignored.
     if (old_actions[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
   }
 }

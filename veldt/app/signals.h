@@ -1,13 +1,14 @@
-// Ctrl-C, SIGTERM and the SIGHUP of a terminal that closes, for verbs that work for long: the first one asks
-// to stop after the current step, a second Ctrl-C or SIGTERM stops at once.
+// Ctrl-C, SIGTERM and the SIGHUP of a terminal that closes, for verbs that run for long: the first one asks
+// for a stop after the current step, a second Ctrl-C or SIGTERM stops at once.
 // Tests: tests/app/pieces_test.cpp, tests/app/crash_test.cpp
 #pragma once
 
 namespace veldt::app {
 
-// While one lives, the first SIGINT, SIGTERM or SIGHUP is remembered, and the second SIGINT or SIGTERM ends
-// the process with 130 or 143. A SIGHUP never does: a closing terminal sends several, and a session that ends
-// sends one beside its SIGTERM. Without one a signal ends the process as usual. At most one at a time.
+// While an object exists, the first SIGINT, SIGTERM or SIGHUP is remembered, and the second SIGINT or SIGTERM
+// ends the process with 130 or 143. A SIGHUP never does: a closing terminal sends several, and a session that
+// ends sends one beside its SIGTERM. Without an object a signal ends the process as usual. At most one object
+// at a time.
 class StopOnSignal {
  public:
   StopOnSignal();

@@ -1,4 +1,4 @@
-// Counts the edits from one word to another, and finds the word that is fewest away.
+// Counts the edits from one word to another, and finds the word with the fewest.
 #include "veldt/app/suggest.h"
 
 #include <algorithm>

@@ -8,11 +8,11 @@
 
 namespace veldt::app {
 
-// How many letters must be put in, taken out, replaced or swapped with their neighbour (optimal string
+// How many letters must be inserted, removed, replaced or swapped with their neighbour (optimal string
 // alignment, Damerau 1964).
 int edit_distance(std::string_view a, std::string_view b);
 
-// The nearest known word, or the only one that `word` begins; empty if none is near.
+// The nearest known word, or the only one that begins with `word`; empty if none is near.
 std::string nearest_of(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace veldt::app

@@ -1,4 +1,4 @@
-// Finds out what stderr can show, and keeps text from commanding a terminal.
+// Finds out what stderr can show, and prevents text from controlling a terminal.
 #include "veldt/app/terminal.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace veldt::app {
 namespace {
 
-// The first of these that is set decides, as setlocale() has it.
+// The first of these that is set counts, as in setlocale().
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string value = variable(name);

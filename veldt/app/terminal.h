@@ -1,4 +1,4 @@
-// stderr, for news: what kind of terminal it is, and short messages to it.
+// stderr, for progress and messages: the kind of terminal, and short messages to it.
 // Tests: tests/app/pieces_test.cpp
 #pragma once
 
@@ -18,15 +18,15 @@ struct Terminal {
 // stderr as it is now: the width changes when a window does.
 Terminal stderr_terminal();
 
-// Everything, at once; failures are ignored, because there is nobody left to tell.
+// Writes all of it at once. Failures are ignored, because they could not be reported anywhere.
 void write_stderr(std::string_view text);
 
-// Text from a file or a path, by escape_controls(): what is printed holds such a text in no other form.
+// Text from a file or a path, by escape_controls(): such text is only printed in this form.
 std::string on_one_line(std::string_view text);
 
-// "veldt: note: .." for what a user may like to know.
+// "veldt: note: .." for information.
 void print_note(std::string_view text);
-// "veldt: warning: .." for what went wrong and does not end the work.
+// "veldt: warning: .." for a problem that does not end the work.
 void print_warning(std::string_view text);
 
 }  // namespace veldt::app

@@ -78,8 +78,8 @@ struct Training {
   std::optional<data::Loader> validation, test;
 };
 
-// What a resumed run may change: where its data lie, how fast they come, and when it ends. A schedule that
-// goes by the number of steps holds on to that by itself.
+// The keys that a resumed run may change: where its data are, how fast they are loaded, and when the run
+// ends. A schedule by the number of steps keeps its own number.
 const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.workers",
                                           "train.epochs", "train.steps", "train.time"};
 
@@ -91,7 +91,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.seconds = recipe.seconds;
   o.schedule = schedule_of(recipe, training.optimizer->lr(), training.steps());
   o.evaluate_every = recipe.evaluate_every;
-  // What is told of a text is its loss in nats.
+  // A text is watched by its loss, in nats.
   o.watch = !recipe.watch.empty() || !training.validation ? recipe.watch
             : recipe.kind == "text"                       ? "loss"
                                                           : "";
@@ -139,8 +139,8 @@ void add_scores(train::Scores& into, const std::string& of, const train::Scores&
   for (const auto& [name, value] : scores) into.push_back({of + "_" + name, value});
 }
 
-// What the trained network is worth, on what it has not learned from. A forecast is measured in the units of
-// its series, and not here.
+// Measures the trained network on data that it has not learned from. Forecasts are measured elsewhere, in the
+// units of their series.
 train::Scores final_scores(Training& training, const train::FitResult& result) {
   train::Scores scores;
   if (!result.evaluations.empty()) scores.push_back({"train_loss", result.evaluations.back().train_loss});
@@ -171,7 +171,7 @@ void report_training(const TrainFlags& flags, Context& context, const Training& 
   for (const auto& [name, value] : scores) context.out.text(fmt::format("{:<16} {:.5g}\n", name, value));
 }
 
-// Which rate would do, drawn into the run's folder.
+// Suggests a learning rate, and draws the search into the run's folder.
 void look_for_rate(const TrainFlags& flags, Context& context, Training& training) {
   const train::RateSearch found = training.trainer->find_rate(training.train);
   io::Chart chart{.title = "loss by rate", .x = "log10 of the rate", .y = "loss", .log_y = true};
@@ -212,22 +212,21 @@ std::string what_a_step_takes(Training& training) {
   return fmt::format("a step takes {:.3g} MB and {:.3g} GFLOP", megabytes, facts.flops / 1e9);
 }
 
-// All that comes after the last step. A request to stop is obeyed between two files, so that each is
-// whole.
+// All work after the last step. A request to stop takes effect between two files, so that each is complete.
 void finish_training(const TrainFlags& flags, Context& context, Training& training,
                      const train::FitResult& result, TrainingView& view, const std::function<bool()>& stop) {
   const Recipe& recipe = training.recipe;
   const auto save = [&](const train::Scores& scores) {
     save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
   };
-  // First of all: what comes after may fail, and did not take hours.
+  // This comes first: later work may fail, and is cheap compared with the training.
   save({});
   if (stop()) return;
   train::Scores scores = final_scores(training, result);
   const std::string title = fs::path(flags.config).stem().string();
   try {
     draw_curves(flags, title);
-  } catch (const IoError& e) {  // as the measures themselves, when they could not be written
+  } catch (const IoError& e) {  // as the measures are if they could not be written
     view.warn(fmt::format("{} ({})", e.summary(), e.why()));
   }
   if (recipe.kind == "series")
@@ -279,7 +278,7 @@ int train_recipe(TrainFlags flags, Context& context) {
       events, [&view](const train::Evaluation& e) { view.update(e); });
   view.finish();
   if (result.run.stop == train::Stop::asked) {
-    if (result.run.checkpoint_error) {  // then nothing else has what was learned
+    if (result.run.checkpoint_error) {  // then nothing else holds the weights
       save_trained(model_file, recipe, training.data.facts, training.model, {});
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }

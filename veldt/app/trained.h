@@ -1,4 +1,4 @@
-// A trained network as a file: its weights, its recipe, and what it has to know of its data.
+// A trained network as a file: its weights, its recipe, and what it has to know about its data.
 // Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
@@ -27,7 +27,7 @@ void save_trained(const std::string& path, const Recipe& recipe, const DataFacts
 // In evaluation mode. Throws IoError missing, malformed for a file that is not such a model, and corrupt.
 Trained load_trained(const std::string& path);
 
-// What the recipe was made from, but for the keys in `without`, as JSON.
+// The recipe's keys and values as JSON, except for the keys in `without`.
 std::string recipe_in_json(const Recipe& recipe, const std::vector<std::string>& without = {});
 
 }  // namespace veldt::app

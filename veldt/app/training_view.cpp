@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kCurveWidth = 36, kCurveHeight = 6;  // characters
 
-// A number in six characters or so, at the right of eight.
+// A number in about six characters, right-aligned in eight.
 std::string label(double value) { return fmt::format("{:>8.3g} ", value); }
 
 }  // namespace
@@ -42,7 +42,7 @@ std::vector<std::string> curve_of_dots(const std::string& name, const std::vecto
     const double share = *high > *low ? (value - *low) / (*high - *low) : 0;
     if (!std::isfinite(share)) continue;
     const auto at = static_cast<std::size_t>((1 - share) * (rows - 1) + 0.5);
-    // A line without gaps: up or down from where the last column was.
+    // A line without gaps: up or down from the last column's row.
     std::size_t from = at;
     if (before && *before != at) from = *before < at ? *before + 1 : *before - 1;
     for (std::size_t y = std::min(from, at); y <= std::max(from, at); ++y)
@@ -70,7 +70,7 @@ TrainingView::TrainingView(bool quiet, double steps_per_epoch)
     : line_({.quiet = quiet}), steps_per_epoch_(steps_per_epoch) {}
 
 void TrainingView::update(const train::Progress& p) {
-  // In a long run every second, fourth .. loss is kept, of the old ones and of the new.
+  // In a long run only every second, fourth .. loss is kept, old and new.
   if (std::isfinite(p.loss) && heard_++ % every_ == 0) losses_.push_back(p.loss);
   if (losses_.size() > 4096) {
     for (std::size_t i = 0; 2 * i < losses_.size(); ++i) losses_[i] = losses_[2 * i];
@@ -92,7 +92,7 @@ void TrainingView::update(const train::Progress& p) {
                text);
 }
 
-// Beside each other where there is room, else that of training alone.
+// Both curves side by side if there is space, else only the training curve.
 void TrainingView::draw_panel() {
   const Terminal terminal = stderr_terminal();
   const int one = kCurveWidth + 9;

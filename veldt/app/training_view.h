@@ -1,5 +1,5 @@
-// What a training run shows of itself: a line for each evaluation, and on a terminal the curves of its losses
-// above a live line.
+// The display of a training run: a line for each evaluation, and on a terminal its loss curves above a live
+// line.
 // Tests: tests/app/train_test.cpp
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace veldt::app {
 
 // A curve of braille dots, `width` by `height` characters, below a line with its name and last value; at its
-// left the greatest and the least value. Each column is the mean of its share of the values.
+// left the greatest and the least value. Each column shows the mean of its share of the values.
 std::vector<std::string> curve_of_dots(const std::string& name, const std::vector<double>& values, int width,
                                        int height);
 
@@ -30,7 +30,7 @@ class TrainingView {
 
   double steps_per_epoch_;
   std::vector<double> losses_, watched_;  // of training; the first score of each evaluation
-  std::int64_t heard_ = 0, every_ = 1;    // updates, and which of them are kept
+  std::int64_t heard_ = 0, every_ = 1;    // updates, and how many of them per kept one
   std::string watched_name_;
 };
 

@@ -24,8 +24,8 @@ std::optional<Tensor> two_tones_of(const field::Signal& picture) {
   return std::nullopt;
 }
 
-// The points that are as near to one tone as to the other are a plane: the scalar product with what leads
-// from the one to the other is that of the point halfway.
+// The points at equal distance from both tones form a plane: their scalar product with the difference of the
+// tones equals that of the midpoint.
 std::int64_t wrong_pixels(const Tensor& a, const Tensor& b, const Tensor& tones) {
   const auto channels = static_cast<std::size_t>(a.size(2));
   const std::vector<float> both = contiguous(tones).values<float>();

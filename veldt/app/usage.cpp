@@ -44,7 +44,7 @@ UsageError unknown_flag(const CLI::App& app, const std::string& given) {
           suggestion(flag, flags_of(app), help_hint(app))};
 }
 
-// What people call it who know other programs.
+// Names that other programs use.
 std::string verb_for(const std::string& word) {
   constexpr const char* kEnlarge =
       "fit it, then draw it larger: veldt fit a.png -o a.safetensors, "
@@ -67,7 +67,7 @@ UsageError unknown_verb(const CLI::App& app, const std::string& given) {
           meant.empty() ? suggestion(given, known, help_hint(app)) : meant};
 }
 
-// A flag or a word that nothing asked for.
+// A flag or a word that the verb does not take.
 std::optional<UsageError> explain_extra(const CLI::App& app) {
   const std::vector<std::string> extra = app.remaining();
   for (const std::string& word : extra)

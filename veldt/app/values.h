@@ -1,5 +1,5 @@
-// Text to values: what a flag, an environment variable or a configuration file gives. What is wrong with a
-// text is thrown as a UsageError that names where it was given.
+// Text to values, from a flag, an environment variable or a configuration file. For an invalid text a
+// UsageError is thrown that names where it was given.
 // Tests: tests/app/pieces_test.cpp, tests/app/config_test.cpp
 #pragma once
 
@@ -18,8 +18,8 @@ std::string variable(const char* name);
 // Where a text was given, in the words of an error and of its example.
 struct Source {
   std::string name;     // "--steps", "VELDT_STEPS", "steps in veldt.toml:3"
-  std::string example;  // what stands before a value there: "--steps ", "VELDT_STEPS=", "steps = "
-  bool quoted = false;  // texts stand in quotes there
+  std::string example;  // what precedes a value there: "--steps ", "VELDT_STEPS=", "steps = "
+  bool quoted = false;  // texts are in quotes there
 };
 
 // A whole number; 10k, 2M and 1_000 are understood.
@@ -43,13 +43,13 @@ double seconds_from(const Source& source, const std::string& text);
 std::string choice_from(const Source& source, const std::string& text,
                         const std::vector<std::string>& choices);
 
-// A file's or a folder's: not empty, and not "-", which stands for no stream here.
+// The path of a file or a folder: not empty, and not "-", which does not mean a stream here.
 std::string path_from(const Source& source, const std::string& text);
 
 // true, false, yes, no, on, off, 1, 0.
 bool switch_from(const Source& source, const std::string& text);
 
-// "--steps 100", "steps = 100"; texts in quotes where a file wants them.
+// "--steps 100", "steps = 100"; texts in quotes where a file needs them.
 std::string example_of(const Source& source, const std::string& value, bool is_text = false);
 
 // "--size cannot be '12y'" with a reason and a way out.

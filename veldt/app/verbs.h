@@ -13,9 +13,9 @@
 //     return [flags, &context] { return draw(*flags, context); };
 //   }
 //
-// and a line in verbs.cpp. The add_ functions are in app/options.h: use them rather than CLI11's own, because
-// they give three-line errors with suggestions. --json and --quiet are added to every verb. A verb throws
-// what it cannot do (app/exit.h turns exceptions into exit codes), prints results through context.out,
+// and a line in verbs.cpp. The add_ functions are in app/option_tree.h: use them rather than CLI11's own,
+// because they give three-line errors with suggestions. --json and --quiet are added to every verb. A verb
+// reports errors as exceptions (app/exit.h turns them into exit codes), prints results through context.out,
 // progress through app/progress_line.h, notes through app/terminal.h unless context.quiet, and checks outputs
 // with io::check_writable() before it works for long.
 // Tests: tests/app/command_test.cpp

@@ -1,4 +1,4 @@
-// Has a network write on from a text, one token after the other.
+// Continues a text with a network, token by token.
 #include "veldt/app/writing.h"
 
 #include <algorithm>

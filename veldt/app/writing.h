@@ -15,13 +15,13 @@ namespace veldt::app {
 struct WritingOptions {
   std::string prompt = {};
   std::int64_t count = 500;
-  double temperature = 0.8;  // below 1: sharper than the network says
+  double temperature = 0.8;  // below 1: sharper than the network's output
   std::uint64_t seed = 1;
   std::function<bool()> should_stop = {};
 };
 
-// The prompt and `count` tokens more, each drawn from what the network gives for the recipe's context before
-// it. Throws ConfigError for a prompt with a character that the text did not have.
+// The prompt and `count` more tokens, each drawn from the network's output for the recipe's context before
+// it. Throws ConfigError for a prompt with a character that the training text did not have.
 std::string written_text(const Recipe& recipe, const DataFacts& facts, nn::Module& model,
                          const WritingOptions& options);
 

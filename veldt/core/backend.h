@@ -1,7 +1,7 @@
 // The waist of the house. A Backend is memory and one function per op family, over Views: the entries of
-// core/entries.inc. It knows nothing of tensors and gradients. All checks (shapes, devices) happen above it,
-// in ops/; a backend throws NoKernel for a dtype that an entry does not take. It may start small: only the
-// five functions of its memory must be there.
+// core/entries.inc. It does not know tensors and gradients. All checks (shapes, devices) happen above it, in
+// ops/; a backend throws NoKernel for a dtype that an entry does not support. It may start small: only the
+// five memory functions are required.
 // Tests: tests/core/entries_test.cpp
 #pragma once
 
@@ -19,11 +19,11 @@ struct Scalars {
   double a = 0, b = 0;
 };
 
-// norm: the root of the sum of squares, of floats alone.
+// norm: the root of the sum of squares, only of floats.
 enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min, norm };
 enum class RandomKind : std::uint8_t { uniform, normal, word, permutation };
 
-// Element i of floats: first + span i / parts; of whole numbers whole_first + whole_step i.
+// Element i of floats: first + span i / parts; of integers whole_first + whole_step i.
 struct Ramp {
   double first = 0, span = 1, parts = 1;
   std::int64_t whole_first = 0, whole_step = 1;
@@ -51,23 +51,23 @@ struct Backend {
   // All that follows may be null.
 
   // The name of formula `op` of an elementwise entry (unary, unary_slope, binary, ternary or compare), such
-  // as "tanh"; null after the last. A backend that tells them has to have them in the cpu's order.
+  // as "tanh"; null after the last. A backend that has this must use the cpu's order.
   const char* (*formula_name)(Entry entry, int op) = nullptr;
-  // Whether matmul takes this dtype for a product [m, n]: f32 and f64 always, and alone if null.
+  // Whether matmul takes this dtype for a product [m, n]: f32 and f64 always; only these if null.
   bool (*multiplies)(DType, std::int64_t m, std::int64_t n) = nullptr;
   // The bytes of workspace that a call of mlp over n rows takes; 0 if this backend has no such kernel (bf16
   // on a processor that cannot multiply it), and if null.
   std::size_t (*mlp_workspace)(const MlpStep&, std::int64_t n, bool wants_dx) = nullptr;
-  // Steps that it keeps and does again by itself.
+  // Steps that it records and replays by itself.
   const DeviceSteps* steps = nullptr;
   // Free bytes of the device's memory.
   std::size_t (*free_bytes)() = nullptr;
-  // Tells it what to call when a kernel finds no memory for itself, before it tries once more: tensors' pools
-  // keep blocks.
+  // Sets the function that it calls if a kernel's own allocation fails, before it tries again: tensors' pools
+  // may hold free blocks.
   void (*on_full)(void (*make_room)()) = nullptr;
 
   // One function for each entry of the list. Null: it has none, and a call throws NoKernel, or is done by the
-  // cpu if the program has asked for that (tensor/fallback.h).
+  // cpu if the program allows that (tensor/fallback.h).
 #define VELDT_ENTRY(name, parameters, ...) void(*name) parameters = nullptr;
 #define VELDT_ANSWER(result, name, parameters, ...) result(*name) parameters = nullptr;
 #include "veldt/core/entries.inc"

@@ -1,4 +1,4 @@
-// Deals the workspace of a call out to what lies in it.
+// Divides the workspace of a call into its pieces.
 // Tests: tests/ops/mlp_test.cpp, tests/cuda/mlp_test.cpp
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace veldt {
 
-// Neighbouring pieces of memory, each aligned to kAlignment if the first byte is. From null it counts: what
-// take() gives then is where the piece begins.
+// Neighbouring pieces of memory, each aligned to kAlignment if the first byte is. Starting from null it only
+// counts: take() then returns the offset of the piece.
 template <std::size_t kAlignment> class Carver {
  public:
   explicit Carver(void* from = nullptr) : at_(reinterpret_cast<std::uintptr_t>(from)) {}

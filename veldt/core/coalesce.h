@@ -1,5 +1,5 @@
-// Neighbouring dimensions that all views of a kernel walk as one, put together: the fewer and longer they
-// are, the less a walk costs.
+// Merges neighbouring dimensions that all views of a kernel walk as one: fewer and longer dimensions make a
+// walk cheaper.
 // Tests: tests/core/coalesce_test.cpp
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace veldt {
 
-// Outermost first. A plain struct, which a GPU's kernel may be given.
+// Outermost first. A plain struct, which can be passed to a GPU's kernel.
 template <int kViews> struct Coalesced {
   int rank = 0;
   std::int64_t sizes[kMaxRank] = {};
   std::int64_t strides[kViews][kMaxRank] = {};  // in elements
 
-  // One more dimension, inside the others, which view k of `views` walks by stride(k). It joins the last one
-  // where that goes on in memory in every view.
+  // Adds a dimension inside the others, which view k of `views` walks by stride(k). It is merged with the
+  // last one if that is contiguous with it in every view.
   template <class StrideOf> void push(std::int64_t size, int views, const StrideOf& stride) {
     bool joins = rank > 0;
     for (int k = 0; joins && k < views; ++k) joins = strides[k][rank - 1] == stride(k) * size;
@@ -29,13 +29,13 @@ template <int kViews> struct Coalesced {
   }
 };
 
-// How far neighbours along a dimension lie apart; those that repeat farther than all.
+// The distance of neighbours along a dimension; repeated elements count as the largest.
 inline std::int64_t width_of(std::int64_t stride) {
   return stride == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(stride);
 }
 
-// The dimensions d of the first view whose bits 1 << d are in `chosen`, but for those of size 1, widest
-// stride of that view first, so that a transposed one is read in the order of memory; 0 repeats, so it goes
+// The dimensions d of the first view whose bits 1 << d are in `chosen`, except those of size 1, widest stride
+// of that view first, so that a transposed one is read in the order of memory; 0 repeats, so it goes
 // outermost. The other views have its shape, or a size of 1, which is repeated.
 template <int kViews>
 Coalesced<kViews> widest_first(std::initializer_list<const View*> views, unsigned chosen) {

@@ -1,6 +1,6 @@
-// Convolutions as networks have them (the kernel is not turned round), over one to three spatial dimensions:
+// Convolutions as used in networks (the kernel is not flipped), over one to three spatial dimensions:
 //   y[n, o, p] = sum over c, k of w[o, c, k] x[n, c, p stride - padding + k dilation]
-// where x is 0 outside of itself. ops/convolution.h checks what is given; backends take it as it is.
+// where x is 0 outside of its bounds. ops/convolution.h checks arguments; backends do not.
 // Tests: tests/cpu/convolution_test.cpp, tests/ops/convolution_test.cpp
 #pragma once
 
@@ -19,7 +19,7 @@ struct ConvLayout {
   int dims = 1;
   // padding: zeros before x. Those after it follow from the sizes of x and y.
   std::array<std::int64_t, kMaxDims> stride{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
-  std::int64_t groups = 1;  // of channels: each makes its part of the output from its part of the input
+  std::int64_t groups = 1;  // of channels: each computes its part of the output from its part of the input
 
   // The elements of x from the first to the last that one output reads along dimension d.
   std::int64_t reach(int d, std::int64_t kernel) const {

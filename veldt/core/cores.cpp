@@ -18,7 +18,8 @@ std::vector<double> numbers_in(const std::string& path) {
   return numbers;
 }
 
-// The machine's hardware threads may be more than a cpu_set_t has bits, so the set grows until it is taken.
+// The machine may have more hardware threads than a cpu_set_t has bits, so the set grows until the call
+// succeeds.
 int count_allowed() {
   for (int most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
     cpu_set_t* const set = CPU_ALLOC(most);

@@ -1,4 +1,4 @@
-// Where a tensor's numbers live.
+// The device that holds a tensor's numbers.
 // Tests: tests/train/small_backend_test.cpp
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace veldt {
 
-// A place in the table of names (device.cpp). What follows the cpu there is in a library of its own; a
-// program can add kinds (register_backend in tensor/backends.h).
+// An index in the table of names (device.cpp). Kinds after the cpu are in libraries of their own; a program
+// can add kinds (register_backend in tensor/backends.h).
 enum class DeviceKind : std::uint8_t { cpu, cuda };
 inline constexpr std::size_t kLibraryKinds = 1;  // cuda
 inline constexpr std::size_t kMostBackends = 4;  // kinds that a process can have
 
-// "cuda"; lives on.
+// "cuda"; never freed.
 const char* name_of(DeviceKind);
 // The kind of that name, if there is one.
 std::optional<DeviceKind> device_kind(std::string_view name);
-// How many there are now.
+// The current number of kinds.
 std::size_t device_kinds();
-// One more. Throws ConfigError for a name that is taken or is not a word of small letters, digits and '_',
-// and where there is no place left.
+// Adds a kind. Throws ConfigError for a name that is taken or is not a word of small letters, digits and '_',
+// and if the table is full.
 DeviceKind add_device_kind(std::string_view name);
 
 struct Device {

@@ -18,7 +18,7 @@
 
 namespace veldt {
 
-// What `veldt doctor` prints of a device.
+// What `veldt doctor` prints about a device.
 struct DeviceFacts {
   std::string name, architecture;  // "NVIDIA H200", "sm_90"
   int multiprocessors = 0;
@@ -29,18 +29,17 @@ struct DeviceFacts {
 struct DevicePlugin {
   const char* version;         // Veldt's
   std::uint64_t waist_digest;  // kWaistDigest
-  // All throw DeviceError or OutOfMemory. open: the backend of a device of this process' only one of its
-  // kind.
+  // All throw DeviceError or OutOfMemory. open: the backend of a device, the process's only one of its kind.
   int (*device_count)();
   DeviceFacts (*facts)(int index);
   const Backend& (*open)(Device);
-  // Who multiplies large matrices, for `veldt doctor`: "cublasLt 13.1.0". Takes up to a second.
+  // The library that multiplies large matrices, for `veldt doctor`: "cublasLt 13.1.0". Takes up to a second.
   std::string (*matrix_library)();
 };
 
-// A hash of what a library and a program have to agree on to share a Backend: the list of entries, and the
-// structs that pass it. Formulas are compared by their names when it is opened (tensor/backends.cpp). FNV-1a
-// (Fowler, Noll, Vo).
+// A hash of the parts that must match between a library and a program that share a Backend: the list of
+// entries, and the structs that are passed. Formulas are compared by their names when it is opened
+// (tensor/backends.cpp). FNV-1a (Fowler, Noll, Vo).
 inline constexpr std::uint64_t kWaistDigest = [] {
   std::uint64_t h = 0xcbf29ce484222325;
   const auto add = [&h](auto value) { h = (h ^ static_cast<std::uint64_t>(value)) * 0x100000001b3; };

@@ -10,7 +10,7 @@
 
 namespace veldt {
 
-// Whole numbers from the widest to the narrowest; promote() relies on it.
+// Integers from the widest to the narrowest; promote() relies on it.
 enum class DType : std::uint8_t { f32, f64, bf16, f16, i64, i32, u8, boolean };
 
 constexpr std::size_t size_of(DType t) {
@@ -33,8 +33,8 @@ constexpr bool is_float(DType t) {
 
 constexpr bool is_half(DType t) { return t == DType::bf16 || t == DType::f16; }
 
-// The dtype that an op of an `a` and a `b` computes in, as torch.promote_types has it: of a float and a whole
-// number the float, of two floats or two whole numbers the wider, of bf16 and f16 f32.
+// The dtype that an op of an `a` and a `b` computes in, as torch.promote_types: for a float and an integer
+// the float, for two floats or two integers the wider one, for bf16 and f16 f32.
 constexpr DType promote(DType a, DType b) {
   if (a == b) return a;
   if (is_float(a) != is_float(b)) return is_float(a) ? a : b;

@@ -1,4 +1,4 @@
-// The texts of what an entry of the waist takes and refuses.
+// Messages about the dtypes that an entry of the waist takes and refuses.
 #include "veldt/core/entries.h"
 
 #include <vector>

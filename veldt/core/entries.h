@@ -1,4 +1,4 @@
-// What is true of each entry of the waist, as the list in core/entries.inc says.
+// The facts of each entry of the waist, from the list in core/entries.inc.
 // Tests: tests/core/entries_test.cpp
 #pragma once
 
@@ -35,9 +35,9 @@ template <class... Index> constexpr std::uint32_t views(Index... index) { return
 
 struct EntryFacts {
   const char* name;
-  std::uint32_t writes = 0;  // the views it writes; a call with a list of views has a step that says which
-  bool updates = false;      // it reads what it writes, or leaves some as it was; else it fills them
-  int typed = 0;  // the view whose dtype has to be one of `dtypes`; what others may be is said there
+  std::uint32_t writes = 0;  // the views it writes; for a call with a list of views, its step defines them
+  bool updates = false;      // it reads what it writes, or leaves parts unchanged; else it fills them
+  int typed = 0;             // the view whose dtype must be one of `dtypes`, which also define the others
   DTypes dtypes = kAnyDType;
 };
 
@@ -51,7 +51,7 @@ constexpr const EntryFacts& facts_of(Entry entry) { return kEntryFacts[static_ca
 // Throws NoKernel: `device` has no kernel of `what` ("lstm", or a formula's "atan2") for a dtype.
 [[noreturn]] void refuse_dtype(const char* device, const char* what, DType given, DTypes taken);
 
-// The same of an entry that reads one dtype and writes another.
+// The same for an entry that reads one dtype and writes another.
 [[noreturn]] void refuse_dtypes(const char* device, const char* what, DType from, DType to);
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-// What the parts of error.h have in common, once: every file of Veldt throws.
+// The shared parts of error.h, compiled once, because every file of Veldt throws.
 #include "veldt/core/error.h"
 
 #include <sstream>
@@ -13,7 +13,7 @@ void StrPart::write_text(std::ostream& out, const void* text) {
 
 std::string join_parts(std::initializer_list<StrPart> parts) {
   std::ostringstream out;
-  out.exceptions(std::ios::badbit);  // else what there is no memory for is left out in silence
+  out.exceptions(std::ios::badbit);  // else text that finds no memory is left out silently
   for (const StrPart& part : parts) part.write_to(out);
   return out.str();
 }

@@ -1,4 +1,4 @@
-// What Veldt throws: an Error says what happened, why, and how to mend it, with the numbers in it.
+// Veldt's exceptions: an Error says what happened, why, and how to fix it, with the numbers.
 // Tests: tests/core/error_test.cpp
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace veldt {
 
-// One argument of str(): where it is, and how it is written. A stream in every str() would be a tenth of the
-// library.
+// One argument of str(): its address, and the function that writes it. Code for a stream in every str() would
+// be a tenth of the library.
 class StrPart {
  public:
   explicit StrPart(const char* text) : value_(text), write_(write_text) {}
@@ -36,12 +36,12 @@ std::string join_parts(std::initializer_list<StrPart> parts);
 template <class... Parts> std::string str(const Parts&... parts) { return join_parts({StrPart(parts)...}); }
 
 // The base of everything the library throws. Three short sentences without a final stop;
-// what() joins them with newlines. The destructors are in error.cpp, so that the tables of each class are
-// there alone.
+// what() joins them with newlines. The destructors are in error.cpp, so that each class's tables are only
+// there.
 class Error : public std::runtime_error {
  public:
-  // The module that was running: its path from the outermost one that was called, its title, and that
-  // outermost one, by which the next one out knows it. nn::Module fills it in while the error passes through.
+  // The module that was running: its path from the outermost called one, its title, and that outermost one,
+  // so that the next module outwards can find it. nn::Module fills this in while the error passes through.
   struct Place {
     std::string path, title;
     const void* outermost = nullptr;
@@ -87,14 +87,14 @@ class NoKernel : public DeviceError {
   ~NoKernel() override;
 };
 
-// Memory that could not be had; the text names the bytes asked for.
+// Memory that could not be allocated; the text has the number of bytes.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
   ~OutOfMemory() override;
 };
 
-// An option or configuration value that makes no sense (rate below zero, unknown name).
+// An invalid option or configuration value (rate below zero, unknown name).
 class ConfigError : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,4 @@
-// Replaces what a terminal would act on.
+// Replaces characters that control a terminal.
 #include "veldt/core/escape.h"
 
 namespace veldt {
@@ -8,8 +8,8 @@ bool is_between(char c, int least, int most) {
   return static_cast<unsigned char>(c) >= least && static_cast<unsigned char>(c) <= most;
 }
 
-// The bytes of the character that `text` begins with; 0 if it begins with none in UTF-8 (RFC 3629, table of
-// section 4), or with a control character, which U+0080 to U+009F are too: U+009B begins what ESC [ does.
+// The length in bytes of the first character of `text`; 0 if it is not UTF-8 (RFC 3629, table of section 4),
+// or is a control character. U+0080 to U+009F are control characters too: U+009B acts like ESC [.
 std::size_t printable_bytes(std::string_view text) {
   if (is_between(text[0], 0x20, 0x7e)) return 1;
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-// Texts from files, made fit to be shown.
+// Makes texts from files safe to print.
 // Tests: tests/core/error_test.cpp
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace veldt {
 
 // For a line of a terminal or a log: control characters, and bytes that are not UTF-8, as \x1b, so that the
-// text can neither end its line nor command the terminal. What `except` holds stays as it is. Errors do so
-// with all that they are given.
+// text can neither end its line nor control the terminal. Characters in `except` stay unchanged. Errors
+// escape all of their texts like this.
 std::string escape_controls(std::string_view text, std::string_view except = {});
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-// A callable passed down a call: two pointers, where std::function may copy what it holds to the heap.
+// A callable passed down a call: two pointers, where std::function may copy its target to the heap.
 // Tests: tests/core/function_ref_test.cpp
 #pragma once
 

@@ -1,5 +1,5 @@
-// A multiresolution grid (Mueller et al. 2022, "Instant neural graphics primitives"): where the vertices of
-// each level lie in the table of features. Made and checked by grid_layout() of ops/grid_encoding.h.
+// A multiresolution grid (Mueller et al. 2022, "Instant neural graphics primitives"): the places of each
+// level's vertices in the table of features. Made and checked by grid_layout() of ops/grid_encoding.h.
 // Tests: tests/ops/grid_encoding_test.cpp, tests/cuda/grid_test.cpp
 #pragma once
 
@@ -19,7 +19,7 @@ struct GridLayout {
     bool hashed = false;     // several vertices may share an entry; else each has its own
     std::int64_t first = 0;  // entry of the table
 
-    // What one step along axis k adds to a vertex's number, or multiplies into its hash.
+    // The stride along axis k in a vertex's number, or its factor in the hash.
     std::uint32_t step_along(int k) const {
       if (hashed) return kHashFactors[k];
       std::uint32_t step = 1;
@@ -32,7 +32,7 @@ struct GridLayout {
   int features = 0;
   int levels = 0;
   bool smooth = false;                        // between vertices 3 t^2 - 2 t^3, else t
-  std::array<Level, kMaxLevels + 1> level{};  // one past the last says where the table ends
+  std::array<Level, kMaxLevels + 1> level{};  // the entry after the last is the end of the table
 
   std::int64_t entries() const { return level[static_cast<std::size_t>(levels)].first; }
   std::int64_t entries_of(int l) const {

@@ -1,4 +1,5 @@
-// A backend's functions, each behind a check that it has a kernel for the dtype: so no kernel needs one.
+// Wraps each function of a backend in a check that it has a kernel for the dtype, so that kernels need no
+// checks.
 // Tests: tests/core/entries_test.cpp
 #pragma once
 
@@ -34,7 +35,7 @@ struct Guarded<device, entry, function, taken> {
   }
 };
 
-// `function` of a backend, for its table; it takes what the list says unless told otherwise.
+// `function` of a backend, for its table; it takes the dtypes of the list unless others are given.
 template <const char* device, Entry entry, auto function, DTypes taken = facts_of(entry).dtypes>
 inline constexpr auto guarded = &Guarded<device, entry, function, taken>::call;
 template <const char* device, Entry entry, auto function>

@@ -1,5 +1,5 @@
-// What Backend::mlp is told: a stack of fully connected layers, run forward, backward or through its loss in
-// one call, so that a tile of rows stays in the cache from the first layer to the last and back.
+// The arguments of Backend::mlp: a stack of fully connected layers, run forward, backward or through its loss
+// in one call, so that a tile of rows stays in the cache from the first layer to the last and back.
 // Tests: tests/ops/mlp_test.cpp, tests/cuda/mlp_test.cpp
 #pragma once
 
@@ -23,12 +23,12 @@ struct MlpLayer {
 
 // How an output is compared with its target. bce takes logits; hinge is max(0, 1 - t p)^2.
 enum class MlpError : std::uint8_t { squared, hinge, bce };
-// What becomes of an output before that: nothing; cut to -1..1, beyond which the gradient is 0 except where a
-// step along it leads back; the logistic function.
+// The function of an output before that: none; clamping to -1..1, beyond which the gradient is 0 except where
+// a step along it leads back; the logistic function.
 enum class MlpSquash : std::uint8_t { none, clamp, sigmoid };
 
-// The mean over all targets' numbers. The first `pooled` rows come in groups of `group`, whose squashed
-// outputs' mean has one target; every other row has one of its own.
+// The mean over all targets' numbers. The first `pooled` rows are in groups of `group`, and the mean of each
+// group's squashed outputs has one target; every other row has its own target.
 struct MlpLoss {
   MlpError error = MlpError::squared;
   MlpSquash squash = MlpSquash::none;
@@ -37,11 +37,11 @@ struct MlpLoss {
   std::int64_t targets(std::int64_t rows) const { return pooled / group + rows - pooled; }
 };
 
-// What the products of a stack are made of, summed in f32 in any case. bf16: weights and activations rounded
-// to it. tf32: rounded to 10 bits of mantissa, as tensor cores multiply them.
+// The number format of the products of a stack; sums are always f32. bf16: weights and activations rounded to
+// it. tf32: rounded to 10 bits of mantissa, as tensor cores multiply them.
 enum class Precision : std::uint8_t { f32, bf16, tf32 };
 
-// The rows of a call, cut into tiles that do not cut a group. constexpr, so that a GPU's kernels can ask.
+// The rows of a call, split into tiles that do not split a group. constexpr, for use in a GPU's kernels.
 struct MlpTiles {
   struct Tile {
     std::int64_t row, target;  // its first ones
@@ -78,13 +78,13 @@ struct MlpStep {
 
   MlpPass pass = MlpPass::forward;
   Precision precision = Precision::f32;
-  // Into how many sums of their own the gradients are added up; the bits depend on it.
+  // The number of partial sums of the gradients; the bits depend on it.
   int threads = 1;
   std::size_t depth = 0;
   std::array<MlpLayer, kMaxLayers> layers = {};
   MlpLoss loss = {};
 
-  // A first layer of a few inputs (coordinates) and a last one of a few outputs are f32 in any case.
+  // A first layer of a few inputs (coordinates) and a last one of a few outputs are always f32.
   static constexpr std::int64_t kThinInput = 8, kThinOutput = 4;
   bool thin_input() const { return layers[0].in <= kThinInput; }
   bool thin_output() const {
@@ -96,7 +96,7 @@ struct MlpStep {
     return !(l == 0 && thin_input()) && !(l + 1 == depth && thin_output());
   }
 
-  // The arrays of a call, all f32 but the workspace; a view without data is absent.
+  // The arrays of a call, all f32 except the workspace; a view without data is absent.
   enum Array : std::size_t {
     workspace,  // bytes, as many as Backend::mlp_workspace asks for
     x,          // [n, in]
@@ -104,10 +104,10 @@ struct MlpStep {
     given,      // backward: the gradient of out [n, out]; loss: the targets [targets, out]
     weight,     // loss: how much each target counts [targets]; absent: 1 each
     value,      // loss: the loss []
-    dx,         // [n, in]; absent where it is not wanted
+    dx,         // [n, in]; absent if it is not needed
     first_layer
   };
-  // W, b (absent without one) and, but for a forward pass, their gradients.
+  // W, b (absent without one) and, except in a forward pass, their gradients.
   enum Part : std::size_t { w, b, dw, db, parts };
   static std::size_t layer_array(std::size_t layer, Part part) { return first_layer + parts * layer + part; }
   static constexpr std::size_t kMaxArrays = first_layer + parts * kMaxLayers;

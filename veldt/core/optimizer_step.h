@@ -1,5 +1,5 @@
-// What Backend::optimize is told: one step of an optimizer over slabs, with all that varies from step to
-// step. The formulas are in kernels/optimizer-inl.h. `step` counts from 1.
+// The arguments of Backend::optimize: one step of an optimizer over slabs, with everything that varies from
+// step to step. The formulas are in kernels/optimizer-inl.h. `step` counts from 1.
 // Tests: tests/cpu/optimizer_test.cpp, tests/cuda/optimizer_test.cpp
 #pragma once
 
@@ -11,8 +11,8 @@
 namespace veldt {
 
 // Arrays: parameter, m, v; gradient. decoupled: AdamW's decay, else L2 added to the gradient. lazy: an
-// element whose gradient is 0 stays as it is in all arrays, and a cache line of zeros costs no look at the
-// others.
+// element whose gradient is 0 stays unchanged in all arrays, and for a cache line of zeros the other arrays
+// are not read.
 struct AdamStep {
   static constexpr const char* name = "adam";
   double lr, beta1, beta2, eps, weight_decay;
@@ -80,7 +80,7 @@ struct OptimizerStep {
   const char* name() const {
     return std::visit([](const auto& step) { return step.name; }, rule);
   }
-  // All but the gradient, which comes last; a rule of one array changes that.
+  // All except the gradient, which is last; a rule of one array changes that array.
   static bool writes(std::size_t array, std::size_t arrays) { return array + 1 < arrays || arrays == 1; }
 };
 

@@ -1,4 +1,4 @@
-// Size classes, the list of what is held, and what is said when memory is full.
+// Size classes, the list of allocations, and the error when memory is full.
 #include "veldt/core/pool.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@
 namespace veldt {
 namespace {
 
-// AddressSanitizer knows malloc's blocks. This tells it of ours: that of `size` bytes only the first `used`
-// are anybody's.
+// AddressSanitizer knows malloc's blocks. This informs it about ours: only the first `used` of `size` bytes
+// may be accessed.
 void open_for_use(const Backend& backend, void* p, std::size_t used, std::size_t size) {
   if (backend.device.kind != DeviceKind::cpu) return;
   ASAN_POISON_MEMORY_REGION(p, size);
@@ -38,7 +38,7 @@ std::size_t index_of(std::size_t size) {
   return static_cast<std::size_t>(std::countr_zero(top)) * 4 + (size - top - 1) / (top / 4);
 }
 
-// While one lives, a lock is open.
+// Unlocks a lock while it exists.
 struct Unlocked {
   explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
   ~Unlocked() { lock_.lock(); }
@@ -47,7 +47,7 @@ struct Unlocked {
   std::unique_lock<std::mutex>& lock_;
 };
 
-// While one lives, a sum has so much more.
+// Adds to a sum while it exists.
 struct Added {
   Added(std::size_t& sum, std::size_t more) : sum_(sum), more_(more) { sum_ += more_; }
   ~Added() { sum_ -= more_; }
@@ -72,7 +72,7 @@ std::string bytes_text(std::size_t bytes) {
 
 void Storage::move_to(Pool& pool) {
   void* const place = pool.take(bytes_, *this);  // first: it may throw
-  memory_->give(data_, bytes_, *this);           // a planner keeps no list, so the pool's link stays
+  memory_->give(data_, bytes_, *this);           // a planner has no list, so the pool's link stays
   memory_ = &pool;
   data_ = place;
 }
@@ -136,8 +136,8 @@ void* Pool::from_system(std::size_t size, Lock& lock) {
     if (stats_.bytes_cached == 0 && giving_back_ == 0 && times_given_back_ == before) refuse(size, e.why());
   }
   give_back_cached(lock);
-  // What other threads are giving back may be enough. Not for long: one may be waiting for a device that this
-  // thread has.
+  // Memory that other threads are returning may be enough. The wait is short, because one may be waiting for
+  // a device that this thread holds.
   given_back_.wait_for(lock, std::chrono::seconds(1), [this] { return giving_back_ == 0; });
   try {
     const Unlocked open(lock);
@@ -175,7 +175,7 @@ void Pool::give(void* p, std::size_t bytes, Storage& owner) noexcept {
       stats_.bytes_cached += size;
       open_for_use(backend_, p, 0, size);
       return;
-    } catch (...) {  // there is no memory to note it in
+    } catch (...) {  // there is no memory to record it
     }
   }
   open_for_use(backend_, p, size, size);

@@ -1,5 +1,5 @@
-// The allocator under every tensor: freed blocks are kept by size class and handed out again, so a training
-// step that has run once asks the system for nothing. It counts what is held, and by whom.
+// The allocator under every tensor: freed blocks are kept by size class and reused, so a training step that
+// has run once allocates nothing from the system. It records how much is held, and for what.
 // Tests: tests/core/pool_test.cpp
 #pragma once
 
@@ -20,7 +20,7 @@ namespace veldt {
 class Pool;
 class Storage;
 
-// Where a Storage gets its bytes: a Pool, or the planner of a recording (tensor/plan.h).
+// The allocator of a Storage: a Pool, or the planner of a recording (tensor/plan.h).
 class Memory {
  public:
   // Throws OutOfMemory. `owner` is only linked, never called back.
@@ -42,13 +42,14 @@ class Storage : public std::enable_shared_from_this<Storage> {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // Counts in-place writes, so that backward can tell when a saved value has changed under it.
+  // Counts in-place writes, so that backward can detect that a saved value has changed.
   std::int64_t version() const { return version_; }
   void bump_version() { ++version_; }
-  // What the memory is for, in the ledger: the op that filled it, or "parameters". A string that lives on.
+  // The use of the memory in the ledger: the op that filled it, or "parameters". A string that is never
+  // freed.
   const char* label() const { return label_.load(std::memory_order_relaxed); }
   void set_label(const char* label) { label_.store(label, std::memory_order_relaxed); }
-  // From a planner's memory into a pool's; there are no values yet.
+  // Moves from a planner's memory to a pool's; there are no values yet.
   void move_to(Pool& pool);
 
  private:
@@ -57,20 +58,20 @@ class Storage : public std::enable_shared_from_this<Storage> {
   std::size_t bytes_;
   std::int64_t version_ = 0;
   std::atomic<const char*> label_{"tensors"};     // another thread may be printing the ledger
-  Storage *before_ = nullptr, *after_ = nullptr;  // the pool's list of what is held
-  void* data_;                                    // last: taking it links a storage that is complete
+  Storage *before_ = nullptr, *after_ = nullptr;  // the pool's list of allocations
+  void* data_;                                    // last member: the storage is complete when it is linked
 };
 
 struct PoolStats {
-  std::size_t bytes_in_use = 0;  // handed out now, size classes counted whole
-  std::size_t peak_bytes = 0;    // the most bytes_in_use has been since reset_peak()
-  std::size_t bytes_cached = 0;  // freed and kept for the next request
+  std::size_t bytes_in_use = 0;  // in use now, in full size classes
+  std::size_t peak_bytes = 0;    // the maximum of bytes_in_use since reset_peak()
+  std::size_t bytes_cached = 0;  // free, kept for reuse
   std::size_t limit = 0;         // 0: none
   std::int64_t blocks_in_use = 0;
-  std::int64_t system_allocations = 0;  // how often the backend was asked
+  std::int64_t system_allocations = 0;  // number of the backend's allocations
 };
 
-// One line of the ledger: what storages of one label hold.
+// One line of the ledger: the storages of one label.
 struct Holding {
   std::string label;
   std::size_t bytes = 0;
@@ -84,18 +85,18 @@ class Pool final : public Memory {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Throws OutOfMemory, after giving the cached blocks back and trying once more; it says what was asked for,
-  // who holds what, and how much would fit.
+  // Throws OutOfMemory, after returning the cached blocks and trying once more; the error has the requested
+  // size, the ledger, and how much would fit.
   void* take(std::size_t bytes, Storage& owner) override;
   void give(void* p, std::size_t bytes, Storage& owner) noexcept override;
 
-  // The most bytes to hold, in use and cached; 0 lifts the limit. What is held already stays.
+  // The maximum number of bytes, in use and cached; 0: no limit. Existing allocations stay.
   void set_limit(std::size_t bytes);
   // Returns the cached blocks to the system.
   void trim() noexcept;
   PoolStats stats() const;
   void reset_peak();
-  // What is held now, the largest first.
+  // The current allocations, the largest first.
   std::vector<Holding> ledger() const;
   const Backend& backend() const { return backend_; }
 
@@ -103,8 +104,8 @@ class Pool final : public Memory {
   static std::size_t size_class(std::size_t bytes);
 
  private:
-  // Held from the first to the last line of what takes one, but while the system is asked: a device may have
-  // the pool give back what it keeps at any time.
+  // Held during all functions except while the system allocates: a device may make the pool return its cached
+  // blocks at any time.
   using Lock = std::unique_lock<std::mutex>;
   void* from_system(std::size_t size, Lock& lock);
   void link(Storage& owner);
@@ -122,7 +123,7 @@ class Pool final : public Memory {
   std::array<Class, 64 * 4> cached_;
   Storage* held_ = nullptr;
   std::size_t bytes_asked_for_ = 0;  // of the system, now
-  int giving_back_ = 0;              // threads that are giving cached blocks to the system
+  int giving_back_ = 0;              // threads that are returning cached blocks to the system
   std::int64_t times_given_back_ = 0;
   std::condition_variable given_back_;
   PoolStats stats_;

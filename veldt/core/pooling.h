@@ -1,5 +1,5 @@
-// The windows of pooling over one to three spatial dimensions. ops/pooling.h checks what is given;
-// backends take it as it is.
+// The windows of pooling over one to three spatial dimensions. ops/pooling.h checks arguments; backends do
+// not.
 // Tests: tests/ops/pooling_test.cpp
 #pragma once
 
@@ -20,7 +20,7 @@ struct PoolLayout {
   constexpr std::int64_t inputs() const { return in[0] * in[1] * in[2]; }      // of a plane
   constexpr std::int64_t outputs() const { return out[0] * out[1] * out[2]; }  // of a plane
 
-  // Those elements of dimension d that output i covers, the padding left out.
+  // The elements of dimension d that output i covers, without padding.
   struct Window {
     std::int64_t begin, end, step;
   };
@@ -34,7 +34,7 @@ struct PoolLayout {
       return {begin, end < in[d] ? end : in[d], dilation[d]};
     }
   }
-  // How many elements of dimension d the mean over window i is of.
+  // The number of elements of dimension d in the mean over window i.
   constexpr std::int64_t averaged(int d, std::int64_t i) const {
     if (adaptive) {
       const Window w = window<true>(d, i);

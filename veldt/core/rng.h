@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3", SC 2011). A value is a pure function of (seed, stream, position): nothing to warm up,
-// nothing to lock, and a checkpoint stores two integers.
+// as easy as 1, 2, 3", SC 2011). A value is a pure function of (seed, stream, position): it needs no warm-up
+// and no lock, and a checkpoint stores two integers.
 // Tests: tests/core/rng_test.cpp
 #pragma once
 

@@ -1,4 +1,4 @@
-// The sizes of a tensor, and the strides that lay them out in memory.
+// The sizes of a tensor, and the strides of its memory layout.
 // Tests: tests/core/shape_test.cpp
 #pragma once
 
@@ -13,7 +13,7 @@ namespace veldt {
 
 inline constexpr int kMaxRank = 8;
 
-// Up to kMaxRank sizes, kept in place: copying one never allocates. Used for strides too.
+// Up to kMaxRank sizes, stored in place: copying never allocates. Used for strides too.
 class Shape {
  public:
   Shape() = default;
@@ -79,7 +79,7 @@ inline std::int64_t numel(const Shape& shape) {
 // Row-major strides, in elements.
 inline Strides contiguous_strides(const Shape& shape) {
   Strides strides = shape;
-  // Without elements nothing is walked, and the product of the other sizes may not fit.
+  // Without elements strides do not matter, and the product of the other sizes may overflow.
   const bool nothing = std::find(shape.begin(), shape.end(), 0) != shape.end();
   std::int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -89,7 +89,7 @@ inline Strides contiguous_strides(const Shape& shape) {
   return strides;
 }
 
-// True if (shape, strides) walks memory in row-major order without holes.
+// True if (shape, strides) walks memory in row-major order without gaps.
 inline bool is_contiguous(const Shape& shape, const Strides& strides) {
   std::int64_t step = 1;
   bool dense = true;
@@ -104,7 +104,7 @@ inline bool is_contiguous(const Shape& shape, const Strides& strides) {
 // The shape both broadcast to (NumPy's rule). Throws ShapeError naming `op` and both shapes.
 Shape broadcast(const Shape& a, const Shape& b, const char* op);
 
-// A dimension that may count from the end, brought into 0..rank-1. Throws ShapeError naming `op`.
+// A dimension that may count from the end, as 0..rank-1. Throws ShapeError naming `op`.
 int wrap_dim(int dim, int rank, const char* op);
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-// Gives a thread's lists back when it ends.
+// Frees a thread's lists when it ends.
 #include "veldt/core/small_blocks.h"
 
 namespace veldt {

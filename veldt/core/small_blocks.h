@@ -1,6 +1,6 @@
 // Memory for the small objects of a training step: tensor handles, graph nodes, backward functions, lists of
-// inputs. Each thread keeps what it frees, by size, for its next request, so a step that has run once does
-// not touch the heap.
+// inputs. Each thread keeps its freed blocks by size and reuses them, so a step that has run once does not
+// use the heap.
 // Tests: tests/core/small_blocks_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <new>
 
-// Under the sanitizers every block comes from the heap, so that they see its life.
+// Under the sanitizers every block comes from the heap, so that they can track it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VELDT_SMALL_BLOCKS_FROM_HEAP 1
 #elif defined(__has_feature)
@@ -22,7 +22,7 @@ namespace veldt {
 class SmallBlocks {
  public:
   static constexpr std::size_t kStep = 32;       // sizes are rounded up to a multiple
-  static constexpr std::size_t kLargest = 1024;  // beyond it, and for odd alignments, the heap
+  static constexpr std::size_t kLargest = 1024;  // larger blocks, and unusual alignments, use the heap
   static constexpr int kMostKept = 4096;         // blocks of one size that a thread keeps
 
   // Throws std::bad_alloc.
@@ -38,7 +38,7 @@ class SmallBlocks {
       return ::operator new((bytes + kStep - 1) / kStep * kStep);
     }
 #endif
-    // Rounded here too: a program under a sanitizer may free what a library without one goes on to use.
+    // Rounded here too: a program with a sanitizer may free a block that a library without one then reuses.
     return ::operator new(bytes - 1 < kLargest ? (bytes + kStep - 1) / kStep * kStep : bytes);
   }
 
@@ -64,15 +64,15 @@ class SmallBlocks {
     Free* first;
     int count;
   };
-  // False once the thread is ending. The first block of a thread arranges for all to be freed with it.
+  // False once the thread is ending. The first block of a thread registers the cleanup of all.
   static bool opens() noexcept;
 
-  // Trivial, so that reaching it costs no check and it outlives every other object of the thread.
+  // Trivial, so that access needs no check and it outlives every other object of the thread.
   static thread_local constinit List lists_[kLargest / kStep];
   struct Owner;
 };
 
-// The standard containers' and shared pointers' way to SmallBlocks.
+// The allocator of SmallBlocks for standard containers and shared pointers.
 template <class T> struct SmallAllocator {
   using value_type = T;
   SmallAllocator() = default;

@@ -1,5 +1,5 @@
-// How a thread waits for another: spinning for some microseconds, then asleep in the kernel. For
-// core/worker_pool.cpp alone.
+// How a thread waits for another: it spins for some microseconds, then sleeps in the kernel. Only for
+// core/worker_pool.cpp.
 // Tests: tests/core/threads_test.cpp
 #pragma once
 
@@ -21,7 +21,7 @@ namespace veldt::workers {
 using Word = std::atomic<std::uint32_t>;  // what a futex waits on
 static_assert(sizeof(Word) == 4 && Word::is_always_lock_free);
 
-// Asleep until somebody calls wake(), if the word still is what was seen. May return for no reason.
+// Sleeps until wake() is called, if the word still has the given value. May return spuriously.
 inline void sleep_on(Word& word, std::uint32_t seen) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
 }
@@ -42,11 +42,11 @@ inline Nanoseconds now() {
       .count();
 }
 
-// Waking a thread costs some 10 us, and lets it start after 30; what a step does between two loops is mostly
-// shorter than this. Who spins much longer uses up the time that other programs leave it.
+// Waking a thread costs about 10 us, and it starts after 30; the time between two loops of a step is mostly
+// shorter than this limit. Spinning much longer would use up CPU time that other programs leave.
 constexpr Nanoseconds kSpin = 40'000;
 
-// True as soon as `done`, false when it was not for as long as spinning pays.
+// True as soon as `done`, false if it was not within the time that spinning is worth.
 template <class Done> bool spin_until(const Done& done) {
   if (done()) return true;
   for (const Nanoseconds end = now() + kSpin; now() < end;)

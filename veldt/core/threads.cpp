@@ -1,4 +1,4 @@
-// How many threads there are, and how work is cut for them.
+// The number of threads, and how work is split among them.
 #include "veldt/core/threads.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ int threads_at_first() {
     throw ConfigError(str("VELDT_THREADS is \"", own, "\""), "the number of threads must be from 1 to 1024",
                       "set it to a number, or unset it");
   }
-  // OpenMP's may be a list, by levels of nesting, and what cannot be read is not for Veldt to judge.
+  // OpenMP's may be a list, by levels of nesting, and an unreadable one is not Veldt's error to report.
   if (const char* omp = std::getenv("OMP_NUM_THREADS"))
     if (const std::optional<int> n = threads_in(omp, omp + std::strcspn(omp, ","))) return *n;
   return std::min(kMostThreads, cores_of_this_process().usable());

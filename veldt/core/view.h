@@ -1,4 +1,4 @@
-// What a backend sees of a tensor: a pointer and how to walk it. Owns nothing.
+// A tensor as a backend sees it: a pointer, sizes and strides. Owns nothing.
 // Tests: tests/cpu/elementwise_test.cpp, tests/tensor/plan_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace veldt {
 
 struct View {
-  void* data = nullptr;  // the first element, the offset already added
+  void* data = nullptr;  // the first element, with the offset already added
   DType dtype = DType::f32;
   Shape shape;
   Strides strides;  // in elements; 0 repeats one element along a dimension
@@ -16,7 +16,7 @@ struct View {
   template <class T> T* as() const { return static_cast<T*>(data); }
 };
 
-// The bytes from the first that a view may touch up to the last; empty for one without elements.
+// The range of bytes that a view may touch; empty for one without elements.
 struct Extent {
   std::uintptr_t begin = 0, end = 0;
 

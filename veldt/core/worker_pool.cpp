@@ -1,4 +1,4 @@
-// Workers spin for a moment, then sleep; forks and missing threads are provided for.
+// Workers spin for a moment, then sleep. Handles forks and threads that cannot be created.
 #include "veldt/core/worker_pool.h"
 
 #include <pthread.h>
@@ -26,8 +26,8 @@ constexpr std::size_t kLine = 64;
 
 // --- work -----------------------------------------------------------------------------------------
 
-// The units that one thread is to do: [first, last) in the halves of one word, so that it may take the first
-// while another takes the last.
+// The units of one thread: [first, last) in the halves of one word, so that it can take the first while
+// another thread takes the last.
 class alignas(kLine) Share {
  public:
   void set(std::uint32_t first, std::uint32_t last) {
@@ -68,19 +68,19 @@ struct alignas(kLine) Worker {
   std::atomic<Job*> job{nullptr};  // posted, and not yet accepted
   Word asleep{0};
   std::atomic<bool> claimed{true};
-  Share share;             // of the job it was claimed for
+  Share share;             // of the job that it was claimed for
   Worker* next = nullptr;  // claimed for the same job
   std::thread thread;
   std::atomic<pid_t> id{0};  // the kernel's
-  cpu_set_t processors;      // that it may run on, while one of them is
+  cpu_set_t processors;      // the processors that it may run on
   std::atomic<bool> kept_off{false};
 };
 
-// A kernel wakes a thread rather where it was woken from than on an idle processor that its hypervisor has
-// put aside (Linux: vcpu_is_preempted()). Then worker and caller take turns until the load is balanced, after
-// milliseconds. So a worker is not to wake here. It goes back to all of its processors as soon as it runs,
-// and at the latest before it sleeps again: it may have seen its job, and done it, before this. `kept_off` is
-// said last, so that it is never taken back before it is done.
+// The kernel prefers to wake a thread on the waking processor rather than on an idle one that its hypervisor
+// has descheduled (Linux: vcpu_is_preempted()). Then worker and caller take turns until the load is balanced,
+// after milliseconds. So a worker is kept off this processor. It may use all of its processors again as soon
+// as it runs, and at the latest before it sleeps: it may have seen and finished its job before this.
+// `kept_off` is set last, so that the mask is never restored before it is set.
 void keep_off_this_processor(Worker& worker) {
   const pid_t id = worker.id.load(std::memory_order_relaxed);
   const int here = sched_getcpu();
@@ -101,10 +101,10 @@ void run_anywhere(Worker& self) {
 thread_local bool t_inside = false;
 std::atomic<int> g_callers{0};
 std::atomic<int> g_at_work{0};          // callers and workers
-std::atomic<std::uint32_t> g_forks{0};  // how often this process is the child of a fork
+std::atomic<std::uint32_t> g_forks{0};  // number of forks in this process's ancestry
 
-// One call of run(). It lives on the caller's stack: once `left_` counts every worker that accepted it,
-// nobody may touch it any more.
+// One call of run(). It is on the caller's stack: once `left_` counts every worker that accepted it, nobody
+// may access it.
 class Job {
  public:
   Job(std::int64_t n, std::int64_t grain, Body body, int threads)
@@ -114,7 +114,7 @@ class Job {
     units_ = static_cast<std::uint32_t>((pieces + unit_ - 1) / unit_);
   }
 
-  // Shares the units out to the caller and the workers of the list, in this order.
+  // Distributes the units to the caller and the workers of the list, in this order.
   void share_out(Worker* team, int count) {
     team_ = team;
     const auto bound = [&](int i) {
@@ -141,7 +141,7 @@ class Job {
     if (left_.fetch_add(1, std::memory_order_acq_rel) & kAsleep) wake(left_);
   }
 
-  // Until `accepted` workers have left.
+  // Waits until `accepted` workers have left.
   void wait_for(std::uint32_t accepted) {
     const auto all_left = [&] { return (left_.load(std::memory_order_acquire) & ~kAsleep) == accepted; };
     if (spin_until(all_left)) return;
@@ -160,8 +160,8 @@ class Job {
   static constexpr std::uint32_t kAsleep = 1u << 31;  // in left_: the caller sleeps
   static constexpr std::int64_t kMostUnits = 1 << 16;
 
-  // A body may fork and call exec() or _exit() in the child, but not go on there. On a worker, whose thread
-  // this leaves, it ends the child.
+  // A body may fork and call exec() or _exit() in the child, but not continue there. On a worker thread it
+  // ends the child.
   void refuse_a_child() const {
     if (g_forks.load(std::memory_order_relaxed) != forks_)
       throw Error("a loop over threads cannot be finished",
@@ -169,7 +169,7 @@ class Job {
                   "fork outside of parallel_for");
   }
 
-  // Whether this thread is one too many, since other callers have come, and so counts as at work no longer.
+  // Whether this thread is surplus because other callers have arrived; if so, it no longer counts as working.
   bool leaves() const {
     int at_work = g_at_work.load(std::memory_order_relaxed);
     while (at_work > threads_)
@@ -201,7 +201,7 @@ class Job {
   std::int64_t unit_;  // pieces that are taken at a time
   std::uint32_t units_;
   Worker* team_ = nullptr;
-  const int threads_;  // that are to be at work at most, of all callers
+  const int threads_;  // maximum number of working threads of all callers
   const std::uint32_t forks_ = g_forks.load(std::memory_order_relaxed);
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
@@ -226,7 +226,7 @@ void serve(Worker& self) {
     run_anywhere(self);
     Job* const job = self.job.exchange(nullptr, std::memory_order_acq_rel);
     if (job == kEnd) return;
-    if (job != nullptr) job->work_as(self);  // else the caller did without
+    if (job != nullptr) job->work_as(self);  // else the caller did its work
   }
 }
 
@@ -239,21 +239,21 @@ void post(Worker& worker, Job* job) {
 
 // --- the pool -------------------------------------------------------------------------------------
 
-// Never destroyed: threads sleep on it until the process is gone. A worker that was ended keeps its place,
-// and stays claimed, for whoever still looks at it.
+// Never destroyed: threads sleep on it until the process ends. A worker that was ended keeps its place and
+// stays claimed, because other threads may still access it.
 struct Pool {
   std::array<std::atomic<Worker*>, kMost> workers{};
   std::atomic<int> made{0};
-  std::atomic<bool> short_of{false};  // a thread could not be made: no more are tried for
+  std::atomic<bool> short_of{false};  // a thread could not be created: no further attempts
   std::mutex ending;                  // held by keep() to its end, while bodies run
-  std::mutex changing;  // guards what makes and ends workers, and the members below; held for moments
+  std::mutex changing;  // guards creating and ending workers, and the members below; held briefly
   std::string why;
   Worker* lost = nullptr;  // of the parent of a fork
 };
 
 Pool& pool();
 
-// The child of a fork has one thread, and makes workers of its own.
+// The child of a fork has one thread, and creates its own workers.
 void begin_as_child() {
   Pool& p = pool();
   for (int i = 0; i < kMost; ++i)
@@ -265,7 +265,7 @@ void begin_as_child() {
   p.short_of = false;
   p.why.clear();
   p.changing.unlock();
-  new (&p.ending) std::mutex;  // a thread that the child has not may have held it
+  new (&p.ending) std::mutex;  // a thread that does not exist in the child may have held it
   g_callers = g_at_work = t_inside ? 1 : 0;
   ++g_forks;
 }
@@ -281,8 +281,8 @@ Pool& pool() {
   return *only;
 }
 
-// A worker has no business with signals: the program's own threads are to get them. But for those that what
-// it runs may raise, which a program's handler could not see otherwise, and a profiler's.
+// Workers block signals, which the program's own threads should get, except for those that their own code may
+// raise, which a program's handler could not see otherwise, and a profiler's.
 void start(Worker& worker) {
   worker.kept_off = false;
   sigset_t all, before;
@@ -379,10 +379,10 @@ void keep(int most) {
   while (p.made > std::max(0, most)) {
     const int last = p.made - 1;
     Worker* const w = p.workers[static_cast<std::size_t>(last)];
-    lock.unlock();  // what it works at may fork, or ask why there are few
+    lock.unlock();  // its bodies may fork, or ask for the shortage
     while (w->claimed.exchange(true, std::memory_order_acquire)) sched_yield();
     lock.lock();
-    if (last != p.made - 1) {  // one more was made meanwhile
+    if (last != p.made - 1) {  // another one was created meanwhile
       w->claimed.store(false, std::memory_order_release);
       continue;
     }

@@ -1,10 +1,10 @@
-// The threads that parallel_for spreads its pieces over: made once, when first needed, and shared by all
-// callers. For core/threads.cpp alone.
+// The threads of parallel_for: created once, when first needed, and shared by all callers. Only for
+// core/threads.cpp.
 //
-// A caller claims workers that are free, gives each of them and itself a share of the pieces, and works
-// through its own. Who has finished takes pieces from the end of the others' shares, so a worker that the
-// system does not let run holds nobody up but for the piece it has begun: what it has not is taken back.
-// A worker waits for its next job by spinning for some microseconds, then asleep in the kernel.
+// A caller claims free workers, gives each of them and itself a share of the pieces, and works through its
+// own. A thread that has finished takes pieces from the end of the others' shares, so a worker that the
+// system does not schedule only delays the piece that it has begun: others take the rest. A worker waits for
+// its next job by spinning for some microseconds, then sleeps in the kernel.
 // Tests: tests/core/threads_test.cpp
 #pragma once
 
@@ -18,28 +18,28 @@ namespace veldt::workers {
 using Body = FunctionRef<void(std::int64_t, std::int64_t)>;
 
 // Calls body(begin, end) for 0..n in pieces of `grain`, on this thread and at most `helpers` workers, of
-// which some leave where all callers together have more than `threads` at work. What a body throws is thrown
-// here; pieces that nobody has begun by then are left out.
+// which some leave if all callers together have more than `threads` working. An exception of a body is
+// rethrown here; pieces that have not begun by then are skipped.
 void run(std::int64_t n, std::int64_t grain, Body body, int helpers, int threads);
 
 // True within a body of run(), on any thread.
 bool inside();
 
-// While one lives, this thread counts as one that wants the pool, and loops within it run by themselves.
+// While one exists, this thread counts as a caller of the pool, and loops within it run on this thread only.
 class Caller {
  public:
   Caller();
   ~Caller();
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
-  // Threads that want the pool now, this one among them.
+  // Current callers of the pool, including this one.
   static int count();
 };
 
-// Ends the workers beyond the first `most`, when they have no work.
+// Ends the workers beyond the first `most` when they have no work.
 void keep(int most);
 
-// Why there are fewer workers than were asked for, or an empty string.
+// The reason if there are fewer workers than requested, or an empty string.
 std::string shortage();
 
 }  // namespace veldt::workers

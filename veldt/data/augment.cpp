@@ -1,4 +1,4 @@
-// The transforms by chance: crops, flips, turns, colours, erasures and noise, each from draws of an Rng.
+// Random transforms: crops, flips, rotations, colours, erasures and noise, each drawn from an Rng.
 #include "veldt/data/augment.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void require(bool holds, const std::string& what, const char* why, const char* f
   if (!holds) throw ConfigError(what, why, fix);
 }
 
-// A transform of the picture alone.
+// A transform that only changes the picture.
 template <class Fn> Transform of_picture(Fn fn) {
   return [fn](Example example, Rng& rng) -> Example {
     Tensor& picture = example.at(0);
@@ -46,7 +46,7 @@ template <class Fn> Transform of_picture(Fn fn) {
 // m[5].
 using Map = std::array<double, 6>;
 
-// Bilinear; outside lies `fill`.
+// Bilinear; outside is `fill`.
 Tensor warp(const Tensor& picture, const Map& m, float fill) {
   const Index channels = picture.size(0), height = picture.size(1), width = picture.size(2);
   const Tensor out = empty(picture.shape());
@@ -204,7 +204,8 @@ Transform random_affine(AffineOptions o) {
                  dy = between(rng, -o.translate, o.translate) * height;
     const double scale = between(rng, o.scale.first, o.scale.second);
     const double shear = std::tan(between(rng, -o.shear, o.shear) * kDegree);
-    // Backwards: moved, turned, shrunk, sheared. Rows count downwards, so that a turn is counter-clockwise.
+    // The inverse map: move, rotate, shrink, shear. Rows count downwards, so that a turn is
+    // counter-clockwise.
     const double c = std::cos(turn) / scale, s = std::sin(turn) / scale;
     const double my = (height - 1) / 2, mx = (width - 1) / 2;
     const double yy = c, yx = s, xy = -s + shear * c, xx = c + shear * s;

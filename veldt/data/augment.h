@@ -1,6 +1,6 @@
-// Random changes to pictures, f32 [channels, height, width], while batches of them are made: transforms for
-// a Loader. Each changes the first tensor of an example and leaves the others; each draws the same numbers
-// for the same example of the same epoch. After torchvision.transforms, whose names and defaults they have.
+// Random changes to pictures, f32 [channels, height, width], made while batches are loaded: transforms for a
+// Loader. Each changes only the first tensor of an example, and draws the same numbers for the same example
+// of the same epoch. Names and defaults are those of torchvision.transforms.
 // Tests: tests/data/augment_test.cpp
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace veldt::data {
 
-// One after the other.
+// Applies them in order.
 Transform sequence(std::vector<Transform> transforms);
 // With probability p, else nothing. Throws ConfigError for p outside of 0..1.
 Transform maybe(double p, Transform transform);
@@ -25,8 +25,8 @@ struct ResizedCropOptions {
   std::pair<double, double> area = {0.08, 1};            // of the picture
   std::pair<double, double> ratio = {3.0 / 4, 4.0 / 3};  // of width to height
 };
-// A random part, brought to that size (Szegedy et al. 2015). Ten tries to find one that fits, then the
-// middle.
+// A random part, resized to that size (Szegedy et al. 2015). Tries ten times to find one that fits, then
+// takes the middle.
 Transform random_resized_crop(std::int64_t height, std::int64_t width, ResizedCropOptions options = {});
 
 Transform horizontal_flip(double p = 0.5);
@@ -37,7 +37,7 @@ struct AffineOptions {
   double translate = 0;                      // moved by -translate..translate of its sides
   std::pair<double, double> scale = {1, 1};  // enlarged by
   double shear = 0;                          // -shear..shear degrees along x
-  double fill = 0;                           // what lies outside of the picture
+  double fill = 0;                           // the value outside of the picture
 };
 // About the middle, bilinear. Throws ConfigError for ranges that are empty or not finite.
 Transform random_affine(AffineOptions options);
@@ -61,8 +61,8 @@ Transform random_erasing(ErasingOptions options = {});
 // Normal noise of that deviation.
 Transform gaussian_noise(double deviation);
 
-// (x - mean) / deviation, channel by channel. Throws ConfigError for a deviation of 0 or lists of unlike
-// length; when used, ShapeError for another number of channels.
+// (x - mean) / deviation, channel by channel. Throws ConfigError for a deviation of 0 or lists of different
+// lengths; when used, ShapeError for another number of channels.
 Transform normalise(std::vector<double> mean, std::vector<double> deviation);
 
 }  // namespace veldt::data

@@ -1,4 +1,4 @@
-// How a BpeTokenizer is kept: the JSON of Hugging Face's tokenizers, in which each byte is a letter that JSON
+// The file of a BpeTokenizer: the JSON of Hugging Face's tokenizers, in which each byte is a letter that JSON
 // can hold.
 #include <nlohmann/json.hpp>
 
@@ -13,14 +13,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxBytes = std::size_t{16} << 20;  // of a file: 200,000 tokens or so
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20;  // of a file: about 200,000 tokens
 
-// What word_length() of bpe_tokenizer.cpp does, as a regular expression.
+// The rule of word_length() in bpe_tokenizer.cpp as a regular expression.
 constexpr const char* kWordPattern =
     R"('(?:[sdmt]|ll|ve|re)| ?[A-Za-z\x{80}-\x{10FFFF}]+| ?[0-9]+| ?[^\t-\r 0-9A-Za-z\x{80}-\x{10FFFF}]+)"
     R"(|[\t-\r ]+(?![^\t-\r ])|[\t-\r ]+)";
 
-// Everything but the vocabulary and the merges: it is the same in all files.
+// Everything except the vocabulary and the merges; it is the same in all files.
 Json frame() {
   const Json bytes = {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
@@ -45,7 +45,7 @@ Json frame() {
             {"ignore_merges", false}}}};
 }
 
-// The letter of a byte: itself where it can be seen, else one from U+0100 on. In UTF-8.
+// The letter of a byte: itself if it is printable, else one from U+0100 on. In UTF-8.
 std::string letter_of(unsigned char byte) {
   static const std::vector<std::string> letters = [] {
     std::vector<std::string> all(kBytes);
@@ -73,7 +73,7 @@ std::string in_letters(const std::string& bytes) {
                 "give a file that BpeTokenizer::save() wrote");
 }
 
-// A file may ask for much; anything but `expected` is refused.
+// A file may hold other values; anything except `expected` is refused.
 void check_frame(const std::string& path, const Json& found, const Json& expected, const std::string& at) {
   for (const auto& [key, value] : found.items()) {
     const std::string name = at.empty() ? key : at + "." + key;

@@ -1,4 +1,4 @@
-// The byte pair encoding of tokenizer.h; how it is kept in a file is in bpe_file.cpp.
+// The byte pair encoding of tokenizer.h; bpe_file.cpp has its file.
 #include <algorithm>
 #include <limits>
 #include <queue>
@@ -42,7 +42,7 @@ std::size_t word_length(std::string_view text) {
   const std::size_t begin = text.starts_with(' ') && text.size() > 1 ? 1 : 0;
   if (kind_of(text[begin]) != Kind::space) return run(begin);
   const std::size_t spaces = run(0);
-  // The last one belongs to the word after it, if that takes it.
+  // The last space belongs to the next word, if that takes one.
   return spaces < text.size() && spaces > 1 ? spaces - 1 : spaces;
 }
 
@@ -54,13 +54,12 @@ template <class Each> void for_each_word(std::string_view text, const Each& each
   }
 }
 
-// The words of a text as tokens that know their neighbours, so that a merge costs what it changes and no
-// more.
+// The words of a text as tokens linked to their neighbours, so that a merge only costs as much as it changes.
 class Pairs {
  public:
   struct Pair {
     std::int64_t count, left, right;
-    // The queue's first is the most frequent one, then the one of the smaller numbers.
+    // The queue begins with the most frequent pair; ties go to smaller numbers.
     bool operator<(const Pair& b) const {
       return count != b.count ? count < b.count : std::pair(left, right) > std::pair(b.left, b.right);
     }
@@ -130,7 +129,7 @@ class Pairs {
   };
   struct Found {
     std::int64_t count = 0;
-    std::vector<Place> places;  // of the left one; some are gone
+    std::vector<Place> places;  // of the left token; some are out of date
   };
 
   Spot& spot(Place at) { return spots_[static_cast<std::size_t>(at)]; }
@@ -155,7 +154,7 @@ class Pairs {
   std::vector<Spot> spots_;
   std::unordered_map<std::uint64_t, Found> found_;
   std::vector<std::pair<std::int64_t, std::int64_t>> grown_;
-  std::priority_queue<Pair> queue_;  // what has become rarer since is found out when it is first
+  std::priority_queue<Pair> queue_;  // a pair that has become rarer is updated when it comes first
 };
 
 }  // namespace
@@ -197,7 +196,7 @@ void BpeTokenizer::encode_word(std::string_view word, std::vector<std::int64_t>&
   };
   std::vector<Symbol> symbols;
   for (const char c : word) symbols.push_back({token_of(c), symbols.size() - 1, symbols.size() + 1});
-  // (rank, where): the most urgent pair first, of equal ones the leftmost.
+  // (rank, position): the lowest rank first, ties from the left.
   std::priority_queue<std::pair<std::int64_t, std::size_t>, std::vector<std::pair<std::int64_t, std::size_t>>,
                       std::greater<>>
       queue;

@@ -8,7 +8,7 @@
 namespace veldt::data {
 namespace {
 
-// How many bytes the character at `at` has; 0 if there is none that is UTF-8 (Unicode 15, table 3-7).
+// The length in bytes of the character at `at`; 0 if it is not valid UTF-8 (Unicode 15, table 3-7).
 std::size_t character_bytes(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;

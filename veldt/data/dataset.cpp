@@ -1,4 +1,4 @@
-// Data sets made from functions and tensors, and from each other: mapped, chosen, joined, split.
+// Data sets from functions and tensors, and from other sets: mapped, selected, joined, split.
 #include "veldt/data/dataset.h"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class Concatenation final : public Dataset {
   }
 
   std::vector<DatasetPtr> sets_;
-  std::vector<std::int64_t> ends_;  // the numbers at which each is over
+  std::vector<std::int64_t> ends_;  // the index at which each ends
 };
 
 }  // namespace
@@ -150,7 +150,7 @@ std::pair<DatasetPtr, DatasetPtr> split(const DatasetPtr& set, double share, std
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(size));
   for (std::int64_t i = 0; i < size; ++i) numbers[static_cast<std::size_t>(i)] = order(i);
   const auto middle = numbers.begin() + kept;
-  // In the order of the data, which files are read fastest in.
+  // In the order of the data, because files are read fastest that way.
   std::sort(numbers.begin(), middle);
   std::sort(middle, numbers.end());
   return {subset(set, {numbers.begin(), middle}), subset(set, {middle, numbers.end()})};

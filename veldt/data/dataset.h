@@ -1,4 +1,4 @@
-// Data sets: examples by number, and what they are made from.
+// Data sets: examples by index, and ways to make them.
 // Tests: tests/data/dataset_test.cpp
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace veldt::data {
 
-// One example: its tensors on the CPU, the input first, then what is to be learned. All examples of
-// a set have the same number of tensors.
+// One example: its tensors on the CPU, the input first, then the targets. All examples of a set have the same
+// number of tensors.
 using Example = std::vector<Tensor>;
 
 class Dataset {
@@ -32,13 +32,13 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 
 // Example i is function(i). Throws ConfigError for a size below 0.
 DatasetPtr from_function(std::int64_t size, std::function<Example(std::int64_t)> function);
-// Example i is row i of each tensor. Throws ShapeError, naming both, unless all have as many rows.
+// Example i is row i of each tensor. Throws ShapeError, naming both, unless all have the same number of rows.
 DatasetPtr from_tensors(std::vector<Tensor> tensors, std::vector<std::string> classes = {});
-// What `function` makes of each example; it is called by several threads at once.
+// The result of `function` for each example; several threads call it at once.
 DatasetPtr mapped(DatasetPtr set, std::function<Example(Example)> function);
-// Those examples, in that order. Throws ConfigError for a number that the set does not have.
+// Those examples, in that order. Throws ConfigError for an index outside of the set.
 DatasetPtr subset(DatasetPtr set, std::vector<std::int64_t> numbers);
-// One set after the other.
+// The sets in sequence.
 DatasetPtr concatenated(std::vector<DatasetPtr> sets);
 // Two disjoint parts in a shuffled order, the second with round(size * share) examples: for validation.
 // Throws ConfigError for a share outside of 0..1.

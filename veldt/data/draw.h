@@ -1,4 +1,4 @@
-// Where loaders' random numbers come from: one seed gives a stream for each use and each position.
+// The random numbers of loaders: one seed gives a stream for each use and each position.
 // Tests: tests/data/loader_test.cpp, tests/data/stream_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt::data {
 
-// What numbers are drawn for: each has streams of its own, though the seed may be the same.
+// The uses of random numbers: each has its own streams, even with the same seed.
 enum class Draw : std::uint32_t { example = 0x6c6f6164, batch = 0x62617463, choice = 0x63686f69 };
 
 // The stream of one position. Shuffle, which draws from the same seed, has another key.

@@ -57,7 +57,7 @@ struct Curl {
     file.find(perform, "curl_easy_perform");
     file.find(cleanup, "curl_easy_cleanup");
     file.find(strerror, "curl_easy_strerror");
-    global_init(CURL_GLOBAL_DEFAULT);  // here, because it is not to be called by two threads at once
+    global_init(CURL_GLOBAL_DEFAULT);  // here, because two threads must not call it at once
   }
 };
 
@@ -74,7 +74,7 @@ const Curl& curl_for(const FetchOptions& o, const std::string& path) {
   }
 }
 
-// What comes, and what went wrong with it: libcurl, being C, lets no exception through.
+// The bytes received, and an error if there was one: exceptions must not pass through libcurl, which is C.
 struct Download {
   const FetchOptions& options;
   io::AtomicFile file;
@@ -100,7 +100,7 @@ void check_size(const FetchOptions& o, std::uint64_t bytes) {
                   "check the address, or set FetchOptions::max_bytes");
 }
 
-// What is to come, as soon as the server says: a full disk is better foreseen than met.
+// Checks the size as soon as the server reports it, so that a full disk is detected before the download.
 void check_promise(Download& download, std::uint64_t of) {
   if (of == 0 || std::exchange(download.promised, of) == of) return;
   const FetchOptions& o = download.options;

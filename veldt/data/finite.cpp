@@ -12,9 +12,9 @@
 namespace veldt::data {
 namespace {
 
-// Whether all of these bits, those of the exponent, are set in one of the numbers: it is infinite or NaN.
+// Whether a number has all of these exponent bits set, so that it is infinite or NaN.
 template <class Bits> bool any_has(const void* numbers, std::int64_t count, Bits exponent) {
-  constexpr std::int64_t kRun = 64;  // of a fixed length, and so compiled to vectors
+  constexpr std::int64_t kRun = 64;  // of a fixed length, so that it is vectorised
   const auto* at = static_cast<const unsigned char*>(numbers);
   for (; count >= kRun; count -= kRun, at += kRun * sizeof(Bits)) {
     Bits bits[kRun];

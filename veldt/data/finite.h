@@ -1,4 +1,4 @@
-// NaN and infinities in data, found before they reach a network.
+// Finds NaN and infinities in data before they reach a network.
 // Tests: tests/data/finite_test.cpp
 #pragma once
 

@@ -1,4 +1,4 @@
-// Makes batches ahead on threads of its own, and hands them out in their order.
+// Makes batches ahead on its own threads, and returns them in order.
 #include "veldt/data/loader.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What went wrong with an example, with its name; errors of files have theirs already.
+// The error of an example, with its name; errors of files name the file already.
 [[noreturn]] void throw_located(const std::string& name) {
   try {
     throw;
@@ -187,7 +187,7 @@ struct Loader::State {
                       "correct the data, or leave the example out (data::subset)");
   }
 
-  // The same whoever calls it: work within a batch is never shared among threads.
+  // The result does not depend on the calling thread: work within a batch is never shared among threads.
   Batch make(std::int64_t number) const {
     const SerialScope serial;
     const NoGrad off;
@@ -234,8 +234,7 @@ struct Loader::State {
     }
   }
 
-  // Fewer than asked for where the system has no more threads; without one, take() makes what it is asked
-  // for.
+  // Starts fewer if the system has no more threads; without any, take() makes the batches itself.
   void start_workers() {
     try {
       threads.reserve(static_cast<std::size_t>(options.workers));
@@ -276,12 +275,12 @@ struct Loader::State {
 
   std::mutex mutex;
   std::condition_variable work, ready;
-  // Batch i, `wanted` or one of the `ahead` - 1 after it, is at i % ahead: a thread that has made one needs
-  // no memory to hand it over.
+  // Batch i, `wanted` or one of the `ahead` - 1 after it, is at i % ahead, so handing over a batch allocates
+  // no memory.
   std::vector<std::optional<Made>> made;
-  std::int64_t wanted = 0, next = 0;  // batches: that is asked for next, that is begun next
-  std::int64_t stop_at = 0;           // the one after the last that is wanted
-  std::int64_t generation = 0;        // of batches that follow each other
+  std::int64_t wanted = 0, next = 0;  // indices of batches: requested next, started next
+  std::int64_t stop_at = 0;           // one past the last wanted batch
+  std::int64_t generation = 0;        // of consecutive batches
   bool stop = false;
   std::vector<std::thread> threads;
 };

@@ -1,5 +1,5 @@
 // Batches of a data set, made ahead by threads. Which examples a batch holds, and the random changes to them,
-// are a pure function of (seed, epoch, position): so neither the number of threads nor a restart changes it,
+// are a pure function of (seed, epoch, position). So neither the number of threads nor a restart changes it,
 // and only a loader's position needs to be saved.
 // Tests: tests/data/loader_test.cpp
 #pragma once
@@ -30,13 +30,13 @@ Sampler shuffled(std::int64_t size, std::uint64_t seed);
 // `size` draws with replacement, example i with a probability in proportion to weights[i]. Throws ConfigError
 // for weights that are negative, not finite, or all 0.
 Sampler weighted(const std::vector<double>& weights, std::int64_t size, std::uint64_t seed);
-// Every count-th position from `index` on: what process `index` of `count` sees. All see as many: the last
-// few positions are left out. Throws ConfigError unless 0 <= index < count.
+// Every count-th position from `index` on: the share of process `index` of `count`. All get the same number:
+// the last few positions are left out. Throws ConfigError unless 0 <= index < count.
 Sampler share_of(Sampler sampler, int index, int count);
 
-// What is done to an example of a batch; `rng` is its own stream. Several threads call it at once.
+// Changes an example of a batch; `rng` is the example's own stream. Several threads call it at once.
 using Transform = std::function<Example(Example, Rng&)>;
-// What makes a batch of examples; the stream is that of the batch.
+// Makes a batch from examples; the stream is the batch's.
 using Collate = std::function<Batch(std::vector<Example>, Rng&)>;
 
 // Each tensor stacked. Throws ShapeError naming both examples' shapes.
@@ -50,10 +50,10 @@ struct LoaderOptions {
   bool drop_last = false;  // a last batch that is not full
   Transform transform = {};
   Collate collate = {};  // stacked(), if there is none
-  int workers = 1;       // threads that make batches; 0: whoever asks for one does
-  int ahead = 4;         // batches that are made before they are asked for
-  // An example with a NaN or an infinity, as the transform leaves it, is an IoError malformed that names it.
-  // The check takes 8 % of the time to load MNIST, and 1.5 % with random_affine().
+  int workers = 1;       // threads that make batches; 0: the calling thread makes them
+  int ahead = 4;         // batches that are made in advance
+  // An example that has a NaN or an infinity after the transform is an IoError malformed that names it. The
+  // check takes 8 % of the time to load MNIST, and 1.5 % with random_affine().
   bool check_finite = false;
 };
 
@@ -69,9 +69,9 @@ class Loader {
   const LoaderOptions& options() const;
   std::int64_t batches() const;  // of an epoch
 
-  // Batch number 0, 1, 2 .. counted over all epochs: one that was made ahead if they are asked for one after
-  // the other, which any number may begin. An Error of an example says which one it was; another exception of
-  // its data set or transform becomes an Error. For one thread at a time.
+  // Batch number 0, 1, 2 .. counted over all epochs. Consecutive batches, from any number on, are made ahead.
+  // An Error names its example; other exceptions of the data set or transform become an Error. For one thread
+  // at a time.
   Batch batch(std::int64_t number);
 
   // The batches of one epoch: for (const Batch& b : loader.epoch(0)).
@@ -82,7 +82,7 @@ class Loader {
   double waited() const;
 
  private:
-  // Nothing from `end` on is made ahead.
+  // Batches from `end` on are not made ahead.
   Batch batch(std::int64_t number, std::int64_t end);
 
   struct State;

@@ -41,7 +41,7 @@ double beta(Rng& rng, double alpha) {
   return a + b > 0 ? a / (a + b) : 0.5;
 }
 
-// What mixing needs of a batch: each example has a partner, which is the one of a random permutation.
+// The input of mixing: each example has a partner by a random permutation.
 struct Mixing {
   Batch batch;
   Tensor order;  // i64 [n]
@@ -64,7 +64,7 @@ Batch end_mixing(const Mixing& m, Tensor inputs, double kept) {
 }
 
 void check_mixing(double alpha, Index classes) {
-  // Below, both draws of a share are often too small to be told from 0.
+  // Below, both draws of a share are often too small to differ from 0.
   if (!(alpha >= 0.05) || !std::isfinite(alpha) || classes < 1)
     throw ConfigError(str("cannot mix with an alpha of ", alpha, " and ", classes, " classes"),
                       "alpha is 0.05 or more, and there is a class", "an alpha of 0.2 or 1 is usual");
@@ -87,7 +87,7 @@ Collate cutmix(double alpha, Index classes) {
     const Mixing m = begin_mixing(std::move(examples), rng, classes);
     const Index height = m.batch[0].size(2), width = m.batch[0].size(3);
     const double share = std::sqrt(1 - beta(rng, alpha));
-    // A box about a random point, cut off at the border.
+    // A box around a random point, cut off at the border.
     const auto side = [&](Index length) {
       const Index middle = static_cast<Index>(rng.next_below(static_cast<std::uint64_t>(length)));
       const Index half = std::llround(share * static_cast<double>(length) / 2);

@@ -1,4 +1,4 @@
-// Pictures of a data set side by side, to look at what a network is shown.
+// Pictures of a data set side by side, to inspect the input of a network.
 // Tests: tests/data/picture_grid_test.cpp, tests/app/data_show_test.cpp
 #pragma once
 
@@ -10,9 +10,9 @@
 namespace veldt::data {
 
 // Pictures [channels, height, width] in 0..1, with 1 or 3 channels, as rows of `columns` columns: f32
-// [height, width, channels], each in a cell of the largest one's size, on grey. What is beyond 0..1 is cut
-// off; grey ones among coloured ones become coloured. Throws ShapeError for what is not such a picture,
-// ConfigError for none at all and for columns < 1.
+// [height, width, channels], each in a cell of the largest one's size, on grey. Values are clamped to 0..1;
+// grey pictures among coloured ones get three channels. Throws ShapeError for other tensors, ConfigError for
+// no pictures and for columns < 1.
 Tensor picture_grid(const std::vector<Tensor>& pictures, std::int64_t columns);
 
 }  // namespace veldt::data

@@ -1,4 +1,4 @@
-// Reads MNIST, CIFAR and folders of pictures, and refuses files that are not what they are called.
+// Reads MNIST, CIFAR and folders of pictures, and refuses files whose content is not what their name says.
 #include "veldt/data/pictures.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ IoError malformed(const std::string& path, const std::string& why, const std::st
   return {IoError::Kind::malformed, "cannot read " + path, why, fix};
 }
 
-// The largest and the smallest label are classes; `where` they come from.
+// Checks that all labels are classes; `where`: their source.
 void check_labels(const Tensor& labels, std::size_t classes, const std::string& where) {
   const double low = min(to(labels, DType::f64)).item(), high = max(to(labels, DType::f64)).item();
   if (low < 0 || high >= static_cast<double>(classes))
@@ -67,7 +67,7 @@ std::string find_file(const std::string& folder, const std::vector<std::string>&
 
 struct Cifar {
   const char* name;
-  std::size_t label_bytes;  // the last of them counts
+  std::size_t label_bytes;  // the last one is used
   std::size_t classes;
   std::vector<std::string> train, test;
   const char* class_file;
@@ -121,7 +121,7 @@ DatasetPtr read_cifar(const Cifar& kind, const std::string& folder, Part part) {
   return pictures(concat(parts, 0), list, std::move(classes));
 }
 
-// [height, width, channels] in any of the forms of read_image() to [channels, height, width].
+// [height, width, channels] as read_image() returns it, to [channels, height, width].
 Tensor planes(Tensor image, const FolderOptions& o) {
   if (image.size(2) == 2 || image.size(2) == 4) image = slice(image, 2, 0, image.size(2) - 1);
   if (o.grey && image.size(2) == 3)  // the luma of ITU-R BT.601

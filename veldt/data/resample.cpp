@@ -65,10 +65,10 @@ Taps nearest_taps(double centre, std::int64_t in) {
   return {std::min(static_cast<std::int64_t>(centre), in - 1), {1.0}};
 }
 
-// The length that [centre - scale / 2, centre + scale / 2] shares with each pixel.
+// The overlap of [centre - scale / 2, centre + scale / 2] with each pixel.
 Taps area_taps(double centre, double scale, std::int64_t in) {
   const double low = centre - scale / 2, high = centre + scale / 2;
-  // A boundary that should be whole may miss it by rounding: no tap for the sliver.
+  // A boundary that should be an integer may be rounded: no tap for the sliver.
   constexpr double kSliver = 1e-9;
   Taps taps;
   taps.first = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(low + kSliver)), 0, in - 1);
@@ -112,7 +112,7 @@ std::vector<Taps> taps_for(std::int64_t in, std::int64_t out, Filter filter) {
   return all;
 }
 
-// Rows a piece of work has: small pictures are not worth waking a thread for.
+// Rows per task: small pictures are not worth waking a thread for.
 std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, 20'000 / row); }
 
 // [h, w, c] -> [h, out, c]

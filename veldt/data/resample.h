@@ -1,5 +1,5 @@
-// Pictures at another size by classical filters: what a neural redraw is measured against, and how small
-// pictures are made from large ones.
+// Resizes pictures by classical filters: the baseline of a neural redraw, and the way to make small pictures
+// from large ones.
 // Tests: tests/data/resample_test.cpp
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace veldt::data {
 
-// nearest takes the pixel under the centre. area is the exact mean over the ground that an output pixel
-// covers. The other three are kernels of radius 1, 2 (a = -0.5, Keys 1981) and 3, widened when shrinking so
-// that nothing aliases.
+// nearest takes the pixel under the centre. area is the exact mean over the area that an output pixel covers.
+// The other three are kernels of radius 1, 2 (a = -0.5, Keys 1981) and 3, widened when shrinking, to prevent
+// aliasing.
 enum class Filter : std::uint8_t { nearest, bilinear, bicubic, lanczos3, area };
 
 std::string_view name_of(Filter);
 // Throws ConfigError listing the names there are.
 Filter filter_from(std::string_view name);
 
-// [h, w, c] f32 -> [height, width, c]. Pixel centres lie at i + 0.5; at the border the weights that remain
-// are scaled to sum to 1, as Pillow does. Bicubic and Lanczos overshoot: the result is not clamped. Throws
+// [h, w, c] f32 -> [height, width, c]. Pixel centres are at i + 0.5; at the border the remaining weights are
+// scaled to sum to 1, as in Pillow. Bicubic and Lanczos overshoot: the result is not clamped. Throws
 // ShapeError for another rank, dtype or an empty picture, and for a size below 1.
 Tensor resample(const Tensor& image, std::int64_t height, std::int64_t width, Filter filter);
 

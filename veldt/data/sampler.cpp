@@ -1,4 +1,4 @@
-// Shuffles by a permutation that is computed and never stored, and cuts it into batches.
+// Shuffles by a permutation that is computed and never stored, and splits it into batches.
 #include "veldt/data/sampler.h"
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 512;  // samples: ten microseconds of drawing
 
-// The finaliser of MurmurHash3 (Appleby, public domain): every input bit moves every output bit.
+// The finaliser of MurmurHash3 (Appleby, public domain): every input bit affects every output bit.
 std::uint32_t mix(std::uint32_t x) {
   x ^= x >> 16;
   x *= 0x85ebca6bu;
@@ -35,7 +35,8 @@ Shuffle::Shuffle(std::int64_t size, std::uint64_t seed, std::uint64_t epoch)
 std::int64_t Shuffle::operator()(std::int64_t position) const {
   const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
   auto v = static_cast<std::uint64_t>(position);
-  do {  // the network permutes a power of four; positions beyond the size walk on until they fall within
+  do {  // the network permutes a power of four; positions beyond the size are mapped again until they fall
+        // within
     std::uint64_t left = v >> half_bits_, right = v & mask;
     for (std::uint32_t key : keys_) {
       const std::uint64_t next = left ^ (mix(static_cast<std::uint32_t>(right) + key) & mask);
@@ -89,12 +90,13 @@ void BatchSampler::shuffled(std::int64_t step, std::int64_t* picked) const {
 void BatchSampler::stratified(std::int64_t step, std::int64_t* picked) const {
   const std::int64_t longest = (size_ + batch_ - 1) / batch_, epoch = step / longest;
   Rng rng(seed_, static_cast<std::uint64_t>(epoch));
-  // Turned by a random number, no sample is forever in one of the shorter runs, which are drawn more often.
+  // Rotated by a random number, so that no sample is always in one of the shorter runs, which are drawn more
+  // often.
   const auto turn = static_cast<std::int64_t>(rng.next_below(static_cast<std::uint64_t>(size_)));
   const std::uint64_t first_draw = rng.position();
-  // All runs go through the same order, each from a place of its own.
+  // All runs use the same order, each from its own start.
   const std::int64_t k = Shuffle(longest, seed_, static_cast<std::uint64_t>(epoch))(step % longest);
-  // Run i starts at i size / batch, which overflows if it is computed so.
+  // Run i starts at i size / batch, computed in a way that does not overflow.
   const std::int64_t whole = size_ / batch_, rest = size_ % batch_;
   const auto start_of = [&](std::int64_t i) { return i * whole + i * rest / batch_; };
   parallel_for(batch_, kGrain, [&](std::int64_t from, std::int64_t to) {

@@ -12,7 +12,7 @@ namespace veldt::data {
 
 // A shuffle of 0..size-1 by a keyed Feistel network with cycle walking (Black & Rogaway, "Ciphers with
 // arbitrary finite domains", 2002), keyed by Philox. Four rounds make a pseudo-random permutation (Luby &
-// Rackoff 1988). Any element can be asked for by itself.
+// Rackoff 1988). Any element can be computed by itself.
 class Shuffle {
  public:
   Shuffle(std::int64_t size, std::uint64_t seed, std::uint64_t epoch);
@@ -24,13 +24,13 @@ class Shuffle {
   Philox::Block keys_;  // one a round
 };
 
-// How a batch is drawn. shuffled: in the order of a Shuffle. stratified: the data, as it lies, is cut into as
+// How a batch is drawn. shuffled: in the order of a Shuffle. stratified: the data, in order, is split into as
 // many runs of neighbours as a batch has samples, and one of each run is drawn. So a batch covers the data
-// evenly, and its indices come in order except at one place where they start over. Where the cuts lie changes
-// from epoch to epoch.
+// evenly, and its indices are in order except at one place where they start over. The places of the splits
+// change from epoch to epoch.
 enum class Order : std::uint8_t { shuffled, stratified };
 
-// Batches drawn without replacement within an epoch. Shuffled, the last batch of an epoch runs on into the
+// Batches drawn without replacement within an epoch. Shuffled, the last batch of an epoch continues into the
 // next one, so every batch is full. Stratified, an epoch has a step for each sample of the longest run, in
 // which runs that are one shorter show one sample twice.
 class BatchSampler {

@@ -1,4 +1,4 @@
-// Cuts sequences into windows, with what follows each of them for its target.
+// Cuts sequences into windows; the target of each is its continuation.
 #include "veldt/data/sequences.h"
 
 #include "veldt/core/error.h"

@@ -1,4 +1,4 @@
-// Windows that run over a sequence, of tokens or of a time series, as examples.
+// Examples that are windows of a sequence of tokens or of a time series.
 // Tests: tests/data/sequences_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt::data {
 
-// Example i of tokens i64 [n]: {tokens i .. i + length - 1, the same one further on}, both [length]. There
+// Example i of tokens i64 [n]: {tokens i .. i + length - 1, the same shifted by one}, both [length]. There
 // are n - length. Throws ShapeError for another dtype or rank, ConfigError for a length that leaves none.
 DatasetPtr token_windows(const Tensor& tokens, std::int64_t length);
 

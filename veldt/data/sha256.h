@@ -21,8 +21,8 @@ class Sha256 {
   std::shared_ptr<void> context_;
 };
 
-// Throws IoError missing if there is no such file. `on_progress` is told how many of its bytes have been
-// read, and of how many; what it throws ends the reading.
+// Throws IoError missing if there is no such file. `on_progress` gets the number of bytes read so far and the
+// total; an exception ends the reading.
 std::string sha256_of_file(
     const std::string& path,
     const std::function<void(std::uint64_t bytes, std::uint64_t of)>& on_progress = {});

@@ -1,4 +1,4 @@
-// Gathers batches from a stream through a buffer that shuffles, and reads on to where a run left off.
+// Makes batches from a stream through a shuffle buffer, and skips to the position of a resumed run.
 #include "veldt/data/stream.h"
 
 #include <utility>
@@ -25,7 +25,7 @@ void StreamLoader::open(std::int64_t epoch) {
   epoch_ = epoch;
 }
 
-// A stream that has ended is not asked again.
+// A stream that has ended is not read again.
 std::optional<Example> StreamLoader::read() {
   if (!stream_) return std::nullopt;
   std::optional<Example> example = stream_();
@@ -33,7 +33,7 @@ std::optional<Example> StreamLoader::read() {
   return example;
 }
 
-// In the order in which batches have them. The numbers drawn are a function of how many were drawn before.
+// Examples in the order of the batches. The random numbers depend on how many were drawn before.
 std::optional<Example> StreamLoader::next() {
   while (std::ssize(buffer_) < options_.shuffle_buffer) {
     std::optional<Example> example = read();
@@ -75,7 +75,7 @@ std::optional<Batch> StreamLoader::batch(std::int64_t epoch, std::int64_t number
     Rng rng = stream_of(Draw::batch, options_.seed, epoch, number);
     return options_.collate ? options_.collate(std::move(examples), rng) : stacked(std::move(examples), rng);
   } catch (...) {
-    epoch_ = -1;  // what follows is read from the beginning
+    epoch_ = -1;  // the next call reads from the beginning
     throw;
   }
 }

@@ -1,4 +1,4 @@
-// Turns columns of a CSV file into inputs and targets, labels and series.
+// Converts columns of a CSV file to inputs and targets, labels and series.
 #include "veldt/data/table.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Turns tokens back into text by any vocabulary, and refuses numbers that stand for none.
+// Converts tokens back to text by any vocabulary, and refuses invalid numbers.
 #include "veldt/data/tokenizer.h"
 
 #include "veldt/core/error.h"

@@ -1,4 +1,4 @@
-// Adds up samples of a field into the pixels that they lie in, the ones on a border by their share.
+// Adds up the samples of a field per pixel, those on a border by the share inside.
 #include "veldt/field/area_mean.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace veldt::field {
 namespace {
 
-// A bound that is a hair beside a sample's has been rounded.
+// A bound very close to a sample's differs from it only by rounding.
 double settled(double place) {
   const double whole = std::round(place);
   return std::abs(place - whole) < 1e-6 ? whole : place;
@@ -40,7 +40,7 @@ AreaSide::Cover AreaSide::cover(std::int64_t pixel) const {
   Cover out{.from = static_cast<std::int64_t>(inside) - first, .weights = {}};
   double sum = 0;
   for (double at = inside; at < outside; ++at) {
-    // What lies beyond counts as the outermost sample.
+    // Positions beyond count as the outermost sample.
     const double begins = at == lowest ? -std::numeric_limits<double>::infinity() : at;
     const double ends = at + 1 == highest ? std::numeric_limits<double>::infinity() : at + 1;
     out.weights.push_back(std::max(0.0, std::min(to, ends) - std::max(from, begins)));

@@ -1,5 +1,5 @@
-// Means over areas: each pixel of a drawing is the mean of the field's own samples over the ground it covers,
-// those at its border by the part of them that lies within. Samples arrive in rows and leave in rows.
+// Means over areas: each pixel of a drawing is the mean of the field's own samples over the area it covers,
+// weighted at its border by the part inside. Input and output are in rows.
 // Tests: tests/field/render_test.cpp
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace veldt::field {
 
-// One side of the drawing. Samples have the numbers first .. first + count - 1; pixel i of `pixels` covers
-// the numbers from begin + i step to begin + (i + 1) step, where sample j is the interval j .. j + 1. Beyond
-// the first and the last sample all is as they are.
+// One side of the drawing. Samples have the indices first .. first + count - 1. Pixel i of `pixels` covers
+// begin + i step to begin + (i + 1) step, where sample j is the interval j .. j + 1. The first and last
+// sample extend beyond the ends.
 struct AreaSide {
   std::int64_t pixels = 0, first = 0, count = 0;
   double begin = 0, step = 1;
 
-  // What a pixel is the mean of: samples from - first .. and their weights, whose sum is 1.
+  // The samples of a pixel's mean, from - first .., and their weights, whose sum is 1.
   struct Cover {
     std::int64_t from = 0;  // from 0
     std::vector<double> weights;
@@ -27,9 +27,9 @@ struct AreaSide {
   };
   Cover cover(std::int64_t pixel) const;
 
-  // Samples of size 1 on a lattice that begins at 0; of `among` above 0 samples, and no others.
+  // Samples of size 1 on a lattice that begins at 0; if `among` is above 0, only its first `among` samples.
   static AreaSide on_lattice(std::int64_t pixels, double begin, double step, std::int64_t among = 0);
-  // As many samples in every pixel.
+  // The same number of samples in every pixel.
   static AreaSide even(std::int64_t pixels, std::int64_t samples);
 };
 
@@ -38,15 +38,15 @@ class AreaMean {
   // A row of the drawing, pixels * channels levels; false stops.
   using Take = std::function<bool(const std::vector<float>& row)>;
 
-  // With `has_alpha` colours count by their last channel, the alpha: what is clear has none.
+  // With `has_alpha` colours are weighted by alpha, the last channel, so transparent samples do not count.
   AreaMean(const AreaSide& across, const AreaSide& down, std::int64_t channels, bool has_alpha);
 
-  // Adds rows [n, across.count, channels] that follow the last ones, and gives `take` those of the drawing
-  // that are whole with them. False if that stopped.
+  // Adds the next rows [n, across.count, channels], and passes the rows of the drawing that they complete to
+  // `take`. False if that stopped.
   bool add(const Tensor& rows, const Take& take);
 
  private:
-  using Line = std::vector<double>;  // of each pixel: the means of all channels, and of colours times alpha
+  using Line = std::vector<double>;  // for each pixel: the means of all channels, and of colours times alpha
   Line line_of(const float* samples) const;
   std::vector<float> row_of_lines() const;
 
@@ -54,8 +54,8 @@ class AreaMean {
   std::int64_t channels_, sums_;
   std::vector<AreaSide::Cover> columns_;
   std::int64_t next_ = 0;        // row of the drawing
-  AreaSide::Cover needs_;        // what that is the mean of
-  std::deque<Line> lines_;       // of rows of samples that are still needed
+  AreaSide::Cover needs_;        // the samples of its mean
+  std::deque<Line> lines_;       // weights of the rows of samples that are still needed
   std::int64_t lines_from_ = 0;  // the first of them
 };
 

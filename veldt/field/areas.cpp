@@ -1,4 +1,4 @@
-// Averages a picture over the ground of each pixel, and spreads numbers of pixels over their ground.
+// Averages a picture over the area of each pixel, and enlarges pictures by whole factors.
 #include "veldt/field/areas.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ constexpr std::int64_t kTaps = 2 * kLanczosReach + 1;
 // Rows that are worth a thread.
 std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, (1 << 14) / row); }
 
-// What the pixels from kLanczosReach before to kLanczosReach after give to each of the factor places within a
-// pixel: [factor][kTaps]. Read off the enlargement of a line that is 0 but for one 1.
+// The weights of the pixels from kLanczosReach before to kLanczosReach after at each of the factor places
+// within a pixel: [factor][kTaps]. Taken from the enlargement of a line that is 0 except for one 1.
 std::vector<float> weights_of(std::int64_t factor, data::Filter filter) {
   constexpr std::int64_t kLength = 4 * kLanczosReach + 1, kMiddle = 2 * kLanczosReach;
   const Tensor line = zeros({1, kLength, 1});

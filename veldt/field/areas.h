@@ -1,4 +1,4 @@
-// A picture and one at a whole multiple of its size: means over the pixels, and the way back. Pictures are
+// A picture and one at an integer multiple of its size: means over the pixels, and enlargement. Pictures are
 // f32 [height, width, channels].
 // Tests: tests/field/areas_test.cpp, tests/field/device_test.cpp
 #pragma once
@@ -14,7 +14,7 @@ namespace veldt::field {
 Tensor means_of_squares(const Tensor& redraw, std::int64_t factor);
 
 // As data::resample() to factor times the size, by bicubic or lanczos3, but in a fraction of its time, since
-// the weights are the same in every pixel; beyond the border it goes on as it ends there.
+// the weights are the same in every pixel; the border's pixels extend beyond it.
 Tensor enlarged(const Tensor& picture, std::int64_t factor, data::Filter filter);
 
 // Each pixel as factor x factor equal ones.

@@ -13,7 +13,7 @@ namespace veldt::field {
 
 namespace {
 
-// Larger pictures would need too much memory for a teacher's redraw.
+// Larger pictures would take too much memory for a teacher's redraw.
 constexpr std::int64_t kTaughtPixels = 1 << 19;
 constexpr int kTaughtSamples = 4;  // along each side of a pixel
 const std::vector<std::int64_t> kOriginalWidths = {128, 128, 256, 128, 64, 64, 64};
@@ -23,8 +23,8 @@ constexpr const char* kByTheSide = "by the picture's longer side";
 bool is_of_sines(Model model) { return model == Model::siren || model == Model::finer; }
 
 // The first layer starts with frequencies up to 0.4 of the spectrum's centroid along each axis: the other
-// layers' overtones reach the rest. finer reaches further by itself. Measured in docs/fields.md; lower blurs,
-// higher ripples between the pixels.
+// layers' overtones cover the rest. finer reaches higher by itself. Measured in docs/fields.md: lower ones
+// blur, higher ones ripple between the pixels.
 void choose_omegas_by_spectrum(FitChoices& p, Model model, const Traits& traits) {
   const auto side = static_cast<double>(std::max(p.field.width, p.field.height));
   if (!is_of_sines(model))
@@ -78,7 +78,7 @@ void draw_levels(FitChoices& p, Model model, const Traits& traits) {
   p.steps = 1200;
 }
 
-// The rates and frequencies above are for sines; the others want their own (docs/fields.md).
+// The rates and frequencies above are for sines; the others need their own (docs/fields.md).
 void adjust_to_model(FitChoices& p, Model model, std::int64_t pixels) {
   switch (model) {
     case Model::siren: return;
@@ -91,14 +91,14 @@ void adjust_to_model(FitChoices& p, Model model, std::int64_t pixels) {
       p.lr = 2e-3;
       return;
     case Model::wire:
-      // A wide window: the authors' 10 lets go of most points before training begins.
+      // A wide window: with the authors' 10 most points have no gradient before training begins.
       p.choose(p.field.omega, 20, "hidden-omega", "suits wire whatever is fitted");
       p.field.scale = 3;
       p.lr = 2e-3;
       return;
     case Model::fourier: p.lr = 3e-3; return;
     case Model::tanh: {
-      // Steep ridges, and layers that fold them: see start_as_ridges() in network.cpp. Lines want more of
+      // Steep ridges, and layers that fold them: see start_as_ridges() in network.cpp. Lines need more of
       // both.
       const bool is_drawing = p.edge_share > 0;
       choose_omegas(p, is_drawing ? 20 : 10, because::kRidges, is_drawing ? 3.5 : 1.5, because::kGain);
@@ -115,12 +115,13 @@ void adjust_to_model(FitChoices& p, Model model, std::int64_t pixels) {
     }
     case Model::relu: p.lr = 2e-3; return;
     case Model::hashgrid:
-      // As Mueller et al. train it: an entry is rarely met, and its gradients are small.
+      // As Mueller et al. train it: an entry is rarely visited, and its gradients are small.
       p.field.widths = {64, 64};
       choose_batch(p, 16384, pixels);
       p.lr = 1e-2;
       p.eps = 1e-15;
-      // A grid as fine as the picture can do between the pixels what it likes; told so much, it does not.
+      // A grid as fine as the picture is unconstrained between the pixels; the extra samples there prevent
+      // artefacts.
       p.choose(p.between_share, 0.25, "between",
                "of each batch lies between pixels, so that the picture can be enlarged");
       return;
@@ -175,7 +176,7 @@ std::vector<std::vector<double>> tones_of(const Signal& picture) {
   return tones;
 }
 
-// A square needs one level, and the closing puts right what a small network lacks of it.
+// A square needs one level, and the closing corrects the errors of a small network.
 void draw_squares(FitChoices& p, std::int64_t period) {
   p.field.squares = true;
   p.field.period = period;
@@ -192,13 +193,13 @@ void draw_squares(FitChoices& p, std::int64_t period) {
 
 bool needs_network(const FitOptions& w) { return w.first_omega || w.omega; }
 
-// Whether between the pixels a fit follows a teacher: a grid does, which alone could do there what it likes.
+// Whether a fit follows a teacher between the pixels: a grid does, because it would be unconstrained there.
 bool follows_teacher(const FitOptions& w, std::int64_t pixels) {
   return w.model.value_or(Model::hashgrid) == Model::hashgrid && !needs_network(w) &&
          pixels <= kTaughtPixels && !w.footprint && w.loss.value_or(Loss::mse) == Loss::mse;
 }
 
-// How a picture is held.
+// How a picture is represented.
 struct Way {
   Model model;
   std::string why;                // this model
@@ -273,8 +274,8 @@ FitChoices automatic_picture(const Signal& signal, const Traits& traits, const F
     p.field.tones = tones_of(signal);
   choose_lr(p, p.lr);
   p.lr_min = p.lr * 1e-3;
-  // Pixel art has squares and nothing between them, and what lies between two tones, pixels do not tell the
-  // prior.
+  // Pixel art has nothing between its squares, and between two tones the prior cannot know more than the
+  // pixels.
   const bool is_judged = !way.squares && !kind.two_tone && traits.seen.style != Style::pixel;
   if (is_judged && pixels <= kTaughtPixels && p.source == Source::area) p.judge = wishes.prior;
   return p;

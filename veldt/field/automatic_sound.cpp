@@ -10,15 +10,15 @@
 namespace veldt::field {
 namespace {
 
-// What a grid may miss, in parts of the peak, at any frame and in the mean square: then one number of f16 for
-// each frame closes it to a quarter of a step of 16 bits, and adds a fiftieth to the noise of rounding to
-// them.
+// The allowed error of a grid, as a share of the peak, at any frame and in the mean square. Then one f16
+// number per frame closes it to a quarter of a 16-bit step, and adds a fiftieth to the noise of rounding to
+// 16 bits.
 constexpr double kMostMissed = 1.0 / 32, kMissed = 1.0 / 220;
-constexpr double kVertexMargin = 1.15;  // in vertices, for a grid that has not quite learned it
-constexpr double kMostCells = 0.5;    // for each frame: about as many bytes as a second number of the closing
-constexpr double kFewCells = 0.0625;  // where there have to be two numbers anyway
+constexpr double kVertexMargin = 1.15;  // factor on vertices, for a grid that has not learned it completely
+constexpr double kMostCells = 0.5;      // per frame: about as many bytes as a second number of the closing
+constexpr double kFewCells = 0.0625;    // if there must be two numbers anyway
 
-// The second differences of a sound, in parts of its peak.
+// The second differences of a sound, as shares of its peak.
 struct Bends {
   double largest = 0, mean_square = 0;
 };
@@ -37,19 +37,19 @@ Bends bends_of(const Signal& sound) {
   return bends;
 }
 
-// Vertices a frame, so that what a broken line misses is closed by one number a frame. With vertices h frames
-// apart the best one misses b h^2 / 12 at most where the second difference is b, and in the mean square
-// (b h^2)^2 / 720 (Blu and Unser 1999, "Quantitative Fourier analysis of approximation techniques").
+// Vertices per frame, so that one number per frame closes the error of a broken line. With vertices h frames
+// apart the error of the best one is at most b h^2 / 12 where the second difference is b, and in the mean
+// square (b h^2)^2 / 720 (Blu and Unser 1999, "Quantitative Fourier analysis of approximation techniques").
 double cells_needed(const Signal& sound) {
   const Bends bends = bends_of(sound);
   return kVertexMargin *
          std::sqrt(std::max(bends.largest / 12 / kMostMissed, std::sqrt(bends.mean_square / 720) / kMissed));
 }
 
-// One level, and the vertices that the values of a broken line stand at.
+// One level, whose vertices hold the values of a broken line.
 GridOptions broken_line(const Signal& sound, double cells_a_frame) {
   GridOptions grid{.dims = 1, .log2_entries = 30};
-  // A feature for each channel, whatever the linear layer makes of them: more than a level has take several.
+  // One feature per channel, mixed by the linear layer; if a level has fewer, several levels.
   const std::int64_t channels = sound.channels();
   grid.levels = static_cast<int>((channels + GridLayout::kMaxFeatures - 1) / GridLayout::kMaxFeatures);
   grid.features = static_cast<int>((channels + grid.levels - 1) / grid.levels);
@@ -60,7 +60,7 @@ GridOptions broken_line(const Signal& sound, double cells_a_frame) {
 
 void take_grid(FitChoices& p, const Signal& sound, bool wants_layers) {
   p.eps = 1e-15;
-  if (wants_layers) {  // they read the levels of choose_model(), as those of pictures do
+  if (wants_layers) {  // they use the levels of choose_model(), as those of pictures do
     p.field.widths = {64, 64};
     choose_batch(p, 4096, sound.rows());
     p.lr = 1e-2;
@@ -72,7 +72,7 @@ void take_grid(FitChoices& p, const Signal& sound, bool wants_layers) {
   const bool is_smooth = cells <= kMostCells;
   choose_grid(p, broken_line(sound, is_smooth ? cells : kFewCells));
   p.field.widths = {};
-  // Shares of the sound, not numbers of frames, so that a vertex is met as often whatever the length.
+  // Shares of the sound, not numbers of frames, so that a vertex is visited equally often for any length.
   choose_batch(p, std::max<std::int64_t>(sound.rows() / 16, 1024), sound.rows());
   p.lr = 3e-2;
   p.choose(p.closes, is_smooth ? 1 : 2, "closing",
@@ -80,10 +80,10 @@ void take_grid(FitChoices& p, const Signal& sound, bool wants_layers) {
   p.steps = is_smooth ? 480 : 120;  // two numbers close whatever it misses
 }
 
-// Positions span -1..1 whatever the length, and a sound has its pitch by the second: the first layer draws
-// from -450 to 450 Hz, and the others make its overtones. Sitzmann et al. 2020 do the same by stretching
-// positions to -100..100. A weight of it that moves by the rate turns the phase of a sound's ends by radians,
-// so it does not learn: with Adam at 1e-3 nothing is learned otherwise.
+// Positions span -1..1 for any length, but pitch is per second: the first layer covers -450 to 450 Hz, and
+// the others add overtones. Sitzmann et al. 2020 do the same by stretching positions to -100..100. One step
+// of its weights would turn the phase at a sound's ends by radians, so the layer is frozen: with Adam at 1e-3
+// nothing is learned otherwise.
 void take_network(FitChoices& p, const Signal& sound, Model model) {
   const double seconds = static_cast<double>(sound.rows()) / static_cast<double>(sound.rate());
   const bool sines = p.field.activation == Activation::siren || p.field.activation == Activation::finer;
@@ -106,7 +106,7 @@ void take_network(FitChoices& p, const Signal& sound, Model model) {
 FitChoices automatic_sound(const Signal& sound, const FitOptions& wishes) {
   FitChoices p;
   describe(sound, p.field);
-  // Wishes that a grid alone cannot grant: it has no hidden layers.
+  // Wishes that a grid alone cannot fulfil: it has no hidden layers.
   const bool wants_layers = wishes.width || wishes.depth || wishes.optimizer == OptimizerKind::muon;
   const bool by_network = wants_layers || wishes.first_omega || wishes.omega;
   const Model model = wishes.model.value_or(by_network ? Model::siren : Model::hashgrid);

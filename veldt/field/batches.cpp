@@ -29,7 +29,7 @@ Batches::Batches(const PointSampler& sampler, Device device) : sampler_(sampler)
               first.flats,
               first.ranks,
               first.weights.defined() ? to(first.weights, device) : Tensor()};
-  // What is drawn by the errors of the step before cannot be drawn ahead.
+  // Points that depend on the errors of the previous step cannot be drawn ahead.
   if (device.kind == DeviceKind::cpu || sampler_.takes_all() || first.weights.defined()) return;
   const std::int64_t bytes = bytes_of(first.coordinates) + bytes_of(first.levels);
   const std::int64_t rows = std::clamp<std::int64_t>(kMostBytes / bytes, 1, kMostSteps);

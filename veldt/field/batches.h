@@ -1,5 +1,5 @@
-// The batches of a fit, where the network computes. They are drawn on the host; a GPU that runs ahead finds
-// those of the next steps ready beside it.
+// The batches of a fit, on the network's device. They are drawn on the host; for a GPU that runs ahead, those
+// of the next steps are already uploaded.
 // Tests: tests/field/ahead_test.cpp, tests/field/device_test.cpp
 #pragma once
 
@@ -14,15 +14,15 @@ class Batches {
  public:
   Batches(const PointSampler& sampler, Device device);
 
-  // The most that lies ready beside the current batch: steps, and the bytes of all of them.
+  // Limits of the batches prepared besides the current one: steps, and bytes of all of them.
   static constexpr std::int64_t kMostSteps = 64, kMostBytes = std::int64_t{64} << 20;
 
   // How many steps can be prepared at a time.
   std::int64_t ahead() const;
   // Draws the batches of `steps` steps, from `step` on.
   void prepare(std::int64_t step, std::int64_t steps);
-  // Begins a step, which may be recorded: current() is then the batch of the next step that was prepared. Its
-  // tensors stay the same ones.
+  // Begins a step, which may be recorded: current() is then the next prepared batch, always in the same
+  // tensors.
   void next();
   const Batch& current() const { return current_; }
 
@@ -32,7 +32,7 @@ class Batches {
   const PointSampler& sampler_;
   const Device device_;
   Batch current_;
-  // [ahead, ..] each of its tensors; undefined where one batch lies ready at a time.
+  // each of its tensors as [ahead, ..]; undefined if one batch is prepared at a time.
   Tensor ring_coordinates_, ring_levels_;
   std::int64_t next_row_ = 0;
 };

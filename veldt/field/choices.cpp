@@ -1,4 +1,4 @@
-// Names what there is to choose from, and writes the choices of a fit as JSON.
+// The names of all choices, and the choices of a fit as JSON.
 #include "veldt/field/choices.h"
 
 #include <nlohmann/json.hpp>
@@ -49,13 +49,13 @@ std::string to_json(const FitChoices& p) {
            {"epoch_offset", p.epoch_offset},
            {"loss", name_of(p.loss)},
            {"seed", p.seed}};
-  // Left out where it is what it always was, so that choices of earlier versions compare equal.
+  // Left out if it has the original value, so that choices of earlier versions compare equal.
   if (p.has_teacher()) out["teacher"] = p.prior ? "prior" : p.source == Source::point ? "lanczos3" : "rules";
   if (p.has_teacher() || p.field.squares) out["style"] = name_of(p.kind.style);
   if (p.eps != FitChoices().eps) out["eps"] = p.eps;
   if (p.between_share != 0) out["between_share"] = p.between_share;
   if (p.precision != FitChoices().precision) out["precision"] = name_of(p.precision);
-  // Points between the samples were once drawn in another way, in fits that say nothing of their sampling.
+  // Fits without this key drew the points between the samples in an older way.
   if (p.sampling != FitChoices().sampling || p.between_share != 0) out["sampling"] = name_of(p.sampling);
   if (p.fixed_frequencies) out["fixed_frequencies"] = true;
   return io::dump_json(out);

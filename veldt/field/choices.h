@@ -21,11 +21,11 @@
 
 namespace veldt::field {
 
-// hinge: squared error, none once the output is past a target of -1 or 1. bce: cross entropy of the logits.
+// hinge: squared error, 0 if the output is beyond a target of -1 or 1. bce: cross entropy of the logits.
 enum class Loss : std::uint8_t { mse, hinge, bce };
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
 enum class ScheduleKind : std::uint8_t { constant, cosine };
-// How a batch's points are drawn. uniform: in shuffled order, all before any comes again. stratified: one
+// How a batch's points are drawn. uniform: in shuffled order, each once before any repeats. stratified: one
 // from each of as many blocks of neighbours. error: more where the error is larger, by ErrorMap.
 enum class Sampling : std::uint8_t { uniform, stratified, error };
 
@@ -34,7 +34,7 @@ std::string_view name_of(Precision);
 std::string_view name_of(OptimizerKind);
 std::string_view name_of(ScheduleKind);
 std::string_view name_of(Sampling);
-// Each throws ConfigError listing the names there are.
+// Each throws ConfigError listing the known names.
 Loss loss_from(std::string_view name);
 Precision precision_from(std::string_view name);
 OptimizerKind optimizer_from(std::string_view name);
@@ -46,12 +46,12 @@ std::vector<std::string> optimizer_names();
 std::vector<std::string> schedule_names();
 std::vector<std::string> sampling_names();
 
-// What is left unset is chosen from the signal.
+// Unset options are chosen from the signal.
 struct FitOptions {
   double seconds = 0;  // stop after this long; 0: after `steps`
   std::uint64_t seed = 0;
   std::optional<std::int64_t> steps = {};
-  double target_psnr = 0;  // stop when all of it is drawn this well, in dB (a sound: its SNR); 0: never
+  double target_psnr = 0;  // stop when the whole is drawn this well, in dB (for a sound its SNR); 0: never
   std::optional<Model> model = {};
   std::optional<std::int64_t> width = {};  // units of a hidden layer
   std::optional<std::int64_t> depth = {};  // hidden layers
@@ -75,32 +75,32 @@ struct FitOptions {
   bool simba = false;  // the original recipe, see simba_choices(); the other wishes still count
 };
 
-// Why the choices came out as they did, one clause each, by the flag's name without dashes
-// ("hidden-omega"), else by a word ("kind", "grid").
+// The reasons of the choices, one clause each, by the flag's name without dashes ("hidden-omega") or by a
+// word ("kind", "grid").
 using Reasons = std::map<std::string, std::string, std::less<>>;
 
-// A fit with nothing left open: the same choices, signal, threads and machine give the same weights.
+// The complete choices of a fit: the same choices, signal, threads and machine give the same weights.
 struct FitChoices {
   FieldOptions field;
   std::int64_t steps = 0;  // 0: limited by seconds
   double seconds = 0;
   double target_psnr = 0;
-  std::int64_t batch = 0;  // points a step; at least one, at most one sample of every pixel
+  std::int64_t batch = 0;  // points per step; at least one, at most one sample of every pixel
   Sampling sampling = Sampling::uniform;
   PictureKind kind;  // of a picture
   Source source = Source::area;
-  // It learns a redraw of the picture at so many times its size (field/teacher.h), and is closed in the end;
-  // 1: it learns the signal itself.
+  // Learns a redraw of the picture at this multiple of its size (field/teacher.h), and is closed at the end;
+  // 1: learns the signal itself.
   int lesson_scale = 1;
   bool has_teacher() const { return lesson_scale > 1; }
   std::shared_ptr<const Prior> prior = {};  // makes the redraw; none: rules
-  // What it has not learned of the samples is put right in the end (field/closing.h), by so many numbers for
-  // each, as far as can be told; 0: it is left.
+  // Errors at the samples are corrected last (field/closing.h), with this many coefficients per sample; 0: no
+  // closing.
   int closes = 0;
-  // Tells what lies between the pixels of the finished field; none: nothing is told.
+  // Judges the finished field between the pixels; none: it is not judged.
   std::shared_ptr<const Prior> judge = {};
-  double edge_share = 0;  // of a batch's points; 0: edges are not told from flat ground (field/sampling.h)
-  // The first layer keeps what it was drawn as: frequencies so high that learning's steps would scatter them.
+  double edge_share = 0;  // of a batch's points; 0: edges are not separated (field/sampling.h)
+  // The first layer keeps its initial values: frequencies so high that training would scatter them.
   bool fixed_frequencies = false;
   double between_share = 0;  // of a batch's points; they lie between the samples, see Signal::between()
   OptimizerKind optimizer = OptimizerKind::adam;
@@ -112,19 +112,19 @@ struct FitChoices {
   Loss loss = Loss::mse;
   Precision precision = Precision::f32;
   std::uint64_t seed = 0;
-  // Neither is part of the JSON: a run may go on elsewhere, in the same precision.
+  // Not part of the JSON: a run may continue on another device, in the same precision.
   Device device = {};
-  Reasons reasons = {};  // said where the choices are made; see field/reasons.h
+  Reasons reasons = {};  // set where the choices are made; see field/reasons.h
 
-  // Makes one choice, here or in `field`, and says why.
+  // Makes one choice, here or in `field`, and records the reason.
   template <class T> void choose(T& what, std::type_identity_t<T> value, const char* name, std::string why) {
     what = std::move(value);
     reasons.insert_or_assign(name, std::move(why));
   }
 };
 
-// Throws ConfigError for a wish that makes no sense (a rate below 0, a batch below 0, hinge loss on a picture
-// with greys, an omega for a model that has none), and for a sound of more frames than positions tell apart.
+// Throws ConfigError for an invalid wish (a rate below 0, a batch below 0, hinge loss on a picture with
+// greys, an omega for a model that has none), and for a sound of more frames than positions can distinguish.
 FitChoices choices_for(const Signal& signal, const FitOptions& wishes);
 
 // One JSON object with every choice; equal choices give equal text.

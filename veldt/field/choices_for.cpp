@@ -1,4 +1,4 @@
-// Fills in what the user left open, and checks the whole.
+// Fills in the options that the user left open, and checks all choices.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ void check(const FitChoices& p, const Signal& signal, const Traits& traits) {
   field::check(p.field);
 }
 
-// Takes a wish for a choice.
+// Takes a wish as the choice.
 template <class T, class W>
 void grant(FitChoices& p, T& what, const std::optional<W>& wish, const char* name) {
   if (wish) p.choose(what, *wish, name, because::kAskedFor);
@@ -116,7 +116,7 @@ void grant_end(FitChoices& p, const FitOptions& w) {
   p.target_psnr = w.target_psnr;
 }
 
-// That can be learned: the signal's, or those of a teacher's redraw.
+// The points that can be learned: the signal's, or those of a teacher's redraw.
 std::int64_t points_of(const FitChoices& p, const Signal& signal) {
   return signal.points() * p.lesson_scale * p.lesson_scale / (p.field.period * p.field.period);
 }
@@ -189,7 +189,7 @@ void choose_teacher(FitChoices& p, const FitOptions& w) {
                  "makes them exact");
 }
 
-// What can be said only when everything is chosen.
+// Reasons that need all choices.
 void say_what_follows(FitChoices& p, const Signal& signal) {
   const auto points = static_cast<double>(points_of(p, signal));
   const auto numbers = static_cast<double>(parameter_count(p.field));
@@ -217,7 +217,7 @@ FitChoices choices_for(const Signal& signal, const FitOptions& w) {
   p.kind = traits.kind;
   p.reasons["kind"] = what_it_is(signal, traits);
   describe(signal, p.field);
-  // In this order, for each looks at what those before it have left.
+  // In this order, because each depends on the ones before.
   grant_network(p, w);
   grant_end(p, w);
   grant_points(p, signal, w);

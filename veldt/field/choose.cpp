@@ -1,4 +1,4 @@
-// Sets choices of a fit together with the reasons for them.
+// Sets choices of a fit and their reasons.
 #include "veldt/field/choose.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ double longer_side(const FieldOptions& field) {
   return static_cast<double>(std::max(field.width, field.height));
 }
 
-// Levels up to a cell for each pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth
-// to a quarter of the pixels, but no more than 2^19 entries a level.
+// Levels up to one cell per pixel of the longer side, a factor of sqrt(2) apart, with tables of an eighth to
+// a quarter of the pixels, but at most 2^19 entries per level.
 GridOptions grid_for(const FieldOptions& field) {
   const std::int64_t side = std::max(field.width, field.height);
   GridOptions grid{.dims = field.dimensions};

@@ -1,4 +1,4 @@
-// Choices that pictures and sounds share: each function makes one, and says why.
+// Choices that pictures and sounds share: each function makes one, and records the reason.
 // Tests: tests/field/reasons_test.cpp, tests/field/fit_test.cpp, tests/field/options_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt::field {
 
-// Reasons that are given in several places.
+// Reasons that are used in several places.
 namespace because {
 inline constexpr const char* kAskedFor = "asked for";
 inline constexpr const char* kAllPlaces = "all places are met equally often";
@@ -23,22 +23,22 @@ inline constexpr const char* kSteady =
     "steady over a wide range of rates; muon can be ahead, at a rate that has to be found";
 }  // namespace because
 
-// Makes the field one of this model, with an encoding that suits its size; why it is this model, the
-// caller says, and of a preset the depth too.
+// Sets the field's model, with an encoding that suits its size. The caller gives the reason for the model,
+// and for a preset also for the depth.
 void choose_model(FitChoices& choices, Model model);
 // Makes this the field's one encoding.
 void choose_grid(FitChoices& choices, const GridOptions& grid);
-// Both omegas, which mean something else to each model.
+// Both omegas, whose meaning depends on the model.
 void choose_omegas(FitChoices& choices, double first, std::string why_first, double others,
                    std::string why_others);
-// Why sines have this omega in the first layer; `detail`: what it was set by.
+// The reason for the first omega of sines; `detail`: how it was chosen.
 std::string starts_below(const FieldOptions& field, double first_omega, const std::string& detail = {});
 // The batch, out of `points` points that can be learned.
 void choose_batch(FitChoices& choices, std::int64_t batch, std::int64_t points);
-// The rate; the reason is that it suits the model and the optimizer chosen by now.
+// The rate; the reason is that it suits the model and the optimizer chosen so far.
 void choose_lr(FitChoices& choices, double lr);
 
-// What a batch is made of: "pixel", "frame", or "sample", of which a teacher gives several for each.
+// The unit of a batch: "pixel", "frame", or "sample", if a teacher gives several per pixel.
 const char* point_of(const FitChoices& choices);
 // A frequency in cycles a pixel or frame.
 std::string in_words(const FieldOptions& field, double cycles);

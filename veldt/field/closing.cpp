@@ -1,4 +1,4 @@
-// Solves for the constants that close a field: a number for each pixel, so that all the means come out right.
+// Solves for the constants that close a field: a number for each pixel, so that all means are right.
 #include "veldt/field/closing.h"
 
 #include <algorithm>
@@ -18,17 +18,16 @@ namespace veldt::field {
 namespace {
 
 constexpr int kRounds = 20;
-// The bound of an interpolated number: where 0 lies beside 1 it would grow without end, and spoil what lies
+// The bound of an interpolated number: where 0 is next to 1 it would grow without limit, and cause artefacts
 // between the pixels.
 constexpr double kLargest = 0.5;
 
-// The pixel of n that a place lies in.
+// The pixel of n that contains a place.
 std::int64_t pixel_at(double place, std::int64_t n) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(place)), 0, n - 1);
 }
 
-// The four nearest of n numbers to a place, and their weights; beyond the border they are those at the
-// border.
+// The four nearest of n numbers to a place, and their weights; beyond the border the border's number counts.
 struct Taps {
   Taps(double place, std::int64_t n) {
     const double first = std::floor(place - 0.5), t = place - 0.5 - first, u = 1 - t;
@@ -58,13 +57,13 @@ std::vector<double> even_places(std::int64_t pixels, std::int64_t samples) {
   return places;
 }
 
-// How the level of flat ground is told from a number that is added, which lies in -8..8: f16 holds it to a
+// Encodes the level of flat ground outside of -8..8, the range of numbers that are added; f16 holds it to a
 // quarter of a 255th.
 constexpr float kFlat = -16, kFlatBelow = -12;
 bool is_flat(float number) { return number < kFlatBelow; }
 
-// What has to be added to some numbers so that their mean, cut to 0..1, is `wanted`: by bisection, for the
-// mean rises with it.
+// The number to add to some numbers so that the mean of the sums, clamped to 0..1, is `wanted`: by bisection,
+// because the mean rises with it.
 float shift_for(const std::vector<float>& numbers, float wanted) {
   double low = -8, high = 8;
   for (int i = 0; i < 40; ++i) {
@@ -76,13 +75,12 @@ float shift_for(const std::vector<float>& numbers, float wanted) {
   return static_cast<float>((low + high) / 2);
 }
 
-// What the means lack to be within the bounds.
+// The differences between the means and their bounds.
 Tensor lacking(const Bounds& bounds, const Tensor& means) {
   return minimum(maximum(means, bounds.low), bounds.high) - means;
 }
 
-// Pixels' rows and places that are worked on at a time, so that little lies in memory beside the field's
-// levels.
+// Processes rows of pixels in bands, so that little memory is needed besides the field's levels.
 class Bands {
  public:
   Bands(const Shape& picture, const Tensor& levels)
@@ -109,7 +107,7 @@ class Bands {
   std::vector<double> columns_;
 };
 
-// What the means lack with this closing: [height, width, channels].
+// The differences that remain with this closing: [height, width, channels].
 Tensor lacking(const Bounds& bounds, const Bands& bands, const Closing& closing) {
   const Tensor out = empty(bounds.low.shape());
   bands.each([&](std::int64_t first, std::int64_t rows, const Tensor& levels, const auto& down,
@@ -121,7 +119,7 @@ Tensor lacking(const Bounds& bounds, const Bands& bands, const Closing& closing)
   return out;
 }
 
-// A number for all of each pixel whose mean is still beyond the tolerance: [height, width, channels].
+// A number for the whole of each pixel whose mean still exceeds the tolerance: [height, width, channels].
 Tensor constants_for(const Bounds& bounds, const Bands& bands, const Closing& closing, double tolerance) {
   const std::int64_t width = bounds.low.size(1), channels = bounds.low.size(2), samples = bands.samples();
   const Tensor out = zeros(bounds.low.shape());
@@ -234,7 +232,7 @@ Tensor flat_ground(const Tensor& picture) {
     for (std::int64_t y = begin; y < end; ++y)
       for (std::int64_t x = 0; x < width; ++x) {
         const float* const own = pixel(y, x);
-        // Nobody sees the colours of what is clear.
+        // The colours of transparent pixels do not matter.
         const auto looks_alike = [&](const float* other) {
           return std::equal(own, own + channels, other) ||
                  (channels % 2 == 0 && own[channels - 1] == 0 && other[channels - 1] == 0);
@@ -261,7 +259,7 @@ Closing close(const Bounds& bounds, const Tensor& levels, const Tensor& flats, d
     const bool is_alone = max(abs(constants)).item() == 0;
     return Closing(to(is_alone ? unsqueeze(wanted, 0) : stack({wanted, constants}), dtype));
   };
-  // One sample a pixel lies where the closing's number does, so that one round finds it.
+  // With one sample per pixel, it is at the closing's number, so one round is enough.
   const int rounds = bands.samples() == 1 ? 2 : kRounds;
   for (int round = 0; round < rounds; ++round) {
     const Closing now = closing();

@@ -1,4 +1,4 @@
-// Maps pixels to coordinates in -1..1, and levels to what the network gives and back.
+// Maps pixels to coordinates in -1..1, and levels to the network's outputs and back.
 #include "veldt/field/coordinates.h"
 
 #include <algorithm>

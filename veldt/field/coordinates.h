@@ -1,4 +1,4 @@
-// From pixels to the coordinates that a field is a function of, and from its output to levels.
+// From pixels to the coordinates of a field, and from its output to levels.
 // Tests: tests/field/network_test.cpp
 #pragma once
 
@@ -16,7 +16,7 @@ class CoordinateMap {
   float y(double v) const { return static_cast<float>(y_scale_ * v + y_shift_); }
   int inputs() const { return inputs_; }
   bool has_x() const { return has_x_; }
-  // Writes the inputs of one point; returns where the next point's belong.
+  // Writes the inputs of one point; returns the place of the next point's.
   float* put(double u, double v, float* to) const {
     if (has_x_) *to++ = x(u);
     *to++ = y(v);
@@ -32,8 +32,8 @@ class CoordinateMap {
 
 // The network's output [.., channels] as levels: 0..1 of a picture.
 Tensor levels_from(const Tensor& output, Head head);
-// Levels as the output that stands for them: what a loss compares with. clamp -> -1..1, sigmoid and plain ->
-// as they are, ink -> 1 - level.
+// The outputs that represent given levels: the target of a loss. clamp -> -1..1, sigmoid and plain -> as they
+// are, ink -> 1 - level.
 Tensor targets_from(const Tensor& levels, Head head);
 
 }  // namespace veldt::field

@@ -16,17 +16,17 @@ namespace {
 constexpr std::int64_t kMaxFrequencies = 65536;
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 30;  // numbers: 4 GB
 constexpr double kMaxSigma = 1e6;
-// A line's grid of more cells is read in f64. In f32 each rounding of a place moves it by up to a part in
-// 2^25 of the line; of three such steps only that of the coordinate itself, half as large, is left.
+// A line's grid of more cells is read in f64. In f32 each rounding of a place moves it by up to 2^-25 of the
+// line; in f64 only the rounding of the coordinate itself remains, which is half as large.
 constexpr std::int32_t kWideCells = 1 << 16;
-constexpr double kTableStart = 1e-4;  // as the paper of the grid has it
+constexpr double kTableStart = 1e-4;  // as in the grid's paper
 
 GridLayout layout_of(GridOptions options, std::int64_t inputs) {
   options.dims = static_cast<int>(std::min<std::int64_t>(inputs, GridLayout::kMaxDims + 1));
   return grid_layout(options);
 }
 
-// What to do for each kind; overload resolution picks one.
+// One function per kind; overload resolution picks one.
 template <class... Fns> struct ByKind : Fns... { using Fns::operator()...; };
 template <class... Fns> ByKind(Fns...) -> ByKind<Fns...>;
 

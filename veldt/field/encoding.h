@@ -1,5 +1,5 @@
-// What a field's coordinates become before its first layer. All encodings take points [n, inputs] whose
-// coordinates lie in -1..1, and give features [n, features].
+// Encodings of a field's coordinates before its first layer. All take points [n, inputs] with coordinates in
+// -1..1, and return features [n, features].
 // Tests: tests/field/encoding_test.cpp
 #pragma once
 
@@ -38,7 +38,7 @@ using EncodingOptions = std::variant<IdentityOptions, FrequencyOptions, FourierO
 
 // Throws ConfigError for numbers beyond the bounds above.
 void check(const EncodingOptions& options, std::int64_t inputs);
-// The number of features; of trained numbers; and of numbers that a file has to keep.
+// The number of features, of trained numbers, and of numbers that a file has to hold.
 std::int64_t features_of(const EncodingOptions& options, std::int64_t inputs);
 std::int64_t trained_by(const EncodingOptions& options, std::int64_t inputs);
 std::int64_t stored_by(const EncodingOptions& options, std::int64_t inputs);

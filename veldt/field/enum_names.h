@@ -29,7 +29,7 @@ template <class Enum, std::size_t n> struct EnumNames {
       if (names[i] == name) return static_cast<Enum>(i);
     return std::nullopt;
   }
-  // Throws ConfigError listing the names there are; `what` says what they name.
+  // Throws ConfigError listing the known names; `what` names the kind of thing.
   Enum at(std::string_view name, const char* what) const {
     if (const auto found = find(name)) return *found;
     std::string list;

@@ -1,4 +1,4 @@
-// Keeps the errors of a picture tile by tile, and draws points by them.
+// Stores the errors of a picture tile by tile, and draws points in proportion to them.
 #include "veldt/field/error_map.h"
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace veldt::field {
 namespace {
 
-constexpr double kEven = 0.5;    // of a batch is drawn evenly: no weight is above 1 / kEven
-constexpr float kNewest = 0.1f;  // of a tile's mean is the error seen last
+constexpr double kEven = 0.5;  // share of a batch that is drawn evenly, so that no weight is above 1 / kEven
+constexpr float kNewest = 0.1f;  // share of the latest error in a tile's mean
 constexpr float kUnseen = -1;
 constexpr std::int64_t kLeastTile = 64;  // points
-constexpr std::int64_t kSteps = 8;       // in which a tile is drawn from about once
+constexpr std::int64_t kSteps = 8;       // in which a tile is visited about once
 constexpr std::int64_t kBlock = 512;     // tiles, and points: ten microseconds of work
 
 }  // namespace
@@ -36,7 +36,7 @@ ErrorMap::ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed)
       errors_(full({(points + tile_ - 1) / tile_}, kUnseen)) {}
 
 // How often a point of each tile is drawn, as a multiple of even drawing: the variance of a weighted mean is
-// least where that follows the root of the squared error. f64 [tiles].
+// smallest if that is proportional to the root of the squared error. f64 [tiles].
 Tensor ErrorMap::densities() const {
   const std::int64_t tiles = errors_.numel(), blocks = (tiles + kBlock - 1) / kBlock;
   const Tensor out = empty({tiles}, DType::f64), sums = empty({2, blocks}, DType::f64);
@@ -63,7 +63,7 @@ Tensor ErrorMap::densities() const {
   return out;
 }
 
-// Where each tile ends when each point is as long as its density: f64 [tiles], up to about the points.
+// The cumulative density at the end of each tile: f64 [tiles], up to about the number of points.
 Tensor ErrorMap::ends(const Tensor& densities) const {
   const std::int64_t tiles = errors_.numel();
   const Tensor out = empty({tiles}, DType::f64);

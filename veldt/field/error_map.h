@@ -1,7 +1,7 @@
-// Where a field is wrong, learned from the batches that it is trained on, and batches drawn by it: more
-// points where the error is larger (importance sampling; Katharopoulos & Fleuret 2018, "Not all samples are
-// created equal", arXiv:1803.00942). The signal is cut into tiles of neighbours, and each keeps a running
-// mean of the squared errors of its points. One that no batch has seen yet counts as the mean of the others.
+// Tracks where a field's errors are, from its training batches, and draws batches by them: more points where
+// the error is larger (importance sampling; Katharopoulos & Fleuret 2018, "Not all samples are created
+// equal", arXiv:1803.00942). The signal is divided into tiles of neighbours, each with a running mean of the
+// squared errors of its points. A tile that no batch has visited yet counts as the mean of the others.
 // Tests: tests/field/error_map_test.cpp
 #pragma once
 
@@ -14,10 +14,10 @@ namespace veldt::field {
 
 class ErrorMap {
  public:
-  // The points of a tile: so many that a tile is seen about once in eight steps, and 64 or more.
+  // The points of a tile: so many that a tile is visited about once in eight steps, and at least 64.
   static std::int64_t tile_for(std::int64_t points, std::int64_t batch);
 
-  // For `points` points, in an order in which neighbours are near each other.
+  // For `points` points, in an order that keeps neighbours together.
   ErrorMap(std::int64_t points, std::int64_t batch, std::uint64_t seed);
 
   struct Draw {
@@ -25,17 +25,17 @@ class ErrorMap {
     Tensor weights;  // f32 [batch]: 1 / (probability of the point times points); the mean of errors times
                      // weights is, on average, the mean over all points
   };
-  // One point from each of `batch` runs of equal probability. A function of the step and of what was noted:
-  // nothing is kept beside errors(), so a resumed run draws the same bits.
+  // One point from each of `batch` runs of equal probability. A function of the step and of the noted errors:
+  // errors() is the only state, so a resumed run draws the same bits.
   Draw draw(std::int64_t step) const;
   // The squared errors, f32 [batch], that were seen at points, i64 [batch].
   void note(const Tensor& points, const Tensor& errors);
 
   std::int64_t batch() const { return batch_; }
-  // The means, f32 [tiles], -1 for what is not seen yet: all that a map learns. Not a copy.
+  // The means, f32 [tiles], -1 for tiles not visited yet: the whole state of a map. Not a copy.
   Tensor errors() { return errors_; }
-  // Goes on from errors() of another map of the same sizes. Throws IoError (corrupt) where one is neither -1
-  // nor a finite number of 0 or more.
+  // Restores errors() of another map of the same sizes. Throws IoError (corrupt) unless each is -1 or a
+  // finite number of 0 or more.
   void load(const Tensor& errors);
 
  private:

@@ -1,5 +1,4 @@
-// Writes a field and all that it needs into a safetensors file, and reads it as a file that anyone may have
-// made.
+// Writes a field with its options into a safetensors file, and reads such a file as untrusted input.
 #include "veldt/field/field.h"
 
 #include <algorithm>
@@ -16,9 +15,9 @@ namespace {
 constexpr const char* kKinds[] = {"veldt.image_field", "veldt.sound_field"};
 constexpr int kFormatVersion = 3;
 constexpr const char* kClosing = "closing";
-constexpr std::uint64_t kInitStream = 1;  // of the seed's random streams: the one that weights are drawn from
+constexpr std::uint64_t kInitStream = 1;  // the seed's random stream for weights
 
-// The first version that knows all that the field has.
+// The first version that supports all features of the field.
 int version_of(const FieldOptions& o, const Closing& closing) {
   if (o.squares || !o.tones.empty() || o.bits != 8 || closing.has_flats()) return 3;
   return o.closing > 0 ? 2 : 1;
@@ -110,7 +109,7 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
   const FieldOptions parsed = field_options_from_json(options->second);
   if (metadata.at("kind") != kKinds[parsed.is_sound() ? 1 : 0])
     throw malformed(path, str("its kind is ", metadata.at("kind"), " and its options are not"));
-  // Sizes from a file are lies until checked: what the options ask for must be in the file before it is
+  // Sizes from a file are untrusted: the file must hold the numbers that the options require before memory is
   // allocated.
   std::int64_t stored = 0;
   for (const NamedTensor& t : tensors) stored += t.tensor.numel();

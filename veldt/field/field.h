@@ -1,5 +1,5 @@
-// A signal as a function of position: a network and what must be known to draw it again, in one safetensors
-// file. image_field.h and sound_field.h draw it as what it is.
+// A signal as a function of position: a network and the facts needed to draw it, in one safetensors file.
+// image_field.h and sound_field.h draw it as a picture or a sound.
 // Tests: tests/field/image_field_test.cpp, tests/field/golden_fields_test.cpp,
 // tests/field/sound_field_test.cpp, tests/fuzz/models.cpp
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace veldt::field {
 
-// A part of a picture in its own unit: the whole is x 0..1 from left to right, y 0..1 from top to bottom. Of
-// a sound y counts alone, from its start to its end.
+// A part of a picture in its own unit: the whole is x 0..1 from left to right, y 0..1 from top to bottom. For
+// a sound only y counts, from its start to its end.
 struct Region {
   double x = 0, y = 0, width = 1, height = 1;
 };
 
 struct RenderOptions {
   Region region;
-  // Samples along each side of an output pixel, averaged; 0 chooses: 1 when enlarging. When shrinking, each
-  // pixel is the mean over its area of the picture drawn at the size it was fitted at.
+  // Samples along each side of an output pixel, averaged; 0: automatic, which is 1 when enlarging. When
+  // shrinking, each pixel is the mean over its area of the picture drawn at its fitted size.
   int supersample = 0;
 };
 
@@ -45,32 +45,32 @@ class Field {
   const FieldOptions& options() const { return options_; }
   Network& network() { return network_; }
   const Network& network() const { return network_; }
-  // What is added to the network's levels so that they are right at the pixels; may be none.
+  // The correction that makes the pixels exact; may be none.
   const Closing& closing() const { return closing_; }
   void set_closing(const Closing& closing);
-  // What it draws without the closing, at samples x samples even places of each fitted pixel (or square):
+  // The drawing without the closing, at samples x samples even places of each fitted pixel (or square):
   // [samples height, samples width, channels].
   Tensor open_levels(int samples, const Heard& heard) const;
   std::int64_t parameter_count() const;
 
-  // Where it computes; what it draws is in host memory all the same.
+  // The device that computes; drawings are always in host memory.
   Device device() const;
   void to(Device device);
 
   // The levels from top to bottom in bands of a few rows, in memory that does not depend on the height: 0..1
-  // of a picture, parts of its peak of a sound, whose rows are frames. Throws ConfigError for a size or a
-  // region that cannot be.
+  // for a picture, shares of the peak for a sound, whose rows are frames. Throws ConfigError for an invalid
+  // size or region.
   void render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
                     const Band& band) const;
 
-  // How many points of the network a pixel of such a drawing takes, on average. Throws as render_bands().
+  // Evaluations of the network per pixel of such a drawing, on average. Throws as render_bands().
   double samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
 
   // How it was trained, as a JSON object for people and `veldt info`; kept in the file.
   const std::string& training() const { return training_; }
   void set_training(std::string json) { training_ = std::move(json); }
 
-  // What save() writes and load() reads; checkpoints keep their model this way too.
+  // The content of save() and load(); checkpoints store their model this way too.
   NamedTensors tensors() const;
   std::map<std::string, std::string> metadata() const;
   static Field from_tensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata,

@@ -43,20 +43,19 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitChoices& p, nn::Module
   if (p.fixed_frequencies) model.freeze("layers.0");
   const auto is_fixed = [](const NamedTensor& t) { return !t.tensor.requires_grad(); };
   NamedTensors parameters = model.named_parameters();
-  // From all parameters: a frozen first layer is still the first layer.
+  // Chosen among all parameters: a frozen first layer is still the first layer.
   NamedTensors matrices = optim::hidden_matrices(parameters);
   std::erase_if(parameters, is_fixed);
   switch (p.optimizer) {
     case OptimizerKind::sgd: return std::make_unique<optim::Sgd>(parameters, optim::SgdOptions{.lr = p.lr});
-    // 0.99 rather than 0.999: a fit is short, and the second moment has to follow it.
+    // 0.99 rather than 0.999: a fit is short, and the second moment has to adapt quickly.
     case OptimizerKind::adam:
       return std::make_unique<optim::Adam>(parameters,
                                            optim::AdamOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
     case OptimizerKind::adamw:
       return std::make_unique<optim::AdamW>(parameters,
                                             optim::AdamWOptions{.lr = p.lr, .beta2 = 0.99, .eps = p.eps});
-    // Steps as long as Adam's usual ones: so one rate suits its matrices and the other
-    // parameters.
+    // Steps of the usual length of Adam's, so that one rate suits matrices and other parameters.
     case OptimizerKind::muon: {
       const auto is_matrix = [&](const NamedTensor& t) {
         return std::any_of(matrices.begin(), matrices.end(),
@@ -78,8 +77,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitChoices& p, nn::Module
   return nullptr;
 }
 
-// The hinge's error ends where the output is 1 / 0.9: what a pixel is short of that in the end does not show,
-// because outputs are cut at 1.
+// The hinge's error ends where the output is 1 / 0.9. A remaining gap to that is invisible, because outputs
+// are clamped at 1.
 constexpr double kHingeTarget = 0.9;
 
 optim::Schedule make_schedule(const FitChoices& p) {
@@ -106,7 +105,7 @@ MlpLossOptions loss_options(const FitChoices& p, const Batch& batch) {
   o.pooled = batch.edges * o.group;
   o.weight = batch.weights;
   if (p.loss != Loss::mse || p.field.head == Head::plain) return o;
-  // The samples of a pixel are cut to what can be seen before they are averaged, as a camera would.
+  // The samples of a pixel are clamped to the visible range before they are averaged, as in a camera.
   if (p.field.head != Head::clamp)
     o.squash = MlpSquash::sigmoid;
   else if (p.field.footprint > 1)
@@ -213,12 +212,13 @@ class Fitter::Job : public train::Task {
 
   bool reached(std::int64_t steps_done) override {
     if (choices_.target_psnr <= 0 || steps_done % goal_every() != 0) return false;
-    // The batch, drawn before its step, is a cheap estimate where it is of the signal; all of that decides.
+    // The batch before its step is a cheap estimate if it consists of the signal's samples; the whole signal
+    // decides.
     if (!choices_.has_teacher() && decibels_of_batch() < choices_.target_psnr - 2) return false;
     return quality_of(field_, signal_) >= choices_.target_psnr;
   }
 
-  // What a resumed run has to agree on: the choices, and the signal itself.
+  // A resumed run must have the same choices and the same signal.
   std::string config() const {
     nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices_));
     config[signal_.is_sound() ? "sound" : "picture"] = digest_of(signal_, choices_.prior.get());
@@ -237,14 +237,15 @@ class Fitter::Job : public train::Task {
     if (batch().weights.defined()) return decibels(signal_, mean(errors() * batch().weights).item());
     const Tensor error = squared_errors();
     if (batch().flats == 0 || batch().edges == 0) return decibels(signal_, mean(error).item());
-    // Edges fill more of a batch than of the picture: weigh the two parts as the picture does.
+    // Edges are a larger share of a batch than of the picture, so both parts are weighted by their shares of
+    // the picture.
     const double edges = mean(slice(error, 0, 0, batch().edges)).item();
     const double flats = mean(slice(error, 0, batch().edges, error.size(0))).item();
     return decibels(signal_, edges * sampler_->edge_share() + flats * (1 - sampler_->edge_share()));
   }
 
-  // Steps between looks at the whole signal: so many that looking costs at most a third of the training. A
-  // look draws every sample once, a step walks a batch's forth and back, which is three times the work.
+  // Steps between checks of the whole signal, so that checking costs at most a third of the training. A check
+  // draws every sample once; a step runs its batch forward and backward, which is three times the work.
   std::int64_t goal_every() const {
     const std::int64_t s = choices_.field.footprint, looked_at = signal_.points() * s * s;
     return (looked_at + choices_.batch - 1) / choices_.batch;
@@ -286,7 +287,7 @@ std::int64_t rounded_down(double n) {
 
 }  // namespace
 
-// What a step needs grows evenly with its batch, so two small ones show which batch there is room for.
+// The memory of a step grows linearly with its batch, so two small batches show which batch fits.
 void Fitter::say_what_fits(const OutOfMemory& full, const Signal& signal, const FitChoices& choices) {
   const std::size_t room = bytes_for_tensors(choices.device) / 20 * 19;
   if (room == 0) return;
@@ -300,7 +301,7 @@ void Fitter::say_what_fits(const OutOfMemory& full, const Signal& signal, const 
   try {
     one = facts_of(few), two = facts_of(2 * few);
   } catch (const Error&) {
-    return;  // the first error is the one to tell
+    return;  // the first error is the one to report
   }
   const auto fits = [&](std::int64_t batch) {
     const auto at = [&](std::size_t first, std::size_t second) {
@@ -398,15 +399,15 @@ train::RunResult Fitter::run(const CheckpointOptions& checkpoints, const train::
     taught_for = since_begin.seconds();
     if (!lessons) return {.stop = train::Stop::asked, .seconds = taught_for};
     job_->learn_from(*lessons);
-    job_->field_.network().set_precision(choices().precision);  // a run before has changed it
-    job_->field_.set_closing({});                               // of a run before: it fits no other weights
+    job_->field_.network().set_precision(choices().precision);  // an earlier run has changed it
+    job_->field_.set_closing({});  // of an earlier run: it does not fit other weights
     result = train::run(*job_, run_options(checkpoints, taught_for), events);
   } catch (const OutOfMemory& full) {
     say_what_fits(full, job_->signal_, choices());
     throw;
   }
   const Stopwatch since_end;
-  job_->field_.network().set_precision(Precision::f32);  // what is drawn now is drawn as well as it can be
+  job_->field_.network().set_precision(Precision::f32);  // the drawing cannot become better
   job_->close(closing ? closing : [](double) {});
   result.seconds += taught_for + since_end.seconds();
   job_->field_.set_training(

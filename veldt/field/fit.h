@@ -1,4 +1,4 @@
-// Fitting a signal: from samples to a Field.
+// Fits a signal: from samples to a Field.
 // Tests: tests/field/fit_test.cpp, tests/field/golden_test.cpp, tests/field/device_test.cpp,
 // tests/field/sound_field_test.cpp, tests/field/out_of_memory_test.cpp
 #pragma once
@@ -26,7 +26,7 @@ struct CheckpointOptions {
   bool resume = false;
 };
 
-// A fit in progress: the field can be looked at (from Events) while it learns.
+// A fit in progress: the field can be drawn (from Events) while it learns.
 class Fitter {
  public:
   Fitter(const Signal& signal, const FitChoices& choices);
@@ -34,36 +34,36 @@ class Fitter {
 
   const FitChoices& choices() const;
   const Field& field() const;
-  // The work and the memory of one step, without taking it.
+  // The work and memory of one step, without taking it.
   StepFacts step_facts();
-  // Seconds that a step takes, by as many as fit into `seconds`, on data without content. For a look ahead:
-  // the field is of no use after it.
+  // Seconds per step, measured for `seconds` on dummy data. Only for estimates: the field is useless
+  // afterwards.
   double measure_step(double seconds);
-  // What checkpoints hold beside the parameters and the optimizer's state, in bytes.
+  // The size of a checkpoint in bytes, without parameters and optimizer state.
   std::int64_t own_state_bytes() const;
-  // What the redraw is expected to gain over Lanczos3 between the pixels, in dB, after run(); none where that
-  // cannot be told, or was stopped by `watch`.
+  // The expected gain of the redraw over Lanczos3 between the pixels, in dB, after run(); none if it cannot
+  // be estimated, or was stopped by `watch`.
   std::optional<double> expected_gain(const Watch& watch = {}) const;
-  // Trains to the end. `teaching` hears how far the teacher is, which comes before the first step
-  // and counts as time of the run; if it is stopped, no step is taken. `closing` hears how far what is put
-  // right after the last step is. Throws as train::run does.
+  // Trains to the end. `teaching` gets the progress of the teacher, which runs before the first step and
+  // counts as time of the run; if it is stopped, no step is taken. `closing` gets the progress of the closing
+  // after the last step. Throws as train::run does.
   train::RunResult run(const CheckpointOptions& checkpoints, const train::Events& events,
                        const Watch& teaching = {}, const Heard& closing = {});
 
  private:
   class Job;
-  // Throws an error that says which batch fits, if one does.
+  // Throws an error with the batch that fits, if there is one.
   static void say_what_fits(const OutOfMemory& full, const Signal& signal, const FitChoices& choices);
   train::RunOptions run_options(const CheckpointOptions& checkpoints, double spent) const;
   std::unique_ptr<Job> job_;
 };
 
-// How well the field draws the signal it was fitted to, in dB: PSNR of a picture, SNR of a sound. In little
-// memory beside theirs.
+// How well the field draws the signal it was fitted to, in dB: PSNR of a picture, SNR of a sound. Needs
+// little additional memory.
 double quality_of(const Field& field, const Signal& signal);
 
 // Fits `picture`, [height, width, channels] in 0..1 or in bytes, with the best choices for it. Throws
-// ShapeError or ConfigError as Signal and choices_for(), DivergedError when training does not hold.
+// ShapeError or ConfigError as Signal and choices_for(), DivergedError if training diverges.
 //   const ImageField cub = field::fit(io::read_image("cub.png"), {.seconds = 10, .seed = 7});
 ImageField fit(const Tensor& picture, const FitOptions& options = {}, const train::Events& events = {});
 // The same for a sound: samples [frames, channels], `rate` frames a second.

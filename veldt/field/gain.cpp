@@ -1,4 +1,4 @@
-// Shrinks a picture to half, has it redrawn, and holds that against the picture, beside Lanczos3.
+// Shrinks a picture to half, redraws it, and compares the result with the picture and with Lanczos3.
 #include "veldt/field/gain.h"
 
 #include <algorithm>
@@ -19,17 +19,18 @@ namespace {
 
 constexpr std::int64_t kLeastSide = 12;
 constexpr int kTurns = 4;
-// In dB: from what gain at half the size on it is sure that hard steps are edges, and what is told at least.
+// In dB: the gain at half the size from which hard steps are surely edges, and the least gain that is
+// reported.
 constexpr double kSure = 0.7, kLeastTold = 0.1;
-// A redraw as near as this is the other one.
+// Redraws closer than this are equal.
 constexpr double kNoError = 1e-7;
 
-// What one can see through is compared as it is seen.
+// Transparent pictures are compared as they look.
 Tensor seen(const Tensor& picture) { return has_alpha(picture) ? on_two_grounds(picture) : picture; }
 
 Tensor as_it_is(const Tensor& picture) { return picture; }
 
-// The mean square of the difference of what these are seen as, some rows at a time.
+// The mean squared difference of how these look, some rows at a time.
 using Look = Tensor (*)(const Tensor& rows);
 double error_of(const Tensor& a, Look look_at_a, const Tensor& b, Look look_at_b) {
   constexpr std::int64_t kRows = 64;
@@ -47,7 +48,7 @@ Tensor by_lanczos(const Tensor& picture, std::int64_t factor) {
   return clamp(enlarged(picture, factor, data::Filter::lanczos3), 0, 1);
 }
 
-// What the prior gains over Lanczos3 where the picture itself, at twice the size, is the truth.
+// The prior's gain over Lanczos3 if the picture itself, at twice the size, is the truth.
 double gain_from_half(const Tensor& picture, const Prior& prior) {
   const std::int64_t height = picture.size(0) / 2, width = picture.size(1) / 2;
   const Tensor truth = contiguous(slice(slice(picture, 0, 0, 2 * height), 1, 0, 2 * width));
@@ -69,12 +70,12 @@ std::optional<double> expected_gain(const Signal& picture, const Prior& prior, c
   const Tensor pixels = seen(picture.read(0, picture.rows()));
   const double from_half = gain_from_half(picture.read(0, picture.rows()), prior);
   pool(Device{}).trim();
-  // Least squares over the 95 pictures. Where the prior gains next to nothing at half the size, hard steps
-  // are those of noise and no edges.
+  // Least squares over the 95 pictures. If the prior gains almost nothing at half the size, hard steps are
+  // noise and not edges.
   const double are_edges = std::clamp(from_half / kSure, 0.0, 1.0);
   const double of_prior = std::max(kLeastTold, 0.57 * from_half + are_edges * (8.9 * facts.hard - 0.98));
-  // The prior's error and its distance from Lanczos3 taken for independent, their sum is Lanczos3's error.
-  const double own = 1 / (std::pow(10, of_prior / 10) - 1);  // in parts of that distance
+  // If the prior's error and its distance from Lanczos3 are independent, their sum is Lanczos3's error.
+  const double own = 1 / (std::pow(10, of_prior / 10) - 1);  // as a multiple of that distance
   const double from_lanczos = error_of(by_lanczos(pixels, Prior::kScale), as_it_is, redraw, seen);
   return 10 * std::log10((1 + own) / (error_of(drawn, seen, redraw, seen) / from_lanczos + own));
 }

@@ -21,7 +21,7 @@ ImageField ImageField::load(const std::string& path) {
 }
 
 Tensor ImageField::render(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
-  samples_a_pixel(width, height, how);  // refuses what cannot be before the memory is asked for
+  samples_a_pixel(width, height, how);  // refuses invalid sizes before memory is allocated
   const Tensor picture = empty({height, width, options().channels}, DType::f32);
   render_bands(width, height, how, [&](const Tensor& rows, std::int64_t first) {
     slice(picture, 0, first, first + rows.size(0)).assign(rows);

@@ -1,4 +1,4 @@
-// What kind of picture it is: that decides what a field has to hold between the pixels.
+// The kind of a picture, which decides what a field should draw between the pixels.
 // Tests: tests/field/kind_test.cpp
 #pragma once
 
@@ -16,46 +16,46 @@ namespace veldt::field {
 // squares.
 enum class Style : std::uint8_t { photo, drawing, line, pixel, text };
 
-// What a pixel says of the scene: the mean over its area, as cameras and most programs have it, or the level
-// in its middle.
+// The meaning of a pixel: the mean over its area, as in cameras and most programs, or the level at its
+// centre.
 enum class Source : std::uint8_t { area, point };
 
 std::string_view name_of(Source);
 Source source_from(std::string_view name);
 std::vector<std::string> source_names();
 std::string_view name_of(Style);
-// Throws ConfigError listing the names there are.
+// Throws ConfigError listing the known names.
 Style style_from(std::string_view name);
 std::vector<std::string> style_names();
 
-// What is counted in a picture, whose levels are told in those of 8 bits. A step is the largest difference
-// between two neighbours in a row or a column, over the channels.
+// Statistics of a picture; its levels are given in 8 bits. A step is the largest difference between two
+// neighbours in a row or a column, over the channels.
 struct PictureFacts {
-  static constexpr int kMostColours = 256;  // that are counted
+  static constexpr int kMostColours = 256;  // the largest number of colours that is counted
   int colours = 0;
   double flat = 0;  // the share of the steps that are 0
   double soft = 0;  // of up to 8
-  double hard = 0;  // of those above 8, the share above 48
+  double hard = 0;  // the share above 48 among those above 8
   // Among the pixels between two that differ by more than 48, those whose colour is a blend of theirs, as
   // where an edge runs through a pixel.
   double blended = 0;
-  double clear = 0;         // of the pixels, those that nobody sees
-  double partial = 0;       // of the visible pixels, those that one can see through
-  double between = 1;       // of the pixels, those that are neither near black nor near white
-  bool is_grey = false;     // in all its colours red, green and blue are equal
+  double clear = 0;         // the share of fully transparent pixels
+  double partial = 0;       // the share of semi-transparent pixels among the visible ones
+  double between = 1;       // the share of pixels that are neither near black nor near white
+  bool is_grey = false;     // red, green and blue are equal in all colours
   bool two_level = false;   // one channel, every level 0 or 1
-  std::int64_t period = 1;  // the largest squares of equal pixels that it is made of
+  std::int64_t period = 1;  // side of the largest squares of equal pixels that it consists of
 };
 PictureFacts facts_of(const Signal& picture);
 bool has_two_colours(const Signal& picture);
 
 struct PictureKind {
   Style style = Style::photo;
-  bool two_tone = false;  // all of it has one of two colours, along smooth contours
+  bool two_tone = false;  // every pixel has one of two colours, with smooth contours
   std::string reason;     // in a few words, for people
 };
 std::string_view in_words(const PictureKind& kind);  // "photograph", "drawing in two tones" ..
-// `wish` decides where it is given.
+// `wish` decides if it is given.
 PictureKind kind_of(const PictureFacts& facts, const Signal& picture, std::optional<Style> wish = {});
 
 }  // namespace veldt::field

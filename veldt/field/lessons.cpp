@@ -1,4 +1,4 @@
-// Chooses the teacher of a fit, has it redraw the signal, and closes the field when the steps are over.
+// Chooses the teacher of a fit, makes it redraw the signal, and closes the field after the steps.
 #include "veldt/field/lessons.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 namespace veldt::field {
 namespace {
 
-// The part of a level's rounding that may be left: it rounds to none.
+// The remaining error as a share of a level's rounding: small enough to vanish when rounded.
 constexpr double kRest = 0.3;
-// How far beyond the middle of two tones a pixel's mean lies at least, in parts of their distance.
+// The least distance of a pixel's mean from the middle of two tones, as a share of their distance.
 constexpr double kMargin = 0.02;
 
 Tensor picture_of(const Signal& signal) { return signal.read(0, signal.rows()); }
 
-// A pixel of each square.
+// One pixel of each square.
 Tensor squares_of(const Signal& signal, std::int64_t period) {
   const std::int64_t rows = signal.rows() / period, columns = signal.columns() / period;
   const Tensor out = empty({rows, columns, signal.channels()});
@@ -41,7 +41,7 @@ Tensor squares_of(const Signal& signal, std::int64_t period) {
   return out;
 }
 
-// As many as take about a second.
+// As many as one second allows, about.
 int turns_for(std::int64_t pixels) { return pixels <= 128 * 128 ? 8 : pixels <= 256 * 256 ? 4 : 1; }
 
 // The picture and the redraw are [height, width, channels].
@@ -64,10 +64,10 @@ Tensor tone_of(const FieldOptions& field, std::size_t which) {
   return Tensor::from<float>({field.channels}, levels);
 }
 
-// Each channel by what it is.
+// Each channel by its meaning.
 std::optional<Tensor> redraw_levels(const Tensor& picture, const FitChoices& choices, const Watch& watch) {
   if (choices.prior) return redraw_by_prior(picture, *choices.prior, watch);
-  // What passes through the samples, and is not finer than they are.
+  // An interpolation of the samples, no finer than they are.
   if (choices.source == Source::point)
     return clamp(enlarged(picture, choices.lesson_scale, data::Filter::lanczos3), 0, 1);
   return redraw_by_rules(picture, choices.lesson_scale, choices.kind.style == Style::line, watch);
@@ -85,7 +85,7 @@ std::optional<Tensor> taught(const Tensor& picture, const FitChoices& choices, c
   if (!choices.field.tones.empty()) return redraw_tones(picture, choices, watch);
   if (!has_alpha(picture)) return redraw_levels(picture, choices, watch);
   const std::int64_t colours = picture.size(2) - 1;
-  constexpr double kSeen = 2.0 / 3;  // of the channels that are redrawn
+  constexpr double kSeen = 2.0 / 3;  // for the channels that are redrawn
   std::optional<Tensor> alpha = redraw_levels(on_two_grounds(picture), choices, within(watch, 0, kSeen));
   if (!alpha) return std::nullopt;
   alpha = alpha_of(*alpha);
@@ -95,7 +95,7 @@ std::optional<Tensor> taught(const Tensor& picture, const FitChoices& choices, c
   return concat({*own, *alpha}, 2);
 }
 
-// The means that the pixels may have. With two tones they are on their own tone's side of the middle.
+// The allowed means of the pixels. With two tones they are on their own tone's side of the middle.
 Bounds bounds_of(const Tensor& picture, const FieldOptions& field) {
   if (field.tones.empty()) return {picture, picture};
   const Tensor other = tone_of(field, 0) + tone_of(field, 1) - picture;
@@ -144,7 +144,7 @@ Beside beside_steps(const FitChoices& choices) {
   const double samples = levels * choices.lesson_scale * choices.lesson_scale;
   // Rules, closing and judging take a few dozen rounds of a few dozen operations a sample each.
   constexpr double kTeacherRounds = 3000;
-  // What one can see through is redrawn three times, with its alpha on two grounds.
+  // Transparent pictures are redrawn three times, with alpha from two backgrounds.
   const double of_levels =
       o.channels % 2 == 0 ? 3 * static_cast<double>(o.channels - 1) / static_cast<double>(o.channels) : 1;
   const double teacher =
@@ -153,8 +153,8 @@ Beside beside_steps(const FitChoices& choices) {
                                  : kTeacherRounds * samples);
   out.flops = (choices.has_teacher() ? teacher : 0) + kTeacherRounds * samples * (choices.judge ? 2 : 1);
   out.held_bytes += choices.has_teacher() ? 4 * samples : 0;
-  // The closing holds the field's levels, itself, their sum, and what that lacks; judging what is seen
-  // through holds it on two grounds.
+  // The closing holds the field's levels, itself, their sum and the differences; judging transparent pictures
+  // holds them on two backgrounds.
   out.peak_bytes = out.held_bytes + 4 * (of_levels > 1 && choices.judge ? 6 : 4) * samples;
   return out;
 }
@@ -190,7 +190,7 @@ Closing closing_for(const Field& field, const Signal& signal, const FitChoices& 
   const Tensor picture =
       choices.field.squares ? squares_of(signal, choices.field.period) : picture_of(signal);
   const auto most = static_cast<double>((1 << signal.bits()) - 1);
-  constexpr double kDrawing = 0.4;  // the share of the time that drawing takes, about
+  constexpr double kDrawing = 0.4;  // the approximate share of the time for drawing
   const Tensor levels =
       field.open_levels(choices.field.footprint, [&](double part) { heard(kDrawing * part); });
   pool(Device{}).trim();

@@ -1,4 +1,4 @@
-// What the steps of a fit learn, made before the first of them; and what is put right after the last.
+// The target of a fit's steps, made before the first one, and the correction after the last.
 // Tests: tests/field/fit_test.cpp, tests/field/closing_test.cpp, tests/field/transparency_test.cpp
 #pragma once
 
@@ -12,27 +12,27 @@
 
 namespace veldt::field {
 
-// The choices as the steps see it: with a teacher, of a signal at footprint times the size, without a
+// The choices for the steps: with a teacher, those of a signal at footprint times the size, without a
 // footprint.
 FitChoices choices_of_lessons(const FitChoices& choices);
-// That signal: the teacher's redraw, or the signal itself. None if it was stopped.
+// The signal to learn: the teacher's redraw, or the signal itself. None if it was stopped.
 std::optional<Signal> lessons_of(const Signal& signal, const FitChoices& choices, const Watch& watch);
-// One of the same size and no content, to find out what a step takes.
+// One of the same size without content, to measure a step.
 Signal blank_lessons(const Signal& signal, const FitChoices& choices);
 
-// What a fit takes beside its steps, about: the work of teacher and closing, what lies in memory during the
-// steps and at most, and how long the closing is in the file.
+// The approximate cost of a fit besides its steps: the work of teacher and closing, the memory during the
+// steps and at most, and the size of the closing in the file.
 struct Beside {
   double flops = 0, held_bytes = 0, peak_bytes = 0, closing_bytes = 0;
 };
 Beside beside_steps(const FitChoices& choices);
 
-// The PSNR between the pixels that `field` is expected to have over Lanczos3, in dB: see gain.h. `lessons`
-// are what it learned. None where there is no judge, or where it was stopped.
+// The expected PSNR gain of `field` over Lanczos3 between the pixels, in dB: see gain.h. `lessons`: the
+// signal that it learned. None without a judge, or if it was stopped.
 std::optional<double> expected_gain(const Field& field, const Signal& signal, const FitChoices& choices,
                                     const Signal& lessons, const Watch& watch);
 
-// What makes `field`, which has learned, right at the pixels; none where the fit has no need of one.
+// The closing that makes the trained `field` exact at the pixels; none if the fit needs none.
 Closing closing_for(const Field& field, const Signal& signal, const FitChoices& choices, const Heard& heard);
 
 }  // namespace veldt::field

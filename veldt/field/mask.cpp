@@ -1,4 +1,4 @@
-// Counts the bits of a mask in blocks, so that the k-th is found by search instead of a walk.
+// Counts the bits of a mask in blocks, so that the k-th is found by binary search.
 #include "veldt/field/mask.h"
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kCountedWords = 8;  // words: a count for each costs an eighth of the bits
+constexpr std::int64_t kCountedWords = 8;  // words per count, which adds an eighth to the memory
 
-// In each byte, how many bits are set in it and those below. Without an instruction for it, which not every
-// processor has, counting bits is a call; this is a dozen operations.
+// In each byte, the number of set bits in it and those below. Counting bits without an instruction for it,
+// which not every processor has, would be a function call; this is about twelve operations.
 std::uint64_t counts_up_to(std::uint64_t bits) {
   constexpr std::uint64_t kBytes = 0x0101010101010101;
   bits -= bits >> 1 & 0x55 * kBytes;
@@ -49,12 +49,12 @@ std::int64_t Mask::find(bool in, std::int64_t k) const {
       k -= here;
       continue;
     }
-    int shift = 0;  // to the byte that holds it
+    int shift = 0;  // to the byte that contains it
     while (k >= static_cast<std::int64_t>(counts >> shift & 0xff)) shift += 8;
     if (shift > 0) k -= static_cast<std::int64_t>(counts >> (shift - 8) & 0xff);
     bits >>= shift;
     const std::int64_t at = word * 64 + shift;
-    for (; k > 0; --k) bits &= bits - 1;  // drops the lowest
+    for (; k > 0; --k) bits &= bits - 1;  // clears the lowest
     return at + std::countr_zero(bits);
   }
 }

@@ -1,4 +1,4 @@
-// A set of pixels, one bit each, in which the k-th that is in it, or the k-th that is not, is found at once.
+// A set of pixels, one bit each, with a fast search for the k-th pixel in it, or the k-th not in it.
 // Tests: tests/field/mask_test.cpp
 #pragma once
 

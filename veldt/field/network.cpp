@@ -1,4 +1,4 @@
-// Builds the network of a field from its options, and gives its layers their first values.
+// Builds the network of a field from its options, and initialises its layers.
 #include "veldt/field/network.h"
 
 #include <cmath>
@@ -11,10 +11,10 @@
 namespace veldt::field {
 namespace {
 
-// Each unit a ridge tanh(w . (x - c)), a step as steep as |w| across a line through a random place c of the
-// signal: w of any direction, |w| below first_omega with a density that rises to there. -w . c belongs to the
-// constant input or to the bias. Drawn as usual, around 0, units are straight over the whole of a picture,
-// and descent takes very long to fold them into lines.
+// Each unit is a ridge tanh(w . (x - c)), a step of slope |w| across a line through a random place c of the
+// signal: w has any direction, and |w| is below first_omega with a density that rises up to there. -w . c is
+// the weight of the constant input or the bias. With the usual initialisation around 0, units are nearly
+// linear over the whole picture, and training takes very long to fold them into lines.
 void start_as_ridges(const FieldOptions& o, const nn::Linear& layer, Rng& rng) {
   const CoordinateMap map(o);
   const auto inputs = static_cast<std::size_t>(o.inputs()),
@@ -53,7 +53,7 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
       break;
     case Activation::relu: nn::init::kaiming_uniform(layer.weight(), rng); break;
     case Activation::tanh:
-      // The original recipe is told by its coordinates, and starts as networks did then.
+      // The original recipe is recognised by its coordinates, and uses the old default initialisation.
       if (o.coordinates == Coordinates::corners)
         nn::init::xavier_normal(layer.weight(), rng);
       else if (first && o.encodings.empty())

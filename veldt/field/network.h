@@ -1,4 +1,5 @@
-// The network of a neural field: coordinates, their encoding, and layers; one number per channel out.
+// The network of a neural field: coordinates, their encoding, and layers; the output is one number per
+// channel.
 // Tests: tests/field/network_test.cpp
 #pragma once
 
@@ -15,7 +16,7 @@ namespace veldt::field {
 
 class Network : public nn::Module {
  public:
-  // Initialised as its activation wants it, from `rng`.
+  // Initialised for its activation, from `rng`.
   Network(const FieldOptions& options, Rng& rng);
 
   // [n, inputs] -> [n, channels]
@@ -24,7 +25,7 @@ class Network : public nn::Module {
   MlpLossResult loss(const Tensor& coordinates, const Tensor& target, MlpLossOptions options) const;
   void fields(nn::Fields& f) override;
 
-  // The precision of what is computed from now on; at first f32. The weights are f32 in any case.
+  // The precision of computations from now on; f32 by default. The weights are always f32.
   void set_precision(Precision precision) { precision_ = precision; }
 
  private:

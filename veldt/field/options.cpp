@@ -1,4 +1,4 @@
-// Checks what a field is made of, and writes it into JSON and reads it back.
+// Checks the options of a field, writes them as JSON and reads them back.
 #include "veldt/field/options.h"
 
 #include <algorithm>
@@ -100,7 +100,7 @@ EncodingOptions encoding_from(const json& from, int dimensions) {
   throw bad_options(str("'", kind, "' is no known encoding"));
 }
 
-// The keys that files of earlier versions do not have.
+// The keys that are missing in files of earlier versions.
 void read_newer_keys(const json& from, FieldOptions& o) {
   if (o.activation == Activation::wire) o.scale = need<double>(from, "scale");
   if (from.contains("closing")) o.closing = need<int>(from, "closing");
@@ -156,7 +156,7 @@ std::string to_json(const FieldOptions& o) {
               {"footprint", o.footprint},
               {"two_tone", o.two_tone}};
   if (o.is_sound()) out.update({{"dimensions", o.dimensions}, {"rate", o.rate}, {"peak", o.peak}});
-  // Where they say nothing they are left out, as in files from before there were any.
+  // Left out if they have their defaults, as in files from before these keys existed.
   if (o.activation == Activation::wire) out["scale"] = o.scale;
   if (o.closing > 0) out["closing"] = o.closing;
   if (o.bits != 8) out["bits"] = o.bits;

@@ -1,4 +1,4 @@
-// What a neural field is made of: everything a model file must say so that it can be drawn again.
+// The options of a neural field: everything that a model file needs so that the field can be drawn.
 // Tests: tests/field/options_test.cpp
 #pragma once
 
@@ -12,19 +12,20 @@
 
 namespace veldt::field {
 
-// The activation of the hidden layers, with the initialisation that belongs to it (notes in docs/fields.md).
+// The activation of the hidden layers, with its initialisation (notes in docs/fields.md).
 enum class Activation : std::uint8_t { siren, finer, tanh, relu, gauss, wire };
 
-// What `veldt fit --model` offers: an activation on the coordinates themselves, or relu on features of them.
+// The choices of `veldt fit --model`: an activation on the coordinates themselves, or relu on features of
+// them.
 enum class Model : std::uint8_t { siren, finer, tanh, relu, gauss, wire, fourier, hashgrid };
 
-// What the last layer's numbers mean. clamp: level = (y + 1) / 2, cut to 0..1. sigmoid: level = 1 / (1 +
-// exp(-y)). ink: 1 less the sigmoid, so that 1 means black, as the original recipe had it. plain: y itself,
+// The meaning of the last layer's output y. clamp: level = (y + 1) / 2, clamped to 0..1. sigmoid: level = 1 /
+// (1 + exp(-y)). ink: 1 minus the sigmoid, so that 1 means black, as in the original recipe. plain: y itself,
 // for sounds.
 enum class Head : std::uint8_t { clamp, sigmoid, ink, plain };
 
-// Where pixel i of N lies. centres: 2 (i + 0.5) / N - 1, the longer side spanning -1..1. corners: i / (N -
-// 1), as the original recipe had it.
+// The position of pixel i of N. centres: 2 (i + 0.5) / N - 1, the longer side spanning -1..1. corners: i / (N
+// - 1), as in the original recipe.
 enum class Coordinates : std::uint8_t { centres, corners };
 
 struct FieldOptions {
@@ -45,21 +46,21 @@ struct FieldOptions {
   std::int64_t rate = 0;  // frames a second; 0 of a picture
   double peak = 1;        // of a sound: the sample that an output of 1 stands for
   // Samples along each side of a fitted pixel whose mean was compared with it. Above 1 the field is the scene
-  // before the camera's box filter, and drawing it at its own size averages as many.
+  // before the camera's box filter, and drawing it at its own size averages the same number.
   int footprint = 1;
   // The scene is black and white, and its greys are edges that a pixel averaged: enlarging draws the edges
-  // steeper, since they are thinner than the pixels they were learned from.
+  // steeper, because they are thinner than the pixels they were learned from.
   bool two_tone = false;
-  // Numbers a pixel and channel of the Closing that it comes with, by which its means over the fitted pixels
-  // are those pixels, or a sound's frames are right; 0: there is none.
+  // Numbers per pixel and channel of the field's Closing, which makes its means over the fitted pixels, or a
+  // sound's frames, exact; 0: there is none.
   int closing = 0;
-  int bits = 8;  // of the fitted picture's levels: 8, or 16 if those do not do
+  int bits = 8;  // of the fitted picture's levels: 8, or 16 if 8 are not enough
   // Pixel art is made of squares of `period` x `period` fitted pixels each: the level at the centre of one is
-  // that of all of it.
+  // the level of the whole square.
   bool squares = false;
   std::int64_t period = 1;
-  // Two colours of `channels` levels each, or none: a fitted pixel is of the one that its mean is nearer to,
-  // as where a picture was brought to two tones.
+  // Two colours of `channels` levels each, or none: a fitted pixel has the colour that its mean is nearer to,
+  // as in a picture that was reduced to two tones.
   std::vector<std::vector<double>> tones = {};
 
   bool is_sound() const { return dimensions == 1; }
@@ -74,18 +75,18 @@ std::string_view name_of(Activation);
 std::string_view name_of(Model);
 std::string_view name_of(Head);
 std::string_view name_of(Coordinates);
-// Throws ConfigError listing the names there are.
+// Throws ConfigError listing the known names.
 Model model_from(std::string_view name);
 std::vector<std::string> model_names();
 // The activation of the same name; none for a model that is relu on features.
 std::optional<Activation> activation_of(Model);
 // The model that these options belong to: by the encoding, else by the activation.
 Model model_of(const FieldOptions&);
-// Whether first_omega and omega mean anything in this field: not to relu, so to no model with an encoding,
-// nor to the original recipe's tanh.
+// Whether this field uses first_omega and omega: relu does not, so no model with an encoding does, and the
+// original recipe's tanh does not.
 bool takes_omega(const FieldOptions&);
 
-// One line of JSON and back. Throws IoError(malformed) for what is not such a line: options come from files.
+// One line of JSON and back. Throws IoError(malformed) for invalid text, because options come from files.
 std::string to_json(const FieldOptions&);
 FieldOptions field_options_from_json(std::string_view json);
 
@@ -93,7 +94,7 @@ FieldOptions field_options_from_json(std::string_view json);
 void check(const FieldOptions&);
 // The number of trained numbers, and of those that a file holds: Fourier's frequencies are not trained.
 std::int64_t parameter_count(const FieldOptions&);
-// What enters the first layer, then the units of each layer, the last one's too.
+// The inputs of the first layer, then the units of each layer, including the last one.
 std::vector<std::int64_t> layer_sizes(const FieldOptions&);
 std::int64_t stored_count(const FieldOptions&);
 

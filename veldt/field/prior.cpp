@@ -20,7 +20,7 @@ constexpr std::int64_t kMeanReach = 3;  // of the local mean: 7 by 7 pixels
 constexpr std::int64_t kHeadReach = 2;  // of the first kernel: 5 by 5
 constexpr double kNegativeSlope = 0.1;
 constexpr double kGain = 4;             // details are about a quarter of a level
-constexpr double kLessThanHalf = 0.49;  // of the ground of a two-tone pixel that may be of the other tone
+constexpr double kLessThanHalf = 0.49;  // share of a two-tone pixel's area that may have the other tone
 
 PriorOptions checked(const PriorOptions& o) {
   if (!o.possible())
@@ -38,7 +38,7 @@ nn::Conv2d layer(std::int64_t in, std::int64_t out, std::int64_t reach, bool bia
   return made;
 }
 
-// Whether the pixels around one are of two levels or more.
+// Whether the pixels around one have two or more levels.
 Tensor has_detail(const Tensor& x) {
   const Tensor levels = x.detach();
   const auto largest = [](const Tensor& t) { return max_pool2d(t, 5, {.stride = 1, .padding = 2}); };
@@ -70,9 +70,9 @@ Tensor Prior::detail(const Tensor& x) const {
   return tail_(z) * (1 / kGain);
 }
 
-// The answer to nothing at all is taken off, and the mean of each pixel's samples, so that the pixel remains
-// their mean; a two-tone one remains what most of its samples are. A pixel in the middle of 5 by 5 of one
-// level has no detail.
+// Subtracts the output for an empty input, and the mean of each pixel's samples, so that their mean stays the
+// pixel; a two-tone pixel keeps the tone of most of its samples. A pixel in the middle of 5 by 5 of one level
+// has no detail.
 Tensor Prior::forward(const Tensor& x) const {
   const std::vector<std::int64_t> around(4, kMeanReach);
   const Tensor level = avg_pool2d(pad(x, around, PadMode::replicate), 2 * kMeanReach + 1, {.stride = 1});

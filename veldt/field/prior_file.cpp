@@ -1,5 +1,5 @@
-// How a prior lies in a file: safetensors of f16 weights under the module's names, and in the metadata what
-// it is.
+// The file of a prior: safetensors with f16 weights under the module's names, and its options in the
+// metadata.
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -15,7 +15,7 @@ namespace veldt::field {
 namespace {
 
 constexpr const char* kKind = "veldt.prior";
-constexpr std::int64_t kMeans = 1, kTwoTone = 2;  // versions of the format: what a pixel is
+constexpr std::int64_t kMeans = 1, kTwoTone = 2;  // versions of the format: the meaning of a pixel
 
 IoError no_prior(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, str(path, " is no prior"), why, "give a file that train_prior wrote"};
@@ -32,7 +32,7 @@ std::int64_t number_of(const std::string& path, const io::SafeTensorsHeader& hea
   return number;
 }
 
-// What the header says, before anything is made of it.
+// The checked header.
 PriorOptions options_of(const std::string& path, const io::SafeTensorsHeader& header) {
   const auto kind = header.metadata.find("kind");
   if (kind == header.metadata.end() || kind->second != kKind)

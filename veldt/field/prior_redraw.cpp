@@ -1,4 +1,4 @@
-// A picture drawn by a prior, tile by tile.
+// Draws a picture by a prior, tile by tile.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::int64_t kScale = Prior::kScale;
 
-// The eight ways to lay a square on itself: quarter turns, then the same mirrored.
+// The eight symmetries of a square: quarter turns, then the same mirrored.
 struct Turn {
-  bool exchange;           // of rows and columns, first
+  bool exchange;           // swaps rows and columns, first
   std::vector<int> flips;  // of [1, 1, h, w]
 };
 const Turn& turn_of(int i) {
@@ -52,7 +52,7 @@ struct Stretch {
   Stretch grown(std::int64_t by) const { return {begin - by, end + by}; }
 };
 
-// Tiles lie on a grid that begins at the picture's first pixel, whatever the window, so that a sample comes
+// Tiles are on a grid that begins at the picture's first pixel for any window, so that a sample always comes
 // from the same tile and has the same bits.
 struct Side {
   Stretch whole, window;

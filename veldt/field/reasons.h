@@ -1,4 +1,4 @@
-// Why the choices of a fit are what they are, in words with the numbers that decided.
+// The reasons of a fit's choices, in words and with the deciding numbers.
 // Tests: tests/field/reasons_test.cpp
 #pragma once
 
@@ -11,12 +11,11 @@ namespace veldt::field {
 
 struct Reason {
   std::string choice;  // the flag's name without dashes ("hidden-omega"), else a word: "kind", "grid"
-  std::string value;   // as the flag takes it where one value says it; layers of several widths are listed
-  std::string why;     // one clause; "asked for" if it was wished
+  std::string value;   // as the flag takes it if it is one value; layers of several widths are listed
+  std::string why;     // one clause; "asked for" if the user chose it
 };
 
-// What choices_for() chose, in the order in which it is to be read; only those that count for
-// its model.
+// The choices of choices_for(), in reading order; only those that apply to its model.
 std::vector<Reason> reasons_of(const FitChoices& choices);
 
 }  // namespace veldt::field

@@ -22,20 +22,20 @@
 namespace veldt::field {
 namespace {
 
-// Points that are drawn at a time: on a processor so many that a layer's numbers stay in the cache (8 MB at
-// 128 units), on a GPU so many that it is busy. Wider networks take fewer.
+// Points that are drawn at a time: on a CPU as many as keep a layer's numbers in the cache (8 MB at 128
+// units), on a GPU as many as keep it busy. Fewer for wider networks.
 constexpr std::int64_t kChunkPoints = 1 << 14, kChunkUnits = 1 << 21;
 constexpr std::int64_t kDevicePoints = 1 << 20, kDeviceUnits = 1 << 26;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 20, kMostFrames = std::int64_t{1} << 40;
 
-// A rectangle of pixels: whole rows, or part of one. So the pixels of one after the other are in row-major
+// A rectangle of pixels: whole rows, or part of one. So the pixels of consecutive tiles are in row-major
 // order.
 struct Tile {
   std::int64_t row, rows, column, columns;
   std::int64_t pixels() const { return rows * columns; }
 };
 
-// Where the samples of pixel (column, row) lie.
+// The places of the samples of pixel (column, row).
 struct Canvas {
   std::int64_t width, height;
   Region region;
@@ -45,7 +45,7 @@ struct Canvas {
 
   std::int64_t samples() const { return std::int64_t{across} * down; }
 
-  // Where the samples of a tile's rows and columns lie, in fitted pixels (or squares).
+  // The places of the samples of a tile's rows and columns, in fitted pixels (or squares).
   std::vector<double> places_down(const Tile& tile) const {
     std::vector<double> out = along_y(tile.row, tile.rows);
     for (double& place : out) place *= static_cast<double>(field.rows());
@@ -79,7 +79,7 @@ struct Canvas {
   }
 
  private:
-  // Where the samples of `count` pixels lie, in parts of the whole.
+  // The places of the samples of `count` pixels, as shares of the whole.
   std::vector<double> along_x(std::int64_t first, std::int64_t count) const {
     return along(first, count, across, region.x, region.width, width);
   }
@@ -99,9 +99,9 @@ struct Canvas {
   }
 };
 
-constexpr int kMostSamples = 64;  // along a side of a pixel, unless it is told to take more
+constexpr int kMostSamples = 64;  // along a side of a pixel, unless more are requested
 
-// Output pixels to a fitted one.
+// Output pixels per fitted pixel.
 double scale_across(const FieldOptions& o, std::int64_t width, const RenderOptions& how) {
   return static_cast<double>(width) / (static_cast<double>(o.width) * how.region.width);
 }
@@ -114,17 +114,17 @@ double enlargement(const FieldOptions& o, std::int64_t width, std::int64_t heigh
 
 bool has_alpha(const FieldOptions& o) { return !o.is_sound() && o.channels % 2 == 0; }
 
-// The fewest samples a side that are no further apart than those of the fit, of which a pixel covers
-// `covered`. A hair above a whole number is rounding, not shrinking.
+// The fewest samples per side that are no further apart than those of the fit, of which a pixel covers
+// `covered`. A tiny excess over an integer is rounding, not shrinking.
 int samples_over(double covered) {
   return static_cast<int>(std::clamp(std::ceil(covered - 1e-6), 1.0, double{kMostSamples}));
 }
 
-// Which samples each pixel is the mean of.
+// The samples of each pixel's mean.
 struct Placement {
   int across = 1, down = 1;  // in every pixel, evenly
-  // Instead those of the fit: of squares, and when shrinking what was fitted at points, which elsewhere may
-  // be anything.
+  // Or the samples of the fit: for squares, and when shrinking a field that was fitted at points, which is
+  // arbitrary elsewhere.
   std::optional<AreaSide> columns = {}, rows = {};
   Region region;  // that the samples fill
 
@@ -134,7 +134,7 @@ struct Placement {
   }
 };
 
-// One side: `pixels` of them over a part of the `fitted` ones. Widens the part to the samples' bounds.
+// One side: `pixels` of them over a part of the `fitted` ones. Extends the part to the samples' bounds.
 AreaSide fitted_side(std::int64_t pixels, std::int64_t fitted, bool squares, double& from, double& size) {
   const auto samples = static_cast<double>(fitted);
   const double covered = samples * size / static_cast<double>(pixels);
@@ -163,7 +163,7 @@ Placement placement_for(const FieldOptions& o, std::int64_t width, std::int64_t 
     s.rows = fitted_side(height, o.rows(), o.squares, s.region.y, s.region.height);
     return s;
   };
-  // Without a closing, whose numbers a file must hold, a field can say that it has any number of squares.
+  // Without a closing, whose numbers must be in the file, a file can claim any number of squares.
   const double to_a_square = enlarged * static_cast<double>(o.period);
   if (o.squares && (o.closing > 0 || samples_over(1 / to_a_square) < kMostSamples))
     return take_those_of_the_fit();
@@ -175,9 +175,9 @@ Placement placement_for(const FieldOptions& o, std::int64_t width, std::int64_t 
   return take_those_of_the_fit();
 }
 
-// What the output is multiplied by before it is cut to its bounds. A two-tone field learned edges about as
-// wide as a fitted pixel; drawn on pixels s times finer they are (1 + s) / 2 times steeper (the best of those
-// tried, 256 to 1024 pixels from 200: bench/RESULTS.md).
+// The factor of the output before clamping. A two-tone field has learned edges about as wide as a fitted
+// pixel; on pixels s times finer they are drawn (1 + s) / 2 times steeper (the best factor of those tried,
+// 256 to 1024 pixels from 200: bench/RESULTS.md).
 double gain_for(const FieldOptions& o, double s) {
   return o.two_tone && o.head == Head::clamp && s > 1 ? (1 + s) / 2 : 1;
 }
@@ -205,7 +205,7 @@ struct Pen {
   const FieldOptions& options;
   const Closing& closing;
   double gain;
-  bool weighs_by_alpha;  // where it draws the mean of several pixels
+  bool weighs_by_alpha;  // if it draws the mean of several pixels
   Device device;
 
   bool on_cpu() const { return device.kind == DeviceKind::cpu; }
@@ -246,7 +246,7 @@ struct Pen {
   }
 };
 
-// The sides of its tiles, but for the last ones.
+// The sides of its tiles, except for the last ones.
 struct TileSize {
   std::int64_t rows, columns;
 };
@@ -255,7 +255,7 @@ TileSize tiles_of(const Pen& pen, const Canvas& canvas) {
   return {std::clamp<std::int64_t>(pixels / canvas.width, 1, canvas.height), std::min(pixels, canvas.width)};
 }
 
-// Draws the canvas, tile after tile, and gives take(levels, tile) what is drawn until that returns false.
+// Draws the canvas tile by tile, and passes each to take(levels, tile) until that returns false.
 template <class Take> void draw_tiles(const Pen& pen, const Canvas& canvas, const Take& take) {
   const auto [rows, columns] = tiles_of(pen, canvas);
   for (std::int64_t row = 0; row < canvas.height; row += rows)
@@ -266,13 +266,13 @@ template <class Take> void draw_tiles(const Pen& pen, const Canvas& canvas, cons
     }
 }
 
-// Rows that are handed on together: whole tiles, and about as many points as a GPU draws at a time.
+// Rows that are passed on together: whole tiles, and about as many points as a GPU draws at a time.
 std::int64_t rows_a_band(const Pen& pen, std::int64_t width, std::int64_t tile_rows) {
   const std::int64_t points = pen.on_cpu() ? 4 * kChunkPoints : kDevicePoints;
   return std::max<std::int64_t>(1, points / width / tile_rows) * tile_rows;
 }
 
-// Each pixel as the one of the two tones that it is nearer to.
+// Each pixel becomes the nearer one of the two tones.
 Tensor to_nearer_tone(const Tensor& rows, const std::vector<std::vector<double>>& tones) {
   const Tensor levels = contiguous(to(rows, Device{})), out = empty(levels.shape());
   const std::size_t channels = tones[0].size();
@@ -312,7 +312,7 @@ void draw_evenly(const Pen& pen, const Canvas& canvas, const Field::Band& band) 
   });
 }
 
-// Each pixel is the mean over the samples that it covers, and shares those at its border with its neighbours.
+// Each pixel is the mean of the samples that it covers; those at its border are shared with its neighbours.
 void draw_means(const Pen& pen, const Canvas& samples, const AreaSide& across, const AreaSide& down,
                 const Field::Band& band) {
   const std::int64_t channels = pen.options.channels;

@@ -12,7 +12,7 @@
 namespace veldt::field {
 namespace {
 
-// The seed's random streams that a fit draws from, besides the one for the weights.
+// The seed's random streams of a fit, besides the one for the weights.
 constexpr std::uint64_t kEdgeOrder = 2, kFlatOrder = 3, kJitter = 4, kBetween = 5;
 constexpr std::int64_t kGrain = 512;     // points: ten microseconds of placing
 constexpr float kSameLevel = 1.0f / 64;  // neighbours closer than this are alike
@@ -58,15 +58,15 @@ Mask edges_of(const Signal& signal, const BandOrder& order) {
               signal.points());
 }
 
-// The pixels of a step: an edge, or any if edges are not told from flat ground, takes footprint^2 points.
+// The pixels of a step: an edge pixel, or any pixel if edges are not separated, takes footprint^2 points.
 double pixels_a_step(const FitChoices& choices) {
   const double edges = choices.edge_share > 0 ? choices.edge_share : 1;
   const auto samples = static_cast<double>(choices.field.footprint * choices.field.footprint);
   return std::max(1.0, static_cast<double>(choices.batch) * (edges / samples + (1 - edges)));
 }
 
-// Shuffled batches go by rows, stratified ones by runs of as many pixels as fall to each of a batch's, and an
-// error map by its tiles.
+// The order: rows for shuffled batches, runs of one batch sample each for stratified ones, tiles for an error
+// map.
 BandOrder order_for(const Signal& signal, const FitChoices& choices) {
   const std::int64_t points = signal.points();
   const double batch = pixels_a_step(choices);
@@ -167,8 +167,8 @@ void PointSampler::place(const Tensor& indices, std::int64_t samples, bool jitte
 void PointSampler::move_between(const Batch& batch, const Tensor& indices, std::int64_t step) const {
   const std::int64_t n = indices.numel(), width = options_.width, inputs = map_.inputs();
   const std::int64_t channels = signal_.channels();
-  // As evenly as the share lets them, from a start of the step's own: a batch may be in order, and one of all
-  // pixels is the same each time.
+  // As evenly as the share allows, from a different start in each step: a batch may be in order, and one of
+  // all pixels is the same each time.
   const Rng rng(seed_, kJitter);
   const double start = Rng::to_unit(rng.at(static_cast<std::uint64_t>(step)));
   std::vector<std::int64_t> moved;

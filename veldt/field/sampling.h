@@ -1,11 +1,10 @@
-// Which points a training step looks at.
+// The points of a training step.
 //
-// Samples of a sound, and pixels of most pictures, are drawn evenly. Line art is nearly all paper, so even
-// batches learn paper. Its pixels fall into two pools: those with a
-// neighbour of another level (edges), and the rest (flat). Edges get the larger share of a batch and are
-// compared through the camera's box filter, footprint x footprint samples a pixel. A flat pixel has one level
-// all over, so its sample may lie anywhere within it: that keeps the field from rippling between pixel
-// centres.
+// Samples of a sound, and pixels of most pictures, are drawn evenly. Line art is mostly paper, so even
+// batches would mainly learn paper. Its pixels are split into two pools: those with a neighbour of another
+// level (edges), and the rest (flat). Edges get the larger share of a batch and are compared through the
+// camera's box filter, footprint x footprint samples per pixel. A flat pixel has one level everywhere, so its
+// sample may be anywhere within it, which prevents ripples between pixel centres.
 // Tests: tests/field/sampling_test.cpp
 #pragma once
 
@@ -27,14 +26,14 @@ struct Batch {
   Tensor coordinates;                 // [edges * footprint^2 + flats, inputs], the edges' samples first
   Tensor levels;                      // [edges + flats, channels]
   std::int64_t edges = 0, flats = 0;  // pixels
-  Tensor ranks, weights;              // of Sampling::error alone, see ErrorMap::Draw
+  Tensor ranks, weights;              // only of Sampling::error, see ErrorMap::Draw
 };
 
-// The pixels in bands from the top, each band column after column: runs of neighbours in this order are
-// blocks about as wide as high. A batch in this order keeps what it reads of a grid in the cache.
+// The pixels in bands from the top, each band column by column, so that runs of neighbours are blocks about
+// as wide as high. A batch in this order reads nearby grid entries, which stay in the cache.
 class BandOrder {
  public:
-  // Bands so high that runs of `run` pixels are square.
+  // Bands of such a height that runs of `run` pixels are square.
   BandOrder(std::int64_t width, std::int64_t height, double run);
   // The row-major index of the pixel at this place of the order.
   std::int64_t pixel(std::int64_t rank) const {
@@ -51,17 +50,17 @@ class PointSampler {
  public:
   PointSampler(const Signal& signal, const FitChoices& choices);
 
-  // A pure function of the step, and of the error map if there is one. When a batch holds all points, every
-  // step gives the same one.
+  // A pure function of the step, and of the error map if there is one. If a batch holds all points, every
+  // step has the same one.
   Batch batch(std::int64_t step) const;
   bool takes_all() const;
-  // What Sampling::error goes by; null for the others.
+  // The error map of Sampling::error; null for the others.
   ErrorMap* error_map() { return errors_ ? &*errors_ : nullptr; }
-  // The share of all pixels that are edges (1 when they are not told from flat ground).
+  // The share of all pixels that are edges (1 if they are not separated from flat ground).
   double edge_share() const { return edge_share_; }
 
  private:
-  // Indices of points that are edges (`edges`) or flat, or of any when there is no mask.
+  // Indices of points that are edges (`edges`) or flat, or of all points if there is no mask.
   Tensor indices(const data::BatchSampler& order, bool edges, std::int64_t step) const;
   // The pixels at these places of the order.
   Tensor pixels(const Tensor& ranks) const;

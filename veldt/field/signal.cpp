@@ -15,9 +15,9 @@
 namespace veldt::field {
 namespace {
 
-constexpr std::int64_t kSampleGrain = 1 << 14;  // samples that are worth a thread
+constexpr std::int64_t kSampleGrain = 1 << 14;  // samples per task
 
-// A byte as io::read_image() gives it; a sound's sample as a part of its peak.
+// A byte as in io::read_image(); a sound's sample as a share of its peak.
 float level_of(std::uint8_t sample, float) { return static_cast<float>(sample) / 255.0f; }
 float level_of(float sample, float scale) { return sample * scale; }
 
@@ -48,8 +48,8 @@ Tensor lines(const Tensor& samples, const Shape& shape, std::int64_t length, dou
   return out;
 }
 
-// Nobody sees the colour of a pixel that is clear all through, but what lies between it and its neighbours
-// would show it: it takes that of the nearest one that can be seen.
+// The colour of a fully transparent pixel is invisible, but would show between it and its neighbours: it gets
+// the colour of the nearest visible pixel.
 template <class T> Tensor with_colours_spread(const Tensor& picture) {
   const std::int64_t height = picture.size(0), width = picture.size(1), channels = picture.size(2);
   const Tensor out = empty(picture.shape(), picture.dtype());
@@ -91,7 +91,7 @@ template <class T> Tensor with_visible_colours(const Tensor& picture) {
   return has_alpha && has_clear_pixel<T>(picture) ? with_colours_spread<T>(picture) : picture;
 }
 
-// Whether all levels are whole 255ths, as a float holds them.
+// Whether all levels are multiples of 1/255, as floats.
 bool has_bytes(const Tensor& levels) {
   const float* const v = levels.data<float>();
   return std::all_of(v, v + levels.numel(),
@@ -190,7 +190,7 @@ void Signal::between(const double* positions, std::int64_t n, float* to) const {
 }
 
 double decibels(const Signal& signal, double mean_squared_error) {
-  // Silence is drawn as silence, whatever the network says: its 1 stands for nothing.
+  // Silence is drawn as silence, whatever the network's output: its peak is 0.
   if (signal.power() == 0) return std::numeric_limits<double>::infinity();
   return 10 * std::log10(signal.power() / mean_squared_error);
 }

@@ -1,6 +1,6 @@
-// What a field is fitted to: samples on a lattice of positions, with one number for each channel. A picture
-// is a lattice of rows and columns, a sound one of a single column. The samples stay in the dtype that they
-// came in, so that a large picture of bytes costs its bytes; what is asked for comes as f32.
+// The data that a field is fitted to: samples on a lattice of positions, with one number for each channel. A
+// picture is a lattice of rows and columns, a sound one of a single column. The samples keep their dtype, so
+// that a large picture of bytes takes only its bytes; they are read as f32.
 // Tests: tests/field/signal_test.cpp
 #pragma once
 
@@ -12,14 +12,14 @@ namespace veldt::field {
 
 class Signal {
  public:
-  // [height, width, channels], f32 in 0..1 or u8, where 255 stands for 1. Shares its memory, unless some of
-  // its pixels are clear: they take the colour of the nearest one that can be seen. Throws ShapeError for
-  // anything else, and for a picture without pixels. Not explicit: a picture is a signal.
+  // [height, width, channels], f32 in 0..1 or u8, where 255 is 1. Shares its memory, unless some pixels are
+  // fully transparent: they get the colour of the nearest visible one. Throws ShapeError for anything else,
+  // and for a picture without pixels. Not explicit: a picture is a signal.
   Signal(const Tensor& picture);  // NOLINT
 
-  // f32 [frames, channels], with `rate` frames a second. Its samples are given as parts of the largest of
-  // them. Throws ShapeError for another shape or dtype and for a sound without frames; Error for a NaN or
-  // infinity; ConfigError for a rate below 1.
+  // f32 [frames, channels], with `rate` frames a second. Its samples are read as shares of the largest one.
+  // Throws ShapeError for another shape or dtype and for a sound without frames; Error for a NaN or infinity;
+  // ConfigError for a rate below 1.
   static Signal sound(const Tensor& samples, std::int64_t rate);
 
   bool is_sound() const { return rate_ > 0; }
@@ -28,24 +28,23 @@ class Signal {
   std::int64_t channels() const { return samples_.size(2); }
   std::int64_t points() const { return rows() * columns(); }
   std::int64_t rate() const { return rate_; }  // frames a second; 0 of a picture
-  // The largest absolute sample of a sound, which a sample of 1 below stands for; 0 for silence. 1 for a
-  // picture.
+  // The largest absolute sample of a sound, the unit of the samples below; 0 for silence. 1 for a picture.
   double peak() const { return peak_; }
-  // The bits of a picture's levels: 8 if they are whole 255ths, else 16. 0 for a sound.
+  // The bits of a picture's levels: 8 if they are multiples of 1/255, else 16. 0 for a sound.
   int bits() const { return bits_; }
-  // What errors are measured against, in dB: 1 of a picture (PSNR), the mean square of a sound's samples as
-  // they are given below (SNR).
+  // The reference of errors in dB: 1 for a picture (PSNR), the mean square of a sound's samples as read below
+  // (SNR).
   double power() const { return power_; }
 
   // Rows first.. first + count: f32 [count, columns, channels].
   Tensor read(std::int64_t first, std::int64_t count) const;
   // Points by their row-major indices, i64 [n]: f32 [n, channels].
   Tensor at(const Tensor& indices) const;
-  // The levels between samples, by cubic convolution (Keys 1981, a = -1/2), which at a sample's centre gives
-  // the sample; positions f64 [n, 2] of (column, row), whose centres lie at whole numbers and a half. Beyond
-  // the border its sample goes on. Writes [n, channels] to `to`.
+  // The levels between samples, by cubic convolution (Keys 1981, a = -1/2), which is exact at a sample's
+  // centre; positions f64 [n, 2] of (column, row), where centres are at integers plus one half. Beyond the
+  // border its sample is repeated. Writes [n, channels] to `to`.
   void between(const double* positions, std::int64_t n, float* to) const;
-  // [rows, columns, channels] as they are kept: u8 or f32.
+  // [rows, columns, channels] as stored: u8 or f32.
   const Tensor& samples() const { return samples_; }
 
  private:

@@ -13,13 +13,13 @@
 namespace veldt::field {
 namespace {
 
-// By Kaiser's formulas (1974): flat to 0.97 of half the rate, and from 1.03 of it on 118 dB are gone.
+// By Kaiser's formulas (1974): flat up to 0.97 of half the rate, and 118 dB lower from 1.03 of it on.
 constexpr double kSincReach = 128, kBeta = 12;
-// Places a frame whose weights are kept; between them straight lines are 116 dB true.
+// Places per frame with tabulated weights; linear interpolation between them is exact to 116 dB.
 constexpr double kPhases = 512;
-// Sounds of fewer frames than a thousandth are not sounds: there only the memory of the weights matters.
+// Rates below a thousandth are not realistic: the limit only bounds the memory of the weights.
 constexpr double kWidest = 1024;
-constexpr double kHair = 1e-6;             // of a phase: so near to one it is that one, rounded
+constexpr double kHair = 1e-6;             // of a phase: a place this close to a phase is that phase, rounded
 constexpr std::int64_t kPlaceGrain = 256;  // places
 constexpr std::size_t kLanes = 8;          // sums side by side; reach is a multiple of half of them
 
@@ -33,7 +33,7 @@ double bessel(double x) {
   return sum;
 }
 
-// sin(pi x) / (pi x) under Kaiser's window, and exactly 0 at whole numbers but 0.
+// sin(pi x) / (pi x) under Kaiser's window, and exactly 0 at integers other than 0.
 double windowed_sinc(double x) {
   if (x == 0) return 1;
   const double nearest = std::round(x), share = x / kSincReach;

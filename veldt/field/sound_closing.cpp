@@ -1,4 +1,4 @@
-// Finds what a sound's field lacks at each frame, and plays the closed field through a sinc.
+// Computes the error of a sound's field at each frame, and plays the closed field through a sinc.
 #include "veldt/field/sound_closing.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace veldt::field {
 namespace {
 
 constexpr std::int64_t kBand = 1 << 16;  // fitted frames at a time
-constexpr double kFar = 1e15;            // places beyond are no longer told apart
-// Shares of the peak: a quarter of a step of 16 bits at every frame, and a fiftieth of the mean square that
-// is lost in rounding to them, which is 0.09 dB of it.
+constexpr double kFar = 1e15;            // beyond this, places cannot be distinguished
+// As shares of the peak: a quarter of a 16-bit step at every frame, and a fiftieth of the mean squared error
+// of rounding to 16 bits, which is 0.09 dB.
 constexpr double kSampleStep = 1.0 / (1 << 15), kMostLost = kSampleStep / 4,
                  kLost = kSampleStep * kSampleStep / 12 / 50;
 
-// What a field without a closing is at its frames begin..end: [end - begin, channels].
+// The values of a field without a closing at frames begin..end: [end - begin, channels].
 Tensor frames_of(const Field& open, std::int64_t begin, std::int64_t end) {
   const auto length = static_cast<double>(open.options().height);
   RenderOptions how;
@@ -72,14 +72,14 @@ void play_closed(const Field& field, std::int64_t frames, const Region& region, 
   open.set_closing({});
   const std::int64_t fitted = field.options().height;
   const double step = fitted_a_frame(field.options(), frames, region);
-  // Frame i is the middle of its part of the lattice, as what is drawn is of its own.
+  // Frame i is the middle of its cell of the lattice, for fitted and for drawn frames.
   const double first = region.y * static_cast<double>(fitted) + step / 2 - 0.5;
   if (!(std::abs(first) < kFar) || !(step * static_cast<double>(frames) < kFar))
     throw ConfigError("cannot play so far beyond the sound", str("it has ", fitted, " frames"),
                       "give a region that lies near it");
   const SincResampler resampler(step);
   const auto reach = static_cast<double>(resampler.reach() + 1);
-  // So many at a time that reading those around them twice costs little.
+  // Enough at a time that reading the surrounding frames twice costs little.
   const auto most = static_cast<std::int64_t>(std::ceil((kBand + 4 * reach) / std::max(step, 1.0)));
   for (std::int64_t drawn = 0; drawn < frames; drawn += most) {
     const std::int64_t count = std::min(most, frames - drawn);

@@ -1,5 +1,5 @@
-// How a sound's field becomes exact: what it lacks at each frame is kept beside it, and between the frames
-// the sound is what a windowed sinc makes of them. What the field itself would be there is never asked for.
+// Makes a sound's field exact: its error at each frame is stored, and between the frames a windowed sinc
+// interpolates. The field itself is never evaluated between frames.
 // Tests: tests/field/sound_field_test.cpp
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace veldt::field {
 
-// What `open`, a field without a closing, lacks of the sound at each frame: rounded to f16, and where that is
-// not as good as 16 bits what the rounding lost as well.
+// The error of `open`, a field without a closing, at each frame: rounded to f16, and if that is worse than 16
+// bits the rounding error as well.
 Closing close_sound(const Signal& sound, const Field& open);
 
 // Field::render_bands() of a sound with a closing.

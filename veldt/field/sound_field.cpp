@@ -57,8 +57,8 @@ std::int64_t SoundField::frames(const SoundPart& part) const {
 RenderOptions SoundField::placed(const SoundPart& part) const {
   const auto own = static_cast<double>(rate()), length = static_cast<double>(options().height);
   const auto rate = static_cast<double>(part.rate > 0 ? part.rate : options().rate);
-  // Frame i of the sound is the middle of its i-th part of the lattice, and what is drawn is sampled at the
-  // middles of parts own / rate as long: from half of one of those before the moment `from`.
+  // Frame i of the sound is the middle of its cell of the lattice. Drawn frames are the middles of cells that
+  // are own / rate as long, so drawing begins half a cell before `from`.
   RenderOptions how;
   how.region.y = (part.from * own + 0.5 - 0.5 * own / rate) / length;
   how.region.height = static_cast<double>(frames(part)) * own / rate / length;

@@ -9,8 +9,8 @@
 
 namespace veldt::field {
 
-// The part of a sound that is asked for. Frame i is the sound at from + i / rate seconds; at a lower rate
-// than its own the mean around that moment, so that what is too high for the rate does not alias as much.
+// The requested part of a sound. Frame i is the sound at from + i / rate seconds; at a lower rate than its
+// own it is the mean around that moment, which reduces aliasing.
 struct SoundPart {
   double from = 0;                // seconds
   std::optional<double> to = {};  // seconds; none: the end
@@ -27,11 +27,11 @@ class SoundField : public Field {
 
   std::int64_t rate() const { return options().rate; }
   double seconds() const;
-  // How many frames a part has. Throws ConfigError for one that is not within the sound or holds no frame.
+  // The number of frames of a part. Throws ConfigError if it is not within the sound or holds no frame.
   std::int64_t frames(const SoundPart& part = {}) const;
-  // Samples of the field that each frame of a part is the mean of.
+  // The number of samples of the field in each frame's mean.
   double samples_a_frame(const SoundPart& part = {}) const;
-  // [frames, channels], f32, as loud as the sound was.
+  // [frames, channels], f32, at the original volume.
   Tensor render(const SoundPart& part = {}) const;
   // The same in bands [frames, channels], in memory that does not depend on the length.
   void render_bands(const SoundPart& part, const Band& band) const;

@@ -101,12 +101,12 @@ template <class T> Spectrum spectrum_of(const T* samples, const Signal& signal, 
   const std::int64_t overlapping = (2 * (all.length - length) + length - 1) / length + 1;
   const std::int64_t segments = std::min(overlapping, kSegments / lines);
   Periodogram sum(static_cast<std::size_t>(length));
-  // One more segment stays 0, to go with the last one of an odd number.
+  // One extra segment stays 0, to pair with the last one of an odd number.
   std::vector<double> line(static_cast<std::size_t>((segments + 1) * length));
   for (std::int64_t i = 0; i < lines; ++i)
     for (std::int64_t c = 0; c < signal.channels(); ++c) {
       const T* const first = samples + (2 * i + 1) * all.count / (2 * lines) * all.apart + c;
-      double mean = 0;  // of the differences from the first sample, so that a constant leaves nothing at all
+      double mean = 0;  // of the differences from the first sample, so that a constant gives exactly 0
       for (std::int64_t j = 0; j < segments * length; ++j) {
         const std::int64_t start = segments > 1 ? j / length * (all.length - length) / (segments - 1) : 0;
         const double value = static_cast<double>(first[(start + j % length) * all.step]) - first[0];

@@ -1,4 +1,4 @@
-// How a signal's energy is spread over frequencies: what can be known of its detail before it is fitted.
+// The distribution of a signal's energy over frequencies: a measure of its detail before it is fitted.
 // Tests: tests/field/spectrum_test.cpp
 #pragma once
 
@@ -8,18 +8,18 @@
 
 namespace veldt::field {
 
-// Frequencies are in cycles a sample, from 0 to 0.5 (Nyquist). All are 0 where nothing varies, as along an
-// axis of one sample.
+// Frequencies are in cycles a sample, from 0 to 0.5 (Nyquist). All are 0 if nothing varies, as along an axis
+// of one sample.
 struct Spectrum {
-  double bandwidth = 0;  // 95 % of the energy lies below it; the mean of a line is no energy
+  double bandwidth = 0;  // 95 % of the energy is below it; the mean of a line does not count as energy
   double centroid = 0;   // the mean of the frequencies, each weighted by its amplitude
 };
 
-enum class Axis : std::uint8_t { down, across };  // a picture's; a sound has down alone, in time
+enum class Axis : std::uint8_t { down, across };  // of a picture; a sound only has `down`, in time
 
 // By Welch's method (1967): the mean power of the discrete Fourier transforms of segments that overlap by
 // half, under a Hann window, of all channels alike. Segments are of 256 samples (2048 of a sound) or the
-// largest power of two that fits; of a large signal 64 lines with 512 segments, spread evenly, stand for all,
+// largest power of two that fits; a large signal is represented by 64 lines with 512 segments, spread evenly,
 // so the cost is bounded.
 Spectrum spectrum_of(const Signal& signal, Axis axis);
 

@@ -1,4 +1,4 @@
-// Redraws a picture by rules: least variation, under the condition that averages stay what they are.
+// Redraws a picture by rules: minimal variation under the condition that averages stay unchanged.
 #include "veldt/field/teacher.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class VariationProblem {
     }
   }
 
-  // A row of pixels: a step against the slope, then each pixel's average put right.
+  // A row of pixels: a step against the slope, then each pixel's average is corrected.
   void step_redraw(std::int64_t channel, std::int64_t pixel_row, std::vector<float>& mean) {
     const auto n = static_cast<std::size_t>(columns_), factor = static_cast<std::size_t>(factor_);
     std::fill(mean.begin(), mean.end(), 0.0f);

@@ -1,5 +1,5 @@
-// What lies between the pixels, by rules: a picture at a multiple of its size whose averages over the pixels
-// are the pixels. A field learns it, for alone it would invent what the pixels leave open.
+// Fills in between the pixels by rules: a picture at a multiple of its size whose averages over the pixels
+// are the pixels. A field learns it, because alone it would invent the details between them.
 //
 // Pictures are f32 [height, width, channels] with levels 0..1; results [factor height, factor width,
 // channels].
@@ -15,28 +15,28 @@
 
 namespace veldt::field {
 
-// Called after each round of what follows.
+// Called after each round of the functions below.
 using Round = std::function<bool()>;
 
 // Enlarged by `filter`, then corrected `rounds` times by the enlarged difference of its averages from the
-// pixels (Irani and Peleg, "Improving resolution by image registration", 1991). Levels may lie a little
-// outside of 0..1. A round that says false is the last one.
+// pixels (Irani and Peleg, "Improving resolution by image registration", 1991). Levels may be slightly
+// outside of 0..1. Stops after a round for which the callback returns false.
 Tensor back_projected(
     const Tensor& picture, int factor, data::Filter filter, int rounds,
     const Round& round = [] { return true; });
 
-// The redraw with the least total variation, its channels taken together, of all in 0..1 whose averages are
-// the pixels: flat grounds and sharp contours. Found from `start` by the primal-dual iteration of Chambolle
+// The redraw with the least total variation, over all channels together, among those in 0..1 whose averages
+// are the pixels: flat areas and sharp contours. Found from `start` by the primal-dual iteration of Chambolle
 // and Pock, "A first-order primal-dual algorithm for convex problems with applications to imaging", 2011.
 Tensor least_variation(
     const Tensor& picture, const Tensor& start, int factor, int rounds,
     const Round& round = [] { return true; });
 
-// `redraw` moved within each pixel by one number, so that its averages are those of the picture.
+// `redraw` shifted by one number per pixel, so that its averages are those of the picture.
 Tensor with_averages_of(const Tensor& picture, const Tensor& redraw, int factor);
 
-// The mean of the two above, which was better than Lanczos3 on every picture tried; of drawings in greys the
-// first alone, and of pictures above 65,536 pixels the first with a cubic filter. None if it was stopped.
+// The mean of the two above, which was better than Lanczos3 on every picture tried; for drawings in greys
+// only the first, and for pictures above 65,536 pixels the first with a cubic filter. None if it was stopped.
 std::optional<Tensor> redraw_by_rules(const Tensor& picture, int factor, bool is_grey_drawing,
                                       const Watch& watch);
 

@@ -1,4 +1,4 @@
-// Lays a picture on black and on white, and finds its alpha again in the difference of the two.
+// Puts a picture on black and on white, and recovers its alpha from the difference of the two.
 #include "veldt/field/transparency.h"
 
 #include "veldt/ops/binary.h"

@@ -1,4 +1,4 @@
-// Reads AVIF, through libavif, which is opened when the first one is read.
+// Reads AVIF through libavif, which is opened when the first AVIF is read.
 #include "veldt/io/image_codec.h"
 
 #ifdef VELDT_AVIF_SONAME
@@ -49,7 +49,7 @@ const AvifLibrary& avif() {
   return found;
 }
 
-// 0: top and bottom change places, 1: left and right do. libavif 1.0 calls it otherwise.
+// 0: top and bottom are swapped, 1: left and right are. libavif 1.0 renamed it.
 template <class Mirror> int mirror_axis(const Mirror& mirror) {
   if constexpr (requires { mirror.axis; })
     return mirror.axis;
@@ -57,7 +57,7 @@ template <class Mirror> int mirror_axis(const Mirror& mirror) {
     return mirror.mode;
 }
 
-// Turned to the left by quarters, and mirrored then, as one of EXIF's orientations.
+// A rotation to the left by quarters and then a mirror, as one of EXIF's orientations.
 int orientation_of(const avifImage& image) {
   constexpr int kTurned[4] = {1, 8, 3, 6}, kMirrored[4][2] = {{4, 2}, {5, 7}, {2, 4}, {7, 5}};
   const int quarters = (image.transformFlags & AVIF_TRANSFORM_IROT) != 0 ? image.irot.angle & 3 : 0;
@@ -65,7 +65,7 @@ int orientation_of(const avifImage& image) {
   return kMirrored[quarters][mirror_axis(image.imir) & 1];
 }
 
-// Unless it says otherwise it is sRGB.
+// A file without a profile is sRGB.
 bool has_other_profile(const avifImage& image) {
   if (image.icc.size > 0) return !is_srgb({reinterpret_cast<const char*>(image.icc.data), image.icc.size});
   return !is_srgb(static_cast<int>(image.colorPrimaries), static_cast<int>(image.transferCharacteristics));
@@ -111,7 +111,7 @@ class AvifDecoder final : public ImageDecoder {
 };
 
 void AvifDecoder::read_header() {
-  // As browsers do: some programs leave out what the standard wants.
+  // Lenient, as browsers are: some programs leave out parts that the standard requires.
   decoder_->strictFlags &= ~static_cast<avifStrictFlags>(AVIF_STRICT_PIXI_REQUIRED | AVIF_STRICT_CLAP_VALID);
   decoder_->ignoreExif = decoder_->ignoreXMP = AVIF_TRUE;
   check(avif().set_memory(decoder_, bytes_.data(), bytes_.size()));
@@ -140,7 +140,7 @@ void AvifDecoder::read_crop() {
 }
 
 Tensor AvifDecoder::read() {
-  // No more is decoded than the header says, with room for what fills up the last cells of a grid.
+  // Decodes no more pixels than the header says, plus the padding of the last cells of a grid.
   const std::uint64_t most = std::max<std::uint64_t>(std::uint64_t{4} * width_ * height_, 1 << 20);
   decoder_->imageSizeLimit =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(most, AVIF_DEFAULT_IMAGE_SIZE_LIMIT));

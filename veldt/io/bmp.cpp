@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kFileHeader = 14;
 enum Packing : unsigned { plain = 0, runs_of_8 = 1, runs_of_4 = 2, masked = 3, masked_with_alpha = 6 };
 
-// A sample is the bits of a pixel where the mask has them.
+// A sample: the bits of a pixel that are set in the mask.
 struct Mask {
   std::uint32_t mask = 0;
 
@@ -100,7 +100,7 @@ void BmpDecoder::read_header() {
   info_.other_profile = has_other_profile(header);
 }
 
-// The last two of the headers name a space of colours, the last may have a profile, or the name of its file.
+// The last two header versions name a colour space; the last one may hold a profile or the name of its file.
 bool BmpDecoder::has_other_profile(std::uint32_t header_bytes) {
   constexpr std::uint32_t kEmbedded = 0x4d424544, kLinked = 0x4c494e4b, kMost = 1 << 20;
   if (header_bytes < 108) return false;
@@ -116,7 +116,7 @@ bool BmpDecoder::has_other_profile(std::uint32_t header_bytes) {
   return !is_srgb(profile);
 }
 
-// They are within a header of 52 bytes or more, and after a shorter one.
+// The masks are inside a header of 52 bytes or more, and after a shorter one.
 void BmpDecoder::read_masks(std::uint32_t header_bytes) {
   if (packing_ == plain) {
     constexpr Mask k15[] = {{0x7c00}, {0x3e0}, {0x1f}}, k24[] = {{0xff0000}, {0xff00}, {0xff}};
@@ -135,7 +135,7 @@ void BmpDecoder::read_masks(std::uint32_t header_bytes) {
   }
 }
 
-// Blue, green, red, and a fourth byte that means nothing. There may be more colours than numbers.
+// Blue, green, red and an unused fourth byte. There may be more colours than indices.
 void BmpDecoder::read_palette(std::uint32_t colours, int bytes_each) {
   colours = colours == 0 ? 1u << bits_ : std::min(colours, 1u << bits_);
   std::vector<std::array<std::uint8_t, 3>> rgb(colours);
@@ -160,8 +160,8 @@ void BmpDecoder::check_size() {
   if (!is_packed() && row_bytes() > left / rows) bytes_.fail("the file ends too early");
 }
 
-// The numbers of all pixels, from the bottom row up, a byte each. What the runs leave out is colour 0, what
-// goes on beyond the end of a row is left out.
+// The indices of all pixels, from the bottom row up, a byte each. Pixels that the runs skip are colour 0;
+// data beyond the end of a row is ignored.
 std::vector<std::uint8_t> BmpDecoder::read_runs() {
   const std::int64_t width = info_.width, height = info_.height;
   std::vector<std::uint8_t> numbers(static_cast<std::size_t>(width * height));
@@ -187,7 +187,7 @@ std::vector<std::uint8_t> BmpDecoder::read_runs() {
     } else if (value == 2) {  // elsewhere
       x += bytes_.byte();
       y += bytes_.byte();
-    } else {  // so many pixels as they are, in an even number of bytes
+    } else {  // literal pixels, padded to an even number of bytes
       unsigned byte = 0;
       for (unsigned i = 0; i < value; ++i) {
         if (!halves || i % 2 == 0) byte = bytes_.byte();
@@ -198,7 +198,7 @@ std::vector<std::uint8_t> BmpDecoder::read_runs() {
   }
 }
 
-// Calls use(row's bytes, its place from the top).
+// Calls use(row's bytes, its index from the top).
 template <class Row> void BmpDecoder::for_each_row(const Row& use) {
   const std::int64_t height = info_.height;
   const auto place = [&](std::int64_t y) { return from_the_top_ ? y : height - 1 - y; };
@@ -215,7 +215,7 @@ template <class Row> void BmpDecoder::for_each_row(const Row& use) {
   }
 }
 
-// Samples of up to 8 bits as the nearest of 255 levels, those of more as a part of the largest.
+// Samples of up to 8 bits become the nearest byte, larger ones are divided by the maximum.
 template <class Sample> void BmpDecoder::unpack(const unsigned char* row, Sample* to) const {
   const int bytes_each = bits_ / 8;
   for (std::int64_t x = 0; x < info_.width; ++x) {
@@ -245,7 +245,7 @@ void BmpDecoder::look_up(const unsigned char* row, int bits, std::uint8_t* to) c
 
 Tensor BmpDecoder::read() {
   const bool wide = !info_.palette && info_.bit_depth > 8;
-  if (is_packed()) check_canvas(file_, info_, 128);  // two bytes stand for a run of at most 255 pixels
+  if (is_packed()) check_canvas(file_, info_, 128);  // two bytes encode a run of at most 255 pixels
   const Tensor image = empty({info_.height, info_.width, info_.channels}, wide ? DType::f32 : DType::u8);
   const std::int64_t samples = info_.width * info_.channels;
   for_each_row([&](const unsigned char* row, std::int64_t y) {

@@ -1,4 +1,4 @@
-// Reads numbers, bytes and gaps of a file in its order, and refuses to go beyond its end.
+// Reads numbers and bytes of a file in order, skips gaps, and never reads beyond the end.
 #include "veldt/io/byte_reader.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A picture's file byte by byte, through a buffer: for readers of Veldt's own.
+// A picture's file byte by byte, through a buffer: for Veldt's own readers.
 // Tests: tests/io/bmp_test.cpp, tests/io/gif_test.cpp, tests/io/pnm_test.cpp
 #pragma once
 

@@ -14,7 +14,7 @@
 namespace veldt::io {
 namespace {
 
-// Of Okabe & Ito 2008: told apart by all kinds of eyes.
+// Colours by Okabe & Ito 2008, which colour-blind people can tell apart too.
 constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#444444"};
 constexpr double kLeft = 72, kRight = 16, kTop = 34, kBottom = 44;
@@ -37,9 +37,9 @@ std::string escaped(const std::string& text) {
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void take(double v) { low = std::min(low, v), high = std::max(high, v); }
-  // Widens a range without extent, which would divide by 0.
+  // Widens an empty range, to avoid a division by 0.
   void open() {
-    // Less than what steps between ticks could still tell apart counts as none.
+    // A range so narrow that its ticks could not differ counts as empty.
     if (high - low > 1e-9 * std::max(std::abs(low), std::abs(high))) return;
     const double room = low == 0 ? 1 : std::abs(low) / 2;
     low -= room, high += room;
@@ -58,7 +58,7 @@ std::vector<double> ticks(const Range& range) {
   return all;
 }
 
-// The same on a logarithmic axis: those of 1 .. 9 times a power of ten that leave room to read them.
+// The same on a logarithmic axis: 1 .. 9 times a power of ten, as many as fit legibly.
 std::vector<double> log_ticks(const Range& range) {
   const double decades = range.high - range.low;
   const int every = decades > 3 ? 9 : decades > 0.7 ? 3 : 1;  // 1; 1, 4, 7; all
@@ -149,7 +149,7 @@ std::string chart_svg(const Chart& chart) {
       "fill='white'/>\n",
       chart.width, chart.height);
   svg += axes(chart, plane);
-  // The legend stands above the plane, from the right.
+  // The legend is above the plot, right-aligned.
   double right = chart.width - kRight;
   for (std::size_t i = chart.lines.size(); i-- > 0;) {
     const char* const colour = kColours[i % kColours.size()];

@@ -1,4 +1,4 @@
-// Reads tables of comma-separated numbers line by line, and says in which line and column a fault is.
+// Reads tables of comma-separated numbers line by line, and reports the line and column of an error.
 #include "veldt/io/csv.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ class CsvReader {
       throw IoError(IoError::Kind::malformed, str("cannot read ", path), "the file is empty",
                     "begin it with a line that names its columns");
     const std::string_view first = text_.substr(0, kMagicBytes);
-    if (first.find('\0') != first.npos)  // known_content() alone would take a column P5 for a picture
+    if (first.find('\0') != first.npos)  // known_content() alone would mistake a column P5 for a picture
       throw IoError(IoError::Kind::malformed, path + " is not a text table", seems_to_be(first),
                     "give a table of text in UTF-8, with a comma between two fields");
   }
 
   bool at_end() const { return text_.empty(); }
-  // The fields of the next line, or of several, where a newline is between quotes.
+  // The fields of the next line, or of several lines if a newline is quoted.
   std::vector<std::string> read_line();
   float number(const std::string& field, const std::string& column) const;
   const std::string& text(const std::string& field, const std::string& column) const {
@@ -44,10 +44,10 @@ class CsvReader {
 
   const std::string& path_;
   std::string_view text_;                  // not yet read
-  std::int64_t line_ = 0, next_line_ = 1;  // that the record begins on, and the one after it
+  std::int64_t line_ = 0, next_line_ = 1;  // the first line of the record, and the line after it
 };
 
-// Leaves what ends the field: a comma, the end of the line, or nothing.
+// Stops before the end of the field: a comma, the end of the line, or the end of the file.
 std::string CsvReader::read_field() {
   if (!text_.starts_with('"')) {
     const std::size_t end = std::min(text_.find_first_of(",\r\n"), text_.size());
@@ -104,7 +104,7 @@ float CsvReader::number(const std::string& field, const std::string& column) con
   return static_cast<float>(value);
 }
 
-// Where the wanted columns are among those of the header.
+// The indices of the wanted columns in the header.
 std::vector<std::size_t> places_of(const CsvReader& reader, const std::vector<std::string>& header,
                                    const std::vector<std::string>& wanted) {
   std::vector<std::size_t> places;

@@ -12,15 +12,15 @@ namespace veldt::io {
 struct CsvTable {
   std::vector<std::string> columns;
   Tensor values;                                     // f32 [rows, columns]
-  std::vector<std::vector<std::string>> texts = {};  // of each column read as text, its fields as they are
+  std::vector<std::vector<std::string>> texts = {};  // the unchanged fields of each column read as text
 };
 
-// Reads the named columns, in that order, or all but `texts` if none is named; those of `texts` as text. The
-// first line holds the names; a field may be quoted; the decimal point is a point, whatever the locale. Other
-// columns may hold anything. Throws IoError missing; malformed, for a file that is empty or no text, and with
-// line and column for a field that is not a finite number or beyond those of 32 bits, or an empty one among
-// texts, a line with too few or too many fields, a name that is not there or is there twice; ConfigError for
-// a name asked for twice.
+// Reads the named columns, in that order, or all except `texts` if none is named; the columns `texts` as
+// text. The first line holds the names; a field may be quoted; the decimal point is a point, whatever the
+// locale. Other columns may hold anything. Throws IoError missing; malformed, for a file that is empty or not
+// text, and with line and column for a field that is not a finite number of 32 bits, an empty text field, a
+// line with too few or too many fields, a name that is missing or occurs twice; ConfigError for a name
+// requested twice.
 CsvTable read_csv(const std::string& path, const std::vector<std::string>& columns = {},
                   const std::vector<std::string>& texts = {});
 

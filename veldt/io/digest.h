@@ -1,4 +1,4 @@
-// XXH3 with 128 bits (Collet, xxhash.com): tells a damaged file from a whole one. Not against forgery.
+// XXH3 with 128 bits (Collet, xxhash.com): detects damaged files. It does not detect forgery.
 // Tests: tests/io/file_test.cpp, tests/train/checkpoint_test.cpp, tests/io/safetensors_test.cpp
 #pragma once
 
@@ -12,7 +12,7 @@ namespace veldt::io {
 // 32 hexadecimal digits.
 std::string digest_of(const void* data, std::size_t bytes);
 
-// The same for bytes that come in parts.
+// The same for bytes in several parts.
 class Digest {
  public:
   Digest();  // throws OutOfMemory

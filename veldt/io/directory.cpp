@@ -1,4 +1,4 @@
-// Lists, makes and syncs directories, and asks how much room is left.
+// Lists, makes and syncs directories, and finds the free space.
 #include "veldt/io/directory.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-// Opens files without falling for pipes and devices, and writes beside the old file until the new one is
-// whole.
+// Opens plain files only, never pipes or devices, and writes beside the old file until the new one is
+// complete.
 #include "veldt/io/file.h"
 
 #include <fcntl.h>
@@ -51,18 +51,18 @@ const char* kind_of_file(mode_t mode) {
   return "a device";
 }
 
-// stdout by another name: what it stands for may be a file that someone else holds open.
+// stdout by another name: it may be a file that another process has open.
 bool names_open_file(const std::string& path) {
   return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
-// Where the bytes end up: a rename over a symbolic link would replace the link. What it names need not be
-// there yet.
+// The file that a symbolic link points to, because a rename over the link would replace it. The file need not
+// exist yet.
 std::string follow_links(std::string path) {
   for (int links = 0; links < 40; ++links) {  // the kernel's own limit
     char name[4096];
     const ssize_t length = ::readlink(path.c_str(), name, sizeof name);
-    if (length < 0) return path;  // no link, or nothing
+    if (length < 0) return path;  // not a link, or missing
     const std::string to(name, static_cast<std::size_t>(length));
     path = to.starts_with('/') ? to : parent_of(path) + "/" + to;
   }
@@ -86,11 +86,11 @@ bool is_still_called(int fd, const std::string& path) {
          open.st_ino == named.st_ino;
 }
 
-// Removes a temporary file that nobody has locked. Its name may have gone to another file since it was
-// opened; once it is locked it cannot, because its writer, if any, gives up.
+// Removes a temporary file that nobody has locked. Between opening and locking, its name may pass to another
+// file; once it is locked it cannot, because a writer that does not get the lock gives up.
 void remove_if_dead(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return;  // another's, or gone
+  if (fd < 0) return;  // another process has it, or it is gone
   struct stat info {};
   if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ::flock(fd, LOCK_EX | LOCK_NB) == 0 &&
       is_still_called(fd, path))
@@ -115,7 +115,7 @@ void throw_unwritable(const std::string& path, const std::string& action, int er
 // ---- reading ----
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  // O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever.
+  // O_NONBLOCK: opening a FIFO without a writer would wait forever.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) {
     const int error = errno;
@@ -201,8 +201,8 @@ void AtomicFile::open_temporary() {
   sweep_leftovers(target_);
   const std::string base = str(target_, ".tmp-", ::getpid());
   temporary_ = base;
-  // A second writer of the same path in this process takes another name, and so does one of the same number
-  // in another container.
+  // A second writer of the same path in this process takes another name, and so does one with the same pid in
+  // another container.
   for (int i = 1; i < 100; ++i) {
     if (open_and_lock()) return;
     if (errno != EEXIST) break;
@@ -213,9 +213,9 @@ void AtomicFile::open_temporary() {
   throw_unwritable(path_, "opening a file beside it", error);
 }
 
-// False, with errno, if there is no file of that name to write. One that another process sweeps between its
-// making and its locking counts as one that was there. Where nothing can be locked (some network file
-// systems), nothing is swept either.
+// False, with errno, if no file of that name can be created. If another process removes the file before it is
+// locked, the name counts as taken. Where locks are unsupported (some network file systems), nothing is
+// removed either.
 bool AtomicFile::open_and_lock() {
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) return false;
@@ -231,7 +231,7 @@ AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::discard() noexcept {
   if (fd_ < 0) return;
-  // While it is locked, and so ours; unless someone else has moved it away.
+  // While the lock protects it, and only if the name is still this file's.
   if (!temporary_.empty() && is_still_called(fd_, temporary_)) ::unlink(temporary_.c_str());
   ::close(fd_);
   fd_ = -1;
@@ -273,7 +273,7 @@ void AtomicFile::write_out(const char* data, std::size_t bytes) {
 void AtomicFile::commit() {
   write_out(buffer_.data(), buffer_.size());
   buffer_.clear();
-  if (temporary_.empty()) {  // written directly: a device need not know fsync
+  if (temporary_.empty()) {  // written directly: a device may not support fsync
     const int closed = ::close(fd_);
     fd_ = -1;
     if (closed != 0) throw_unwritable(path_, "close", errno);
@@ -286,7 +286,7 @@ void AtomicFile::commit() {
   };
   if (::fsync(fd_) != 0) fail("fsync");
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename");
-  temporary_.clear();  // it has its name now: nothing to remove
+  temporary_.clear();  // renamed: nothing to remove
   discard();
   sync_directory(parent_of(target_));
 }
@@ -314,7 +314,7 @@ void sweep_leftovers(const std::string& path) {
   try {
     names = list_directory(directory);
   } catch (const IoError&) {
-    return;  // a directory one may write to but not list
+    return;  // a directory that is writable but cannot be listed
   }
   for (const std::string& name : names)
     if (name.starts_with(temporary) && is_of_a_process(std::string_view(name).substr(temporary.size())))

@@ -1,4 +1,4 @@
-// Files that can be trusted: reading refuses what is not a plain file, writing is all or nothing.
+// Safe file access: only plain files are read, and writing is all or nothing.
 // Tests: tests/io/file_test.cpp, tests/io/power_failure_test.cpp
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace veldt::io {
 
-// Kind unwritable, because the disk is full or a quota is used up.
+// Of kind unwritable: the disk is full or a quota is used up.
 class DiskFull : public IoError {
   using IoError::IoError;
 };
@@ -46,14 +46,14 @@ class InputFile {
 // The whole file. Throws IoError malformed if it is longer than `max_bytes`.
 std::string read_file(const std::string& path, std::uint64_t max_bytes = std::uint64_t{1} << 30);
 
-// A file that is there whole or not at all. Bytes go to "<path>.tmp-<pid>" in the same directory; commit()
-// makes them durable and gives them their name; without it the destructor removes them. It is locked (flock)
-// as long as it is written, so that opening one can remove what dead writers of the same path have left, and
-// leave alone what a live one writes, wherever that runs: process numbers mean nothing in another container.
-// A symbolic link is followed, an existing file's mode is kept.
+// A file that is written completely or not at all. Bytes go to "<path>.tmp-<pid>" in the same directory;
+// commit() makes them durable and renames the file; without it the destructor removes it. The file is locked
+// (flock) while it is written. So opening one can remove the leftovers of dead writers of the same path and
+// keep the files of live ones, in any container: a pid only identifies a process within its own. A symbolic
+// link is followed, an existing file's mode is kept.
 //
 // A device, a FIFO, /dev/stdout and the like cannot be renamed over: they are written directly.
-// Every failure is an IoError unwritable, and leaves no temporary file.
+// Every failure is an IoError unwritable and leaves no temporary file.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -62,7 +62,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* data, std::size_t bytes);
-  // Write out, fsync, rename, fsync the directory.
+  // Flush, fsync, rename, fsync the directory.
   void commit();
 
  private:
@@ -82,12 +82,12 @@ class AtomicFile {
 // Writes a whole file at once, through AtomicFile.
 void write_file(const std::string& path, const std::string& bytes);
 
-// Throws the IoError that AtomicFile(path) would throw, and leaves nothing behind: for failing before hours
-// of work and not after. A full disk cannot be foreseen.
+// Throws the IoError that AtomicFile(path) would throw, and leaves no file: so that a run fails before hours
+// of work and not after. It cannot detect a disk that will be full.
 void check_writable(const std::string& path);
 
-// Removes what dead writers of this file have left, as opening an AtomicFile does, for one that need not be
-// written. A directory that is not there or cannot be listed is left as it is.
+// Removes the leftovers of dead writers of this file, as opening an AtomicFile does, without writing it. Does
+// nothing if the directory is missing or cannot be listed.
 void sweep_leftovers(const std::string& path);
 
 // Removes a file; false if there was none.

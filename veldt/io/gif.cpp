@@ -1,4 +1,4 @@
-// Reads the first frame of a GIF, as it lies on its canvas. Source: Graphics Interchange Format, version 89a
+// Reads the first frame of a GIF, placed on its canvas. Source: Graphics Interchange Format, version 89a
 // (CompuServe, 1990).
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ struct Palette {
   }
 };
 
-// The numbers that a frame's data stand for (LZW with codes of growing length), one after the other.
+// Decodes the indices of a frame's pixels in order (LZW with codes of growing length).
 class Numbers {
  public:
   Numbers(ByteReader& bytes, int bits) : bytes_(bytes), clear_(1u << bits), first_bits_(bits + 1) {
@@ -56,13 +56,13 @@ class Numbers {
   ByteReader& bytes_;
   unsigned clear_;
   int first_bits_, code_bits_ = 0;
-  unsigned free_ = 0, last_ = kNone;  // the next code of the table, the one read before
-  // A code of the table is what prefix_ stands for and then suffix_.
+  unsigned free_ = 0, last_ = kNone;  // the next free code of the table; the previous code
+  // A code of the table stands for the indices of prefix_ followed by suffix_.
   std::array<std::uint16_t, kNone> prefix_{};
   std::array<std::uint8_t, kNone> suffix_{};
-  std::array<std::uint8_t, kNone + 1> text_{};  // what a code stands for, backwards
-  std::size_t count_ = 0;                       // of it that is left
-  unsigned first_ = 0;                          // number of the code read before
+  std::array<std::uint8_t, kNone + 1> text_{};  // the indices of a code, in reverse order
+  std::size_t count_ = 0;                       // how many of them are left
+  unsigned first_ = 0;                          // first index of the previous code
   unsigned block_ = 0;                          // bytes left of the block of data
   std::uint32_t bits_ = 0;
   int bit_count_ = 0;
@@ -83,8 +83,8 @@ void Numbers::decode_code() {
   const unsigned code = this->code();
   if (code == clear_) return restart();
   if (code == clear_ + 1) bytes_.fail("the data of its picture end too early");
-  // A code may stand for what the code before it does, and then the first number of that: it is not in the
-  // table yet.
+  // A code that is not in the table yet stands for the previous code's indices, followed by the first of
+  // them.
   if (code > free_ || (code == free_ && last_ == kNone) || (last_ == kNone && code > clear_))
     bytes_.fail("its data break the format");
   unsigned rest = code;
@@ -112,7 +112,7 @@ class GifDecoder final : public ImageDecoder {
     info_.width = bytes_.little_endian(2);
     info_.height = bytes_.little_endian(2);
     const unsigned flags = bytes_.byte();
-    bytes_.skip(2);  // a colour that no program fills the canvas with, and the form of its pixels
+    bytes_.skip(2);  // the background colour, which no program uses, and the pixel aspect ratio
     read_palette(flags);
     if (!to_next_frame()) bytes_.fail("there is no picture in it");
     read_frame();
@@ -136,13 +136,13 @@ class GifDecoder final : public ImageDecoder {
   ByteReader bytes_;
   ImageInfo info_;
   Palette palette_;
-  int transparent_ = -1;                                      // number of the palette
+  int transparent_ = -1;                                      // index in the palette
   std::int64_t left_ = 0, top_ = 0, width_ = 0, height_ = 0;  // of the frame
   int number_bits_ = 0;
   std::uint64_t data_begin_ = 0;
 };
 
-// Colours follow if the first bit says so, 2 to the number of the last three and one.
+// Colours follow if the first bit is set: 2^(n + 1) of them, where n is the last three bits.
 void GifDecoder::read_palette(unsigned flags) {
   if ((flags & 0x80) == 0) return;
   palette_.bits = static_cast<int>(flags & 7) + 1;
@@ -158,7 +158,7 @@ void GifDecoder::skip_data() {
   while (const unsigned length = bytes_.byte()) bytes_.skip(length);
 }
 
-// Reads past the mark of the next frame; false at the end. What a frame says of transparency comes before it.
+// Reads past the mark of the next frame; false at the end. A frame's transparency is read on the way.
 bool GifDecoder::to_next_frame() {
   for (;;) {
     const unsigned mark = bytes_.byte();
@@ -199,7 +199,7 @@ void GifDecoder::read_frame() {
   data_begin_ = bytes_.position();
 }
 
-// Counts those that are whole: what comes after the first is not needed for it.
+// Counts complete frames. Damage after the first one does not matter, because only that is read.
 void GifDecoder::count_frames() try {
   for (; to_next_frame(); ++info_.pictures) {
     bytes_.skip(8);
@@ -222,7 +222,7 @@ std::vector<std::uint8_t> GifDecoder::colours() const {
   return levels;
 }
 
-// Where the frame does not reach, the canvas is transparent.
+// Outside the frame the canvas is transparent.
 Tensor GifDecoder::read() {
   constexpr std::uint64_t kPixelsAByte = 4096;  // those of a code of 12 bits
   if (static_cast<std::uint64_t>(width_ * height_) > kPixelsAByte * bytes_.size())

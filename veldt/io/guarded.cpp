@@ -1,4 +1,4 @@
-// Runs a call between setjmp and longjmp, in a function without anything that has a destructor.
+// Runs a call between setjmp and longjmp, in a function without objects that have destructors.
 #include "veldt/io/guarded.h"
 
 namespace veldt::io {

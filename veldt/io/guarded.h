@@ -1,6 +1,6 @@
-// Calls into C libraries that give up by longjmp (libpng, libjpeg). It must not jump over a destructor, so
-// the calls run inside guarded(), where nothing but plain values may live. A callback that such a library
-// calls catches what is thrown in it, keeps it, and lets the library give up.
+// Calls into C libraries that report errors by longjmp (libpng, libjpeg). A jump must not skip a destructor,
+// so the calls run inside guarded(), where only trivial values may exist. A callback catches its own
+// exceptions, stores them, and makes the library report an error.
 // Tests: tests/io/image_read_test.cpp, tests/io/image_write_test.cpp, tests/io/picture_formats_test.cpp
 #pragma once
 

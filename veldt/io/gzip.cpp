@@ -1,4 +1,4 @@
-// Reads a file through zlib where it is compressed, and as it is where not.
+// Reads a file through zlib if it is compressed, and directly if not.
 #include "veldt/io/gzip.h"
 
 #include <zlib.h>
@@ -22,7 +22,7 @@ struct GzipFile::State {
                   "copy or download the file again");
   }
 
-  // Makes sure that there are packed bytes, unless the file is over.
+  // Refills the buffer of packed bytes, unless the file has ended.
   void refill() {
     if (stream.avail_in > 0) return;
     stream.next_in = packed;
@@ -36,7 +36,7 @@ struct GzipFile::State {
       refill();
       if (member_over) {
         if (stream.avail_in == 0) break;
-        inflateReset(&stream);  // a file may have several members, one after the other
+        inflateReset(&stream);  // a file may have several members in sequence
         member_over = false;
       }
       if (stream.avail_in == 0) damaged("its compressed bytes are cut off");

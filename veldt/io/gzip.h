@@ -1,4 +1,4 @@
-// Files that may be compressed by gzip (RFC 1952), which their first bytes tell.
+// Files that may be compressed by gzip (RFC 1952), recognised by their first bytes.
 // Tests: tests/io/idx_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
@@ -18,11 +18,11 @@ class GzipFile {
   GzipFile& operator=(const GzipFile&) = delete;
 
   const std::string& path() const;
-  // How many bytes it can hold at most: its size, or, compressed, 1032 times as many (deflate packs no
-  // tighter).
+  // The maximum number of unpacked bytes: its size, or 1032 times that if it is compressed (the limit of
+  // deflate).
   std::uint64_t most_bytes() const;
-  // Reads up to `bytes`, fewer only at the end; returns how many. Throws IoError malformed where the
-  // compressed bytes are damaged or cut off; checksums are verified.
+  // Reads up to `bytes`, fewer only at the end; returns how many. Throws IoError malformed if the compressed
+  // bytes are damaged or cut off; checksums are verified.
   std::size_t read(void* to, std::size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Reads HEIC, through libheif, which is opened when the first one is read.
+// Reads HEIC through libheif, which is opened when the first HEIC is read.
 #include "veldt/io/image_codec.h"
 
 #ifdef VELDT_HEIF_SONAME
@@ -105,7 +105,7 @@ class HeifDecoder final : public ImageDecoder {
   OutOfMemory no_memory() const {
     return {"cannot read " + path_, "libheif got no memory for it", "free some memory"};
   }
-  // libheif is C++ behind a C interface, and lets its exceptions out.
+  // libheif is C++ with a C interface, and its exceptions can escape.
   template <class Calls> void guarded(const Calls& calls) const {
     try {
       calls();
@@ -117,7 +117,7 @@ class HeifDecoder final : public ImageDecoder {
       throw damaged_picture(path_, ImageFormat::heif, str("libheif says: ", thrown.what()));
     }
   }
-  // Since 1.16 distributions have packages of the decoders.
+  // Since 1.16 distributions package the decoders separately.
   Error no_decoder() const {
     const bool has_packages = heif().version() >= 0x01100000;
     return {"cannot read " + path_, "this machine's libheif has no decoder for it",
@@ -166,7 +166,7 @@ void HeifDecoder::read_header() {
   info_.other_profile = has_other_profile();
 }
 
-// Unless it says otherwise it is sRGB.
+// A file without a profile is sRGB.
 bool HeifDecoder::has_other_profile() const {
   const std::size_t bytes = heif().profile_size(handle_.get());
   if (bytes > bytes_.size()) return true;
@@ -175,7 +175,7 @@ bool HeifDecoder::has_other_profile() const {
     return !is_srgb(profile);
   heif_color_profile_nclx* found = nullptr;
   const heif_error error = heif().nclx(handle_.get(), &found);
-  const Nclx nclx(found, heif().free_nclx);  // also where some of it is unknown, which is an error
+  const Nclx nclx(found, heif().free_nclx);  // also if parts of it are unknown, which is an error
   if (!nclx) return false;
   if (error.code != heif_error_Ok) return true;
   return !is_srgb(nclx->color_primaries, nclx->transfer_characteristics);

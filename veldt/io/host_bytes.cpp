@@ -1,4 +1,5 @@
-// Gathers a tensor's elements in row-major order in host memory, or points to them where they lie so.
+// Gathers a tensor's elements in row-major order in host memory, or points to them if they are already stored
+// that way.
 #include "veldt/io/host_bytes.h"
 
 namespace veldt::io {

@@ -1,4 +1,4 @@
-// A tensor's bytes in row-major order on the host. For the writers of io alone.
+// A tensor's bytes in row-major order on the host. Only for the writers of io.
 // Tests: tests/io/npy_test.cpp, tests/io/safetensors_test.cpp
 #pragma once
 
@@ -11,7 +11,7 @@ namespace veldt::io {
 
 class HostBytes {
  public:
-  // Copies only what is not contiguous or lies on another device.
+  // Copies only if the tensor is not contiguous or is on another device.
   explicit HostBytes(const Tensor& tensor);
   const void* data() const { return data_; }
   std::size_t size() const { return size_; }

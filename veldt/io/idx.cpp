@@ -51,7 +51,7 @@ IdxHeader read_header(GzipFile& file) {
   const std::size_t sizes = static_cast<std::size_t>(rank) * 4;
   if (file.read(head + 4, sizes) != sizes) fail_on_idx(file.path(), "the file ends within its header");
   IdxHeader header{*type, {}};
-  // What a file cannot hold is refused before memory is taken for it.
+  // Sizes that the file cannot hold are refused before memory is allocated.
   std::uint64_t most = file.most_bytes() / type->bytes;
   bool empty = false;
   for (int d = 0; d < rank; ++d) {

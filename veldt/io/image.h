@@ -18,49 +18,49 @@ enum class ImageFormat : std::uint8_t { png, jpeg, webp, gif, bmp, pnm, tiff, av
 const char* name_of(ImageFormat format);  // "PNG"
 inline std::ostream& operator<<(std::ostream& out, ImageFormat format) { return out << name_of(format); }
 
-// The same for people: in help and in errors.
+// The same for help and errors.
 inline constexpr const char* kPictureFormats = "PNG, JPEG, WebP, GIF, BMP, PNM, TIFF, AVIF, HEIC or JPEG XL";
 inline constexpr const char* kWrittenPictures = "PNG, JPEG or WebP";
 
-// Whether a file of this name would be a picture that Veldt reads.
+// Whether this is the name of a picture that Veldt reads.
 bool is_picture_name(const std::string& path);
 
 struct ImageInfo {
   ImageFormat format = ImageFormat::png;
-  std::int64_t width = 0;  // of the picture that read_image() gives
+  std::int64_t width = 0;  // of the picture that read_image() returns
   std::int64_t height = 0;
   int channels = 0;   // 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha; a palette counts as its colours
-  int bit_depth = 0;  // 1 to 16 bits a sample, as stored; of a palette those of its numbers
+  int bit_depth = 0;  // 1 to 16 bits per sample, as stored; for a palette those of its indices
   bool palette = false;
   bool interlaced = false;     // or a progressive JPEG
   std::int64_t pictures = 1;   // in the file: frames or pages, of which the first is read
-  int other_channels = 0;      // that are neither colours nor alpha, and are not read
-  bool other_profile = false;  // it has a colour profile, which does not call itself sRGB
+  int other_channels = 0;      // neither colours nor alpha; they are not read
+  bool other_profile = false;  // it has a colour profile that is not named sRGB
 };
 
-// What reading leaves out, as the end of a sentence that begins with the file's name: "has 12 pictures; the
-// first is taken". Empty if it is nothing.
+// The parts that reading leaves out, as the end of a sentence that begins with the file's name: "has 12
+// pictures; the first is taken". Empty if it leaves out nothing.
 std::string left_out(const ImageInfo& info);
 
-// What the file's header says; the pixels are not read. Throws IoError missing or malformed.
+// The facts in the file's header; the pixels are not read. Throws IoError missing or malformed.
 ImageInfo image_info(const std::string& path);
 
 struct ReadOptions {
-  // Larger ones are refused before any memory is asked for. A pixel counts as one while the result holds it
-  // in up to four bytes, else as one for each four: as f32 each sample does.
+  // Larger pictures are refused before memory is allocated. A pixel counts as one if the result takes up to
+  // four bytes for it, else as one per four bytes: as f32 each sample counts.
   std::int64_t max_pixels = std::int64_t{1} << 28;
-  // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are f32 all the same,
-  // and so are the light of inks and levels that are not whole 255ths.
+  // Samples of 8 bits or fewer as u8, 255 for white: a quarter of the memory. Others are still f32, and so
+  // are colours computed from inks and levels that are not multiples of 1/255.
   bool keep_bytes = false;
 };
 
-// The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. Its
-// first bytes decide the format, not its name. An alpha that is opaque everywhere is dropped; a palette
-// becomes colours, or grey if it holds only greys; CMYK becomes rgb, by (1 - ink)(1 - black). A JPEG is
-// turned as its EXIF orientation asks. Samples are taken as they are stored: gAMA, sRGB, cHRM and ICC
-// profiles are ignored on purpose, because what is fitted and compared are the stored numbers, and writing
-// them back must give the same file. Every CRC is checked, and what libjpeg merely warns of is an error.
-// Throws IoError missing, or malformed for anything but a whole picture of at most max_pixels.
+// The picture as f32 [height, width, channels], 0..1: 1 grey, 2 grey and alpha, 3 rgb, 4 rgb and alpha. The
+// format is recognised by the first bytes, not by the name. An alpha that is opaque everywhere is dropped; a
+// palette becomes colours, or grey if it holds only greys; CMYK becomes rgb, by (1 - ink)(1 - black). A JPEG
+// is turned as its EXIF orientation asks. Samples are taken as they are stored: gAMA, sRGB, cHRM and ICC
+// profiles are ignored on purpose, because the stored numbers are fitted and compared, and writing them back
+// must give the same file. Every CRC is checked, and a warning of libjpeg is an error. Throws IoError
+// missing, or malformed for anything except a complete picture of at most max_pixels.
 Tensor read_image(const std::string& path, const ReadOptions& options = {});
 
 struct Picture {
@@ -68,39 +68,39 @@ struct Picture {
   ImageInfo info;
 };
 
-// The same, and what the file says of itself.
+// The same, and the facts in the file's header.
 Picture read_picture(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
-  int bits = 8;          // of a PNG 1 (grey alone: 0.5 and above is white), 8 or 16; of the others 8
-  int compression = -1;  // of a PNG zlib's level, 0..9; -1: 6, or 2 beyond 2^24 samples (6: minutes)
-  int quality = 0;       // of a JPEG or WebP 1..100; 0: a JPEG of 95, a WebP without loss
+  int bits = 8;          // for a PNG 1 (only grey: 0.5 and above is white), 8 or 16; for the others 8
+  int compression = -1;  // for a PNG zlib's level, 0..9; -1: 6, or 2 beyond 2^24 samples (6: minutes)
+  int quality = 0;       // for a JPEG or WebP 1..100; 0: 95 for a JPEG, lossless for a WebP
 };
 
 // The format that a file of this name is written in: .png .jpg .jpeg .webp, in any case. A name without an
 // ending (/dev/stdout) is a PNG. Throws ConfigError for any other ending.
 ImageFormat format_for_name(const std::string& path);
 
-// Whether what is written in it may have alpha.
+// Whether the format can hold alpha.
 bool holds_alpha(ImageFormat format);
 
 // Writes [height, width, channels] or [height, width], clamped to 0..1 and rounded half up, whole or not at
-// all, in the format of its name. A JPEG has 1 or 3 channels; of WebP's, which has no grey, three are equal.
-// Throws ShapeError for another shape or an integer dtype, ConfigError for other options, Error for a NaN,
-// IoError unwritable.
+// all, in the format of its name. A JPEG has 1 or 3 channels; WebP has no grey, so grey is written as three
+// equal channels. Throws ShapeError for another shape or an integer dtype, ConfigError for other options,
+// Error for a NaN, IoError unwritable.
 void write_image(const std::string& path, const Tensor& image, const WriteOptions& options = {});
 
 // Writes a picture row by row: a PNG or JPEG of any height within the memory of a few rows, a WebP (at most
 // 16383 x 16383) within four bytes a pixel.
 class ImageWriter {
  public:
-  // Throws as the constructor does, but touches no file.
+  // Throws as the constructor does, but creates no file.
   static void check(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
                     const WriteOptions& options = {});
 
   ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
               const WriteOptions& options = {});
-  // Without finish() nothing is left behind.
+  // Without finish() no file remains.
   ~ImageWriter();
   ImageWriter(const ImageWriter&) = delete;
   ImageWriter& operator=(const ImageWriter&) = delete;

@@ -8,7 +8,7 @@
 namespace veldt::io {
 namespace {
 
-using namespace std::string_view_literals;  // some hold a zero
+using namespace std::string_view_literals;  // some contain a zero byte
 using Head = std::string_view;
 
 bool is_png(Head head) { return head.starts_with("\x89PNG\r\n\x1a\n"sv); }
@@ -16,7 +16,7 @@ bool is_jpeg(Head head) { return head.starts_with("\xff\xd8\xff"sv); }
 bool is_webp(Head head) { return head.size() >= 12 && head.substr(8, 4) == "WEBP"sv; }
 bool is_gif(Head head) { return head.starts_with("GIF87a"sv) || head.starts_with("GIF89a"sv); }
 
-// BM begins words too: the size of the header that follows is one of those there are.
+// Words may begin with BM too, so the header's size must be a known one.
 bool is_bmp(Head head) {
   constexpr unsigned char kSizes[] = {12, 40, 52, 56, 64, 108, 124};
   return head.starts_with("BM"sv) && head.size() >= 18 && head.substr(15, 3) == "\0\0\0"sv &&
@@ -35,7 +35,7 @@ bool is_tiff(Head head) {
   return false;
 }
 
-// Whether a file of ISO/IEC 14496-12 names one of these brands, the first or one that it goes with.
+// Whether a file of ISO/IEC 14496-12 names one of these brands, as its major or a compatible one.
 bool has_brand(Head head, std::initializer_list<Head> brands) {
   if (head.size() < 12 || head.substr(4, 4) != "ftyp"sv) return false;
   const auto length = static_cast<unsigned char>(head[3]);

@@ -1,5 +1,5 @@
-// What each picture format gives to image.h: a decoder, and an encoder where it is written. For the files of
-// io alone.
+// The interface of picture formats to image.h: a decoder each, and an encoder if the format is written. Only
+// for the files of io.
 // Tests: tests/io/image_read_test.cpp, tests/io/picture_formats_test.cpp, tests/fuzz/pictures.cpp
 #pragma once
 
@@ -15,31 +15,31 @@
 
 namespace veldt::io {
 
-// Reads one picture. Its constructor reads the header, read() all the rest; both throw IoError malformed.
+// Reads one picture. Its constructor reads the header, read() the rest; both throw IoError malformed.
 class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
   virtual const ImageInfo& info() const = 0;
-  // The dtype of what read() gives: u8 where the samples fit into bytes, else f32.
+  // The dtype of the result of read(): u8 if the samples fit into bytes, else f32.
   virtual DType dtype() const { return info().bit_depth > 8 ? DType::f32 : DType::u8; }
-  // Called once, and not before the size of that was accepted.
+  // Called once, after the size was accepted.
   virtual Tensor read() = 0;
 };
 
-// Each begins at the file's first byte, and refers to the file while it lives.
+// Each starts at the file's first byte and refers to the file throughout its lifetime.
 std::unique_ptr<ImageDecoder> decode_png(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_jpeg(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_webp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_gif(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_bmp(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_pnm(InputFile& file);
-// Each by a library that is opened then; where this build has none, Error.
+// Each uses a library that is opened then; throws Error if this build has none.
 std::unique_ptr<ImageDecoder> decode_tiff(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_avif(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_heif(InputFile& file);
 std::unique_ptr<ImageDecoder> decode_jxl(InputFile& file);
 
-// Writes one picture, whose rows come from the top; without finish() the file is incomplete.
+// Writes one picture, row by row from the top; without finish() the file is incomplete.
 class ImageEncoder {
  public:
   virtual ~ImageEncoder() = default;
@@ -54,12 +54,12 @@ struct ImageLayout {
   std::int64_t channels = 0;
 };
 
-// Each throws ShapeError or ConfigError for what its format cannot hold.
+// Each throws ShapeError or ConfigError for a picture that its format cannot hold.
 void check_png(const ImageLayout& layout, const WriteOptions& o);
 void check_jpeg(const ImageLayout& layout, const WriteOptions& o);
 void check_webp(const ImageLayout& layout, const WriteOptions& o);
 
-// These encode what has been checked.
+// These encode pictures that have been checked.
 std::unique_ptr<ImageEncoder> encode_png(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_jpeg(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
 std::unique_ptr<ImageEncoder> encode_webp(AtomicFile& file, const ImageLayout& layout, const WriteOptions& o);
@@ -86,24 +86,24 @@ const PictureCodec* codec_for_name(const std::string& path);
 // The IoError of a picture that breaks its format.
 IoError damaged_picture(const std::string& path, ImageFormat format, const std::string& why);
 
-// The Error of a build that has not the library for a format.
+// The Error of a build without the library for a format.
 Error without_library(const std::string& path, const std::string& format, const std::string& package);
 
-// All bytes of a file whose chunks may be of any length. Throws IoError malformed beyond 2^30.
+// All bytes of a file whose chunks may have any length. Throws IoError malformed beyond 2^30.
 std::vector<unsigned char> whole_picture(InputFile& file, ImageFormat format);
 
-// Throws damaged_picture() where the canvas that a picture lies on, transparent or of one colour where the
-// picture is not, is more than 2^24 pixels and `pixels_a_byte` for each of the file.
+// Throws damaged_picture() if a canvas, which a frame need not fill, has more than 2^24 pixels plus
+// `pixels_a_byte` for each byte of the file.
 void check_canvas(const InputFile& file, const ImageInfo& canvas, std::uint64_t pixels_a_byte);
 
-// Whether an ICC profile calls itself sRGB, in ASCII or UTF-16. What it says beyond its name is not asked.
+// Whether an ICC profile calls itself sRGB, in ASCII or UTF-16. Only its name is checked.
 bool is_srgb(std::string_view profile);
 
-// The same of the numbers for primaries and for how light becomes levels (ISO/IEC 23091-2), where a file that
-// leaves them open is sRGB.
+// The same for the codes of primaries and transfer function (ISO/IEC 23091-2); unspecified ones count as
+// sRGB.
 bool is_srgb(int primaries, int transfer);
 
-// Calls use(first sample, what stands for 1) by the dtype of a picture: u8 or f32.
+// Calls use(first sample, the value of white) by the dtype of a picture: u8 or f32.
 template <class Use> auto by_sample(const Tensor& image, const Use& use) {
   if (image.dtype() == DType::u8) return use(image.data<std::uint8_t>(), std::uint8_t{255});
   return use(image.data<float>(), 1.0f);

@@ -1,4 +1,4 @@
-// The reading half of image.h: finds the format's decoder, and accepts the size before it reads.
+// The reading half of image.h: finds the format's decoder, and checks the size before it reads.
 #include "veldt/io/image.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::unique_ptr<ImageDecoder> decoder_for(InputFile& file) {
   return codec->decode(file);
 }
 
-// Without the last channel, if that is opaque everywhere: [h, w, 2 or 4] -> [h, w, 1 or 3], or the same.
+// Drops the last channel if it is opaque everywhere: [h, w, 2 or 4] -> [h, w, 1 or 3], or the same.
 Tensor drop_opaque_alpha(const Tensor& image) {
   const std::int64_t channels = image.size(2), pixels = image.size(0) * image.size(1);
   if (channels % 2 != 0) return image;

@@ -1,4 +1,4 @@
-// The writing half of image.h: floats become the rows of bytes that an encoder takes.
+// The writing half of image.h: converts floats to the rows of bytes that an encoder takes.
 #include "veldt/io/image.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::int64_t kMaxWrittenSide = 0x7fffffff;  // PNG's limit; those of the others are lower
+constexpr std::int64_t kMaxWrittenSide = 0x7fffffff;  // PNG's limit; the others' are lower
 
 void check_options(ImageFormat format, const ImageLayout& layout, const WriteOptions& options) {
   if (layout.width < 1 || layout.height < 1 || layout.width > kMaxWrittenSide ||

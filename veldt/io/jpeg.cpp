@@ -20,11 +20,11 @@ namespace veldt::io {
 namespace {
 
 constexpr std::size_t kJpegBufferBytes = std::size_t{1} << 16;
-// A progressive file refines its picture scan by scan. Encoders write ten or so; a file of thousands of empty
-// ones over a large picture would keep the decoder busy for hours.
+// A progressive file refines its picture scan by scan. Encoders write about ten; thousands of empty scans of
+// a large picture would keep the decoder busy for hours.
 constexpr int kMaxScans = 100;
 
-// What libjpeg's callbacks know of the picture, through client_data.
+// The state that libjpeg's callbacks get through client_data.
 struct Jpeg {
   jpeg_error_mgr errors{};
   std::jmp_buf back{};
@@ -47,7 +47,7 @@ Jpeg& state_of(j_common_ptr jpeg) { return *static_cast<Jpeg*>(jpeg->client_data
   std::longjmp(state.back, 1);
 }
 
-// libjpeg would warn of damaged data and invent the rest.
+// For damaged data libjpeg would only warn, and invent the rest.
 void on_warning(j_common_ptr jpeg, int level) {
   if (level < 0) on_error(jpeg);
 }
@@ -185,8 +185,9 @@ void JpegDecoder::choose_colours() {
   }
 }
 
-// Huffman codes take a bit at least, once for the 64 samples of a block, of which at most 10 make up the
-// 512 pixels of the largest unit: so a file of that size cannot hold more pixels. Arithmetic codes can.
+// A Huffman code takes at least one bit per block of 64 samples, and at most 10 blocks make up the 512 pixels
+// of the largest unit. That limits the pixels that a file of this size can hold. Arithmetic codes have no
+// such limit.
 void JpegDecoder::check_capacity() const {
   const double pixels = static_cast<double>(info_.width) * static_cast<double>(info_.height);
   if (jpeg_.arith_code == FALSE && pixels > 1024.0 * static_cast<double>(state_.file->size()))
@@ -300,7 +301,7 @@ void JpegEncoder::begin(const ImageLayout& layout, int quality) {
     jpeg->in_color_space = layout.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(jpeg);
     jpeg_set_quality(jpeg, quality, TRUE);
-    // Who asks for a high quality wants fine colours too, at the size of the pixels.
+    // At high quality, colours keep the full resolution.
     if (quality >= 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
     jpeg_start_compress(jpeg, TRUE);
   });

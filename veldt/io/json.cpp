@@ -13,7 +13,7 @@ IoError malformed_json(const std::string& why) {
           "copy, download or save the file again"};
 }
 
-// Counts brackets outside of strings: right for all that is JSON, and the parser refuses the rest.
+// Counts brackets outside of strings. This is exact for valid JSON, and the parser refuses the rest.
 bool nests_deeper(std::string_view text, int max_depth) {
   int depth = 0;
   bool in_string = false;

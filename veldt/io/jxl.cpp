@@ -1,4 +1,4 @@
-// Reads JPEG XL, through libjxl, which is opened when the first one is read.
+// Reads JPEG XL through libjxl, which is opened when the first JPEG XL is read.
 #include "veldt/io/image_codec.h"
 
 #ifdef VELDT_JXL_SONAME
@@ -52,8 +52,7 @@ const JxlLibrary& jxl() {
   return found;
 }
 
-// Memory for libjxl, which it is to have no more of than a picture of this size needs. Each block begins with
-// its size.
+// Memory for libjxl, limited to what a picture of this size needs. Each block begins with its size.
 struct Memory {
   static constexpr std::size_t kHead = alignof(std::max_align_t);
   std::size_t used = 0, most = std::size_t{1} << 28;
@@ -77,7 +76,7 @@ struct Memory {
 
 using Decoder = std::unique_ptr<JxlDecoder, void (*)(JxlDecoder*)>;
 
-// Until libjxl 0.8 there was an argument that meant nothing.
+// Before libjxl 0.9 there was an unused argument.
 template <class Get> bool is_other_profile(Get* get, const JxlDecoder* decoder) {
   JxlColorEncoding encoding{};
   JxlDecoderStatus status = JXL_DEC_ERROR;
@@ -85,7 +84,7 @@ template <class Get> bool is_other_profile(Get* get, const JxlDecoder* decoder) 
     status = get(decoder, JXL_COLOR_PROFILE_TARGET_DATA, &encoding);
   else
     status = get(decoder, nullptr, JXL_COLOR_PROFILE_TARGET_DATA, &encoding);
-  if (status != JXL_DEC_SUCCESS) return true;  // an ICC profile that is none of the usual ones
+  if (status != JXL_DEC_SUCCESS) return true;  // an ICC profile that is not a standard one
   const bool grey = encoding.color_space == JXL_COLOR_SPACE_GRAY;
   return encoding.transfer_function != JXL_TRANSFER_FUNCTION_SRGB ||
          encoding.white_point != JXL_WHITE_POINT_D65 || (!grey && encoding.primaries != JXL_PRIMARIES_SRGB);
@@ -147,7 +146,7 @@ void JxlFileDecoder::read_header(const Decoder& decoder) {
   info_.channels = static_cast<int>(basic_.num_color_channels) + (basic_.alpha_bits > 0 ? 1 : 0);
   info_.other_channels =
       static_cast<int>(std::min(basic_.num_extra_channels, 1u << 16)) - (basic_.alpha_bits > 0 ? 1 : 0);
-  // Floating point has more than any whole number here.
+  // Floating point counts as 16 bits.
   info_.bit_depth =
       basic_.exponent_bits_per_sample > 0 ? 16 : static_cast<int>(std::min(basic_.bits_per_sample, 16u));
   for (std::uint32_t i = 0; i < basic_.num_extra_channels; ++i) {
@@ -156,7 +155,7 @@ void JxlFileDecoder::read_header(const Decoder& decoder) {
       throw IoError(IoError::Kind::malformed, "cannot read " + path_, "its colours are inks",
                     "convert it to red, green and blue");
   }
-  // Some floats for each sample, in blocks; the rest is for tables.
+  // A few floats per sample, in blocks; the rest is for tables.
   const std::uint64_t samples = std::uint64_t{basic_.xsize} * basic_.ysize * (3u + basic_.num_extra_channels);
   memory_.most += std::min<std::uint64_t>(samples, std::uint64_t{1} << 32) * 16;
 }
@@ -190,7 +189,7 @@ Tensor JxlFileDecoder::read() {
                                      .channels = info_.channels,
                                      .bits = wide ? 16 : 8},
                                     info_.channels);
-  // Sixteen bits stand for fewer: the nearest of those levels is what was stored.
+  // The 16 bits are scaled up from fewer: rounding to the nearest of those levels restores the stored value.
   if (wide && info_.bit_depth < 16) {
     const auto levels = static_cast<float>((1 << info_.bit_depth) - 1);
     float* values = image.data<float>();

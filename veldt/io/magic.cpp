@@ -1,4 +1,4 @@
-// The table of first bytes by which files are known.
+// The table of first bytes by which files are recognised.
 #include "veldt/io/magic.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace veldt::io {
 namespace {
 
-// Files that are not pictures that Veldt reads.
+// Files other than pictures that Veldt reads.
 struct Magic {
   std::string_view bytes;
   std::size_t position;
@@ -17,7 +17,7 @@ struct Magic {
   bool sound = false;
 };
 
-using namespace std::string_view_literals;  // some hold a zero
+using namespace std::string_view_literals;  // some contain a zero byte
 
 constexpr Magic kMagics[] = {
     {"\x89PNG\n"sv, 0, "a PNG whose line ends were changed in transfer"},

@@ -1,5 +1,5 @@
-// What a file seems to be, from its first bytes: for choosing a reader, and for errors that name what was
-// given.
+// What a file seems to be, from its first bytes: for choosing a reader, and for errors that name the kind of
+// the input.
 // Tests: tests/io/picture_formats_test.cpp
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace veldt::io {
 
-inline constexpr std::size_t kMagicBytes = 64;  // how many of them the functions below look at
+inline constexpr std::size_t kMagicBytes = 64;  // how many of them the functions below use
 
-// "a JPEG", "a zip archive" ...; "" for bytes of no kind that is known, such as text.
+// "a JPEG", "a zip archive" ...; "" for bytes of no known kind, such as text.
 std::string_view known_content(std::string_view first_bytes);
 
 // The format of a picture that Veldt reads.
 std::optional<ImageFormat> picture_format(std::string_view first_bytes);
 
-// Whether they are those of a sound that libsndfile may read.
+// Whether they belong to a sound that libsndfile may read.
 bool is_sound(std::string_view first_bytes);
 
 // A clause for an error: "it seems to be a PDF", "the file is empty", "it seems to be text".

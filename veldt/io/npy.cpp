@@ -40,7 +40,7 @@ constexpr NpyDType kNpyDTypes[] = {
     {"i4", 4, DType::i32, false}, {"u4", 4, DType::i64, true},
 };
 
-// Where the bytes of an array come from: a file, or a member of an archive.
+// The source of an array's bytes: a file, or a member of an archive.
 struct NpySource {
   std::string name;  // for errors
   std::uint64_t bytes = 0;
@@ -51,7 +51,7 @@ IoError malformed_npy(const std::string& name, const std::string& why) {
   return {IoError::Kind::malformed, "cannot read " + name, why, "save or copy the array again"};
 }
 
-// Reads all up to the first byte of data; returns how many bytes that were.
+// Reads everything up to the first byte of data; returns how many bytes that is.
 NpyHeader read_header(const NpySource& source, std::uint64_t* bytes_read) {
   unsigned char head[12] = {};
   if (source.bytes < 10) throw malformed_npy(source.name, "the file ends within its header");
@@ -134,7 +134,7 @@ void widen(const NpyDType& known, const unsigned char* from, std::int64_t count,
   widen<std::uint32_t>(from, count, to);
 }
 
-// The values of a shape as they lie in the file.
+// The values of a shape, in the order of the file.
 Tensor read_values(const NpySource& source, const NpyDType& known, bool big_endian, const Shape& shape) {
   const Tensor tensor = empty(shape, known.dtype);
   const std::size_t bytes = static_cast<std::size_t>(tensor.numel()) * known.bytes;
@@ -148,7 +148,7 @@ Tensor read_values(const NpySource& source, const NpyDType& known, bool big_endi
   return tensor;
 }
 
-// Column by column in the file: a row-major array of the sizes in reverse.
+// Stored column by column: a row-major array of the reversed sizes.
 Tensor read_fortran(const NpySource& source, const NpyDType& known, bool big_endian, const Shape& shape) {
   Shape reversed = shape, strides = shape;
   std::reverse_copy(shape.begin(), shape.end(), &reversed[0]);
@@ -227,7 +227,7 @@ void write_npz(const std::string& path, const NamedTensors& tensors, const NpzOp
     if (!names.insert(named.name).second)
       throw ConfigError(str("cannot save two tensors under the name ", named.name), "names are keys",
                         "give each its own name");
-    array_head(named.tensor);  // throws before the file is begun
+    array_head(named.tensor);  // throws before the file is created
   }
   ZipWriter archive(path);
   for (const NamedTensor& named : tensors) {

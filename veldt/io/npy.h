@@ -10,7 +10,7 @@ namespace veldt::io {
 
 // Format versions 1.0 to 3.0, either byte order, C and Fortran order (rearranged to row-major). f2 f4 f8 i4
 // i8 u1 b1 keep their type; i1 i2 u2 u4 become i64. Throws IoError missing, or malformed: for other dtypes,
-// named in the text; for more than kMaxRank dimensions; for a file that is longer or shorter than its header
+// which it names; for more than kMaxRank dimensions; for a file that is longer or shorter than its header
 // says.
 Tensor read_npy(const std::string& path);
 
@@ -18,15 +18,15 @@ Tensor read_npy(const std::string& path);
 // Stored and deflated members, zip64 too; every CRC is checked. Throws as read_npy does.
 NamedTensors read_npz(const std::string& path);
 
-// Writes whole or not at all, as numpy.save does. Throws ShapeError for bf16, which NumPy has not; IoError
-// unwritable.
+// Writes all or nothing, in numpy.save's format. Throws ShapeError for bf16, which NumPy does not have;
+// IoError unwritable.
 void write_npy(const std::string& path, const Tensor& tensor);
 
 struct NpzOptions {
   bool compress = false;  // deflated, as numpy.savez_compressed: small for masks and labels, slow for weights
 };
 
-// As numpy.savez(path, **tensors). Throws ConfigError for an empty or repeated name, and as write_npy does.
+// Like numpy.savez(path, **tensors). Throws ConfigError for an empty or repeated name, and as write_npy does.
 void write_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options = {});
 
 }  // namespace veldt::io

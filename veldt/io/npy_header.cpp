@@ -1,4 +1,4 @@
-// Parses the dictionary of an npy header letter by letter, and writes one.
+// Parses the dictionary of an npy header character by character, and writes one.
 #include "veldt/io/npy_header.h"
 
 #include <charconv>
@@ -86,7 +86,7 @@ class Parser {
   }
 
   std::string_view text_;
-  unsigned seen_ = 0;  // bits of the keys
+  unsigned seen_ = 0;  // a bit per key found
 };
 
 }  // namespace

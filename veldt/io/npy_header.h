@@ -1,4 +1,4 @@
-// The header of an npy array: a Python dictionary, parsed as untrusted text. For npy.cpp alone.
+// The header of an npy array: a Python dictionary, parsed as untrusted text. Only for npy.cpp.
 // Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
@@ -19,7 +19,7 @@ struct NpyHeader {
 // anywhere. Returns what is wrong, or "".
 std::string parse_npy_header(std::string_view text, NpyHeader& header);
 
-// The same, padded so that `before` bytes and it are a multiple of 64, with a newline at the end.
+// Writes one, padded so that with `before` bytes it is a multiple of 64 long, with a newline at the end.
 std::string npy_header_text(const NpyHeader& header, std::size_t before);
 
 }  // namespace veldt::io

@@ -1,4 +1,4 @@
-// Reads tables of pixels in any order of lines, names the place of every fault, and writes them.
+// Reads tables of pixels in any order of lines, reports the place of every error, and writes them.
 #include "veldt/io/pixel_csv.h"
 
 #include <algorithm>
@@ -56,9 +56,9 @@ class TableReader {
   const std::string& path_;
   std::string_view text_;  // not yet read
   std::int64_t line_ = 0;
-  std::string_view row_;   // the line that is read, without its end
-  std::size_t begin_ = 0;  // of the field that is read, in row_
-  std::size_t next_ = 0;   // of the field after it; beyond row_ if there is none
+  std::string_view row_;   // the current line, without its end
+  std::size_t begin_ = 0;  // start of the current field in row_
+  std::size_t next_ = 0;   // start of the next field; beyond row_ if there is none
 };
 
 void TableReader::next_line() {
@@ -160,8 +160,8 @@ Table TableReader::read_rows(const Layout& layout, std::int64_t max_pixels) {
   return table;
 }
 
-// Every pixel of width x height must be there once. The sizes come from the file: what is allocated follows
-// the number of rows, and among the first rows + 1 pixels there is one missing if any is.
+// Every pixel of width x height must be there once. The sizes come from the file, so memory is allocated by
+// the number of rows: if a pixel is missing, one of the first rows + 1 is.
 void check_complete(const std::string& path, const Table& table) {
   const auto rows = static_cast<std::int64_t>(table.x.size());
   const std::int64_t pixels = table.width * table.height;  // each is below 2^31

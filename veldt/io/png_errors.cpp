@@ -1,4 +1,4 @@
-// Jumps out of libpng when it reports an error, with its message kept.
+// Jumps out of libpng when it reports an error, and keeps its message.
 #include "veldt/io/png_errors.h"
 
 #include <png.h>

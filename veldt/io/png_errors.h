@@ -1,4 +1,4 @@
-// libpng's way to give up, kept apart from C++ (guarded.h). For png_*.cpp alone.
+// libpng's error handling, separated from C++ (guarded.h). Only for png_*.cpp.
 // Tests: tests/io/image_read_test.cpp, tests/io/image_write_test.cpp
 #pragma once
 

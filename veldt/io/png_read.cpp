@@ -84,7 +84,7 @@ class PngDecoder final : public ImageDecoder {
   ImageInfo image_;
 };
 
-// The sizes, before libpng sees them.
+// Checks the sizes before libpng sees them.
 void PngDecoder::check_head() {
   std::array<unsigned char, 24> head{};
   const std::size_t got = file_.read(head.data(), head.size());
@@ -106,8 +106,8 @@ void PngDecoder::read_info() {
     png_set_read_fn(png, file, on_read);
     png_set_user_limits(png, kMaxPngSide, kMaxPngSide);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    // Colour spaces, texts, EXIF and all unknown chunks are skipped; tRNS is not among them. Kept as they are
-    // is what tells of frames and of a profile.
+    // Colour spaces, texts, EXIF and all unknown chunks are skipped; tRNS is not among them. Chunks about
+    // frames and a profile are kept unparsed.
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     static const png_byte kKept[] = "acTL\0fcTL\0iCCP";
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_ALWAYS, kKept, 3);
@@ -123,8 +123,8 @@ void PngDecoder::read_info() {
   read_kept_chunks();
 }
 
-// An iCCP's name, which may be any, a zero, the method 0, and the profile as zlib packs it: of that as much
-// as a name may be looked for in.
+// An iCCP has a name, which may be anything, a zero, the method 0, and the profile packed by zlib. Unpacks as
+// much of it as is searched for the profile's own name.
 bool is_srgb_chunk(std::string_view chunk) {
   const std::size_t begin = chunk.find('\0') + 2;
   if (begin < 2 || begin > chunk.size()) return false;
@@ -136,8 +136,8 @@ bool is_srgb_chunk(std::string_view chunk) {
   return is_srgb(std::string_view(profile).substr(0, bytes));
 }
 
-// APNG 1.0 (Mozilla, 2004): acTL has the number of frames; the picture that every program shows is the first
-// of them if an fcTL comes before it, else it is one more.
+// APNG 1.0 (Mozilla, 2004): acTL has the number of frames; the default picture is the first of them if an
+// fcTL precedes it, else it is an additional one.
 void PngDecoder::read_kept_chunks() {
   png_unknown_chunkp chunks = nullptr;
   const int count = png_get_unknown_chunks(png_, info_, &chunks);
@@ -164,7 +164,7 @@ bool PngDecoder::palette_is_grey() const {
 }
 
 void PngDecoder::check_capacity() const {
-  // Deflate shrinks to no less than 1/1032, so this file cannot hold that many rows.
+  // Deflate packs by a factor of 1032 at most, so this file cannot hold that many rows.
   const double bits = static_cast<double>(png_get_channels(png_, info_)) * image_.bit_depth;
   const double unpacked = static_cast<double>(image_.width) * static_cast<double>(image_.height) * bits / 8;
   if (unpacked > 1032.0 * static_cast<double>(file_.size())) fail("the file ends too early");
@@ -176,7 +176,7 @@ void PngDecoder::set_transforms() {
   const bool palette = image_.palette;
   call([png, info, palette] {
     if (palette) {
-      png_set_packing(png);  // one index a byte; libpng would take an index beyond the palette for black
+      png_set_packing(png);  // one index per byte; libpng would draw an index beyond the palette black
     } else {
       png_set_expand(png);  // 1 2 4 bits to 8, a transparent colour to alpha
     }

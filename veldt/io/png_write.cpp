@@ -67,7 +67,7 @@ class PngEncoder final : public ImageEncoder {
 void PngEncoder::begin(AtomicFile& file, const ImageLayout& layout, const WriteOptions& options) {
   if (info_ == nullptr)
     throw OutOfMemory("cannot write a PNG", "no memory for libpng's state", "free some memory");
-  // Twice the samples a second for a third more bytes.
+  // Twice as fast, for a third more bytes.
   const bool big = layout.width * layout.channels > (std::int64_t{1} << 24) / layout.height;
   const int level = options.compression >= 0 ? options.compression : big ? 2 : 6;
   constexpr int kTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,

@@ -42,7 +42,7 @@ class PnmDecoder final : public ImageDecoder {
   }
 
   const ImageInfo& info() const override { return info_; }
-  // Bytes where they say all there is, as 0..255 does of 0..5; other levels are parts of the largest.
+  // Bytes if they hold the levels exactly, as 0..255 does for 0..5; other levels are divided by the maximum.
   DType dtype() const override {
     return header_.largest <= 255 && 255 % header_.largest == 0 ? DType::u8 : DType::f32;
   }
@@ -64,7 +64,7 @@ class PnmDecoder final : public ImageDecoder {
   ImageInfo info_;
 };
 
-// The next one of a text; for a comment, from a # to the end of its line, that end.
+// The next character of a text; a comment, from # to the end of the line, is skipped.
 unsigned PnmDecoder::character() {
   unsigned c = bytes_.byte();
   if (c != '#') return c;
@@ -72,7 +72,7 @@ unsigned PnmDecoder::character() {
   return '\n';
 }
 
-// Reads the next word, and the blank after it.
+// Reads the next word and the space after it.
 std::string PnmDecoder::word() {
   constexpr std::size_t kLongest = 64;
   std::string text;
@@ -153,11 +153,11 @@ void PnmDecoder::read_pam(PnmHeader& header) {
 
 void PnmDecoder::check_size(const PnmHeader& header) {
   const std::uint64_t left = bytes_.size() - header.begin, rows = static_cast<std::uint64_t>(header.height);
-  // A sample of a text has a digit at least.
+  // A sample in text form has at least one digit.
   if (header.row_bytes() > left / rows) bytes_.fail("the file ends too early");
 }
 
-// Files of bytes may hold several pictures, one after the other. An incomplete one does not count.
+// Binary files may hold several pictures in sequence. An incomplete one does not count.
 void PnmDecoder::count_pictures() try {
   for (PnmHeader last = header_;; ++info_.pictures) {
     bytes_.seek(last.begin + last.row_bytes() * static_cast<std::uint64_t>(last.height));
@@ -177,7 +177,7 @@ template <class Use> void PnmDecoder::samples_of_text(Use& use) {
       use(number(header_.largest));
       continue;
     }
-    unsigned c = character();  // digits need no blanks between them
+    unsigned c = character();  // digits need no spaces between them
     while (is_blank(c)) c = character();
     if (c != '0' && c != '1') bytes_.fail("one of its pixels is neither 0 nor 1");
     use(c - '0');

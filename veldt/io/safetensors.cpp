@@ -1,5 +1,4 @@
-// Checks names, layout and digests of a safetensors file before it reads a tensor, and writes one in its
-// order.
+// Checks names, layout and digests of a safetensors file before it reads a tensor, and writes such a file.
 #include "veldt/io/safetensors.h"
 
 #include <nlohmann/json.hpp>
@@ -36,7 +35,7 @@ IoError corrupt(const std::string& path, const std::string& part) {
 struct NamedDType {
   const char* name;
   std::size_t bytes;
-  std::optional<DType> dtype;  // none: may be listed, but Veldt has no such numbers
+  std::optional<DType> dtype;  // none: the file may be listed, but Veldt has no such dtype
 };
 constexpr NamedDType kNamedDTypes[] = {
     {"F64", 8, DType::f64}, {"F32", 4, DType::f32}, {"BF16", 2, DType::bf16}, {"F16", 2, DType::f16},
@@ -69,8 +68,8 @@ std::optional<std::uint64_t> byte_count(const TensorInfo& tensor, std::size_t el
   return bytes;
 }
 
-// Offsets must tile the data: sorted, each tensor begins where the one before ends, and the last ends with
-// the file.
+// Tensors must cover the data: in order of offsets, each begins where the one before ends, and the last ends
+// with the file.
 void check_layout(const std::string& path, SafeTensorsHeader& header, std::uint64_t data_bytes) {
   std::sort(header.tensors.begin(), header.tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
@@ -93,10 +92,10 @@ void check_layout(const std::string& path, SafeTensorsHeader& header, std::uint6
     throw malformed_safetensors(path, str("its tensors end at ", reached, " and its data at ", data_bytes));
 }
 
-// All that the header says, offsets excepted, in one fixed form: what its own digest covers.
+// The content of the header except offsets, in a canonical form: the input of its own digest.
 std::string header_digest(const SafeTensorsHeader& header) {
   nlohmann::json canonical = {{"metadata", header.metadata}};
-  // Objects from the start: [] on a null value crashes where memory runs out (nlohmann 3.11).
+  // Created as objects: [] on a null value crashes if memory runs out (nlohmann 3.11).
   nlohmann::json tensors = nlohmann::json::object();
   for (const TensorInfo& tensor : header.tensors)
     tensors[tensor.name] = nlohmann::json{{"dtype", tensor.dtype}, {"shape", tensor.shape}};
@@ -105,7 +104,7 @@ std::string header_digest(const SafeTensorsHeader& header) {
   return digest_of(text.data(), text.size());
 }
 
-// No digests of these tensors take more: a byte of a name is six at most ("\u0001"), a digest 32.
+// An upper bound of the digests' size: a byte of a name takes at most six ("\u0001"), a digest 32.
 std::size_t most_digest_bytes(const SafeTensorsHeader& header) {
   std::size_t most = 1024;
   for (const TensorInfo& tensor : header.tensors) most += 6 * tensor.name.size() + 64;
@@ -135,8 +134,8 @@ void take_digests(const std::string& path, SafeTensorsHeader& header) {
   if (header.digests[""] != header_digest(header)) throw corrupt(path, "its header");
 }
 
-// True if our digests take more than those of the tensors in the rest of the header can, each of which needs
-// half of that there. Seen before the header is parsed, which takes a second for the largest.
+// True if the digests are longer than those of all tensors that the rest of the header can describe: each
+// needs half of that there. Checked before parsing, which takes a second for the largest header.
 bool has_too_many_digests(const std::string& header) {
   const std::string quoted = str('"', kDigestKey, '"');
   const std::size_t key = header.find(quoted);
@@ -149,7 +148,7 @@ bool has_too_many_digests(const std::string& header) {
   return bytes > 2 * (header.size() - bytes) + 1024;
 }
 
-// Reads the header; the file then stands at the first byte of data. `data` receives where that is.
+// Reads the header, up to the first byte of data. `data` receives its position.
 SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   std::uint64_t length = 0;
   if (file.size() < sizeof length)
@@ -271,7 +270,7 @@ SafeTensors read_safetensors(const std::string& path) {
   SafeTensorsHeader header = read_header(file, &data);
   SafeTensors result;
   for (const TensorInfo& info : header.tensors) {
-    Tensor tensor = read_tensor(file, info);  // they lie in this order, without holes
+    Tensor tensor = read_tensor(file, info);  // they are in this order, without gaps
     if (!header.digests.empty() &&
         header.digests[info.name] != digest_of(tensor.view().data, info.end - info.begin))
       throw corrupt(path, "tensor " + info.name);

@@ -1,6 +1,6 @@
 // safetensors: named tensors in one file (github.com/huggingface/safetensors). Eight bytes of header length,
-// a JSON header, then the tensors' bytes without holes. Readable by the Python package, and the other way
-// round.
+// a JSON header, then the tensors' bytes without gaps. The Python package can read Veldt's files, and Veldt
+// its.
 // Tests: tests/io/safetensors_test.cpp, tests/io/peers_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
@@ -16,7 +16,7 @@ namespace veldt::io {
 struct SafeTensors {
   NamedTensors tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
-  bool verified = false;  // Veldt wrote it, and all of it is as it was
+  bool verified = false;  // Veldt wrote it, and it is unchanged
 
   // Null if there is none of this name.
   const Tensor* find(const std::string& name) const;
@@ -35,19 +35,19 @@ struct SafeTensorsHeader {
   std::vector<TensorInfo> tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
   std::map<std::string, std::string>
-      digests;  // XXH3 of each tensor, and of the header under ""; empty if foreign
+      digests;  // XXH3 of each tensor, and of the header under ""; empty if another program wrote it
 };
 
-// Reads and checks the header alone. Throws IoError missing, or malformed for a header that breaks the format
-// in any way; corrupt if Veldt wrote it and it has changed since.
+// Reads and checks only the header. Throws IoError missing, or malformed for a header that breaks the format;
+// corrupt if Veldt wrote it and it has changed since.
 SafeTensorsHeader read_safetensors_header(const std::string& path);
 
 // Reads F32 F64 BF16 F16 I64 I32 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes,
 // and corrupt, naming the tensor, if its bytes are not those that Veldt wrote.
 SafeTensors read_safetensors(const std::string& path);
 
-// Writes whole or not at all. Wider dtypes come first, so that each tensor is aligned; otherwise the order is
-// kept. Adds metadata "veldt.xxh3", the digests that reading checks; readers of other makes ignore it. Throws
+// Writes all or nothing. Wider dtypes come first, so that each tensor is aligned; otherwise the order is
+// kept. Adds metadata "veldt.xxh3", the digests that reading checks; other readers ignore it. Throws
 // ConfigError for a repeated or reserved name or text that is not UTF-8, IoError unwritable.
 void write_safetensors(const std::string& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});

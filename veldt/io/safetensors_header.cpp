@@ -1,4 +1,4 @@
-// Takes a header's entries from a JSON parser event by event, so that a hostile one never becomes a tree.
+// Takes a header's entries from a JSON parser event by event, so that a hostile one is never built as a tree.
 #include "veldt/io/safetensors_header.h"
 
 #include <nlohmann/json.hpp>
@@ -10,8 +10,8 @@
 namespace veldt::io {
 namespace {
 
-// Follows the JSON as it is read: a parsed document would keep the last of two equal keys and forget the
-// first, and could nest until the stack ends. The text is
+// Handles the JSON while it is read: a parsed document would keep only the last of two equal keys, and could
+// nest until the stack overflows. The text is
 //   {"__metadata__": {key: string, ...}, name: {"dtype": string, "shape": [...], "data_offsets": [2
 //   numbers]}, ...}
 class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
@@ -124,7 +124,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
 
 std::string parse_safetensors_header(const std::string& text, SafeTensorsHeader& header) {
   if (!text.starts_with('{')) return "its header does not begin with a brace";
-  // Padding is of spaces alone.
+  // Padding is spaces only.
   const std::size_t last = text.find_last_not_of(' ');
   if (text[last] != '}') return "its header does not end with a brace";
   HeaderHandler handler(header);

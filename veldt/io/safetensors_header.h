@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, parsed as untrusted text. For safetensors.cpp alone.
+// The JSON header of a safetensors file, parsed as untrusted text. Only for safetensors.cpp.
 // Tests: tests/io/safetensors_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace veldt::io {
 
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
-// Far beyond what networks have; one tensor takes a kilobyte, however short its entry is.
+// Far more than networks have; one tensor takes a kilobyte, however short its entry is.
 inline constexpr std::size_t kMaxTensors = std::size_t{1} << 18;
 inline constexpr const char* kDigestKey =
     "veldt.xxh3";  // metadata: {"": header's digest, "name": tensor's, ...}

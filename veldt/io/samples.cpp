@@ -1,4 +1,4 @@
-// Turns interleaved samples of a decoder into a picture of bytes or floats, and divides colours by their
+// Converts interleaved samples of a decoder to a picture of bytes or floats, and divides colours by their
 // alpha.
 #include "veldt/io/samples.h"
 
@@ -22,7 +22,7 @@ Tensor picture_from(const Interleaved& samples, int channels) {
   const bool wide = samples.bits > 8;
   const auto largest = static_cast<float>((1 << samples.bits) - 1);
   const Tensor image = empty({samples.height, samples.width, channels}, wide ? DType::f32 : DType::u8);
-  // A grey picture takes the first of three channels, and its alpha, which is the last.
+  // A grey picture takes the first of three channels, and the last one as its alpha.
   const int step = channels == 2 && samples.channels == 4 ? 3 : 1;
   by_sample(image, [&]<class Sample>(Sample* to, Sample) {
     for (std::int64_t y = 0; y < samples.height; ++y) {

@@ -1,4 +1,4 @@
-// What the libraries of picture formats give, as a tensor. For the files of io alone.
+// The output of picture libraries, as a tensor. Only for the files of io.
 // Tests: tests/codecs/tiff_test.cpp, tests/codecs/avif_test.cpp, tests/codecs/heif_test.cpp,
 // tests/codecs/jxl_test.cpp
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace veldt::io {
 
-// Channels side by side; samples of up to 8 bits are bytes, those of more two in the machine's order.
+// Interleaved channels; samples of up to 8 bits are one byte, larger ones two in the machine's order.
 struct Interleaved {
   const unsigned char* data = nullptr;
   std::size_t row_bytes = 0;
@@ -19,12 +19,12 @@ struct Interleaved {
   int bits = 8;
 };
 
-// [height, width, channels]: u8, or f32 of samples divided by their largest. A grey picture that came as
-// three equal colours is asked for with 1 channel, or 2 with its alpha.
+// [height, width, channels]: u8, or f32 samples divided by their maximum. For a grey picture stored as three
+// equal colours, ask for 1 channel, or 2 with its alpha.
 Tensor picture_from(const Interleaved& samples, int channels);
 
-// Colours that were multiplied by their alpha, in place: divided by it again, 255 or 1 at most. Where nothing
-// is seen they stay.
+// Divides premultiplied colours by their alpha again, in place, up to 255 or 1. Fully transparent ones stay
+// unchanged.
 void unmultiply(const Tensor& image);
 
 }  // namespace veldt::io

@@ -1,4 +1,4 @@
-// Opens a library by its soname, and says which package has it where it is missing.
+// Opens a library by its soname; if it is missing, says which package has it.
 #include "veldt/io/shared_library.h"
 
 #include <dlfcn.h>

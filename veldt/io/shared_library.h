@@ -1,5 +1,5 @@
-// A library of this machine that is opened when it is first used, and not linked: who never uses it needs
-// none.
+// A shared library that is opened when it is first used, and not linked, so that it is only needed where it
+// is used.
 // Tests: tests/io/shared_library_test.cpp
 #pragma once
 

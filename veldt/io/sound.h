@@ -1,8 +1,8 @@
-// Sounds: WAV, FLAC, Ogg and what else libsndfile reads; WAV out.
+// Reads sounds: WAV, FLAC, Ogg and everything else that libsndfile reads. Writes WAV.
 //
-// libsndfile brings the libraries of seven codecs, which would double the time that every program with Veldt
-// takes to start. So it is not linked: it is opened when the first sound is read. A Veldt that was built
-// without its header reads none, and says so.
+// libsndfile depends on the libraries of seven codecs, which would double the start-up time of every program
+// with Veldt. So it is not linked, but opened when the first sound is read. A build without its header reads
+// no sounds, and says so.
 // Tests: tests/io/sound_test.cpp, tests/app/sound_test.cpp, tests/fuzz/sounds.cpp
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace veldt::io {
 
-// The same for people: in help and in errors.
+// The same for help and errors.
 inline constexpr const char* kSoundFormats = "WAV, FLAC or Ogg";
 
 struct Sound {
@@ -27,15 +27,15 @@ struct SoundInfo {
   std::int64_t frames = 0, channels = 0, rate = 0;
 };
 
-// What the file says of itself; the samples are not read. Throws as read_sound().
+// The facts in the file's header; the samples are not read. Throws as read_sound().
 SoundInfo sound_info(const std::string& path);
 
 struct ReadSoundOptions {
-  std::int64_t max_samples = std::int64_t{1} << 28;  // refused before any memory is asked for
+  std::int64_t max_samples = std::int64_t{1} << 28;  // more are refused before memory is allocated
 };
 
-// Throws IoError missing, or malformed for anything but one whole sound of at least a frame and at most
-// max_samples, all of them finite; Error when this Veldt, or this machine, has no libsndfile.
+// Throws IoError missing, or malformed for anything except one complete sound of at least one frame and at
+// most max_samples, all finite; Error if this build or this machine has no libsndfile.
 Sound read_sound(const std::string& path, const ReadSoundOptions& options = {});
 
 struct WriteSoundOptions {
@@ -47,16 +47,16 @@ struct WriteSoundOptions {
 void write_sound(const std::string& path, const Tensor& samples, std::int64_t rate,
                  const WriteSoundOptions& options = {});
 
-// Writes a WAV of any length in the memory of what is written at once.
+// Writes a WAV of any length; memory holds only the samples of one call.
 class SoundWriter {
  public:
-  // Throws as the constructor does, but touches no file.
+  // Throws as the constructor does, but creates no file.
   static void check(const std::string& path, std::int64_t frames, std::int64_t channels, std::int64_t rate,
                     const WriteSoundOptions& options = {});
 
   SoundWriter(const std::string& path, std::int64_t frames, std::int64_t channels, std::int64_t rate,
               const WriteSoundOptions& options = {});
-  // Without finish() nothing is left behind.
+  // Without finish() no file remains.
   ~SoundWriter();
   SoundWriter(const SoundWriter&) = delete;
   SoundWriter& operator=(const SoundWriter&) = delete;

@@ -46,7 +46,7 @@ IoError damaged(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, "cannot read the sound " + path, why, "copy or make the file again"};
 }
 
-// What libsndfile's callbacks read from.
+// The file that libsndfile's callbacks read from.
 struct SoundSource {
   explicit SoundSource(const std::string& path) : file(path) {}
 
@@ -91,7 +91,7 @@ sf_count_t on_read(void* to, sf_count_t count, void* user) {
   }
 }
 
-// The chunks of a WAV must lie within it: libsndfile would read what is there and keep silent.
+// The chunks of a WAV must lie within it: libsndfile would read a truncated file without an error.
 void check_wav(InputFile& file) {
   std::array<unsigned char, 12> head{};
   const auto size_at = [&head](std::size_t at) {
@@ -103,7 +103,7 @@ void check_wav(InputFile& file) {
   };
   if (file.read(head.data(), 12) == 12 && is(0, "RIFF") && is(8, "WAVE")) {
     std::uint64_t at = 12;
-    constexpr int kMaxParts = 4096;  // before the samples; programs write a dozen
+    constexpr int kMaxParts = 4096;  // before the samples; programs write about a dozen
     for (int part = 0; at + 8 <= file.size(); ++part) {
       if (part == kMaxParts)
         throw damaged(file.path(), str("it has more than ", kMaxParts, " parts before its samples"));
@@ -141,7 +141,7 @@ class SoundFile {
 
   const SF_INFO& info() const { return info_; }
   std::string format() const { return name_of(SF_FORMAT_TYPEMASK) + ", " + name_of(SF_FORMAT_SUBMASK); }
-  // Up to `frames` more, fewer at the end alone.
+  // Up to `frames` more, fewer only at the end.
   std::int64_t read(float* to, std::int64_t frames) {
     const sf_count_t got = library().readf_float(handle_, to, frames);
     if (source_.thrown) std::rethrow_exception(source_.thrown);
@@ -153,7 +153,7 @@ class SoundFile {
   }
 
  private:
-  // libsndfile's message, or, for what it does not take for a sound, what the file seems to be.
+  // libsndfile's message, or, if it does not recognise a sound, what the file seems to be.
   std::string refusal() {
     const std::string words = library().strerror(nullptr);
     std::string head(kMagicBytes, '\0');
@@ -191,7 +191,7 @@ Sound read_sound(const std::string& path, const ReadSoundOptions& options) {
                   str("it claims ", frames, " frames of ", channels, " channels, and ", options.max_samples,
                       " samples are allowed"),
                   "cut it into parts");
-  // The number of frames is a claim: memory grows with what is there.
+  // The number of frames is only a claim, so memory grows with the frames that are read.
   constexpr std::int64_t kFrames = 1 << 14;
   std::vector<float> samples;
   for (std::int64_t done = 0; done < frames;) {

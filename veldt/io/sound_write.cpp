@@ -1,5 +1,5 @@
-// The writing half of sound.h. libsndfile could write too; but it goes back to the header at the end, which
-// an all-or-nothing file cannot, and puts the time of day into float WAVs. The format is 44 bytes and the
+// The writing half of sound.h. libsndfile could write too, but it seeks back to the header at the end, which
+// an AtomicFile cannot, and puts the time of day into float WAVs. The format is a header of 44 bytes and the
 // samples (Microsoft, "Multimedia Programming Interface and Data Specifications 1.0", 1991).
 #include <algorithm>
 #include <bit>
@@ -40,7 +40,7 @@ std::string header(std::int64_t frames, std::int64_t channels, std::int64_t rate
   bytes += "fmt ";
   put(bytes, format.size(), 4);
   bytes += format;
-  if (floats) {  // asked for of all but integers
+  if (floats) {  // required for all formats except integers
     bytes += "fact";
     put(bytes, 4, 4);
     put(bytes, static_cast<std::uint64_t>(frames), 4);

@@ -94,7 +94,7 @@ void TiffDecoder::check_samples() const {
                   "convert it to samples of 8 or 16 bits without a sign");
 }
 
-// Where it does not say, what such files mean: a fax has black on white.
+// If the tag is missing, the usual meaning: a fax is black on white.
 int TiffDecoder::kind_of_colours() const {
   std::uint16_t kind = 0;
   if (file_.get(TIFFTAG_PHOTOMETRIC, &kind)) return kind;
@@ -104,8 +104,7 @@ int TiffDecoder::kind_of_colours() const {
   return stored_ >= 3 ? PHOTOMETRIC_RGB : is_fax ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK;
 }
 
-// What is not a JPEG and has brightness and colours apart is left to libtiff, which makes eight bits of red,
-// green and blue of it.
+// Luma and chroma outside of a JPEG are left to libtiff, which converts them to 8-bit RGB.
 void TiffDecoder::read_colours() {
   const int kind = kind_of_colours();
   switch (kind) {
@@ -120,7 +119,7 @@ void TiffDecoder::read_colours() {
                     str("its colours are of kind ", kind, ", which Veldt does not know"),
                     str("convert it to RGB, or to ", kWrittenPictures));
   }
-  // libjpeg does what the pixels of a JPEG within a TIFF need.
+  // For a JPEG within a TIFF libjpeg converts the pixels.
   if (kind == PHOTOMETRIC_YCBCR && file_.field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_JPEG &&
       !planar_ && file_.ask_for_rgb()) {
     converted_ = false;
@@ -140,7 +139,7 @@ void TiffDecoder::read_colours() {
   if (kind == PHOTOMETRIC_PALETTE) read_palette();
 }
 
-// The first sample beyond the colours that is said to be one.
+// The first sample beyond the colours that is marked as alpha.
 void TiffDecoder::read_alpha() {
   std::uint16_t count = 0;
   const std::uint16_t* kinds = nullptr;
@@ -157,7 +156,7 @@ void TiffDecoder::read_palette() {
   if (bits_ > 8 || !file_.get(TIFFTAG_COLORMAP, &planes[0], &planes[1], &planes[2]))
     file_.fail("it has no palette for its pixels");
   const std::size_t count = std::size_t{1} << bits_;
-  bool grey = true, bytes = true;  // old programs wrote 0..255 where 0..65535 is meant
+  bool grey = true, bytes = true;  // old programs wrote 0..255 instead of 0..65535
   for (std::size_t i = 0; i < count; ++i) {
     grey = grey && planes[0][i] == planes[1][i] && planes[0][i] == planes[2][i];
     for (const std::uint16_t* plane : planes) bytes = bytes && plane[i] < 256;
@@ -190,8 +189,8 @@ void TiffDecoder::for_each_sample(const unsigned char* row, int first, std::int6
   }
 }
 
-// Samples of fewer bits as the levels of a byte, of more as parts of the largest; the colour of a palette's
-// number; of inks the light, r = (1 - c)(1 - k) as of a JPEG, so black comes last.
+// Samples of up to 8 bits become bytes, larger ones are divided by the maximum; an index becomes its
+// palette's colour; inks become r = (1 - c)(1 - k) as in a JPEG, so black is handled last.
 template <class Sample>
 void TiffDecoder::copy_row(const unsigned char* row, std::int64_t columns, int plane, Sample* to) const {
   const std::int64_t channels = info_.channels;
@@ -245,7 +244,7 @@ Tensor TiffDecoder::read_blocks() {
                          : std::min<std::int64_t>(
                                std::max(file_.field<std::uint32_t>(TIFFTAG_ROWSPERSTRIP), 1u), height_);
   const std::int64_t row_bytes = (block_width_ * (planar_ ? 1 : stored_) * bits_ + 7) / 8;
-  // A strip may be all of the picture.
+  // A strip may hold the whole picture.
   const std::int64_t whole = tiled_ ? 0 : 2 * width_ * height_ * kept_ * std::max(bits_ / 8, 1);
   const std::int64_t limit = std::max(TiffFile::kMaxBlockBytes, whole);
   if (block_width_ < 1 || block_height_ < 1 || block_height_ > limit / row_bytes)
@@ -271,7 +270,7 @@ Tensor TiffDecoder::read_blocks() {
 Tensor TiffDecoder::read_converted() {
   std::vector<std::uint32_t> pixels(static_cast<std::size_t>(width_ * height_));
   file_.count_warnings();
-  if (!file_.read_rgba(width_, height_, orientation_, pixels.data()))  // as it lies
+  if (!file_.read_rgba(width_, height_, orientation_, pixels.data()))  // as stored
     file_.fail("libtiff does not know its colours");
   file_.check_no_error();
   const Tensor image = empty({height_, width_, 3}, DType::u8);
@@ -281,11 +280,11 @@ Tensor TiffDecoder::read_converted() {
   return image;
 }
 
-// Where nothing is compressed the file has every row: libtiff would read others from anywhere.
+// An uncompressed file must have every row: libtiff would read missing rows from anywhere.
 void TiffDecoder::check_capacity() const {
   const std::uint64_t bytes = file_.size(), rows = static_cast<std::uint64_t>(height_);
   const auto row_bits = static_cast<std::uint64_t>(width_) * static_cast<std::uint64_t>(stored_ * bits_);
-  const bool whole_rows = !converted_;  // what is left to libtiff may have fewer samples of colour
+  const bool whole_rows = !converted_;  // pictures left to libtiff may have fewer colour samples
   if (file_.field<std::uint16_t>(TIFFTAG_COMPRESSION) == COMPRESSION_NONE && whole_rows &&
       (row_bits + 7) / 8 > bytes / rows)
     file_.fail("the file ends too early");

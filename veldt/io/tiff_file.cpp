@@ -19,13 +19,13 @@
 
 namespace veldt::io {
 
-// What the callbacks know of the picture.
+// The state of the callbacks.
 struct TiffSource {
   InputFile* file = nullptr;
   std::uint64_t at = 0;
   std::exception_ptr thrown;
   std::array<char, 160> message{};
-  bool warnings_count = false;  // where pixels are read they tell of damage; of unknown tags before
+  bool warnings_count = false;  // while pixels are read they mean damage; before, unknown tags
 
   void keep(const char* format, va_list arguments) {
     if (message[0] == '\0') std::vsnprintf(message.data(), message.size(), format, arguments);
@@ -112,7 +112,7 @@ int on_error(TIFF*, void* user, const char*, const char* format, va_list argumen
   return 1;
 }
 
-// Where pixels are read a warning tells of damage, unless they are packed as they were before 1992.
+// While pixels are read a warning means damage, except for the LZW packing of before 1992.
 int on_warning(TIFF*, void* user, const char*, const char* format, va_list arguments) {
   const bool old = std::string_view(format).starts_with("Old-style LZW");
   if (source_of(user).warnings_count && !old) source_of(user).keep(format, arguments);
@@ -138,7 +138,7 @@ TiffFile::TiffFile(InputFile& file) : state_(std::make_unique<State>()) {
     tiff().set_max_alloc(options, kMaxBlockBytes);
     tiff().set_on_error(options, on_error, &source);
     tiff().set_on_warning(options, on_warning, &source);
-    // m: not mapped into memory, which would be cut if the file were
+    // m: not mapped into memory, where a file that is truncated meanwhile would crash
     state_->tiff = tiff().open("", "rm", &source, on_read, on_write, on_seek, on_close, on_size, nullptr,
                                nullptr, options);
     tiff().options_free(options);

@@ -17,7 +17,7 @@
 namespace veldt::io {
 namespace {
 
-constexpr std::uint64_t kMaxWebpBytes = std::uint64_t{1} << 30;  // the largest picture, unpacked, has as many
+constexpr std::uint64_t kMaxWebpBytes = std::uint64_t{1} << 30;  // the size of the largest picture, unpacked
 
 // ---- reading ----
 
@@ -67,7 +67,7 @@ WebPBitstreamFeatures WebpDecoder::features_of(const std::vector<unsigned char>&
 }
 
 void WebpDecoder::fail(VP8StatusCode status) const {
-  // libwebp 1.5 says that it has no memory where a table of a damaged file cannot be built, too.
+  // libwebp 1.5 also reports a lack of memory when it cannot build a table of a damaged file.
   const char* why =
       status == VP8_STATUS_OUT_OF_MEMORY ? "libwebp got no memory for it, or its data break the format"
       : status == VP8_STATUS_UNSUPPORTED_FEATURE ? "it uses a feature that libwebp does not know"
@@ -76,7 +76,7 @@ void WebpDecoder::fail(VP8StatusCode status) const {
   throw damaged_picture(path_, ImageFormat::webp, why);
 }
 
-// Reads what the RIFF header says is there. libwebp would not miss the end of the last chunk.
+// Reads as many bytes as the RIFF header says. libwebp would not notice a truncated last chunk.
 void WebpDecoder::read_bytes() {
   std::array<unsigned char, 8> head{};
   file_.read_exactly(head.data(), head.size());
@@ -90,7 +90,7 @@ void WebpDecoder::read_bytes() {
   file_.read_exactly(bytes_.data() + head.size(), bytes_.size() - head.size());
 }
 
-// A profile is the first chunk after the header, where there is one.
+// A profile, if there is one, is the first chunk after the header.
 bool WebpDecoder::has_other_profile() const {
   const std::string_view file(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
   constexpr std::size_t kChunk = 30;  // after RIFF, its size, WEBP, and VP8X of 18 bytes
@@ -105,7 +105,7 @@ std::size_t WebpDecoder::number_at(std::size_t at, std::size_t bytes) const {
   return value;
 }
 
-// A frame of an animation (ANMF) is its place, and chunks as a file of its own has them: bytes_ becomes that
+// A frame of an animation (ANMF) has its position, and the chunks of a file of its own: bytes_ becomes that
 // file. Source: WebP Container Specification (Google).
 void WebpDecoder::keep_first_frame() {
   constexpr std::size_t kHead = 12, kChunk = 8, kFrame = 16;
@@ -137,9 +137,9 @@ void WebpDecoder::keep_first_frame() {
   info_.pictures = frames;
 }
 
-// Where the first frame of an animation does not reach, the picture is transparent.
+// Outside the first frame of an animation the picture is transparent.
 Tensor WebpDecoder::read() {
-  constexpr std::uint64_t kPixelsAByte = 4096;  // more than pictures of anything have
+  constexpr std::uint64_t kPixelsAByte = 4096;  // more than any picture has
   if (!covers_canvas()) check_canvas(file_, info_, kPixelsAByte);
   const bool alpha = info_.channels == 4;
   const int stride = static_cast<int>(info_.width) * info_.channels;

@@ -1,5 +1,5 @@
-// Zip archives as NumPy and PyTorch write them: stored and deflated members, zip64. For the files of io
-// alone. Source: PKWARE's APPNOTE.TXT 6.3.10.
+// Zip archives as NumPy and PyTorch write them: stored and deflated members, zip64. Only for the files of io.
+// Source: PKWARE's APPNOTE.TXT 6.3.10.
 // Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
@@ -23,7 +23,7 @@ struct ZipEntry {
 };
 
 // The members of an archive. Throws IoError malformed for a directory that breaks the format, members that
-// overlap or share a name, sizes that deflate cannot reach, encryption, other methods of compression.
+// overlap or share a name, sizes beyond deflate's limit, encryption, other compression methods.
 class ZipReader {
  public:
   explicit ZipReader(const std::string& path);
@@ -36,7 +36,7 @@ class ZipReader {
   std::vector<ZipEntry> entries_;
 };
 
-// Reads one member from its beginning; one at a time of an archive.
+// Reads one member from its start. Only one member of an archive can be read at a time.
 class ZipMember {
  public:
   ZipMember(ZipReader& archive, const ZipEntry& entry);
@@ -46,7 +46,7 @@ class ZipMember {
 
   // The next `bytes`. Throws IoError malformed if the member ends before, or its data are damaged.
   void read(void* to, std::size_t bytes);
-  // Throws IoError malformed unless all was read and the CRC is that of the directory.
+  // Throws IoError malformed unless everything was read and the CRC matches the directory.
   void finish();
 
  private:
@@ -54,12 +54,12 @@ class ZipMember {
   std::unique_ptr<State> state_;
 };
 
-// Writes an archive whole or not at all. The same members give the same bytes: all are of 1980-01-01.
+// Writes an archive completely or not at all. The same members give the same bytes: all are dated 1980-01-01.
 class ZipWriter {
  public:
   explicit ZipWriter(const std::string& path) : file_(path) {}
 
-  // A member of two pieces, one after the other.
+  // A member of two consecutive pieces.
   void add(const std::string& name, std::string_view head, std::string_view body, bool deflate);
   void commit();
 

@@ -1,4 +1,4 @@
-// The numbers of the zip format, for zip_read.cpp and zip_write.cpp alone.
+// The numbers of the zip format, only for zip_read.cpp and zip_write.cpp.
 // Tests: tests/io/npy_test.cpp
 #pragma once
 

@@ -42,7 +42,7 @@ struct Directory {
   std::uint64_t count = 0;
 };
 
-// The end record is the last thing of the file but for a comment, whose length it gives.
+// The end record is the last part of the file except for a comment, whose length it gives.
 Directory find_directory(InputFile& file) {
   const std::uint64_t tail_bytes = std::min<std::uint64_t>(file.size(), kZipEndBytes + 0xffff);
   const std::string tail = read_at(file, file.size() - tail_bytes, tail_bytes);
@@ -71,7 +71,7 @@ Directory find_directory(InputFile& file) {
   return {.begin = number(large, 48, 8), .bytes = number(large, 40, 8), .count = number(large, 32, 8)};
 }
 
-// Replaces the numbers that did not fit by those of the zip64 field.
+// Replaces the numbers that did not fit with those of the zip64 field.
 void take_zip64(const std::string& path, const std::string& extra, ZipEntry& entry) {
   for (std::uint64_t at = 0; at + 4 <= extra.size();) {
     const std::uint64_t id = number(extra, at, 2), bytes = number(extra, at + 2, 2);
@@ -115,8 +115,8 @@ ZipEntry parse_entry(const std::string& path, const std::string& directory, std:
   return entry;
 }
 
-// Members must lie one after the other before the directory, under different names, and be of a size that
-// their bytes can hold: so an archive cannot unpack to more than 1032 times its own size.
+// Members must be in sequence before the directory, have different names, and a size that their bytes can
+// hold: so an archive cannot unpack to more than 1032 times its own size.
 void check_entries(const std::string& path, const std::vector<ZipEntry>& entries, std::uint64_t end) {
   std::vector<const ZipEntry*> order;
   std::set<std::string> names;
@@ -167,7 +167,7 @@ struct ZipMember::State {
   [[noreturn]] void fail(const std::string& why) const {
     throw malformed_zip(file.path(), str("member ", entry.name, " ", why));
   }
-  // Up to `bytes` of what is packed.
+  // Up to `bytes` packed bytes.
   std::size_t read_packed(void* to, std::size_t bytes) {
     const std::size_t count = std::min<std::uint64_t>(bytes, packed_left);
     file.read_exactly(to, count);

@@ -11,7 +11,7 @@
 namespace veldt::io {
 namespace {
 
-// Little-endian numbers, one after the other.
+// Consecutive little-endian numbers.
 class Record {
  public:
   Record& put(std::uint64_t value, int bytes) {
@@ -33,7 +33,7 @@ constexpr std::uint64_t kDate = 0x0021'0000;  // 1980-01-01 00:00
 
 std::uint64_t in_32(std::uint64_t value) { return std::min<std::uint64_t>(value, kIn64); }
 
-// What a member's own header and its entry in the directory have in common.
+// The common part of a member's own header and its entry in the directory.
 void put_common(Record& record, const ZipEntry& entry, std::uint64_t extra_bytes) {
   const bool ascii = std::all_of(entry.name.begin(), entry.name.end(), [](char c) { return c >= 0; });
   record.put(kVersion, 2).put(ascii ? 0 : 0x800, 2).put(entry.deflated ? kZipDeflated : kZipStored, 2);
@@ -48,7 +48,7 @@ std::uint32_t crc_of(std::string_view head, std::string_view body) {
   return static_cast<std::uint32_t>(crc);
 }
 
-// zlib counts in 32 bits: long inputs go in by portions.
+// zlib counts in 32 bits, so long inputs are passed in parts.
 std::string deflated(std::string_view head, std::string_view body) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -112,7 +112,7 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
 void ZipWriter::commit() {
   Record directory;
   for (const ZipEntry& entry : entries_) {
-    Record extra;  // those of the three numbers that do not fit, in this order
+    Record extra;  // of the three numbers those that do not fit, in this order
     for (const std::uint64_t value : {entry.bytes, entry.packed_bytes, entry.begin})
       if (value >= kIn64) extra.put(value, 8);
     const std::uint64_t extra_bytes = extra.bytes().empty() ? 0 : 4 + extra.bytes().size();

@@ -18,7 +18,7 @@ struct Sigmoid {
   template <class F> VELDT_FN F slope(F, F y) const { return y * (F(1) - y); }
 };
 
-// log(1 + e^x), written so that neither side overflows
+// log(1 + e^x) without overflow on either side
 struct Softplus {
   static constexpr const char* name = "softplus";
   template <class F> VELDT_FN F forward(F x) const {
@@ -81,7 +81,7 @@ struct Wire {
   }
   template <class F> VELDT_FN F slope(F x, F y) const {
     const F e = window(x), bend = F(omega) * sin(F(omega) * x) * e + F(2 * scale * scale) * x * y;
-    return select_gt(e, F(0), -bend, e);  // infinity has no sine; e is 0 there, or NaN
+    return select_gt(e, F(0), -bend, e);  // the sine of infinity is NaN; e is 0 there, or NaN
   }
 };
 
@@ -187,7 +187,7 @@ struct Softsign {
   template <class F> VELDT_FN F slope(F x, F) const { return power(F(1) + abs(x), -2); }
 };
 
-// min(max(x + 3, 0), 6) / 6, a NaN stays one: Courbariaux et al. 2015, as in Howard et al. 2019,
+// min(max(x + 3, 0), 6) / 6, a NaN stays NaN: Courbariaux et al. 2015, as in Howard et al. 2019,
 // arXiv:1905.02244
 struct Hardsigmoid {
   static constexpr const char* name = "hardsigmoid";

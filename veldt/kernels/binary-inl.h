@@ -1,7 +1,6 @@
-// Formulas of two and three numbers: forward of floats, and `whole` of whole numbers where there is one
-// (overflow wraps, and a division by 0 gives 0). slope_a and slope_b are the derivatives, of a, b and y =
-// forward(a, b); gradients whose sides share their parts are written with ops in ops/binary.cpp and
-// ops/ternary.cpp.
+// Formulas of two and three numbers: forward for floats, and `whole` for integers if there is one (overflow
+// wraps, and a division by 0 gives 0). slope_a and slope_b are the derivatives, of a, b and y = forward(a,
+// b); gradients of a and b that share terms are written with ops in ops/binary.cpp and ops/ternary.cpp.
 // Tests: tests/kernels/formulas_test.cpp, tests/cpu/binary_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_BINARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_BINARY_INL
@@ -20,8 +19,8 @@
 #include "veldt/kernels/type_list.h"
 #include "veldt/kernels/open-inl.h"
 
-// What whole numbers are computed in, for its overflow is defined: at least 32 bits, because C++ would
-// compute narrower ones as int.
+// The unsigned type in which integers are computed, because its overflow is defined: at least 32 bits,
+// because C++ would compute narrower ones as int.
 template <class I> using Wrapping = std::conditional_t<sizeof(I) == 8, std::uint64_t, std::uint32_t>;
 template <class I> VELDT_FN Wrapping<I> wrapping(I x) { return static_cast<Wrapping<I>>(x); }
 
@@ -47,7 +46,7 @@ struct Div {
 struct Pow {
   static constexpr const char* name = "pow";
   template <class F> VELDT_FN static F forward(F a, F b) { return pow(a, b); }
-  // Squares and multiplies; of a negative exponent the fraction is cut off.
+  // Squares and multiplies; for a negative exponent the fraction is truncated.
   template <class I> VELDT_FN static I whole(I a, I b) {
     if (b < I(0)) return a == I(1) ? a : a == static_cast<I>(-1) ? (b % 2 == 0 ? I(1) : a) : I(0);
     Wrapping<I> y = 1, square = wrapping(a);
@@ -56,7 +55,7 @@ struct Pow {
     return static_cast<I>(y);
   }
 };
-// A NaN on either side wins.
+// A NaN on either side takes precedence.
 struct Maximum {
   static constexpr const char* name = "maximum";
   template <class F> VELDT_FN static F forward(F a, F b) { return select_nan(a, a, select_gt(a, b, a, b)); }
@@ -78,7 +77,7 @@ template <class F> VELDT_FN F if_opposite(F a, F b, F yes, F no) {
   return select_gt(a, F(0), select_gt(F(0), b, yes, no), select_gt(F(0), a, select_gt(b, F(0), yes, no), no));
 }
 
-// a - b trunc(a / b), exactly: it has the sign of a. By 0: NaN, of whole numbers 0.
+// a - b trunc(a / b), exactly: it has the sign of a. Division by 0: NaN, for integers 0.
 struct Fmod {
   static constexpr const char* name = "fmod";
   template <class F> VELDT_FN static F forward(F a, F b) { return fmod(a, b); }
@@ -138,7 +137,7 @@ struct Hypot {
 struct Logaddexp {
   static constexpr const char* name = "logaddexp";
   template <class F> VELDT_FN static F forward(F a, F b) {
-    const F d = a - b;  // a NaN of equal infinities, which stay
+    const F d = a - b;  // equal infinities would give NaN; they stay
     return select_nan(d, a + b, select_gt(a, b, a, b) + log1p(exp(-abs(d))));
   }
   template <class F> VELDT_FN static F slope_a(F a, F b, F) { return logistic(a - b); }

@@ -1,5 +1,5 @@
-// Comparisons of two numbers of any dtype, as IEEE 754 has them: with a NaN only not_equal holds. Constexpr,
-// so that CUDA kernels may call them.
+// Comparisons of two numbers of any dtype, as in IEEE 754: with a NaN only not_equal is true. Constexpr, so
+// that CUDA kernels can call them.
 // Tests: tests/kernels/formulas_test.cpp, tests/kernels/glsl_test.cpp
 #pragma once
 
@@ -31,7 +31,7 @@ struct GreaterEqual {
   static constexpr const char* name = "greater_equal";
   template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) { return a >= b; }
 };
-// What is not 0 counts as true, a NaN too.
+// Everything except 0 counts as true, also a NaN.
 struct LogicalAnd {
   static constexpr const char* name = "logical_and";
   template <class T> static constexpr auto holds(T a, T b) -> decltype(a == b) {

@@ -1,5 +1,5 @@
-// Every stored number type as one to compute with, and back: what copies and staged half floats share. All is
-// constexpr, which is also what lets CUDA kernels call it.
+// Converts every stored number type to one for computing, and back: shared by copies and staged half floats.
+// Everything is constexpr, so that CUDA kernels can call it.
 // Tests: tests/kernels/convert_test.cpp
 #pragma once
 
@@ -36,7 +36,7 @@ constexpr float load(Float16 x) {
 // Rounded to nearest even.
 constexpr Float16 half_of(float x) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffffu;
-  // Above 2^-14: 13 digits go. Below, all halves are multiples of 2^-24, which is what 0.5 can tell apart.
+  // Above 2^-14: drops 13 bits. Below, all halves are multiples of 2^-24, the spacing of floats near 0.5.
   const std::uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
   const std::uint32_t small =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
@@ -46,12 +46,13 @@ constexpr Float16 half_of(float x) {
   return {static_cast<std::uint16_t>(half | (bits >> 16 & 0x8000u))};
 }
 
-// x as a float on the way to a narrower one: rounded to odd, so that rounding the result to nearest even is
-// the same as rounding x itself once (Boldo & Melquiond 2005). Without branches, so that loops become SIMD.
+// x as a float before conversion to a narrower type: rounded to odd, so that rounding the result to nearest
+// even is the same as rounding x itself once (Boldo & Melquiond 2005). Without branches, so that loops become
+// SIMD.
 template <class From> constexpr float narrowed(From x) {
   if constexpr (std::is_same_v<From, std::int64_t>) {
-    constexpr std::int64_t kExact = std::int64_t{1} << 53;  // up to here a double holds every whole number
-    const std::int64_t low = x & 0x7ff;  // what may not fit; the next bit says whether it was all 0
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;  // up to here a double holds every integer
+    const std::int64_t low = x & 0x7ff;  // the bits that may not fit; the next bit says whether all were 0
     const std::int64_t odd = (x - low) | (low != 0 ? 0x800 : 0);
     return narrowed(static_cast<double>(-kExact < x && x < kExact ? x : odd));
   } else if constexpr (std::is_same_v<From, std::int32_t>) {
@@ -64,7 +65,7 @@ template <class From> constexpr float narrowed(From x) {
     const double back = static_cast<double>(near);
     const auto bits = std::bit_cast<std::uint32_t>(near);
     const auto rounded = static_cast<std::uint32_t>((back < exact) | (exact < back));  // 0 of NaN
-    // What was rounded away from 0 goes back by one.
+    // Undoes a rounding away from 0.
     const auto away = static_cast<std::uint32_t>((exact < 0) & (back < exact)) |
                       static_cast<std::uint32_t>((exact > 0) & (back > exact));
     return std::bit_cast<float>((bits - away) | rounded);
@@ -73,8 +74,8 @@ template <class From> constexpr float narrowed(From x) {
   }
 }
 
-// x as a To, rounded once to nearest even. A float that a whole number cannot hold gives the nearest that it
-// can, and NaN gives 0 (a plain cast would be undefined); whole numbers wrap.
+// x as a To, rounded once to nearest even. A float outside an integer type's range gives the nearest value,
+// and NaN gives 0 (a plain cast would be undefined); integers wrap.
 template <class To, class From> constexpr To store(From x) {
   if constexpr (std::is_same_v<To, BFloat16>) {
     const auto u = std::bit_cast<std::uint32_t>(narrowed(x));

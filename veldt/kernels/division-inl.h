@@ -1,4 +1,4 @@
-// What is left over by a division, exactly.
+// The exact remainder of a division.
 // Tests: tests/cpu/binary_test.cpp, tests/kernels/formulas_test.cpp
 #if defined(VELDT_KERNELS_DIVISION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_DIVISION_INL
@@ -20,9 +20,9 @@ VELDT_FN double copysign(double x, double s) { return ::copysign(x, s); }
 #if defined(HWY_TARGET) && !defined(__CUDACC__)
 template <class T> HWY_INLINE Lanes<T> copysign(Lanes<T> x, Lanes<T> s) { return hn::CopySign(x.v, s.v); }
 
-// a - q b with q = trunc(a / b), in one rounding, of a number that needs none: it is a multiple of b's last
-// digit, and smaller than b. The rounded a / b may be the next whole number, then b comes back. Quotients of
-// too many digits, infinities and divisors of 0 are libm's.
+// a - q b with q = trunc(a / b), computed exactly with one fused operation, because it is a multiple of b's
+// last digit and smaller than b. If the rounded a / b is the next integer, b is added back. Quotients with
+// too many digits, infinities and divisors of 0 are left to libm.
 template <class T> HWY_INLINE Lanes<T> fmod(Lanes<T> a, Lanes<T> b) {
 #if HWY_NATIVE_FMA
   const typename Lanes<T>::D d;

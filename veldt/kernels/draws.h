@@ -1,6 +1,6 @@
-// What the numbers of a distribution are made of, from draws of 32 bits (core/rng.h). Plain double
-// arithmetic, without libm and without branches: loops become SIMD, and every processor makes the same
-// numbers. Constexpr, so that CUDA kernels may call it.
+// Converts draws of 32 bits (core/rng.h) to numbers of a distribution. Plain double arithmetic, without libm
+// and without branches, so that loops become SIMD and every processor gives the same numbers. Constexpr, so
+// that CUDA kernels may call it.
 // Tests: tests/cpu/random_test.cpp, tests/cuda/random_test.cpp
 #pragma once
 
@@ -19,8 +19,8 @@ constexpr std::uint64_t draws_of(RandomKind kind, DType dtype) {
 
 // A permutation of n (Rao 1961, Sandelius 1962): number i goes to the part that the upper bits of draw i
 // name, after those already there, and each part, small enough for a cache, is shuffled (Durstenfeld 1964)
-// from its first place to its last: what lies at place k of the result and one of the places of its part up
-// to there, which draw n + k chooses, change places.
+// from its first place to its last: the elements at place k of the result and at a place of its part up to
+// there, chosen by draw n + k, are swapped.
 constexpr int part_bits_of(std::int64_t n) {
   int bits = 0;
   while (bits < 16 && n >> (10 + bits) != 0) ++bits;  // about 512 in each

@@ -1,7 +1,6 @@
-// The error function of a register, and the normal distribution's share, which is the same thing. In a tail
-// both are e^(-u^2 / 2) times a function that varies little: of t = 1 / (1 + c u), a polynomial with the
-// smallest largest relative error (Remez 1934). What u^2 is more than its rounded value is not lost (Sun's
-// fdlibm, 1993).
+// The error function of a register, and the normal distribution's probability, which is equivalent. In a tail
+// both are e^(-u^2 / 2) times a slowly varying function, a minimax polynomial in t = 1 / (1 + c u) (Remez
+// 1934). The rounding error of u^2 is compensated (Sun's fdlibm, 1993).
 // Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_ERROR_FUNCTION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_ERROR_FUNCTION_INL
@@ -16,14 +15,14 @@
 #include "veldt/kernels/lanes-inl.h"
 #include "veldt/kernels/open-inl.h"
 
-// Standard deviations from which the share is 0, times themselves too.
+// Standard deviations beyond which the probability is 0, even multiplied by them.
 template <class T> constexpr double kFarTail = sizeof(T) == 4 ? 14.5 : 39;
 
 // The c of t = 1 / (1 + c u), for floats one with which few terms do.
 template <int kDigits> constexpr double kTailRate = kDigits == 24 ? 0.3 : 0.2;
 
-// k P(-u) e^(u^2 / 2) / t of the normal distribution P, 0 <= u <= kFarTail, by s = 2 t - 1: Mills' ratio but
-// for factors.
+// k P(-u) e^(u^2 / 2) / t of the normal distribution P, 0 <= u <= kFarTail, by s = 2 t - 1: Mills' ratio
+// except for factors.
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> mills_by(Lanes<T, kDigits> s, double k) {
   if constexpr (kDigits == 24)
     return polynomial(s, k * 0.22197061307884552, k * 0.16457948541841108, k * 0.08654971009278187,
@@ -71,8 +70,8 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erf_over_x(Lanes<T,
                       1.3710991461964517e-08, -7.779487864135419e-10);
 }
 
-// factor P(-scale |x|), scale 1 or sqrt(2). What the sum and the quotient of t lose is added to the power,
-// whose digits it lies below.
+// factor P(-scale |x|), scale 1 or sqrt(2). The rounding errors of t's sum and quotient are added to the
+// power, below its last digit.
 template <class T, int kDigits>
 HWY_INLINE Lanes<T, kDigits> normal_tail(Lanes<T, kDigits> x, double scale, double factor) {
   using L = Lanes<T, kDigits>;
@@ -101,7 +100,7 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erf_tail_by(Lanes<T
                       0.00017566199002449686, 0.00028094689376195037, -2.2176019091657794e-5,
                       -4.8984952435679706e-5, 1.517259030891406e-5);
 }
-// Beyond 1 the tail is small beside 1, which it is taken from: fewer digits of it count.
+// Beyond 1 the tail is small compared with 1, from which it is subtracted, so fewer digits matter.
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> erf(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
   const L one(1.0), far(kErfFar<kDigits>), size = abs(x), a = select_gt(size, far, far, size);

@@ -1,5 +1,5 @@
-// Powers of e of a register, by Cody & Waite 1980: x = k ln 2 + r with |r| <= ln 2 / 2, a polynomial of r
-// with the smallest largest error (Remez 1934), and k added to the exponent.
+// Powers of e of a register, by Cody & Waite 1980: x = k ln 2 + r with |r| <= ln 2 / 2, a minimax polynomial
+// of r (Remez 1934), and k added to the exponent.
 // Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_EXPONENTIAL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_EXPONENTIAL_INL
@@ -15,11 +15,11 @@
 #include "veldt/kernels/logarithm-inl.h"
 #include "veldt/kernels/open-inl.h"
 
-// e^x = (1 + p) a b, where a and b are the powers of two nearest to the square root of 2^k: one alone could
-// be beyond the exponents.
+// e^x = (1 + p) a b, where a and b are the powers of two nearest to the square root of 2^k: a single one
+// could exceed the exponent range.
 template <class T, int kDigits> struct Exponential { Lanes<T, kDigits> p, a, b, b_inverse; };
 
-// A whole number added to this stands in the lowest bits.
+// An integer added to this is in the lowest bits.
 template <class T> constexpr double kToWhole = sizeof(T) == 4 ? 0x1.8p23 : 0x1.8p52;
 
 // e^r - 1 for |r| <= ln 2 / 2
@@ -40,7 +40,7 @@ template <class T, int kDigits>
 HWY_INLINE Exponential<T, kDigits> exponential(Lanes<T, kDigits> r, Lanes<T, kDigits> shifted) {
   using L = Lanes<T, kDigits>;
   const typename L::D d;
-  const hn::RebindToUnsigned<typename L::D> whole;  // AVX2 shifts no sign to the right in 64 bits
+  const hn::RebindToUnsigned<typename L::D> whole;  // AVX2 has no arithmetic right shift of 64 bits
   constexpr unsigned kMantissa = std::numeric_limits<T>::digits - 1,
                      kBias = std::numeric_limits<T>::max_exponent - 1;
   const auto zero = hn::Sub(hn::BitCast(whole, L(kToWhole<T>).v), hn::Set(whole, 2 * kBias));
@@ -56,7 +56,7 @@ HWY_INLINE Exponential<T, kDigits> exponential(Lanes<T, kDigits> r, Lanes<T, kDi
 template <class T> constexpr double kExpLow = sizeof(T) == 4 ? -120 : -765;
 template <class T> constexpr double kExpHigh = sizeof(T) == 4 ? 104 : 725;
 
-// Where e^x is neither above 1 nor far below the denormals, a constant is enough for b: 2^-kDown. x may have
+// If e^x is neither above 1 nor far below the denormals, a constant is enough for b: 2^-kDown. x may have
 // more parts, each far below the one before.
 template <int kDown, class T, int kDigits, class... More>
 HWY_INLINE Exponential<T, kDigits> exponential_below_one(Lanes<T, kDigits> x, More... more) {
@@ -79,7 +79,7 @@ template <class T, int kDigits> HWY_INLINE Exponential<T, kDigits> exponential_o
   return exponential(neg_mul_add(k, L(kLn2Low<T>), neg_mul_add(k, L(kLn2High<T>), x)), shifted);
 }
 
-// m e, rounded once: where e alone would be a denormal, m may be large.
+// m e, rounded once: e alone could be a denormal while m is large.
 template <class T, int kDigits>
 HWY_INLINE Lanes<T, kDigits> times(Lanes<T, kDigits> m, const Exponential<T, kDigits>& e) {
   return mul_add(m, e.p, m) * e.a * e.b;
@@ -110,7 +110,7 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> expm1(Lanes<T, kDig
 }
 
 // (e^2x - 1) / (e^2x + 1), by e^2x - 1 or, to fewer digits, by e^-2|x| and near 0 a polynomial. Beyond the
-// bound 1 but for the rounding.
+// bound it is 1 up to rounding.
 template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> tanh(Lanes<T, kDigits> x) {
   using L = Lanes<T, kDigits>;
   const L one(1.0), bound(sizeof(T) == 4 ? 10 : 20), a = abs(x), c = select_gt(a, bound, bound, a);

@@ -1,4 +1,4 @@
-// The names of the elementwise formulas, for those who look at a table's calls (tensor/intercept.h).
+// The names of the elementwise formulas, for observers of a table's calls (tensor/intercept.h).
 // Tests: tests/tensor/profile_test.cpp
 #pragma once
 

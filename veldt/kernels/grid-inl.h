@@ -1,5 +1,5 @@
-// One axis of a point in a grid: the cell it lies in, and what the vertices at its two ends count. Over the
-// number types of math-inl.h.
+// One axis of a point in a grid: its cell, and the weights of the vertices at its two ends. For the number
+// types of math-inl.h.
 // Tests: tests/ops/grid_encoding_test.cpp, tests/cuda/grid_test.cpp
 #if defined(VELDT_KERNELS_GRID_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_GRID_INL
@@ -27,8 +27,8 @@ template <class F> VELDT_FN F grid_weight(F t, bool smooth, int order) {
   }
 }
 
-// Beyond 0..1 the grid goes on as it is at its border, so all derivatives there are 0. A NaN gives weights
-// that are NaN, in a cell that exists.
+// Beyond 0..1 the grid is constant as at its border, so all derivatives there are 0. A NaN gives NaN weights,
+// in an existing cell.
 template <class F> VELDT_FN GridAxis<F> grid_axis(F x, double cells, bool smooth, int order) {
   const F zero(0), one(1), last(cells - 1);
   const F within = select_gt(zero, x, zero, select_gt(x, one, one, select_nan(x, zero, x)));

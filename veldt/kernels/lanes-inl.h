@@ -16,14 +16,14 @@
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// kDigits: to how many binary digits functions of it are right. Few mean short polynomials.
+// kDigits: the accuracy of its functions in binary digits. Fewer digits need shorter polynomials.
 template <class T, int kDigits = std::numeric_limits<T>::digits> struct Lanes {
   using D = hn::ScalableTag<T>;
   hn::Vec<D> v;
   HWY_INLINE Lanes(hn::Vec<D> r) : v(r) {}  // NOLINT: reads like a number
   HWY_INLINE explicit Lanes(double s) : v(hn::Set(D(), static_cast<T>(s))) {}
-  // The first n lanes from memory, the rest 1; and back. For the end of a row. Where a masked access may
-  // still touch what lies beyond, through a buffer.
+  // The first n lanes from memory, the rest 1; and back. For the end of a row. If a masked access may still
+  // touch memory beyond, a buffer is used.
 #if HWY_MEM_OPS_MIGHT_FAULT
   static HWY_INLINE Lanes load_part(const T* from, std::size_t n) {
     HWY_ALIGN T lanes[hn::MaxLanes(D())];
@@ -65,15 +65,14 @@ template <class T, int kDigits = std::numeric_limits<T>::digits> struct Lanes {
   friend HWY_INLINE Lanes neg_mul_add(Lanes a, Lanes b, Lanes c) { return hn::NegMulAdd(a.v, b.v, c.v); }
   // y with the sign bit of s as well as its own: an odd function keeps -0.
   friend HWY_INLINE Lanes with_sign(Lanes y, Lanes s) { return hn::OrAnd(y.v, hn::SignBit(D()), s.v); }
-  // x, or the bound beyond which it lies; a NaN stays, which it would not in every Min and Max.
+  // x clamped to the bounds; a NaN stays, which not every Min and Max guarantees.
   friend HWY_INLINE Lanes between(double low, Lanes x, double high) {
     const Lanes l(low), h(high);
     return select_gt(l, x, l, select_gt(x, h, h, x));
   }
 };
 
-// Floats on their way through doubles: what is computed in them to 24 digits rounds to the nearest float, or
-// the one beside it.
+// Floats computed as doubles: a result exact to 24 digits rounds to the nearest float or its neighbour.
 using Wide = Lanes<double, 24>;
 
 #if HWY_TARGET == HWY_SCALAR  // one lane: the lower half is all there is
@@ -109,7 +108,7 @@ HWY_INLINE Lanes<float> joined(Wide lower, Wide upper) {
 }
 #endif
 
-// What libm computes, lane by lane.
+// Computed by libm, lane by lane.
 template <class T, class Fn> HWY_INLINE Lanes<T> each_lane(Lanes<T> a, Lanes<T> b, Fn fn) {
   const typename Lanes<T>::D d;
   HWY_ALIGN T as[hn::MaxLanes(d)], bs[hn::MaxLanes(d)];

@@ -32,7 +32,7 @@ template <class T, int kDigits> HWY_INLINE Logarithm<Lanes<T, kDigits>> logarith
   const U root_half = static_cast<U>(sizeof(T) == 4 ? 0x3f3504f3 : 0x3fe6a09e667f3bcd);
   const U one = static_cast<U>(U(kBias) << kMantissa), fraction = static_cast<U>((U(1) << kMantissa) - 1);
   const auto bits = hn::Add(hn::BitCast(whole, x.v), hn::Set(whole, static_cast<U>(one - root_half)));
-  // The exponent as a number: in the lowest bits of one that has no others.
+  // The exponent as a number: placed into the lowest bits of a constant.
   constexpr double to_whole = static_cast<double>(U(1) << kMantissa);
   const L shifted =
       hn::BitCast(d, hn::Or(hn::ShiftRight<kMantissa>(bits), hn::BitCast(whole, L(to_whole).v)));
@@ -54,7 +54,7 @@ HWY_INLINE Lanes<T, kDigits> less_than_f(Lanes<T, kDigits> f, Lanes<T, kDigits> 
   return half_square - mul_add(s, half_square + r, more);
 }
 
-// What a logarithm is at the ends: -infinity at 0, infinity, NaN below 0. x may be 1 + what was asked for.
+// A logarithm's special values: -infinity at 0, infinity, NaN below 0. x may be 1 + the argument.
 template <class T, int kDigits>
 HWY_INLINE Lanes<T, kDigits> with_ends(Lanes<T, kDigits> x, Lanes<T, kDigits> y) {
   const typename Lanes<T, kDigits>::D d;
@@ -64,7 +64,7 @@ HWY_INLINE Lanes<T, kDigits> with_ends(Lanes<T, kDigits> x, Lanes<T, kDigits> y)
                         hn::IfThenElse(hn::Eq(x.v, zero), hn::Neg(inf), hn::NaN(d)));
 }
 
-// ln 2 in parts, the first of so few bits that its product with k is exact.
+// ln 2 in parts, the first with few enough bits that its product with k is exact.
 template <class T> constexpr double kLn2High = sizeof(T) == 4 ? 0.693359375 : 0x1.62e42fefa38p-1;
 template <class T>
 constexpr double kLn2Low = sizeof(T) == 4 ? -2.1219444005469058277e-4 : 0x1.ef35793c7673p-45;

@@ -11,10 +11,10 @@
 #include "veldt/kernels/math-inl.h"
 #include "veldt/kernels/open-inl.h"
 
-// In the order in which they lie in memory: input, forget, cell, output.
+// In memory order: input, forget, cell, output.
 template <class F> struct LstmGates { F i, f, g, o; };
 
-// The gates from the sums of what goes into them.
+// The gates from the sums of their inputs.
 template <class F> VELDT_FN LstmGates<F> lstm_gates(LstmGates<F> sums) {
   return {logistic(sums.i), logistic(sums.f), tanh(sums.g), logistic(sums.o)};
 }

@@ -21,7 +21,7 @@
 #endif
 #include "veldt/kernels/open-inl.h"
 
-// Whether a b + c is rounded twice in registers: tails of erfc and gelu lose too many digits by that.
+// Whether a b + c is rounded twice in registers, which loses too many digits in the tails of erfc and gelu.
 #if defined(HWY_TARGET) && !HWY_NATIVE_FMA
 constexpr bool kRoundsTwice = true;
 #else
@@ -86,11 +86,11 @@ VELDT_FN double round(double x) { return ::rint(x); }
 VELDT_FN float abs(float x) { return ::fabsf(x); }
 VELDT_FN double abs(double x) { return ::fabs(x); }
 
-// The share of a standard normal distribution that lies below x, exact in the lower tail too.
+// The probability of a standard normal distribution below x, exact in the lower tail too.
 VELDT_FN float normal_share(float x) { return 0.5f * ::erfcf(-0.70710678f * x); }
 VELDT_FN double normal_share(double x) { return 0.5 * ::erfc(-0.70710678118654752440 * x); }
 
-// x times that share, and m e^x: where the second factor alone would be a denormal, or 0, the product may
+// x times that probability, and m e^x: the second factor alone could be a denormal or 0 where the product is
 // not.
 VELDT_FN float times_normal_share(float x) { return x * normal_share(x); }
 VELDT_FN double times_normal_share(double x) { return x * normal_share(x); }
@@ -103,7 +103,7 @@ VELDT_FN double select_gt(double a, double b, double yes, double no) { return a 
 VELDT_FN float select_nan(float x, float yes, float no) { return x != x ? yes : no; }
 VELDT_FN double select_nan(double x, double yes, double no) { return x != x ? yes : no; }
 
-// x, or the bound beyond which it lies; a NaN stays.
+// x clamped to the bounds; a NaN stays.
 template <class F> VELDT_FN F between(double low, F x, double high) {
   return select_gt(F(low), x, F(low), select_gt(x, F(high), F(high), x));
 }
@@ -117,8 +117,8 @@ template <class F> VELDT_FN F times_normal_share_slope(F x) {
   return normal_share(x) + between(-40, x, 40) * density;
 }
 
-// s(x) = 1 / (1 + exp(-x)); by the smaller exponential, which cannot overflow, so that the tail is right down
-// to the denormals.
+// s(x) = 1 / (1 + exp(-x)); computed with the smaller exponential, which cannot overflow, so that the tail is
+// exact down to the denormals.
 template <class F> VELDT_FN F logistic(F x) {
   const F e = exp(-abs(x));
   return select_gt(F(0), x, e, F(1)) / (F(1) + e);

@@ -1,13 +1,11 @@
-// Activations of fused layers and their slopes together: what is spent between two matrix products. Written
-// over a set of functions M, since each device is quickest another way and the last bits do not matter:
+// Activations of fused layers together with their slopes: the work between two matrix products. Written over
+// a set of functions M, because each device has its own fastest way and the last bits do not matter:
 //
 //   M::Number                       what is computed with
-//   M::zero_below(z)                0, or z where it is more; a NaN stays
-//   M::power_of_two(t)              2^t for t <= 0 or little above
-//   M::quotient(a, b)               a / b for 1 <= b <= 2
-//   M::sine_and_cosine(t, s, c)     of t = z M::turns(omega), which stands for the angle omega z
-//   M::with_sign_of(y, z), M::mul_add(a, b, c), M::neg_mul_add(a, b, c)
-//   M::tanh(z)                      where the device has one that is quicker
+//   M::zero_below(z)                max(z, 0); a NaN stays M::power_of_two(t)              2^t for t <= 0 or
+//   little above M::quotient(a, b)               a / b for 1 <= b <= 2 M::sine_and_cosine(t, s, c)     of t =
+//   z M::turns(omega), which stands for the angle omega z M::with_sign_of(y, z), M::mul_add(a, b, c),
+//   M::neg_mul_add(a, b, c) M::tanh(z)                      where the device has one that is quicker
 // Tests: tests/ops/mlp_test.cpp, tests/cpu/mlp_bf16_finish_test.cpp, tests/cuda/mlp_test.cpp
 #if defined(VELDT_KERNELS_MLP_ACTIVATION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_MLP_ACTIVATION_INL

@@ -1,4 +1,4 @@
-// How an output of a stack of layers is compared with its target (core/mlp.h), and the slopes of that.
+// The losses of a stack of layers (core/mlp.h) and their slopes.
 // Tests: tests/ops/mlp_test.cpp, tests/cuda/mlp_test.cpp
 #if defined(VELDT_KERNELS_MLP_LOSS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_MLP_LOSS_INL

@@ -1,7 +1,6 @@
-// Opens the namespace that formulas live in. No include guard: Highway includes an -inl.h file once for each
-// SIMD target, and plain C++ and nvcc include it once more. VELDT_FN marks a function for the pass it is
-// compiled in: both sides of CUDA under nvcc, forced inline in a SIMD pass (a target's registers must not
-// cross a call).
+// Opens the namespace of formulas. No include guard: Highway includes an -inl.h file once for each SIMD
+// target, and plain C++ and nvcc include it once more. VELDT_FN marks a function for each pass: host and
+// device under nvcc, forced inline in a SIMD pass (a target's registers must not cross a call).
 // Tests: tests/kernels/formulas_test.cpp
 #undef VELDT_FN
 #undef VELDT_TARGET

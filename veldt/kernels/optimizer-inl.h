@@ -1,5 +1,5 @@
-// The formulas of optimizer steps, one element at a time. A rule is built once a step from the constants and
-// then called with an element of each array: the first kWritten are changed, the others only read.
+// The formulas of optimizer steps, one element at a time. A rule is built once per step from the constants
+// and then called with an element of each array: the first kWritten are changed, the others are only read.
 // Tests: tests/cpu/optimizer_test.cpp, tests/cuda/optimizer_test.cpp
 #if defined(VELDT_KERNELS_OPTIMIZER_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_OPTIMIZER_INL
@@ -23,7 +23,7 @@ template <class T> HWY_INLINE Lanes<T> mul_add(Lanes<T> a, Lanes<T> b, Lanes<T> 
 }
 #endif
 
-// The smallest number with all its digits.
+// The smallest normal number.
 template <class F> VELDT_FN double smallest_normal(F) {
   return static_cast<double>(std::numeric_limits<F>::min());
 }
@@ -33,9 +33,9 @@ template <class T> HWY_INLINE double smallest_normal(Lanes<T>) {
 }
 #endif
 
-// 0 for what is denormal, as the moments of a gradient of 0 become in the end and remain (9/10 of the
-// smallest number is rounded to it again), for a processor computes such numbers many times slower. Not
-// without an eps beside which their roots count for nothing.
+// 0 for denormals. The moments of a zero gradient eventually become denormal and stay so (9/10 of the
+// smallest number is rounded back to it), and processors compute such numbers many times slower. Only with an
+// eps that makes their roots negligible.
 template <class F> struct Faded {
   F least;
   explicit Faded(double eps) : least(F(eps > 1e-11 ? smallest_normal(F(0)) : 0)) {}
@@ -79,8 +79,8 @@ template <class F> struct AdamRule {
   }
 };
 
-// Liu et al. 2020, with L2 decay: Adam's step times a rectification r once the mean square is known well
-// enough (r of the step alone, by the length rho of its average), and p -= lr mhat before that.
+// Liu et al. 2020, with L2 decay: Adam's step times a rectification r once the mean square is reliable (r
+// depends only on the step, by the length rho of its average), and p -= lr mhat before that.
 template <class F> struct RadamRule {
   static constexpr int kWritten = 3, kRead = 1;
   F keep1, take1, keep2, take2, rate, eps;

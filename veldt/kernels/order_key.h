@@ -1,4 +1,4 @@
-// A whole number for each element that is in the same order, so that sorting and finding extremes need one
+// Maps each element to an integer in the same order, so that sorting and finding extremes need only one
 // kernel for all dtypes. Constexpr, so that CUDA kernels may call it.
 // Tests: tests/ops/order_test.cpp, tests/cuda/lines_test.cpp
 #pragma once
@@ -33,7 +33,7 @@ template <> struct FloatBits<scalar::Float16> {
 };
 
 // order_key(a) < order_key(b) if a < b; equal if a == b. A NaN is the largest, and no other float shares its
-// key. All but that of a NaN have as many bits as a T, and so do the lowest bits of them all.
+// key. All keys except a NaN's have as many bits as a T.
 template <class T> constexpr std::uint64_t order_key(T x) {
   if constexpr (requires { FloatBits<T>::infinity; }) {
     using Bits = typename FloatBits<T>::Bits;
@@ -41,7 +41,7 @@ template <class T> constexpr std::uint64_t order_key(T x) {
     const auto given = std::bit_cast<Bits>(x);
     const auto magnitude = static_cast<Bits>(given & ~kSign);
     const Bits bits = magnitude == 0 ? Bits{0} : given;  // both zeros are the same number
-    // All bits of a negative number are turned, of others the sign alone; without a branch, for signs are
+    // Inverts all bits of a negative number, and only the sign of others; without a branch, because signs are
     // random.
     const auto turned = static_cast<Bits>(Bits{0} - static_cast<Bits>(bits >> (8 * sizeof(T) - 1)));
     const auto key = static_cast<Bits>(bits ^ (turned | kSign));
@@ -54,7 +54,7 @@ template <class T> constexpr std::uint64_t order_key(T x) {
   }
 }
 
-// The same where the largest of the `largest`, or else of the smallest, is looked for; a NaN is either.
+// The same for a search of the largest (`largest`) or smallest element; a NaN is either.
 template <class T> constexpr std::uint64_t rank_key(T x, bool largest) {
   const std::uint64_t key = order_key(x);
   const auto number = scalar::load(x);

@@ -1,4 +1,4 @@
-// The angle and the length of a point in the plane, special numbers as C23 F.10 has them.
+// The angle and the length of a point in the plane, special values as in C23 F.10.
 // Tests: tests/cpu/binary_test.cpp
 #if defined(VELDT_KERNELS_PLANE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_PLANE_INL
@@ -26,8 +26,8 @@ template <class T, std::size_t n> HWY_INLINE Lanes<T> polynomial(const T (&c)[n]
   return y;
 }
 
-// (atan(t) - t) / t^3 of t^2, for t from 0 to 1; fitted to the smallest largest error relative to atan(t),
-// 3e-9 and 8e-19.
+// (atan(t) - t) / t^3 of t^2, for t from 0 to 1; a minimax fit with errors relative to atan(t) of 3e-9 and
+// 8e-19.
 HWY_INLINE Lanes<float> arc_beyond_chord(Lanes<float> square) {
   constexpr float c[] = {-0.333332990918f,  0.199985483573f,  -0.142642423353f,
                          0.109521887058f,   -0.08403457831f,  0.0579577086071f,
@@ -45,8 +45,8 @@ HWY_INLINE Lanes<double> arc_beyond_chord(Lanes<double> square) {
   return polynomial(c, square);
 }
 
-// The angle of the shorter side to the longer, then that to the axis next to it: 0, pi / 2 or pi, each as the
-// sum of two numbers.
+// The angle from the ratio of the shorter to the longer side, then the nearest axis's angle: 0, pi / 2 or pi,
+// each as the sum of two numbers.
 template <class T> HWY_INLINE Lanes<T> atan2(Lanes<T> y, Lanes<T> x) {
   const typename Lanes<T>::D d;
   constexpr T pi = static_cast<T>(3.14159265358979323846);
@@ -66,7 +66,7 @@ template <class T> HWY_INLINE Lanes<T> atan2(Lanes<T> y, Lanes<T> x) {
   return keep_nan(y, keep_nan(x, Lanes<T>(r)));
 }
 
-// By the ratio of the sides, whose square neither overflows nor matters where it underflows.
+// By the ratio of the sides, whose square cannot overflow and does not matter if it underflows.
 template <class T> HWY_INLINE Lanes<T> hypot(Lanes<T> a, Lanes<T> b) {
   const typename Lanes<T>::D d;
   const auto x = hn::Abs(a.v), y = hn::Abs(b.v), longer = hn::Max(x, y);

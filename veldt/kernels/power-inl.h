@@ -1,5 +1,5 @@
-// x^p in SIMD registers. Floats are computed in double, whose digits to spare make log2 and exp2 by plain
-// polynomials good enough: the result is off by at most 0.51 ulp.
+// x^p in SIMD registers. Floats are computed in double, whose extra digits make log2 and exp2 by plain
+// polynomials accurate enough: the error is at most 0.51 ulp.
 // Tests: tests/cpu/binary_test.cpp, tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_POWER_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_POWER_INL
@@ -14,7 +14,7 @@
 #include "veldt/kernels/open-inl.h"
 
 #if defined(HWY_TARGET) && !defined(__CUDACC__)
-// x^p of |x|^p: special numbers as C23 F.10.4.4 has them.
+// x^p of |x|^p: special values as in C23 F.10.4.4.
 template <class T> HWY_INLINE Lanes<T> with_special_powers(Lanes<T> x, Lanes<T> p, Lanes<T> of_size) {
   const typename Lanes<T>::D d;
   auto y = of_size.v;
@@ -56,8 +56,7 @@ template <class D, class V> HWY_INLINE V log2_of_positive(D d, V x) {
                         hn::IfThenElse(hn::Eq(x, hn::Inf(d)), x, y));
 }
 
-// 2^t for |t| <= 200. The polynomial in t - round(t) was fitted to the smallest largest relative error,
-// 4e-11.
+// 2^t for |t| <= 200. A minimax polynomial in t - round(t) with a relative error of 4e-11.
 template <class D, class V> HWY_INLINE V exp2_of_moderate(D d, V t) {
   const hn::RebindToSigned<D> whole;
   const V shift = hn::Set(d, 0x1.8p52), shifted = hn::Add(t, shift), f = hn::Sub(t, hn::Sub(shifted, shift));
@@ -73,7 +72,7 @@ template <class D, class V> HWY_INLINE V exp2_of_moderate(D d, V t) {
   return hn::BitCast(d, hn::Add(hn::BitCast(whole, p), exponent));
 }
 
-// p log2(x), with 0 for what is not a number: infinity times 0, where the power is 1.
+// p log2(x), with 0 instead of NaN for infinity times 0, where the power is 1.
 template <class D, class V> HWY_INLINE V power_of_positive(D d, V x, V p) {
   const V t = hn::Mul(p, log2_of_positive(d, x)), most = hn::Set(d, 200.0);
   const V number = hn::IfThenZeroElse(hn::IsNaN(t), t);
@@ -188,7 +187,7 @@ template <class F> VELDT_FN F power(F x, double p) {
   if (p == 2) return x * x;
   if (p == 3) return x * x * x;
   if (p == -1) return F(1) / x;
-  if (p == -2) return (F(1) / x) * (F(1) / x);  // not 1 / x^2, which is denormal or infinite too soon
+  if (p == -2) return (F(1) / x) * (F(1) / x);  // not 1 / x^2, which becomes denormal or infinite too early
   if (p == 0.5 || p == -0.5) {
     // Unlike the root, the power of -0 is 0 and that of -infinity infinity.
     const F root = select_gt(x, F(-INFINITY), sqrt(x + F(0)), select_nan(x, x, F(INFINITY)));

@@ -1,4 +1,4 @@
-// What is true of a reduction on every device.
+// Facts about reductions on every device.
 // Tests: tests/cpu/reduce_test.cpp, tests/cuda/reduce_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt::scalar {
 
-// The result over no elements, which changes nothing as it is joined to others.
+// The result over no elements: the neutral element.
 template <class Acc> Acc reduction_start(ReduceOp op) {
   using Limits = std::numeric_limits<Acc>;
   if (op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::norm) return 0;

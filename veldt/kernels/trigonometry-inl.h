@@ -1,6 +1,6 @@
-// Sines and their inverses of a register. Arguments are reduced as Cody & Waite 1980 do, and beyond the reach
-// of that by libm, so they are right at any magnitude. The polynomials have the smallest largest relative
-// error (Remez 1934).
+// Sines and their inverses of a register. Arguments are reduced as in Cody & Waite 1980, and beyond its range
+// by libm, so results are right at any magnitude. The polynomials are minimax fits of the relative error
+// (Remez 1934).
 // Tests: tests/ops/accuracy_test.cpp
 #if defined(VELDT_KERNELS_TRIGONOMETRY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_TRIGONOMETRY_INL
@@ -48,7 +48,7 @@ template <class T> inline void apply_beyond_reach(double (*f)(double), const T* 
   for (std::size_t i = 0; i < n; ++i)
     if (std::fabs(x[i]) > static_cast<T>(kTurnReach)) y[i] = static_cast<T>(f(static_cast<double>(x[i])));
 }
-// y, but f(x) by libm in the lanes whose x is large or infinite.
+// y, or f(x) by libm in the lanes whose x is large or infinite.
 template <class T, int kDigits>
 HWY_INLINE Lanes<T, kDigits> at_any_magnitude(double (*f)(double), Lanes<T, kDigits> x, Lanes<T, kDigits> y) {
   const hn::ScalableTag<T> d;
@@ -60,7 +60,8 @@ HWY_INLINE Lanes<T, kDigits> at_any_magnitude(double (*f)(double), Lanes<T, kDig
   return hn::Load(d, ys);
 }
 
-// Adding it leaves a whole number in the lowest bits, whose last bit moved to the sign turns an odd one's.
+// Adding it leaves an integer in the lowest bits; its last bit, moved to the sign, flips the sign for odd
+// ones.
 constexpr double kToHalfTurns = 0x1.8p52;
 template <int kDigits>
 HWY_INLINE Lanes<double, kDigits> sign_of_odd(Lanes<double, kDigits> y, Lanes<double, kDigits> shifted) {
@@ -73,7 +74,7 @@ template <int kDigits> HWY_INLINE Lanes<double, kDigits> sine_in_reach(Lanes<dou
   const L shifted = mul_add(x, L(0.31830988618379067154), L(kToHalfTurns)), k = shifted - L(kToHalfTurns);
   return sign_of_odd(sine_near_zero(less_half_turns(x, k)), shifted);
 }
-// sin(x + pi / 2): the half turns nearest to x are those with a half.
+// sin(x + pi / 2): reduced by half-integer multiples of pi.
 template <int kDigits> HWY_INLINE Lanes<double, kDigits> cosine_in_reach(Lanes<double, kDigits> x) {
   using L = Lanes<double, kDigits>;
   const L ahead = mul_add(x, L(0.31830988618379067154), L(0.5)), shifted = ahead + L(kToHalfTurns);
@@ -99,7 +100,7 @@ HWY_INLINE Lanes<float> cos(Lanes<float> x) {
   return at_any_magnitude([](double v) { return std::cos(v); }, x, y);
 }
 
-// tan(r) of the r nearest to 0 that is whole quarter turns, k, from x.
+// tan(r), where r is x minus k quarter turns and nearest to 0.
 HWY_INLINE Wide tangent_near_zero(Wide x, Wide& k) {
   const Wide to_whole(0x1.8p52);
   k = mul_add(x, Wide(0.63661977236758134308), to_whole) - to_whole;
@@ -135,7 +136,7 @@ template <class T, int kDigits> HWY_INLINE Lanes<T, kDigits> arcsine_bend(Lanes<
                       0.032653774693440364);
 }
 
-// What pi / 2 has beyond the digits of T.
+// The digits of pi / 2 beyond T's.
 template <class T>
 constexpr double kHalfPiRest = sizeof(T) == 4 ? -4.3711388286737929e-8 : 6.1232339957367660e-17;
 constexpr double kHalfPi = 1.57079632679489661923;

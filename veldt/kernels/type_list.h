@@ -1,5 +1,5 @@
-// A list of formula types, and the position of one in it: the whole registration of an elementwise op.
-// Constexpr, so that CUDA kernels may call what is here.
+// A list of formula types, and the index of one in it: the whole registration of an elementwise op.
+// Constexpr, so that CUDA kernels can call it.
 // Tests: tests/kernels/formulas_test.cpp, tests/kernels/glsl_test.cpp
 #pragma once
 
@@ -35,7 +35,7 @@ template <class A, class B> using Joined = typename Joining<A, B>::type;
 // The formula at an index of a list.
 template <int kIndex, class List> using TypeAt = typename Found<kIndex, List>::type;
 
-// The formula with as many of the constants as it has.
+// The formula, constructed with as many constants as it has.
 template <class Op> constexpr Op formula(double a, double b) {
   if constexpr (std::is_empty_v<Op>)
     return Op{};

@@ -1,11 +1,10 @@
-// Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). The slope is
-// written here alone: kernels run it over registers, and ops over traced numbers (ops/traced.h) where the
-// gradient is to be differentiated again, so what it chooses away has to be finite too. A formula with
-// constants keeps them as doubles, in the order of core/backend.h's Scalars. One that is `wide` loses digits
-// on its way in floats (an argument is rounded before its sine is taken), so the CPU computes it of floats in
-// doubles and rounds once. `whole` is for whole numbers, where there is one. To add one: write it here, add
-// it to UnaryOps, and give it its public function in ops/unary.h (docs/add-an-op.md). Activations are in
-// activation-inl.h.
+// Formulas of one number: forward, and slope = d forward / dx given x and y = forward(x). The slope is only
+// written here: kernels run it over registers, and ops over traced numbers (ops/traced.h) if the gradient is
+// differentiated again, so the branch that is not chosen must be finite too. A formula with constants stores
+// them as doubles, in the order of core/backend.h's Scalars. A `wide` formula loses digits in floats (an
+// argument is rounded before its sine is taken), so the CPU computes it for floats in doubles and rounds
+// once. `whole` is for integers, if there is one. To add one: write it here, add it to UnaryOps, and give it
+// its public function in ops/unary.h (docs/add-an-op.md). Activations are in activation-inl.h.
 // Tests: tests/kernels/formulas_test.cpp, tests/ops/formula_test.cpp, tests/kernels/glsl_test.cpp
 #if defined(VELDT_KERNELS_UNARY_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_KERNELS_UNARY_INL
@@ -34,7 +33,7 @@ struct Affine {
 struct Abs {
   static constexpr const char* name = "abs";
   template <class F> VELDT_FN F forward(F x) const { return abs(x); }
-  // The lowest number has no opposite and stays.
+  // The lowest number has no negative and stays.
   template <class I> VELDT_FN I whole(I x) const {
     return x < I(0) ? static_cast<I>(0 - static_cast<std::make_unsigned_t<I>>(x)) : x;
   }

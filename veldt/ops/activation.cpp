@@ -1,4 +1,4 @@
-// Activations that are more than their formula.
+// Activations that need more than their formula.
 #include "veldt/ops/activation.h"
 
 #include "veldt/core/error.h"

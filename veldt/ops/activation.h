@@ -1,6 +1,6 @@
 // Activation functions, elementwise; relu, tanh, sigmoid, softplus and those of neural fields are in
-// ops/unary.h. The defaults are PyTorch's, and so are the slopes on the bounds of what is piecewise: 0 at
-// both ends of hardtanh, relu6 and hardsigmoid, 0 and 1 at those of hardswish; sources of the formulas are in
+// ops/unary.h. The defaults are PyTorch's, and so are the slopes at the bounds of piecewise ones: 0 at both
+// ends of hardtanh, relu6 and hardsigmoid, 0 and 1 at those of hardswish; sources of the formulas are in
 // kernels/activation-inl.h.
 // Tests: tests/support/op_rows_activation.cpp, tests/ops/formula_test.cpp, tests/ops/edges_test.cpp
 #pragma once

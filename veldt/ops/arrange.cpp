@@ -1,4 +1,4 @@
-// Takes tensors apart and puts them together by views and copies, each with the way back for its gradient.
+// Splits and joins tensors by views and copies, each with its gradient.
 #include "veldt/ops/arrange.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void check_count(const char* op, std::int64_t count, std::int64_t least) {
                      "give a larger one");
 }
 
-// x's elements in `out` at the view (shape, strides, offset) of it, and that view of g as the gradient.
+// Copies x into the view (shape, strides, offset) of `out`; the gradient is that view of g.
 struct Place {
   Shape shape;
   Strides strides;
@@ -65,7 +65,7 @@ Tensor beyond_diagonal(const Tensor& x, std::int64_t offset) {
   return greater(arange(x.size(-1), DType::i64, x.device()), rows + offset);
 }
 
-// The sizes of what pad() gives, and how much of it comes before x.
+// The sizes of pad()'s result, and the amounts before x.
 std::pair<Shape, Shape> padded(const Tensor& x, const std::vector<std::int64_t>& amounts) {
   const int count = static_cast<int>(amounts.size() / 2);
   if (amounts.size() % 2 != 0 || count > x.rank())
@@ -86,7 +86,7 @@ std::pair<Shape, Shape> padded(const Tensor& x, const std::vector<std::int64_t>&
   return {shape, before};
 }
 
-// Where the elements beside n of dimension d, the first at `front`, come from: `count` from `from` on, by
+// The sources of the elements around the n of dimension d, which begin at `front`: `count` from `from` on, by
 // `step`.
 struct Source {
   std::int64_t from, step;
@@ -100,7 +100,7 @@ Source source_behind(PadMode mode, std::int64_t front, std::int64_t n) {
   return mode == PadMode::reflect ? Source{front + n - 2, -1} : Source{front, 1};
 }
 
-// x in the middle of `out`, and around it what the mode says, one dimension after the other.
+// x in the middle of `out`, with the padding of the mode around it, dimension by dimension.
 void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tensor& out) {
   if (x.numel() == 0) return;
   Shape area = x.shape();
@@ -125,8 +125,8 @@ void fill_around(const Tensor& x, const Shape& before, PadMode mode, const Tenso
   }
 }
 
-// Adds g, whose dimensions up to d - 1 are done, to `into`: its middle, and what lies before and after the
-// middle to where that came from. What is the middle in all dimensions is copied.
+// Adds g, whose dimensions up to d - 1 are done, to `into`: its middle, and the parts before and after it to
+// their sources. The middle of all dimensions is copied.
 void fold_into(const Tensor& into, const Tensor& g, const Shape& before, PadMode mode, int d, bool middle) {
   if (d == into.rank())
     return middle ? kernels(g).copy(g.view(), into.view()) : kernels(g).accumulate(g.view(), into.view());
@@ -144,7 +144,7 @@ void fold_into(const Tensor& into, const Tensor& g, const Shape& before, PadMode
   add_back(front + n, behind, source_behind(mode, front, n));
 }
 
-// g with what lies around its middle added to where that came from: the gradient of fill_around().
+// g with the parts around its middle added to their sources: the gradient of fill_around().
 Tensor folded(const Tensor& g, const Shape& inner, const std::vector<std::int64_t>& amounts,
               const Shape& before, PadMode mode) {
   const Tensor out = empty(inner, g);
@@ -291,7 +291,7 @@ Tensor unflatten(const Tensor& x, int dim, const Shape& sizes) {
 
 Tensor pad(const Tensor& given, const std::vector<std::int64_t>& wanted, double value) {
   Tensor x = given;
-  std::vector<std::int64_t> amounts = wanted;  // without those below 0, which take elements away
+  std::vector<std::int64_t> amounts = wanted;  // without those below 0, which remove elements
   for (std::size_t i = 0; i + 1 < amounts.size() && static_cast<int>(i / 2) < x.rank(); i += 2) {
     const int d = x.rank() - 1 - static_cast<int>(i / 2);
     std::int64_t &before = amounts[i], &after = amounts[i + 1];

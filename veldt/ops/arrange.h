@@ -1,4 +1,4 @@
-// Splits, joins and reorders tensors. Everything passes gradients.
+// Splits, joins and reorders tensors. All functions pass gradients.
 // Tests: tests/support/op_rows_arrange.cpp, tests/ops/memory_order_test.cpp, tests/ops/error_test.cpp
 #pragma once
 
@@ -16,7 +16,7 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim = 0);
 Tensor narrow(const Tensor& x, int dim, std::int64_t begin, std::int64_t length);
 // The positions in reverse order along each of `dims`.
 Tensor flip(const Tensor& x, const std::vector<int>& dims);
-// Positions moved on by `shift`; those beyond the end come back at the start.
+// Moves positions by `shift`; those beyond the end wrap to the start.
 Tensor roll(const Tensor& x, std::int64_t shift, int dim);
 // The whole tensor counts[d] times along dimension d; counts for leading new dimensions may come first.
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
@@ -27,17 +27,17 @@ Tensor movedim(const Tensor& x, int from, int to);
 // One dimension split into several; one size may be -1.
 Tensor unflatten(const Tensor& x, int dim, const Shape& sizes);
 // `value` around x: amounts before and after for the last dimension, then for the one before it, and so on.
-// An amount below 0 takes elements away.
+// An amount below 0 removes elements.
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value = 0);
-// How the elements around x come from it: 0; x mirrored at its first and last element, which are not
-// repeated; these two repeated; x from its other end on. Throws ShapeError where x is too small for that.
+// The elements around x: 0; x mirrored at its first and last element, which are not repeated; these two
+// repeated; x continued from its other end. Throws ShapeError if x is too small for that.
 enum class PadMode : std::uint8_t { zeros, reflect, replicate, circular };
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, PadMode mode);
 // [.., c r^2, h, w] -> [.., c, h r, w r] and back: channel c r^2 + i r + j holds the pixels (i, j) of each
-// square of r by r (Shi et al. 2016). Throws ShapeError where the sizes do not come in such squares.
+// square of r by r (Shi et al. 2016). Throws ShapeError if the sizes do not fit such squares.
 Tensor pixel_shuffle(const Tensor& x, std::int64_t r);
 Tensor pixel_unshuffle(const Tensor& x, std::int64_t r);
-// From n lists, n tensors that vary along a dimension each: result i is list i, repeated ("ij" indexing).
+// From n lists, n tensors that each vary along one dimension: result i is list i, repeated ("ij" indexing).
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& lists);
 
 // Below / above a diagonal, zeros elsewhere; `offset` counts diagonals upwards from the main one.

@@ -1,5 +1,4 @@
-// Attention in one kernel where that serves, by products and softmax where not; rotary and sinusoidal
-// positions.
+// Attention in one kernel if possible, else by products and softmax; rotary and sinusoidal positions.
 #include "veldt/ops/attention.h"
 
 #include <array>
@@ -30,7 +29,7 @@ void check_floats(const Tensor& q, const Tensor& k) {
                      "they are [.., queries, size] and [.., keys, size]", "give both the same last size");
 }
 
-// Where each query may look, [.., queries, keys]; undefined: everywhere.
+// The keys that each query may attend to, [.., queries, keys]; undefined: all.
 Tensor allowed(const Tensor& scores, const AttentionOptions& o) {
   const bool given = o.mask.defined() && o.mask.dtype() == DType::boolean;
   if (!o.causal) return given ? o.mask : Tensor();
@@ -42,12 +41,12 @@ double scale_of(const AttentionOptions& o, std::int64_t size) {
   return o.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
 }
 
-// Whether the kernels that keep no weights do for scores of this shape: they add a mask, and find no gradient
-// for it.
+// Whether the kernels that store no weights can be used for scores of this shape: they add a mask but compute
+// no gradient for it.
 bool is_fused(const AttentionOptions& o, const Tensor& x, const Shape& scores, std::int64_t width) {
   if (o.mask.defined() && ((grad_enabled() && o.mask.requires_grad()) || o.mask.device() != x.device() ||
-                           // Added and causal: padding in front leaves queries that see the lowest number
-                           // alone, beside which the logarithm of their sum is lost.
+                           // Not for an added mask that is also causal: with padding in front some queries
+                           // only see the lowest number, in which the logarithm of their sum is lost.
                            (o.causal && o.mask.dtype() != DType::boolean) || o.mask.rank() > scores.rank() ||
                            broadcast(o.mask.shape(), scores, "attention") != scores))
     return false;
@@ -68,15 +67,15 @@ struct Mask {
 
 using Parts = std::array<Tensor, 3>;  // queries, keys and values, [n, heads, .., size or width]
 
-// Their gradients written with ops, for those that are differentiated again.
+// Their gradients written with ops, to be differentiated again.
 Parts gradients_by_ops(const Parts& p, const AttentionOptions& o, const Tensor& g) {
   const Tensor weights = attention_weights(p[0], p[1], o), by = matmul(g, transpose(p[2]));
   const Tensor scores = weights * (by - sum(weights * by, {-1}, true)) * scale_of(o, p[0].size(-1));
   return {matmul(scores, p[1]), matmul(transpose(scores), p[0]), matmul(transpose(weights), g)};
 }
 
-// Writes the result into `out`, [n, heads, queries, width] of any strides, and returns what the gradients
-// need besides.
+// Writes the result into `out`, [n, heads, queries, width] of any strides, and returns the extra data for the
+// gradients.
 Tensor attend(const Parts& p, const AttentionOptions& o, const Tensor& out) {
   const Tensor& q = p[0];
   const Tensor sums = empty({q.size(0), q.size(1), q.size(2)}, q);
@@ -143,7 +142,7 @@ Tensor attention_weights(const Tensor& given_q, const Tensor& given_k, const Att
   if (const Tensor seen = allowed(scores, o); seen.defined())
     scores = masked_fill(scores, logical_not(seen), kNever);
   if ((!o.causal && !o.mask.defined()) || scores.size(-1) == 0) return softmax(scores, -1);
-  // A query that sees nothing weighs by 0, not by 0 / 0.
+  // A query that sees nothing has weights of 0, not 0 / 0.
   const Tensor unseen = equal(scores.detach(), Scalar(kNever)), blind = all(unseen, {-1}, true);
   return masked_fill(softmax(masked_fill(scores, blind, 0), -1), unseen, 0);
 }

@@ -1,4 +1,4 @@
-// Attention, and what tells it where tokens are.
+// Attention and positional embeddings.
 // Tests: tests/support/op_rows_attention.cpp, tests/ops/attention_test.cpp
 #pragma once
 
@@ -9,21 +9,22 @@
 namespace veldt {
 
 struct AttentionOptions {
-  // Boolean: where a query may look. Floats: what is added to the scores. Broadcast to [.., queries, keys].
+  // Boolean: the keys that a query may attend to. Floats: added to the scores. Broadcast to [.., queries,
+  // keys].
   Tensor mask = {};
-  bool causal = false;               // query i looks at keys 0 .. i alone
+  bool causal = false;               // query i attends to keys 0 .. i only
   std::optional<double> scale = {};  // of the scores; 1 / sqrt(size), if there is none
 };
 
 // softmax(q k^T scale) v, for each of the leading dimensions (Vaswani et al. 2017): q [.., queries, size], k
-// [.., keys, size], v [.., keys, out] -> [.., queries, out]. A query that may look at nothing gets 0.
-// All have one float dtype; bf16 and f16 are computed as f32 and rounded once. Throws ShapeError naming the
+// [.., keys, size], v [.., keys, out] -> [.., queries, out]. A query that may attend to no key gets 0. All
+// have one float dtype; bf16 and f16 are computed as f32 and rounded once. Throws ShapeError naming the
 // shapes.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
 // The same for x [n, time, 3 size], which holds queries, keys and values side by side, each with the parts of
-// `heads` heads one after the other -> [n, time, size] in the same order. A mask broadcasts to [n, heads,
-// time, time]. Throws ShapeError unless the heads divide the size.
+// `heads` heads in order -> [n, time, size] in the same order. A mask broadcasts to [n, heads, time, time].
+// Throws ShapeError unless the heads divide the size.
 Tensor self_attention(const Tensor& x, std::int64_t heads, const AttentionOptions& options = {});
 // Only the weights, [.., queries, keys]: each row sums to 1, or is 0.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});

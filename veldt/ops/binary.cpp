@@ -1,5 +1,5 @@
-// Elementwise ops of two tensors: promotion, broadcasting, choice by condition, and how far plain numbers
-// reach.
+// Elementwise ops of two tensors: promotion, broadcasting, choice by condition, and the range of plain
+// numbers.
 #include "veldt/ops/binary.h"
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace veldt {
 namespace {
 
-// Both in the dtype that they are combined in.
+// Both converted to their common dtype.
 struct Pair {
   Tensor a, b;
 };
@@ -43,7 +43,7 @@ Pair promoted_floats(const char* op, const Tensor& a, const Tensor& b) {
   return {as_float(p.a), as_float(p.b)};
 }
 
-// The whole numbers that a dtype holds.
+// The range of an integer dtype.
 struct Range {
   std::int64_t low, high;
 };
@@ -56,7 +56,7 @@ Range range_of(DType t) {
 // The number as a tensor beside x, which an op then promotes to its dtype.
 Tensor beside(const Tensor& x, Scalar value) { return constant(value, value.beside(x.dtype()), x.device()); }
 
-// The view of x repeated to `shape`, for a kernel alone.
+// The view of x repeated to `shape`, only for a kernel.
 View spread(const Tensor& x, const Shape& shape) { return broadcast_view(x, shape); }
 
 // a and b have one dtype.
@@ -78,7 +78,7 @@ template <class Op> Tensor comparison(const Tensor& left, const Tensor& right) {
   return out;
 }
 
-// The gradient for `input`, which was broadcast to g's shape; skipped when nobody wants it.
+// The gradient for `input`, which was broadcast to g's shape; skipped if it is not needed.
 template <class Fn> Tensor gradient_for(const Tensor& input, Fn compute) {
   return needs_grad(input) ? sum_to(compute(), input.shape()) : Tensor();
 }
@@ -99,8 +99,8 @@ Grads shared(const Tensor& a_wins, const Tensor& a, const Tensor& b, const Tenso
           gradient_for(b, [&] { return where(a_wins, zero, share); })};
 }
 
-// Exactly, whatever number stands beside whole ones. Between whole numbers a fraction is as good as the next
-// whole number, and beyond those that x's dtype holds, or beside a NaN, the answer is the same for all of x.
+// Compares integers with any number exactly. A fraction can be replaced by the next integer, and outside the
+// range of x's dtype, or for a NaN, the answer is the same for all of x.
 template <class Op> Tensor comparison(const Tensor& x, Scalar value) {
   const DType dtype = x.dtype() == DType::boolean ? DType::i64 : x.dtype();
   if (is_float(dtype)) return comparison<Op>(x, beside(x, value));
@@ -265,7 +265,7 @@ Tensor atan2(const Tensor& left, const Tensor& right) {
       true);
 }
 
-// Floats take one kernel, without a tensor for the number.
+// Floats need one kernel, without a tensor for the number.
 Tensor add(const Tensor& a, Scalar b) {
   return is_float(a.dtype()) ? affine(a, 1, b.real()) : add(a, beside(a, b));
 }
@@ -314,7 +314,7 @@ Tensor logical_or(const Tensor& a, const Tensor& b) { return comparison<LogicalO
 Tensor logical_xor(const Tensor& a, const Tensor& b) { return comparison<LogicalXor>(a, b); }
 Tensor logical_not(const Tensor& x) { return equal(x, 0); }
 
-// A whole number is finite.
+// An integer is finite.
 Tensor isnan(const Tensor& x) {
   return is_float(x.dtype()) ? not_equal(x, x) : zeros(x.shape(), DType::boolean, x.device());
 }

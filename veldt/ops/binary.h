@@ -1,6 +1,7 @@
 // Elementwise functions of two tensors, broadcast by NumPy's rule: sizes are matched from the right, and a
 // size of 1 repeats. Different dtypes are converted to promote() of both (docs/dtypes.md); a plain number
-// takes the tensor's side as ops/scalar.h says. Throws ShapeError naming both shapes when they do not fit.
+// adopts the tensor's dtype as described in ops/scalar.h. Throws ShapeError naming both shapes if they do not
+// fit.
 // Tests: tests/support/op_rows_binary.cpp, tests/ops/dtype_test.cpp, tests/ops/edges_test.cpp,
 // tests/ops/error_test.cpp
 #pragma once
@@ -11,19 +12,19 @@
 
 namespace veldt {
 
-// For booleans, add is "or" and mul is "and"; the others need numbers. Whole numbers wrap when they overflow.
+// For booleans, add is "or" and mul is "and"; the others need numbers. Integers wrap on overflow.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-// Whole numbers and booleans give the f32 quotient.
+// Integers and booleans give the f32 quotient.
 Tensor div(const Tensor& a, const Tensor& b);
-// Whole numbers give a whole one, its fraction cut off.
+// Integers give an integer, truncated.
 Tensor pow(const Tensor& a, const Tensor& b);
-// The larger / smaller of each pair; a NaN wins, and where they are equal they share the gradient.
+// The larger / smaller of each pair; a NaN takes precedence, and equal ones share the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 // floor(a / b), with a gradient of 0, and a - b floor(a / b), which has the sign of b: Python's // and %.
-// Whole numbers over 0 give 0.
+// Integers over 0 give 0.
 Tensor floor_divide(const Tensor& a, const Tensor& b);
 Tensor remainder(const Tensor& a, const Tensor& b);
 // a - b trunc(a / b), with the sign of a: C's fmod.
@@ -43,7 +44,7 @@ Tensor sub(Scalar a, const Tensor& b);
 Tensor mul(const Tensor& a, Scalar b);
 Tensor div(const Tensor& a, Scalar b);
 Tensor div(Scalar a, const Tensor& b);
-// Throws ConfigError for whole numbers to a negative whole power.
+// Throws ConfigError for integers to a negative integer power.
 Tensor pow(const Tensor& a, Scalar b);
 Tensor maximum(const Tensor& a, Scalar b);
 Tensor minimum(const Tensor& a, Scalar b);
@@ -52,8 +53,8 @@ Tensor remainder(const Tensor& a, Scalar b);
 Tensor fmod(const Tensor& a, Scalar b);
 Tensor lerp(const Tensor& a, const Tensor& b, double weight);
 
-// Booleans. With a NaN only not_equal holds. Whole numbers are compared with any number exactly, one that
-// their dtype does not hold and one with a fraction included.
+// Booleans. With a NaN only not_equal is true. Integers are compared exactly with any number, even outside
+// their dtype's range or with a fraction.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
@@ -77,7 +78,7 @@ Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
 
-// a where `condition` (boolean) holds, b elsewhere; all three broadcast.
+// a where `condition` (boolean) is true, b elsewhere; all three broadcast.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

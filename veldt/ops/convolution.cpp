@@ -1,4 +1,4 @@
-// Convolutions and their transposes as calls of one entry, whose gradients are calls of it too.
+// Convolutions and their transposes as calls of one entry; their gradients are calls of it too.
 #include "veldt/ops/convolution.h"
 
 #include <string_view>
@@ -46,7 +46,7 @@ Tensor convolved(const char* name, const ConvLayout& layout, ConvPart part, cons
   });
 }
 
-// "[out, in / groups, kernel, kernel]", as errors have it.
+// "[out, in / groups, kernel, kernel]", for errors.
 std::string weight_form(int dims, bool transposed) {
   std::string text = transposed ? "[in, out / groups" : "[out, in / groups";
   for (int d = 0; d < dims; ++d) text += ", kernel";
@@ -106,7 +106,7 @@ ConvLayout checked(const char* name, int dims, bool transposed, const Tensor& x,
   return layout;
 }
 
-// fn(x, w, bias) in the dtype that kernels have, for a batch; the result as x came.
+// fn(x, w, bias) in a dtype with kernels, for a batch; the result has x's form.
 template <class Fn>
 Tensor as_batch_of_floats(int dims, const Tensor& x, const Tensor& w, const Tensor& bias, const Fn& fn) {
   if (x.rank() == dims + 1) return squeeze(as_batch_of_floats(dims, unsqueeze(x, 0), w, bias, fn), 0);

@@ -1,7 +1,7 @@
-// Convolutions of 1 to 3 spatial dimensions and their transposes, as torch.nn.functional has them; the kernel
-// is not flipped. Tensors have one dtype: bf16 and f16 are computed as f32 and rounded once, whole
-// numbers give f32. Differentiable to any order by input, weight and bias. Throws ShapeError naming both
-// shapes, and ConfigError for options that no shape could serve.
+// Convolutions of 1 to 3 spatial dimensions and their transposes, as in torch.nn.functional; the kernel is
+// not flipped. Tensors have one dtype: bf16 and f16 are computed as f32 and rounded once, integers give f32.
+// Differentiable to any order by input, weight and bias. Throws ShapeError naming both shapes, and
+// ConfigError for options that are invalid for any shape.
 // Tests: tests/support/op_rows_convolution.cpp, tests/ops/convolution_test.cpp
 #pragma once
 
@@ -31,8 +31,8 @@ class PerDim {
   Shape numbers_;
 };
 
-// Elements around the input: so many on both sides, or "same", as many as keep its size (for stride 1; the
-// odd one comes at the end), or "valid", none.
+// Elements around the input: a number for both sides, or "same", as many as keep its size (for stride 1; an
+// odd one is at the end), or "valid", none.
 class ConvPadding {
  public:
   template <std::integral I> ConvPadding(I all) : amounts_(all) {}  // NOLINT: 2 is one
@@ -54,7 +54,7 @@ struct ConvOptions {
   PerDim stride = 1;
   ConvPadding padding = 0;
   PerDim dilation = 1;      // distance of the elements that neighbours in the kernel read
-  std::int64_t groups = 1;  // of channels, each convolved by itself; as many as channels: depthwise
+  std::int64_t groups = 1;  // of channels, each convolved separately; as many as channels: depthwise
   PadMode padding_mode = PadMode::zeros;
 };
 
@@ -70,7 +70,7 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
 
 struct ConvTransposeOptions {
   PerDim stride = 1;
-  PerDim padding = 0;         // elements that the result loses on both sides
+  PerDim padding = 0;         // elements removed from the result on both sides
   PerDim output_padding = 0;  // elements added at the end; below the stride or the dilation
   PerDim dilation = 1;
   std::int64_t groups = 1;

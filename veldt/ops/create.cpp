@@ -21,7 +21,7 @@ Tensor ramp(std::int64_t n, const Ramp& r, DType dtype, Device device) {
 }  // namespace
 
 Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
-  // fill() takes a double, which does not hold every whole number.
+  // fill() takes a double, which cannot hold every integer.
   if (dtype == DType::i64 && value.is_whole() && std::abs(value.real()) >= 0x1p53)
     return contiguous(expand(constant(value, dtype, device), shape));
   Tensor out = empty(shape, dtype, device);
@@ -41,7 +41,7 @@ Tensor arange(std::int64_t n, DType dtype, Device device) { return ramp(n, {}, d
 Tensor arange(Scalar begin, Scalar end, Scalar step, std::optional<DType> dtype, Device device) {
   const bool whole = begin.is_whole() && end.is_whole() && step.is_whole();
   double count = std::ceil((end.real() - begin.real()) / step.real());
-  if (whole && step.whole() != 0) {  // doubles cannot tell whole numbers beyond 2^53 apart
+  if (whole && step.whole() != 0) {  // doubles cannot distinguish integers beyond 2^53
     const auto span = static_cast<__int128>(end.whole()) - begin.whole(),
                by = static_cast<__int128>(step.whole());
     count = static_cast<double>(span / by + (span % by != 0 && (span < 0) == (by < 0) ? 1 : 0));
@@ -52,7 +52,7 @@ Tensor arange(Scalar begin, Scalar end, Scalar step, std::optional<DType> dtype,
   const DType wanted = dtype.value_or(whole ? DType::i64 : DType::f32);
   const Ramp r = {begin.real(), step.real(), 1, begin.whole(), step.whole()};
   const auto n = static_cast<std::int64_t>(count);
-  // A list of whole numbers that starts or steps by a fraction is cut off element by element.
+  // If an integer list starts at or steps by a fraction, each element is truncated.
   return whole || is_float(wanted) ? ramp(n, r, wanted, device) : to(ramp(n, r, DType::f64, device), wanted);
 }
 

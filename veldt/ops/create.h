@@ -1,4 +1,4 @@
-// Tensors from nothing: constants and ramps; random ones are in ops/random.h.
+// New tensors: constants and ramps; random ones are in ops/random.h.
 // Tests: tests/support/op_rows_create.cpp, tests/ops/error_test.cpp
 #pragma once
 
@@ -18,8 +18,8 @@ Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, Scalar value);
 // 0, 1, .. n-1, shape [n].
 Tensor arange(std::int64_t n, DType dtype = DType::i64, Device device = {});
-// begin, begin + step, .. below end (above it for a negative step): i64 if all three are whole numbers, else
-// f32. Throws ConfigError if no number of steps leads from begin to end.
+// begin, begin + step, .. below end (above it for a negative step): i64 if all three are integers, else f32.
+// Throws ConfigError if no number of steps leads from begin to end.
 Tensor arange(Scalar begin, Scalar end, Scalar step = 1, std::optional<DType> dtype = {}, Device device = {});
 // `n` values from `first` to `last`, both included, shape [n]; n = 1 gives `first`.
 Tensor linspace(double first, double last, std::int64_t n, DType dtype = DType::f32, Device device = {});

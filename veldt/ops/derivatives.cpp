@@ -1,4 +1,4 @@
-// Jacobians and Hessians times directions by one or two backward passes, and gradients held against
+// Jacobians and Hessians times directions by one or two backward passes, and gradients compared with
 // differences.
 #include "veldt/ops/derivatives.h"
 
@@ -33,7 +33,7 @@ void check_directions(const char* op, const TensorList& inputs, const TensorList
                      "make them with zeros_like() or randn()");
 }
 
-// Fixed, different for each element, none near zero: so that no two errors cancel.
+// Fixed, different for each element, and none near zero, so that errors cannot cancel.
 Tensor weights_for(const Tensor& output) {
   std::vector<double> w(static_cast<std::size_t>(output.numel()));
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = 1 + 0.5 * std::sin(1.7 * static_cast<double>(i));

@@ -10,21 +10,20 @@
 
 namespace veldt {
 
-// A function of several tensors. It must use the tensors it is given, not others of the same values.
+// A function of several tensors. It must use its arguments, not other tensors with the same values.
 using TensorFunction = std::function<Tensor(const TensorList& inputs)>;
 
 // v^T J: for each input, the gradient of sum(v * f(inputs)). v has the output's shape. Throws as grad() does.
 Grads vjp(const TensorFunction& f, const TensorList& inputs, const Tensor& v);
 // J u: how f(inputs) changes along the directions u, one for each input and of its shape. Has f's shape.
-// Found by differentiating v^T J along v (Townsend 2017), so every op on the way must be twice
-// differentiable.
+// Computed by differentiating v^T J along v (Townsend 2017), so every op in f must be twice differentiable.
 Tensor jvp(const TensorFunction& f, const TensorList& inputs, const TensorList& u);
 // H u: how the gradient of f, which must give one element, changes along the directions u.
 Grads hvp(const TensorFunction& f, const TensorList& inputs, const TensorList& u);
 
 struct GradcheckReport {
   bool passed = true;
-  double worst = 0;  // |analytic - numeric| / (1 + |numeric|), the largest met
+  double worst = 0;  // the largest |analytic - numeric| / (1 + |numeric|)
   std::string
       difference;  // where the two differ most: "input 1 at element 3: 2.5 by backward, 2 by differences"
   explicit operator bool() const { return passed; }

@@ -1,4 +1,4 @@
-// Distances, cosines and vectors of length one; halves are measured in f32 and read as they lie.
+// Distances, cosines and vectors of length one; halves are computed in f32 and read without conversion.
 #include "veldt/ops/distance.h"
 
 #include "veldt/ops/binary.h"
@@ -12,13 +12,14 @@
 namespace veldt {
 namespace {
 
-// Halves by their lengths, read as they lie: with r = 1 / max(length, eps), x r. Its gradient is
-// (g - x r^2 sum of (g x)) r, below eps g r.
+// Halves divided by their lengths, without conversion: x r with r = 1 / max(length, eps). Its gradient is (g
+// - x r^2 sum of (g x)) r, below eps g r.
 Tensor normalize_halves(const Tensor& x, int dim, double eps) {
   constexpr DType kWide = DType::f32;
   const Shape kept = reduced_shape(x, {dim}, "normalize");
   const auto share_of = [eps](const Tensor& length) { return reciprocal(maximum(length, eps)); };
-  // What the gradient takes of x, for the sum of g x; not by r^2, which a float has of few lengths.
+  // The multiple of x in the gradient, from the sum of g x; not by r^2, which overflows or underflows for
+  // most lengths.
   const auto along = [eps](const Tensor& length, const Tensor& r, const Tensor& total) {
     return where(greater(length, eps), -(total * r * r), zeros_like(total));
   };
@@ -51,7 +52,7 @@ Tensor normalize(const Tensor& x, double p, int dim, double eps) {
   if (p == 2 && is_half(x.dtype()) && !autocast_dtype())
     return along_dim("normalize", x, dim,
                      [&](const Tensor& t, int d) { return normalize_halves(t, d, eps); });
-  // f16 has neither so small an eps nor the norms of long vectors.
+  // f16 can hold neither such a small eps nor the norms of long vectors.
   return through_f32(x, [&](const Tensor& y) { return y / maximum(norm(y, p, {dim}, true), eps); });
 }
 

@@ -61,7 +61,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
   return parts;
 }
 
-// A label that stands twice in one term leaves the diagonal of its dimensions.
+// A label that occurs twice in one term selects the diagonal of its dimensions.
 void take_diagonals(std::string_view equation, Term& term) {
   for (std::size_t i = 0; i < term.labels.size(); ++i) {
     const std::size_t j = term.labels.find(term.labels[i], i + 1);
@@ -155,15 +155,16 @@ std::int64_t product_of(const Term& term, const std::string& labels) {
   return n;
 }
 
-// [batch, m, k] x [batch, n, k] where no element of one tensor meets more than one of the other, or k is 1:
-// with nothing to use twice a matrix product is only in the way. Halves are multiplied and summed as f32.
+// [batch, m, k] x [batch, n, k] where each element of one tensor is multiplied by at most one of the other,
+// or k is 1: without reuse a matrix product is only slower. Halves are multiplied and summed as f32.
 Tensor multiplied(const Tensor& a, const Tensor& b, bool sums) {
   const DType dtype = promote(a.dtype(), b.dtype()), wide = is_half(dtype) ? DType::f32 : dtype;
   if (!sums) return a * b;
   return to(sum(to(a, wide) * to(b, wide), {-1}), dtype);
 }
 
-// One matrix product: [batch, rows, inner] x [batch, inner, columns], where inner is what `kept` lacks.
+// One matrix product: [batch, rows, inner] x [batch, inner, columns], where inner are the labels that are not
+// in `kept`.
 Term join(std::string_view equation, Term a, Term b, const std::string& kept) {
   match(equation, a, b);
   sum_over_others(a, kept + b.labels);

@@ -10,10 +10,10 @@
 namespace veldt {
 
 // As torch.einsum: "bij,bjk->bik" names the dimensions of each tensor by letters, and those of the result;
-// what the result does not name is summed over. A letter twice in one tensor takes its diagonal. "..." stands
-// for leading dimensions, which broadcast. Without "->" the result has the letters that occur once in all
-// terms together, in the order of the alphabet: "ii" is the trace. Tensors are joined from left to right, by
-// matrix products. Throws ShapeError naming the subscript that does not fit.
+// all other letters are summed over. A letter twice in one tensor takes its diagonal. "..." stands for
+// leading dimensions, which broadcast. Without "->" the result has the letters that occur once in all terms
+// together, in the order of the alphabet: "ii" is the trace. Tensors are joined from left to right, by matrix
+// products. Throws ShapeError naming the subscript that does not fit.
 Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors);
 
 }  // namespace veldt

@@ -1,6 +1,6 @@
-// How a formula becomes an op. With one number, the kernel computes forward and, in one pass, gradient times
-// slope. Where the gradient is going to be differentiated itself, the same slope runs over traced numbers
-// instead, as formulas of two numbers always do.
+// Makes an op from a formula. For one number, the kernel computes forward and, in one pass, gradient times
+// slope. If the gradient is differentiated again, the same slope runs over traced numbers instead; formulas
+// of two numbers always do that.
 #include "veldt/ops/formula.h"
 
 #include <cstring>
@@ -19,7 +19,7 @@ template <class Op> Traced traced_slope(Scalars s, const Traced& x, const Traced
   return formula<Op>(s.a, s.b).slope(x, y);
 }
 
-// What is needed of each formula, in the order in which a backend counts them.
+// The functions of each formula, in the order of a backend's indices.
 struct UnaryFormula {
   const char* name;
   Traced (*slope)(Scalars, const Traced& x, const Traced& y);
@@ -45,7 +45,8 @@ struct UnaryBackward {
       const auto result = [&] { return unary(op, wide, scalars.a, scalars.b); };
       return {to(times_slope(to(g, DType::f32), wide, {result}), x.dtype())};
     }
-    // The op's own node cannot hold its result, which holds the node: another one over the same memory does.
+    // The op's node cannot hold its own result, which holds the node, so it holds another tensor over the
+    // same memory.
     const auto result = [this] { return record(formula_at(op).name, kept.detach(), {x}, *this); };
     if (grad_enabled()) return {times_slope(g, x, {result})};
     const Tensor out = empty_along(x.shape(), x.dtype(), {&x});

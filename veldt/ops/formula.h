@@ -1,5 +1,5 @@
-// Elementwise formulas of kernels/ by their names: what makes a public op one line of a header, and keeps
-// kernels/ out of it. Not meant for programs, though what they include has it.
+// Elementwise formulas of kernels/ by name, so that a public op is one line of a header without including
+// kernels/. Not meant for programs, although their includes contain it.
 // Tests: tests/ops/formula_test.cpp
 #pragma once
 
@@ -20,8 +20,8 @@ struct FormulaName {
 
 // The place of a formula in scalar::UnaryOps, as a backend counts it. Throws Error if there is none.
 int unary_formula(const char* name);
-// The formula of x, which keeps its dtype if it is of floats and becomes f32 if not; a and b are the
-// formula's constants, in its order. Its gradient follows from the formula's slope, to any order.
+// The formula applied to x, which keeps a float dtype and otherwise becomes f32; a and b are the formula's
+// constants, in its order. Its gradient follows from the formula's slope, to any order.
 Tensor unary(int formula, const Tensor& x, double a = 0, double b = 0);
 
 template <FormulaName name> Tensor unary(const Tensor& x, double a = 0, double b = 0) {

@@ -1,4 +1,4 @@
-// Reads elements by index along a dimension; the gradient is added back to where they were read.
+// Reads elements by index along a dimension; the gradient is added at the same positions.
 #include "veldt/ops/gather.h"
 
 #include "veldt/core/error.h"

@@ -1,6 +1,7 @@
 // The encoding is linear in the table and a product over the axes of functions of x, so all its derivatives
 // are of two kinds: E, which interpolates with a derivative of the weights, and S, its transpose, which adds
-// into the table. By the table E's gradient is S and S's is E; by x both lead to E of one order more.
+// into the table. With respect to the table E's gradient is S and S's is E; with respect to x both give E of
+// one order higher.
 #include "veldt/ops/grid_encoding.h"
 
 #include <cmath>
@@ -83,7 +84,7 @@ GridLayout grid_layout(const GridOptions& o) {
   std::int64_t first = 0;
   for (int l = 0; l < o.levels; ++l) {
     const double share = o.levels > 1 ? static_cast<double>(l) / (o.levels - 1) : 0;
-    // A hair more, so that a whole number survives the rounding of pow().
+    // Slightly more, so that an integer survives the rounding of pow().
     const double cells = static_cast<double>(o.coarsest) * std::pow(range, share) * (1 + 1e-9);
     GridLayout::Level& level = grid.level[static_cast<std::size_t>(l)];
     level.cells = static_cast<std::int32_t>(cells);

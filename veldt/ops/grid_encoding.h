@@ -29,8 +29,8 @@ struct GridOptions {
 GridLayout grid_layout(const GridOptions& options);
 
 // x [n, dims], within 0..1; table [entries, features] -> [n, levels * features], level by level. Beyond 0..1
-// the border's features hold, and slopes are 0. f32 and f64; halves are computed as f32. Differentiable to
-// any order by both, the table's gradient summed in a fixed order. Throws ShapeError.
+// features are those of the border, and slopes are 0. f32 and f64; halves are computed as f32. Differentiable
+// to any order by both, the table's gradient summed in a fixed order. Throws ShapeError.
 Tensor grid_encoding(const Tensor& x, const Tensor& table, const GridLayout& grid);
 
 }  // namespace veldt

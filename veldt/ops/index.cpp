@@ -1,4 +1,4 @@
-// Writes by index, and reads where a condition holds, whose count only the device knows.
+// Writes by index, and reads where a condition is true; only the device knows how often.
 #include "veldt/ops/index.h"
 
 #include "veldt/core/error.h"
@@ -28,7 +28,7 @@ Tensor copy_of(const Tensor& x) {
   return out;
 }
 
-// The positions at which a boolean tensor holds, in row-major order [count, rank].
+// The positions at which a boolean tensor is true, in row-major order [count, rank].
 Tensor positions_of(const Tensor& mask) {
   NoGrad off;
   const Tensor packed = contiguous(mask.detach());

@@ -9,8 +9,8 @@
 namespace veldt {
 
 // x with out[.., index[.., i, ..], ..] = source[.., i, ..] along dim; index and source have one shape, no
-// larger than x's in the other dimensions. If several writes go to one place, the last one stays, and the
-// gradient is only right if there is just one.
+// larger than x's in the other dimensions. If several writes go to one place, the last one stays; the
+// gradient is only right if there is one write per place.
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, Scalar value);
 // The same, adding: out[.., index[.., i, ..], ..] += source[.., i, ..], in the order of the index.
@@ -18,9 +18,9 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
 // Adds whole slices: source's slice i along dim to x's slice index[i].
 Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
-// x where `mask` (boolean, broadcast) does not hold, `value` where it does.
+// x where `mask` (boolean, broadcast) is false, `value` where it is true.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
-// The elements where `mask` holds, as a list; both broadcast. Waits for their number, so a Plan refuses it.
+// The elements where `mask` is true, as a list; both broadcast. Waits for their number, so a Plan refuses it.
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 // The indices of the elements that are not 0, [count, rank], i64, in row-major order. A Plan refuses it.
 Tensor nonzero(const Tensor& x);

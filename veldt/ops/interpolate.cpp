@@ -1,4 +1,4 @@
-// Makes sizes larger or smaller axis by axis, each as a few taps with weights.
+// Resizes axis by axis, each with a few weighted taps.
 #include "veldt/ops/interpolate.h"
 
 #include <cmath>
@@ -15,14 +15,14 @@
 namespace veldt {
 namespace {
 
-// One dimension. A step in the result is one of numerator / denominator in x; apart, so that positions which
-// are whole numbers come out as such.
+// One dimension. A step in the result is numerator / denominator in x; stored separately, so that integer
+// positions are exact.
 struct Axis {
   std::int64_t in, out;
   double numerator, denominator;
 };
 
-// What element o of the result takes: x at index[o], times weight[o] (undefined: 1).
+// Element o of the result uses x at index[o], times weight[o] (undefined: 1).
 struct Tap {
   Tensor index, weight;
 };
@@ -71,7 +71,7 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
   return axes;
 }
 
-// The weights of the four elements around a position that lies t after the second: Keys 1981.
+// The weights of the four elements around a position t after the second one: Keys 1981.
 std::vector<Tensor> cubic_weights(const Tensor& t) {
   constexpr double kA = -0.75;
   const auto within = [](const Tensor& x) { return ((kA + 2) * x - (kA + 3)) * square(x) + 1.0; };
@@ -79,7 +79,7 @@ std::vector<Tensor> cubic_weights(const Tensor& t) {
   return {beyond(t + 1.0), within(t), within(1.0 - t), beyond(2.0 - t)};
 }
 
-// Made by kernels, so that a Plan can record it; in f64, so that f32 does not misplace far elements.
+// Computed by kernels, so that a Plan can record it; in f64, because f32 would misplace far elements.
 std::vector<Tap> taps_of(const Axis& a, Interpolation mode, bool align_corners, const Tensor& x) {
   const bool nearest = mode == Interpolation::nearest || mode == Interpolation::nearest_exact;
   const double centre = align_corners || mode == Interpolation::nearest ? 0 : 0.5;
@@ -102,7 +102,7 @@ std::vector<Tap> taps_of(const Axis& a, Interpolation mode, bool align_corners, 
 }
 
 Tensor along(const Tensor& x, int dim, const Axis& a, Interpolation mode, bool align_corners) {
-  // A factor may leave a size as it is; nearest and linear then leave the side so too.
+  // A factor may leave a size unchanged; nearest and linear then leave that axis unchanged too.
   const bool kept = mode == Interpolation::nearest || mode == Interpolation::linear;
   if (a.in == a.out && (kept || a.numerator == a.denominator)) return x;
   Shape column = Shape::filled(x.rank(), 1), wide = x.shape();

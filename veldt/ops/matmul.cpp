@@ -1,5 +1,4 @@
-// Brings products of any ranks and layouts to batches of matrices for the kernel, and their gradients
-// likewise.
+// Converts products of any ranks and layouts to batches of matrices for the kernel, and their gradients too.
 #include "veldt/ops/matmul.h"
 
 #include <algorithm>
@@ -68,8 +67,8 @@ View as_rank3(const Tensor& t, const Shape& batch, Tensor& kept) {
   return kept.view();
 }
 
-// Whether the rows of g lie a multiple of 4 KiB apart, so that the elements of a column share few sets of the
-// cache and a product that reads g by columns takes up to 1.6 times as long.
+// Whether the rows of g are a multiple of 4 KiB apart. Then the elements of a column share few cache sets,
+// and a product that reads g by columns takes up to 1.6 times as long.
 bool columns_collide(const Tensor& g) {
   return static_cast<std::size_t>(g.strides()[0]) * size_of(g.dtype()) % 4096 == 0;
 }

@@ -1,5 +1,5 @@
 // Matrix products of tensors of one dtype, else ShapeError. bf16 and f16 are computed as f32 and rounded
-// once, whole numbers give f32.
+// once, integers give f32.
 // Tests: tests/support/op_rows_matmul.cpp, tests/ops/matmul_test.cpp, tests/ops/error_test.cpp
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace veldt {
 
 // [.., m, k] x [.., k, n] -> [.., m, n]; leading dimensions broadcast. A list is a row on the left and a
-// column on the right, and its dimension is dropped from the result. Transposed views are read where they
-// lie. Throws ShapeError when the inner sizes differ.
+// column on the right, and its dimension is dropped from the result. Transposed views are read in place.
+// Throws ShapeError if the inner sizes differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 // [n] x [n] -> []
 Tensor dot(const Tensor& a, const Tensor& b);

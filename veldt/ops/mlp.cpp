@@ -1,4 +1,4 @@
-// Chooses between the fused kernels and layer after layer, with the gradients of both ways.
+// Chooses between the fused kernels and single layers, with the gradients of both.
 #include "veldt/ops/mlp.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool has_kernels(Device device, Precision precision) {
 
 bool is_fused(const Tensor& x, std::span<const DenseLayer> layers) {
   if (x.dtype() != DType::f32) return false;
-  // The cpu always has them, and tiny networks feel every call.
+  // The cpu always has them, and for tiny networks every call matters.
   if (x.device().kind != DeviceKind::cpu && !has_kernels(x.device(), Precision::f32)) return false;
   std::vector<std::int64_t, SmallAllocator<std::int64_t>> sizes = {x.size(-1)};
   for (const DenseLayer& layer : layers) sizes.push_back(layer.weight.size(0));
@@ -89,7 +89,7 @@ MlpStep step_of(MlpPass pass, std::span<const DenseLayer> layers, Precision prec
   return step;
 }
 
-// The arrays of one call. What kernels read has to lie densely.
+// The arrays of one call. Kernels need dense inputs.
 class MlpCall {
  public:
   MlpCall(const MlpStep& step, const Tensor& x, std::span<const DenseLayer> layers) : step_(step), x_(x) {
@@ -164,8 +164,8 @@ Tensor by_layers(const Tensor& x, std::span<const DenseLayer> layers) {
   return h;
 }
 
-// The same inputs under names of their own: a gradient by them ends there, even where one of the originals
-// is used twice or depends on another.
+// Aliases of the same inputs: a gradient by them ends there, even if one of the originals is used twice or
+// depends on another.
 struct Aliases {
   Tensor x;
   DenseLayers layers;
@@ -184,8 +184,8 @@ Aliases aliases_of(const Tensor& x, const DenseLayers& layers) {
   return out;
 }
 
-// The gradients of `composed`, which single ops made of the aliases, so that they can be differentiated
-// again. Those that the running backward() does not want are left out.
+// The gradients of `composed`, computed by single ops from the aliases, so that they can be differentiated
+// again. Those that the running backward() does not need are left out.
 Grads differentiable(const Tensor& composed, const TensorList& inputs, const Aliases& aliases,
                      const Tensor& seed) {
   const TensorList stand_ins = inputs_of(aliases.x, aliases.layers);
@@ -214,8 +214,8 @@ Grads mlp_backward(const Tensor& x, const DenseLayers& layers, Precision precisi
   return grads;
 }
 
-// Cut to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: what is past
-// its bound on the wrong side must be able to return.
+// Clamped to -1..1. Beyond the bounds the gradient is 0, except where a step along it leads back: an output
+// beyond the wrong bound must be able to return.
 Tensor clamp_with_way_back(const Tensor& x) {
   const Tensor fixed = x.detach(), y = clamp(fixed, -1, 1);
   return record("clamp_with_way_back", y, {x}, [beyond = fixed - y](const Tensor& g) -> Grads {
@@ -344,7 +344,7 @@ MlpLossResult mlp_loss(const Tensor& x, std::span<const DenseLayer> layers, cons
   if (options.weight.defined()) call.give(MlpStep::weight, options.weight);
   const Tensor output = call.take(MlpStep::out, {x.size(0), target.size(1)});
   const Tensor loss = call.take(MlpStep::value, {});
-  // Not needs_grad(): that is for a backward() that may be running, and of a graph of its own.
+  // Not needs_grad(), which refers to a running backward() and its own graph.
   const Grads grads = call.take_gradients(inputs, [](const Tensor& t) { return t.requires_grad(); });
   call.run();
   const Tensor recorded =

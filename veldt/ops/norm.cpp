@@ -1,4 +1,4 @@
-// Normalises lines in one kernel, and differentiates it by another one or, for higher orders, by ops.
+// Normalises lines in one kernel; gradients use another one or, for higher orders, ops.
 #include "veldt/ops/norm.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace veldt {
 namespace {
 
-// The distance from 1 to the next number; whole numbers are computed in f32.
+// The distance from 1 to the next number; integers are computed in f32.
 double epsilon_of(DType dtype) {
   switch (dtype) {
     case DType::f64: return 0x1p-52;
@@ -51,15 +51,15 @@ void check_last_dims(const char* op, const Tensor& x, const Shape& normalized) {
                      "build the layer for the input's last sizes, or reshape the input");
 }
 
-// The gradients written with ops, for those that are differentiated again: with u = (x - mean) scale and
-// h = g weight, dx = scale (h - mean of h - u mean of (h u)). weight and bias [groups, k], as the kernel
-// takes them; x and g are of their dtype.
+// The gradients written with ops, to be differentiated again: with u = (x - mean) scale and h = g weight, dx
+// = scale (h - mean of h - u mean of (h u)). weight and bias [groups, k], as the kernel takes them; x and g
+// are of their dtype.
 Grads gradients_by_ops(bool centred, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                        const Tensor& g) {
   const auto line_mean = [](const Tensor& t) { return mean(t, {1}, true); };
   const Tensor off = centred ? x - line_mean(x) : x;
   const Tensor scale = rsqrt(line_mean(square(off)) + eps), u = off * scale;
-  // [lines, n] with the numbers of each parameter apart
+  // [lines, n] with the numbers of each parameter separated
   const auto apart = [&](const Tensor& t, const Tensor& by) {
     const std::int64_t groups = by.size(0), k = by.size(1);
     return reshape(t, {t.size(0) / groups, groups, k, t.size(1) / std::max<std::int64_t>(1, k)});
@@ -71,9 +71,8 @@ Grads gradients_by_ops(bool centred, const Tensor& x, const Tensor& weight, cons
           bias.defined() && needs_grad(bias) ? sum(apart(g, bias), {0, 3}) : Tensor()};
 }
 
-// Each line of x [lines, n] on its own. weight and bias are undefined, or reshaped to [groups, k]: each of
-// their numbers is for n / k neighbours of the lines i with that i % groups. Without `centred` the mean
-// counts as 0.
+// Normalises each line of x [lines, n]. weight and bias are undefined, or reshaped to [groups, k]: line i
+// uses row i % groups, each number for n / k neighbours. Without `centred` the mean counts as 0.
 Tensor norm_lines(const char* op, bool centred, const Tensor& given, const Tensor& given_weight,
                   const Tensor& given_bias, const Shape& parameters, double eps) {
   const Tensor x = contiguous(as_float(given));
@@ -129,7 +128,7 @@ Grads standardise_slope(const Tensor& x, const Dims& dims, const Tensor& weight,
           bias.defined() && needs_grad(bias) ? sum_to(of_g * count, bias.shape()) : Tensor()};
 }
 
-// The same by ops on x alone, for gradients that are to depend on it through mean and scale too.
+// The same by ops on x, for gradients that depend on it through mean and scale too.
 Grads standardise_slope_by_ops(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
                                double eps, const Tensor& g) {
   const DType wide = wide_dtype(x);
@@ -140,9 +139,9 @@ Grads standardise_slope_by_ops(const Tensor& x, const Dims& dims, const Tensor& 
   return found;
 }
 
-// Halves are read as they lie. Doubles hold their squares without loss, so the variance is the mean of those
-// less the square of the mean. What is below 2^-50 of the latter is their rounding: two different halves in
-// 2^28 make more.
+// Halves are read without conversion. Doubles hold their squares exactly, so the variance is the mean of the
+// squares minus the square of the mean. Anything below 2^-50 of the latter is rounding: even two different
+// halves among 2^28 give more.
 Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
                                 double eps) {
   constexpr DType kWide = DType::f32;
@@ -158,7 +157,7 @@ Standardised standardise_halves(const Tensor& x, const Dims& dims, const Tensor&
     const Tensor of_mean = square(mean), apart = square(norm) / count - of_mean;
     r.variance = to(masked_fill(apart, less(apart, of_mean * 0x1p-50), 0), kWide);
     scale = rsqrt(r.variance + eps);
-    // x first less its mean: a bias would be lost beside their product with a large scale.
+    // Subtracts the mean from x first: a bias would be lost in their product with a large scale.
     r.y = !bias.defined() ? subtract_multiply_to(x.dtype(), x, r.mean, times(scale, weight))
                           : multiply_add_to(x.dtype(), subtract_multiply_to(kWide, x, r.mean, scale),
                                             weight.defined() ? weight : ones_like(scale), bias);

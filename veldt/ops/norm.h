@@ -1,7 +1,7 @@
-// Normalisation within each example, as torch.nn.functional has it; over a batch, with running statistics, it
-// is a layer of veldt/nn/norm.h. Variances are biased; halves are computed as f32 and rounded once, whole
-// numbers give f32. Weight and bias may be undefined, else have x's dtype. Differentiable to any order.
-// Throws ShapeError naming the shapes that do not fit.
+// Normalisation within each example, as in torch.nn.functional; normalisation over a batch, with running
+// statistics, is a layer of veldt/nn/norm.h. Variances are biased; halves are computed as f32 and rounded
+// once, integers give f32. Weight and bias may be undefined, else they have x's dtype. Differentiable to any
+// order. Throws ShapeError naming the shapes that do not fit.
 // Tests: tests/support/op_rows_norm.cpp, tests/ops/norm_test.cpp
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace veldt {
 
-// (x - mean) / sqrt(variance + eps) weight + bias, the mean and variance those of x's last dimensions, which
-// must have the sizes of `normalized_shape`, as weight and bias have. Ba et al. 2016.
+// (x - mean) / sqrt(variance + eps) weight + bias, with mean and variance over x's last dimensions, which
+// must have the sizes of `normalized_shape`, like weight and bias. Ba et al. 2016.
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 // The same for x [n, c, ..] over c / groups channels at a time and all later dimensions; weight and bias [c].

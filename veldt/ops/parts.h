@@ -1,5 +1,5 @@
-// Pieces that ops are made from: how they bring their inputs to the dtype they compute in, and one-kernel
-// cases of binary ops. Not for programs: veldt.h leaves it out.
+// Building blocks of ops: conversion of inputs to the dtype of a computation, and one-kernel cases of binary
+// ops. Not for programs: veldt.h does not include it.
 // Tests: tests/ops/dtype_test.cpp, tests/ops/forward_test.cpp, tests/ops/gradient_test.cpp
 #pragma once
 
@@ -29,21 +29,20 @@ struct OptionalView {
   operator const View*() const { return given ? &view : nullptr; }  // NOLINT
 };
 
-// Uninitialised, for what is computed element by element: of the shape of the operands, which are broadcast
-// to it, in the order in which the first of that shape lies in memory. So all are walked in the order of
-// memory, transposed ones too, as in PyTorch.
+// Uninitialised, for elementwise results: of the broadcast shape of the operands, in the memory order of the
+// first operand of that shape. So all are walked in memory order, also transposed ones, as in PyTorch.
 Tensor empty_along(const Shape& shape, DType dtype, std::initializer_list<const Tensor*> operands);
 
-// Throws ShapeError for a fraction or a size that whole numbers of `dtype` cannot hold.
+// Throws ShapeError for a number that the integer type `dtype` cannot hold.
 void check_holds(DType dtype, Scalar value);
-// The number as a tensor of shape []; throws ShapeError where that cannot be. One beyond 2^53 is put together
-// from its halves, for fill() takes a double.
+// The number as a tensor of shape []; throws ShapeError if it does not fit. One beyond 2^53 is composed of
+// two halves, because fill() takes a double.
 Tensor constant(Scalar value, DType dtype, Device device);
 
-// x itself if it holds floats, else as f32: for functions that are about real numbers.
+// x itself if it holds floats, else as f32: for functions of real numbers.
 inline Tensor as_float(const Tensor& x) { return is_float(x.dtype()) ? x : to(x, DType::f32); }
 
-// Whether an Autocast changes one of the inputs of a product, and what it makes of one.
+// Whether an Autocast changes one of the inputs of a product, and the converted input.
 template <std::same_as<Tensor>... T> bool casts(const T&... inputs) {
   const std::optional<DType> wanted = autocast_dtype();
   const auto changes = [&](const Tensor& x) {
@@ -52,18 +51,18 @@ template <std::same_as<Tensor>... T> bool casts(const T&... inputs) {
   return wanted && (changes(inputs) || ...);
 }
 inline Tensor lowered(const Tensor& x) { return casts(x) ? to(x, *autocast_dtype()) : x; }
-// The other way: halves as f32 under an Autocast, for what has to be exact.
+// The reverse: halves as f32 under an Autocast, for computations that must be exact.
 inline Tensor widened(const Tensor& x) {
   return autocast_dtype() && is_half(x.dtype()) ? to(x, DType::f32) : x;
 }
 
-// For kernels that read halves and give f32: the dtype of what x gives, and y of it rounded to x's dtype,
-// under an Autocast not at all.
+// For kernels that read halves and return f32: the dtype of the result for x, and the result y rounded to x's
+// dtype, except under an Autocast.
 inline DType wide_dtype(const Tensor& x) { return is_half(x.dtype()) ? DType::f32 : x.dtype(); }
 inline Tensor rounded(const Tensor& y, const Tensor& x) { return autocast_dtype() ? y : to(y, x.dtype()); }
 
-// fn(x) for kernels that have no half floats: computed from f32, the result rounded once; under an Autocast
-// not at all. The casts are recorded, so the gradient comes back in x's own dtype.
+// fn(x) for kernels that have no half floats: computed from f32, the result rounded once, except under an
+// Autocast. The casts are recorded, so the gradient has x's dtype.
 template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
   if (autocast_dtype()) {
     const Tensor wide = widened(x);
@@ -78,17 +77,17 @@ template <class Fn> Tensor through_f32(const Tensor& x, Fn fn) {
 Shape reduced_shape(const Tensor& x, const Dims& dims, const char* op);
 Tensor drop_reduced(const Tensor& y, const Tensor& x, const Dims& dims, bool keepdim);
 
-// x over the dimensions in which `kept` has a size of 1, as Backend::reduce has it and without a gradient.
+// x over the dimensions in which `kept` has a size of 1, as in Backend::reduce and without a gradient.
 Tensor reduced_to(DType dtype, ReduceOp op, const Tensor& x, const Shape& kept);
 
-// fn(x, d) with dimension d of x counted from the front. A number is taken as a list of one, as PyTorch does.
+// fn(x, d) with dimension d of x counted from the front. A number counts as a list of one, as in PyTorch.
 template <class Fn> Tensor along_dim(const char* op, const Tensor& x, int dim, Fn fn) {
   if (x.rank() == 0) return reshape(fn(reshape(x, {1}), wrap_dim(dim, 1, op)), {});
   return fn(x, wrap_dim(dim, x.rank(), op));
 }
-// An index as i64, which i32 may stand for. Throws ShapeError for another dtype.
+// An index as i64; i32 is converted. Throws ShapeError for another dtype.
 Tensor as_index(const char* op, const Tensor& index);
-// Throws unless `index`, of i64, is of x's rank, no larger than x but along dim, and its numbers are
+// Throws unless `index`, of i64, is of x's rank, no larger than x except along dim, and its numbers are
 // positions of that dimension.
 void check_index(const char* op, const Tensor& x, int dim, const Tensor& index);
 // g^T x for g [n, out] and x [n, in], the gradient of a weight [out, in]; maybe a transposed view.
@@ -97,26 +96,26 @@ Tensor weight_gradient(const Tensor& g, const Tensor& x);
 // rate x^2 / 2 up to |x| = delta, then rate delta (|x| - delta / 2): Huber 1964.
 Tensor huber_of(const Tensor& x, double delta, double rate);
 
-// x scale + shift; scale and shift, of x's dtype or of f32 beside halves, broadcast to its shape.
+// x scale + shift; scale and shift, of x's dtype or f32 for halves, broadcast to its shape.
 Tensor multiply_add(const Tensor& x, const Tensor& scale, const Tensor& shift);
-// x scale + shift and (x - shift) scale without a gradient, each rounded once to `dtype`; any of the inputs
-// may be of halves beside f32.
+// x scale + shift and (x - shift) scale without a gradient, each rounded once to `dtype`; inputs may mix
+// halves and f32.
 Tensor multiply_add_to(DType dtype, const Tensor& x, const Tensor& scale, const Tensor& shift);
 Tensor subtract_multiply_to(DType dtype, const Tensor& x, const Tensor& shift, const Tensor& scale);
 
-// (x - mean) / sqrt(variance + eps) weight + bias, the moments those over `dims`, which are kept with a size
-// of 1. weight and bias are undefined, or broadcast to x and have a size of 1 along `dims`. f32 or f64; x may
-// be of halves beside f32.
+// (x - mean) / sqrt(variance + eps) weight + bias, with moments over `dims`, which are kept with a size of 1.
+// weight and bias are undefined, or broadcast to x and have a size of 1 along `dims`. f32 or f64; x may be of
+// halves beside f32.
 struct Standardised {
   Tensor y, mean, variance;  // the moments without a gradient
 };
 Standardised standardise(const Tensor& x, const Dims& dims, const Tensor& weight, const Tensor& bias,
                          double eps);
-// The same by moments that are given, as constants that broadcast to x. x may be of halves beside f32.
+// The same with given moments, as constants that broadcast to x. x may be of halves and the rest f32.
 Tensor standardise_by(const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight,
                       const Tensor& bias, double eps);
 
-// gather() by an index that is known to fit; and its result, found by another kernel, with its gradient.
+// gather() by a valid index; and its result, if another kernel has computed it, with its gradient.
 Tensor gather_within(const Tensor& x, int dim, const Tensor& index);
 Tensor gathered(const Tensor& out, const char* name, const Tensor& x, int dim, const Tensor& index);
 

@@ -1,4 +1,4 @@
-// Lays out windows for the kernels of pooling, after a look at whether each has an element.
+// Lays out windows for the kernels of pooling, after checking that each has an element.
 #include "veldt/ops/pooling.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace veldt {
 namespace {
 
-// What a pooling does along one dimension.
+// The options of a pooling along one dimension.
 struct Line {
   std::int64_t in, out, kernel, stride, padding, dilation;
 };
@@ -98,7 +98,7 @@ PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>&
     const Line& l = lines[static_cast<std::size_t>(d - missing)];
     p.in[d] = l.in, p.out[d] = l.out, p.kernel[d] = l.kernel, p.stride[d] = l.stride;
     p.padding[d] = l.padding, p.dilation[d] = l.dilation;
-    // Only the first windows reach into the padding before x, and only the last one into that after it.
+    // Only the first windows overlap the padding before x, and only the last one the padding after it.
     const std::int64_t first = std::min(l.out, adaptive ? 0 : l.padding / l.stride + 1);
     for (std::int64_t o = 0; o <= first; ++o)
       if (const std::int64_t at = o < first ? o : l.out - 1; empty_window(p.window(d, at)))
@@ -110,7 +110,7 @@ PoolLayout layout_of(const char* name, const Tensor& x, const std::vector<Line>&
   return p;
 }
 
-// Where the largest elements are is noted for the gradient alone.
+// The places of the largest elements are only recorded for a gradient.
 Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& lines, bool adaptive) {
   return through_f32(as_float(given), [&](const Tensor& x) {
     const PoolLayout p = layout_of(name, x, lines, adaptive);
@@ -123,7 +123,7 @@ Tensor max_pool(const char* name, const Tensor& given, const std::vector<Line>& 
   });
 }
 
-// The means of windows, or the transpose of that. Linear: the gradient of each is the other.
+// The means of windows, or their transpose. Both are linear, and each is the other's gradient.
 Tensor averaged(const PoolLayout& p, bool transposed, const Tensor& given) {
   const Tensor from = contiguous(given);
   const Tensor out = empty({p.planes, transposed ? p.inputs() : p.outputs()}, from);
@@ -146,7 +146,7 @@ Tensor avg_pool(const char* name, const Tensor& given, const std::vector<Line>& 
   });
 }
 
-// Where every size divides: each dimension apart into [out, in / out], and the mean over the latter.
+// If every size divides: splits each dimension into [out, in / out], and takes the mean over the latter.
 Tensor mean_of_equal_windows(const Tensor& x, const std::vector<Line>& lines) {
   Shape apart;
   Dims within;

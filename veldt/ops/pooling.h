@@ -1,7 +1,7 @@
-// Pooling over 1 to 3 spatial dimensions, as torch.nn.functional has it. x is [n, channels, spatial ..] or
+// Pooling over 1 to 3 spatial dimensions, as in torch.nn.functional. x is [n, channels, spatial ..] or
 // [channels, spatial ..] of a float dtype; bf16 and f16 are computed as f32 and rounded once. Differentiable
-// to any order. Throws ShapeError naming the shape and the window, and ConfigError for options that no shape
-// could serve.
+// to any order. Throws ShapeError naming the shape and the window, and ConfigError for options that are
+// invalid for any shape.
 // Tests: tests/support/op_rows_pooling.cpp, tests/ops/pooling_test.cpp
 #pragma once
 
@@ -16,7 +16,7 @@ struct MaxPoolOptions {
   std::optional<PerDim> stride = {};  // the kernel's size, if there is none
   PerDim padding = 0;  // elements on both sides that are never the largest; at most half a kernel
   PerDim dilation = 1;
-  bool ceil_mode = false;  // windows that reach beyond the end count too
+  bool ceil_mode = false;  // windows that extend beyond the end count too
 };
 
 // The largest of each window; if several are equal, the gradient goes to the first. A NaN counts as the
@@ -30,7 +30,7 @@ struct AvgPoolOptions {
   std::optional<PerDim> stride = {};
   PerDim padding = 0;  // zeros
   bool ceil_mode = false;
-  bool count_include_pad = true;  // whether the zeros count among what is averaged
+  bool count_include_pad = true;  // whether the zeros are part of the average
 };
 
 // The mean of each window.
@@ -38,8 +38,8 @@ Tensor avg_pool1d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o
 Tensor avg_pool2d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
 Tensor avg_pool3d(const Tensor& x, const PerDim& kernel, const AvgPoolOptions& options = {});
 
-// Windows of about equal size that give results of that size. Unless all sizes divide x's, means are products
-// with matrices of sizes in x out; what is not finite spreads along its lines.
+// Windows of about equal size that give a result of this size. Unless all sizes divide x's, means are
+// products with matrices [in, out]; values that are not finite spread along their lines.
 Tensor adaptive_max_pool1d(const Tensor& x, const PerDim& size);
 Tensor adaptive_max_pool2d(const Tensor& x, const PerDim& size);
 Tensor adaptive_max_pool3d(const Tensor& x, const PerDim& size);

@@ -25,7 +25,7 @@ namespace {
 
 Tensor draw(RandomKind kind, const Shape& shape, Rng& rng, DType dtype, Device device) {
   const Tensor out = empty(shape, dtype, device);
-  // A replay of a Plan draws on from where the Rng then is.
+  // A replay of a Plan continues from the Rng's current position.
   host_work(
       "random", {out.view()},
       [kind, &rng, device, draw = RandomDraw()](std::span<const View> views) {
@@ -57,7 +57,7 @@ double below(double high, DType dtype) {
   return static_cast<double>(static_cast<double>(near) < high ? near : std::nextafter(near, -INFINITY));
 }
 
-// The smallest sum of weights that a draw can be a share of to full precision.
+// The smallest sum of weights for which a draw has full precision.
 constexpr double kLeastTotal = std::numeric_limits<double>::min();
 
 [[noreturn]] void refuse_weights(std::span<const double> weights, double total, std::int64_t row) {
@@ -133,7 +133,7 @@ Tensor randperm(std::int64_t n, Rng& rng, Device device) {
 
 Tensor bernoulli(const Tensor& p, Rng& rng) {
   NoGrad off;
-  // 53 bits: the 24 of f32 would make what is rarer than 2^-24 as likely as that.
+  // 53 bits: with the 24 of f32 rarer events would be as likely as 2^-24.
   const Tensor u = rand(p.shape(), rng, 0, 1, DType::f64, p.device());
   return to(less(u, to(p.detach(), DType::f64)), p.dtype());
 }

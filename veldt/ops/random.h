@@ -1,5 +1,5 @@
-// Random tensors. Each takes its draws from `rng` and advances it by as many, so the same numbers come on
-// every device, and a replayed Plan draws on.
+// Random tensors. Each takes its draws from `rng` and advances it, so numbers are the same on every device,
+// and a replayed Plan continues.
 // Tests: tests/support/op_rows_create.cpp, tests/ops/sampling_test.cpp, tests/ops/lines_test.cpp
 #pragma once
 
@@ -13,13 +13,12 @@ Tensor rand(const Shape& shape, Rng& rng, double low = 0, double high = 1, DType
             Device device = {});
 Tensor randn(const Shape& shape, Rng& rng, double mean = 0, double deviation = 1, DType dtype = DType::f32,
              Device device = {});
-// Whole numbers low .. high - 1, all equally likely to 2^-32. Throws ConfigError unless 1 <= high - low <=
-// 2^31.
+// Integers low .. high - 1, all equally likely to 2^-32. Throws ConfigError unless 1 <= high - low <= 2^31.
 Tensor randint(const Shape& shape, Rng& rng, std::int64_t low, std::int64_t high, DType dtype = DType::i64,
                Device device = {});
 // 0 .. n-1 in a random order, i64.
 Tensor randperm(std::int64_t n, Rng& rng, Device device = {});
-// 1 with the probability that each element of p gives, else 0, in p's dtype.
+// 1 with the probability in each element of p, else 0, in p's dtype.
 Tensor bernoulli(const Tensor& p, Rng& rng);
 // `count` draws of an index into each line of weights [.., n], each as likely as its weight, with
 // replacement: i64 [.., count]. The weights need not sum to 1. Throws Error for one that is negative,

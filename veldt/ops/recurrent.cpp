@@ -1,4 +1,4 @@
-// The steps of an LSTM as one op: run in one kernel, and taken back in another.
+// The steps of an LSTM as one op: one kernel for the forward pass, and one for the gradient.
 #include "veldt/ops/recurrent.h"
 
 #include <utility>
@@ -18,7 +18,7 @@
 namespace veldt {
 namespace {
 
-// What the forward pass leaves for the gradient.
+// The data that the forward pass stores for the gradient.
 struct Pass {
   Tensor out;    // [time, n, 2 hidden]: h and c
   Tensor gates;  // [time, n, 4 hidden], their functions applied
@@ -55,7 +55,7 @@ Grads gradients(const Pass& r, const Tensor& weight, const Tensor& h, const Tens
   return {by_gates, by_weight, by_h, by_c};
 }
 
-// The same written with ops, for gradients that are differentiated again.
+// The same written with ops, to be differentiated again.
 Grads gradients_by_ops(const Tensor& inputs, const Tensor& weight, const Tensor& h, const Tensor& c,
                        bool backward, const Tensor& g) {
   const std::int64_t time = g.size(0), hidden = weight.size(1);

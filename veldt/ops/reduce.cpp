@@ -1,4 +1,4 @@
-// Reduces over any dimensions by one kernel, and spreads gradients back over what was reduced.
+// Reduces over any dimensions by one kernel, and broadcasts gradients back.
 #include "veldt/ops/reduce.h"
 
 #include <algorithm>
@@ -82,8 +82,8 @@ Tensor arg_extreme(ReduceOp op, const char* name, const Tensor& x, int dim, bool
   return drop_reduced(out, x, {d}, keepdim);
 }
 
-// Whether the largest or the smallest of the reduced elements, as booleans, holds; of none the smallest
-// alone.
+// Whether the largest or smallest of the reduced elements, as booleans, is true; without elements only the
+// smallest is.
 Tensor holds(ReduceOp op, const char* name, const Tensor& x, const Shape& kept) {
   if (x.numel() == 0) return full(kept, op == ReduceOp::min, DType::boolean, x.device());
   const Tensor bytes = x.dtype() == DType::u8 ? x : to(x, DType::boolean), y = empty(kept, bytes);

@@ -1,5 +1,5 @@
-// A C++ number beside a tensor: a whole one leaves a tensor of whole numbers what it is, one with a
-// fraction's type turns it into f32. The dtype of a tensor of floats never changes.
+// A C++ number in an op with a tensor: an integer keeps the dtype of an integer tensor, a floating point
+// number makes it f32. The dtype of a float tensor never changes.
 // Tests: tests/ops/dtype_test.cpp
 #pragma once
 

@@ -17,7 +17,7 @@
 namespace veldt {
 namespace {
 
-// What whole numbers are accumulated from, and halves under an Autocast.
+// The dtype from which integers are accumulated, and halves under an Autocast.
 Tensor source_of(const Tensor& x) { return is_float(x.dtype()) ? widened(x) : to(x, DType::i64); }
 
 Tensor constant_slice(const Tensor& x, int dim, double value) {
@@ -26,7 +26,7 @@ Tensor constant_slice(const Tensor& x, int dim, double value) {
   return full(shape, value, x.dtype(), x.device());
 }
 
-// x moved by one position along dim, `first` where nothing came from; `reverse`: towards the front.
+// x shifted by one position along dim, with `first` in the free place; `reverse`: towards the front.
 Tensor shifted(const Tensor& x, int dim, bool reverse, double first) {
   const std::int64_t n = x.size(dim);
   if (n == 0) return x;
@@ -73,7 +73,7 @@ Sorted extremes(const char* op, ReduceOp which, const Tensor& given, int dim) {
   return {values, reshape(indices, given.shape())};
 }
 
-// g times the product of all other elements of the reduced dimensions, which are brought into one line.
+// g times the product of all other elements of the reduced dimensions, which are merged into one line.
 Tensor product_gradient(const Tensor& x, const Tensor& g, const std::vector<int>& order, int kept) {
   const Tensor moved = permute(x, order);
   Shape lines;

@@ -8,12 +8,12 @@
 namespace veldt {
 
 // y[i] = x[0] + .. + x[i], and x[0] .. x[i] multiplied; accumulated in double, those of halves in
-// f32. Whole numbers and booleans give i64. The gradient of a product is right at zeros too.
+// f32. Integers and booleans give i64. The gradient of a product is right at zeros too.
 Tensor cumsum(const Tensor& x, int dim);
 Tensor cumprod(const Tensor& x, int dim);
 
 // The largest, or smallest, of x[0] .. x[i], and where it is: the last of equal ones; a NaN stays. The
-// gradient of each goes back to where it came from. On CUDA a line is one thread's.
+// gradient of each goes to its source. On CUDA one thread handles a line.
 Sorted cummax(const Tensor& x, int dim);
 Sorted cummin(const Tensor& x, int dim);
 

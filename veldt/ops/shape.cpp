@@ -1,4 +1,4 @@
-// Makes views by sizes and strides alone, and copies where no view can be.
+// Makes views by sizes and strides, and copies where no view is possible.
 #include "veldt/ops/shape.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
       base = x.strides()[d];
       open = true;
     } else if (x.strides()[d] != base * span) {
-      // A new group: what was collected must be used up by whole target dimensions.
+      // A new group: the collected elements must be covered by complete target dimensions.
       if (filled != span) return std::nullopt;
       base = x.strides()[d];
       span = filled = 1;
@@ -70,7 +70,7 @@ Shape resolve(const Tensor& x, Shape shape) {
   return shape;
 }
 
-// A view whose gradient is put back by `backward`.
+// A view with `backward` as its gradient function.
 Tensor recorded_view(const char* name, const Tensor& x, const Shape& shape, const Strides& strides,
                      std::int64_t offset, BackwardFn backward) {
   return record(name, x.alias(shape, strides, offset), {x}, std::move(backward), false);
@@ -81,7 +81,7 @@ std::int64_t clamp_position(std::int64_t p, std::int64_t size) {
   return p < 0 ? 0 : p > size ? size : p;
 }
 
-// Zeros of `shape` with g laid over the sliced part: the gradient of slice.
+// Zeros of `shape` with g in the sliced part: the gradient of slice.
 Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin, std::int64_t step) {
   const Tensor out = zeros(shape, g.dtype(), g.device());
   Strides strides = out.strides();
@@ -95,8 +95,8 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
       false);
 }
 
-// Without gaps, the dimensions in the order of x's memory; row-major if x repeats elements. Those of size 1
-// have the stride that they have row-major, where that is the order: products look whether matrices stack.
+// Without gaps, the dimensions in the order of x's memory; row-major if x repeats elements. Dimensions of
+// size 1 get their row-major stride if that is the order, because products check whether matrices stack.
 Strides dense_strides(const Tensor& x) {
   int order[kMaxRank];
   for (int d = 0; d < x.rank(); ++d) {
@@ -209,7 +209,7 @@ Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std
   Strides strides = x.strides();
   shape[d] = last > first ? (last - first - 1) / step + 1 : 0;
   const std::int64_t offset = shape[d] > 0 ? first * strides[d] : 0;
-  if (shape[d] > 1) strides[d] *= step;  // a step may be as large as its type
+  if (shape[d] > 1) strides[d] *= step;  // a step may be as large as its type allows
   return recorded_view("slice", x, shape, strides, offset,
                        [from = x.shape(), d, first, step](const Tensor& g) -> Grads {
                          return {unslice(g, from, d, first, step)};

@@ -8,7 +8,7 @@
 
 namespace veldt {
 
-// One size may be -1: it is worked out from the rest. A view where the strides allow, else a copy.
+// One size may be -1: it is computed from the rest. A view if the strides allow it, else a copy.
 Tensor reshape(const Tensor& x, const Shape& shape);
 // [a, b, c, ..] -> [a, b c ..] from dimension `from` on.
 Tensor flatten(const Tensor& x, int from = 0);
@@ -33,11 +33,11 @@ Tensor contiguous(const Tensor& x);
 Tensor to(const Tensor& x, DType dtype);
 Tensor to(const Tensor& x, Device device);
 
-// Joins along an existing dimension / along a new one, in the dtype that all promote to.
+// Joins along an existing dimension / along a new one, in the common dtype of all.
 Tensor concat(const std::vector<Tensor>& parts, int dim = 0);
 Tensor stack(const std::vector<Tensor>& parts, int dim = 0);
 
-// How a kernel sees x repeated to `shape`. For ops.
+// The kernel view of x repeated to `shape`. For ops.
 View broadcast_view(const Tensor& x, const Shape& shape);
 
 }  // namespace veldt

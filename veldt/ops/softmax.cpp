@@ -1,4 +1,4 @@
-// Calls the kernels of softmax and its gradient, and takes gradients of higher orders through ops.
+// Calls the kernels of softmax and its gradient, and computes gradients of higher orders by ops.
 #include "veldt/ops/softmax.h"
 
 #include "veldt/ops/binary.h"
@@ -11,7 +11,7 @@
 namespace veldt {
 namespace {
 
-// Whether both are in one order in memory; the stride of a dimension of size 1 leads nowhere.
+// Whether both are in one order in memory; the stride of a dimension of size 1 does not matter.
 bool lie_alike(const Tensor& x, const Tensor& y) {
   for (int d = 0; d < x.rank(); ++d)
     if (x.size(d) > 1 && x.strides()[d] != y.strides()[d]) return false;
@@ -28,7 +28,7 @@ Tensor run(bool log, const Tensor& x, int dim, DType dtype) {
   return y;
 }
 
-// The gradient by what the result y was made from, for a gradient g of it; of y's dtype.
+// The gradient of the input for a gradient g of the result y; of y's dtype.
 Tensor slope(bool log, const Tensor& y, const Tensor& g, int dim) {
   const Tensor by = to(g, y.dtype()), dx = empty_along(y.shape(), y.dtype(), {&y});
   kernels(y).softmax_slope(log, y.view(), by.view(), dim, dx.view());
@@ -53,7 +53,7 @@ Tensor log_softmax(const Tensor& given, int dim) {
     const Tensor out = run(true, x, d, x.dtype());
     return record("log_softmax", out, {x}, [x, d, kept = out.detach()](const Tensor& given_g) -> Grads {
       if (!grad_enabled() && !is_half(x.dtype())) return {slope(true, kept, given_g, d)};
-      if (!grad_enabled()) {  // a half's logarithm has too few digits to be raised again
+      if (!grad_enabled()) {  // a half's logarithm has too few digits for the exponential
         const Tensor all =
             reduced_to(DType::f32, ReduceOp::sum, given_g, reduced_shape(x, {d}, "log_softmax"));
         return {multiply_add_to(x.dtype(), run(false, x, d, DType::f32), -all, given_g)};
@@ -64,8 +64,7 @@ Tensor log_softmax(const Tensor& given, int dim) {
   });
 }
 
-// log(sum e^(x - m)) + m with the largest m, a constant; where that is infinite or NaN the sum says so
-// itself.
+// log(sum e^(x - m)) + m with the largest m, a constant; if that is infinite or NaN, the sum is too.
 Tensor logsumexp(const Tensor& given, const Dims& dims, bool keepdim) {
   return through_f32(as_float(given), [&](const Tensor& x) {
     if (x.numel() == 0) return log(sum(x, dims, keepdim));

@@ -11,8 +11,8 @@ namespace veldt {
 
 namespace {
 
-// The first k of each line's order along dimension d, with the name of the op for what asks where the graph
-// ended.
+// The first k of each line's order along dimension d; the name of the op is for reports of where the graph
+// ends.
 Tensor order_of(const char* op, const Tensor& x, int d, bool descending, std::int64_t k) {
   Shape shape = x.shape();
   shape[d] = k;
@@ -22,7 +22,7 @@ Tensor order_of(const char* op, const Tensor& x, int d, bool descending, std::in
   return out;
 }
 
-// What is sorted of a number: it.
+// Sorting a number returns it.
 Sorted sorted_number(const char* op, const Tensor& x, int dim) {
   wrap_dim(dim, 1, op);
   return {x, zeros({}, DType::i64, x.device())};

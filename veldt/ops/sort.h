@@ -1,4 +1,4 @@
-// Order along one dimension. Stable: equals keep their order. A NaN counts as the largest.
+// Order along one dimension. Stable: equal elements keep their order. A NaN counts as the largest.
 // Tests: tests/support/op_rows_lines.cpp, tests/ops/order_test.cpp
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace veldt {
 
 struct Sorted {
-  Tensor values;   // its gradient goes back to where each value came from
+  Tensor values;   // its gradient goes to each value's source
   Tensor indices;  // i64
 };
 

@@ -20,7 +20,7 @@ template <class Op> Tensor combined(const Tensor& a, const Tensor& b, const Tens
   return out;
 }
 
-// compute() as the gradient of `input`, which may have been broadcast; skipped when nobody wants it.
+// compute() as the gradient of `input`, which may have been broadcast; skipped if it is not needed.
 template <class Fn> Tensor cast_gradient_for(const Tensor& input, Fn compute) {
   return needs_grad(input) ? to(sum_to(compute(), input.shape()), input.dtype()) : Tensor();
 }

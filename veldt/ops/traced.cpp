@@ -1,5 +1,5 @@
-// Arithmetic of traced numbers: constants fold, a constant beside a tensor takes the ops of a tensor and a
-// number, and a tensor by itself is squared, whose gradient is one product.
+// Arithmetic of traced numbers: constants are folded, a constant with a tensor uses the ops of a tensor and a
+// number, and a tensor times itself is squared, whose gradient is one product.
 #include "veldt/ops/traced.h"
 
 #include "veldt/ops/create.h"

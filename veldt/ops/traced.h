@@ -1,6 +1,5 @@
-// A number that formulas of kernels/ can be written over, and that records what they do to it as ops: run
-// over it, a slope gives tensors that can be differentiated again. It has the functions of
-// kernels/math-inl.h.
+// A number type for formulas of kernels/ that records operations as ops, so that a slope gives tensors that
+// can be differentiated again. It has the functions of kernels/math-inl.h.
 // Tests: tests/ops/formula_test.cpp, tests/ops/gradient_test.cpp
 #pragma once
 
@@ -15,7 +14,7 @@ namespace veldt {
 
 class Traced {
  public:
-  // A tensor that is made when a formula first asks for it, and then kept.
+  // A tensor that is created when a formula first needs it, and then kept.
   struct Later {
     std::function<Tensor()> make;
     Tensor made = {};
@@ -24,7 +23,7 @@ class Traced {
   explicit Traced(double constant) : constant_(constant) {}
   explicit Traced(const Tensor& tensor);
   static Traced later(Later& what);
-  // Written out once, for slopes pass numbers by value a few hundred times.
+  // Defined once out of line, because slopes pass numbers by value a few hundred times.
   Traced(const Traced&);
   Traced& operator=(const Traced&) = delete;
   ~Traced();
@@ -32,7 +31,7 @@ class Traced {
   bool is_constant() const { return !later_ && !tensor_.defined(); }
   double constant() const { return constant_; }
   const Tensor& tensor() const;
-  // The same beside another number, which gives the dtype and the device.
+  // The same with another number, which gives the dtype and the device.
   Tensor beside(const Tensor& x) const;
 
   // A constant gives another constant, a tensor the op's result.

@@ -1,5 +1,4 @@
-// Functions of one number that are more than their formula: whole numbers have one of their own, or what is
-// asked for is checked.
+// Functions of one number that need more than their formula: a formula for integers, or checks of arguments.
 #include "veldt/ops/unary.h"
 
 #include <cmath>
@@ -18,7 +17,7 @@ void refuse_booleans(const char* op, const Tensor& x) {
                      "convert them, for example to i64, or use logical_not");
 }
 
-// The kernel alone: of whole numbers, which have no gradient, or where that is written out.
+// Only the kernel: for integers, which have no gradient, or where the gradient is explicit.
 Tensor without_gradient(int formula, const Tensor& x, Scalars scalars = {}) {
   const Tensor y = empty_along(x.shape(), x.dtype(), {&x});
   kernels(x).unary(formula, scalars, x.view(), y.view());
@@ -76,7 +75,7 @@ Tensor relu(const Tensor& x) {
 }
 
 Tensor quotient(const Tensor& x, double divisor) {
-  // Written out, because the gradient too is divided, not multiplied by a rounded slope.
+  // Explicit, because the gradient is also divided, not multiplied by a rounded slope.
   static const int formula = unary_formula("div");
   return record(
       "div", without_gradient(formula, x, {divisor, 0}), {x},

@@ -1,5 +1,5 @@
-// Elementwise functions of one tensor; each returns a tensor of its shape. Floats keep their dtype, whole
-// numbers and booleans give f32 except where said.
+// Elementwise functions of one tensor; each returns a tensor of its shape. Floats keep their dtype, integers
+// and booleans give f32 unless noted.
 // Tests: tests/support/op_rows_unary.cpp, tests/ops/formula_test.cpp, tests/ops/accuracy_test.cpp,
 // tests/ops/specials_test.cpp
 #pragma once
@@ -10,17 +10,17 @@
 
 namespace veldt {
 
-// These five leave whole numbers what they are (u8 wraps); booleans are refused. abs has slope 0 at 0, sign
-// (-1, 0 or 1; NaN of a NaN) everywhere.
+// These five keep integer dtypes (u8 wraps); booleans are refused. abs has slope 0 at 0, sign (-1, 0 or 1;
+// NaN for a NaN) everywhere.
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
 Tensor square(const Tensor& x);
 Tensor relu(const Tensor& x);  // max(x, 0); slope 0 at 0, and of a NaN
-// min(max(x, low), high); slope 1 between the bounds, 0 on them and beyond. A bound may be infinite. Whole
-// numbers stay what they are if both bounds are. Throws ConfigError if low > high.
+// min(max(x, low), high); slope 1 between the bounds, 0 on them and beyond. A bound may be infinite. An
+// integer dtype stays if both bounds are integers. Throws ConfigError if low > high.
 Tensor clamp(const Tensor& x, Scalar low, Scalar high);
-// Whole numbers stay as they are. The slope is 0, that of frac (x - trunc(x)) 1. round: half to even.
+// Integers stay unchanged. The slope is 0, that of frac (x - trunc(x)) 1. round: half to even.
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);

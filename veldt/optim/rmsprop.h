@@ -20,8 +20,8 @@ struct RmspropOptions {
 
 // Hinton's lecture 6e of 2012; centered: Graves 2013; as torch.optim.RMSprop. s = alpha s + (1 - alpha) g^2;
 // u = g / (sqrt(s) + eps);  p -= lr u, or with momentum v = momentum v + u;  p -= lr v. State: "square_avg",
-// "momentum_buffer", "grad_avg". Throws ConfigError for alpha or momentum outside [0, 1), or an eps that the
-// parameters' dtype does not tell from 0.
+// "momentum_buffer", "grad_avg". Throws ConfigError for alpha or momentum outside [0, 1), or an eps that is 0
+// in the parameters' dtype.
 class Rmsprop : public GroupedOptimizer<RmspropOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;
@@ -39,7 +39,7 @@ struct AdagradOptions {
 };
 
 // Duchi, Hazan & Singer 2011, as torch.optim.Adagrad: s += g^2;  p -= lr g / (sqrt(s) + eps). State: "sum".
-// Throws ConfigError for a negative option, or an eps that the parameters' dtype does not tell from 0.
+// Throws ConfigError for a negative option, or an eps that is 0 in the parameters' dtype.
 class Adagrad : public GroupedOptimizer<AdagradOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;

@@ -1,4 +1,4 @@
-// Places blocks by size, the largest first, each where none of its time is.
+// Places blocks by size, the largest first, each where no block of the same time is.
 #include "veldt/tensor/arena.h"
 
 #include <algorithm>

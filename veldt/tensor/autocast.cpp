@@ -1,4 +1,4 @@
-// The thread's dtype of autocast, for as long as an object of it lives.
+// The thread's autocast dtype, while an Autocast object exists.
 #include "veldt/tensor/autocast.h"
 
 #include "veldt/core/error.h"

@@ -16,7 +16,7 @@
 namespace veldt {
 namespace {
 
-// What a kind of device has in this process. Written once, under the lock; read without.
+// The state of a kind of device in this process. Written once, under the lock; read without it.
 struct Place {
   std::atomic<const Backend& (*)(Device)> open = nullptr;  // of a backend that the program has registered
   std::atomic<const Backend*> backend = nullptr;           // completed
@@ -27,7 +27,8 @@ constinit std::mutex g_opening;
 
 Place& place_of(DeviceKind kind) { return g_places[static_cast<std::size_t>(kind)]; }
 
-// Places in lists of formulas pass the waist, so a table made of other lists would compute something else.
+// Indices of formulas are passed through the waist, so a table made from other lists would compute something
+// else.
 bool has_formulas_of_the_cpu(const Backend& real) {
   for (const Entry entry : {Entry::unary, Entry::binary, Entry::ternary, Entry::compare})
     for (int op = 0;; ++op) {
@@ -53,14 +54,14 @@ const Backend& opened(Device device) {
   return real;
 }
 
-// The first call, and what is refused: out of the way of the others, which are many.
+// The first call, and refusals: kept out of the fast path.
 [[gnu::cold, gnu::noinline]] const Backend& open_backend(Device device) {
   Place& place = place_of(device.kind);
   if (device.kind != DeviceKind::cpu) pool(Device{});  // open() may make tensors there
   const std::lock_guard lock(g_opening);
   if (device.kind == DeviceKind::cpu && device.index != 0)
     throw DeviceError(str("cannot use the device cpu:", device.index), "there is one cpu", "choose the cpu");
-  const Backend& real = opened(device);  // of a second device it may tell more than is known here
+  const Backend& real = opened(device);  // for a second device its error may say more
   const Backend* found = place.backend.load();
   if (found && found->device != device)
     throw DeviceError(str("cannot use the device ", device),
@@ -77,7 +78,7 @@ const Backend& real_backend(Device device) {
   return open_backend(device);
 }
 
-// Only the devices' pools: the cpu's own memory is not what they are short of.
+// Only the devices' pools: the cpu's memory does not help a device.
 void trim_pools() {
   for (Place& place : g_places)
     if (Pool* const pool = place.pool.load(); pool && pool->backend().device.kind != DeviceKind::cpu)

@@ -14,24 +14,24 @@ namespace veldt {
 // A process computes on one device of a kind. Throws DeviceError for a device that it cannot use.
 const Backend& backend(Device device);
 Pool& pool(Device device);
-// Where new tensors of this thread get their memory: the pool, unless a Plan is being recorded.
+// The allocator of new tensors on this thread: the pool, unless a Plan is being recorded.
 Memory& memory(Device device);
 
-// The bytes that tensors of the device could take, those that they hold included; 0 if nobody knows.
+// The bytes that tensors of the device could take, including those that they hold; 0 if unknown.
 std::size_t bytes_for_tensors(Device device);
 
-// Adds a backend of the program's own; choose_device() knows it as `name` and `name:N`. `open` is called when
-// it is first used, and gives the table of that device, which lives on; it may compute on the cpu. Throws
-// ConfigError (add_device_kind).
+// Adds the program's own backend; choose_device() knows it as `name` and `name:N`. `open` is called when it
+// is first used, and returns the table of that device, which must never be freed; it may compute on the cpu.
+// Throws ConfigError (add_device_kind).
 DeviceKind register_backend(std::string_view name, const Backend& (*open)(Device));
 
 struct DeviceChoice {
   Device device;
   std::string reason;  // one line for the user: what was chosen and why
 };
-// "cpu", a kind's name with or without a number ("cuda:1"), or "auto" for the best there is. Throws
-// ConfigError for an unknown name, DeviceError for a known one that cannot be served: an explicit wish never
-// falls back.
+// "cpu", a kind's name with or without a number ("cuda:1"), or "auto", which is always the cpu; its reason
+// then says whether a GPU could be used. Throws ConfigError for an unknown name, DeviceError for a device
+// that cannot be used: there is no fallback.
 DeviceChoice choose_device(std::string_view name);
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-// Cuts a plan at its host functions, and has the device keep what is between.
+// Splits a plan at its host functions, and makes the device record the parts between them.
 #include "veldt/tensor/captured.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace veldt {
 namespace {
 
-// Steps that are captured together where there are that many to do: one launch instead of sixteen.
+// Steps that are captured together if there are enough: one launch instead of sixteen.
 constexpr std::int64_t kUnrolled = 16;
 
 }  // namespace
@@ -51,7 +51,7 @@ void CapturedCalls::go_through(Part& part, StepMode mode, std::int64_t steps) {
     }
   } catch (...) {
     try {
-      device_.end(part.kept, false);  // the stream has to work on
+      device_.end(part.kept, false);  // the stream must continue to work
     } catch (const Error&) {          // what failed first is the error to tell
     }
     throw;
@@ -60,7 +60,7 @@ void CapturedCalls::go_through(Part& part, StepMode mode, std::int64_t steps) {
 }
 
 void CapturedCalls::replay_part(Part& part, std::int64_t steps, const View* results) {
-  std::int64_t ready = 0;  // steps that the device has the numbers of
+  std::int64_t ready = 0;  // steps whose numbers the device has
   const auto prepare = [&](StepMode mode, std::int64_t count) {
     go_through(part, mode, count);
     ready += count;

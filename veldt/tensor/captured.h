@@ -1,5 +1,5 @@
-// The calls of a plan on a device that can keep work and do it again by one launch: kernels, and host
-// functions that do no more than give kernels their numbers. Other host functions run between launches.
+// The calls of a plan on a device that can record work and replay it with one launch: kernels, and host
+// functions that only set kernels' numbers. Other host functions run between launches.
 // Tests: tests/cuda/plan_test.cpp
 #pragma once
 
@@ -13,16 +13,17 @@ namespace veldt {
 
 class CapturedCalls {
  public:
-  // `backend` has steps. `calls` must live on. `result`: one element that replay() can give of each step.
+  // `backend` has steps. `calls` must outlive this. `result`: one element that replay() can return for each
+  // step.
   CapturedCalls(const std::vector<std::unique_ptr<KernelCall>>& calls, const Backend& backend,
                 const View* result);
   ~CapturedCalls();
   CapturedCalls(const CapturedCalls&) = delete;
   CapturedCalls& operator=(const CapturedCalls&) = delete;
 
-  // Does the calls this many times. `results`: [steps], or null. The first time they run as they stand,
-  // because what a kernel makes at its first call cannot be captured. When a call throws, the steps before it
-  // are done, unless the device itself fails.
+  // Executes the calls this many times. `results`: [steps], or null. The first time they run without capture,
+  // because the setup in a kernel's first call cannot be captured. If a call throws, the steps before it are
+  // complete, unless the device itself fails.
   void replay(std::int64_t steps, const View* results);
 
  private:

@@ -1,4 +1,4 @@
-// Where the graph ends on its way to parameters: for the question why one of them has no gradient.
+// Finds where the graph ends on its way to parameters, to explain why one of them has no gradient.
 #include <algorithm>
 #include <unordered_set>
 

@@ -30,9 +30,9 @@ Library& library(DeviceKind kind) {
 }
 std::string file_of(DeviceKind kind) { return str("libveldt_", name_of(kind), ".so"); }
 
-// The file that holds this code, as the kernel knows it. The name that a program was called by, and the path
-// of a library that was relative when it was loaded, may lead to somebody else's folder. Without /proc it is
-// what was executed, or where the loader found the library.
+// The file that holds this code, according to the kernel. The name by which a program was started, or a
+// library's relative path, may point to somebody else's folder. Without /proc it is the executed path, or the
+// path where the loader found the library.
 std::filesystem::path own_file() {
   const auto here = reinterpret_cast<std::uintptr_t>(&own_file);
   std::ifstream maps("/proc/self/maps");
@@ -56,8 +56,8 @@ std::filesystem::path own_file() {
   return {};
 }
 
-// The places where it is looked for, those that have it: absolute paths, since dlopen would take a bare name
-// from any folder that the environment names.
+// The searched places that have it, as absolute paths: dlopen would look up a bare name in any folder that
+// the environment names.
 std::vector<std::string> candidates(const std::string& file) {
   std::vector<std::string> paths;
   const std::filesystem::path folder = own_file().parent_path();

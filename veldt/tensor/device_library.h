@@ -1,4 +1,5 @@
-// The libraries of devices, libveldt_NAME.so, loaded when somebody first asks for one, and why there is none.
+// The libraries of devices, libveldt_NAME.so, loaded when one is first needed, and the reason if there is
+// none.
 // Tests: tests/tensor/device_library_test.cpp, tests/cuda/runtime_test.cpp
 #pragma once
 
@@ -9,12 +10,12 @@
 
 namespace veldt {
 
-// Where the library of that kind is, if not where it is looked for: beside the program or library that holds
-// Veldt, then in its ../lib, or what an install calls lib. Before its first use.
+// Sets the path of that kind's library, instead of the usual places: beside the program or library that holds
+// Veldt, then in its ../lib, or the install's lib folder. Call before its first use.
 void set_device_library(DeviceKind kind, const std::string& path);
 
-// The library. Throws DeviceError that says why it cannot be used. Its open() does, where there is no such
-// device.
+// The library. Throws DeviceError with the reason if it cannot be used. If there is no such device, its
+// open() throws.
 const DevicePlugin& device_library(DeviceKind kind);
 
 struct DeviceReport {
@@ -23,7 +24,7 @@ struct DeviceReport {
   std::string path;    // of the library, if one was loaded
   std::vector<DeviceFacts> devices;
 };
-// What there is, without an error. Does not open a device.
+// Reports the devices without throwing. Does not open a device.
 DeviceReport look_for_devices(DeviceKind kind);
 
 }  // namespace veldt

@@ -1,5 +1,5 @@
-// Does on the cpu what another backend has no function for: the bytes that its views reach travel as they
-// lie, strides and overlaps with them, so that any entry needs no more than what the list says of it.
+// Executes on the cpu the entries that another backend lacks. The bytes that the views reach are copied
+// unchanged, with strides and overlaps, so that the facts in the list are enough for any entry.
 #include "veldt/tensor/fallback.h"
 
 #include <algorithm>
@@ -29,17 +29,17 @@ constinit std::atomic<bool> g_on_host = false;
 
 Lent& lent_by(const Backend& backend) { return g_lent[static_cast<std::size_t>(backend.device.kind)]; }
 
-// Gives memory of the cpu's backend back.
+// Frees memory of the cpu's backend.
 struct Free {
   const Backend* cpu = nullptr;
   std::size_t bytes = 0;
   void operator()(char* p) const { cpu->deallocate(p, bytes); }
 };
 
-// What the views of a call reach of a device's memory, on the host.
+// A host copy of the device memory that the views of a call reach.
 class HostCopies {
  public:
-  // Turns `views` to the host. `updates`: the call reads what it writes.
+  // Redirects `views` to the host. `updates`: the call reads what it writes.
   HostCopies(const Backend& device, const Backend& cpu, std::span<View> views,
              FunctionRef<bool(std::size_t)> writes, bool updates)
       : device_(device) {
@@ -93,7 +93,7 @@ class HostCopies {
           true,
           block.written || other.written};
       blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
-      i = 0;  // the larger one may reach those before
+      i = 0;  // the merged block may overlap earlier ones
     }
     blocks_.push_back(std::move(block));
   }
@@ -103,7 +103,7 @@ class HostCopies {
   std::size_t bytes_ = 0;
 };
 
-// Has the cpu run one call of a device's, on copies.
+// Runs one call of a device on the cpu, on copies.
 void run_on_host(Lent& lent, Entry entry, std::span<View> views, FunctionRef<bool(std::size_t)> writes,
                  FunctionRef<void(const Backend&)> run) {
   const EntryFacts& facts = facts_of(entry);

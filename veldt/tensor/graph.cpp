@@ -1,4 +1,4 @@
-// What an op writes down, how that is switched off, and the marks of leaves. walk_back.cpp walks it.
+// Records ops, switches recording off, and marks leaves. walk_back.cpp walks the graph.
 #include "veldt/tensor/graph.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace {
 
 std::atomic<std::uint64_t> g_sequence{0};
 
-// A long chain of nodes would otherwise be freed by recursion as deep as the chain, through the nodes' inputs
-// and through what their backward functions hold. Those that die while one is being freed wait in a list,
-// which takes no memory.
+// Otherwise a long chain of nodes would be freed by recursion as deep as the chain, through the nodes' inputs
+// and their backward functions' captures. Nodes that are released while one is being freed wait in an
+// intrusive list, which takes no memory.
 struct NodeDeleter {
   void operator()(Node* node) const noexcept {
     thread_local constinit Node* waiting = nullptr;

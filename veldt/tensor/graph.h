@@ -1,4 +1,4 @@
-// The gradient graph: what an op writes down so that backward() can find its way, and how to switch that off.
+// The gradient graph: the record of ops that backward() follows, and how to switch recording off.
 // Tests: tests/tensor/graph_test.cpp
 #pragma once
 
@@ -19,7 +19,7 @@ using TensorList = std::vector<Tensor, SmallAllocator<Tensor>>;
 using Grads = TensorList;
 
 // Given d loss / d output, returns d loss / d inputs. Written with ops, so it can be differentiated again.
-// Holds any callable of that form, and like std::function keeps it alive; unlike it, never on the heap.
+// Holds any such callable and keeps it alive like std::function, but never on the heap.
 class BackwardFn {
  public:
   BackwardFn() = default;
@@ -44,30 +44,30 @@ class BackwardFn {
 };
 
 // Makes `out` the result of an op over `inputs`, unless gradients are off or no input requires one. This is
-// all that an op of one's own needs:
+// all that a custom op needs:
 //   Tensor twice(const Tensor& x) {
 //     const Tensor y = x.detach() * 2;  // or a kernel's work
 //     return record("twice", y, {x}, [](const Tensor& g) -> Grads { return {g * 2}; });
 //   }
-// `saves_values`: backward reads the inputs' values, so changing them in place before it is an Error. Of
-// inputs that cannot have a gradient (an index, a condition) that is always assumed. An undefined input
-// stands for an option not given.
+// `saves_values`: backward reads the inputs' values, so changing them in place before it is an Error. For
+// inputs that cannot have a gradient (an index, a condition) this is always assumed. An undefined input is an
+// option that was not given.
 Tensor record(const char* name, Tensor out, TensorList inputs, BackwardFn backward, bool saves_values = true);
 
-// True if the running backward() wants a gradient for `input`: lets an op skip the work for the others.
+// True if the running backward() needs a gradient for `input`, so that an op can skip the others.
 bool needs_grad(const Tensor& input);
 
-// The op whose gradient this thread is computing just now, or null.
+// The op whose gradient this thread is currently computing, or null.
 const char* backward_of();
 
 // d output / d inputs, without touching any leaf's grad(). `output` must hold one element, unless `seed` (of
 // its shape) is given. An input that `output` does not depend on gets zeros, and all do if `output` is
-// constant, as the slope of a piecewise linear function is. Throws Error where that could be an oversight:
+// constant, as the slope of a piecewise linear function is. Throws Error if that could be an oversight:
 // `output` was computed within a NoGrad, or from a gradient without create_graph.
 Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph = false,
            const Tensor& seed = {});
 
-// While one lives, ops of this thread record nothing.
+// While one exists, ops of this thread record nothing.
 class NoGrad {
  public:
   NoGrad();
@@ -80,7 +80,7 @@ class NoGrad {
 };
 bool grad_enabled();
 
-// Within a NoGrad: while one lives, ops of this thread record again.
+// Within a NoGrad: while one exists, ops of this thread record again.
 class EnableGrad {
  public:
   EnableGrad();
@@ -98,17 +98,17 @@ void mark_parameter(Tensor& leaf);
 void mark_listed(const Tensor& leaf);
 bool is_parameter(const Tensor& leaf);  // marked as either
 
-// Notes that `name` ends the graph between x and out, or that it had ended before x. For ops without a
-// gradient.
+// Records that `name` ends the graph between x and out, or that it had already ended before x. For ops
+// without a gradient.
 void mark_cut(const Tensor& out, const Tensor& x, const char* name);
-// Where the graph of `output` ends although parameters lie beyond: "detach, read by mul".
+// Where the graph of `output` ends before reaching parameters: "detach, read by mul".
 std::vector<std::string> cuts_of(const Tensor& output);
 
-// What the ledger and an OutOfMemory call t's memory: "parameters". A string that lives on.
+// Sets the name of t's memory in the ledger and in OutOfMemory: "parameters". A string that is never freed.
 void label_memory(const Tensor& t, const char* label);
 
-// For code that writes into a tensor's memory behind the graph's back: a backward() that was to read the old
-// values throws Error.
+// For code that writes into a tensor's memory without the graph's knowledge: a backward() that would read the
+// old values throws Error.
 void mark_changed(const Tensor& t);
 
 }  // namespace veldt

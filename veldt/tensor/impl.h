@@ -1,4 +1,4 @@
-// What a Tensor handle points to, and a node of the gradient graph. For files of tensor/ alone.
+// The target of a Tensor handle, and a node of the gradient graph. Only for files of tensor/.
 // Tests: tests/tensor/tensor_test.cpp, tests/tensor/graph_test.cpp
 #pragma once
 
@@ -25,7 +25,7 @@ struct TensorImpl {
   LeafRole role = LeafRole::plain;
   std::shared_ptr<Node> node;  // the op that made it; null for a leaf
   Tensor grad;                 // leaves only
-  const char* cut = nullptr;   // what ended the graph on the way here; null if nothing did
+  const char* cut = nullptr;   // the op that ended the graph before this tensor; null if none
 };
 
 // An input of an op, and the state of its memory when the op was recorded; no storage if backward does not
@@ -44,8 +44,7 @@ struct Node {
   Node* next_dying = nullptr;
 };
 
-// What ends a graph because none was wanted there, not because nothing can flow on. Compared by their
-// addresses.
+// Reasons that end a graph on purpose, not because an op has no gradient. Compared by their addresses.
 inline constexpr char kNoGrad[] = "NoGrad";
 inline constexpr char kNoGraph[] = "a gradient without create_graph";
 
@@ -55,16 +54,16 @@ inline thread_local constinit bool t_grad_enabled = true;
 // The sequence number of the newest node.
 std::uint64_t newest_sequence();
 
-// grad() that takes all inputs as independent of each other: the walk ends at them.
+// grad() that treats all inputs as independent: the walk ends at them.
 Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
                     const Tensor& seed);
 
-// The gradient of a t that has no part in what `g` is the gradient of. It depends on g as any gradient does,
-// so that it can be differentiated again.
+// The zero gradient of a t that does not affect the output of g. It depends on g like any gradient, so that
+// it can be differentiated again.
 Tensor zero_gradient(const Tensor& t, const Tensor& g);
 
-// What the first call of a checkpoint() (tensor/recompute.h) uses that wants a gradient, each once. What lies
-// in a NoGrad of its own, one deeper, is not meant to have one.
+// The tensors that need a gradient in the first call of a checkpoint() (tensor/recompute.h), each once. Those
+// within a nested NoGrad are excluded.
 struct Captures {
   TensorList tensors;
   int depth;

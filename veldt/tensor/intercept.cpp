@@ -10,7 +10,7 @@
 namespace veldt {
 namespace {
 
-// What the wrapped calls go to in the end: the backends, by the kind of their device.
+// The backends that finally execute wrapped calls, by the kind of their device.
 std::array<const Backend*, kMostBackends> g_real{};
 
 template <Entry kEntry> class Call final : public KernelCall {
@@ -31,14 +31,14 @@ template <Entry kEntry> class Call final : public KernelCall {
   KeptArguments<kEntry> arguments_;
 };
 
-// The work is done once for each entry, and the functions that a table holds, of which every kind of device
-// has its own, only say which backend they stand for.
+// The work is compiled once for each entry; the functions in a table, separate for every kind of device, only
+// select the backend.
 template <Entry kEntry, class Member = decltype(Of<kEntry>::member)> struct Wrapped;
 template <Entry kEntry, class Result, class... Args>
 struct Wrapped<kEntry, Result (*Backend::*const)(Args...)> {
   [[gnu::noinline]] static void watch(const Backend& real, Args... args) {
     Interceptor* const interceptor = t_interceptor;
-    InterceptorScope through(nullptr);  // what the interceptor runs goes to the backend
+    InterceptorScope through(nullptr);  // calls of the interceptor go to the backend
     interceptor->on_call(Call<kEntry>(args...), real);
   }
   [[gnu::noinline]] static Result answer(const Backend& real, Args... args) {
@@ -62,7 +62,7 @@ template <std::size_t kKind> void download(void* to, const void* from, std::size
   g_real[kKind]->download(to, from, bytes);
 }
 
-// The services that are not here pass as they are.
+// Services that are not here are passed through.
 template <std::size_t kKind> const Backend& wrapped(const Backend& real) {
   static const Backend table = [&] {
     g_real[kKind] = &real;

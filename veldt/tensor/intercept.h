@@ -1,6 +1,6 @@
-// All work passes the waist (core/backend.h), so whoever stands there sees a whole training step: Plan writes
-// the calls down, Profile times them. While an Interceptor of a thread is set, that thread's kernel calls go
-// to it instead of the backend.
+// All work passes the waist (core/backend.h), so an interceptor there sees a whole training step: Plan
+// records the calls, Profile times them. While a thread has an Interceptor, its kernel calls go to that
+// instead of the backend.
 // Tests: tests/tensor/profile_test.cpp, tests/tensor/plan_test.cpp
 #pragma once
 
@@ -17,19 +17,19 @@ class Tensor;
 class Interceptor {
  public:
   virtual void on_call(const KernelCall& call, const Backend& backend) = 0;
-  // A tensor's memory is about to be handed to a kernel.
+  // A tensor's memory is about to be passed to a kernel.
   virtual void on_view(const std::shared_ptr<Storage>&) {}
-  // backward() is about to give a leaf its gradient: as the `first` since it was forgotten, or to add to what
-  // is there. Returns which it shall be.
+  // backward() is about to give a leaf its gradient: the `first` since it was cleared, or one to add. Returns
+  // which of the two to do.
   virtual bool on_leaf_gradient(const Tensor& /*leaf*/, bool first) { return first; }
   virtual void on_zero_grad(const Tensor& /*leaf*/) {}
   // Work that is not a kernel; only a recorder is given any.
   virtual void on_host_call(std::unique_ptr<KernelCall>) {}
-  // Where new tensors get their memory while a step is recorded; null: from the pool.
+  // The allocator of new tensors while a step is recorded; null: the pool.
   virtual Memory* memory(Device) { return nullptr; }
-  // Whether this one writes a step down instead of computing it.
+  // Whether this one records a step instead of computing it.
   virtual bool records() const { return false; }
-  // Values are about to travel between the host and a tensor. `what` names the function that was called.
+  // Values are about to be copied between the host and a tensor. `what` names the function that was called.
   virtual void on_transfer(const char* /*what*/) {}
 
  protected:
@@ -50,7 +50,7 @@ class InterceptorScope {
   Interceptor* before_;
 };
 
-// A backend that hands every call over `real` to the thread's interceptor.
+// A backend that passes every call of `real` to the thread's interceptor.
 const Backend& intercepting_backend(const Backend& real);
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-// One call of a backend's function as an object, for those who watch calls, write them down or do them again.
+// One call of a backend's function as an object, to observe, record or replay it.
 // Tests: tests/tensor/profile_test.cpp, tests/tensor/plan_test.cpp
 #pragma once
 
@@ -11,9 +11,8 @@
 
 namespace veldt {
 
-// kernel: the same at each replay. numbers: a host function that calls optimize, random and contiguous copies
-// alone, the same ones each time with other numbers or sources, or no kernel at all. host: one that does
-// anything else.
+// kernel: the same at each replay. numbers: a host function that only calls optimize, random and contiguous
+// copies, the same ones each time with other numbers or sources, or no kernel. host: any other host function.
 enum class CallKind : std::uint8_t { kernel, numbers, host };
 
 // One call of a backend's function with all its arguments.

@@ -14,7 +14,7 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// In an order that means something: of listing, or of the bytes in a file.
+// In a meaningful order: of listing, or of the bytes in a file.
 using NamedTensors = std::vector<NamedTensor>;
 
 }  // namespace veldt

@@ -55,8 +55,8 @@ Plan::Plan(const ListStep& step, bool runs) {
       }
       recorder->settle();
       recorder->restore_gradients();
-      // A leaf that has just been given its first gradient would be given the next one otherwise. Leaves that
-      // the step makes are new each time.
+      // A leaf's first gradient is assigned differently from the next one. Leaves that the step creates are
+      // new each time.
       const bool again = runs && pass == 1 && !recorder->fresh().empty();
       fresh.insert(fresh.end(), recorder->fresh().begin(), recorder->fresh().end());
       if (!again) recorded_ = recorder->finish(std::move(outputs), runs);
@@ -67,7 +67,7 @@ Plan::Plan(const ListStep& step, bool runs) {
           leaf.impl()->grad = Tensor();
           leaf.impl()->grad_stale = false;
         }
-      // Without memory to settle in, what the step left behind still refers to the recorder.
+      // If there is no memory to settle in, tensors of the step still refer to the recorder.
       if (!recorder->settled()) static_cast<void>(recorder.release());
       throw;
     }
@@ -96,7 +96,7 @@ void Plan::replay(std::int64_t times, const Tensor& results) {
     throw Error("a plan cannot be replayed while another is recorded", "its kernels would not be seen",
                 "replay it outside of the step");
   const View wanted = results.defined() ? results.view() : View();
-  Interceptor* const watching = t_interceptor;  // a Profile wants to see the calls too
+  Interceptor* const watching = t_interceptor;  // a Profile must see the calls too
   InterceptorScope real(nullptr);
   for (const auto& [leaf, values, gradient] : r.leaves)
     if (leaf.view().data != values || !leaf.impl()->grad.defined() ||

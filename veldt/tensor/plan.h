@@ -11,9 +11,9 @@
 //   });
 //   for (int i = 0; i < 1000; ++i) plan.replay();
 //
-// Between replays data changes by x.assign(batch), the rate by adam.set_lr(); random ops draw on from their
-// Rng. Shapes, and every decision the step made by C++ code, stay as they were recorded; so does which tensor
-// is meant: a state that a step hands to the next is brought over by state.assign(next), not by state = next.
+// Between replays change data by x.assign(batch) and the rate by adam.set_lr(); random ops continue their
+// Rng. Shapes, and every branch in the step's C++ code, stay as recorded, and so do the tensors themselves:
+// pass a state to the next step by state.assign(next), not by state = next.
 // Tests: tests/tensor/plan_test.cpp, tests/optim/plan_test.cpp, tests/cuda/plan_test.cpp
 #pragma once
 
@@ -36,10 +36,11 @@ struct RecordedStep;
 
 class Plan {
  public:
-  // Calls `step` without computing anything (twice if it makes the first gradient of a leaf), and keeps what
-  // it would have computed. `step` returns nothing, a Tensor, or a TensorList: the outputs, cut off from the
-  // graph. Optimizers, Rngs and modules that it uses must outlive the plan. Throws Error naming what cannot
-  // be recorded: item(), values(), bytes(), data(), Tensor::from() and the like within the step.
+  // Calls `step` without computing anything (twice if it makes the first gradient of a leaf), and records
+  // what it would have computed. `step` returns nothing, a Tensor, or a TensorList: the outputs, detached
+  // from the graph. Optimizers, Rngs and modules that it uses must outlive the plan. Throws Error naming a
+  // call that cannot be recorded: item(), values(), bytes(), data(), Tensor::from() and the like within the
+  // step.
   template <class Step>
   requires std::is_invocable_v<Step&>
   explicit Plan(Step&& step) : Plan(as_list_step(step), true) {}
@@ -47,13 +48,13 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  // Runs the recorded step this many times. A GPU is given up to 64 steps at a time and is not waited
-  // for: it does them without a copy or a look by the host, except where a step has a host function that is
-  // more than the numbers of a step (facts().waits). `results`, [times], gets output 0, one element, of each
-  // step. Throws ShapeError for results that do not fit, ConfigError for less than one time.
+  // Runs the recorded step this many times. A GPU gets up to 64 steps at a time and runs asynchronously,
+  // without copies or checks by the host, unless a step has a host function that does more than set its
+  // numbers (facts().waits). `results`, [times], gets output 0, one element, of each step. Throws ShapeError
+  // for results that do not fit, ConfigError for less than one time.
   void replay(std::int64_t times = 1);
   void replay(std::int64_t times, const Tensor& results);
-  // The step's output i, in memory that each replay fills again. Uninitialised before the first.
+  // The step's output i, in memory that each replay overwrites. Uninitialised before the first.
   const Tensor& output(std::size_t i = 0) const;
   const StepFacts& facts() const;
 
@@ -73,7 +74,7 @@ class Plan {
   std::unique_ptr<RecordedStep> recorded_;
 };
 
-// What `step` needs, without running it or taking that memory. It is called as Plan's constructor calls it.
+// The cost of `step`, without running it or allocating its memory. It is called as in Plan's constructor.
 template <class Step> StepFacts step_facts(Step&& step) {
   return Plan(Plan::as_list_step(step), false).facts();
 }
@@ -81,11 +82,11 @@ template <class Step> StepFacts step_facts(Step&& step) {
 // True while this thread records a Plan.
 bool recording();
 // Adds a host function to the plan being recorded: replays call it, at this place in the order, with the
-// views that were given here. With the kind `numbers` it runs ahead of the device (intercept.h). Throws Error
-// if no plan is being recorded.
+// views given here. With the kind `numbers` it runs ahead of the device (intercept.h). Throws Error if no
+// plan is being recorded.
 void record_host(const char* name, std::vector<View> views,
                  std::function<void(std::span<const View>)> function, CallKind kind = CallKind::host);
-// For ops whose work is not kernels alone (a check of an index, numbers from an Rng, an optimizer's count):
+// For ops that do more than call kernels (a check of an index, numbers from an Rng, an optimizer's count):
 // does `work` now or, while a plan is recorded, at each replay.
 template <class Work>
 requires std::is_invocable_v<const Work&, std::span<const View>>

@@ -1,4 +1,4 @@
-// Hands out addresses that no memory is behind, notes when each is needed, and gives them places.
+// Hands out addresses without memory, records when each is needed, and assigns places to them.
 #include "veldt/tensor/planned_memory.h"
 
 #include <algorithm>

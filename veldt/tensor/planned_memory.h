@@ -1,5 +1,5 @@
-// The memory of a step that is being recorded: addresses that no memory is behind. Afterwards what is still
-// alive (outputs, gradients) gets memory of its own, and the rest a place in one arena, shared by blocks that
+// The memory of a step that is being recorded: addresses without memory. Afterwards blocks that are still
+// alive (outputs, gradients) get memory of their own, and the rest places in one arena, shared by blocks that
 // are never needed at the same time.
 // Tests: tests/tensor/plan_test.cpp
 #pragma once
@@ -21,14 +21,14 @@ class PlannedMemory final : public Memory {
   struct Block {
     std::uintptr_t address;
     std::size_t size;
-    Storage* owner;                         // null once it died or has settled
+    Storage* owner;                         // null once it was freed or has settled
     std::shared_ptr<Storage> settled = {};  // what outlived the step
     int first = -1, last = -1, uses = 0;    // the calls that touch it
   };
 
   // Whether it is one of these addresses.
   static bool holds(const void* p) { return address_of(p) >= kNowhere && address_of(p) < kNowhereEnd; }
-  // That of such an address.
+  // The block of such an address.
   Block& block_of(const void* p) { return blocks_[block_at(p)]; }
 
   // Throws OutOfMemory when the addresses are used up.
@@ -36,18 +36,18 @@ class PlannedMemory final : public Memory {
   void give(void* p, std::size_t bytes, Storage& owner) noexcept override;
   std::size_t peak() const { return peak_; }  // the most bytes at once
 
-  // The call of this number reaches these views.
+  // Records that the call of this index reaches these views.
   void note(std::span<View> views, int call);
   // Call i is now_at[i] from here on.
   void renumber(const std::vector<int>& now_at);
 
-  // Gives what is still alive memory of its own, full of zeros, and adds it to `held`. Also after a step that
-  // threw.
+  // Gives blocks that are still alive memory of their own, filled with zeros, and adds it to `held`. Also
+  // after a step that threw.
   void settle(Pool& pool, const Backend& backend, Storages& held);
   bool settled() const;
-  // Finds each other block its place in an arena, and returns how large that is.
+  // Assigns each other block a place in an arena, and returns the arena's size.
   std::size_t place();
-  // Turns the calls' views to these places.
+  // Redirects the calls' views to these places.
   void turn(KernelCalls& calls, const Storage& arena) const;
 
  private:

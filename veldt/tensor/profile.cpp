@@ -23,7 +23,7 @@ double bytes_of(const View& v) {
   return n;
 }
 
-// Where the first NaN of a view is, in row-major order.
+// The index of the first NaN of a view, in row-major order.
 std::optional<std::int64_t> first_nan(const View& v, const Backend& backend) {
   if (v.data == nullptr || !is_float(v.dtype)) return std::nullopt;
   const Tensor wide = empty(v.shape, DType::f64, backend.device);
@@ -44,7 +44,7 @@ std::string position_of(std::int64_t i, const Shape& shape) {
   return str(at);
 }
 
-// Whether the cpu does it, since the backend cannot.
+// Whether the cpu does it because the backend cannot.
 bool is_lent(const KernelCall& call, const Backend& backend) {
   if (!lacks_any(backend) || call.kind() != CallKind::kernel) return false;
   return lacks(backend, static_cast<Entry>(&call.facts() - kEntryFacts));
@@ -53,7 +53,7 @@ bool is_lent(const KernelCall& call, const Backend& backend) {
 }  // namespace
 
 void Profile::on_call(const KernelCall& call, const Backend& backend) {
-  // On a device a call only begins the work.
+  // On a device a call only starts the work.
   backend.synchronize();
   const auto start = std::chrono::steady_clock::now();
   call.run(backend);
@@ -105,7 +105,7 @@ std::string Profile::table() const {
 }
 
 void DetectAnomaly::on_call(const KernelCall& call, const Backend& backend) {
-  // Before it runs: an operand may be overwritten.
+  // Before the call, because an operand may be overwritten.
   const std::span<const View> views = call.views();
   for (std::size_t i = 0; i < views.size(); ++i)
     if ((call.facts().updates || !call.writes(i)) && first_nan(views[i], backend)) return call.run(backend);

@@ -1,4 +1,4 @@
-// Where a step's time and memory traffic go, by kernel; and which op made the first NaN.
+// A step's time and memory traffic by kernel, and the op that produced the first NaN.
 // Tests: tests/tensor/profile_test.cpp
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace veldt {
 
-// While one lives, the kernel calls of its thread are timed, those of replayed Plans too:
+// While one exists, the kernel calls of its thread are timed, also those of replayed Plans:
 //   Profile profile;
 //   train();
 //   std::puts(profile.table().c_str());
@@ -21,7 +21,7 @@ class Profile final : private Interceptor {
     std::string name;  // "matmul", "tanh", "tanh slope"; "softmax (on the cpu)" where a backend lacks it
     std::int64_t calls = 0;
     double seconds = 0;
-    double bytes = 0;  // of all operands, each counted once a call
+    double bytes = 0;  // of all operands, each counted once per call
     double flops = 0;
   };
 
@@ -39,9 +39,8 @@ class Profile final : private Interceptor {
   InterceptorScope scope_;
 };
 
-// While one lives, every kernel's result is looked at, and the first one that holds a NaN though none of its
-// operands does throws DivergedError naming the kernel and the op it belongs to, forward or backward. Slow:
-// for finding out where a training went wrong.
+// While one exists, every kernel's result is checked, and the first one that holds a NaN although no operand
+// does throws DivergedError naming the kernel and its op, forward or backward. Slow: for debugging training.
 class DetectAnomaly final : private Interceptor {
  public:
   DetectAnomaly() : scope_(this) {}

@@ -13,14 +13,14 @@
 namespace veldt {
 namespace {
 
-// Where the draws of a first call were taken from, in their order.
+// The positions of a first call's draws, in order.
 struct Tape {
   std::vector<std::shared_ptr<Rng>> draws;
   std::size_t next = 0;
 };
 
-// What a thread is at. A first call runs without a graph, so that no other begins within it; one may begin
-// within a second call.
+// The state of a thread. A first call runs without a graph, so no other one can begin within it; one may
+// begin within a second call.
 thread_local constinit Tape* t_first = nullptr;
 thread_local constinit Tape* t_second = nullptr;
 
@@ -52,7 +52,7 @@ class CaptureScope {
 
 using Function = std::function<Tensor(const TensorList&)>;
 
-// The same values without their graph; unlike detach() no end of it that is to be reported.
+// The same values without their graph; unlike detach() it is not reported as an end of the graph.
 Tensor cut(const Tensor& t) { return t.defined() ? t.alias(t.shape(), t.strides(), 0) : t; }
 
 template <class List> bool is_among(const Tensor& t, const List& list) {
@@ -70,7 +70,7 @@ Tensor result_of(const Function& f, const TensorList& inputs) {
 struct RecomputedPart {
   Function f;
   TensorList inputs, captured;
-  std::vector<char> captures_input;  // f takes the input by itself, too
+  std::vector<char> captures_input;  // f also uses the input directly
   std::shared_ptr<Tape> tape;
   std::optional<DType> autocast;
 
@@ -88,7 +88,7 @@ struct RecomputedPart {
   }
 
   Grads operator()(const Tensor& g) const {
-    // The gradient of a gradient goes on past the inputs; else the walk ends at leaves in their place.
+    // The gradient of a gradient continues past the inputs; else the walk ends at leaves that replace them.
     const bool goes_on = grad_enabled();
     TensorList given;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -104,7 +104,7 @@ struct RecomputedPart {
       const bool is_input = i < inputs.size();
       if (!needs_grad(is_input ? inputs[i] : captured[i - inputs.size()])) continue;
       const Tensor& t = is_input ? given[i] : captured[i - inputs.size()];
-      if (is_among(t, wanted)) {  // the same one again: its first place gets all of the gradient
+      if (is_among(t, wanted)) {  // a repeated input: its first place gets the whole gradient
         grads[i] = zero_gradient(t, g);
         continue;
       }
@@ -115,7 +115,7 @@ struct RecomputedPart {
     Grads found;
     if (y.requires_grad())
       found = partial_grads(y, wanted, goes_on, g);
-    else  // nothing that f uses has a part in it
+    else  // it does not depend on anything that f uses
       for (const Tensor& t : wanted) found.push_back(zero_gradient(t, g));
     for (std::size_t i = 0; i < places.size(); ++i) grads[places[i]] = std::move(found[i]);
     return grads;

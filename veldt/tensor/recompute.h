@@ -1,4 +1,5 @@
-// Memory for time: a part of the forward pass that is run again for its gradient, instead of kept.
+// Saves memory at the cost of time: a part of the forward pass is run again for its gradient instead of being
+// stored.
 // Tests: tests/nn/recompute_test.cpp
 #pragma once
 
@@ -11,31 +12,30 @@
 
 namespace veldt {
 
-// f(inputs), of which the graph keeps the inputs alone; backward() calls f again, and differentiates that
-// (Chen et al. 2016, torch.utils.checkpoint). Gradients also reach what f uses besides: the parameters of a
-// layer. Random numbers are those of the first call, statistics of norms are updated once, and an Autocast is
-// as it was; all else that f reads must be so too. Differentiable to any order; f may not call backward() or
-// grad() itself.
+// f(inputs), of which the graph only keeps the inputs; backward() calls f again, and differentiates that
+// (Chen et al. 2016, torch.utils.checkpoint). Gradients also reach other tensors that f uses, such as the
+// parameters of a layer. The second call uses the random numbers and the Autocast of the first, and
+// statistics of norms are updated once; everything else that f reads must be unchanged. Differentiable to any
+// order; f may not call backward() or grad() itself.
 //   for (const Block& block : blocks) x = checkpoint([&](const TensorList& in) { return block(in[0]); },
 //   {x});
-// Numbers drawn on the host (Rng::next_u32() and its like) and tensors without a gradient that are changed
-// meanwhile are not seen: f must find them as they were. What f only reads detached has a gradient of 0,
-// where without checkpoint() it has none, and a result of whole numbers or booleans has none. What f refers
-// to must live until the gradient is there. Throws what f throws, and Error if f draws another number of
-// times than before, gives back nothing or a tensor that it did not compute, or makes one with a graph of its
-// own (EnableGrad).
+// Numbers drawn on the host (Rng::next_u32() and its like) and changes of tensors without a gradient are not
+// tracked: f must find the same values. A tensor that f only reads detached gets a gradient of 0, where
+// without checkpoint() it has none, and a result of integers or booleans has none. Everything that f refers
+// to must exist until the gradient is computed. Throws what f throws, and Error if the number of f's draws
+// changes, if f returns nothing or a tensor that it did not compute, or makes one with a graph of its own
+// (EnableGrad).
 Tensor checkpoint(const std::function<Tensor(const TensorList& inputs)>& f, const TensorList& inputs);
 
 // True while this thread runs a part of the forward pass again.
 bool recomputing();
 
-// For ops that draw: made where the op is called, asked for its place when the op runs (which may be later,
-// in a Plan).
+// For ops that draw: created when the op is called, and used when it runs (which may be later, in a Plan).
 class RandomDraw {
  public:
   RandomDraw();
-  // Where to draw `count` numbers from: `rng`, which moves on by as many; while recomputing, from where the
-  // first call has drawn them.
+  // The source of `count` numbers: `rng`, which advances by as many; while recomputing, the position of the
+  // first call's draw.
   Rng take(Rng& rng, std::uint64_t count) const;
 
  private:

@@ -1,4 +1,4 @@
-// A recorded step: the calls, the memory they reach, and what a replay has to look after.
+// A recorded step: the calls, the memory they reach, and the state that a replay must check or update.
 // Tests: tests/tensor/plan_test.cpp
 #pragma once
 
@@ -26,7 +26,7 @@ struct RecordedStep {
   };
   KernelCalls calls;
   std::unique_ptr<Storage> arena;
-  Storages held;             // what the calls reach besides
+  Storages held;             // other memory that the calls reach
   Storages written;          // those of them that a replay changes
   std::vector<Leaf> leaves;  // get gradients from each replay
   TensorList carried;        // those of them that the step adds to
@@ -34,9 +34,9 @@ struct RecordedStep {
   View result;  // output 0 as a list, if it is one element
   const Backend* backend = nullptr;
   StepFacts facts;
-  std::unique_ptr<CapturedCalls> captured = {};  // on a device that keeps work
+  std::unique_ptr<CapturedCalls> captured = {};  // on a device that records work
 
-  // Runs the calls so many times; `results`, if given, gets the result of each.
+  // Runs the calls that many times; `results`, if given, gets the result of each.
   void run(std::int64_t times, const View* results) {
     if (backend->steps && !captured && !lacks_any(*backend))
       captured = std::make_unique<CapturedCalls>(calls, *backend, result.data ? &result : nullptr);

@@ -1,4 +1,4 @@
-// What a step needs, known before it runs: see Plan and step_facts() of tensor/plan.h.
+// The cost of a step, known before it runs: see Plan and step_facts() of tensor/plan.h.
 // Tests: tests/tensor/plan_test.cpp
 #pragma once
 
@@ -11,12 +11,12 @@ namespace veldt {
 
 struct StepFacts {
   std::size_t held_bytes = 0;      // tensors from outside the step that it touches: parameters, data, state
-  std::size_t eager_bytes = 0;     // the most that tensors of the step hold at once, run as it stands
-  std::size_t planned_bytes = 0;   // the same for a Plan, which places them side by side
+  std::size_t eager_bytes = 0;     // the peak memory of the step's tensors, run directly
+  std::size_t planned_bytes = 0;   // the same for a Plan, which assigns places
   std::int64_t calls = 0;          // of kernels and host functions
   double flops = 0;                // of matrix products, and one for each element of the other ops
   std::vector<std::string> names;  // of the calls, in their order
-  std::vector<std::string> waits;  // those of host functions that a GPU has to wait for
+  std::vector<std::string> waits;  // number of host functions that a GPU has to wait for
 };
 
 }  // namespace veldt

@@ -1,4 +1,4 @@
-// What a recorder does at each event of a step, and how it becomes a RecordedStep.
+// Handles each event of a step, and builds a RecordedStep.
 #include "veldt/tensor/step_recorder.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 bool overlap(const View& a, const View& b) { return extent_of(a).overlaps(extent_of(b)); }
 
-// The view that the call fills there, reading nothing of what it holds; null where it does something else.
+// The view that the call fills completely without reading it; null if it does something else.
 View* filled_at(KernelCall& call, const void* data) {
   if (call.facts().updates) return nullptr;
   for (std::size_t i = 0; i < call.views().size(); ++i)
@@ -22,7 +22,7 @@ View* filled_at(KernelCall& call, const void* data) {
   return nullptr;
 }
 
-// Whether this copy is not needed, because its source is now written where it copies to.
+// Whether this copy is not needed, because its source is now written directly to its destination.
 bool redirect(KernelCalls& calls, PlannedMemory& memory, std::size_t copy_at) {
   const std::span<const View> copy = calls[copy_at]->views();
   const View &from = copy[0], &to = copy[1];
@@ -35,7 +35,7 @@ bool redirect(KernelCalls& calls, PlannedMemory& memory, std::size_t copy_at) {
   View* const out = filled_at(maker, from.data);
   if (!out || numel(out->shape) != numel(from.shape) || !is_contiguous(out->shape, out->strides))
     return false;
-  // Nothing from there to here may look at the destination: neither the old values nor the new ones early.
+  // No call in between may read the destination, neither the old values nor the new ones early.
   for (std::size_t i = static_cast<std::size_t>(block.first); i < copy_at; ++i) {
     if (!calls[i]) continue;
     if (calls[i]->kind() != CallKind::kernel) return false;  // it may reach anything
@@ -46,12 +46,12 @@ bool redirect(KernelCalls& calls, PlannedMemory& memory, std::size_t copy_at) {
   return true;
 }
 
-// A result that only a copy reads (a gradient on its way into an optimizer's slab) is written where the copy
-// would put it, and the copy is dropped.
+// A result that only a copy reads (a gradient on its way into an optimizer's slab) is written to the copy's
+// destination, and the copy is dropped.
 void write_straight_into_copies(KernelCalls& calls, PlannedMemory& memory) {
   for (std::size_t i = 0; i < calls.size(); ++i)
     if (calls[i]->is(Entry::copy) && redirect(calls, memory, i)) {
-      memory.block_of(std::as_const(*calls[i]).views()[0].data).first = -1;  // needs no place any more
+      memory.block_of(std::as_const(*calls[i]).views()[0].data).first = -1;  // no longer needs a place
       calls[i] = nullptr;
     }
   std::vector<int> now_at(calls.size());
@@ -70,8 +70,8 @@ void StepRecorder::on_view(const std::shared_ptr<Storage>& storage) {
   if (!PlannedMemory::holds(storage->data()) && seen_.insert(storage.get()).second) held_.push_back(storage);
 }
 
-// What was forgotten before the step began may not be so at a replay: such gradients are added to, and a
-// replay clears those that are forgotten then.
+// Gradients that were cleared before the step may not be cleared at a replay, so they are added to, and a
+// replay zeroes those that are cleared then.
 bool StepRecorder::on_leaf_gradient(const Tensor& leaf, bool first) {
   remember(leaf);
   if (!leaf.impl()->grad.defined()) {
@@ -102,7 +102,7 @@ void StepRecorder::settle_on(Device device) {
   pool_ = &pool(device);
 }
 
-// Recording computes nothing, so gradients are as forgotten as they were.
+// Recording computes nothing, so cleared gradients stay cleared.
 void StepRecorder::restore_gradients() const {
   for (const auto& [leaf, stale] : before_)
     if (leaf.impl()->grad.defined()) leaf.impl()->grad_stale = stale;

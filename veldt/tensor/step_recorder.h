@@ -1,4 +1,4 @@
-// Writes a step down while it runs without computing anything: its calls, what they reach, and its leaves.
+// Records a step while it runs without computing anything: its calls, the memory they reach, and its leaves.
 // Tests: tests/tensor/plan_test.cpp, tests/optim/plan_test.cpp
 #pragma once
 
@@ -42,15 +42,15 @@ class StepRecorder final : public Interceptor {
 
   // --- afterwards
 
-  // Gives what is still alive memory of its own, full of zeros. Also after a step that threw.
+  // Gives blocks that are still alive memory of their own, filled with zeros. Also after a step that threw.
   void settle() {
     if (real_) memory_.settle(*pool_, *real_, held_);
   }
   bool settled() const { return memory_.settled(); }
-  // Leaves that were given the first gradient of their lives.
+  // Leaves that got their very first gradient.
   const TensorList& fresh() const { return fresh_; }
   void restore_gradients() const;
-  // What was recorded; without memory and calls unless it is to run.
+  // The recorded step; without memory and calls unless it will run.
   std::unique_ptr<RecordedStep> finish(TensorList outputs, bool runs);
 
  private:
@@ -59,7 +59,7 @@ class StepRecorder final : public Interceptor {
     memory_.note(call->views(), static_cast<int>(calls_.size()));
     calls_.push_back(std::move(call));
   }
-  // Each leaf that the step touches, once, and whether its gradient was forgotten before.
+  // Each leaf that the step touches, once, and whether its gradient was cleared before.
   void remember(const Tensor& leaf) {
     if (known_.insert(leaf.impl()).second) before_.emplace_back(leaf, leaf.impl()->grad_stale);
   }

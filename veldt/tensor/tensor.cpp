@@ -168,7 +168,7 @@ void Tensor::assign(const Tensor& source) {
                      "reshape or expand the source");
   Tensor from = source;
   if (source.impl()->storage == t.storage) {
-    // Kernels may not write what they have still to read.
+    // Kernels must not overwrite what they still have to read.
     from = empty(t.shape, source);
     kernels(*this).copy(source.view(), from.view());
   }
@@ -264,7 +264,7 @@ void replace_values(Tensor& leaf, const Tensor& values) {
   if (to.node)
     throw Error("cannot give new values to the result of an op", "a gradient flows through it", "use a leaf");
   if (to.shape != from.shape || to.dtype != from.dtype || to.device != from.device) {
-    to.grad = Tensor();  // it fits no longer
+    to.grad = Tensor();  // it no longer fits
     to.grad_stale = false;
   }
   to.storage = from.storage;

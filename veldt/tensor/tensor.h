@@ -31,7 +31,7 @@ class Tensor {
   static Tensor of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::f32);
   // T: float, double, std::int64_t, std::int32_t, std::uint8_t or bool; the dtype follows from it.
   template <class T> static Tensor from(const Shape& shape, std::span<const T> values, Device device = {});
-  // The same of any dtype, bf16 and f16 too, from bytes as bytes() gives them.
+  // The same for any dtype, also bf16 and f16, from bytes in the format of bytes().
   static Tensor from_bytes(const Shape& shape, DType dtype, std::span<const std::byte> bytes,
                            Device device = {});
 
@@ -46,14 +46,15 @@ class Tensor {
   Device device() const;
   bool is_contiguous() const;
 
-  // The only element, converted to a T of from(). Throws ShapeError when there is not exactly one. A double
-  // holds whole numbers up to 2^53: item<std::int64_t>() gives any.
+  // The only element, converted to a T of from(). Throws ShapeError unless there is exactly one. A double
+  // only holds integers up to 2^53; item<std::int64_t>() is exact.
   template <class T = double> T item() const;
   // A row-major copy of the values in host memory; T must be the dtype's type.
   template <class T> std::vector<T> values() const;
   // The same as bytes, of any dtype.
   std::vector<std::byte> bytes() const;
-  // The first element, in host memory. Throws DeviceError for another device or dtype. Walk it by strides().
+  // The first element, in host memory. Throws DeviceError for another device or dtype. Access elements by
+  // strides().
   template <class T> T* data() const;
   View view() const;
 
@@ -61,20 +62,20 @@ class Tensor {
   // for a tensor that a gradient flows through: throws Error there.
   void assign(const Tensor& source);
 
-  // Gradients. A leaf that requires one is given it by backward().
+  // Gradients. backward() sets those of leaves that require one.
   bool requires_grad() const;
   Tensor& set_requires_grad(bool on = true);  // leaves only, float dtypes only
   // The gradient accumulated so far; undefined before the first backward().
   Tensor grad() const;
   void set_grad(const Tensor& gradient);  // copies it; undefined clears it
-  // Forgets the gradient without freeing its memory: the next backward() overwrites it.
+  // Clears the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();
-  // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element, and depend on a leaf:
-  // Error otherwise, since nothing would be trained (grad() of graph.h gives zeros to the inputs it names).
+  // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element and depend on a leaf:
+  // Error otherwise, because nothing would be trained (grad() of graph.h gives zeros to the inputs it names).
   // create_graph: the gradients can be differentiated again. A leaf's gradient then holds the graph, and the
-  // graph the leaf: zero_grad() lets go of both (grad() of graph.h makes no such ring).
+  // graph the leaf: zero_grad() releases both (grad() of graph.h creates no such cycle).
   void backward(bool create_graph = false) const;
-  // The same values, cut off from the graph. Shares memory.
+  // The same values, detached from the graph. Shares memory.
   Tensor detach() const;
   // The same memory under another shape; `offset` in elements from this tensor's first. Not recorded: for
   // ops.
@@ -94,8 +95,8 @@ Tensor empty(const Shape& shape, const Tensor& like);
 // The backend that computes for `t`.
 const Backend& kernels(const Tensor& t);
 
-// Moves a leaf's values into elements offset.. of a contiguous one-dimensional slab, where every handle to
-// the leaf then finds them. Modules keep their parameters and gradients this way (optim/slab.h).
+// Moves a leaf's values into elements offset.. of a contiguous one-dimensional slab; all handles to the leaf
+// then use the slab. Modules keep their parameters and gradients this way (optim/slab.h).
 void move_into_slab(Tensor& leaf, const Tensor& slab, std::int64_t offset);
 // Makes `memory`, contiguous and of the leaf's shape and dtype, the leaf's gradient: backward() adds to it in
 // place.

@@ -1,4 +1,4 @@
-// The walk back through the graph: backward() and grad(). Nodes are visited in falling order of their
+// The walk back through the graph: backward() and grad(). Nodes are visited in descending order of their
 // sequence number, which is a topological order because an op is numbered after its inputs.
 #include <algorithm>
 
@@ -43,7 +43,7 @@ class BackwardOfGuard {
   const char* before_;
 };
 
-// a + b as a tensor of its own, differentiable where gradients are recorded.
+// a + b as a new tensor, differentiable if gradients are recorded.
 Tensor sum_of(const Tensor& a, const Tensor& b) {
   Tensor out = empty(a.shape(), a);
   kernels(out).copy(a.view(), out.view());
@@ -64,10 +64,10 @@ Tensor copy_of(const Tensor& g) {
       "copy", out, {g}, [](const Tensor& gg) -> Grads { return {gg}; }, false);
 }
 
-// A gradient that is still growing.
+// A gradient that is still being summed.
 struct Pending {
   Tensor sum;
-  bool owned = false;  // sum's memory is ours alone: add in place
+  bool owned = false;  // only we use sum's memory: add in place
 
   void add(const Tensor& g, bool create_graph) {
     if (!sum.defined()) {
@@ -99,7 +99,8 @@ void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
   if (!create_graph) leaf.grad.impl()->cut = kNoGraph;
 }
 
-// What an op's backward function gave for its input i, which needs it. `upstream` is what it was given.
+// The gradient that an op's backward function returned for its input i, which needs it. `upstream` was its
+// argument.
 void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream,
                     bool create_graph) {
   const Tensor& input = node.inputs[i].tensor;
@@ -134,7 +135,7 @@ void check_saved(const Node& node) {
   }
 }
 
-// Forgotten parameters: some leaves of this graph are listed in a module's fields() and this one is not.
+// Missing parameters: some leaves of this graph are listed in a module's fields() and this one is not.
 class ParameterAudit {
  public:
   void see(const TensorImpl& leaf) {
@@ -160,11 +161,11 @@ Tensor ones_like(const Tensor& t) {
 }
 
 // Runs the nodes' backward functions, newest first. `pending` holds a gradient for each node of the order,
-// the root's at first; `leaf` is called with each leaf's. Gradients of nodes that grad() asks for stay there.
+// the root's at first; `leaf` is called with each leaf's. Gradients of nodes that grad() needs stay there.
 template <class LeafFn>
 void walk(const WalkOrder& order, SmallVector<Pending>& pending, bool create_graph, LeafFn leaf) {
   GradModeGuard mode(create_graph);
-  const Autocast off({});  // the forward pass has chosen the dtypes
+  const Autocast off({});  // the forward pass chose the dtypes
   BackwardOfGuard name(t_backward_of);
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (!pending[at].sum.defined()) continue;
@@ -231,7 +232,7 @@ void Tensor::backward(bool create_graph) const {
 
 namespace {
 
-// Marks the nodes on the way from the output to what is wanted: inputs before outputs.
+// Marks the nodes on the way from the output to the wanted tensors: inputs before outputs.
 void mark_leading(const WalkOrder& order, WantedGrads& wanted) {
   for (std::size_t i = order.size(); i-- > 0;) {
     bool leads = wanted.made[i] != 0;

@@ -1,4 +1,4 @@
-// The nodes that a walk back through the graph visits, in order, and which of them grad() has a use for.
+// The nodes that a walk back through the graph visits, in order, and which of them grad() needs.
 // Tests: tests/tensor/graph_test.cpp
 #pragma once
 
@@ -17,7 +17,7 @@ template <class T> using SmallVector = std::vector<T, SmallAllocator<T>>;
 class WalkOrder {
  public:
   explicit WalkOrder(Node* root) {
-    // A heap gives them out by falling sequence, so that a node met again is met right after itself.
+    // A heap orders them by descending sequence, so that duplicates of a node are adjacent.
     SmallVector<Node*> heap{root};
     const auto older = [](const Node* a, const Node* b) { return a->sequence < b->sequence; };
     while (!heap.empty()) {
@@ -47,7 +47,7 @@ class WalkOrder {
   SmallVector<Node*> nodes_;
 };
 
-// What grad() is after; null during backward(), which wants every leaf.
+// The tensors that grad() needs; null during backward(), which needs every leaf.
 struct WantedGrads {
   explicit WantedGrads(const WalkOrder& o) : order(o), leads(o.size(), 0), made(o.size(), 0) {}
   bool leaf(const TensorImpl* impl) const {
@@ -60,9 +60,9 @@ struct WantedGrads {
 
   const WalkOrder& order;
   SmallVector<const TensorImpl*> leaves;
-  SmallVector<char> leads;  // of each node: it leads to a wanted tensor, or made one
+  SmallVector<char> leads;  // for each node: it leads to a wanted tensor, or made one
   SmallVector<char> made;   // it made one
-  bool ends_there = false;  // the walk goes not beyond those
+  bool ends_there = false;  // the walk does not go beyond those
 };
 
 }  // namespace veldt

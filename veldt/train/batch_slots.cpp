@@ -36,7 +36,7 @@ void BatchSlots::take(data::Loader& loader, std::int64_t first, std::int64_t cou
 void BatchSlots::take(data::Batch batch, data::Batch& into) const {
   if (!same_ || into.empty()) {
     into = data::moved(std::move(batch), device_);
-    // What is written into again must not be the data set's own.
+    // A tensor that is overwritten must not be the data set's own.
     if (same_)
       for (Tensor& t : into) t = copy_of(t);
     return;

@@ -1,4 +1,4 @@
-// Where a step finds its batches: on the device, and in the same tensors each time if it was recorded.
+// The batches of a step: on the device, and in the same tensors each time if the step was recorded.
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 
@@ -15,8 +15,7 @@ class BatchSlots {
   // `same`: all batches are of one shape, and are written into tensors of their own.
   BatchSlots(Device device, bool same) : device_(device), same_(same) {}
 
-  // Takes in so many batches of the loader, from its `first` on. Throws ConfigError where one has another
-  // shape than it was told.
+  // Loads that many batches, from `first` on. Throws ConfigError if one has an unexpected shape.
   void take(data::Loader& loader, std::int64_t first, std::int64_t count);
   const std::vector<data::Batch>& batches() const { return batches_; }
   // "tensor 0 of the batch has nan ..", or empty.

@@ -66,7 +66,7 @@ std::string BestWeights::path() const {
   return (std::filesystem::path(options_.out) / "best.safetensors").string();
 }
 
-// False if the file is not there, or is of another evaluation: a killed run may have written it after its
+// False if the file is missing, or belongs to another evaluation: a killed run may have written it after its
 // last checkpoint.
 bool BestWeights::load_file(std::int64_t best_step) {
   std::error_code none;

@@ -1,4 +1,5 @@
-// Keeps the weights of a fit's best evaluation, in its folder or in memory, and of the next best in files.
+// Keeps the weights of a fit's best evaluation, in its folder or in memory, and those of the next best in
+// files.
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 
@@ -17,18 +18,18 @@ namespace veldt::train {
 
 class BestWeights {
  public:
-  // Keeps references. `average`: of the weights, which is kept in their place; may be null. `score`: the name
-  // of what is watched.
+  // Keeps references. `average`: of the weights, kept instead of them; may be null. `score`: the name of the
+  // watched score.
   BestWeights(nn::Module& model, optim::Ema* average, const FitOptions& options, const Events& events,
               std::string score, bool larger_is_better);
 
-  // Before the first step, of a run that goes on from there or begins.
+  // Call before the first step of a new or resumed run.
   void begin(std::int64_t step);
-  // Whether the score of an evaluation is the best so far: then its weights are kept, and the state says so.
-  // A file that cannot be written is a warning.
+  // Whether the score of an evaluation is the best so far. If so, keeps its weights and updates the state. A
+  // file that cannot be written is a warning.
   bool judge(std::int64_t step, double score, FitState& state);
-  // Puts the weights of the best evaluation back, also of one before a resumption: those that were measured,
-  // so averages, if there are any. `step`: where the model is.
+  // Restores the weights of the best evaluation, even from before a resumption: those that were measured, so
+  // averages if there are any. `step`: the model's current step.
   void restore(std::int64_t step, const FitState& state);
 
  private:
@@ -41,7 +42,7 @@ class BestWeights {
   const Events& events_;
   std::string score_;
   bool larger_is_better_;
-  std::optional<NamedTensors> kept_;  // where no file holds them
+  std::optional<NamedTensors> kept_;  // if no file holds them
   std::optional<TopWeights> top_;
 };
 

@@ -1,4 +1,5 @@
-// Writes a checkpoint beside the others and renames it when it is whole; sweeps up what a kill has left.
+// Writes a checkpoint beside the others and renames it when it is complete; removes leftovers of killed
+// processes.
 #include "veldt/train/checkpoint.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 namespace veldt::train {
 namespace {
 
-// What the name of an entry of the directory says: ckpt-<step> or ckpt-<step>.tmp-<pid>.
+// The parsed name of an entry of the directory: ckpt-<step> or ckpt-<step>.tmp-<pid>.
 struct EntryName {
   std::int64_t step = 0;
   std::optional<std::int64_t> pid;
@@ -42,7 +43,7 @@ std::string name_of(std::int64_t step) {
   return name;
 }
 
-// Nothing unless the name is exactly one that Veldt gives: what is not provably ours is never touched.
+// Nothing unless the name is exactly one that Veldt gives: other entries are never touched.
 std::optional<EntryName> parse_name(const std::string& name) {
   const std::size_t dot = std::min(name.find('.'), name.size());
   constexpr std::string_view kPrefix = "ckpt-", kTemporary = ".tmp-";
@@ -63,7 +64,7 @@ bool is_our_file(const std::string& name) {
          std::any_of(std::begin(kCheckpointFiles), std::end(kCheckpointFiles), is_file_or_its_temporary);
 }
 
-// False too if it cannot be looked into.
+// Also false if it cannot be examined.
 bool holds_our_files_alone(const std::string& path) noexcept {
   try {
     const std::vector<std::string> names = io::list_directory(path);
@@ -73,16 +74,16 @@ bool holds_our_files_alone(const std::string& path) noexcept {
   }
 }
 
-// Removes a directory that holds our files alone; one with a stranger's file stays as it is. The manifest is
-// the first to go, so that what has one is whole.
+// Removes a directory that holds only our files; one with other files stays unchanged. The manifest is
+// removed first, so that a directory with a manifest is complete.
 void remove_checkpoint(const std::string& path) noexcept {
   if (!holds_our_files_alone(path)) return;
   try {
     io::remove_file(path + "/" + kManifestFile);
     for (const std::string& name : io::list_directory(path)) io::remove_file(path + "/" + name);
     ::rmdir(path.c_str());
-  } catch (const std::exception&) {  // memory that is not there as well
-    // It is in nobody's way; the next start tries again.
+  } catch (const std::exception&) {  // a lack of memory too
+    // It does no harm; the next start tries again.
   }
 }
 
@@ -105,7 +106,7 @@ CheckpointDir::CheckpointDir(std::string path, int keep) : path_(std::move(path)
 }
 
 CheckpointDir::~CheckpointDir() {
-  if (lock_fd_ >= 0) ::close(lock_fd_);  // gives the lock back
+  if (lock_fd_ >= 0) ::close(lock_fd_);  // releases the lock
 }
 
 void CheckpointDir::lock() {
@@ -130,7 +131,7 @@ void CheckpointDir::lock() {
                     "wait for it to end, or choose another directory");
 }
 
-// False if the directory was moved or removed since: then another process could have it.
+// False if the directory was moved or removed, so that another process could have it.
 bool CheckpointDir::is_locked() const {
   struct stat held {
   }, there{};
@@ -164,9 +165,9 @@ std::string CheckpointDir::lock_again() {
              is_there ? "the directory that is there now is used" : "it is made anew");
 }
 
-// Where directories cannot be exchanged, publish() has the older of two checkpoints of one step aside as
-// ".tmp-0" for a moment: a kill just then leaves it without a name. The lock is held, so whatever has a
-// temporary name belongs to a process that died.
+// If directories cannot be exchanged, publish() keeps the older of two checkpoints of one step as ".tmp-0"
+// for a moment, and a kill at that time leaves it there. The lock is held, so entries with a temporary name
+// belong to dead processes.
 void CheckpointDir::sweep_orphans() {
   for (const std::string& name : io::list_directory(path_)) {
     const auto entry = parse_name(name);
@@ -226,8 +227,8 @@ void CheckpointDir::write(const CheckpointData& data) {
   }
 }
 
-// Removes what is of least worth: damaged checkpoints, and where none is known those before the newest whole
-// one. False if nothing can go.
+// Removes the least valuable checkpoints: damaged ones, or if none is known those before the newest complete
+// one. False if there is nothing to remove.
 bool CheckpointDir::make_room(std::int64_t step, std::vector<std::string>* warnings) {
   const std::size_t damaged = remove(damaged_);
   forget_damaged_that_are_gone();
@@ -241,7 +242,7 @@ bool CheckpointDir::make_room(std::int64_t step, std::vector<std::string>* warni
   return true;
 }
 
-// Removes those below this step that are older than the newest whole one; returns how many.
+// Removes those below this step that are older than the newest complete one; returns how many.
 std::size_t CheckpointDir::remove_all_but_newest(std::int64_t step) {
   const auto is_whole = [this](std::int64_t s) {
     try {
@@ -253,14 +254,14 @@ std::size_t CheckpointDir::remove_all_but_newest(std::int64_t step) {
   };
   const std::vector<std::int64_t> before = steps();
   std::vector<std::int64_t> old(before.begin(), std::lower_bound(before.begin(), before.end(), step));
-  while (old.size() > 1 && !is_whole(old.back())) old.pop_back();  // a single one stays, whatever it is
+  while (old.size() > 1 && !is_whole(old.back())) old.pop_back();  // a single one always stays
   if (old.size() < 2) return 0;
   old.pop_back();
   return remove(old);
 }
 
-// Gives a complete directory its name. One that has it already, of the same step, changes places with it: at
-// no moment is there none, and the older one goes when the newer name is durable.
+// Gives a complete directory its name. An existing one of the same step is exchanged with it, so that there
+// is always one, and the older one is removed when the newer name is durable.
 void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
   const std::string target = path_of(step);
   std::string older;
@@ -269,8 +270,8 @@ void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
   } else if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
     older = temporary;
   } else {
-    // A file system that cannot exchange (NFS). Process 0 is nobody's: after a kill here the next start gives
-    // the older one its name back.
+    // For a file system that cannot exchange (NFS). No process has the number 0: after a kill here the next
+    // start restores the older one's name.
     older = target + ".tmp-0";
     if (::rename(target.c_str(), older.c_str()) != 0) io::throw_unwritable(target, "rename", errno);
     if (::rename(temporary.c_str(), target.c_str()) != 0) {
@@ -283,7 +284,7 @@ void CheckpointDir::publish(const std::string& temporary, std::int64_t step) {
   if (!older.empty()) remove_checkpoint(older);
 }
 
-// Later steps than `newest` are of another run, or damaged: only the damaged go.
+// Later steps than `newest` belong to another run or are damaged: only damaged ones are removed.
 void CheckpointDir::remove_old(std::int64_t newest) {
   std::vector<std::int64_t> whole, old = damaged_;
   for (const std::int64_t step : steps())
@@ -299,7 +300,7 @@ void CheckpointDir::forget_damaged_that_are_gone() {
   std::erase_if(damaged_, [&](std::int64_t step) { return !io::is_directory(path_of(step)); });
 }
 
-// Returns how many are gone.
+// Returns how many were removed.
 std::size_t CheckpointDir::remove(const std::vector<std::int64_t>& steps) {
   std::size_t removed = 0;
   for (const std::int64_t step : steps) {
@@ -321,7 +322,7 @@ std::optional<CheckpointData> CheckpointDir::load_newest(std::vector<std::string
     try {
       return read_checkpoint(path_of(step));
     } catch (const NewerVersion&) {
-      throw;  // it is whole; falling back would lose it
+      throw;  // it is complete; falling back would lose it
     } catch (const IoError& error) {
       if (!first) first = error;
       if (error.kind() == IoError::Kind::corrupt) damaged_.push_back(step);

@@ -1,7 +1,7 @@
 // Checkpoints that survive kill -9, full disks and flipped bits. DIR/ckpt-00000871/ holds model.safetensors,
 // optim.safetensors, state.json and MANIFEST.json, which has the size and XXH3 of the other three. It is
-// written under a temporary name, each file made durable, the manifest last, then renamed: what has its name
-// is whole.
+// written under a temporary name, each file made durable, the manifest last, then renamed. So a checkpoint
+// with its final name is complete.
 // Tests: tests/train/checkpoint_test.cpp, tests/train/power_failure_test.cpp, tests/app/crash_test.cpp
 #pragma once
 
@@ -32,42 +32,43 @@ struct CheckpointInfo {
 };
 
 // Reads every byte of one checkpoint and compares it with its manifest. Throws IoError missing if `path` is
-// no directory; corrupt, naming the file and if possible the tensor, if anything is not as it was written or
-// if a newer Veldt wrote it.
+// no directory; corrupt, naming the file and if possible the tensor, if anything has changed since it was
+// written or if a newer Veldt wrote it.
 CheckpointInfo verify_checkpoint(const std::string& path);
 
 // Verifies one checkpoint, then loads it. Throws as verify_checkpoint does.
 CheckpointData read_checkpoint(const std::string& path);
 
-// The step that the name of a directory says ("ckpt-00000871"); nullopt unless it is exactly one that
-// CheckpointDir gives: not a temporary one, and not "ckpt-notes".
+// The step in a directory's name ("ckpt-00000871"); nullopt unless CheckpointDir gives exactly this name: not
+// a temporary one, and not "ckpt-notes".
 std::optional<std::int64_t> step_of_checkpoint(const std::string& name);
 
-// A directory of checkpoints that this process alone writes to.
+// A directory of checkpoints that only this process writes to.
 class CheckpointDir {
  public:
-  // Makes the directory if needed, locks it, and removes what a killed process left half-written, or gives it
-  // its name if that process was about to. Throws
-  // ConfigError if another process holds the lock or keep < 1, IoError unwritable if it cannot be made.
+  // Creates the directory if needed, locks it, and removes half-written checkpoints of a killed process, or
+  // completes the rename if that was all that was missing. Throws ConfigError if another process holds the
+  // lock or keep < 1, IoError unwritable if it cannot be made.
   explicit CheckpointDir(std::string path, int keep = 3);
   ~CheckpointDir();
   CheckpointDir(const CheckpointDir&) = delete;
   CheckpointDir& operator=(const CheckpointDir&) = delete;
 
-  // The steps that have a checkpoint, oldest first. A run that starts afresh should find none: load_newest()
-  // would otherwise prefer a later step of the run before.
+  // The steps that have a checkpoint, oldest first. A new run should find none: otherwise load_newest() would
+  // prefer a later step of the earlier run.
   std::vector<std::int64_t> steps() const;
 
-  // Writes a checkpoint, and after it is durable removes those that are older than the `keep` newest. On a
-  // full disk those that load_newest() found damaged go first, then all but the newest whole one, and from
-  // then on one is kept; on one that has room for no other, and wherever else it cannot be written, throws
-  // IoError unwritable, and leaves the newest whole one, and nothing half-written. A directory that was moved
-  // away since is made and locked again; throws IoError unwritable too if another run has its place by now:
-  // holds its lock, or has left checkpoints there. Each of that adds a warning.
+  // Writes a checkpoint, and when it is durable removes those that are older than the `keep` newest. On a
+  // full disk those that load_newest() found damaged are removed first, then all except the newest complete
+  // one, and from then on only one is kept. If the disk has no space for a second one, or it cannot be
+  // written for another reason, throws IoError unwritable, and leaves the newest complete one and nothing
+  // half-written. A directory that was moved away is created and locked again; also throws IoError unwritable
+  // if another run has taken its place, that is, holds its lock or has left checkpoints there. Each of these
+  // events adds a warning.
   void save(const CheckpointData& data, std::vector<std::string>* warnings = nullptr);
 
-  // The newest that verifies; nullopt if there is none at all. Each one passed over adds a warning. Throws
-  // IoError corrupt if there are some and none verifies, or if a newer Veldt wrote the newest.
+  // The newest that verifies; nullopt if there are no checkpoints. Each one passed over adds a warning.
+  // Throws IoError corrupt if there are some but none verifies, or if a newer Veldt wrote the newest.
   std::optional<CheckpointData> load_newest(std::vector<std::string>* warnings = nullptr);
 
   const std::string& path() const { return path_; }
@@ -76,7 +77,7 @@ class CheckpointDir {
  private:
   void lock();
   bool is_locked() const;
-  // What became of a directory that was moved away, in words.
+  // Says what is done about a directory that was moved away.
   std::string lock_again();
   void sweep_orphans();
   void write(const CheckpointData& data);

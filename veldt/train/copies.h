@@ -1,4 +1,4 @@
-// Tensors kept as they are now.
+// Copies of tensors.
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 

@@ -34,7 +34,7 @@ class Modes final : public nn::Fields {
   std::vector<std::pair<nn::Module*, bool>> kept_;
 };
 
-// In evaluation mode while one lives; then each module is in its own again.
+// Evaluation mode while it exists; then each module returns to its own mode.
 class Evaluating {
  public:
   explicit Evaluating(nn::Module& model) : modes_(model) { model.eval(); }
@@ -49,8 +49,8 @@ class Evaluating {
 
 }  // namespace
 
-// The loss of a batch, and how much it counts: cross entropy of indices by the labels that count, others by
-// examples.
+// The loss of a batch and its weight: the number of labels that count for cross entropy of indices, else the
+// number of examples.
 std::pair<double, double> Trainer::weighed_loss(const Tensor& output, const data::Batch& batch) const {
   const Tensor& target = batch.back();
   double weight = static_cast<double>(batch.at(0).size(0));

@@ -1,4 +1,4 @@
-// Writes a fit's state as JSON and reads it back, from a file that anyone may have written.
+// Writes a fit's state as JSON and reads it back, from an untrusted file.
 #include "veldt/train/fit_state.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr std::int64_t kMost = 1'000'000'000'000'000;  // steps, evaluations, an
                 "start the run afresh");
 }
 
-// The beginning of a value from a file, which may be of any length.
+// The start of a value from a file, which may have any length.
 std::string shown(const json& value) {
   const std::string text = io::dump_json(value);
   return text.size() <= 40 ? text : str("of the type ", value.type_name());

@@ -1,5 +1,5 @@
-// What a fit remembers between steps, beside its tensors, and how a checkpoint holds it: as a JSON object
-// with named keys (docs/formats.md).
+// The state of a fit between steps, besides its tensors. A checkpoint holds it as a JSON object with named
+// keys (docs/formats.md).
 // Tests: tests/train/fit_state_test.cpp
 #pragma once
 
@@ -25,9 +25,8 @@ struct FitState {
 
 std::string to_json(const FitState& state);
 
-// Throws IoError corrupt for a text that is no such object, of another version, or lacks a key; and for a
-// value of the wrong type or one that cannot be, naming its key. An empty text is that of a checkpoint
-// without one.
+// Throws IoError corrupt if the text is not such an object, has another version or lacks a key; and, naming
+// the key, for a value of the wrong type or out of range. Empty text means that the checkpoint has none.
 FitState fit_state_from(const std::string& text);
 
 }  // namespace veldt::train

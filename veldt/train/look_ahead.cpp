@@ -1,5 +1,5 @@
-// What a Trainer finds out before a fit: a rate that suits, whether one batch can be learned, what a step
-// needs.
+// The checks of a Trainer before a fit: a suitable rate, whether one batch can be learned, and the cost of a
+// step.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -16,11 +16,11 @@ namespace veldt::train {
 namespace {
 
 constexpr double kSmoothing = 0.9;  // of the losses of a search
-constexpr double kTooMuch = 4;      // times the least loss: the rate is beyond what serves
+constexpr double kTooMuch = 4;      // times the smallest loss: the rate is too high
 
 }  // namespace
 
-// Puts back what steps change, and the mode.
+// Restores everything that steps change, and the mode.
 class Trainer::AsBefore {
  public:
   explicit AsBefore(Trainer& trainer)
@@ -32,7 +32,7 @@ class Trainer::AsBefore {
     if (trainer.scaler_) scaler_ = copies_of(trainer.scaler_->state());
     if (!was_training_) trainer.model_.train();
   }
-  // Putting back takes memory. That there is none is told, unless another failure is on its way.
+  // Restoring allocates memory. A failure is reported, unless another exception is already being thrown.
   ~AsBefore() noexcept(false) {
     try {
       put_back();
@@ -43,7 +43,7 @@ class Trainer::AsBefore {
   AsBefore(const AsBefore&) = delete;
   AsBefore& operator=(const AsBefore&) = delete;
 
-  // The batches of step i, where the optimizer computes.
+  // The batches of step i, on the optimizer's device.
   std::vector<data::Batch> batches(data::Loader& loader, std::int64_t i) const {
     std::vector<data::Batch> all;
     const std::int64_t parts = trainer_.options_.accumulate;
@@ -97,8 +97,8 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
     found.losses.push_back(smooth);
     if (least > 0 && smooth > kTooMuch * least) break;
   }
-  // Over a tenth of the search at a time, because the losses of batches differ. What comes behind the least
-  // loss is no more a fall.
+  // The slope over a tenth of the search, because the losses of batches differ. After the minimum the loss no
+  // longer falls.
   double steepest = 0;
   const std::ptrdiff_t reach = std::max<std::int64_t>(options.steps / 20, 2);
   const auto end = std::min_element(found.losses.begin(), found.losses.end()) - found.losses.begin();

@@ -1,4 +1,4 @@
-// What a Task does unless it says otherwise.
+// The defaults of a Task.
 #include "veldt/train/loop.h"
 
 namespace veldt::train {

@@ -1,4 +1,4 @@
-// The training loop: rate, step, stop conditions, checkpoints, news. What is learned is the Task's business;
+// The training loop: rate, step, stop conditions, checkpoints, progress. The Task defines what is learned;
 // trainer.h has one for batches of examples.
 // Tests: tests/train/loop_test.cpp, tests/field/ahead_test.cpp
 #pragma once
@@ -17,17 +17,17 @@
 
 namespace veldt::train {
 
-// A model, its optimizer and its data. Step numbers count from 0 over all resumptions. What prepare(step) and
-// loss() give must be a pure function of the parameters, own_state(), own_json() and the step: then a resumed
-// run continues bit for bit.
+// A model, its optimizer and its data. Step numbers count from 0 over all resumptions. The results of
+// prepare(step) and loss() must be a pure function of the parameters, own_state(), own_json() and the step:
+// then a resumed run continues bit for bit.
 class Task {
  public:
   virtual ~Task() = default;
   virtual nn::Module& model() = 0;
   virtual optim::Optimizer& optimizer() = 0;
-  // Brings in the data of so many steps, from `step` on: of one, or as many as runs_ahead() allows. Those of
-  // more than one are prepared while the device takes the steps before, so they must not depend on what these
-  // leave, nor change what measure() and stepped() look at.
+  // Prepares the data of one step, or of as many as runs_ahead() allows, from `step` on. Several are prepared
+  // while the device takes the steps before, so they must not depend on the results of these, nor change
+  // anything that measure() and stepped() use.
   virtual void prepare(std::int64_t step, std::int64_t steps) = 0;
   // The loss on that data: one element, differentiable.
   virtual Tensor loss() = 0;
@@ -35,51 +35,51 @@ class Task {
   virtual Tensor differentiate();
   // Takes the step, from the gradients that differentiate() left.
   virtual void take_step() { optimizer().step(); }
-  // True if prepare() writes into the same tensors each time and loss() takes the same way through them: then
-  // it is recorded once, as a Plan, and replayed.
+  // True if prepare() writes into the same tensors each time and loss() does the same operations on them.
+  // Then the step is recorded once, as a Plan, and replayed.
   virtual bool repeats() const { return false; }
-  // How many steps from this one on the device may do by itself: with one prepare() for all, and stepped()
-  // and reached() after the last of them. More than 1 is for a task that repeats(), on a device that is not
-  // the CPU.
+  // How many steps from this one on the device may take by itself, with one prepare() for all, and stepped()
+  // and reached() after the last one. More than 1 is for a task that repeats(), on a device that is not the
+  // CPU.
   virtual std::int64_t runs_ahead(std::int64_t /*step*/) const { return 1; }
-  // Called after each step, with the loss before it, to learn from it what own_state() and own_json() keep.
+  // Called after each step, with the loss before it, to update the state of own_state() and own_json().
   virtual void stepped(double /*loss*/) {}
-  // Tensors that the task changes beside those of model and optimizer; prepare() and loss() may depend on
-  // them. A checkpoint has them too.
+  // Tensors that the task changes, besides those of model and optimizer; prepare() and loss() may depend on
+  // them. Checkpoints hold them too.
   virtual NamedTensors own_state() { return {}; }
-  // Resuming hands them back, each of its shape, and they are written into own_state() unless a task
-  // overrides this: numbers from a file, so one that cannot be has to be refused by an IoError.
+  // Called on resumption with tensors of the right shapes; by default they are copied into own_state(). The
+  // numbers come from a file, so invalid ones must be refused with an IoError.
   virtual void load_own_state(const std::map<std::string, Tensor>& saved);
-  // What else it remembers, as a JSON object: in a checkpoint it is the "task" of state.json. Empty: nothing.
+  // Its other state as a JSON object: the "task" of state.json in a checkpoint. Empty: none.
   virtual std::string own_json() const { return {}; }
-  // Resuming hands it back before any tensor; empty if the checkpoint has none.
+  // Called with it on resumption, before any tensors; empty if the checkpoint has none.
   virtual void load_own_json(const std::string& /*saved*/) {}
-  // What is wrong with the data of the last step, "the batch holds nan ..", where that is why it has no
-  // finite loss; empty if nothing is, or nothing is known.
+  // The problem with the data of the last step, "the batch holds nan ..", if it explains a loss that is not
+  // finite; empty if there is none or it is unknown.
   virtual std::string bad_data() const { return {}; }
-  // How good the model is on the last batch; asked for when news are due.
+  // The model's score on the last batch; called when progress is reported.
   virtual std::optional<Measure> measure() { return std::nullopt; }
-  // Asked after every step, or those of runs_ahead(): true when the goal has been met.
+  // Called after every step, or after those of runs_ahead(): true if the goal has been reached.
   virtual bool reached(std::int64_t steps_done) = 0;
-  // Asked where a run is resumed, before its first step: whether what it keeps says that the goal has been
-  // met.
+  // Called on resumption, before the first step: whether the saved state says that the goal has been reached.
   virtual bool was_reached() const { return false; }
-  // What a checkpoint's model file says of the model.
+  // The metadata of a checkpoint's model file.
   virtual std::map<std::string, std::string> metadata() const = 0;
 };
 
 struct RunOptions {
-  std::int64_t steps = 0;  // 0: until `seconds` are over
+  std::int64_t steps = 0;  // 0: until `seconds` have passed
   double seconds = 0;      // 0: until `steps` are done
-  // The learning rate at a position: the step, or, in a run limited by time alone, the share of the time that
+  // The learning rate at a position: the step, or, in a run only limited by time, the share of the time that
   // has passed, times kTimePositions.
   std::function<double(std::int64_t position)> rate;
   std::string checkpoint_dir;    // empty: none are written
   double checkpoint_every = 30;  // seconds
   int keep = 3;
   bool resume = false;
-  double look_every = 0.02;  // seconds that a GPU is left to itself: see Task::runs_ahead()
-  // What the run is, as a JSON object. A checkpoint is resumed only by a run that says the same of itself.
+  double look_every = 0.02;  // seconds that a GPU may run ahead: see Task::runs_ahead()
+  // The configuration of the run, as a JSON object. A checkpoint is only resumed by a run with the same
+  // configuration.
   std::string config = "{}";
 };
 
@@ -92,13 +92,13 @@ struct RunResult {
   std::int64_t steps = 0;  // over all resumptions
   double seconds = 0;
   double loss = 0;  // of the last step
-  // Why the run's last checkpoint could not be written, when there was to be one.
+  // The reason if the run's last checkpoint could not be written.
   std::optional<IoError> checkpoint_error = {};
 };
 
-// Throws ConfigError when there is nothing to resume, when the configurations differ, or when the directory
-// holds another run; DivergedError naming the first parameter that is not finite, the last good checkpoint
-// untouched. A checkpoint that cannot be written, because the disk is full or another run has taken the place
+// Throws ConfigError if there is nothing to resume, the configurations differ, or the directory holds another
+// run; DivergedError, naming the first parameter that is not finite. The last good checkpoint stays
+// unchanged. A checkpoint that cannot be written, because the disk is full or another run has taken the place
 // of the directory, is a warning, and training goes on.
 RunResult run(Task& task, const RunOptions& options, const Events& events = {});
 

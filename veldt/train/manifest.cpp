@@ -23,8 +23,8 @@ IoError corrupt(const std::string& file, const std::string& why) {
   return {IoError::Kind::corrupt, file + " is damaged", why, kFix};
 }
 
-// The digest of a manifest without its own digest. This way of taking it stays for ever, so that a newer
-// manifest can be told from a damaged one.
+// The digest of a manifest without its own digest. This method must never change, so that a newer manifest
+// can be distinguished from a damaged one.
 std::string self_digest(json manifest) {
   manifest.erase("xxh3");
   const std::string text = io::dump_json(manifest);
@@ -37,7 +37,7 @@ struct Manifest {
   std::map<std::string, io::FileDigest> files;
 };
 
-// Throws corrupt for a value that is none of T's.
+// Throws corrupt unless the value is a T.
 template <class T> T whole(const std::string& path, const json& value) {
   if (const auto number = io::whole_number<T>(value)) return *number;
   throw corrupt(path, str(io::dump_json(value).substr(0, 80), " stands where a whole number belongs"));
@@ -60,7 +60,7 @@ Manifest read_manifest(const std::string& directory) {
   } catch (const IoError& error) {
     throw corrupt(path, error.why());
   }
-  // As a string: beside a pointer to characters nlohmann's comparison asks for memory, and may not throw.
+  // As a string: nlohmann's comparison with a character pointer allocates memory but must not throw.
   if (!text.is_object() || text.value("format", json()) != std::string(kFormat) ||
       text.value("xxh3", json()) != self_digest(text))
     throw corrupt(path, "it is not as it was written");
@@ -78,8 +78,8 @@ Manifest read_manifest(const std::string& directory) {
   return manifest;
 }
 
-// The reason why a safetensors file with a wrong digest differs: the tensor whose bytes have changed, if it
-// can be found out.
+// The reason why a safetensors file has a wrong digest: the tensor whose bytes have changed, if that can be
+// determined.
 std::string find_damage(const std::string& path) {
   try {
     io::read_safetensors(path);
@@ -108,7 +108,7 @@ void verify_file(const std::string& path, const io::FileDigest& expected) {
 
 void write_manifest(const std::string& directory, std::int64_t step) {
   json manifest = {{"format", kFormat}, {"version", kCheckpointVersion}, {"step", step}};
-  json files = json::object();  // from the start: [] on a null value crashes where memory runs out
+  json files = json::object();  // created as an object: [] on a null value crashes if memory runs out
   for (const char* file : kCheckpointFiles) {
     const io::FileDigest digest = io::digest_file(str(directory, "/", file));
     files[file] = json{{"bytes", digest.bytes}, {"xxh3", digest.xxh3}};

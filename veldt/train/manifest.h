@@ -1,5 +1,4 @@
-// The manifest of a checkpoint: the sizes and XXH3 of its files, and one of its own. For checkpoint.cpp
-// alone.
+// The manifest of a checkpoint: the sizes and XXH3 of its files, and its own XXH3. Only for checkpoint.cpp.
 // Tests: tests/train/checkpoint_test.cpp, tests/fuzz/models.cpp
 #pragma once
 
@@ -14,7 +13,7 @@ inline constexpr int kCheckpointVersion = 1;
 inline constexpr const char* kManifestFile = "MANIFEST.json";
 inline constexpr const char* kCheckpointFiles[] = {"model.safetensors", "optim.safetensors", "state.json"};
 
-// A whole checkpoint that a later Veldt wrote.
+// A complete checkpoint that a later Veldt wrote.
 class NewerVersion : public IoError {
   using IoError::IoError;
 };

@@ -33,7 +33,7 @@ std::vector<std::int64_t> labels_of(const Tensor& output, const data::Batch& bat
   return to(labels, DType::i64).values<std::int64_t>();
 }
 
-// For each place of the output, whether it holds a NaN, for which no guess is right.
+// For each place of the output, whether it holds a NaN, which never counts as right.
 std::vector<bool> nan_places(const Tensor& output) {
   return to(any(isnan(output), {1}), Device{}).values<bool>();
 }
@@ -65,7 +65,7 @@ class TopK final : public MeanMetric {
     const std::vector<std::int64_t> labels = labels_of(output, batch);
     const Tensor best =
         k_ == 1 ? argmax(output, 1, true) : topk(output, std::min(k_, output.size(1)), 1).indices;
-    // [n, k, ..] to [n, .., k], so that those of a label are neighbours.
+    // [n, k, ..] to [n, .., k], so that the outputs of a label are neighbours.
     const Tensor found = contiguous(movedim(to(best, Device{}), 1, -1));
     const std::vector<std::int64_t> guesses = found.values<std::int64_t>();
     const std::size_t k = labels.empty() ? 0 : guesses.size() / labels.size();

@@ -1,4 +1,4 @@
-// What a network's outputs are worth: numbers that are gathered batch by batch.
+// Metrics of a network's outputs, computed batch by batch.
 // Tests: tests/train/metric_test.cpp
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace veldt::train {
 
-// Names and values, in the order in which they are to be shown: {"loss", 0.05}, {"accuracy", 0.99}.
+// Names and values, in display order: {"loss", 0.05}, {"accuracy", 0.99}.
 using Scores = std::vector<std::pair<std::string, double>>;
-// The one of that name. Throws ConfigError listing the names there are.
+// The one of that name. Throws ConfigError listing the known names.
 double score(const Scores& scores, const std::string& name);
 
 class Metric {
@@ -24,7 +24,7 @@ class Metric {
   virtual std::string name() const = 0;
   virtual bool larger_is_better() const { return true; }
   virtual void reset() = 0;
-  // What the network gave for a batch. Gradients are not recorded.
+  // Adds the network's outputs for a batch. Gradients are not recorded.
   virtual void add(const Tensor& output, const data::Batch& batch) = 0;
   // The value over all since reset(); NaN if there were none.
   virtual double value() const = 0;
@@ -32,20 +32,20 @@ class Metric {
 // Makes a new one for each evaluation.
 using MetricMaker = std::function<std::unique_ptr<Metric>()>;
 
-// For logits or probabilities [n, classes, ..] and labels, whole numbers [n, ..], the last tensor of the
-// batch. A label of -100 does not count. The share of labels that got the largest output.
+// For logits or probabilities [n, classes, ..] and labels, integers [n, ..], the last tensor of the batch.
+// Labels of -100 are ignored. The share of labels that got the largest output.
 MetricMaker accuracy();
 // "top_5": the share of labels among the k largest. Throws ConfigError for k < 1.
 MetricMaker top_k(std::int64_t k);
 // "perplexity": e to the mean cross entropy of logits.
 MetricMaker perplexity();
 
-// How often a label (row) was taken for a class (column).
+// How often a label (row) was predicted as a class (column).
 class Confusion final : public Metric {
  public:
-  static constexpr std::int64_t kMostClasses = 1 << 14;  // its counts take two gigabytes then
+  static constexpr std::int64_t kMostClasses = 1 << 14;  // the counts then take two gigabytes
 
-  // Throws ConfigError for less than one class, and more than that.
+  // Throws ConfigError for less than one class or more than kMostClasses.
   explicit Confusion(std::int64_t classes);
   std::string name() const override { return "macro_f1"; }
   void reset() override;
@@ -54,8 +54,8 @@ class Confusion final : public Metric {
   double value() const override;
 
   std::int64_t count(std::int64_t label, std::int64_t taken_for) const;
-  // For one class: right ones among those taken for it, among those that are of it, and their harmonic mean;
-  // 0 where there are none.
+  // For one class: the share of right predictions among those of the class, among its labels, and their
+  // harmonic mean; 0 if there are none.
   double precision(std::int64_t of) const;
   double recall(std::int64_t of) const;
   double f1(std::int64_t of) const;
@@ -66,14 +66,13 @@ class Confusion final : public Metric {
 };
 MetricMaker macro_f1(std::int64_t classes);
 
-// "auroc", of outputs [n], or of two classes, [n, 2], against labels 0 and 1: the probability that one of
-// label 1 is ranked above one of label 0, ties counting half (Mann & Whitney 1947). NaN if a label is
-// missing, and of outputs that hold a NaN.
+// "auroc", of outputs [n], or of two classes, [n, 2], against labels 0 and 1: the probability that an output
+// of label 1 is ranked above one of label 0; ties count half (Mann & Whitney 1947). NaN if one label does not
+// occur or an output is NaN.
 MetricMaker auroc();
 
-// "mae" and "rmse": the mean absolute and the root of the mean squared difference to the batch's last tensor,
-// in units of which a difference of 1 makes so many: the deviation, where what is learned are standard
-// scores.
+// "mae" and "rmse": the mean absolute and the root mean squared difference to the batch's last tensor.
+// `unit`: what a difference of 1 is worth, such as the deviation if standard scores are learned.
 MetricMaker mean_absolute_error(double unit = 1);
 MetricMaker root_mean_squared_error(double unit = 1);
 

@@ -1,4 +1,5 @@
-// Rewrites metrics.csv and its JSON lines whole at each evaluation, so that readers never see half a line.
+// Rewrites metrics.csv and its JSON lines completely at each evaluation, so that readers never see half a
+// line.
 #include "veldt/train/metrics_file.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::string in_json(const std::vector<std::string>& columns, const std::string& 
   for (const std::string& column : columns) {
     const std::size_t end = std::min(line.find(',', at), line.size());
     const std::string field = at > line.size() ? "" : line.substr(at, end - at);
-    double value = 0;  // a line that was read back may hold anything
+    double value = 0;  // a line read from the file may hold anything
     const auto [last, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     const bool is_number =
         error == std::errc() && last == field.data() + field.size() && std::isfinite(value);
@@ -35,7 +36,7 @@ std::string in_json(const std::vector<std::string>& columns, const std::string& 
 
 void MetricsFile::begin(std::int64_t step) {
   lines_.clear();
-  std::error_code error_there;  // then reading says what is wrong
+  std::error_code error_there;  // then reading reports the error
   if (step == 0 || (!std::filesystem::exists(path_, error_there) && !error_there)) return;
   const std::string text = io::read_file(path_);
   for (std::size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size();) {

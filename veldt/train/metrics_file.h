@@ -1,5 +1,5 @@
-// metrics.csv, and the same as JSON lines beside it: a line for each evaluation of a fit, whole after each of
-// them.
+// metrics.csv, and the same as JSON lines: a line for each evaluation of a fit; both files are complete after
+// each.
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 
@@ -13,11 +13,11 @@ class MetricsFile {
  public:
   explicit MetricsFile(std::string path) : path_(std::move(path)) {}
 
-  // For a run that goes on from `step`: keeps the lines up to there of a file that is there. Without one, or
-  // from step 0, it begins anew. Throws IoError if it cannot be read.
+  // For a run that continues from `step`: keeps the lines of an existing file up to there. Without a file, or
+  // from step 0, it starts empty. Throws IoError if it cannot be read.
   void begin(std::int64_t step);
-  // Writes the file with one line more, which takes the place of one of the same step. The first of `values`
-  // is the step; one that is not finite is null in JSON. Throws IoError unwritable.
+  // Writes the file with one more line, which replaces one of the same step. The first of `values` is the
+  // step; a value that is not finite is null in JSON. Throws IoError unwritable.
   void add(const std::vector<std::string>& columns, const std::vector<double>& values);
 
  private:

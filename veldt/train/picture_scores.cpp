@@ -1,5 +1,5 @@
-// Errors and SSIM by the row. Each row has its own partial sums, added in
-// order, so the result does not depend on the number of threads.
+// Errors and SSIM row by row. Each row has its own partial sums, added in order, so the result does not
+// depend on the number of threads.
 #include "veldt/train/picture_scores.h"
 
 #include <algorithm>
@@ -30,10 +30,10 @@ void require_alike(const Tensor& a, const Tensor& b) {
                      "pictures are f32 in 0..1", "convert them with to(x, DType::f32)");
 }
 
-// A NaN stays, and wins.
+// A NaN stays and takes precedence.
 double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
-// Rows a piece of work has: small pictures are not worth waking a thread for.
+// Rows per task: small pictures are not worth waking a thread for.
 std::int64_t grain_of(std::int64_t row) { return std::max<std::int64_t>(1, 20'000 / row); }
 
 RowSums sums_of_row(const float* a, const float* b, std::int64_t width, std::int64_t channels) {
@@ -180,7 +180,7 @@ struct PictureComparison::State {
     for (const double sum : sums) ssim += sum;
   }
 
-  // `count` more rows. Windows reach over the end of what came before, so their rows are kept.
+  // `count` more rows. Windows span earlier rows, so those are kept.
   void add(const float* a, const float* b, std::int64_t count) {
     add_sums(a, b, count, width, channels, total);
     done += count;
@@ -219,7 +219,7 @@ void PictureComparison::add(const Tensor& a, const Tensor& b) {
         str("the pictures are ", Shape{s.height, s.width, s.channels}, " and ", s.done, " rows are done"),
         "give the rows of both pictures, each once");
   const Tensor x = contiguous(a.detach()), y = contiguous(b.detach());
-  // A part at a time, because what windows need is copied.
+  // In parts, because the rows of windows are copied.
   const std::int64_t row = s.width * s.channels, part = std::max<std::int64_t>(64, (1 << 18) / row);
   for (std::int64_t at = 0; at < x.size(0); at += part)
     s.add(x.data<float>() + at * row, y.data<float>() + at * row, std::min(part, x.size(0) - at));

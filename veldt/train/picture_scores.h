@@ -1,4 +1,4 @@
-// How alike two pictures are.
+// The similarity of two pictures.
 // Tests: tests/train/picture_scores_test.cpp
 #pragma once
 
@@ -17,7 +17,7 @@ struct PictureScore {
   std::int64_t wrong_pixels = 0;  // any channel on the other side of mid-grey; 0.5 and above is light
 };
 
-// The same for pictures that come row by row, from the top, in the memory of a few rows.
+// The same for pictures given row by row from the top, in the memory of a few rows.
 class PictureComparison {
  public:
   // Throws ShapeError for a size of 0.

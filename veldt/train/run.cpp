@@ -1,5 +1,4 @@
-// train::run(): goes through a run: when it ends, what it tells, when it is saved, and what is said where it
-// diverges.
+// train::run(): the course of a run: its end, its progress, its checkpoints, and its error if it diverges.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
-// What of a run goes into a checkpoint, what has to agree when it is resumed, and in which order it comes
-// back.
+// The parts of a run that a checkpoint holds, those that must agree on resumption, and the order in which
+// they are restored.
 #include "veldt/train/run_checkpoints.h"
 
 #include <map>

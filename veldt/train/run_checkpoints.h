@@ -1,4 +1,4 @@
-// Saves a run as checkpoints, and takes it up again from the newest.
+// Saves a run as checkpoints, and resumes it from the newest.
 // Tests: tests/train/loop_test.cpp
 #pragma once
 
@@ -19,10 +19,10 @@ class RunCheckpoints {
   // Keeps references. Throws ConfigError for a directory that holds a run, unless that is to be resumed.
   RunCheckpoints(Task& task, const RunOptions& options, const Events& events);
 
-  // Brings the task to where the newest checkpoint was, and tells that. Throws ConfigError when there is
-  // none, or it is of another configuration; IoError corrupt when it cannot be used.
+  // Restores the task from the newest checkpoint, and reports it. Throws ConfigError if there is none or its
+  // configuration differs; IoError corrupt if it cannot be used.
   RunState resume();
-  // Why it could not be written, if so, after a warning.
+  // If it could not be written, the reason, after a warning.
   std::optional<IoError> save(const RunState& at);
 
   std::int64_t saved_step() const { return saved_step_; }  // of the last one; -1: there is none

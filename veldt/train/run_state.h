@@ -1,4 +1,4 @@
-// Where a run is, over all resumptions.
+// The position of a run, over all resumptions.
 // Tests: tests/train/loop_test.cpp
 #pragma once
 
@@ -12,7 +12,7 @@ struct RunState {
 
   std::int64_t step = 0;      // steps done
   double loss = 0, rate = 0;  // of the last
-  double seconds_before = 0;  // of the runs that this one goes on with
+  double seconds_before = 0;  // of the runs that this one continues
   Clock::time_point start = Clock::now();
 
   double seconds_here() const { return std::chrono::duration<double>(Clock::now() - start).count(); }

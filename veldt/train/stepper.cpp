@@ -1,4 +1,4 @@
-// A step on the CPU, the same recorded and replayed, and many of them ahead on a device.
+// Steps on the CPU, recorded and replayed steps, and several steps ahead on a device.
 #include "veldt/train/stepper.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool Stepper::take() {
   return is_on_device && task_.repeats() ? on_device() : one();
 }
 
-// Sets the rate of the step that comes next; `later`: seconds from now.
+// Sets the rate of the next step; `later`: seconds from now.
 void Stepper::set_rate(std::int64_t step, double later) {
   if (by_time(options_)) {
     const double share = std::min(1.0, (at_.seconds() + later) / options_.seconds);
@@ -49,8 +49,8 @@ bool Stepper::one() {
   return tell_of_step();
 }
 
-// The rate and the optimizer are part of the plan, and losses are looked at afterwards. While the device
-// works, the next data are made ready.
+// The rate and the optimizer are part of the plan, and losses are checked afterwards. The next data are
+// prepared while the device works.
 bool Stepper::on_device() {
   if (prepared_ == 0) task_.prepare(at_.step, prepared_ = count_ahead(at_.step));
   const std::int64_t count = std::exchange(prepared_, 0);
@@ -80,7 +80,7 @@ bool Stepper::on_device() {
   for (const double next : seen) {
     at_.loss = next;
     if (!std::isfinite(at_.loss)) {
-      if (!by_time(options_)) at_.rate = options_.rate(at_.step);  // not of the last step that was taken
+      if (!by_time(options_)) at_.rate = options_.rate(at_.step);  // not that of the last step taken
       diverged_();
     }
     if (++at_.step == next_) task_.stepped(at_.loss);
@@ -90,7 +90,7 @@ bool Stepper::on_device() {
 }
 
 std::int64_t Stepper::count_ahead(std::int64_t step) const {
-  if (seconds_a_step_ == 0) return 1;  // the first ones tell how long they take
+  if (seconds_a_step_ == 0) return 1;  // the first ones show how long a step takes
   const auto most = static_cast<std::int64_t>(std::min(options_.look_every / seconds_a_step_, 1e6));
   const std::int64_t left = by_time(options_) ? most : options_.steps - step;
   return std::min({std::max<std::int64_t>(1, most), left, task_.runs_ahead(step)});

@@ -16,13 +16,13 @@ namespace veldt::train {
 
 class Stepper {
  public:
-  // Keeps references; `at` is where the run is, and is kept up to date. `diverged` is called for a loss that
-  // is not finite, and throws.
+  // Keeps references; `at` is the run's position, which is updated. `diverged` is called for a loss that is
+  // not finite, and throws.
   Stepper(Task& task, const RunOptions& options, const Events& events, RunState& at,
           std::function<void()> diverged)
       : task_(task), options_(options), events_(events), at_(at), diverged_(std::move(diverged)) {}
 
-  // Takes one step, or as many as the device may take by itself. True if somebody asked to stop.
+  // Takes one step, or as many as the device may take by itself. True if a stop was requested.
   bool take();
 
  private:
@@ -39,7 +39,7 @@ class Stepper {
   std::function<void()> diverged_;
   std::optional<Plan> plan_;
   std::int64_t prepared_ = 0;  // steps whose data are ready
-  std::int64_t next_ = 0;      // the step whose rate is due
+  std::int64_t next_ = 0;      // the step whose rate is set next
   double seconds_a_step_ = 0;  // of a device; 0: not known yet
 };
 

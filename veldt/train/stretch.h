@@ -1,4 +1,4 @@
-// The time since a fit's last evaluation, and how much of it went by waiting for data.
+// The time since a fit's last evaluation, and how much of it was spent waiting for data.
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 

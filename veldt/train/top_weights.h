@@ -1,4 +1,4 @@
-// The weights of the best evaluations of a run, a file each: to average, or to choose among later.
+// The weights of the best evaluations of a run, a file each: to average them, or to choose among them later.
 // Tests: tests/train/trainer_test.cpp, tests/app/train_test.cpp
 #pragma once
 
@@ -16,11 +16,10 @@ class TopWeights {
   TopWeights(std::string folder, std::string name, std::int64_t count, bool larger_is_better)
       : folder_(std::move(folder)), name_(std::move(name)), count_(count), larger_(larger_is_better) {}
 
-  // For a run that goes on from `step`: removes what later steps have left, from step 0 everything. Throws
-  // IoError.
+  // For a run that goes on from `step`: removes the files of later steps; from step 0, all. Throws IoError.
   void begin(std::int64_t step) const;
-  // Keeps these weights if they are among the best, and removes what no longer is. What is in the folder
-  // counts, so a resumed run goes on with it. Throws IoError.
+  // Keeps these weights if they are among the best, and removes those that no longer are. Files already in
+  // the folder count, so a resumed run continues with them. Throws IoError.
   void add(std::int64_t step, double value, const NamedTensors& state);
 
  private:

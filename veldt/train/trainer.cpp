@@ -1,4 +1,4 @@
-// What a Trainer asks of its module at each step: a loss, gradients, an optimizer's step, measures.
+// The parts of a Trainer's step: loss, gradients, the optimizer's step, measures.
 #include "veldt/train/trainer.h"
 
 #include <utility>
@@ -83,7 +83,7 @@ void Trainer::load_own_state(const std::map<std::string, Tensor>& saved) {
   if (scaler_) scaler_->load_state(part("scaler."));
 }
 
-// The score of that name; unnamed, the first metric or the loss.
+// The score of that name; if empty, the first metric or the loss.
 std::string Trainer::watched(const std::string& name) const {
   Scores known{{"loss", 0}};
   for (const MetricMaker& make : options_.metrics) known.push_back({make()->name(), 0});

@@ -1,5 +1,5 @@
-// Teaches a module from batches of examples: epochs, validation, early stopping, checkpoints that resume in
-// the middle of an epoch, measures in files. The loop under it is run() of train/loop.h.
+// Trains a module on batches of examples: epochs, validation, early stopping, checkpoints that resume in the
+// middle of an epoch, measures in files. It uses run() of train/loop.h.
 //   train::Trainer trainer(model, adam, {.metrics = {train::accuracy()}});
 //   trainer.fit(train_loader, &test_loader, {.epochs = 10, .patience = 3, .out = "runs/mnist"});
 //   std::printf("%.4f\n", train::score(trainer.evaluate(test_loader), "accuracy"));
@@ -30,37 +30,38 @@ namespace veldt::train {
 using Forward = std::function<Tensor(const nn::Module& model, const data::Batch& batch)>;
 using Loss = std::function<Tensor(const Tensor& output, const data::Batch& batch)>;
 
-// forward and loss are recorded (FitOptions::record): what C++ decides in them is decided once.
+// forward and loss are recorded (FitOptions::record), so branches in their C++ code are taken only once.
 struct TrainerOptions {
   Forward forward = {};  // model(batch[0]), if there is none
   Loss loss = {};        // cross_entropy(output, the batch's last tensor)
-  // What evaluate() gives besides the loss.
+  // The scores of evaluate() besides the loss.
   std::vector<MetricMaker> metrics = {};
   // Batches whose mean gradient a step takes; see Optimizer.
   std::int64_t accumulate = 1;
-  // Above 0: evaluation and what is saved as best use a moving average of the weights (optim/ema.h).
+  // Above 0: evaluation and the best weights use a moving average (optim/ema.h).
   double ema_decay = 0;
-  // Products of training in half floats, from f32 parameters: see Autocast. f16 brings a GradScaler along,
-  // whose state checkpoints have too. Evaluation is in f32.
+  // Matrix products of training in half precision, from f32 parameters: see Autocast. f16 also uses a
+  // GradScaler, whose state is in checkpoints. Evaluation is in f32.
   std::optional<DType> autocast = {};
 };
 
 struct FitOptions {
-  // The end: whichever of those above 0 comes first.
+  // The run ends at the first of these limits that is above 0.
   std::int64_t epochs = 0, steps = 0;
   double seconds = 0;
   // The rate of each step; without one the optimizer's stays.
   std::optional<optim::Schedule> schedule = {};
   // Steps between two evaluations; 0: an epoch.
   std::int64_t evaluate_every = 0;
-  // The score that tells which weights are best: "loss", or a metric's. Empty: the first metric, or the loss.
+  // The score that decides which weights are best: "loss", or a metric's. Empty: the first metric, or the
+  // loss.
   std::string watch = {};
   // Evaluations without a better one after which training stops; 0: never.
   std::int64_t patience = 0;
-  // Whether the weights of the best evaluation are put back at the end (of a run with averages and without a
-  // validation set, the averages), unless somebody asked to stop.
+  // Whether the weights of the best evaluation are restored at the end (with averages and no validation set,
+  // the averages), unless a stop was requested.
   bool restore_best = true;
-  // Above 0, with a folder: the weights of so many best evaluations are kept in its top/ (TopWeights).
+  // Above 0, with a folder: keeps the weights of this many best evaluations in its top/ (TopWeights).
   std::int64_t keep_top = 0;
   // A folder for metrics.csv, metrics.jsonl, best.safetensors and checkpoints/, from which a later fit() may
   // resume. Empty: nothing is written.
@@ -68,14 +69,14 @@ struct FitOptions {
   bool resume = false;
   double checkpoint_every = 30;  // seconds
   int keep = 3;
-  // What the run is, as a JSON object: a run is resumed only by one that says the same.
+  // The configuration of the run, as a JSON object: a run is only resumed with the same one.
   std::string config = "{}";
-  // Told beforehand that batches are all of one shape, a step is recorded once and replayed (Plan). Unset:
-  // yes, if all are full.
+  // True: all batches have one shape, so a step is recorded once and replayed (Plan). Unset: true if all are
+  // full.
   std::optional<bool> record = {};
 };
 
-// An evaluation in the course of a fit.
+// An evaluation during a fit.
 struct Evaluation {
   std::int64_t step = 0;
   double epoch = 0;       // how many have been seen
@@ -105,44 +106,44 @@ struct RateSearch {
 
 class Trainer {
  public:
-  // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1, and an autocast to
-  // another dtype than bf16 and f16.
+  // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1, and for an autocast to a
+  // dtype other than bf16 and f16.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options = {});
 
   // `validation` may be null. Modules in evaluation mode stay so, unless the model itself is. Parameters that
-  // the first loss does not reach are a warning. Throws what run() throws, and ConfigError for a schedule
+  // the first loss does not reach give a warning. Throws what run() throws, and ConfigError for a schedule
   // without a number of steps, and patience or watch without a validation set.
   FitResult fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
                 const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
 
-  // The mean loss over one epoch of the loader, "loss" (of batches weighed by examples, of cross entropy by
-  // labels that count), and the metrics; in evaluation mode, without gradients.
+  // The mean loss over one epoch of the loader, "loss" (batches are weighted by examples, for cross entropy
+  // by the labels that count), and the metrics; in evaluation mode, without gradients.
   Scores evaluate(data::Loader& loader);
-  // The outputs for one epoch of the loader, one after the other.
+  // The outputs for one epoch of the loader, concatenated.
   Tensor predict(data::Loader& loader);
 
-  // What follows looks before a fit, and leaves weights, averages and optimizer as they were.
+  // The following are for use before a fit, and leave weights, averages and optimizer unchanged.
   //
-  // Steps, of accumulated batches if fits have such, at rates that grow by the same factor from the lowest to
-  // the highest, or until the loss is four times its least (Smith 2017, "Cyclical learning rates"). Throws
+  // Takes steps, with accumulation if fits use it, at rates that grow by a constant factor from the lowest to
+  // the highest, or until the loss is four times its minimum (Smith 2017, "Cyclical learning rates"). Throws
   // ConfigError for rates that do not rise from above 0, and for fewer than 10 steps.
   RateSearch find_rate(data::Loader& loader, const RateSearchOptions& options = {});
-  // The losses of so many steps on the loader's first batch alone. What cannot learn one batch by heart does
-  // not learn a set: a fault in the model, the loss or the labels.
+  // The losses of that many steps on the loader's first batch only. A model that cannot memorise one batch
+  // cannot learn a set: there is an error in the model, the loss or the labels.
   std::vector<double> overfit_batch(data::Loader& loader, std::int64_t steps = 100);
-  // What a step of the fit needs, without taking it: memory, calls, operations.
+  // The cost of a step of the fit, without taking it: memory, calls, operations.
   StepFacts step_facts(data::Loader& loader);
 
  private:
   class FitTask;
   class AsBefore;
   Tensor loss_of(const data::Batch& batch) const;
-  // Leaves the gradients of the mean loss of all batches, one after the other, so that the graph of one alone
-  // is in memory; `after_each` is called with the loss of each.
+  // Computes the gradients of the mean loss of all batches one by one, so that only one graph is in memory;
+  // `after_each` is called with the loss of each.
   Tensor differentiate(const std::vector<data::Batch>& batches,
                        const std::function<void(const Tensor&)>& after_each = {});
   void take_step();
-  // The state of the averages and the scaler; Task has them in checkpoints.
+  // The state of the averages and the scaler, which Task puts into checkpoints.
   NamedTensors own_state() const;
   void load_own_state(const std::map<std::string, Tensor>& saved);
   bool larger_is_better(const std::string& name) const;

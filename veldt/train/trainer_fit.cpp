@@ -1,4 +1,4 @@
-// Trainer::fit(): the task that run() drives, with its evaluations and what it writes.
+// Trainer::fit(): the task for run(), with its evaluations and files.
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -35,7 +35,7 @@ void check_fit(const FitOptions& options, const data::Loader* validation) {
                       "give epochs or steps besides");
 }
 
-// A run goes on only with the same data in the same order.
+// A run can only be resumed with the same data in the same order.
 std::string config_of(const FitOptions& options, const TrainerOptions& trainer,
                       const data::LoaderOptions& o) {
   nlohmann::json config = io::parse_json<nlohmann::json>(options.config);
@@ -116,7 +116,7 @@ class Trainer::FitTask final : public Task {
 
   Tensor loss() override { return trainer_.loss_of(slots_.batches().front()); }
 
-  // One batch after the other, so that the graph of one alone is in memory.
+  // Batch by batch, so that only one graph is in memory.
   Tensor differentiate() override {
     return trainer_.differentiate(slots_.batches(), [this](const Tensor& part) {
       if (!audited_) audit(part);
@@ -125,7 +125,7 @@ class Trainer::FitTask final : public Task {
 
   void take_step() override { trainer_.take_step(); }
 
-  // Not before the first step has shown that every parameter learns.
+  // Only after the first step has shown that every parameter gets a gradient.
   bool repeats() const override { return records_ && audited_; }
   std::string bad_data() const override { return slots_.first_not_finite(); }
   std::map<std::string, std::string> metadata() const override { return {}; }
@@ -181,7 +181,7 @@ class Trainer::FitTask final : public Task {
   }
 
   void finish(FitResult& result) {
-    if (result.run.stop != Stop::asked) {  // whoever asked may resume in the middle
+    if (result.run.stop != Stop::asked) {  // the run may be resumed in the middle
       evaluate();
       if (options_.restore_best) best_weights_.restore(step_, state_);
     }
@@ -191,7 +191,7 @@ class Trainer::FitTask final : public Task {
     if (state_.best)
       result.best =
           Evaluation{.step = state_.best->step, .scores = {{watched_, state_.best->score}}, .best = true};
-    // This process may know more of it.
+    // This process may have a more recent state.
     for (const Evaluation& e : evaluations_)
       if (e.best) result.best = e;
     result.evaluations = std::move(evaluations_);
@@ -201,7 +201,7 @@ class Trainer::FitTask final : public Task {
   void audit(const Tensor& loss) {
     audited_ = true;
     nn::GradientAudit found = nn::audit_gradients(model(), loss);
-    // The first scales may be too large; that is what a scaler is there to find out.
+    // The first scales may be too large; the scaler then lowers them.
     if (trainer_.scaler_)
       std::erase_if(found.findings, [](const auto& f) { return f.fault == nn::GradientFault::not_finite; });
     if (!found.healthy()) warn(events_, "after the first step: " + found.text());

@@ -1,4 +1,4 @@
-// What a run tells its listener instead of ending.
+// Warnings to a run's listener, instead of ending the run.
 // Tests: tests/train/loop_test.cpp, tests/train/trainer_test.cpp
 #pragma once
 
@@ -13,7 +13,7 @@ inline void warn(const Events& events, const std::string& text) {
   if (events.on_warning) events.on_warning(text);
 }
 
-// Warns of what could not be written, because training is worth more than its files.
+// Warns about a file that could not be written, because training matters more than its files.
 inline void warn(const Events& events, const IoError& error) {
   warn(events, str(error.summary(), " (", error.why(), "); training goes on"));
 }
