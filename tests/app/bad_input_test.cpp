@@ -269,7 +269,7 @@ std::vector<BadCase> fit_cases() {
       {"FitMuonOfOneLayer",
        {"fit", "IN/good.png", "-o", "OUT/m", "--depth", "1", "--optimizer", "muon", "--model", "siren"},
        2,
-       {"muon has nothing to train", "--depth of 2"}},
+       {"muon has no matrix to train", "--depth of 2"}},
       {"FitMistypedFlag", fit("--stpes", "5"), 2, {"did you mean '--steps'?"}},
   };
 }

@@ -188,7 +188,7 @@ TEST_F(SoundCommand, RefusesWhatIsForPicturesAndTheOtherWayRound) {
   refused({"render", model_, "-o", out_, "--bits", "8", "--dry-run"}, 2, "8 bits");
   refused(fit({"--preview", dir_ / "p.png", "--dry-run"}), 2, ".wav");
   refused({"render", model_, "-o", out_, "--from", "1"}, 2, "0.05 seconds");
-  refused({"render", model_, "-o", out_, "--from", "0.4", "--to", "0.1"}, 2, "not behind the beginning");
+  refused({"render", model_, "-o", out_, "--from", "0.4", "--to", "0.1"}, 2, "not after the beginning");
   refused({"render", model_, "-o", out_, "--rate", "2000000000"}, 2, "2000000000");
   refused(fit({"--preset", "simba"}), 2, "simba");
   refused(fit({"--loss", "hinge"}), 2, "hinge");

@@ -153,7 +153,7 @@ TEST_F(TrainRecipe, WhatIsMisspeltIsToldBeforeTheDataAreLookedFor) {
   };
   expect_refused(edited("LSTM(4)", "LSMT(4)"), {"r.toml:9", "number 2", "did you mean LSTM?"});
   expect_refused(edited("LSTM(4)", "LSTM(hiden=4)"), {"number 2", "did you mean 'hidden'?"});
-  expect_refused(edited("LSTM(4)", "Conv2d(4)"), {"number 2", "it lacks 'kernel'"});
+  expect_refused(edited("LSTM(4)", "Conv2d(4)"), {"number 2", "'kernel' is missing"});
   expect_refused(edited("LSTM(4)", "Conv2d(4, 3, padding=some)"), {"r.toml:9", "padding", "'some'"});
   expect_refused(edited("LSTM(4)", "Dropout(2)"), {"number 2"});
   expect_refused(edited("[train]", "init = \"ortogonal\"\n[train]"),

@@ -272,14 +272,14 @@ TEST_F(TrainVerb, ARecipeThatCannotBeIsNamedByItsLine) {
   };
   refused("batch = 20", "batches = 20", 2, {"r.toml:5", "'data.batches'", "did you mean 'data.batch'?"});
   refused("batch = 20", "batch = \"20\"", 2, {"r.toml:5", "a text", "a whole number"});
-  refused("batch = 20", "batch = 0", 2, {"r.toml:5", "the least that makes sense is 1"});
+  refused("batch = 20", "batch = 0", 2, {"r.toml:5", "the minimum is 1"});
   refused("[optimizer]", "[optimiser]", 2, {"r.toml:", "did you mean [optimizer]?"});
   refused("\"mnist\"", "\"minst\"", 2, {"did you mean 'mnist'?"});
   refused("Conv2d(4, 3, padding=1)", "Conf2d(4, 3)", 2, {"number 1", "did you mean Conv2d?"});
   refused("Conv2d(4, 3, padding=1)", "Conv2d(4, kernal=3)", 2, {"did you mean 'kernel'?"});
   refused("Conv2d(4, 3, padding=1)", "Conv2d(4, 30)", 2, {"number 1"});
   refused("Conv2d(4, 3, padding=1)", "Conv2d(1, 4, 3)", 2, {"'3' is one value more"});
-  refused("Linear(outputs)", "Linear(7)", 2, {"the data want 10 outputs"});
+  refused("Linear(outputs)", "Linear(7)", 2, {"the data need 10 outputs"});
   refused("Flatten", "LSTM(3)", 2, {"number 4", "sequences"});
   refused("normalise(0.2, 0.3)", "normalise(0.2, 0)", 2, {"data.prepare"});
   refused("gaussian_noise(0.05)", "gausian_noise(0.05)", 2, {"did you mean gaussian_noise?"});

@@ -50,7 +50,7 @@ TEST(ReadJxl, TellsOfChannelsThatAreLeftOut) {
     const Levels levels = some_levels(7, 5, channels, 8);
     const auto [image, info] = read_bytes_of(make_jxl({.depth = true}, levels));
     EXPECT_EQ(test::bytes_in(image), levels.samples);
-    EXPECT_EQ(left_out(info), "has 1 channel beyond its colours, which is left out");
+    EXPECT_EQ(left_out(info), "has 1 extra channel, which is left out");
     EXPECT_EQ(left_out(read_bytes_of(make_jxl({}, levels)).info), "");
   }
 }

@@ -205,9 +205,9 @@ TEST(ReadTiff, TellsOfSamplesThatAreLeftOut) {
   const Levels three{2, 1, 3, 8, {1, 2, 3, 4, 5, 6}}, four = some_levels(2, 2, 4, 8);
   const auto [grey, info] = read_bytes_of(make_tiff({.kind = PHOTOMETRIC_MINISBLACK}, three));
   EXPECT_THAT(test::bytes_in(grey), ElementsAre(1, 4));
-  EXPECT_EQ(left_out(info), "has 2 channels beyond its colours, which are left out");
+  EXPECT_EQ(left_out(info), "has 2 extra channels, which are left out");
   EXPECT_EQ(left_out(read_bytes_of(make_tiff({.alpha = EXTRASAMPLE_UNSPECIFIED, .pages = 2}, four)).info),
-            "has 2 pictures; the first is taken; it has 1 channel beyond its colours, which is left out");
+            "has 2 pictures; the first is taken; it has 1 extra channel, which is left out");
   EXPECT_EQ(left_out(read_bytes_of(make_tiff({}, four)).info), "");
 }
 

@@ -335,7 +335,7 @@ TEST_F(ParallelFor, GoesOnWithFewerThreadsWhereTheSystemMakesNoMore) {
     const rlimit few{256 << 20, 256 << 20};  // of address space; a thread takes 8 MB of it for its stack
     setrlimit(RLIMIT_AS, &few);
     if (pieces_of(1000, 1).size() != 1000) return 8;
-    if (thread_shortage().find("of 200 could not be made") == std::string::npos) return 9;
+    if (thread_shortage().find("of 200 could not be created") == std::string::npos) return 9;
     set_num_threads(2);  // asks again
     return thread_shortage().empty() && pieces_of(1000, 1).size() == 1000 ? 7 : 10;
   });

@@ -76,7 +76,7 @@ TEST(BpeTokenizer, BringsAnyBytesBack) {
   }
   EXPECT_EQ(tokenizer.encode("").shape(), (Shape{0}));
   EXPECT_THAT(error_of<ConfigError>([&] { tokenizer.decode(Tensor::of({1}, {1e6})); }),
-              HasSubstr("the number 1000000 stands for no token"));
+              HasSubstr("the number 1000000 is not a token"));
 }
 
 // One word without end: each merge costs what it changes, not the word.
@@ -123,7 +123,7 @@ TEST(BpeTokenizer, RefusesFilesThatAreNone) {
   EXPECT_THAT(changed("/model/merges", nullptr), HasSubstr("lacks"));
   EXPECT_THAT(changed("/model/merges/0", {"a"}), HasSubstr("merge 0 is not a pair"));
   EXPECT_THAT(changed("/model/merges/1", {"aa", 3}), HasSubstr("merge 1 is not a pair"));
-  EXPECT_THAT(changed("/model/merges/0", {"aa", "b"}), HasSubstr("no merge before it makes"));
+  EXPECT_THAT(changed("/model/merges/0", {"aa", "b"}), HasSubstr("no earlier merge makes"));
   EXPECT_THAT(changed("/model/merges/1", {"a", "a"}), HasSubstr("merge 1 is there twice"));
   EXPECT_THAT(changed("/model/merges/1", {"b", "a"}), HasSubstr("which no merge makes"));
   EXPECT_THAT(changed("/model/vocab/zz", 258), HasSubstr("has 259 tokens, and the merges make 258"));

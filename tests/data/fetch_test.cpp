@@ -172,7 +172,7 @@ TEST_F(Fetch, RefusesWhatIsNoAddressHashOrName) {
   EXPECT_THAT(error([](FetchOptions& o) { o.sha256.pop_back(); }), HasSubstr("64 digits"));
   EXPECT_THAT(error([](FetchOptions& o) { o.sha256[3] = 'x'; }), HasSubstr("64 digits"));
   for (const char* name : {"", ".", "..", "../lions", "/lions"})
-    EXPECT_THAT(error([&](FetchOptions& o) { o.name = name; }), HasSubstr("cannot be called"));
+    EXPECT_THAT(error([&](FetchOptions& o) { o.name = name; }), HasSubstr("cannot be named"));
   EXPECT_THAT(error([](FetchOptions& o) { o.folder = ""; }), HasSubstr("no folder"));
 }
 

@@ -242,10 +242,10 @@ TEST(PriorFile, IsRefusedForMetadataThatCannotBe) {
   };
   EXPECT_THAT(with("kind", "veldt.image_field"), HasSubstr("does not say that its kind is veldt.prior"));
   EXPECT_THAT(with("format_version", "3"),
-              HasSubstr("it has format version 3, and this Veldt knows 1 and 2"));
-  EXPECT_THAT(with("width", "2x"), HasSubstr("its width is '2x', which is no whole number"));
+              HasSubstr("it has format version 3, and this Veldt reads 1 and 2"));
+  EXPECT_THAT(with("width", "2x"), HasSubstr("its width is '2x', which is not a whole number"));
   EXPECT_THAT(with("width", ""), HasSubstr("its width is ''"));
-  EXPECT_THAT(with("width", "99999999999999999999"), HasSubstr("which is no whole number"));
+  EXPECT_THAT(with("width", "99999999999999999999"), HasSubstr("which is not a whole number"));
   EXPECT_THAT(with("width", "4000000000"), HasSubstr("it has a width of 4000000000 and a depth of 2"));
   EXPECT_THAT(with("depth", "-2"), HasSubstr("a depth of -2"));
   EXPECT_THAT(with("depth", "1"), HasSubstr("a depth of 1"));

@@ -105,7 +105,7 @@ TEST(Explain, SaysHowTheRateFallsAndHowPointsAreDrawn) {
   EXPECT_EQ(of_ink.value, "uniform");
   EXPECT_TRUE(says(of_ink, "shuffled order, edges and flat ground apart")) << of_ink.why;
   EXPECT_EQ(reason_for(explained(ink(), {.model = Model::siren, .batch = 0}), "sampling").why,
-            "each once a step");
+            "each once per step");
 }
 
 TEST(Explain, SaysWhatKindOfPictureItSaw) {

@@ -67,7 +67,7 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
       {"a\n-1e400\n", "'-1e400', which is beyond"},
       {"a\n1e400x\n", "'1e400x', which is not a finite number"},
       {"a\n1 2\n", "'1 2'"},
-      {"a,a\n1,2\n", "two columns are called a"},
+      {"a,a\n1,2\n", "two columns have the name a"},
       {"a\n\"1\n", "not closed"},
       {"a\n\"1\"2\n", "after its closing quote"},
       {"a\n1\r2\n", "line 2\n  why: a carriage return"},
@@ -89,7 +89,7 @@ TEST(ReadCsv, NamesLineAndColumnOfWhatIsWrong) {
   EXPECT_THROW(read_text("a\n1\n", {"a", "a"}), ConfigError);
   // The columns of a table with two of one name may have come from its own first line.
   const IoError two = thrown_by<IoError>([] { read_text("a,b,b\n1,2,3\n", {"a", "b", "b"}); });
-  EXPECT_TRUE(says(two, "line 1") && says(two, "two columns are called b")) << two.what();
+  EXPECT_TRUE(says(two, "line 1") && says(two, "two columns have the name b")) << two.what();
   EXPECT_EQ(thrown_by<IoError>([] { read_csv("/nowhere/a.csv"); }).kind(), Kind::missing);
 }
 

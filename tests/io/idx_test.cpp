@@ -79,7 +79,7 @@ TEST(Idx, SaysWhatItsFileIsInstead) {
   EXPECT_THAT(idx_error("").why(), testing::HasSubstr("the file is empty"));
   EXPECT_THAT(idx_error("\x89PNG\r\n\x1a\n and so on").why(), testing::HasSubstr("PNG"));
   EXPECT_THAT(idx_error(idx_header(0x0A, {1}) + "x").why(),
-              testing::HasSubstr("does not begin as an idx file"));
+              testing::HasSubstr("does not begin like an idx file"));
   EXPECT_THAT(idx_error(idx_header(0x08, {1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x").why(),
               testing::HasSubstr("dimensions"));
   EXPECT_EQ(idx_error("nonsense").kind(), Kind::malformed);

@@ -155,7 +155,7 @@ TEST(ReadImage, SaysWhatAFileThatIsNoPngSeemsToBe) {
                                                        {"R", "text"},
                                                        {"RIFF", "RIFF file"},
                                                        {"%PDF-1.4", "PDF"},
-                                                       {std::string("\0\1\2\3", 4), "no kind"},
+                                                       {std::string("\0\1\2\3", 4), "no known kind"},
                                                        {"\x89PNG\n\x1a\n....", "line ends"},
                                                        {"\x89PNG\r\r\n\x1a\r\n..", "line ends"},
                                                        {"\x89PNG\r\n\x1b\n....", "eight bytes are damaged"},

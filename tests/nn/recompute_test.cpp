@@ -296,14 +296,14 @@ TEST(Checkpoint, GivesNumbersWithoutAGradientAsTheyAre) {
 TEST(Checkpoint, RefusesAFunctionThatGivesNoTensor) {
   Tensor x = parameter(full({}, 3.0));
   const auto nothing = [](const TensorList&) { return Tensor(); };
-  EXPECT_THAT(test::error_of([&] { checkpoint(nothing, {x}); }), HasSubstr("gave back no tensor"));
+  EXPECT_THAT(test::error_of([&] { checkpoint(nothing, {x}); }), HasSubstr("returned no tensor"));
   {
     const NoGrad off;
-    EXPECT_THAT(test::error_of([&] { checkpoint(nothing, {x}); }), HasSubstr("gave back no tensor"));
+    EXPECT_THAT(test::error_of([&] { checkpoint(nothing, {x}); }), HasSubstr("returned no tensor"));
   }
   int calls = 0;
   const Tensor y = checkpoint([&](const TensorList& in) { return calls++ == 0 ? in[0] * 2 : Tensor(); }, {x});
-  EXPECT_THAT(test::error_of([&] { y.backward(); }), HasSubstr("gave back no tensor"));
+  EXPECT_THAT(test::error_of([&] { y.backward(); }), HasSubstr("returned no tensor"));
 }
 
 TEST(Checkpoint, RefusesAGraphOfItsOwn) {

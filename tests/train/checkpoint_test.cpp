@@ -200,7 +200,7 @@ TEST(CheckpointDir, StopsWhenAnotherRunHasItsPlace) {
   std::vector<std::string> warnings;
   checkpoints.save(data_of(10), &warnings);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("made anew"));
+  EXPECT_THAT(warnings[0], HasSubstr("created again"));
   EXPECT_THAT(checkpoints.steps(), ElementsAre(10));
 }
 
@@ -215,7 +215,7 @@ TEST(CheckpointDir, GoesOnInACopyOfItself) {
   checkpoints.save(data_of(3), &warnings);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("moved away or removed"));
-  EXPECT_THAT(warnings[0], testing::Not(HasSubstr("made anew")));
+  EXPECT_THAT(warnings[0], testing::Not(HasSubstr("created again")));
   EXPECT_THAT(checkpoints.steps(), ElementsAre(2, 3));
 }
 

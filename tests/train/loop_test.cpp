@@ -201,7 +201,7 @@ TEST(Trainer, WarnsWhenTheNumberOfThreadsChanges) {
   events.on_warning = [&](const std::string& text) { warnings.push_back(text); };
   run(second, resumed(small_run(20, dir.path())), events);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("started with 1 threads and goes on with 2"));
+  EXPECT_THAT(warnings[0], HasSubstr("started with 1 threads and continues with 2"));
 }
 
 TEST(Trainer, NamesTheParameterThatDivergedAndKeepsTheLastGoodCheckpoint) {

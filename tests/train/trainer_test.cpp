@@ -334,7 +334,7 @@ TEST(Trainer, SaysWhatItCannotTrainOn) {
               HasSubstr("nothing to watch"));
   EXPECT_THAT(error_of<ConfigError>(
                   [&] { s.trainer.fit(s.train, nullptr, {.seconds = 1, .schedule = optim::Constant{0.1}}); }),
-              HasSubstr("by the clock alone"));
+              HasSubstr("only limited by time"));
   EXPECT_THAT(error_of<ConfigError>(
                   [&] { s.trainer.fit(s.train, &s.validation, {.epochs = 1, .watch = "acuracy"}); }),
               HasSubstr("loss, accuracy"));

@@ -122,7 +122,7 @@ std::string Call::required(const char* name) {
   for (const Argument& a : arguments_)
     if (!a.taken && nearest_of(a.name, {name}) == name)
       throw refused(fmt::format("there is no '{}'", a.name), fmt::format("did you mean '{}'?", name));
-  throw refused(fmt::format("it lacks '{}'", name), fmt::format("write {}({}=..)", name_, name));
+  throw refused(fmt::format("'{}' is missing", name), fmt::format("write {}({}=..)", name_, name));
 }
 
 std::int64_t Call::count(const char* name, std::optional<std::int64_t> otherwise, CountRange range) {
@@ -179,10 +179,9 @@ void Call::finish() const {
       const std::size_t places = std::min(places_, asked_.size());
       const std::vector<std::string> first(asked_.begin(), asked_.begin() + static_cast<long>(places));
       throw refused(fmt::format("'{}' is one value more than it takes without a name", a.value),
-                    places == 0
-                        ? "leave out the parentheses"
-                        : fmt::format("give {}({}), without the size of what comes in; others by name", name_,
-                                      fmt::join(first, ", ")));
+                    places == 0 ? "leave out the parentheses"
+                                : fmt::format("give {}({}), without the size of its input; others by name",
+                                              name_, fmt::join(first, ", ")));
     }
     const std::string nearest = nearest_of(a.name, asked_);
     throw refused(asked_.empty() ? "it takes no arguments"

@@ -53,7 +53,7 @@ class Command {
     try {
       const int status = verb->run();
       if (const std::string shortage = thread_shortage(); !shortage.empty())
-        std::fprintf(stderr, "veldt: warning: %s; the others did its work\n", shortage.c_str());
+        std::fprintf(stderr, "veldt: warning: %s; other threads did its work\n", shortage.c_str());
       if (const std::string lent = fallback_text(); !lent.empty() && !context.quiet) print_note(lent);
       return status;
     } catch (const ConfigError& error) {

@@ -35,7 +35,7 @@ namespace {
 constexpr const char* kCompareExamples =
     "  veldt compare cub.png cub.safetensors         the model is drawn at the picture's size\n"
     "  veldt compare truth.png redrawn.png --diff where.png\n"
-    "  veldt compare a.png b.png --min-psnr 40       exits with 8 if they are less alike\n"
+    "  veldt compare a.png b.png --min-psnr 40       exits with 8 if they are less similar\n"
     "  veldt compare a.png b.png --json              {\"psnr\":..,\"ssim\":..,\"mae\":..,\"max_abs\":..,"
     "\"wrong_pixels\":..}\n"
     "  veldt compare bach.wav bach.safetensors\n"
@@ -201,7 +201,7 @@ Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
                                                  static_cast<double>(of_a.height), of_b.width, of_b.height)))
     throw UsageError(fmt::format("cannot compare pictures of {} x {} and {} x {}", of_a.width, of_a.height,
                                  of_b.width, of_b.height),
-                     fmt::format("{} and {} differ in form", a.path, b.path),
+                     fmt::format("{} and {} differ in shape", a.path, b.path),
                      "cut or resize one of them, or give the model itself: it is drawn at the other's size");
   for (Side* side : {&a, &b}) {
     if (has_alpha(*side) && !context.quiet)
@@ -282,7 +282,7 @@ void print_score(const train::PictureScore& score, const Pair& pair, Context& co
 void require(const char* measure, double decibels, const std::optional<double>& least) {
   if (least && !(decibels >= *least))
     throw ThresholdError(fmt::format("{} {:.4f} dB is below {} dB", measure, decibels, *least),
-                         "--min-psnr asks for more",
+                         "--min-psnr requires more",
                          "fit for longer or with a larger network, or ask for less");
 }
 

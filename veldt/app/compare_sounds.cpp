@@ -43,7 +43,7 @@ void require_alike(const io::Sound& a, const io::Sound& b) {
   throw UsageError(
       "cannot compare sounds that differ in length, channels or rate",
       fmt::format("one has {}, the other {}", words(a), words(b)),
-      "bring one to the form of the other, or give the model itself: it is played at the other's rate");
+      "convert one to match the other, or give the model itself: it is played at the other's rate");
 }
 
 double mean_square(const Tensor& x) { return mean(square(to(x, DType::f64))).item(); }

@@ -47,7 +47,7 @@ class Scanner {
         refuse("there is a zero byte, so it is not text", "give a TOML file with settings of Veldt");
       else if ((c >= 0 && c < 32 && c != '\t' && c != '\n' && !ends_line) || c == 127)
         refuse(fmt::format("there is a control character, 0x{:02x}", static_cast<int>(c)),
-               "leave it out; in a text between \" it can be written as \\u0000 is, with its number");
+               "leave it out; in a text between \" it can be written like \\u0000, with its own number");
       if (c != '\n') continue;
       if (i - begin > kMaxLine)
         refuse(fmt::format("the line has {} bytes, and at most {} are read", i - begin, kMaxLine),

@@ -59,7 +59,7 @@ data::Loader loader_of(const DataShowFlags& flags, const Recipe& recipe, RecipeD
   if (flags.part == "train") return training_loader(recipe, data);
   const data::DatasetPtr set = flags.part == "test" ? data.test : data.validation;
   if (set == nullptr)
-    throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe holds none back",
+    throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe sets none aside",
                      "name another one with --part");
   return measuring_loader(recipe, data, set);
 }
@@ -68,8 +68,8 @@ int data_show(const DataShowFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.recipe}, context);
   const Recipe recipe = read_recipe(flags.recipe, flags.sets);
   if (!recipe.is_of_pictures())
-    throw UsageError(fmt::format("there are no pictures in a {}", recipe.kind), "a grid is drawn of pictures",
-                     "give a recipe that learns pictures");
+    throw UsageError(fmt::format("there are no pictures in a {}", recipe.kind),
+                     "only pictures can be drawn as a grid", "give a recipe that learns pictures");
   RecipeData data = load_data(recipe, data_folder(recipe, flags.data, context));
   const std::vector<std::string> classes = data.facts.classes;
   data::Loader loader = loader_of(flags, recipe, std::move(data));

@@ -28,13 +28,12 @@ void check_examples(const Recipe& recipe, const DataFacts& trained, const DataFa
   const bool in_order = recipe.kind == "text" || recipe.kind == "series";
   const bool is_drawn = !in_order && (recipe.test > 0 || (recipe.validation > 0 && flags.part != "test"));
   if (!is_drawn || trained.examples == 0 || found.examples == trained.examples) return;
-  throw IoError(
-      IoError::Kind::malformed,
-      fmt::format("the data in {} are not those that the network was trained on", flags.data),
-      fmt::format("there are {} examples and there were {}, so its {} part cannot be separated from what it "
-                  "learned from",
-                  found.examples, trained.examples, flags.part),
-      "give the data as they were, or train again");
+  throw IoError(IoError::Kind::malformed,
+                fmt::format("the data in {} are not those that the network was trained on", flags.data),
+                fmt::format("there are {} examples and there were {}, so its {} part cannot be separated "
+                            "from what it learned from",
+                            found.examples, trained.examples, flags.part),
+                "give the data as they were, or train again");
 }
 
 int evaluate_model(EvalFlags flags, Context& context) {
@@ -47,7 +46,7 @@ int evaluate_model(EvalFlags flags, Context& context) {
                      "leave it out");
   if (data.facts.classes != trained.facts.classes)
     throw IoError(IoError::Kind::malformed, fmt::format("the data in {} have other classes", flags.data),
-                  fmt::format("they are {}, and the network knows {}", fmt::join(data.facts.classes, ", "),
+                  fmt::format("they are {}, but the network knows {}", fmt::join(data.facts.classes, ", "),
                               fmt::join(trained.facts.classes, ", ")),
                   "give data with the classes it was trained on");
   if (data.facts.model.input != trained.facts.model.input ||
@@ -62,7 +61,7 @@ int evaluate_model(EvalFlags flags, Context& context) {
                                : flags.part == "validation" ? data.validation
                                                             : data.train;
   if (set == nullptr)
-    throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe holds none back",
+    throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe sets none aside",
                      "name another one with --part");
   trained.model.to(choose_device(flags.device).device);
   const auto optimizer = optimizer_of(recipe, trained.model);  // a Trainer has one

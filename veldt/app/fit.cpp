@@ -159,8 +159,9 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
   const auto preview = [&flags, &fitter, &line](std::int64_t step) {
     try {
       write_preview(flags, fitter.field(), step);
-    } catch (const IoError& e) {  // a disk may have room again later; training is worth more than a preview
-      line.warn(fmt::format("{} ({}); training goes on", e.summary(), e.why()));
+    } catch (
+        const IoError& e) {  // the disk may have space again later, and training matters more than a preview
+      line.warn(fmt::format("{} ({}); training continues", e.summary(), e.why()));
     }
   };
   events.on_start = [preview](std::int64_t step) {
@@ -288,8 +289,8 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   }
   if (fitter.choices().seconds > 0 && run.steps == 1 && fitter.choices().has_teacher() && !context.quiet)
     print_note(
-        fmt::format("finding what lies between the pixels took all of --time, and one step was taken; "
-                    "give more than {:.1f} s",
+        fmt::format("finding what lies between the pixels took all of --time, and one step was taken; give "
+                    "more than {:.1f} s",
                     run.seconds));
   if (profile) write_stderr(profile->table());
   profile.reset();
@@ -305,7 +306,7 @@ void check_several(const FitFlags& flags) {
                             : !flags.checkpoints.directory.empty() ? "--checkpoint"
                                                                    : nullptr;
   if (alone != nullptr)
-    throw UsageError(fmt::format("{} does not go with several inputs", alone), "it is about one fit",
+    throw UsageError(fmt::format("{} cannot be used with several inputs", alone), "it belongs to one fit",
                      "give one picture or sound");
 }
 
@@ -366,10 +367,10 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_count(verb, "--steps", w.steps, {.least = 1}, "train for this many steps");
   add_duration(verb, "--time", w.seconds, "train for this long; the learning rate follows the clock");
   add_number(verb, "--target-psnr", w.target_psnr, {.above = 0},
-             "stop when the whole is drawn this well, in dB (PSNR; for a sound SNR)")
+             "stop when the picture or sound is drawn this well, in dB (PSNR; for a sound SNR)")
       .option->default_str("");
   add_count(verb, "--seed", flags->seed, {.least = 0}, "the same seed gives the same field");
-  add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, to the letter");
+  add_choice(verb, "--preset", flags->preset, {"simba"}, "simba: the original recipe, exactly");
   std::vector<std::string> styles = field::style_names();
   styles.insert(styles.begin(), "auto");
   add_choice(verb, "--style", flags->style, styles,
@@ -411,7 +412,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
   add_max_pixels(verb, flags->max_pixels);
   add_switch(verb, "--explain", flags->explain, "say why each choice was made").command_line_only();
-  add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+  add_switch(verb, "--dry-run", flags->dry_run,
+             "print the time, memory and files it would need, and write nothing")
       .waives(output)
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")

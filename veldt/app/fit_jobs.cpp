@@ -23,7 +23,8 @@ bool is_folder(const std::string& path) {
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> found;
   for (const std::string& name : io::list_directory(folder)) {
-    if (name.starts_with('.')) continue;  // other programs' own, as the ._a.png that macOS puts beside a.png
+    if (name.starts_with('.'))
+      continue;  // files of other programs, such as the ._a.png that macOS puts beside a.png
     const std::string path = (std::filesystem::path(folder) / name).string();
     if ((io::is_picture_name(name) || is_sound_name(name) || name.ends_with(".csv")) && !is_folder(path))
       found.push_back(path);
@@ -38,7 +39,7 @@ bool names_folder(const std::string& path) { return is_folder(path) || path.ends
 
 UsageError no_folder(const std::string& output, std::string_view what_it_is) {
   return {fmt::format("--output cannot be {}", output),
-          fmt::format("several inputs become several models, which need a folder, and this {}", what_it_is),
+          fmt::format("several inputs give several models, which need a folder, and this {}", what_it_is),
           "give the name of a folder, as in -o models"};
 }
 
@@ -68,7 +69,7 @@ std::vector<FitJob> fit_jobs(const std::vector<std::string>& inputs, const std::
     const std::string to = output.empty() ? "" : (std::filesystem::path(output) / name).string();
     if (const auto [other, is_new] = inputs_of.emplace(to, file); !is_new && !to.empty())
       throw UsageError(fmt::format("{} and {} would both become {}", other->second, file, to),
-                       "a model is called as its picture", "fit them into two folders");
+                       "a model is named after its picture", "fit them into two folders");
     jobs.push_back({file, to, true});
   }
   return jobs;
@@ -85,7 +86,7 @@ ModelFolder::ModelFolder(const std::vector<FitJob>& jobs) {
   std::filesystem::create_directories(folder, failed);
   if (is_folder(folder.string())) return;
   remove_empty();
-  throw no_folder(folder.string(), "can be none");
+  throw no_folder(folder.string(), "cannot be one");
 }
 
 void ModelFolder::remove_empty() {

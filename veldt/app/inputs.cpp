@@ -67,7 +67,7 @@ FileKind kind_of_file(const std::string& path) {
 void refuse_file(const std::string& path) {
   const std::string bytes = first_bytes(path);
   const std::string_view content = io::known_content(bytes);
-  if (content.starts_with("a PNG"))  // else its reader would be here
+  if (content.starts_with("a PNG"))  // else its reader would have taken it
     throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                   "copy or download it again as a binary file");
   const bool known = !content.empty();
@@ -137,7 +137,7 @@ void check_output(const std::string& output, const std::string& flag, const std:
     return;
   if (context.json)
     throw UsageError(fmt::format("{} and --json cannot both go to stdout", flag),
-                     "one would end within the other", "leave out --json, or write to a file");
+                     "one would be written into the other", "leave out --json, or write to a file");
   context.out.close();
 }
 

@@ -22,7 +22,7 @@ the flag, then the variable, then the files, from the first to the last:
 2. `veldt.toml` in the working directory
 3. `$XDG_CONFIG_HOME/veldt/config.toml`, where `XDG_CONFIG_HOME` is `~/.config` unless it is set
 
-A file is TOML: what all verbs share stands at the top, the settings of a verb below its name.
+A file is TOML: settings of all verbs are at the top, the settings of one verb below its name.
 
 ```toml
 threads = 4
@@ -36,7 +36,7 @@ threshold = 0.4
 ```
 
 Paths are not configured: they belong to one run, and a `veldt.toml` that came with someone's pictures must
-not name files to write. A name that does not exist, a value of the wrong type and a file that is no TOML are
+not name files to write. A name that does not exist, a value of the wrong type and a file that is not TOML are
 errors (exit code 2) with file and line. `veldt config show VERB` prints each setting with its value and its
 origin.
 
@@ -45,7 +45,7 @@ Exit codes and the objects that `--json` prints are in [formats.md](formats.md).
 Counts may be written 10k, 2M and 1_000 on the command line; times 30, 30s, 500ms, 5m and 1.5h.
 
 Paths are names of files. `-` is refused, because Veldt reads files in any order and renames them when they
-are whole; `./-` is a file of that name, and `/dev/stdout` takes a drawing. What a network has written
+are whole; `./-` is a file of that name, and `/dev/stdout` takes a drawing. Text that a network writes
 (`predict`, and the sample at the end of `train`) goes to a terminal with control characters as `\x1b`, and
 to a file or a pipe byte for byte.
 )";

@@ -248,7 +248,7 @@ Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, con
 std::string command_to_resume(const Context& context, const std::string& verb) {
   std::vector<std::string> arguments = context.arguments;
   if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
-    arguments.insert(arguments.begin() + 2, "--resume");  // after the verb: a "--" may come later
+    arguments.insert(arguments.begin() + 2, "--resume");  // right after the verb, because a "--" may follow
   for (const Setting& s : context.tree->find_verb(verb)->settings)
     if (s.origin == s.environment()) arguments.insert(arguments.begin() + 2, s.flag() + "=" + s.value);
   return quoted_for_shell(arguments);
@@ -273,7 +273,7 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
           return choice_from(source, text, choices);
         const std::string digits = text.substr(colon + 1);
         if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != digits.npos)
-          throw bad_value(source, text, "a device's number is a whole one, from 0 on",
+          throw bad_value(source, text, "a device's number is an integer, 0 or more",
                           "use " + example_of(source, kind + ":0"));
         return text;
       });

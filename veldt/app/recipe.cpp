@@ -210,7 +210,7 @@ void take_set(Recipe& recipe, const std::string& set) {
 
 void check_recipe(const Recipe& recipe, const std::string& where) {
   const auto lacks = [&](const char* key, const char* example) {
-    throw UsageError(fmt::format("{} has no '{}'", where, key), "a recipe cannot do without it",
+    throw UsageError(fmt::format("{} has no '{}'", where, key), "a recipe needs it",
                      fmt::format("add {}", example));
   };
   if (recipe.kind.empty()) lacks("data.kind", "kind = \"mnist\" below [data]");
@@ -219,7 +219,7 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
     for (const auto& [name, texts] : recipe.given)
       if (name == "train.epochs" || name == "train.steps")
         throw UsageError(fmt::format("{}: '{}' must be 1 or more", where, name),
-                         "it is 0, and nothing else ends the training", "give more, or set train.time");
+                         "it is 0, and no other setting ends the training", "give more, or set train.time");
     lacks("train.epochs", "epochs = 10 below [train], or steps, or time");
   }
   for (const auto& [name, texts] : recipe.given)

@@ -52,9 +52,9 @@ void hold_back(const Recipe& recipe, RecipeData& into) {
     throw UsageError(
         fmt::format("there is nothing to learn from in data.path '{}'",
                     recipe.path.empty() ? recipe.kind : recipe.path),
-        fmt::format("it has {} examples, and data.test = {} and data.validation = {} hold back all", all,
+        fmt::format("it has {} examples, and data.test = {} and data.validation = {} take all of them", all,
                     recipe.test, recipe.validation),
-        "hold back less, or give more examples");
+        "set them lower, or give more examples");
 }
 
 // Pictures that keep their sizes must all have the same one.
@@ -63,7 +63,7 @@ data::DatasetPtr of_one_size(const data::DatasetPtr& set, const Shape& shape) {
     if (example.at(0).shape() != shape)
       throw UsageError(str("the pictures have different sizes: ", shape, " and ", example.at(0).shape()),
                        "a network takes pictures of one size, [channels, height, width]",
-                       "set data.height and data.width, which all are brought to");
+                       "set data.height and data.width, to which all are resized");
     return example;
   });
 }
@@ -79,12 +79,11 @@ Shape input_of(const Recipe& recipe, const RecipeData& data) {
   };
   const Shape measured = shape_after({}), learned = shape_after(data.augment);
   if (learned != measured)
-    throw UsageError(
-        str("data.augment turns pictures of ", measured, " into ", learned),
-        "a network is measured without it, and takes pictures of one size",
-        recipe.kind == "pictures"
-            ? "let it keep the size, or set data.height and data.width to its"
-            : str("let it keep the size: random_crop(", measured[1], ", ", measured[2], ", 4), say"));
+    throw UsageError(str("data.augment turns pictures of ", measured, " into ", learned),
+                     "a network is measured without it, and takes pictures of one size",
+                     recipe.kind == "pictures"
+                         ? "keep the size, or set data.height and data.width to the new one"
+                         : str("keep the size: random_crop(", measured[1], ", ", measured[2], ", 4), say"));
   return measured;
 }
 
@@ -108,7 +107,7 @@ void load_pictures(const Recipe& recipe, const std::string& folder, RecipeData& 
     const bool has_train = io::is_directory(train), has_test = has_train && io::is_directory(test);
     if (has_test && recipe.test > 0)
       throw UsageError(fmt::format("data.test is {}, and {} is there", recipe.test, test),
-                       "that folder is the test set, so none of the training pictures are",
+                       "that folder is the test set, so no training pictures are set aside for it",
                        "leave out data.test, or move the folder away");
     into.train = data::picture_folder(has_train ? train : path, options);
     options.classes = into.train->classes();
@@ -227,7 +226,7 @@ void check_parts(const Recipe& recipe, const RecipeData& data) {
   const auto check = [&](const char* key, double share, double of, const data::DatasetPtr& part) {
     if (share == 0 || (part != nullptr && part->size() > 0)) return;
     const double least = std::ceil(1000 * (static_cast<double>(needed) + 0.5) / of) / 1000;
-    throw UsageError(fmt::format("{} = {} holds back nothing", key, share),
+    throw UsageError(fmt::format("{} = {} is too small", key, share),
                      fmt::format("it is a share of {:.0f}, and an example takes {}", of, needed),
                      least > 0.9 ? "give more data, or leave it out"
                                  : fmt::format("give {} or more, or leave it out", least));
@@ -312,8 +311,7 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
   const auto whole = [&](const nlohmann::ordered_json& value) {
     const auto number = io::whole_number<std::int64_t>(value);
     if (!number)
-      throw refused(
-          fmt::format("{} stands where a whole number belongs", io::dump_json(value).substr(0, 80)));
+      throw refused(fmt::format("{} is in place of a whole number", io::dump_json(value).substr(0, 80)));
     return *number;
   };
   try {
@@ -346,12 +344,12 @@ DataFacts facts_from_json(const nlohmann::ordered_json& json, const std::string&
     for (const auto& pair : json.at("columns")) facts.columns.push_back(scaling(pair));
     if (facts.columns.size() != facts.inputs.size() ||
         (!facts.columns.empty() && facts.model.input != Shape{std::ssize(facts.columns)}))
-      throw refused("it scales other columns than it takes");
+      throw refused("the columns that it scales are not its inputs");
     if (json.contains("examples")) facts.examples = whole(json.at("examples"));
     const std::int64_t outputs = facts.model.outputs;
     if ((!facts.classes.empty() && std::ssize(facts.classes) != outputs) ||
         (facts.tokenizer != nullptr && facts.tokenizer->size() != outputs))
-      throw refused("it names other outputs than it has");
+      throw refused("the number of names differs from its outputs");
     return facts;
   } catch (const nlohmann::json::exception& e) {
     throw refused(e.what());

@@ -141,7 +141,7 @@ template <class Drop> Build dropout(Call& call, const ModelFacts&) {
 // Layers over sequences would treat [n, in] as one sequence without a batch.
 void check_sequences(const Site& site) {
   if (site.input.rank() != 3)
-    throw site.call.refused(str("it takes sequences [n, time, in], and what comes is ", site.input),
+    throw site.call.refused(str("it takes sequences [n, time, in], and the input is ", site.input),
                             "put it after an Embedding, or where the data are sequences");
 }
 
@@ -352,7 +352,7 @@ nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double
   if (shape.rank() != 2 + sequence || shape.back() != facts.outputs)
     throw UsageError(
         str(recipe.layers.where, " end in ", shape),
-        str("the data want ", facts.outputs, " outputs for each ", sequence == 1 ? "token" : "example"),
+        str("the data need ", facts.outputs, " outputs for each ", sequence == 1 ? "token" : "example"),
         "end with Linear(outputs), after Flatten or LastStep if needed");
   // All weights with two dimensions or more.
   if (fill)

@@ -63,10 +63,10 @@ void load_forecasts(const Recipe& recipe, const std::string& folder, const DataF
   into.validation = forecasts_of(windows, recipe, series, validation, test);
   into.test = forecasts_of(windows, recipe, series, test, series.values.size());
   if (into.train == nullptr)
-    throw UsageError(
-        fmt::format("the series is too short: it has {} values", series.values.size()),
-        fmt::format("what is held back and a context of {} leave none to learn from", recipe.context),
-        "give a smaller data.context, data.validation or data.test");
+    throw UsageError(fmt::format("the series is too short: it has {} values", series.values.size()),
+                     fmt::format("the test and validation parts and a context of {} leave none to learn from",
+                                 recipe.context),
+                     "give a smaller data.context, data.validation or data.test");
   into.facts.model = {{recipe.context, 1}, DType::f32, recipe.horizon};
 }
 

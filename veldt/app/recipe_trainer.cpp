@@ -140,7 +140,7 @@ train::MetricMaker metric_of(const Recipe& recipe, const Source& source, const s
                            : fmt::format("it is for two classes, and there are {}", outputs),
                        "choose, for example, accuracy or macro_f1");
   if (facts != nullptr && k > outputs)
-    throw call.refused(fmt::format("there are {} classes, so all are among the best {}", outputs, k),
+    throw call.refused(fmt::format("there are {} classes, so each is among the best {}", outputs, k),
                        "give a smaller k");
   if (call.name() == "macro_f1" && outputs > train::Confusion::kMostClasses)
     throw call.refused(fmt::format("it is for {} classes at most, and there are {}",
@@ -181,7 +181,7 @@ void check_watch(const Recipe& recipe, const std::vector<train::MetricMaker>& me
   const std::string nearest = nearest_of(recipe.watch, known);
   throw UsageError(
       fmt::format("train.watch cannot be '{}'", recipe.watch),
-      fmt::format("what is measured is {}", fmt::join(known, ", ")),
+      fmt::format("the measures are {}", fmt::join(known, ", ")),
       nearest.empty() ? "name one of them, or add its metric" : fmt::format("did you mean '{}'?", nearest));
 }
 

@@ -208,7 +208,8 @@ Run add_render(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_count(verb, "--supersample", flags->supersample, {.least = 0, .most = 64},
             "samples along each side of a pixel; 0: as many as shrinking needs");
-  add_count(verb, "--rate", flags->rate, {.least = 1}, "frames per second of a sound; its own unless given");
+  add_count(verb, "--rate", flags->rate, {.least = 1},
+            "frames per second of a sound; its own rate unless given");
   add_number(verb, "--from", flags->from, {.least = 0}, "play a sound from here, in seconds")
       .command_line_only();
   add_number(verb, "--to", flags->to, {.above = 0}, "play a sound to here, in seconds").command_line_only();
@@ -220,7 +221,8 @@ Run add_render(VerbOptions& verb, Context& context) {
   add_text(verb, "--background", "COLOUR",
            "lay a picture with alpha over this colour: white, #1e90ff; a JPEG needs it",
            [flags](auto& source, auto& text) { flags->background = colour_from(source, text); });
-  add_switch(verb, "--dry-run", flags->dry_run, "say what it would take and write, and write nothing")
+  add_switch(verb, "--dry-run", flags->dry_run,
+             "print the time, memory and files it would need, and write nothing")
       .command_line_only();
   add_switch(verb, "--profile", flags->profile, "print to stderr where the time went, kernel by kernel")
       .command_line_only();

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 // Why a folder below runs/ cannot have this name; empty if it can.
 const char* fault_of(const std::string& name) {
-  if (name.empty()) return "nothing is left of it without its ending";
-  if (name.starts_with('.')) return "what begins with a dot leads elsewhere, or is hidden";
-  if (name.starts_with('-')) return "what begins with a dash is taken for a flag";
+  if (name.empty()) return "without its ending it is empty";
+  if (name.starts_with('.')) return "names that start with a dot are hidden or point elsewhere";
+  if (name.starts_with('-')) return "names that start with a dash look like flags";
   const auto is_control = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; };
   if (std::any_of(name.begin(), name.end(), is_control)) return "it holds a control character";
   return "";
@@ -34,7 +34,7 @@ std::string folder_named_after(const std::string& recipe) {
                      "name the folder, --out DIR, or rename the recipe");
   if (std::error_code none; fs::is_symlink(folder, none))
     throw UsageError(fmt::format("cannot write the run into {}", folder), "it is a symbolic link",
-                     "give the folder that it leads to, --out DIR, or remove the link");
+                     "give the folder that it points to, --out DIR, or remove the link");
   return folder;
 }
 

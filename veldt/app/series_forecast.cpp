@@ -54,10 +54,11 @@ train::Scores draw_forecast(const Recipe& recipe, const DataFacts& facts, train:
     }
   const auto n = static_cast<double>(windows * horizon);
   if (!path.empty())
-    io::write_chart(path, {.title = fmt::format("{}: what it had not seen, {} ahead", title, recipe.horizon),
-                           .x = "row",
-                           .y = recipe.column,
-                           .lines = {naive, truth, network}});
+    io::write_chart(path,
+                    {.title = fmt::format("{}: values it had not seen, {} ahead", title, recipe.horizon),
+                     .x = "row",
+                     .y = recipe.column,
+                     .lines = {naive, truth, network}});
   train::Scores scores{
       {"test_mae", error / n}, {"test_rmse", std::sqrt(squares / n)}, {"naive_mae", naive_error / n}};
   if (naive_error > 0) scores.push_back({"better_than_naive", 1 - error / naive_error});

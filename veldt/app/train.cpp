@@ -203,7 +203,7 @@ void look_at_one_batch(Context& context, Training& training) {
     throw ThresholdError(
         "the network does not learn one batch by heart",
         fmt::format("after {} steps the loss is {:.0f} % of what it was", kSteps, 100 * last / first),
-        "try another rate (--find-rate), no dropout or augmentation, or look for a fault in the layers");
+        "try another rate (--find-rate), no dropout or augmentation, or look for an error in the layers");
 }
 
 std::string what_a_step_takes(Training& training) {
@@ -291,7 +291,7 @@ int train_recipe(TrainFlags flags, Context& context) {
     print_note(fmt::format("stopped after {} evaluations without a better one; the best was at step {}",
                            recipe.patience, result.best->step));
   if (!context.quiet && flags.resume && result.evaluations.empty())
-    print_note("the run was over already; nothing was trained");
+    print_note("the run was already complete; nothing was trained");
   finish_training(flags, context, training, result, view, events.should_stop);
   if (result.run.checkpoint_error) throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
   if (signal.requested()) {

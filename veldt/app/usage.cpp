@@ -75,7 +75,7 @@ std::optional<UsageError> explain_extra(const CLI::App& app) {
   if (extra.empty()) return std::nullopt;
   if (!verbs_of(app).empty() && app.get_subcommands().empty()) return unknown_verb(app, extra.front());
   return UsageError(fmt::format("'{}' does not know what to do with '{}'", full_name(app), extra.front()),
-                    "it takes no more than was given before", help_hint(app));
+                    "it takes no more arguments", help_hint(app));
 }
 
 std::string names_of_missing(const CLI::App& app) {
@@ -116,8 +116,8 @@ UsageError explain(const CLI::App& root, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string text = error.what();
-    return {fmt::format("{} is without its value", text.substr(0, text.find(':'))),
-            "the command line ends after it, or it came with the wrong number of values", help_hint(app)};
+    return {fmt::format("{} has no value", text.substr(0, text.find(':'))),
+            "the command line ends after it, or it has the wrong number of values", help_hint(app)};
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
     return {error.what(), "the two ask for different things", "give one of them"};

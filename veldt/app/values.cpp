@@ -28,10 +28,10 @@ template <class T> std::optional<std::pair<T, std::string_view>> split_number(st
 template <class T>
 void check_bounds(const Source& source, const std::string& text, T value, T least, T most) {
   if (value < least)
-    throw bad_value(source, text, fmt::format("the least that makes sense is {}", least),
+    throw bad_value(source, text, fmt::format("the minimum is {}", least),
                     fmt::format("give {} or more", least));
   if (value > most)
-    throw bad_value(source, text, fmt::format("the most that makes sense is {}", most),
+    throw bad_value(source, text, fmt::format("the maximum is {}", most),
                     fmt::format("give {} or less", most));
 }
 

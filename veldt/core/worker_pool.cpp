@@ -308,7 +308,7 @@ void make(int wanted) {
       if (place.load() == nullptr) place.store(new Worker);
       start(*place.load());
     } catch (const std::exception& e) {
-      p.why = str("thread ", i + 2, " of ", wanted + 1, " could not be made: ", e.what());
+      p.why = str("thread ", i + 2, " of ", wanted + 1, " could not be created: ", e.what());
       p.short_of = true;
       return;
     }

@@ -102,7 +102,7 @@ Tensor cut(const Tensor& picture, const Box& box) {
 void check_range(const char* what, std::pair<double, double> range, double low, double high) {
   require(range.first > low && range.first <= range.second && range.second <= high,
           str("cannot augment with a ", what, " of ", range.first, " to ", range.second),
-          "the range is empty, or beyond what there is", "give the smaller number first, above 0");
+          "the range is empty or beyond its limits", "give the smaller number first, above 0");
 }
 
 // x blended with `other`: other + factor (x - other).
@@ -222,7 +222,7 @@ Transform random_rotation(double degrees, double fill) {
 Transform colour_jitter(JitterOptions o) {
   for (const double x : {o.brightness, o.contrast, o.saturation, o.hue})
     require(x >= 0 && x <= 1e3, str("cannot jitter colours by ", x), "it must be 0 or more", "0.2 is usual");
-  require(o.hue <= 0.5, str("cannot turn hues by ", o.hue), "half of the circle, 0.5, is the most",
+  require(o.hue <= 0.5, str("cannot turn hues by ", o.hue), "the maximum is half of the circle, 0.5",
           "0.05 is usual");
   return of_picture([o](const Tensor& given, Rng& rng) {
     const Tensor picture = given + 0.0;
@@ -280,7 +280,7 @@ Transform normalise(std::vector<double> mean, std::vector<double> deviation) {
   require(mean.size() == deviation.size() && !mean.empty() &&
               std::find(deviation.begin(), deviation.end(), 0.0) == deviation.end(),
           str("cannot normalise by ", mean.size(), " means and ", deviation.size(), " deviations"),
-          "each channel has one of both, and no deviation is 0",
+          "each channel needs a mean and a deviation, and no deviation may be 0",
           "give as many as the pictures have channels");
   return of_picture([mean, deviation](const Tensor& picture, Rng&) {
     if (picture.size(0) != std::ssize(mean))

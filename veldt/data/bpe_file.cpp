@@ -84,7 +84,7 @@ void check_frame(const std::string& path, const Json& found, const Json& expecte
     } else if (value.is_object() && wanted->is_object()) {
       check_frame(path, value, *wanted, name);
     } else if (value != *wanted) {
-      refuse(path, str("\"", name, "\" is ", io::dump_json(value).substr(0, 80), ", where Veldt knows ",
+      refuse(path, str("\"", name, "\" is ", io::dump_json(value).substr(0, 80), ", and Veldt supports ",
                        io::dump_json(*wanted).substr(0, 80), " alone"));
     }
   }
@@ -148,7 +148,7 @@ BpeTokenizer BpeTokenizer::parse(const std::string& text, const std::string& pat
       const auto at = numbers.find(merge[side].get_ref<const std::string&>());
       if (at == numbers.end())
         refuse(path, str("merge ", i, " joins \"", merge[side].get<std::string>().substr(0, 40),
-                         "\", which is not a byte and which no merge before it makes"));
+                         "\", which is not a byte and which no earlier merge makes"));
       return at->second;
     };
     const std::int64_t left = number(0), right = number(1);

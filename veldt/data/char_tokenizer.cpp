@@ -56,10 +56,10 @@ CharTokenizer CharTokenizer::of(const std::vector<std::string>& vocabulary) {
   for (const std::string& c : vocabulary)
     if (c.empty() || character_bytes(c, 0) != c.size())
       throw ConfigError(str("\"", c, "\" is not a character"), "a vocabulary has one character in each entry",
-                        "give what vocabulary() gave");
+                        "give the result of vocabulary()");
   if (tokenizer.numbers_.size() != vocabulary.size() || vocabulary.empty())
     throw ConfigError("this is not a vocabulary", "it is empty, or has a character twice",
-                      "give what vocabulary() gave");
+                      "give the result of vocabulary()");
   return tokenizer;
 }
 
@@ -76,7 +76,7 @@ Tensor CharTokenizer::encode(std::string_view text) const {
     if (at == numbers_.end())
       throw ConfigError(str("the character \"", c, "\" has no number"),
                         str("the vocabulary has ", size(), " others"),
-                        "make the tokenizer of all the text there is");
+                        "make the tokenizer from all of the text");
     numbers.push_back(at->second);
   });
   return Tensor::from<std::int64_t>({static_cast<std::int64_t>(numbers.size())}, numbers);

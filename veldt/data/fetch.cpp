@@ -28,10 +28,10 @@ void check(const FetchOptions& o) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (o.sha256.size() != 64 || !std::all_of(o.sha256.begin(), o.sha256.end(), is_digit))
     throw ConfigError(str("\"", o.sha256, "\" is not a SHA-256"), "that has 64 digits of 0-9 and a-f",
-                      "give what sha256sum prints for the file");
+                      "give the hash that sha256sum prints for the file");
   if (o.name.empty() || o.name == "." || o.name == ".." || o.name.find('/') != std::string::npos)
-    throw ConfigError(str("a download cannot be called \"", o.name, "\""), "it is to be a file of its folder",
-                      "give a name without /");
+    throw ConfigError(str("a download cannot be named \"", o.name, "\""),
+                      "it must be a file directly in the folder", "give a name without /");
   if (o.folder.empty())
     throw ConfigError(str("there is no folder for ", o.name), "none was given", "set FetchOptions::folder");
 }
@@ -170,7 +170,7 @@ void download_to(const std::string& path, const FetchOptions& o) {
                   str("try again, or ", by_hand(o, path)));
   if (const std::string found = download.hash.text(); found != o.sha256)
     throw IoError(
-        IoError::Kind::malformed, str("cannot use what came from ", o.url),
+        IoError::Kind::malformed, str("cannot use the file from ", o.url),
         str("the SHA-256 of its ", download.bytes, " bytes is ", found, ", and should be ", o.sha256),
         "it was changed there or on its way: check the address and the hash");
   download.file.commit();

@@ -99,7 +99,7 @@ Sampler weighted(const std::vector<double>& weights, std::int64_t size, std::uin
   for (const double w : weights) {
     if (!(w >= 0) || !std::isfinite(w))
       throw ConfigError(str("cannot draw with a weight of ", w), "weights are finite and not negative",
-                        "give a weight of 0 to what is never to be drawn");
+                        "give a weight of 0 to examples that must never be drawn");
     sums.push_back(sum += w);
   }
   if (!(sum > 0) || !std::isfinite(sum) || size < 0)

@@ -51,7 +51,7 @@ struct Mixing {
 Mixing begin_mixing(std::vector<Example> examples, Rng& rng, Index classes) {
   Mixing m{stacked(std::move(examples), rng), {}, {}};
   if (m.batch.size() != 2 || m.batch[1].rank() != 1)
-    throw ShapeError("mixup and cutmix want examples of a picture and a label",
+    throw ShapeError("mixup and cutmix need examples of a picture and a label",
                      "a label is a whole number, of rank 0",
                      "collate other examples by a function of your own");
   m.order = randperm(m.batch[0].size(0), rng);

@@ -172,7 +172,8 @@ class PictureFolder final : public Dataset {
     std::string known;
     for (const std::string& each : classes_) known += str(known.empty() ? "" : ", ", each);
     throw IoError(IoError::Kind::malformed, str(folder, " has a class '", name, "' that is not known"),
-                  str("the classes are ", known), "rename or remove the folder, or learn that class too");
+                  str("the classes are ", known),
+                  "rename or remove the folder, or train with that class too");
   }
 
   void add_class(const fs::path& folder, std::size_t label) {
@@ -212,7 +213,7 @@ DatasetPtr pictures(const Tensor& all, const Tensor& labels, std::vector<std::st
       labels.shape() != Shape{all.size(0)})
     throw ShapeError(str("a set of pictures cannot have ", all.dtype(), ' ', all.shape(), " with labels ",
                          labels.dtype(), ' ', labels.shape()),
-                     "it wants u8 [n, channels, height, width] and i64 [n], n above 0",
+                     "it needs u8 [n, channels, height, width] and i64 [n], n above 0",
                      "reshape() them, or convert with to()");
   if (classes.empty())
     throw ShapeError("a set of pictures needs the names of its classes", "none were given",
@@ -236,11 +237,11 @@ DatasetPtr mnist(const std::string& folder, Part part) {
   };
   const std::string pictures_path = find("images", "3"), labels_path = find("labels", "1");
   const Tensor all = io::read_idx(pictures_path), labels = io::read_idx(labels_path);
-  const char* const fix = "give the files of MNIST, or of a set of its form";
+  const char* const fix = "give the files of MNIST, or of a set in MNIST's format";
   if (all.dtype() != DType::u8 || all.rank() != 3)
     throw malformed(pictures_path,
                     str("it holds ", all.dtype(), ' ', all.shape(), ", which are not pictures"), fix);
-  if (all.numel() == 0) throw malformed(pictures_path, str("it holds ", all.shape(), ": not one pixel"), fix);
+  if (all.numel() == 0) throw malformed(pictures_path, str("it holds ", all.shape(), ": no pixels"), fix);
   if (labels.dtype() != DType::u8 || labels.shape() != Shape{all.size(0)})
     throw malformed(
         labels_path,

@@ -11,7 +11,7 @@ namespace {
 void check_window(const char* what, std::int64_t rows, std::int64_t window) {
   if (window < 1 || window > rows)
     throw ConfigError(str("there is no window of ", window, " in ", rows, ' ', what),
-                      "a window needs at least one element, and a sequence that is as long",
+                      "a window needs at least one element, and a sequence at least as long",
                       "use a shorter one");
 }
 

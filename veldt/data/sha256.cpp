@@ -45,7 +45,7 @@ EVP_MD_CTX* in(const std::shared_ptr<void>& context) { return static_cast<EVP_MD
 // These calls fail only without memory, or if the machine's policy forbids SHA-256.
 void check(int done) {
   if (done != 1)
-    throw Error("cannot compute a SHA-256", "libcrypto refused to", "look at the machine's OpenSSL settings");
+    throw Error("cannot compute a SHA-256", "libcrypto refused it", "look at the machine's OpenSSL settings");
 }
 
 }  // namespace

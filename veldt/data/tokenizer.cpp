@@ -10,7 +10,7 @@ std::string Tokenizer::decode(const Tensor& tokens) const {
   std::string text;
   for (const std::int64_t number : to(tokens, DType::i64).values<std::int64_t>()) {
     if (number < 0 || number >= size())
-      throw ConfigError(str("the number ", number, " stands for no token"), str("they are 0 to ", size() - 1),
+      throw ConfigError(str("the number ", number, " is not a token"), str("they are 0 to ", size() - 1),
                         "decode what this tokenizer encoded");
     text += vocabulary()[static_cast<std::size_t>(number)];
   }

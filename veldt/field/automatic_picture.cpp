@@ -49,15 +49,16 @@ void draw_lines(FitChoices& p, Model model, bool two_level) {
   p.field.widths = {128, 128, 128, 128};
   choose_omegas_of_lines(p, model);
   p.choose(p.edge_share, 0.75, "edges",
-           "of each batch: most of a drawing is paper, and even batches would learn paper");
-  // A grid's entry serves one place and wants to see each of its pixels.
+           "of each batch: most of a drawing is paper, and even batches would only learn paper");
+  // A grid's entry covers one place and needs to see each of its pixels.
   if (model == Model::hashgrid)
     p.choose(p.sampling, Sampling::stratified, "sampling", because::kAllPlaces);
   else
     p.choose(p.sampling, Sampling::uniform, "sampling", "in shuffled order, edges and flat ground apart");
   p.steps = 600;
   if (two_level) {
-    p.choose(p.loss, Loss::hinge, "loss", "every level is black or white: beyond them there is no error");
+    p.choose(p.loss, Loss::hinge, "loss",
+             "every level is black or white, and values beyond them are no error");
     p.lr = 1e-3;
   } else {
     p.choose(p.field.footprint, 2, "footprint", "greys of line art are edges that a pixel has averaged");
@@ -106,7 +107,7 @@ void adjust_to_model(FitChoices& p, Model model, std::int64_t pixels) {
       if (!is_drawing) return;
       // A drawing is given the network of the simba preset.
       p.choose(p.optimizer, OptimizerKind::muon, "optimizer",
-               "it turns whole matrices, which this network learns from sooner");
+               "it orthogonalises whole matrices, with which this network learns faster");
       p.lr = 5e-3;
       p.field.widths = kOriginalWidths;
       p.field.bias = false;
@@ -150,7 +151,7 @@ void follow_teacher(FitChoices& p) {
   p.between_share = 0;
   if (p.source == Source::area)
     p.choose(p.field.footprint, kTaughtSamples, "footprint",
-             "samples along a pixel's sides, so that something binds what lies between the pixels");
+             "samples along a pixel's sides, so that the space between the pixels is constrained");
   choose_grid(p, taught_grid_for(p.field));
   const std::int64_t samples = p.field.width * p.field.height * kTaughtSamples * kTaughtSamples;
   choose_batch(p, std::clamp<std::int64_t>(samples / 64, 4096, 16384), samples);
@@ -219,10 +220,10 @@ Way way_for(const PictureFacts& facts, const PictureKind& kind, const Signal& si
   const bool drawing = !taught && !squares && (facts.two_level || is_line_art);
   const std::string why =
       wishes.model ? because::kAskedFor
-      : squares    ? "a small network, since each pixel is one square of one level"
-      : drawing    ? "a drawing, which a small network of sines holds, and enlarges well"
+      : squares    ? "a small network, because each pixel is one square of one level"
+      : drawing    ? "a drawing, which a small network of sines represents and enlarges well"
       : by_network ? "an omega is asked for, and a grid has none"
-                   : fmt::format("a grid holds {} pixels sooner than a network alone", signal.points());
+                   : fmt::format("a grid learns {} pixels faster than a network alone", signal.points());
   return {model, why, squares, taught, drawing};
 }
 
@@ -298,7 +299,7 @@ FitChoices simba_choices() {
   p.loss = Loss::mse;
   for (const char* choice : {"model", "width", "depth", "batch", "sampling", "footprint", "optimizer", "lr",
                              "schedule", "loss", "precision", "steps"})
-    p.reasons[choice] = "the simba preset, to the letter";
+    p.reasons[choice] = "the simba preset, exactly";
   return p;
 }
 

@@ -76,8 +76,8 @@ void take_grid(FitChoices& p, const Signal& sound, bool wants_layers) {
   choose_batch(p, std::max<std::int64_t>(sound.rows() / 16, 1024), sound.rows());
   p.lr = 3e-2;
   p.choose(p.closes, is_smooth ? 1 : 2, "closing",
-           "what the grid lacks at each frame is kept; a windowed sinc plays what lies between");
-  p.steps = is_smooth ? 480 : 120;  // two numbers close whatever it misses
+           "the grid's error at each frame is stored; a windowed sinc interpolates between frames");
+  p.steps = is_smooth ? 480 : 120;  // two numbers close any error
 }
 
 // Positions span -1..1 for any length, but pitch is per second: the first layer covers -450 to 450 Hz, and
@@ -114,7 +114,7 @@ FitChoices automatic_sound(const Signal& sound, const FitOptions& wishes) {
   p.reasons["model"] = wishes.model ? because::kAskedFor
                        : by_network
                            ? "a sound is made of waves"
-                           : fmt::format("a grid holds {} frames sooner than a network alone", sound.rows());
+                           : fmt::format("a grid learns {} frames faster than a network alone", sound.rows());
   p.choose(p.sampling, Sampling::uniform, "sampling", because::kShuffled);
   p.choose(p.optimizer, OptimizerKind::adam, "optimizer", because::kSteady);
   p.choose(p.loss, Loss::mse, "loss", because::kMeasured);

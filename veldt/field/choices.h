@@ -70,8 +70,9 @@ struct FitOptions {
   Device device = {};
   std::optional<Style> style = {};
   Source source = Source::area;
-  std::shared_ptr<const Prior> prior = {};       // the teacher of pictures that have one; none: rules
-  std::shared_ptr<const Prior> tone_prior = {};  // that of drawings in two tones; none: sines hold them
+  std::shared_ptr<const Prior> prior = {};  // the teacher of pictures that follow one; none: rules
+  // For drawings in two tones; none: they are fitted with sines.
+  std::shared_ptr<const Prior> tone_prior = {};
   bool simba = false;  // the original recipe, see simba_choices(); the other wishes still count
 };
 

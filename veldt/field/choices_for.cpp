@@ -50,7 +50,7 @@ void check(const FitChoices& p, const Signal& signal, const Traits& traits) {
     throw ConfigError("the hinge loss does not fit this output", "it needs one between -1 and 1",
                       "use the loss mse or bce");
   if (p.field.squares && (p.loss != Loss::mse || p.field.footprint > 1))
-    throw ConfigError("the style pixel does not go with another loss or a footprint",
+    throw ConfigError("the style pixel cannot be combined with another loss or a footprint",
                       "a square is compared by the mean square at its centre",
                       "leave the style or the other out");
   if (p.loss != Loss::mse && p.field.footprint > 1)
@@ -98,7 +98,7 @@ void grant_network(FitChoices& p, const FitOptions& w) {
   if ((w.first_omega || w.omega) && !takes_omega(p.field))
     throw ConfigError(str("the model ", name_of(model_of(p.field)), w.simba ? " of the simba preset" : "",
                           " takes no omega"),
-                      "siren, finer, wire and gauss do, and tanh but for that of the simba preset",
+                      "siren, finer, wire and gauss do, and tanh except in the simba preset",
                       "leave --omega and --hidden-omega out, or give one of these with --model");
   grant(p, p.field.first_omega, w.first_omega, "omega");
   grant(p, p.field.omega, w.omega, "hidden-omega");
@@ -137,7 +137,7 @@ void grant_points(FitChoices& p, const Signal& signal, const FitOptions& w) {
   if (p.batch == points && !w.simba) {
     if (p.sampling == Sampling::error)
       p.choose(p.sampling, Sampling::stratified, "sampling", because::kAllPlaces);
-    if (p.sampling == Sampling::uniform) p.reasons["sampling"] = "each once a step";
+    if (p.sampling == Sampling::uniform) p.reasons["sampling"] = "each once per step";
   }
   grant(p, p.sampling, w.sampling, "sampling");
   if (p.sampling == Sampling::error) p.edge_share = 0;  // it finds the edges by itself
@@ -147,7 +147,7 @@ void grant_optimizer(FitChoices& p, const FitOptions& w) {
   if (w.optimizer)
     grant(p, p.optimizer, w.optimizer, "optimizer");
   else if (p.optimizer == OptimizerKind::muon && p.field.widths.size() < 2)
-    p.choose(p.optimizer, OptimizerKind::adam, "optimizer", "muon would find no matrix to turn");
+    p.choose(p.optimizer, OptimizerKind::adam, "optimizer", "muon would find no matrix to orthogonalise");
   if (w.lr) p.lr_min *= *w.lr / p.lr;
   grant(p, p.lr, w.lr, "lr");
   grant(p, p.schedule, w.schedule, "schedule");
@@ -171,7 +171,7 @@ void choose_precision(FitChoices& p, const Signal& signal, const FitOptions& w) 
              "this device multiplies bf16 fast, and sums it in f32");
   else
     p.choose(p.precision, Precision::f32, "precision",
-             is_fast ? "bf16 has too few digits for it, or layers beyond its kernels"
+             is_fast ? "bf16 has too few digits for it, or no kernels for its layers"
                      : "this processor is not fast at bf16");
 }
 
@@ -182,9 +182,10 @@ void choose_teacher(FitChoices& p, const FitOptions& w) {
   }
   const bool is_of_tones = !p.field.tones.empty();
   p.choose(p.prior, is_of_tones ? w.tone_prior : w.prior, "teacher",
-           is_of_tones ? "contours that pass between the pixels of two tones"
+           is_of_tones ? "contours that separate the pixels of two tones"
            : w.prior
-               ? "a network that learned from pictures what lies between pixels; a closing makes them exact"
+               ? "a network that learned from pictures how to fill in between pixels; a closing makes the "
+                 "pixels exact"
                : "a redraw with sharp contours and flat grounds, whose averages are the pixels; a closing "
                  "makes them exact");
 }

@@ -61,10 +61,10 @@ void choose_model(FitChoices& p, Model model) {
   } else {
     field.activation = activation_of(model).value();
   }
-  p.reasons.try_emplace("depth", model == Model::hashgrid ? "the grid has done most of it"
+  p.reasons.try_emplace("depth", model == Model::hashgrid ? "the grid does most of the work"
                                  : model == Model::siren || model == Model::finer
                                      ? "hidden layers multiply the frequencies of the first"
-                                     : "hidden layers combine what the first one draws");
+                                     : "hidden layers combine the first layer's waves");
 }
 
 void choose_grid(FitChoices& p, const GridOptions& grid) {

@@ -11,13 +11,13 @@ namespace veldt::field {
 // Reasons that are used in several places.
 namespace because {
 inline constexpr const char* kAskedFor = "asked for";
-inline constexpr const char* kAllPlaces = "all places are met equally often";
+inline constexpr const char* kAllPlaces = "all places are visited equally often";
 inline constexpr const char* kAtCentres = "pixels are compared at their centres";
 inline constexpr const char* kFar = "high: each step moves the hidden layers far";
 inline constexpr const char* kUsual = "what this model starts with, whatever is fitted";
 inline constexpr const char* kRidges = "how steep the first layer's ridges may be";
 inline constexpr const char* kGain = "the gain of the other layers' first weights";
-inline constexpr const char* kShuffled = "in shuffled order, all before any comes again";
+inline constexpr const char* kShuffled = "in shuffled order, each once before any repeats";
 inline constexpr const char* kMeasured = "levels have any value, and the quality is measured by it";
 inline constexpr const char* kSteady =
     "steady over a wide range of rates; muon can be ahead, at a rate that has to be found";

@@ -71,7 +71,7 @@ void check(const EncodingOptions& options, std::int64_t inputs) {
                const GridLayout grid = layout_of(o, inputs);
                if (grid.entries() * grid.features > kMaxTable)
                  throw ConfigError(str("a grid cannot have ", grid.entries(), " entries of ", grid.features),
-                                   str("at most ", kMaxTable, " numbers are held"),
+                                   str("at most ", kMaxTable, " numbers fit"),
                                    "use fewer levels, or a smaller log2_entries");
              }},
       options);

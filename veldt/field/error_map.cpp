@@ -121,8 +121,8 @@ void ErrorMap::load(const Tensor& errors) {
   const std::vector<float> given = to(errors, DType::f32).values<float>();
   for (std::size_t t = 0; t < given.size(); ++t)
     if (given[t] != kUnseen && !(std::isfinite(given[t]) && given[t] >= 0))
-      throw IoError(IoError::Kind::corrupt, "the map of errors cannot be taken up again",
-                    str("its tile ", t, " has a squared error of ", given[t]), "start the run afresh");
+      throw IoError(IoError::Kind::corrupt, "the map of errors cannot be restored",
+                    str("its tile ", t, " has a squared error of ", given[t]), "start a new run");
   errors_.assign(errors);
 }
 

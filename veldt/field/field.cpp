@@ -26,7 +26,7 @@ int version_of(const FieldOptions& o, const Closing& closing) {
 Field fresh(const FieldOptions& options) { return Field(options, 0); }
 
 IoError malformed(const std::string& path, const std::string& why) {
-  return IoError(IoError::Kind::malformed, str(path, " is no field"), why,
+  return IoError(IoError::Kind::malformed, str(path, " is not a field"), why,
                  "give a file that veldt fit wrote");
 }
 
@@ -38,7 +38,7 @@ void check_version(const std::string& path, const std::string& text) {
   if (version > kFormatVersion)
     throw IoError(
         IoError::Kind::corrupt, str("cannot read ", path),
-        str("it has format version ", version, ", and this Veldt knows versions up to ", kFormatVersion),
+        str("it has format version ", version, ", and this Veldt reads versions up to ", kFormatVersion),
         "use a newer Veldt");
 }
 

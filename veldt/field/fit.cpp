@@ -64,7 +64,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitChoices& p, nn::Module
       std::erase_if(parameters, is_matrix);
       std::erase_if(matrices, is_fixed);
       if (matrices.empty())
-        throw ConfigError("muon has nothing to train in this network",
+        throw ConfigError("muon has no matrix to train in this network",
                           "it trains the layers between the first and the last, and there are none",
                           "use a --depth of 2 or more, or --optimizer adam");
       const optim::MuonOptions turned{

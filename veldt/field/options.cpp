@@ -97,7 +97,7 @@ EncodingOptions encoding_from(const json& from, int dimensions) {
                        .coarsest = need<std::int64_t>(from, "coarsest"),
                        .finest = need<std::int64_t>(from, "finest"),
                        .smooth = need<bool>(from, "smooth")};
-  throw bad_options(str("'", kind, "' is no known encoding"));
+  throw bad_options(str("'", kind, "' is not a known encoding"));
 }
 
 // The keys that are missing in files of earlier versions.
@@ -185,7 +185,7 @@ FieldOptions field_options_from_json(std::string_view text) {
   o.height = need<std::int64_t>(from, "height");
   o.footprint = need<int>(from, "footprint");
   o.two_tone = need<bool>(from, "two_tone");
-  if (from.contains("dimensions")) {  // files of pictures say nothing of it
+  if (from.contains("dimensions")) {  // files of pictures do not have it
     o.dimensions = need<int>(from, "dimensions");
     o.rate = need<std::int64_t>(from, "rate");
     o.peak = need<double>(from, "peak");
@@ -214,11 +214,11 @@ void check_picture(const FieldOptions& o) {
   if (o.head == Head::plain)
     throw ConfigError("a picture cannot have the head plain", "its levels have bounds", "use the head clamp");
   if (o.closing > 0 && (o.head != Head::clamp || o.two_tone))
-    throw ConfigError("this field cannot have a closing",
-                      "that belongs to the head clamp, and to no two tones", "leave it out");
+    throw ConfigError("this field cannot have a closing", "it needs the head clamp, and no two tones",
+                      "leave it out");
   if (o.closing > 0 && static_cast<double>(o.width) * static_cast<double>(o.height) > 0x1p36)
     throw ConfigError(str("a picture of ", o.width, "x", o.height, " cannot have a closing"),
-                      "no file holds so many numbers", "leave it out");
+                      "no file holds that many numbers", "leave it out");
   if (o.bits != 8 && o.bits != 16)
     throw ConfigError(str("a level cannot have ", o.bits, " bits"), "it has 8 or 16", "leave it out");
   if (o.squares &&
@@ -229,7 +229,7 @@ void check_picture(const FieldOptions& o) {
   if (o.period != 1 && (!o.squares || o.period < 1 || o.width % o.period != 0 || o.height % o.period != 0))
     throw ConfigError(
         str("a picture of ", o.width, "x", o.height, " cannot be of squares of ", o.period, " pixels"),
-        "pixel art alone is of squares, whose size divides both sides", "leave the period out");
+        "only pixel art consists of squares, and their size must divide both sides", "leave the period out");
   const auto is_tone = [&](const std::vector<double>& tone) {
     return std::ssize(tone) == o.channels &&
            std::all_of(tone.begin(), tone.end(), [](double level) { return level >= 0 && level <= 1; });
@@ -245,8 +245,8 @@ void check_sound(const FieldOptions& o) {
                       str("there are 1 to ", kMaxSoundChannels), "fit its channels one by one");
   if (o.width != 1 || o.height < 1 || o.height > kMaxFrames)
     throw ConfigError(str("cannot fit a sound of ", o.height, " frames"),
-                      str("positions are 32-bit numbers, which tell ", kMaxFrames, " frames apart"),
-                      "cut the sound into parts, or bring it to a lower rate");
+                      str("positions are 32-bit numbers, which distinguish at most ", kMaxFrames, " frames"),
+                      "cut the sound into parts, or convert it to a lower rate");
   if (o.rate < 1 || o.rate > (1 << 30))
     throw ConfigError(str("a sound cannot have ", o.rate, " frames a second"), "there is 1 or more",
                       "give the rate that it was recorded with");
@@ -264,7 +264,7 @@ void check_encodings(const FieldOptions& o) {
     throw ConfigError(str("a field cannot have ", o.encodings.size(), " encodings"),
                       str("at most ", kMaxEncodings, " make sense"), "use one or two");
   if (!o.encodings.empty() && o.constant_input)
-    throw ConfigError("a constant input cannot be encoded", "encodings are of the coordinates",
+    throw ConfigError("a constant input cannot be encoded", "encodings only apply to coordinates",
                       "use a model without encodings, or biases in place of the constant input");
   for (const EncodingOptions& encoding : o.encodings) check(encoding, o.inputs());
 }

@@ -18,7 +18,7 @@ constexpr const char* kKind = "veldt.prior";
 constexpr std::int64_t kMeans = 1, kTwoTone = 2;  // versions of the format: the meaning of a pixel
 
 IoError no_prior(const std::string& path, const std::string& why) {
-  return {IoError::Kind::malformed, str(path, " is no prior"), why, "give a file that train_prior wrote"};
+  return {IoError::Kind::malformed, str(path, " is not a prior"), why, "give a file that train_prior wrote"};
 }
 
 std::int64_t number_of(const std::string& path, const io::SafeTensorsHeader& header, const char* name) {
@@ -28,7 +28,7 @@ std::int64_t number_of(const std::string& path, const io::SafeTensorsHeader& hea
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size())
-    throw no_prior(path, str("its ", name, " is '", text, "', which is no whole number"));
+    throw no_prior(path, str("its ", name, " is '", text, "', which is not a whole number"));
   return number;
 }
 
@@ -41,7 +41,7 @@ PriorOptions options_of(const std::string& path, const io::SafeTensorsHeader& he
       version != kMeans && version != kTwoTone)
     throw IoError(
         IoError::Kind::corrupt, str("cannot read ", path),
-        str("it has format version ", version, ", and this Veldt knows ", kMeans, " and ", kTwoTone),
+        str("it has format version ", version, ", and this Veldt reads ", kMeans, " and ", kTwoTone),
         "use the Veldt that it was made for");
   const PriorOptions options = {number_of(path, header, "width"), number_of(path, header, "depth"),
                                 number_of(path, header, "format_version") == kTwoTone};
@@ -75,7 +75,7 @@ void save_prior(const std::string& path, const Prior& prior, std::map<std::strin
     halves.push_back({name, to(tensor.detach(), DType::f16)});
     if (!finite(halves.back().tensor))
       throw Error(str("cannot write the prior ", path), str(name, " holds a number beyond what f16 has"),
-                  "train it anew, at a smaller rate");
+                  "train it again, at a smaller rate");
   }
   about["kind"] = kKind;
   about["format_version"] = str(prior.options().two_tone ? kTwoTone : kMeans);

@@ -64,8 +64,8 @@ struct Side {
 };
 
 [[noreturn]] void not_finite() {
-  throw Error("cannot redraw the picture", "what the prior draws for it is not a number",
-              "check that its pixels are numbers, and use a prior whose weights are as they were trained");
+  throw Error("cannot redraw the picture", "the prior's output for it is not a number",
+              "check that its pixels are numbers, and use a prior with its original weights");
 }
 
 // A tile of one channel, drawn with all pixels around it that it depends on, into its part of `out`.
@@ -101,7 +101,7 @@ void check(const Tensor& pixels, const Window& window, int turns) {
                      str("the picture has ", pixels.size(2), " x ", pixels.size(1)), "stay within it");
   if (turns != 1 && turns != 4 && turns != 8)
     throw ConfigError(str("a prior cannot take the mean of ", turns, " turns"),
-                      "a square is turned by quarters, and mirrored as well", "choose 1, 4 or 8");
+                      "a square is rotated by quarter turns, and may be mirrored", "choose 1, 4 or 8");
 }
 
 }  // namespace

@@ -145,8 +145,8 @@ Signal Signal::sound(const Tensor& samples, std::int64_t rate) {
   double peak = 0, squares = 0;
   for (std::int64_t i = 0; i < samples.numel(); ++i) {
     if (!std::isfinite(at[i]))
-      throw Error("cannot fit a sound with a sample that is no number",
-                  str("frame ", i / samples.size(1), " holds ", at[i]), "check what made the sound");
+      throw Error("cannot fit a sound with a sample that is not a number",
+                  str("frame ", i / samples.size(1), " holds ", at[i]), "check the source of the sound");
     peak = std::max(peak, std::abs(static_cast<double>(at[i])));
     squares += static_cast<double>(at[i]) * static_cast<double>(at[i]);
   }

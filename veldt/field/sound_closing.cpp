@@ -76,7 +76,7 @@ void play_closed(const Field& field, std::int64_t frames, const Region& region, 
   const double first = region.y * static_cast<double>(fitted) + step / 2 - 0.5;
   if (!(std::abs(first) < kFar) || !(step * static_cast<double>(frames) < kFar))
     throw ConfigError("cannot play so far beyond the sound", str("it has ", fitted, " frames"),
-                      "give a region that lies near it");
+                      "give a region near it");
   const SincResampler resampler(step);
   const auto reach = static_cast<double>(resampler.reach() + 1);
   // Enough at a time that reading the surrounding frames twice costs little.

@@ -41,7 +41,7 @@ std::int64_t SoundField::frames(const SoundPart& part) const {
                       str("there are 1 to ", kMaxRate), "choose a rate such as 44100");
   if (part.to && part.from >= to)
     throw ConfigError(str("cannot play a sound from ", part.from, " to ", to, " seconds"),
-                      "the end is not behind the beginning", "give a later end, or an earlier beginning");
+                      "the end is not after the beginning", "give a later end, or an earlier beginning");
   // A typed end may have been rounded up.
   if (!(part.from >= 0 && part.from < to && to <= seconds() + 1e-3))
     throw ConfigError(str("cannot play a sound from ", part.from, " to ", to, " seconds"),

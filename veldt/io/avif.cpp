@@ -148,7 +148,7 @@ Tensor AvifDecoder::read() {
   check(avif().next_image(decoder_));
   const avifImage& image = *decoder_->image;
   if (image.width != width_ || image.height != height_ || static_cast<int>(image.depth) != info_.bit_depth)
-    throw damaged_picture(path_, ImageFormat::avif, "its data are of another size than its header says");
+    throw damaged_picture(path_, ImageFormat::avif, "the decoded size differs from the header's");
   const bool alpha = info_.channels % 2 == 0;
   avifRGBImage rgb{};
   avif().rgb_defaults(&rgb, &image);

@@ -90,7 +90,7 @@ void BmpDecoder::read_header() {
                         : packing_ == runs_of_4 ? is_one_of({4})
                         : packing_ == masked || packing_ == masked_with_alpha ? is_one_of({16, 32})
                                                                               : false;
-  if (!is_known) bytes_.fail(str("Veldt knows none of ", bits_, " bits a pixel, packed in way ", packing_));
+  if (!is_known) bytes_.fail(str("Veldt does not read ", bits_, " bits a pixel, packed in way ", packing_));
   if (bits_ <= 8) {
     bytes_.seek(kFileHeader + header);
     read_palette(colours, is_core ? 3 : 4);
@@ -130,7 +130,7 @@ void BmpDecoder::read_masks(std::uint32_t header_bytes) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(info_.channels); ++i) {
     const std::uint32_t mask = masks_[i].mask, run = mask == 0 ? 0 : mask >> std::countr_zero(mask);
     if (mask == 0 || (run & (run + 1)) != 0 || masks_[i].bits() > 16 || (bits_ == 16 && mask > 0xffff))
-      bytes_.fail(str("the mask of its channel ", i, " is ", mask, ", no run of up to 16 bits of a pixel"));
+      bytes_.fail(str("the mask of its channel ", i, " is ", mask, ", not a run of up to 16 bits"));
     info_.bit_depth = std::max(info_.bit_depth, masks_[i].bits());
   }
 }

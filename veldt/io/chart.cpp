@@ -141,7 +141,7 @@ std::string chart_svg(const Chart& chart) {
     if (line.x.size() != line.y.size())
       throw ConfigError(str("cannot draw ", line.name),
                         str("it has ", line.x.size(), " places and ", line.y.size(), " values"),
-                        "give as many of both");
+                        "give the same number of both");
   const Plane plane(chart);
   std::string svg = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' "

@@ -80,7 +80,7 @@ std::vector<std::string> CsvReader::read_line() {
   if (text_.starts_with('\n')) {
     text_.remove_prefix(1);
   } else if (has_return) {
-    fail("a carriage return ends no line here", "end lines by \\n or \\r\\n");
+    fail("a carriage return is not at the end of a line", "end lines by \\n or \\r\\n");
   } else if (!text_.empty()) {
     fail("a field goes on after its closing quote", "put the whole field between quotes");
   }
@@ -118,7 +118,7 @@ std::vector<std::size_t> places_of(const CsvReader& reader, const std::vector<st
                                                         : str("choose from ", names.substr(0, 400)));
     }
     if (std::count(header.begin(), header.end(), name) > 1)
-      reader.fail(str("two columns are called ", name), "give each its own name");
+      reader.fail(str("two columns have the name ", name), "give each its own name");
     places.push_back(static_cast<std::size_t>(found - header.begin()));
   }
   return places;

@@ -58,7 +58,8 @@ void make_directories(const std::string& path) {
 void sync_directory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
-    if (errno == EACCES) return;  // one may write to it but not read it: the kernel syncs it in its own time
+    if (errno == EACCES)
+      return;  // writable but not readable: it cannot be synced, so the kernel does it later
     throw_unwritable(path, "opening the directory", errno);
   }
   const int error = ::fsync(fd) == 0 ? 0 : errno;

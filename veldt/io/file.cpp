@@ -35,7 +35,7 @@ const char* fix_for(int error_number) {
     case ENOTDIR: return "a part of the path is a file; choose another path";
     case EISDIR: return "give the path of a file in that directory";
     case ENAMETOOLONG: return "choose a shorter name; .tmp-<pid> is added while writing";
-    case EPIPE: return "keep the reading end open until all is written";
+    case EPIPE: return "keep the reading end open until everything is written";
     default: return "check the disk (its messages are in dmesg), or write to another one";
   }
 }

@@ -167,7 +167,7 @@ bool GifDecoder::to_next_frame() {
     if (mark == 0) continue;  // some programs end their data twice
     if (mark != kExtension) bytes_.fail(str("it has a block of the unknown kind ", mark));
     if (bytes_.byte() == kGraphicControl && data_begin_ == 0) {
-      if (bytes_.byte() != 4) bytes_.fail("what it says of its first frame breaks the format");
+      if (bytes_.byte() != 4) bytes_.fail("the description of its first frame breaks the format");
       const unsigned flags = bytes_.byte();
       bytes_.skip(2);  // how long it is shown
       const unsigned number = bytes_.byte();
@@ -195,7 +195,7 @@ void GifDecoder::read_frame() {
   const bool covered = width_ == info_.width && height_ == info_.height;
   info_.channels = (palette_.is_grey() ? 1 : 3) + (transparent_ >= 0 || !covered ? 1 : 0);
   number_bits_ = static_cast<int>(bytes_.byte());
-  if (number_bits_ < 1 || number_bits_ > 8) bytes_.fail(str("its numbers have ", number_bits_, " bits"));
+  if (number_bits_ < 1 || number_bits_ > 8) bytes_.fail(str("its indices have ", number_bits_, " bits"));
   data_begin_ = bytes_.position();
 }
 

@@ -122,7 +122,7 @@ class HeifDecoder final : public ImageDecoder {
     const bool has_packages = heif().version() >= 0x01100000;
     return {"cannot read " + path_, "this machine's libheif has no decoder for it",
             str("convert it to ", kWrittenPictures,
-                has_packages ? ", or install the decoder (of HEVC apt-get install libheif-plugin-libde265)"
+                has_packages ? ", or install the decoder (for HEVC: apt-get install libheif-plugin-libde265)"
                              : "")};
   }
   void check(const heif_error& error) const;
@@ -199,7 +199,7 @@ Tensor HeifDecoder::read() {
     const int bits = heif().plane_bits(decoded, heif_channel_interleaved);
     if (pixels == nullptr || heif().plane_width(decoded, heif_channel_interleaved) != info_.width ||
         heif().plane_height(decoded, heif_channel_interleaved) != info_.height || (bits > 8) != wide)
-      throw damaged_picture(path_, ImageFormat::heif, "its data are of another size than its header says");
+      throw damaged_picture(path_, ImageFormat::heif, "the decoded size differs from the header's");
     image = picture_from({.data = pixels,
                           .row_bytes = static_cast<std::size_t>(row_bytes),
                           .width = info_.width,

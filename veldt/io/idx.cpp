@@ -43,11 +43,11 @@ IdxHeader read_header(GzipFile& file) {
   const auto* const type = std::find_if(std::begin(kIdxTypes), std::end(kIdxTypes),
                                         [&](const KnownType& t) { return t.code == head[2]; });
   if (got < 4 || head[0] != 0 || head[1] != 0 || type == std::end(kIdxTypes))
-    fail_on_idx(file.path(), str("it does not begin as an idx file does; ",
+    fail_on_idx(file.path(), str("it does not begin like an idx file; ",
                                  seems_to_be({reinterpret_cast<const char*>(head), got})));
   const int rank = head[3];
   if (rank > kMaxRank)
-    fail_on_idx(file.path(), str("it has ", rank, " dimensions, and Veldt knows up to ", kMaxRank));
+    fail_on_idx(file.path(), str("it has ", rank, " dimensions, and Veldt reads up to ", kMaxRank));
   const std::size_t sizes = static_cast<std::size_t>(rank) * 4;
   if (file.read(head + 4, sizes) != sizes) fail_on_idx(file.path(), "the file ends within its header");
   IdxHeader header{*type, {}};

@@ -122,7 +122,8 @@ Error without_library(const std::string& path, const std::string& format, const 
 std::vector<unsigned char> whole_picture(InputFile& file, ImageFormat format) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
   if (file.size() > kMaxBytes)
-    throw damaged_picture(file.path(), format, str("it has ", file.size(), " bytes, which none needs"));
+    throw damaged_picture(file.path(), format,
+                          str("it has ", file.size(), " bytes, more than any such file needs"));
   std::vector<unsigned char> bytes(file.size());
   file.read_exactly(bytes.data(), bytes.size());
   return bytes;
@@ -150,9 +151,8 @@ std::string left_out(const ImageInfo& info) {
   std::string text;
   const auto say = [&text](const std::string& more) { text += (text.empty() ? "has " : "; it has ") + more; };
   if (info.pictures > 1) say(str(info.pictures, " pictures; the first is taken"));
-  if (info.other_channels == 1) say("1 channel beyond its colours, which is left out");
-  if (info.other_channels > 1)
-    say(str(info.other_channels, " channels beyond its colours, which are left out"));
+  if (info.other_channels == 1) say("1 extra channel, which is left out");
+  if (info.other_channels > 1) say(str(info.other_channels, " extra channels, which are left out"));
   if (info.other_profile) say("a colour profile other than sRGB, which is left out");
   return text;
 }

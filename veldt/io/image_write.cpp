@@ -60,7 +60,7 @@ ImageFormat format_for_name(const std::string& path) {
   const PictureCodec* codec = codec_for_name(name);
   if (codec != nullptr && codec->encode != nullptr) return codec->format;
   throw ConfigError("cannot write a picture as " + path,
-                    str("Veldt writes no pictures that end in ", name.substr(dot)),
+                    str("Veldt cannot write pictures whose name ends in ", name.substr(dot)),
                     "let the name end in .png, .jpg or .webp");
 }
 
@@ -99,7 +99,7 @@ void ImageWriter::write_rows(const float* rows, std::int64_t count) {
   if (count > s.layout.height - s.row)
     throw ShapeError(str("cannot write ", count, " more rows"),
                      str(s.row, " of ", s.layout.height, " are written"),
-                     "give as many rows as the picture is high");
+                     "give as many rows as the picture's height");
   const std::int64_t samples = s.layout.width * s.layout.channels;
   for (std::int64_t i = 0; i < count; ++i, rows += samples) {
     const std::int64_t bad = pack(rows, samples, s.bits, s.bytes.data());

@@ -314,7 +314,7 @@ std::unique_ptr<ImageDecoder> decode_jpeg(InputFile& file) { return std::make_un
 void check_jpeg(const ImageLayout& layout, const WriteOptions&) {
   if (layout.channels % 2 == 0)
     throw ShapeError(str("cannot write a JPEG of ", layout.channels, " channels"), "a JPEG has no alpha",
-                     "lay the picture over a colour, or write a PNG or WebP");
+                     "put the picture on a background colour, or write a PNG or WebP");
   if (layout.width > JPEG_MAX_DIMENSION || layout.height > JPEG_MAX_DIMENSION)
     throw ShapeError(str("cannot write a JPEG of ", layout.width, " x ", layout.height),
                      str("each side may have ", JPEG_MAX_DIMENSION, " pixels"), "write a PNG");

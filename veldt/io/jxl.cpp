@@ -127,7 +127,7 @@ Decoder JxlFileDecoder::begin(int events) {
   if (!decoder) throw OutOfMemory("cannot read " + path_, "libjxl got no memory for it", "free some memory");
   if (jxl().subscribe(decoder.get(), events) != JXL_DEC_SUCCESS ||
       jxl().set_input(decoder.get(), bytes_.data(), bytes_.size()) != JXL_DEC_SUCCESS)
-    fail("libjxl does not take it");
+    fail("libjxl does not accept it");
   return decoder;
 }
 
@@ -177,10 +177,10 @@ Tensor JxlFileDecoder::read() {
   std::size_t bytes = 0;
   if (jxl().buffer_size(decoder.get(), &format, &bytes) != JXL_DEC_SUCCESS ||
       bytes != row * static_cast<std::size_t>(info_.height))
-    fail("its data are of another size than its header says");
+    fail("the decoded size differs from the header's");
   std::vector<unsigned char> pixels(bytes);
   if (jxl().set_buffer(decoder.get(), &format, pixels.data(), bytes) != JXL_DEC_SUCCESS)
-    fail("libjxl does not decode it");
+    fail("libjxl cannot decode it");
   expect(decoder, JXL_DEC_FULL_IMAGE);
   const Tensor image = picture_from({.data = pixels.data(),
                                      .row_bytes = row,

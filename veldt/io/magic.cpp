@@ -73,7 +73,7 @@ std::string seems_to_be(std::string_view first_bytes) {
     return str("it seems to be ", name);
   const auto is_text = [](char c) { return (c >= 32 && c < 127) || (c >= 9 && c <= 13); };
   if (std::all_of(first_bytes.begin(), first_bytes.end(), is_text)) return "it seems to be text";
-  return "its first bytes are of no kind that Veldt knows";
+  return "its first bytes are of no known kind";
 }
 
 }  // namespace veldt::io

@@ -106,7 +106,7 @@ Shape check_shape(const NpySource& source, const NpyHeader& header, std::uint64_
   for (const std::int64_t size : header.shape) {
     if (none) break;
     if (expected > (std::uint64_t{1} << 62) / static_cast<std::uint64_t>(size))
-      throw malformed_npy(source.name, "the sizes of its shape are beyond all memory");
+      throw malformed_npy(source.name, "its shape is too large for any memory");
     expected *= static_cast<std::uint64_t>(size);
   }
   if (none) expected = 0;

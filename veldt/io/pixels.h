@@ -30,7 +30,7 @@ inline unsigned level_of(float value, float levels) {
 inline Error nan_in_picture(std::int64_t x, std::int64_t y) {
   return {"cannot write a picture with a NaN in it",
           str("the value at column ", x, ", row ", y, " is not a number"),
-          "check what made the picture; its training may have diverged"};
+          "check the source of the picture; training may have diverged"};
 }
 
 }  // namespace veldt::io

@@ -97,7 +97,7 @@ void check_png(const ImageLayout& layout, const WriteOptions& o) {
     throw ConfigError(str("cannot compress at level ", o.compression),
                       "zlib has levels 0 to 9, and -1 lets Veldt choose", "choose one of these");
   if (o.quality != 0)
-    throw ConfigError("cannot write a PNG with a quality", "a PNG loses nothing",
+    throw ConfigError("cannot write a PNG with a quality", "a PNG is lossless",
                       "leave out quality, or write a JPEG or WebP");
 }
 

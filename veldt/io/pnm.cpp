@@ -79,7 +79,7 @@ std::string PnmDecoder::word() {
   while (!bytes_.at_end()) {
     const unsigned c = character();
     if (!is_blank(c)) {
-      if (text.size() == kLongest) bytes_.fail("a word of it is not a number");
+      if (text.size() == kLongest) bytes_.fail("one of its words is not a number");
       text += static_cast<char>(c);
     } else if (!text.empty()) {
       break;
@@ -93,7 +93,7 @@ std::uint32_t PnmDecoder::number(std::uint32_t most) {
   if (text.empty()) bytes_.fail("the file ends too early");
   std::uint64_t value = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9') bytes_.fail("a word of it is not a number");
+    if (c < '0' || c > '9') bytes_.fail("one of its words is not a number");
     value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(c - '0'), std::uint64_t{1} << 32);
   }
   if (value > most)

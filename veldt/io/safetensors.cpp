@@ -140,7 +140,7 @@ bool has_too_many_digests(const std::string& header) {
   const std::string quoted = str('"', kDigestKey, '"');
   const std::size_t key = header.find(quoted);
   if (key == std::string::npos) return false;
-  std::size_t end = header.find('"', key + quoted.size());  // where their text begins
+  std::size_t end = header.find('"', key + quoted.size());  // where the digests' text begins
   if (end == std::string::npos) return false;
   do end = header.find('"', end + 1);
   while (end != std::string::npos && header[end - 1] == '\\');
@@ -157,7 +157,7 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   const std::string_view first(reinterpret_cast<const char*>(&length), sizeof length);
   if (!known_content(first).empty())
     throw IoError(IoError::Kind::malformed, file.path() + " is not a safetensors file", seems_to_be(first),
-                  "give a model, such as veldt fit writes");
+                  "give a model, such as one that veldt fit wrote");
   if (length > kMaxHeaderBytes || length > file.size() - sizeof length)
     throw malformed_safetensors(
         file.path(), str("its header would have ", length, " bytes, ",

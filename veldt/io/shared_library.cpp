@@ -24,7 +24,7 @@ void* SharedLibrary::symbol(const char* name) const {
   void* found = ::dlsym(library_, name);
   if (!found)
     throw Error(str("cannot ", purpose_, " on this machine"),
-                str("its ", file_, " has no ", name, ", so it is another version than Veldt knows"),
+                str("its ", file_, " has no ", name, ", so it is a version that Veldt does not support"),
                 str("install a newer one (apt-get install ", package_, ")"));
   return found;
 }

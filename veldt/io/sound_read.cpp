@@ -113,7 +113,7 @@ void check_wav(InputFile& file) {
       if (size > file.size() - at - 8)
         throw damaged(file.path(),
                       str("a part of it claims ", size, " bytes, and ", file.size() - at - 8, " are left"));
-      if (is(0, "data")) break;  // programs put other things after the samples
+      if (is(0, "data")) break;  // after the samples programs write other data
       at += 8 + size + size % 2;
     }
   }

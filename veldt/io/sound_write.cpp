@@ -72,7 +72,8 @@ void SoundWriter::check(const std::string& path, std::int64_t frames, std::int64
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (!ending.empty() && ending != ".wav")
-    throw ConfigError("cannot write a sound as " + path, str("Veldt writes no sounds that end in ", ending),
+    throw ConfigError("cannot write a sound as " + path,
+                      str("Veldt cannot write sounds whose name ends in ", ending),
                       "let the name end in .wav");
   if (bits != 16 && bits != 32)
     throw ConfigError(str("cannot write a sound of ", bits, " bits"), "a sample has 16, or 32 as a float",
@@ -87,7 +88,7 @@ void SoundWriter::check(const std::string& path, std::int64_t frames, std::int64
                      "give a sound with samples in it");
   if (rate > 0xffffffff / (channels * bits / 8))
     throw ConfigError(str("cannot write a WAV of ", channels, " channels at ", rate, " frames a second"),
-                      "its bytes a second have 32 bits", "choose a lower rate");
+                      "its bytes per second must fit in 32 bits", "choose a lower rate");
   if (frames > kMaxWavBytes / (channels * bits / 8))
     throw ShapeError(str("cannot write a WAV of ", frames, " frames and ", channels, " channels"),
                      str("it holds at most ", kMaxWavBytes, " bytes"), "write it in parts");
@@ -110,14 +111,14 @@ void SoundWriter::write(const float* samples, std::int64_t count) {
   State& s = *state_;
   if (count > s.frames - s.done)
     throw ShapeError(str("cannot write ", count, " more frames"),
-                     str(s.done, " of ", s.frames, " are written"), "give as many frames as were announced");
+                     str(s.done, " of ", s.frames, " are written"), "give as many frames as the header says");
   s.bytes.clear();
   for (std::int64_t i = 0; i < count * s.channels; ++i) {
     const float v = samples[i];
     if (!std::isfinite(v))
       throw Error("cannot write a sound with a sample that is not a number",
                   str("the sample of frame ", s.done + i / s.channels, " is ", v),
-                  "check what made the sound; its training may have diverged");
+                  "check the source of the sound; training may have diverged");
     if (s.bits == 32)
       put(s.bytes, std::bit_cast<std::uint32_t>(v), 4);
     else
@@ -139,7 +140,7 @@ void write_sound(const std::string& path, const Tensor& samples, std::int64_t ra
                  const WriteSoundOptions& options) {
   if (samples.rank() != 2 || samples.dtype() != DType::f32)
     throw ShapeError(str("cannot write ", samples.dtype(), ' ', samples.shape(), " as a sound"),
-                     "a sound is f32 [frames, channels]", "bring it into this form");
+                     "a sound is f32 [frames, channels]", "convert it to this form");
   const Tensor rows = contiguous(samples.detach());
   SoundWriter writer(path, rows.size(0), rows.size(1), rate, options);
   constexpr std::int64_t kFrames = 1 << 14;

@@ -47,8 +47,9 @@ class TiffDecoder final : public ImageDecoder {
   ImageInfo info_;
   std::int64_t width_ = 0, height_ = 0;  // as stored
   int orientation_ = 1;
-  int bits_ = 0, stored_ = 0, colours_ = 0, kept_ = 0;  // a sample; samples of a pixel: all, colours, kept
-  int alpha_at_ = -1;                                   // among those stored
+  int bits_ = 0, stored_ = 0, colours_ = 0,
+      kept_ = 0;       // bits per sample; samples per pixel: all, colours, kept
+  int alpha_at_ = -1;  // among those stored
   bool planar_ = false, tiled_ = false, inverted_ = false, inks_ = false, converted_ = false;
   bool multiplied_ = false;
   std::vector<std::uint8_t> palette_;  // the channels of each colour, without alpha
@@ -249,7 +250,7 @@ Tensor TiffDecoder::read_blocks() {
   const std::int64_t limit = std::max(TiffFile::kMaxBlockBytes, whole);
   if (block_width_ < 1 || block_height_ < 1 || block_height_ > limit / row_bytes)
     file_.fail(str("its parts of ", block_width_, " x ", block_height_, " pixels of ", stored_,
-                   " samples are none that a program writes"));
+                   " samples have a size that no program writes"));
   block_row_ = static_cast<std::size_t>(row_bytes);
   block_.resize(block_row_ * static_cast<std::size_t>(block_height_));
   const Tensor image = empty({height_, width_, info_.channels}, dtype());

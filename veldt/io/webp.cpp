@@ -84,7 +84,8 @@ void WebpDecoder::read_bytes() {
   for (int i = 0; i < 4; ++i) length += std::uint64_t{head[static_cast<std::size_t>(4 + i)]} << (8 * i);
   if (length > file_.size()) fail(VP8_STATUS_NOT_ENOUGH_DATA);
   if (length > kMaxWebpBytes)
-    throw damaged_picture(path_, ImageFormat::webp, str("it has ", length, " bytes, which none needs"));
+    throw damaged_picture(path_, ImageFormat::webp,
+                          str("it has ", length, " bytes, more than any such file needs"));
   bytes_.resize(length);
   std::memcpy(bytes_.data(), head.data(), std::min(head.size(), bytes_.size()));
   file_.read_exactly(bytes_.data() + head.size(), bytes_.size() - head.size());
@@ -121,7 +122,7 @@ void WebpDecoder::keep_first_frame() {
       const unsigned char* chunks = bytes_.data() + begin + kFrame;
       constexpr unsigned char kName[] = {'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P'};
       first.assign(std::begin(kName), std::end(kName));
-      if (std::memcmp(chunks, "ALPH", 4) == 0) {  // wants a header that says so, with its size
+      if (std::memcmp(chunks, "ALPH", 4) == 0) {  // needs a header that says so, with its size
         constexpr unsigned char kExtended[] = {'V', 'P', '8', 'X', 10, 0, 0, 0, 0x10, 0, 0, 0};
         first.insert(first.end(), std::begin(kExtended), std::end(kExtended));
         first.insert(first.end(), bytes_.data() + begin + 6, bytes_.data() + begin + 12);

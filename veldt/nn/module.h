@@ -125,8 +125,8 @@ class Module {
   // The multiplications and additions of one call, for summary(); 0 where there are few, or children count.
   virtual double flops(const Shape& input, const Shape& output) const;
 
-  // For clone(): gives a copy inner modules of its own, where it shares them through pointers. Override it in
-  // a module with a shared_ptr member: `inner_ = std::make_shared<Inner>(*inner_)`.
+  // For clone(): replaces inner modules that a copy shares through pointers with copies of its own. Override
+  // it in a module with a shared_ptr member: `inner_ = std::make_shared<Inner>(*inner_)`.
   virtual void unshare() {}
   // Gives the module, a copy of `original`, tensors and inner modules of its own. What clone() does.
   void separate_from(const Module& original);

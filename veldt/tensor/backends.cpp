@@ -49,8 +49,8 @@ const Backend& opened(Device device) {
                       "set the table's device to the one that open() is given");
   if (real.formula_name && !has_formulas_of_the_cpu(real))
     throw DeviceError(str("cannot use the device ", device),
-                      "it numbers the formulas of kernels/ in another way",
-                      "build the program and that backend from one source");
+                      "it numbers the formulas of kernels/ differently",
+                      "build the program and that backend from the same source");
   return real;
 }
 

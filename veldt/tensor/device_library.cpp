@@ -78,7 +78,8 @@ const DevicePlugin& load(DeviceKind kind, const std::string& path, void* handle)
   if (entry == nullptr) refuse(kind, str(path, " is not a library of Veldt"), "install Veldt's own");
   const DevicePlugin& plugin = *entry();
   if (std::strcmp(plugin.version, VELDT_VERSION) != 0 || plugin.waist_digest != kWaistDigest)
-    refuse(kind, str(path, " is of Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
+    refuse(kind,
+           str(path, " belongs to Veldt ", plugin.version, ", and this is another build, ", VELDT_VERSION),
            "install both from one build");
   return plugin;
 }
@@ -117,7 +118,8 @@ const DevicePlugin& device_library(DeviceKind kind) {
     const char* error = dlerror();
     if (said.empty()) said = error ? error : "no reason was given";
   }
-  refuse(kind, str("the library could not be loaded: ", said), "install what it names, or use --device cpu");
+  refuse(kind, str("the library could not be loaded: ", said),
+         "install the library that it names, or use --device cpu");
 }
 
 DeviceReport look_for_devices(DeviceKind kind) {

@@ -110,8 +110,7 @@ void run_on_host(Lent& lent, Entry entry, std::span<View> views, FunctionRef<boo
   if (!g_on_host)
     throw NoKernel(str("there is no kernel of ", facts.name, " on ", lent.real->device),
                    "its backend does not have that function",
-                   "have the cpu do what it lacks (--fallback host, or set_host_fallback(true)), or use "
-                   "another device");
+                   "let the cpu do it (--fallback host, or set_host_fallback(true)), or use another device");
   HostCopies copies(*lent.real, *lent.cpu, views, writes, facts.updates);
   run(*lent.cpu);
   copies.give_back();

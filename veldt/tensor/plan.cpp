@@ -40,7 +40,7 @@ class HostCall final : public KernelCall {
 Plan::Plan(const ListStep& step, bool runs) {
   if (recording())
     throw Error("a plan cannot be recorded within another", "its kernels would belong to both",
-                "build the inner plan before");
+                "build the inner plan first");
   TensorList fresh;  // of both passes
   for (int pass = 1; !recorded_; ++pass) {
     auto recorder = std::make_unique<StepRecorder>();
@@ -91,7 +91,7 @@ void Plan::replay(std::int64_t times, const Tensor& results) {
                          results.shape(), " on ", results.device()),
                      str("its first output is ", output().dtype(), ' ', output().shape(), " on ",
                          output().device(), ", and it takes one number a step"),
-                     "give a list of that dtype, one element a step");
+                     "give a list of that dtype, one element per step");
   if (recording())
     throw Error("a plan cannot be replayed while another is recorded", "its kernels would not be seen",
                 "replay it outside of the step");
@@ -102,7 +102,7 @@ void Plan::replay(std::int64_t times, const Tensor& results) {
     if (leaf.view().data != values || !leaf.impl()->grad.defined() ||
         leaf.impl()->grad.view().data != gradient)
       throw Error(str("a parameter of shape ", leaf.shape(), " was moved after the plan was recorded"),
-                  "its values or its gradient no longer lie where the plan changes them",
+                  "its values or its gradient are no longer where the plan changes them",
                   "build optimizers and convert modules first, and the plan last");
   for (const Tensor& leaf : r.carried)
     if (leaf.impl()->grad_stale) r.backend->fill(leaf.impl()->grad.view(), 0);

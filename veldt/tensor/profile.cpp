@@ -120,7 +120,7 @@ void DetectAnomaly::on_call(const KernelCall& call, const Backend& backend) {
         str(name, " made the first NaN", op ? str(", in the gradient of ", op) : std::string()),
         str("its operands hold none, its result ", views[i].shape, " does at ",
             position_of(*at, views[i].shape)),
-        "look at what that op is given: a zero it divides by, a negative number under a root or logarithm");
+        "check that op's inputs: a zero divisor, a negative number under a root or logarithm");
   }
 }
 

@@ -62,8 +62,8 @@ template <class List> bool is_among(const Tensor& t, const List& list) {
 Tensor result_of(const Function& f, const TensorList& inputs) {
   Tensor y = f(inputs);
   if (!y.defined())
-    throw Error("a function in checkpoint() gave back no tensor", "its result is undefined",
-                "return what it computes, both times");
+    throw Error("a function in checkpoint() returned no tensor", "its result is undefined",
+                "return its result, both times");
   return y;
 }
 
@@ -83,7 +83,7 @@ struct RecomputedPart {
     if (tape->next != tape->draws.size())
       throw Error(str("a function in checkpoint() drew ", tape->draws.size(), " times at first and then ",
                       tape->next),
-                  "its gradient would be that of other numbers", "let it do the same both times");
+                  "its gradient would belong to other numbers", "make it draw equally often both times");
     return y;
   }
 
@@ -140,9 +140,9 @@ Tensor checkpoint(const Function& f, const TensorList& inputs) {
       return t.impl()->node && t.impl()->node->sequence > before;
     };
     if (y.requires_grad() || std::any_of(captures.tensors().begin(), captures.tensors().end(), has_own_graph))
-      throw Error("a function in checkpoint() made or gave back a tensor that has a graph of its own",
-                  "what it gives is computed without one, to be computed again",
-                  "return what it computes, and do not switch gradients on within it");
+      throw Error("a function in checkpoint() made or returned a tensor that has a graph of its own",
+                  "its result is computed without one, to be recomputed later",
+                  "return its result, and do not switch gradients on within it");
     for (const Tensor& in : inputs) part.captures_input.push_back(is_among(in, captures.tensors()));
     for (const Tensor& t : captures.tensors())
       if (!is_among(t, inputs)) part.captured.push_back(t);

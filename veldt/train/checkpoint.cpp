@@ -115,8 +115,7 @@ void CheckpointDir::lock() {
   if (lock_fd_ < 0) io::throw_unwritable(file, "open", errno);
   if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) {
     const std::string pid = str(::getpid(), "\n");
-    if (::ftruncate(lock_fd_, 0) == 0)
-      (void)!::write(lock_fd_, pid.data(), pid.size());  // for messages alone
+    if (::ftruncate(lock_fd_, 0) == 0) (void)!::write(lock_fd_, pid.data(), pid.size());  // only for messages
     return;
   }
   const int error = errno;
@@ -162,7 +161,7 @@ std::string CheckpointDir::lock_again() {
     throw;
   }
   return str(path_, " was moved away or removed while the run had it: ",
-             is_there ? "the directory that is there now is used" : "it is made anew");
+             is_there ? "the directory that now has its name is used" : "it is created again");
 }
 
 // If directories cannot be exchanged, publish() keeps the older of two checkpoints of one step as ".tmp-0"
@@ -334,7 +333,7 @@ std::optional<CheckpointData> CheckpointDir::load_newest(std::vector<std::string
   if (!first) return std::nullopt;
   throw IoError(IoError::Kind::corrupt, first->summary(),
                 str(first->why(), "; none of the ", candidates.size(), " checkpoints there is whole"),
-                "restore the directory from a backup, or start afresh in another one");
+                "restore the directory from a backup, or start again in another one");
 }
 
 }  // namespace veldt::train

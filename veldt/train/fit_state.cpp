@@ -19,7 +19,7 @@ constexpr std::int64_t kMost = 1'000'000'000'000'000;  // steps, evaluations, an
 
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {
   throw IoError(IoError::Kind::corrupt, "the fit's own state cannot be read: " + what, why,
-                "start the run afresh");
+                "start a new run");
 }
 
 // The start of a value from a file, which may have any length.

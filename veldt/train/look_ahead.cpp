@@ -79,7 +79,8 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
       options.steps < 10)
     throw ConfigError(str("cannot look for a rate from ", options.lowest, " to ", options.highest, " in ",
                           options.steps, " steps"),
-                      "rates rise from above 0, in ten steps or more", "give such numbers");
+                      "rates rise from above 0, in ten steps or more",
+                      "give rates in this order, and enough steps");
   AsBefore now(*this);
   RateSearch found;
   const double factor =

@@ -40,7 +40,7 @@ struct Manifest {
 // Throws corrupt unless the value is a T.
 template <class T> T whole(const std::string& path, const json& value) {
   if (const auto number = io::whole_number<T>(value)) return *number;
-  throw corrupt(path, str(io::dump_json(value).substr(0, 80), " stands where a whole number belongs"));
+  throw corrupt(path, str(io::dump_json(value).substr(0, 80), " is in place of a whole number"));
 }
 
 // Fills `manifest`; throws json::exception for a missing or mistyped entry.
@@ -63,7 +63,7 @@ Manifest read_manifest(const std::string& directory) {
   // As a string: nlohmann's comparison with a character pointer allocates memory but must not throw.
   if (!text.is_object() || text.value("format", json()) != std::string(kFormat) ||
       text.value("xxh3", json()) != self_digest(text))
-    throw corrupt(path, "it is not as it was written");
+    throw corrupt(path, "it has changed since it was written");
   Manifest manifest;
   try {
     manifest.version = whole<int>(path, text.at("version"));
@@ -120,7 +120,7 @@ void write_manifest(const std::string& directory, std::int64_t step) {
 
 CheckpointInfo verify_checkpoint(const std::string& path) {
   if (!io::is_directory(path))
-    throw IoError(IoError::Kind::missing, "there is no checkpoint at " + path, "it is no directory",
+    throw IoError(IoError::Kind::missing, "there is no checkpoint at " + path, "it is not a directory",
                   "give the path of a directory named ckpt-<step>");
   const Manifest manifest = read_manifest(path);
   CheckpointInfo info{.path = path, .step = manifest.step, .version = manifest.version};

@@ -29,7 +29,7 @@ std::vector<std::int64_t> labels_of(const Tensor& output, const data::Batch& bat
     throw ShapeError(
         str("cannot score outputs ", output.shape(), " by labels ", labels.dtype(), ' ', labels.shape()),
         "outputs are [n, classes, ..], and labels whole numbers [n, ..]",
-        "give the metric the batch that the outputs are of");
+        "give the metric the batch of these outputs");
   return to(labels, DType::i64).values<std::int64_t>();
 }
 

@@ -107,7 +107,7 @@ class Run {
     const std::string what = str("training diverged at step ", at_.step, ": the loss is ", loss);
     if (const std::string data = task_.bad_data(); !data.empty())
       throw DivergedError(
-          what, data, str("mend the data (in C++, LoaderOptions::check_finite names the example); ", kept));
+          what, data, str("fix the data (in C++, LoaderOptions::check_finite names the example); ", kept));
     throw DivergedError(
         what,
         bad ? str("the parameter ", *bad, " is no longer finite, at a rate of ", at_.rate)

@@ -104,26 +104,26 @@ RunState RunCheckpoints::resume() {
     throw;
   } catch (const json::exception&) {
     throw IoError(IoError::Kind::corrupt, str("cannot resume ", directory_.path_of(found->step)),
-                  "its state.json lacks a value or has one of the wrong type", "start the run afresh");
+                  "its state.json lacks a value or has one of the wrong type", "start a new run");
   } catch (const Error& error) {
     throw IoError(IoError::Kind::corrupt, str("cannot resume ", directory_.path_of(found->step)),
-                  str(error.summary(), " (", error.why(), ")"), "start the run afresh");
+                  str(error.summary(), " (", error.why(), ")"), "start a new run");
   }
 }
 
 RunState RunCheckpoints::apply(const CheckpointData& found) {
   const json state = io::parse_json<json>(found.state_json), config = io::parse_json<json>(options_.config);
   if (io::whole_number<std::int64_t>(state.at("step")) != found.step)
-    throw IoError(IoError::Kind::corrupt, "its state.json is of another checkpoint",
+    throw IoError(IoError::Kind::corrupt, "its state.json belongs to another checkpoint",
                   str("its step is ", io::dump_json(state.at("step")), ", and the manifest's ", found.step),
-                  "start the run afresh");
+                  "start a new run");
   if (state.at("config") != config)
     throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
                       differences(state.at("config"), config),
                       "give the same data and options as before, or name another directory");
   if (state.at("threads") != num_threads())
     warn(events_,
-         str("the run was started with ", io::dump_json(state.at("threads")), " threads and goes on with ",
+         str("the run was started with ", io::dump_json(state.at("threads")), " threads and continues with ",
              num_threads(), ": the last bits may differ from an uninterrupted run"));
   task_.load_own_json(state.contains("task") ? io::dump_json(state.at("task")) : std::string());
   task_.model().load_state(found.model);

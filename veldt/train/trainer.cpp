@@ -38,8 +38,8 @@ Tensor Trainer::loss_of(const data::Batch& batch) const {
   const Autocast now(options_.autocast);
   const Tensor value = options_.loss(options_.forward(model_, batch), batch);
   if (value.numel() != 1)
-    throw ShapeError(str("the loss has the shape ", value.shape()),
-                     "training needs one number to make smaller", "give a loss that is a mean or a sum");
+    throw ShapeError(str("the loss has the shape ", value.shape()), "training needs one number to minimise",
+                     "give a loss that is a mean or a sum");
   return value;
 }
 

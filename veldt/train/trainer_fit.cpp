@@ -27,12 +27,12 @@ void check_fit(const FitOptions& options, const data::Loader* validation) {
                       "set FitOptions::out");
   if (validation == nullptr && (options.patience > 0 || !options.watch.empty() || options.keep_top > 0))
     throw ConfigError("there is nothing to watch",
-                      "patience, watch and keep_top are about a validation set, and there is none",
+                      "patience, watch and keep_top need a validation set, and there is none",
                       "give one, or none of them");
   if (options.schedule && options.seconds > 0 && options.steps <= 0 && options.epochs <= 0)
-    throw ConfigError("a run that ends by the clock alone has no schedule",
-                      "a schedule goes by steps, and their number is not known",
-                      "give epochs or steps besides");
+    throw ConfigError("a run that is only limited by time has no schedule",
+                      "a schedule depends on the number of steps, which is not known",
+                      "give epochs or steps too");
 }
 
 // A run can only be resumed with the same data in the same order.

@@ -15,7 +15,7 @@ inline void warn(const Events& events, const std::string& text) {
 
 // Warns about a file that could not be written, because training matters more than its files.
 inline void warn(const Events& events, const IoError& error) {
-  warn(events, str(error.summary(), " (", error.why(), "); training goes on"));
+  warn(events, str(error.summary(), " (", error.why(), "); training continues"));
 }
 
 // True if `write` has; its IoError is a warning.
