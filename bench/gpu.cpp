@@ -1,4 +1,4 @@
-// What a GPU does at best, what training steps, drawings and fits take there, and whether a steady step takes
+// A GPU's best speeds, the times of training steps, drawings and fits, and whether a steady step allocates
 // memory. Everything goes through the public API, so the same program runs on the CPU.
 //   bench_gpu [--device cuda|cpu] [--quick] [--only PART] [--json FILE] [--cub FILE] [--data FOLDER]
 //             [--seconds S]

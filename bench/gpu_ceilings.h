@@ -1,4 +1,4 @@
-// What a device does at best, measured through the waist: what a training step reaches is held against it.
+// A device's best speeds, measured through the waist, for comparison with training steps.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long a step takes on a device that works while the program goes on.
+// Times steps on a device that works asynchronously.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What an op costs apart from its arithmetic: tensors of 16 elements, one thread. Eager with and without
+// The cost of an op apart from its arithmetic: tensors of 16 elements, one thread. Eager with and without
 // recording, recorded with its backward, and replayed.
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 // How fast this machine multiplies and adds right now: bursts of independent multiply-adds in registers, on
-// all threads, for a few milliseconds. What a training step reaches is held against the best of them; one
-// that is well below it tells that other jobs are running.
+// all threads, for a few milliseconds. A training step's speed is compared with the best of them; a burst
+// well below the best shows that other jobs are running.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,6 @@
-// How far each function of one f32 number is from the exact value, over all numbers or every n-th:
-// bench_ulp [--every N] [FUNCTION]... Prints the table of docs/accuracy.md. The exact value is libm's in
-// double; where MPFR was found, some of those are held against 200 bits, that of the largest error among
-// them.
+// The error of each function of one f32 number, over all numbers or every n-th: bench_ulp [--every N]
+// [FUNCTION]... Prints the table of docs/accuracy.md. The exact value is libm's in double; if MPFR was found,
+// some of those are compared with 200 bits, including that of the largest error.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Training steps a second on the smallest network that needs a hidden layer: XOR, 2-4-1 with tanh, batch 4,
-// Adam, on one thread. What it measures is the cost of a step apart from arithmetic. `--json` prints one
-// object; peers do the same work in bench/peers/xor.py and xor_libtorch.cpp.
+// Adam, on one thread. It measures the cost of a step apart from arithmetic. `--json` prints one object;
+// peers do the same work in bench/peers/xor.py and xor_libtorch.cpp.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Teaches an LSTM to write, character by character (Graves 2013, Karpathy 2015), and lets it.
+// Trains an LSTM to write, character by character (Graves 2013, Karpathy 2015), and generates text.
 //   example_char_lstm TEXT [MINUTES]
 // TEXT is any UTF-8 text; the last tenth is held back for validation. With a million characters of
 // Shakespeare and ten minutes on two cores it writes words and lines of plays.
@@ -76,7 +76,7 @@ int main(int argc, char** argv) try {
                     std::fflush(stdout);
                   });
   std::printf("\n%s\n", model.write(letters, "ROMEO:", 400, rng).c_str());
-  // Who knows nothing needs log(characters) nats.
+  // Without any knowledge the loss is log(characters) nats.
   return train::score(result.best->scores, "loss") < std::log(static_cast<double>(letters.size())) - 0.3 ? 0
                                                                                                          : 1;
 } catch (const Error& error) {

@@ -1,6 +1,5 @@
-// An operation of one's own, with its gradient: first checked, then trained with.
-// snake(x) = x + sin^2(a x) / a keeps a rhythm beyond the samples, where relu and tanh go straight on
-// (Ziyin, Hartwig & Ueda 2020).
+// A custom operation with its gradient: first checked, then used for training. snake(x) = x + sin^2(a x) / a
+// keeps a rhythm beyond the samples, where relu and tanh go straight on (Ziyin, Hartwig & Ueda 2020).
 #include <cmath>
 #include <cstdio>
 

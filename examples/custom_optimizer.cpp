@@ -1,6 +1,6 @@
-// A loss and an optimizer of one's own, written with ops alone: a curve through points of which some are far
-// off, learned by Lion (Chen et al. 2023) as it is written here, and by the library's Lion, Adam and SGD.
-// Draws their losses into custom_optimizer.svg.
+// A custom loss and optimizer, written only with ops: a curve through points of which some are far off,
+// learned by Lion (Chen et al. 2023) as it is written here, and by the library's Lion, Adam and SGD. Draws
+// their losses into custom_optimizer.svg.
 #include <cmath>
 #include <cstdio>
 
@@ -8,8 +8,8 @@
 
 using namespace veldt;
 
-// log(1 + (p - t)^2 / (2 s^2)): Cauchy's loss, which hardly hears those that are far off (Barron 2019, alpha
-// = 0). What ops say is differentiated; no class, no backward function.
+// log(1 + (p - t)^2 / (2 s^2)): Cauchy's loss, which is almost insensitive to outliers (Barron 2019, alpha =
+// 0). Ops are differentiated automatically; no class and no backward function are needed.
 Tensor cauchy(const Tensor& prediction, const Tensor& target, double scale) {
   return mean(log1p(square((prediction - target) / scale) / 2));
 }

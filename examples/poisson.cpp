@@ -1,4 +1,4 @@
-// A picture from nothing but its slopes: a SIREN is asked for the right gradient everywhere, and never sees a
+// A picture from its slopes only: a SIREN is trained for the right gradient everywhere, and never sees a
 // level (Sitzmann et al. 2020, section 4.1). The loss holds a derivative of the network, so each step needs
 // the second. Writes poisson.png: the slopes that were given, what was drawn, and the picture they came from.
 //   example_poisson [assets/cub_grey.png]

@@ -1,7 +1,7 @@
-// Learning by heart, and what helps against it: a network sees 200 small noisy pictures of four shapes,
-// plain, with dropout, with weight decay, with early stopping, and with pictures moved and turned by chance.
-// Then ways to begin: a network of 20 layers learns or does not, by its first weights. Draws
-// regularisation.svg and initialisation.svg.
+// Overfitting and its remedies: a network sees 200 small noisy pictures of four shapes, plain, with dropout,
+// with weight decay, with early stopping, and with pictures moved and rotated at random. Then initialisation:
+// whether a network of 20 layers learns depends on its first weights. Draws regularisation.svg and
+// initialisation.svg.
 #include <cstdio>
 #include <functional>
 
@@ -35,7 +35,7 @@ struct Remedy {
   data::Transform augment = {};
 };
 
-// What it makes of 1,000 unseen pictures; draws its loss on others as it learned.
+// Its accuracy on 1,000 unseen pictures; draws its validation loss.
 train::Scores teach(const Remedy& remedy, io::Chart& chart) {
   Rng rng(1);
   nn::Sequential model{nn::Flatten(),

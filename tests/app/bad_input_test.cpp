@@ -1,5 +1,5 @@
-// What users get wrong, and files that are damaged or hostile: each is an error of three lines with the right
-// exit code, and nothing half-written. A case is a row of a table; a new verb or a new fault is a new row.
+// User errors, and damaged or hostile files: each gives an error of three lines with the right exit code, and
+// leaves nothing half-written. A case is a row of a table; add a row for a new verb or error.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -21,7 +21,7 @@ struct BadCase {
   std::string name;
   std::vector<std::string> arguments;  // IN/.. is a file made below, OUT/.. goes where nothing may be left
   int exit_code;
-  std::vector<std::string> words = {};  // the error has to hold each of them
+  std::vector<std::string> words = {};  // the error must contain each of them
 };
 
 std::string little_endian(std::uint64_t value) {
@@ -274,7 +274,7 @@ std::vector<BadCase> fit_cases() {
   };
 }
 
-// "-" is no stream, and nothing is no path.
+// "-" is not a stream, and empty text is not a path.
 std::vector<BadCase> path_cases() {
   std::vector<BadCase> cases;
   for (const auto& [name, path] : {std::pair("Dash", "-"), std::pair("Nothing", "")}) {
@@ -292,7 +292,7 @@ std::vector<BadCase> path_cases() {
   return cases;
 }
 
-// Outputs that cannot be.
+// Impossible outputs.
 std::vector<BadCase> output_cases() {
   return {
       {"EncodeIntoNothing", {"csv", "encode", "IN/good.png", "-o", "IN/no/such/t.csv"}, 6, {"t.csv"}},
@@ -360,7 +360,7 @@ INSTANTIATE_TEST_SUITE_P(Fit, BadInput, testing::ValuesIn(fit_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Paths, BadInput, testing::ValuesIn(path_cases()), kName);
 INSTANTIATE_TEST_SUITE_P(Outputs, BadInput, testing::ValuesIn(output_cases()), kName);
 
-// Work done, and not time passed: the machine that runs the tests may be busy.
+// CPU time, not wall time, because the test machine may be busy.
 TEST_F(BadInput, HostileHeadersAreRefusedWithinFiftyMilliseconds) {
   for (const std::string& name : kHostile)
     EXPECT_LT(run_veldt({"info", in_ + "/" + name + ".safetensors"}).cpu_seconds,

@@ -1,5 +1,4 @@
-// Starts the veldt command with pipes for its streams, feeds it, and gathers what it says and how it ends.
-// ends.
+// Starts the veldt command with pipes for its streams, feeds it, and collects its output and exit status.
 #include "tests/app/command.h"
 
 #include <fcntl.h>
@@ -66,7 +65,7 @@ void connect_streams(const RunOptions& options, const Pipe& out, const Pipe& err
   ::_exit(127);
 }
 
-// Reads what there is; false once the other end is closed.
+// Reads the available bytes; false once the other end is closed.
 bool drain(int fd, std::string& into) {
   std::array<char, 65536> buffer{};
   const ssize_t got = ::read(fd, buffer.data(), buffer.size());

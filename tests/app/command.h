@@ -1,4 +1,4 @@
-// Runs the real veldt command, without a shell, and catches what it says.
+// Runs the real veldt command, without a shell, and captures its output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace veldt::test {
 
 inline const std::string kCub = VELDT_SOURCE "/assets/cub.png";
 
-// What stdin or stdout is for the command.
+// The command's stdin or stdout.
 enum class Stream {
   captured,     // stdin: empty; stdout: in Ran::out
   closed,       // not open at all
@@ -24,7 +24,7 @@ struct RunOptions {
   std::string binary = {};                    // empty: veldt_binary()
   std::string directory = {};                 // where it runs; empty: here
   std::vector<std::string> environment = {};  // "NAME=value", beside what is there
-  bool as_nobody = false;                     // root gives up its rights first
+  bool as_nobody = false;                     // root drops its rights first
   double limit_seconds = 120;                 // then it is killed, and the test fails
   // Signals to send, each after the seconds given.
   std::vector<std::pair<double, int>> signals = {};
@@ -33,8 +33,8 @@ struct RunOptions {
 struct Ran {
   int exit_code = -1;  // minus the signal that ended it
   std::string out, err;
-  double seconds = 0;      // on the clock
-  double cpu_seconds = 0;  // of work: the same on a busy machine
+  double seconds = 0;      // wall time
+  double cpu_seconds = 0;  // CPU time: the same on a busy machine
 };
 
 // $VELDT_BINARY, or the one of this build.

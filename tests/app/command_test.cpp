@@ -55,7 +55,7 @@ TEST(Command, HelpFitsIntoAHundredAndTenColumns) {
 
 TEST(Command, SaysItsVersion) { EXPECT_EQ(run_veldt({"--version"}).out, "veldt " VELDT_VERSION "\n"); }
 
-// Work done, and not time passed: the machine that runs the tests may be busy.
+// CPU time, not wall time, because the test machine may be busy.
 TEST(Command, HelpStartsWithinTwentyMilliseconds) {
   std::vector<double> seconds;
   for (int i = 0; i < 9; ++i) seconds.push_back(run_veldt({"--help"}).cpu_seconds);

@@ -15,7 +15,7 @@
 namespace veldt::test {
 namespace {
 
-// What a shell command prints, stderr too.
+// The output of a shell command, including stderr.
 std::string output_of(const std::string& command) {
   FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return {};
@@ -57,7 +57,7 @@ class BashCompletion : public Completion {
     put_bytes(dir_ / "cub.png", "");
     put_bytes(dir_ / "my cub.png", "");
   }
-  // What Tab offers after `words`, which bash would have split so: a = stands alone.
+  // The suggestions of Tab after `words`, split as in bash: a = is a word of its own.
   std::vector<std::string> offered(const std::string& words) const {
     put_bytes(dir_ / "try.bash", "source '" + script_ + "'\ncd '" + dir_.path() + "'\nCOMP_WORDS=(" + words +
                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_veldt\n"
@@ -126,7 +126,7 @@ TEST_F(Completion, FishOffersTheSame) {
   EXPECT_EQ(offered("veldt csv decode --th"), Offers{});
 }
 
-// zsh completes on a terminal alone: it is given one, and a key that keeps the line as completion left it.
+// zsh only completes on a terminal: it gets one, and a key that keeps the completed line.
 constexpr const char* kZshTypist = R"zsh(zmodload zsh/zpty || exit 1
 functions_at=$1 kept=$2; shift 2
 zpty typist zsh -f -i

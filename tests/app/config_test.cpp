@@ -183,7 +183,7 @@ void expect_fault(const std::string& text, int line, const std::string& why) {
   EXPECT_NE(fault->why.find(why), std::string::npos) << text << "\n" << fault->why;
 }
 
-// On each of these some release of toml++ relies on what it did not check.
+// Each of these makes some release of toml++ rely on something that it did not check.
 TEST(ConfigText, WhatTheTomlLibraryTripsOverIsRefusedBeforeIt) {
   for (const char* text : {"[", "[\n", "[#", "[.a]", "[ =", "[[", "[[\n", "[[ .", "[ [a]]"})
     expect_fault(std::string("#\n") + text, 2, "has no name after it");

@@ -1,5 +1,5 @@
-// kill -9 at random moments: what is resumed is the run that was never killed, and nothing half-written
-// stays.
+// kill -9 at random moments: the resumed run equals one that was never killed, and nothing half-written
+// remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,10 +34,10 @@ TEST(CrashFit, KilledFortyTimesItEndsWithTheSameBits) {
     EXPECT_EQ(run_veldt(small_fit(dir / "p.png", dir / "whole.safetensors", steps)).exit_code, 0);
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  // Long enough for several checkpoints in each run, however fast the machine.
+  // Long enough for several checkpoints in each run on any machine.
   const int steps = static_cast<int>(1500 * std::clamp(1.2 / seconds_of(1500), 1.0, 10.0));
   const double whole_run = seconds_of(steps);
-  // Short beside a run, so that it takes several kills, and long enough for a checkpoint now and then.
+  // Short compared with a run, so that it is killed several times, and long enough for some checkpoints.
   const double longest_life = std::clamp(whole_run / 3, 0.2, 0.8);
   const auto expected = tensors_of(dir / "whole.safetensors");
 
@@ -69,8 +69,8 @@ TEST(CrashFit, KilledFortyTimesItEndsWithTheSameBits) {
   std::printf("%d kills, %d runs, %d starts, %d resumptions\n", kills, runs, starts, resumed);
 }
 
-// oneDNN 2.6's sgemm corrupts the heap when a handler runs on its stack (see app/signals.cpp): as the one
-// below shows only once in some fifty rounds, the cause is looked at too.
+// oneDNN 2.6's sgemm corrupts the heap when a handler runs on its stack (see app/signals.cpp): the test below
+// only fails in about one of fifty rounds, so the cause is tested too.
 TEST(Signals, AreHandledOnAStackOfTheirOwn) {
   const app::StopOnSignal signal;
   for (const int number : {SIGINT, SIGTERM}) {
@@ -112,7 +112,7 @@ TEST(CrashFit, KilledWhileItWritesTheModelLeavesTheOlderOne) {
     EXPECT_EQ(tensors_of(dir / "m.safetensors"), older);
   }
   ASSERT_EQ(run_veldt(command).exit_code, 0);
-  expect_nothing_half_written(dir.path());  // the last one cleaned up after the killed
+  expect_nothing_half_written(dir.path());  // the last one cleaned up after the killed ones
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// veldt doctor: what it finds on a machine that works, and on one that is made not to.
+// veldt doctor: its findings on a working machine, and on one with simulated problems.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

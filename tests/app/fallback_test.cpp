@@ -1,4 +1,4 @@
-// --fallback: what becomes of a verb on a device whose backend lacks most kernels.
+// --fallback: verbs on a device whose backend lacks most kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::Not;
 using Words = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-// A copy of the command, beside which the small backend lies in the place of the GPU's.
+// A copy of the command with the small backend in place of the GPU's.
 class FallbackFlag : public testing::Test {
  protected:
   void SetUp() override {
@@ -72,7 +72,7 @@ TEST_F(FallbackFlag, StopsWithoutItAndNamesWhatIsLacking) {
   EXPECT_TRUE(has_three_lines(wrong.err)) << wrong.err;
 }
 
-// A drawing needs products and sines alone, which the small backend has.
+// Drawing only needs products and sines, which the small backend has.
 TEST_F(FallbackFlag, SaysNothingOfADeviceThatLacksNothingForTheWork) {
   put_bytes(dir_ / "p.png", rings_png());
   ASSERT_EQ(run(small_fit("p.png", "m.safetensors", 20)).exit_code, 0);

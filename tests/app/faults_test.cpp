@@ -1,6 +1,7 @@
 // Every single call for memory, a thread or a file fails once, while the command fits, trains, resumes and
-// draws: it ends with a code of the manual and an error of three lines, what it leaves is whole, and the same
-// command then succeeds. VELDT_ALL_FAULTS=1 tries each call; without it at most some dozens of each kind.
+// draws: it ends with a documented exit code and an error of three lines, its files are complete, and the
+// same command then succeeds. VELDT_ALL_FAULTS=1 tries each call; without it at most a few dozen of each
+// kind.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -62,7 +63,7 @@ RanHere run_here(Words words, const std::string& directory, Call call, std::int6
   return ran;
 }
 
-// A thing to do in a directory of its own, which `prepared` has what it needs.
+// A command in its own directory, a copy of `prepared`.
 class Work {
  public:
   Work(Words words, const std::string& prepared) : words_(std::move(words)), prepared_(prepared) {}
@@ -90,7 +91,7 @@ class Work {
           run_here(resumes && !told ? words_ + Words{"--resume"} : words_, directory_, call, kNever, 0);
       EXPECT_EQ(again.code, 0) << again.err;
     }
-    // Who gets no thread does its work without it.
+    // Without a new thread the work is done on the calling thread.
     EXPECT_EQ(failures > 0, !makes_none && call != Call::start_thread);
   }
 
@@ -109,7 +110,7 @@ class Work {
     }
     for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
       const std::string path = entry.path(), name = entry.path().filename();
-      // Taking a checkpoint away needs memory; the next start tries again.
+      // Removing a checkpoint needs memory; the next start tries again.
       const bool may_stay = call == Call::allocate && name.starts_with("ckpt-");
       EXPECT_TRUE(may_stay || name.find(".tmp") == std::string::npos) << path << " was left behind";
       if (name.ends_with(".safetensors")) {
@@ -130,7 +131,7 @@ class Work {
   const std::string prepared_;
 };
 
-// What each verb starts from, made once.
+// The input of each verb, created once.
 class SlowFaults : public testing::Test {
  protected:
   SlowFaults() {
@@ -167,15 +168,15 @@ class SlowFaults : public testing::Test {
              {{"render", "m.safetensors", "-o", "drawn.png", "--size", "200x100"}, "fitted"},
              {kTrain, "plain"},
              {kTrain + Words{"--resume"}, "trained"}}) {
-      // One thread makes the same calls in the same order each time. Opening a GPU is the driver's, which
-      // does without no memory.
+      // One thread makes the same calls in the same order each time. A GPU is left out, because its driver
+      // does not survive a failed allocation.
       const Words here{"--device", "cpu", "--threads", call == Call::start_thread ? "3" : "1"};
       Work(words + here, dir_ / prepared).fails_cleanly_at_each(call, error, most);
     }
   }
 
   const ThreadsScope threads_{1};  // a process that forks has no threads
-  // The prior convolves by oneDNN, and that (2.6) dies in its own code where it gets no memory.
+  // The prior convolves with oneDNN, and version 2.6 crashes in its own code if an allocation fails.
   const Words kFit{"fit",     "p.png", "-o",      "m.safetensors", "--steps",      "4",  "--width", "64",
                    "--depth", "1",     "--every", "0.1ms",         "--checkpoint", "ck", "--prior", "none"};
   const Words kTrain{"train", "r.toml", "--data", ".", "--out", "run", "--every", "0.1ms"};
@@ -183,8 +184,8 @@ class SlowFaults : public testing::Test {
 };
 
 TEST_F(SlowFaults, OfMemory) { all_fail_cleanly_at_each(Call::allocate, ENOMEM, 60); }
-// Each of them, for there are few: nlohmann's comparison and its null that becomes something must not be
-// where there may be no memory.
+// Each of them, because there are few: nlohmann's comparison with text, and [] on a null value, must not be
+// used where an allocation can fail.
 TEST_F(SlowFaults, OfMemoryForJson) {
   if (!kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
   const std::string checkpoint = dir_ / "fitted/ck/ckpt-00000004";
@@ -213,7 +214,7 @@ TEST_F(SlowFaults, OfMemoryForJson) {
     EXPECT_GT(n, 10);
   }
 }
-// Whatever library it is that may not throw.
+// A function that must not throw, in any library.
 TEST_F(SlowFaults, OfMemoryWhereNothingMayBeThrown) {
   const std::string log = dir_ / "terminated";
   void (*const refuses)() = [] { throw std::bad_alloc(); };
@@ -229,7 +230,7 @@ TEST_F(SlowFaults, OfMemoryWhereNothingMayBeThrown) {
   EXPECT_EQ(code, app::kDevice);
   EXPECT_TRUE(has_three_lines(bytes_of(log))) << bytes_of(log);
 }
-// One fit of several has no memory, wherever it asks for it: the others are fitted all the same.
+// If any allocation of one of several fits fails, the others are still fitted.
 TEST_F(SlowFaults, OfMemoryInOneOfSeveralFits) {
   if (!kCanWatch) GTEST_SKIP() << "the sanitizer has the calls for itself";
   fs::copy_file(dir_ / "plain/p.png", dir_ / "plain/q.png");

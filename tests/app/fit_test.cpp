@@ -18,7 +18,7 @@ class FitCommand : public testing::Test {
  protected:
   FitCommand() { put_bytes(picture_, rings_png()); }
   Words small(int steps = 30) const { return small_fit(picture_, model_, steps); }
-  // Long enough that a signal meets it at work.
+  // Long enough that a signal arrives while it works.
   Words long_run() const {
     return small(1'000'000'000) + Words{"--checkpoint", checkpoints_, "--every", "50ms"};
   }
@@ -304,7 +304,7 @@ TEST_F(FitCommand, FitsSeveralFilesAndFoldersIntoAFolder) {
   EXPECT_EQ(rows[0].at("output"), out + "/a.safetensors");
   for (const char* name : {"/a", "/b", "/c"})
     EXPECT_TRUE(std::filesystem::exists(out + name + ".safetensors"));
-  // One that fails is no hindrance to the others.
+  // A failed fit does not affect the others.
   put_bytes(dir / "in/a.png", "no picture");
   std::filesystem::remove_all(out);
   const Ran again = run_veldt(fit);

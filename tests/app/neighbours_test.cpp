@@ -1,5 +1,5 @@
-// Who else is there: other processes and containers in the same folder, users that move it away, terminals
-// that close, disks that fill up.
+// The environment: other processes and containers in the same folder, users that move it away, terminals that
+// close, disks that fill up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <fcntl.h>
@@ -30,8 +30,7 @@ using Words = std::vector<std::string>;
 
 constexpr int kNoNamespace = 77;
 
-// In a PID namespace of its own, where no process of this one has a number; kNoNamespace where none can be
-// made.
+// In a separate PID namespace, where this one's processes have no pid; kNoNamespace if none can be created.
 int exit_code_elsewhere(const Words& words) {
   return in_child([&words] {
     if (::unshare(CLONE_NEWPID) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return kNoNamespace;
@@ -47,8 +46,8 @@ std::vector<std::string> temporaries(const std::string& directory) {
   return names;
 }
 
-// Until its writer has locked it, a temporary file is nobody's. This locks it itself for a moment, for which
-// the writer has to stand still: it would give up a file that another has.
+// Until its writer has locked it, a temporary file has no owner. This locks it for a moment, while the writer
+// is stopped, because the writer would give up a file that is locked.
 bool is_locked(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -71,7 +70,7 @@ class Neighbours : public testing::Test {
     return small_fit(dir_ / "p.png", out_ + "/m.safetensors", steps) +
            Words{"--checkpoint", checkpoints_, "--every", every} + more;
   }
-  // Until the other has a picture half drawn, and then nothing moves.
+  // Waits until the other process has drawn half of a picture, and stops it.
   bool stops_midway(const Process& process) const {
     return comes_true([&] {
       process.stop();
@@ -170,7 +169,7 @@ TEST_F(Neighbours, HaveTakenThePlaceOfAMovedFolder) {
   EXPECT_EQ(second.wait(), 143) << second.err();
 }
 
-// A training that ends, or is ended, without a place for its last checkpoint keeps its network.
+// A training that ends or is stopped without space for its last checkpoint keeps its network.
 TEST_F(Neighbours, HaveTakenThePlaceOfATrainingsCheckpoints) {
   put_bytes(dir_ / "rows.csv", "a,b\n0,1\n1,3\n2,5\n3,7\n");
   for (const bool asked : {true, false}) {
@@ -233,7 +232,7 @@ TEST_F(Neighbours, CloseTheTerminal) {
   EXPECT_TRUE(train::CheckpointDir(checkpoints_).load_newest().has_value());
 }
 
-// nohup: what was ignored from the start stays so.
+// nohup: a signal that was ignored from the start stays ignored.
 TEST_F(Neighbours, DoNotHangUpOnARunThatIgnoresIt) {
   ::signal(SIGHUP, SIG_IGN);
   Process process(fit(1'000'000'000), log_);

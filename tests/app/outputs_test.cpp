@@ -90,7 +90,7 @@ TEST_F(Outputs, APictureThatMayNotBeWrittenStaysAsItIs) {
   EXPECT_EQ(bytes_of(output), "older");
 }
 
-// A network writes what it was taught, by whomever: a terminal is not to obey it.
+// A network may write anything from its training data: it must not control a terminal.
 TEST_F(Outputs, TextOfANetworkCommandsNoTerminal) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "\x1b[2J\n\t";

@@ -93,7 +93,7 @@ TEST_F(PlainPictures, OfOnePixelOrOneLevelAreFitted) {
   }
 }
 
-// A JPEG has no alpha: what lies below is asked for, and is what is seen.
+// A JPEG has no alpha: a background is required, and is visible in the result.
 TEST_F(PlainPictures, OfAlphaAreLaidOverAColour) {
   std::vector<int> samples;
   for (int y = 0; y < 16; ++y)
@@ -136,7 +136,7 @@ TEST_F(PlainPictures, OfGreyAndAlphaStayGreyOverGrey) {
     json_of({"render", model_, "-o", out_, "--background", colour});
     EXPECT_EQ(io::image_info(out_).channels, channels) << colour;
   }
-  // Nothing to lie over: nothing changes.
+  // Without alpha a background changes nothing.
   put_bytes(in_, rings_png());
   json_of(small_fit(in_, model_, 10));
   json_of({"render", model_, "-o", out_});
@@ -144,7 +144,7 @@ TEST_F(PlainPictures, OfGreyAndAlphaStayGreyOverGrey) {
   EXPECT_EQ(bytes_of(out_), bytes_of(dir_ / "same.png"));
 }
 
-// Once, by the command that reads it, and not by one that is to be quiet.
+// Once, by the command that reads it, and not with --quiet.
 TEST_F(PlainPictures, AreSaidToHaveMoreThanIsTaken) {
   const std::string gif = dir_ / "cat.gif", palette("\0\0\0\x30\x30\x30\x90\x90\x90\xff\xff\xff", 12);
   const GifFrame frame{.width = 4, .height = 4, .numbers = {0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 2, 1, 0}};

@@ -1,5 +1,5 @@
-// The veldt command as a process that a test can watch, signal and kill; run_veldt() is for those that just
-// end.
+// The veldt command as a process that a test can watch, signal and kill; run_veldt() is for commands that
+// simply end.
 #pragma once
 
 #include <fcntl.h>
@@ -67,7 +67,7 @@ class Process {
   bool is_pending(int signal_number) const {
     return is_in("ShdPnd:", signal_number) || is_in("SigPnd:", signal_number);
   }
-  // What all its threads have worked.
+  // The CPU time of all its threads.
   double cpu_seconds() const {
     clockid_t clock{};
     timespec time{};
@@ -87,7 +87,7 @@ class Process {
     return at != std::string::npos &&
            (std::strtoull(status.c_str() + at + set.size(), nullptr, 16) >> (signal_number - 1) & 1) != 0;
   }
-  // Before the process begins: what an earlier one said must not be taken for its words.
+  // Before the process starts, so that an earlier process's output is not mistaken for its own.
   static std::string emptied(const std::string& path) {
     put_bytes(path, "");
     return path;
@@ -98,7 +98,7 @@ class Process {
   rusage usage_{};
 };
 
-// Looks again and again; false after `seconds`.
+// Checks repeatedly; false after `seconds`.
 inline bool comes_true(const std::function<bool()>& condition, double seconds = 60) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!condition()) {

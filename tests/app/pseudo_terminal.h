@@ -1,4 +1,4 @@
-// A terminal that a test holds the other end of.
+// A terminal whose other end is the test's.
 #pragma once
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ class OnTerminal {
   OnTerminal(const OnTerminal&) = delete;
   OnTerminal& operator=(const OnTerminal&) = delete;
 
-  // All that it shows until it ends.
+  // All of its output until it ends.
   std::string shown() const {
     std::string all;
     std::array<char, 4096> buffer{};

@@ -127,7 +127,7 @@ TEST_F(RecipeDataTest, BytePairsAreLearnedFromTheTrainingPartAlone) {
   const data::Example last = data.train->get(data.train->size() - 1);
   EXPECT_EQ(tokenizer.decode(last.at(1)).back(), ' ');
   EXPECT_EQ(tokenizer.decode(data.validation->get(0).at(0)), "qzqz");
-  // A character is not cut in two.
+  // A character is not split.
   std::string accents;
   for (int i = 0; i < 101; ++i) accents += "\u00e9";
   put_bytes(dir_ / "a.txt", accents);
@@ -169,7 +169,7 @@ TEST_F(RecipeDataTest, EvalRefusesATableThatHasGrown) {
   const Ran grown = eval(model);
   EXPECT_EQ(grown.exit_code, 4) << grown.err;
   EXPECT_THAT(grown.err, AllOf(HasSubstr("there are 41 examples and there were 40"), HasSubstr("test part")));
-  // A model file of before knows no number.
+  // An older model file has no such number.
   const io::SafeTensors file = io::read_safetensors(model);
   auto metadata = file.metadata;
   metadata.erase("veldt.xxh3");

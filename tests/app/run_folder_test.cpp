@@ -1,4 +1,4 @@
-// Where a run of `veldt train` goes, whatever its recipe is called, and that it takes no one's files' place.
+// The folder of a run of `veldt train` for any name of its recipe, which never replaces other files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// train, eval and predict: small data sets are learned, resumed runs are the runs that were never killed, and
-// recipes that cannot be are named by their line.
+// train, eval and predict: small data sets are learned, resumed runs equal runs that were never killed, and
+// invalid recipes are reported with their line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -248,7 +248,7 @@ TEST_F(TrainVerb, LearnsATable) {
   put_bytes(dir_ / "two.csv", "petal_length,petal_width,stem_length\n2.0,0.5,26\n6.5,2.4,27\n");
   const Ran predicted = run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"});
   EXPECT_EQ(predicted.out, "0\n1\n") << predicted.err;
-  // Columns are known by their names.
+  // Columns are identified by their names.
   put_bytes(dir_ / "two.csv", "stem_length,petal_width,petal_length\n26,0.5,2.0\n27,2.4,6.5\n");
   EXPECT_EQ(run_veldt({"predict", dir_ / "run/model.safetensors", dir_ / "two.csv"}).out, "0\n1\n");
   put_bytes(dir_ / "rings.png", rings_png());
@@ -390,7 +390,7 @@ TEST_F(TrainVerb, DownloadsWhatTheRecipeNamesOnce) {
   if (once.err.find("built without") != std::string::npos) GTEST_SKIP() << once.err;
   ASSERT_EQ(once.exit_code, 0) << once.err;
   EXPECT_EQ(bytes_of(dir_ / "cache/veldt/texts/lion.txt").size(), 300'000U);
-  // What lies beside them is not Veldt's, whatever it is called.
+  // Other files beside them are not Veldt's, whatever their names.
   const std::string mine = dir_ / "cache/veldt/texts/results.tmp-2024",
                     linked = dir_ / "mine/results.tmp-2024";
   const std::string left = dir_ / "cache/veldt/texts/lion.txt.tmp-4711";

@@ -74,7 +74,7 @@ TEST(Compare, ShrinksTheLargerOfTwoPicturesOfOneForm) {
   EXPECT_EQ(run_veldt({"compare", dir / "wide.png", kGreyCub}).exit_code, 2);
 }
 
-// Opaque white columns and black ones that one hardly sees: the mean of what is seen, not of the colours.
+// Opaque white columns and nearly transparent black ones: the mean is weighted by alpha.
 TEST(Compare, ShrinksPixelsThatOneCanSeeThroughAsTheyAreSeen) {
   const TempDir dir;
   std::vector<int> samples;
@@ -160,7 +160,7 @@ TEST(SlowCompare, TakesTheMemoryOfTheBytesAndOfABand) {
   EXPECT_LT(process.peak_megabytes(), 300);
 }
 
-// A network whose numbers overflow draws some pixels that are not numbers.
+// A network whose numbers overflow draws NaN in some pixels.
 TEST(Compare, SaysWhereValuesAreNoNumbers) {
   const TempDir dir;
   const std::string model = dir / "m.safetensors", picture = dir / "p.png", d = dir / "d.png";

@@ -6,8 +6,7 @@
 #include "tests/codecs/make_heif.h"
 #include "tests/support/error_of.h"
 
-// An encoder of x265 3.5 does not give back what it counted with, nor libheif 1.15 a picture whose data do
-// not fit it.
+// An encoder of x265 3.5 leaks its statistics, and libheif 1.15 a picture whose data do not fit it.
 #ifdef __SANITIZE_ADDRESS__
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:x265_malloc\nleak:heif_image_create\n";

@@ -1,4 +1,4 @@
-// The pool over a backend of this file, which counts what it hands out and fails when it is told to.
+// The pool over a backend of this file, which counts its allocations and fails on demand.
 #include "veldt/core/pool.h"
 
 #include <gtest/gtest.h>
@@ -235,8 +235,8 @@ TEST_F(PoolTest, ServesManyThreads) {
   EXPECT_EQ(pool.stats().bytes_in_use, 0u);
 }
 
-// A kernel that finds no memory has the pool give back what it keeps, while it has the device; another thread
-// may be asking the device for memory then, or giving some back.
+// A kernel whose allocation fails makes the pool return its cached blocks while it holds the device; another
+// thread may allocate or free memory of the device at the same time.
 TEST_F(PoolTest, HoldsNoLockWhileItAsksTheSystem) {
   Backend turns = counting_backend();
   turns.allocate = [](std::size_t bytes) {
@@ -264,7 +264,7 @@ TEST_F(PoolTest, HoldsNoLockWhileItAsksTheSystem) {
   EXPECT_EQ(g_system.blocks, 0);
 }
 
-// Two that ask at the same time get no more than the limit together.
+// Two concurrent requests do not exceed the limit together.
 TEST_F(PoolTest, KeepsItsLimitWhileTheSystemIsAsked) {
   Backend turns = counting_backend();
   turns.allocate = [](std::size_t bytes) {

@@ -219,7 +219,7 @@ TEST_F(ParallelFor, SaysWhyTheChildOfAForkWithinABodyCannotGoOn) {
   EXPECT_EQ(status, 7);
 }
 
-// On a worker nobody can catch what says so: the child ends instead of sleeping for ever.
+// On a worker nobody could catch the exception, so the child ends instead of sleeping forever.
 TEST_F(ParallelFor, EndsTheChildOfAForkThatAWorkerGoesOnIn) {
   set_num_threads(2);
   const int status = test::in_child([] {
@@ -342,8 +342,8 @@ TEST_F(ParallelFor, GoesOnWithFewerThreadsWhereTheSystemMakesNoMore) {
   EXPECT_EQ(status, 7);
 }
 
-// Two loops that never rest, on as many cores as this test has: threads that spin at each other's side would
-// take a hundred times as long (libgomp's did).
+// Two continuous loops, on as many cores as this test has: with threads that only spin they would take a
+// hundred times as long (libgomp's did).
 using SlowParallelFor = ParallelFor;
 TEST_F(SlowParallelFor, BesideBusyProcessesTakesAFewTimesAsLongAtMost) {
   set_num_threads(2);

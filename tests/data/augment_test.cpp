@@ -1,5 +1,5 @@
-// What transforms do to pictures: exactly where chance leaves one outcome, in bounds elsewhere, and the same
-// for the same draw.
+// Transforms of pictures: exact if there is only one outcome, within bounds otherwise, and the same for the
+// same draw.
 #include "veldt/data/augment.h"
 
 #include <gmock/gmock.h>

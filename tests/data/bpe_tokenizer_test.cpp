@@ -1,4 +1,4 @@
-// Byte pairs: held against Hugging Face's trainer, and files against anyone.
+// Byte pairs compared with Hugging Face's trainer, and files from untrusted sources.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(GoldenBpeTokenizer, LearnsAndEncodesAsHuggingFaceDoes) {
   }
 }
 
-// The golden file's frame is that of save(): who changes one changes both.
+// The golden file has save()'s frame: change both together.
 TEST(GoldenBpeTokenizer, WritesTheFrameThatHuggingFaceRead) {
   EXPECT_EQ(saved_form(BpeTokenizer::train("", 256)), test::read_golden("bpe_frame.json"));
 }

@@ -149,7 +149,7 @@ TEST_F(Fetch, SurvivesAFullDisk) {
   asked.folder = dir / "disk";
   const IoError full = thrown_by<IoError>([&] { fetch(asked); });
   EXPECT_EQ(full.kind(), Kind::unwritable);
-  // The server's word is heard before the disk is full, or just after.
+  // The reported size is checked before the disk is full, or just after.
   EXPECT_TRUE(says(full, "has 300000 bytes, and the disk") || says(full, "No space left")) << full.what();
   EXPECT_EQ(test::count_entries(asked.folder), 0u);
   asked.url = options("/endless").url;  // which does not say how much will come

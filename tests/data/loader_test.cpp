@@ -1,4 +1,4 @@
-// Batches: the same whoever makes them and wherever one begins.
+// Batches: the same on any thread and from any start.
 #include "veldt/data/loader.h"
 
 #include <gmock/gmock.h>
@@ -105,7 +105,7 @@ TEST(Loader, GivesEachExampleAChanceOfItsOwn) {
   EXPECT_EQ(noise.size(), 24u);
 }
 
-// Looks again and again, for a minute at most.
+// Checks repeatedly, for a minute at most.
 bool comes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!condition()) {

@@ -1,4 +1,4 @@
-// A run whose device takes many steps by itself is the run that is looked at after each of them.
+// A run whose device runs ahead gives the same result as one that is checked after each step.
 #include <gtest/gtest.h>
 
 #include <cmath>

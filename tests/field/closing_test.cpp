@@ -1,4 +1,4 @@
-// What closes a field makes its means the pixels, keeps flat ground flat, and is small where little lacks.
+// A closing makes a field's means the pixels, keeps flat ground flat, and is small where errors are small.
 #include "veldt/field/closing.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(Closing, MakesAFieldExactAtItsPixels) {
                                 DType::u8);
         const ImageField field = fit(bytes, {.steps = 30});
         ASSERT_GT(field.options().closing, 0);
-        const Tensor picture = Signal(bytes).read(0, height);  // nobody sees the colours of its clear pixels
+        const Tensor picture = Signal(bytes).read(0, height);  // transparent colours do not matter
         EXPECT_LT(test::largest(field.render(width, height) - picture), 0.5 / 255);
         const test::TempDir dir;
         field.save(dir / "field.safetensors");

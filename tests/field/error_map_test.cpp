@@ -20,7 +20,7 @@ namespace {
 
 using Points = std::vector<std::int64_t>;
 
-// Tells the map of an error for each point, all at once.
+// Notes an error for each point, all at once.
 void note_all(ErrorMap& map, const std::vector<float>& errors) {
   const auto n = static_cast<std::int64_t>(errors.size());
   Points points(errors.size());

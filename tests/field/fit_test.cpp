@@ -1,4 +1,4 @@
-// A fit learns what it is given, whatever that looks like, and is the same each time.
+// A fit learns any input, and gives the same result each time.
 #include "veldt/field/fit.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using test::disc;
 using test::draw;
 using test::ink;
 
-// Waking a second thread for 24x24 pixels costs more than it brings, the more so on a busy machine.
+// Waking a second thread for 24x24 pixels costs more than it saves, especially on a busy machine.
 class Fit : public testing::Test {
  protected:
   const test::ThreadsScope threads_{1};
@@ -170,7 +170,7 @@ TEST_F(Fit, StopsAtTheTargetPsnr) {
   EXPECT_GE(train::psnr(ImageField(fitter.field()).render(24, 24), disc()), 18);
 }
 
-// A step of all pixels is dear: none is taken for nothing.
+// A step of all pixels is expensive: no unnecessary one is taken.
 TEST_F(Fit, StopsAtTheVeryStepThatMeetsTheTarget) {
   FitOptions options = quick(100000);
   options.batch = 0;
@@ -482,7 +482,7 @@ TEST_F(Fit, CountsItsTeachersTime) {
   wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
   Fitter fitter(disc(), choices_for(disc(), wishes));
   const train::RunResult run = fitter.run({}, {}, [](double) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(120));  // all the time that there is
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));  // all of the available time
     return true;
   });
   EXPECT_GE(run.seconds, 0.12);

@@ -1,4 +1,4 @@
-// What a redraw is said to be worth without the truth.
+// The estimated gain of a redraw without the truth.
 #include "veldt/field/gain.h"
 
 #include <gtest/gtest.h>

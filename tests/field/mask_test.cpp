@@ -1,4 +1,4 @@
-// The k-th pixel of a set and of what is left of it are those that a walk along all pixels meets k-th.
+// The k-th pixel of a set and of its complement are the same as in a walk along all pixels.
 #include "veldt/field/mask.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The network starts as the papers say, and coordinates lie where files say they do.
+// The network starts as in the papers, and coordinates are where files place them.
 #include "veldt/field/network.h"
 
 #include <gtest/gtest.h>

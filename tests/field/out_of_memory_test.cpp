@@ -1,6 +1,6 @@
 // Every allocation of a whole piece of work fails once: reading a picture, three steps, saving, loading,
-// drawing, writing. Each time the answer is an error, nothing is lost or half written, and the work can be
-// done again.
+// drawing, writing. Each time there is an error, nothing is lost or half written, and the work can be
+// repeated.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -88,7 +88,7 @@ TEST(SlowOutOfMemory, AtAnyAllocationIsACleanErrorAndTheWorkCanBeDoneAgain) {
   EXPECT_EQ(work.run(), expected);
 }
 
-// Once memory is gone it stays gone: unwinding, and freeing a graph, may not ask for any.
+// Once memory is exhausted it stays so: unwinding, and freeing a graph, must not allocate.
 TEST(OutOfMemory, ThatLastsIsACleanErrorInForwardAndBackward) {
   if (!test::kCanWatch) GTEST_SKIP() << "the sanitizer has a heap of its own";
   Rng rng(2);

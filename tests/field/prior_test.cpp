@@ -71,7 +71,7 @@ TEST(Prior, WhatIsFlatStaysFlatForAnyWeights) {
     EXPECT_LT(farthest(redraw(wild_prior(), full({1, 9, 5}, level)), full({1, 36, 20}, level)), 1e-6);
 }
 
-// Not to rounding alone: whites stay white beside anything.
+// Not only up to rounding: whites stay white next to anything.
 TEST(Prior, TheMiddleOfFiveByFiveEqualPixelsIsFlat) {
   Tensor pixels = random_picture({1, 12, 15});
   for (std::int64_t y = 4; y < 9; ++y)
@@ -141,7 +141,7 @@ TEST(Prior, WithEightTurnsATurnedPictureIsDrawnTurned) {
   EXPECT_GT(farthest(redraw(prior, flip(pixels, {1}), 4), flip(redraw(prior, pixels, 4), {1})), 1e-3);
 }
 
-// A band of a large picture takes what its tiles need, not what the picture does.
+// A band of a large picture takes the memory of its tiles, not of the picture.
 TEST(Prior, MemoryDoesNotGrowWithThePicture) {
   const Prior prior = wild_prior();
   const auto beside = [&](std::int64_t width) {

@@ -1,4 +1,4 @@
-// What reasons_of() says is what was chosen.
+// reasons_of() reports the actual choices.
 #include "veldt/field/reasons.h"
 
 #include <gtest/gtest.h>

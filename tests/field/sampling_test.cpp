@@ -1,4 +1,4 @@
-// Which points a step sees: each pixel as often as it should be, near ones beside each other.
+// The points of a step: each pixel as often as it should be, neighbours together.
 #include "veldt/field/sampling.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The sinc keeps the frames, is true between them, and lets no frequency through that has no place.
+// The sinc keeps the frames, is exact between them, and removes frequencies above the limit.
 #include "veldt/field/sinc.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// What one can see through is redrawn as it is seen: no fringe, and no line where there was half-clear
-// ground.
+// Transparent pictures are redrawn by their appearance: no fringe, and no line around half-transparent areas.
 #include "veldt/field/transparency.h"
 
 #include <gtest/gtest.h>

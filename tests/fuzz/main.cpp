@@ -15,7 +15,7 @@
 #include "veldt/core/threads.h"
 #include "veldt/tensor/backends.h"
 
-// Findings in other libraries, each by the name of the function, so that nothing else is let through.
+// Known leaks in other libraries, each by the function's name, so that nothing else is suppressed.
 // vorbis_info_init: libsndfile to 1.2.2 at least does not give back what it set up for an Ogg that it
 // refuses. x265_malloc: an encoder of x265 3.5, which makes pictures to begin with, keeps what it counted.
 // heif_image_create, libdav1d: libheif 1.15 gives nothing back of an AV1 picture within a HEIC that does not

@@ -1,6 +1,6 @@
-// What the fuzz targets share. A target reads bytes that anyone may have made, and may throw an Error of
-// Veldt's; another exception, a sanitizer's report, a long time, much memory, or a property that does not
-// hold is a finding. tools/fuzz runs them.
+// Shared parts of the fuzz targets. A target reads untrusted bytes, and may throw an Error of Veldt's;
+// another exception, a sanitizer's report, a long time, much memory, or a property that does not hold is a
+// finding. tools/fuzz runs them.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Target {
   const char* name;
   void (*read)(const std::string& bytes);
   std::vector<std::string> (*seeds)();       // what the fuzzer begins with
-  std::vector<std::string> (*words)() = {};  // that it is to try besides: keys, names
+  std::vector<std::string> (*words)() = {};  // extra words to try: keys, names
 };
 
 // The targets of each file of this folder.
@@ -36,7 +36,7 @@ std::vector<std::string> files_in(const std::string& folder, const std::string& 
 // Lines, words and arguments of an input, which it ends in a zero byte each.
 std::vector<std::string> split(const std::string& bytes, char at = '\0');
 
-// Ends the process, with a report: what was read has not the property that it should have.
+// Ends the process with a report if a property of the result does not hold.
 void require(bool holds, const char* property);
 // Whether two are the same bit for bit.
 bool same(const Tensor& a, const Tensor& b);

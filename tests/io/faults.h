@@ -40,7 +40,7 @@ class SmallDisk {
   bool active_ = false;
 };
 
-// While one lives, root is nobody: permissions count.
+// While one exists, root becomes nobody, so permissions apply.
 class WithoutRoot {
  public:
   WithoutRoot() : was_root_(::geteuid() == 0) {

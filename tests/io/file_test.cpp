@@ -1,4 +1,4 @@
-// Files: what may be read, and that one being written is the old one until it is the new one.
+// Files: which may be read, and that a file being written is the old one until it is the new one.
 #include "veldt/io/file.h"
 
 #include <gtest/gtest.h>
@@ -163,7 +163,7 @@ TEST(AtomicFile, SweepsLeftoversOfTheDeadAndNothingElse) {
   for (const std::string& name : kept) EXPECT_TRUE(std::filesystem::exists(dir / name)) << name;
 }
 
-// The number of a process says nothing: in another container it is another's, or nobody's.
+// A pid is not enough: in another container it may belong to another process, or to none.
 TEST(AtomicFile, KnowsTheLivingByTheirLocks) {
   const TempDir dir;
   const std::string foreign = str("a.tmp-", test::dead_pid());

@@ -1,4 +1,4 @@
-// The gradient checker itself: what is planted, it must catch.
+// The gradient checker itself: it must detect planted errors.
 #include <gtest/gtest.h>
 
 #include "tests/support/gradients.h"
@@ -19,7 +19,7 @@ Tensor cube_values(const Tensor& x) {
   return x * x * x;
 }
 
-// x^3 as an op of one's own, with the gradient it is given.
+// x^3 as a custom op with a given gradient.
 Function cube_with(std::function<Tensor(const Tensor& x, const Tensor& g)> backward) {
   return [backward](In in) {
     const Tensor x = in[0];

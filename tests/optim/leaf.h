@@ -1,4 +1,4 @@
-// What the tests of optimizers begin with.
+// Shared setup of the optimizers' tests.
 #pragma once
 
 #include <vector>

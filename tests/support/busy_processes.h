@@ -12,7 +12,7 @@
 
 namespace veldt::test {
 
-// Processes that compute for as long as one lives.
+// Processes that compute while this object exists.
 class BusyProcesses {
  public:
   explicit BusyProcesses(std::size_t count) : pids_(count) {

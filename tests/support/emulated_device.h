@@ -18,8 +18,8 @@ Tensor onto_device(const Tensor& t);
 // And back.
 Tensor from_device(const Tensor& t);
 
-// While one lives, every call of a backend on the emulated device is checked: all its views lie in the
-// device's memory, and a profiler sees a range of its name.
+// While one exists, every call of a backend on the emulated device is checked: all its views are in the
+// device's memory, and a profiler sees a range with its name.
 class DeviceWatch final : public Interceptor {
  public:
   DeviceWatch() : scope_(this) {}

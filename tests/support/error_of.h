@@ -1,4 +1,4 @@
-// What something throws. A test that takes it fails where nothing is thrown.
+// Catches an exception. A test that uses it fails if nothing is thrown.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace veldt::test {
 
 // The E that `act` throws. The test fails where it throws nothing, something else, or an Error that does not
-// say what, why and how to mend it; for EXPECT_NO_THROW is there to say that nothing is thrown.
+// say what, why and how to fix it. To test that nothing is thrown, use EXPECT_NO_THROW.
 template <class E = Error, class Act> E thrown_by(Act act) {
   try {
     act();

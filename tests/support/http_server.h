@@ -1,4 +1,4 @@
-// A web server for tests of downloads: tests/support/http_server.py says what it has.
+// A web server for tests of downloads: tests/support/http_server.py describes its content.
 #pragma once
 
 #include <chrono>

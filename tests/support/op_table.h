@@ -1,4 +1,4 @@
-// One row for each public op of veldt/ops: how to call it, on what, and what it must give. The suites of
+// One row for each public op of veldt/ops: how to call it, its inputs, and its expected result. The suites of
 // tests/ops run over it (forward, gradients, special numbers, instruction sets); a new op needs a row and
 // nothing else.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace veldt::test {
 
-// Where an input's numbers come from.
+// The domain of an input's numbers.
 struct OpInput {
   double low = -2, high = 2;
   std::vector<double> avoid = {};  // kinks: a gradient check must not step over them
@@ -54,7 +54,7 @@ struct OpRow {
   std::vector<OpInput> inputs;
   std::vector<OpCase> cases;
   int order = 2;                       // derivatives to check; 0: it has none
-  double ulps = 1;                     // how far the forward result may be off
+  double ulps = 1;                     // the allowed error of the forward result
   std::optional<DType> result = {};    // its dtype, if it is not that of the first real input
   std::vector<Formula> formulas = {};  // elementwise ops alone
   double special_limit = 1e300;        // special numbers beyond it are not tried, infinities are

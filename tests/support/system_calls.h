@@ -34,7 +34,7 @@ class Watcher {
   virtual void after(const SystemCall&, std::int64_t) {}
 };
 
-// While one lives, `watcher` sees all calls. False where a sanitizer has taken the calls for itself.
+// While one exists, `watcher` sees all calls. False if a sanitizer intercepts the calls itself.
 class Watch {
  public:
   explicit Watch(Watcher& watcher);

@@ -1,12 +1,12 @@
-// The number of threads, given back as it was found however a test ends.
+// Sets the number of threads, and restores it however a test ends.
 #pragma once
 
 #include "veldt/core/threads.h"
 
 namespace veldt::test {
 
-// While one lives, work is shared by `n` threads, or by as many as set_num_threads() says meanwhile; then by
-// as many as before.
+// While one exists, work uses `n` threads, or as many as set_num_threads() sets meanwhile; then as many as
+// before.
 class ThreadsScope {
  public:
   ThreadsScope() = default;

@@ -1,4 +1,4 @@
-// What the tests of the graph begin with.
+// Shared setup of the graph's tests.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,4 @@
-// The loop: it ends when it should, survives what it can, and a resumed run is the run that was never
-// stopped.
+// The loop: it ends when it should, survives failures, and a resumed run equals one that was never stopped.
 #include "veldt/train/loop.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What outputs are worth: against values worked out by hand.
+// Metrics against values computed by hand.
 #include "veldt/train/metric.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Teaching from batches: it learns, measures, stops early, puts the best back, and a resumed run is the run
-// that was never stopped.
+// Training on batches: it learns, measures, stops early, restores the best, and a resumed run equals one that
+// was never stopped.
 #include "veldt/train/trainer.h"
 
 #include <gmock/gmock.h>
@@ -355,7 +355,7 @@ TEST(Trainer, LooksForARateAndLeavesEverythingAsItWas) {
   EXPECT_EQ(learner.weights(), weights);
   EXPECT_EQ(learner.adam.steps(), 0);
   EXPECT_EQ(learner.adam.lr(), 0.02);
-  // The rate it names does serve.
+  // The rate that it suggests works.
   learner.adam.set_lr(found.suggestion);
   EXPECT_GT(
       score(learner.trainer.fit(learner.train, &learner.validation, {.epochs = 60}).best->scores, "accuracy"),

@@ -1,6 +1,6 @@
-// Attention in blocks of queries: the scores of a block with all keys it may see lie in the cache from the
-// first product to the last, and are never written to memory (after Dao et al. 2022, without the running
-// softmax: a block's rows are whole).
+// Attention in blocks of queries: the scores of a block with all its keys stay in the cache from the first
+// product to the last, and are never written to memory (after Dao et al. 2022, but without a running softmax,
+// because a block's rows are complete).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/attention.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -51,7 +51,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T> using Lanes = veldt::HWY_NAMESPACE::Lanes<T>;
 
-// Rows of one head lie apart, where the processor does not look ahead.
+// Rows of one head are far apart, where the processor does not prefetch.
 constexpr std::int64_t kAhead = 8;
 
 // [rows, cols] times a factor, of each row its own, to other strides.
@@ -120,7 +120,7 @@ template <class T> HWY_INLINE double exponentials(T* x, std::int64_t n, T shift)
   return sum;
 }
 
-// The largest of n, a multiple of a register; a NaN wins.
+// The largest of n, a multiple of a register; a NaN takes precedence.
 template <class T> HWY_INLINE T largest(const T* x, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -133,7 +133,7 @@ template <class T> HWY_INLINE T largest(const T* x, std::int64_t n) {
 #if HWY_TARGET == HWY_EMU128
   HWY_ALIGN T each[hn::MaxLanes(d)];
   hn::Store(most, d, each);
-  return *std::max_element(each, each + hn::Lanes(d));  // its MaxOfLanes takes no -infinity
+  return *std::max_element(each, each + hn::Lanes(d));  // its MaxOfLanes does not handle -infinity
 #else
   return hn::GetLane(hn::MaxOfLanes(d, most));
 #endif
@@ -161,8 +161,8 @@ template <class T> HWY_INLINE void add_logarithms(const T* y, const T* x, std::i
   }
 }
 
-// Room for one task, in elements. Rows of scores end in a register more than they need, so that a column of
-// them does not fall into one set of the cache.
+// Working memory of one task, in elements. Rows of scores have an extra register at the end, so that a column
+// does not fall into one cache set.
 struct Room {
   std::int64_t lanes, row, size, width;  // of a row of scores, of q and k, of v and g
   template <class T>
@@ -208,7 +208,7 @@ template <class T> HWY_INLINE void fill_end(T* x, std::int64_t first, std::int64
   }
 }
 
-// Lays the mask of query i over its scores with `sees` keys; those from there to n are never seen.
+// Applies the mask of query i to its scores of `sees` keys; keys from there to n are never seen.
 template <class T>
 void mask_scores(const Attention<T>& a, std::int64_t i, std::int64_t sees, std::int64_t n, T* scores) {
   const hn::ScalableTag<T> d;
@@ -344,7 +344,7 @@ VELDT_EXPORT(attend_f64);
 VELDT_EXPORT(slope_f32);
 VELDT_EXPORT(slope_f64);
 
-constexpr std::int64_t kQueries = 20 * kBlock;  // that one task takes, for which it packs keys and values
+constexpr std::int64_t kQueries = 20 * kBlock;  // per task, which packs keys and values for them
 
 template <class T> struct Kernels {
   std::int64_t (*room)(const Attention<T>&, bool backward);
@@ -401,7 +401,7 @@ void run(bool causal, double scale, const View& q, const View& k, const View& v,
   });
 }
 
-// A head is one task, for all its queries add to the gradients of its keys.
+// A head is one task, because all its queries add to the gradients of its keys.
 template <class T>
 void run_slope(bool causal, double scale, const View& q, const View& k, const View& v, const View* mask,
                const View& sums, const View& out, const View& g, const View& dq, const View& dk,

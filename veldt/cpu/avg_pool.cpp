@@ -1,5 +1,5 @@
 // The mean of each window, and the transpose of that. Rows of a window are added first, whole registers at a
-// time, then what lies within the row: so each element is added about once for each dimension.
+// time, then the elements within the row, so each element is added about once per dimension.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/avg_pool.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -84,8 +84,8 @@ template <class T> T sum_of(const T* x, std::int64_t n) {
   return static_cast<T>(total);
 }
 
-// The sums of windows first..end, at least as many as a register holds: each in a lane of its own, so that it
-// is the same wherever it stands. They are uncut, and neighbours: of stride 1, or pairs.
+// The sums of windows first..end, at least as many as a register holds: each in its own lane, so that it does
+// not depend on its position. They are complete, and neighbours: of stride 1, or pairs.
 template <class T>
 void sum_neighbours(const PoolLayout& p, const T* row, std::int64_t first, std::int64_t end, T* out) {
   const hn::ScalableTag<T> d;
@@ -111,7 +111,7 @@ template <class T> void sum_windows(const AvgPool<T>& pool, const T* row, T* out
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const std::int64_t stride = p.stride[2], kernel = p.kernel[2], padding = p.padding[2], n = p.out[2];
   const bool near = (stride == 2 && kernel == 2) || (stride == 1 && kernel <= kShort);
-  std::int64_t first = (padding + stride - 1) / stride,  // of the windows that padding does not cut
+  std::int64_t first = (padding + stride - 1) / stride,  // of the windows without padding
       end = std::min(n, (p.in[2] + padding - kernel + stride) / stride);
   if (p.adaptive || !near || end - first < lanes)
     first = end = n;

@@ -46,7 +46,7 @@ BinaryRow best_compare_row(int op, DType dtype) {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Booleans, each in a lane as wide as the numbers that it chooses from.
+// Booleans, each in a lane as wide as the numbers that it selects.
 template <class D> HWY_INLINE auto conditions(D d, const std::uint8_t* from) {
   const hn::Rebind<std::uint8_t, D> bytes;
   if constexpr (sizeof(hn::TFromD<D>) == 8) {

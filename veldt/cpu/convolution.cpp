@@ -1,6 +1,6 @@
-// Convolutions: oneDNN's where it serves, else Veldt's own. Those are matrix products with panels of x: row
-// (c, k) of one, column p, is the element of channel c that output p multiplies by tap k. A panel is made for
-// a block of rows and columns at a time, so that it stays in the cache, and memory is bounded.
+// Convolutions: oneDNN's where possible, else Veldt's own. Those are matrix products with panels of x: row
+// (c, k) of one, column p, is the element of channel c that output p multiplies by tap k. A panel is built
+// for a block of rows and columns at a time, so that it stays in the cache and memory is bounded.
 #include "veldt/core/convolution.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Index = std::int64_t;
 constexpr Index kRows = 1024;          // of a panel, at most
 constexpr Index kPanel = 128 << 10;    // elements of a panel: half a megabyte of floats
 constexpr Index kGrain = 1 << 16;      // multiplications that are worth a thread
-constexpr Index kParts = 16;           // sums of a weight's gradient that are made side by side ..
+constexpr Index kParts = 16;           // sums of a weight's gradient that are computed in parallel ..
 constexpr Index kPartsRoom = 4 << 20;  // .. and the elements they may take
 
 struct Range {
@@ -102,7 +102,7 @@ template <class T> class Convolution {
   }
 
   void input_gradient() const {
-    // A task has channels of its own, for it adds to them.
+    // A task has its own channels, because it adds to them.
     const Index channels = std::max<Index>(1, kRows / s_.taps()), blocks = pieces(s_.c_in, channels);
     for_each_task(s_.batch * s_.groups * blocks, [&](Index task) {
       const Index member = task / blocks;
@@ -145,7 +145,7 @@ template <class T> class Convolution {
   }
 
  private:
-  // Spreads equal tasks over the threads, several at a time where they are small.
+  // Distributes equal tasks over the threads, several at a time if they are small.
   template <class Each> void for_each_task(Index tasks, const Each& each) const {
     const double work = s_.flops() / 2 / static_cast<double>(tasks);
     parallel_for(tasks, static_cast<Index>(kGrain / std::max(1.0, work)) + 1, [&](Index begin, Index end) {
@@ -199,7 +199,7 @@ template <class T> class Convolution {
   T* w_;
   const T* bias_;
   T* y_;
-  bool panels_are_x_;  // 1x1: a panel is what x holds
+  bool panels_are_x_;  // 1x1: x itself is the panel
   Index rows_, cols_;  // of a panel
 };
 

@@ -1,4 +1,4 @@
-// Chooses whether a convolution is cut by examples, channels or rows, and lays out each piece.
+// Chooses whether a convolution is split by examples, channels or rows, and defines each piece.
 #include "veldt/cpu/convolution_cut.h"
 
 #include <algorithm>
@@ -28,9 +28,9 @@ void ConvCut::choose(Along along, std::int64_t size, std::int64_t grain) {
   grain_ = grain;
 }
 
-// By examples, so many that they stay in a thread's cache from one primitive to the next. By channels or rows
-// where a thread would have no example of its own, or the weights, which each piece has to lay out for
-// itself, are what takes the time.
+// By examples, as many as stay in a thread's cache from one primitive to the next. By channels or rows if
+// some threads would have no example, or if the time is dominated by the weights, which each piece has to
+// reorder.
 void ConvCut::choose_for(std::int64_t threads) {
   const ConvSizes& s = whole_;
   const std::int64_t example = s.groups * (s.c_in * s.inputs() + s.c_out * s.outputs());
@@ -66,8 +66,8 @@ bool ConvCut::sums() const {
   return part_ == ConvPart::weight_gradient && (along_ == Along::examples || along_ == Along::rows);
 }
 
-// Output row p reads the input rows p stride - padding + k dilation. Rows [begin, end) of what is computed,
-// or of y where that is w, with the rows of the other that they have to do with.
+// Output row p reads the input rows p stride - padding + k dilation. Rows [begin, end) of the result, or of y
+// if the result is w, with the corresponding rows of the other.
 void ConvCut::set_rows(ConvPiece& p, std::int64_t begin, std::int64_t end) const {
   const int d = row_;
   const std::int64_t stride = whole_.stride[d], padding = whole_.padding[d];

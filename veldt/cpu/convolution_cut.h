@@ -1,5 +1,4 @@
-// How the work of a convolution is cut into pieces that are convolutions themselves, one for a thread at a
-// time.
+// Splits the work of a convolution into pieces that are convolutions themselves, one per thread at a time.
 // Tests: tests/cpu/convolution_test.cpp
 #pragma once
 
@@ -9,7 +8,7 @@
 
 namespace veldt::cpu {
 
-// Elements from one example, or channel, to the next of the tensors that a piece lies in.
+// Elements from one example, or channel, to the next in the tensors that contain a piece.
 struct ConvSteps {
   std::int64_t x_example, x_channel, y_example, y_channel, w_channel;  // w's: those of its first dimension
   friend bool operator==(const ConvSteps&, const ConvSteps&) = default;
@@ -27,7 +26,7 @@ class ConvCut {
 
   std::int64_t count() const { return (size_ + grain_ - 1) / grain_; }
   ConvPiece piece(std::int64_t i) const;
-  // Each piece gives a summand of all of w, not a part of the result.
+  // Each piece computes a partial sum of all of w, not a part of the result.
   bool sums() const;
 
  private:
@@ -40,7 +39,7 @@ class ConvCut {
   ConvSizes whole_;
   ConvPart part_;
   Along along_ = Along::nothing;
-  std::int64_t size_ = 1, grain_ = 1;  // of what it is cut along
+  std::int64_t size_ = 1, grain_ = 1;  // along the split dimension
   int row_ = 0;                        // the spatial dimension that counts rows: the first that is not 1
 };
 

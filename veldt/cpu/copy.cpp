@@ -27,7 +27,7 @@ template <class From, class To> void convert_row(const void* from_row, void* to_
 }
 
 template <class T> void fill_row(double value, void* to_row, std::int64_t n) {
-  // Halves as their bits: g++ makes no SIMD of structs.
+  // Halves as their bits, because g++ does not vectorise structs.
   using Stored = std::conditional_t<std::is_class_v<T>, std::uint16_t, T>;
   Stored* to = static_cast<Stored*>(to_row);
   const auto v = std::bit_cast<Stored>(scalar::store<T>(value));

@@ -1,4 +1,4 @@
-// Puts the table of the CPU's functions together, and names the instruction set in use.
+// Builds the table of the CPU's functions, and names the instruction set in use.
 #include "veldt/cpu/cpu_backend.h"
 
 #include "veldt/core/guarded.h"

@@ -1,5 +1,6 @@
-// Kernels are compiled once for each instruction set, and called of the one in use. Highway's own HWY_EXPORT
-// does the same from a shared library whose initialiser measures the clock, for 3 ms at every start.
+// Kernels are compiled once for each instruction set, and the ones in use are called. Highway's own
+// HWY_EXPORT does the same, but needs a shared library whose initialiser measures the clock for 3 ms at every
+// start.
 // Tests: tests/ops/targets_test.cpp
 #pragma once
 

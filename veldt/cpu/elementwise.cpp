@@ -1,4 +1,4 @@
-// Merges and reorders dimensions until rows are long, and stages in blocks what does not lie in rows.
+// Merges and reorders dimensions until rows are long, and stages operands without dense rows in blocks.
 #include "veldt/cpu/elementwise.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace veldt::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;  // elements a task: about 10 us of the cheapest kernel
+constexpr std::int64_t kGrain = 1 << 14;  // elements per task: about 10 us of the cheapest kernel
 constexpr std::int64_t kStage = 512;      // elements of a staged row
 constexpr std::int64_t kTurnedBytes =
-    16384;                           // what a transposed block may take: three are to fit into the L1 cache
-constexpr std::int64_t kShort = 16;  // rows below this are handed out several at a time
+    16384;                           // bytes of a transposed block: three should fit into the L1 cache
+constexpr std::int64_t kShort = 16;  // shorter rows are distributed several at a time
 
 // The views with their dimensions in the order of the output's memory, merged where all operands allow it.
 // The last two dimensions are walked a block at a time.
@@ -24,9 +24,9 @@ struct BlockWalk : Coalesced<kMaxOperands> {  // never below rank 2
   int count = 0;
   char* data[kMaxOperands] = {};
   std::int64_t bytes[kMaxOperands] = {};
-  DType half[kMaxOperands] = {};       // bf16 or f16 where the kernel wants floats instead, else f32
-  bool turned[kMaxOperands] = {};      // transposed: its neighbours lie along the last dimension but one
-  bool joins_rows = false;             // rows are short: the kernel gets all those of a block as one
+  DType half[kMaxOperands] = {};       // bf16 or f16 if the kernel needs floats instead, else f32
+  bool turned[kMaxOperands] = {};      // transposed: its neighbours are along the second-to-last dimension
+  bool joins_rows = false;             // rows are short: the kernel gets those of a block as one
   std::int64_t rows = 1, columns = 1;  // of a block
 
   std::int64_t size() const { return sizes[rank - 1]; }
@@ -35,7 +35,7 @@ struct BlockWalk : Coalesced<kMaxOperands> {  // never below rank 2
   std::int64_t row_stride(int k) const { return strides[k][rank - 2]; }
 };
 
-// The dimensions by falling strides of the output, so that it is written in the order of its memory.
+// The dimensions by descending strides of the output, so that it is written in memory order.
 int output_order(const View& out, int* order) {
   int rank = 0;
   for (int d = 0; d < out.shape.rank(); ++d) {
@@ -72,7 +72,7 @@ BlockWalk merge(const View* const* views, int count, Halves halves) {
   return w;
 }
 
-// Dimension d becomes the last but one.
+// Dimension d becomes the second-to-last.
 void move_to_rows(BlockWalk& w, int d) {
   for (int to = w.rank - 2; d < to; ++d) {
     std::swap(w.sizes[d], w.sizes[d + 1]);
@@ -80,7 +80,7 @@ void move_to_rows(BlockWalk& w, int d) {
   }
 }
 
-// The dimension along which a transposed input's neighbours lie, -1 if none is transposed.
+// The dimension of a transposed input's neighbours, -1 if none is transposed.
 int turned_dimension(const BlockWalk& w) {
   constexpr std::int64_t kLeast = 4;
   for (int k = 0; k + 1 < w.count; ++k) {
@@ -91,7 +91,7 @@ int turned_dimension(const BlockWalk& w) {
   return -1;
 }
 
-// The largest dimension but the last one; if some are equal, the last of them.
+// The largest dimension except the last one; if some are equal, the last of them.
 int largest_dimension(const BlockWalk& w) {
   int largest = w.rank - 2;
   for (int d = largest - 1; d >= 0; --d)
@@ -171,7 +171,7 @@ void run_row(const BlockWalk& w, char* const* at, const std::int64_t* strides, s
   }
 }
 
-// A block row by row. Transposed operands are turned first, the whole block at a time.
+// A block row by row. Transposed operands are transposed first, a whole block at a time.
 void run_long_rows(const BlockWalk& w, char* const* start, std::int64_t rows, std::int64_t columns,
                    const RowKernel& kernel) {
   alignas(64) char turned[kMaxOperands - 1][kTurnedBytes];
@@ -193,7 +193,7 @@ void run_long_rows(const BlockWalk& w, char* const* start, std::int64_t rows, st
   }
 }
 
-// A block whose rows are short, as one row: what is not dense is gathered column by column.
+// A block whose rows are short, as one row: operands that are not dense are gathered column by column.
 void run_short_rows(const BlockWalk& w, char* const* start, std::int64_t rows, std::int64_t columns,
                     const RowKernel& kernel) {
   const Stage& s = stage();
@@ -234,7 +234,7 @@ void run_block(const BlockWalk& w, std::int64_t index, const RowKernel& kernel) 
   (w.joins_rows ? run_short_rows : run_long_rows)(w, at, rows, columns, kernel);
 }
 
-// True if a kernel can read all of the memory as it lies.
+// True if a kernel can read all of the memory directly.
 bool all_dense(const View* const* views, int count, Halves halves) {
   for (int k = 0; k < count; ++k)
     if (!is_contiguous(views[k]->shape, views[k]->strides) ||
@@ -248,7 +248,7 @@ bool all_dense(const View* const* views, int count, Halves halves) {
 void for_each_row(const View* const* views, int count, const RowKernel& kernel, Halves halves) {
   const std::int64_t total = numel(views[0]->shape);
   if (total == 0) return;
-  if (total <= kGrain && all_dense(views, count, halves)) {  // what small networks do all the time
+  if (total <= kGrain && all_dense(views, count, halves)) {  // the most common case of small networks
     char* at[kMaxOperands];
     for (int k = 0; k < count; ++k) at[k] = views[k]->as<char>();
     return kernel(at, total);

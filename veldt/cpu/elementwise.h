@@ -1,5 +1,5 @@
-// Walks views of one shape in step and hands out contiguous rows, so that an elementwise kernel is written
-// for plain arrays alone. Strided or broadcast operands pass through a small buffer on the stack.
+// Walks views of one shape together and passes contiguous rows, so that elementwise kernels only handle plain
+// arrays. Strided or broadcast operands pass through a small buffer on the stack.
 // Tests: tests/cpu/elementwise_test.cpp
 #pragma once
 
@@ -12,15 +12,14 @@ namespace veldt::cpu {
 
 inline constexpr int kMaxOperands = 4;
 
-// Called with one pointer an operand, each to `n` contiguous elements. The last operand is the output.
+// Called with one pointer per operand, each to `n` contiguous elements. The last operand is the output.
 using RowKernel = FunctionRef<void(char* const* operands, std::int64_t n)>;
 
-// What a kernel finds where a view holds bf16 or f16: floats, which are rounded as they are stored, or the
-// two bytes themselves.
+// How a kernel gets bf16 or f16: as floats, which are rounded when stored, or as the two bytes themselves.
 enum class Halves { as_f32, as_they_are };
 
 // `views`: `count` views of equal shape, inputs first, the output last (not broadcast). Runs in parallel;
-// `kernel` must not throw, and each element's result must depend on that element's operands alone.
+// `kernel` must not throw, and each element's result must only depend on that element's operands.
 void for_each_row(const View* const* views, int count, const RowKernel& kernel,
                   Halves halves = Halves::as_they_are);
 

@@ -1,6 +1,6 @@
-// Picking, writing and adding by index along one dimension. Trailing dimensions over which the index does not
+// Reading, writing and adding by index along one dimension. Trailing dimensions over which the index does not
 // change (its stride is 0) and memory is dense are moved as one row: embedding look-ups and shuffled batches
-// copy whole rows. Elsewhere elements are moved one by one, in the order in which they lie.
+// copy whole rows. Otherwise elements are moved one by one, in memory order.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -28,8 +28,8 @@ struct Loop {
   std::int64_t size, index, table, rows;
 };
 
-// Dimension `dim` is looped over innermost, because its order of additions matters; the loops in `outer`
-// are slices that never meet in the table. Each step handles `row` neighbouring elements.
+// Dimension `dim` is the innermost loop, because its order of additions matters; the loops in `outer` are
+// slices that never overlap in the table. Each step handles `row` neighbouring elements.
 struct IndexWalk {
   Loop outer[kMaxRank];
   int outer_count = 0;
@@ -89,8 +89,8 @@ void gather_slice(const IndexWalk& w, const Loop& at, const T* x, const std::int
 }
 
 // The loops of a walk element by element, the last dimension innermost, those of size 1 left out. Along the
-// indexed dimension the table does not move. Whichever loop is outside, one place is met in the index's
-// order.
+// indexed dimension the table's offset does not change. With any loop outside, each place is visited in the
+// index's order.
 struct Nest {
   Loop loops[kMaxRank] = {{1, 0, 0, 0}};  // never empty
   int count = 0, along = -1;              // along: the indexed dimension's loop, if it is one
@@ -144,8 +144,8 @@ void move_run(const Loop& l, std::int64_t step, const std::int64_t* index, std::
   }
 }
 
-// Calls move(table offset, rows offset) for each element. The largest loop but the indexed dimension's, or
-// with `free`, if any order will do, the largest of all, is shared out.
+// Calls move(table offset, rows offset) for each element. The largest loop except the indexed dimension's, or
+// with `free`, if any order is allowed, the largest of all, is parallel.
 template <class Move>
 void move_elements(const View& table, int dim, const View& index, const View& rows, bool free,
                    const Move& move) {
@@ -247,7 +247,7 @@ void scatter_slice(const IndexWalk& w, const Loop& at, const G* g, const std::in
   }
 }
 
-// A target is only ever written by one task, which meets its additions in the order of the index: the result
+// Each target is written by only one task, which does its additions in the order of the index, so the result
 // does not depend on the number of tasks.
 template <class T, class G = T>
 void run_scatter_add(const View& g, int dim, const View& index_view, const View& out) {
@@ -262,7 +262,7 @@ void run_scatter_add(const View& g, int dim, const View& index_view, const View&
     });
   }
   if (w.slices == 1 && slice_work > kGrain) {
-    // Each task reads the whole index and adds what falls into its share of the targets.
+    // Each task reads the whole index and adds the elements of its share of the targets.
     const std::int64_t share = (targets + num_threads() - 1) / num_threads();
     parallel_for(targets, share, [&](std::int64_t b, std::int64_t e) {
       scatter_slice(w, w.start(0), g.as<const G>(), index, out.as<T>(), b, e);
@@ -332,7 +332,7 @@ void index_range(const View& index, std::int64_t* low, std::int64_t* high) {
   *low = 0;
   *high = -1;
   if (numel(index.shape) == 0) return;
-  Coalesced<1> dims;  // but for those of stride 0, which repeat what was seen
+  Coalesced<1> dims;  // except those of stride 0, which repeat earlier ones
   for (int d = 0; d < index.shape.rank(); ++d)
     if (index.shape[d] != 1 && index.strides[d] != 0)
       dims.push(index.shape[d], 1, [&](int) { return index.strides[d]; });

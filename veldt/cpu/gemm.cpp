@@ -26,7 +26,7 @@ constexpr std::int64_t kBlockRows = 96;  // of a block of a: 96 x 256 floats are
 constexpr std::int64_t kSlack = 16;      // elements between packed rows
 constexpr std::int64_t kStrip = 8;       // elements of a column, of which a tile takes all or but six
 
-// Memory that will be read soon: `lines` of so many bytes each, `step` bytes apart.
+// Memory that will be read soon: `lines` of that many bytes each, `step` bytes apart.
 struct Upcoming {
   const char* at = nullptr;
   std::int64_t lines = 0, bytes = 0, step = 0;
@@ -72,10 +72,10 @@ HWY_INLINE void pack_panel(Matrix<const T> b, std::int64_t n, std::int64_t k, st
   }
 }
 
-// Asks for what is upcoming, little by little.
+// Prefetches the upcoming memory gradually.
 class Fetching {
  public:
-  // In so many calls.
+  // In that many calls.
   Fetching(const Upcoming& what, std::int64_t calls)
       : left_(what), share_((what.lines * per_line() + calls - 1) / calls) {}
   HWY_INLINE void some() {
@@ -96,9 +96,9 @@ class Fetching {
   std::int64_t done_ = 0, share_;
 };
 
-// Rows of a [rows, k], as a tile reads them: as they lie, if that is well; strips of kProductRows rows,
-// [k][kStrip], where a column of a is dense; and else rows that end in a register more than they need,
-// so that a column of them does not fall into one set of the cache.
+// Rows of a [rows, k], as a tile reads them: unchanged if possible; strips of kProductRows rows, [k][kStrip],
+// if a column of a is dense; and else rows with an extra register at the end, so that a column does not fall
+// into one cache set.
 template <class T> class PackedRows {
  public:
   PackedRows(Matrix<const T> a, std::int64_t rows, std::int64_t k, T* to)
@@ -126,9 +126,9 @@ template <class T> class PackedRows {
   }
 
  private:
-  static constexpr std::int64_t kFar = 4096;  // bytes between elements that share a set of the cache
+  static constexpr std::int64_t kFar = 4096;  // bytes between elements that share a cache set
 
-  // Line by line of memory, which are far apart; kStrip elements are moved at once, where there are so many.
+  // By cache lines, which are far apart; kStrip elements are moved at once if there are that many.
   static void pack_strips(Matrix<const T> a, std::int64_t rows, std::int64_t k, T* to, std::int64_t step) {
     for (std::int64_t p = 0; p < k; ++p) {
       const T* const column = &a.at(0, p);
@@ -147,7 +147,7 @@ template <class T> class PackedRows {
   std::int64_t step_;  // between rows, or strips
 };
 
-// The same for one panel, asking for what the tile will write, and for more of what is upcoming.
+// The same for one panel, prefetching the tile's output and more of the upcoming memory.
 template <class T> struct RowsAhead {
   const PackedRows<T>& rows;
   Fetching &next_a, &next_b;
@@ -249,10 +249,10 @@ constexpr std::int64_t kOnePass = 512;     // depth up to which c is written onc
 constexpr std::int64_t kCols = 1024;       // of a block of b: at most 1 MB of floats
 constexpr std::int64_t kWork = 1 << 17;    // multiplications that are worth a thread
 constexpr std::int64_t kPacked = 1 << 14;  // elements of b that one task packs
-constexpr std::int64_t kSlab = 4096;       // of k, when c is so small that only k can be shared out
+constexpr std::int64_t kSlab = 4096;       // of k, if c is so small that only k can be split
 constexpr std::int64_t kSlabs = 32;        // at most
 
-// Packing room: 0 for b, 1 for a block of a.
+// Packing memory: 0 for b, 1 for a block of a.
 template <class T> T* room(std::int64_t count, int which) {
   thread_local Room<T> rooms[2];
   return rooms[which].of(count, "a product of matrices");
@@ -297,8 +297,8 @@ template <class T> struct Product {
   }
 };
 
-// Rows begin .. end of c, from k's p .. p + depth and b's packed columns j .. j + cols. Meanwhile it asks for
-// the next rows of a, and for its part of what will be packed of b.
+// Rows begin .. end of c, from k's p .. p + depth and b's packed columns j .. j + cols. Meanwhile it
+// prefetches the next rows of a, and its part of b that will be packed next.
 template <class T>
 void by_rows(const Product<T>& x, std::int64_t begin, std::int64_t end, std::int64_t p, std::int64_t depth,
              std::int64_t j, std::int64_t cols, const T* packed) {
@@ -320,13 +320,13 @@ void by_rows(const Product<T>& x, std::int64_t begin, std::int64_t end, std::int
   }
 }
 
-// An element of c is the same sum however rows and columns are shared out, so that may follow the number of
+// An element of c is the same sum for any split of rows and columns, so the split may depend on the number of
 // threads.
 template <class T> void by_blocks(const Product<T>& x) {
   const Kernels<T> use = kernels_of(T());
   const std::int64_t width = use.width();
   const bool shared = threads_here() > 1 && x.m * x.n * x.k >= 2 * kWork;
-  if (shared && x.m < 8 * kBlockRows) {  // too few rows to pack b for: each thread works by itself
+  if (shared && x.m < 8 * kBlockRows) {  // too few rows to pack b for: each thread works alone
     const bool tall = x.m >= x.n;
     const std::int64_t size = tall ? x.m : x.n, grain = even_grain(size, size, tall ? use.rows() : width);
     if (grain < size)

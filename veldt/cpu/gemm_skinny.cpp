@@ -40,7 +40,7 @@ template <class T> void pack_columns(std::int64_t n, std::int64_t k, Matrix<cons
 }
 
 // The N dot products of each row of a [rows, k], dense along k, with the columns of b. Four rows at a time
-// share what is loaded of b.
+// share the loads of b.
 template <int N, class T>
 HWY_INLINE void dots(std::int64_t rows, std::int64_t k, Matrix<const T> a, const T* b, Matrix<T> c,
                      bool add) {
@@ -78,7 +78,7 @@ HWY_INLINE void dots(std::int64_t rows, std::int64_t k, Matrix<const T> a, const
   }
 }
 
-// The product of two lists, in four sums that do not wait for each other.
+// The product of two lists, in four independent sums.
 template <class T> T dot(std::int64_t n, const T* a, const T* b) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -219,8 +219,8 @@ template <class T> auto weighted_kernel() {
 Stage::Convert widening(scalar::BFloat16) { return stage().widen_bf16; }
 Stage::Convert widening(scalar::Float16) { return stage().widen_f16; }
 
-// Calls of(rows, how far apart they are, first, count) for rows begin..end of `width` neighbours: all at once
-// where they lie, or, of halves, as many as the L1 cache holds as floats; a multiple of four.
+// Calls of(rows, their distance, first, count) for rows begin..end of `width` neighbours: all at once in
+// place, or for halves as many as fit in the L1 cache as floats; a multiple of four.
 template <class T, class S, class Of>
 void for_rows(const S* rows, std::int64_t step, std::int64_t width, std::int64_t begin, std::int64_t end,
               const Of& of) {
@@ -257,7 +257,7 @@ void by_dots(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const S> a, 
   });
 }
 
-// k is long and memory runs along m: each piece of k makes a partial [n, m], and these are added in order.
+// k is long and memory runs along m: each piece of k gives a partial [n, m], and these are added in order.
 template <class T, class S>
 void by_weighted_rows(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const S> a, Matrix<const T> b,
                       Matrix<T> c, bool add) {

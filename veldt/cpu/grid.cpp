@@ -1,12 +1,12 @@
 // The multiresolution grid: reading features at points, and adding gradients into the table.
 //
-// Both take many points through one level after the other, so that a core's cache holds what a level needs,
-// or fetches it once. A row of all levels is several cache lines, fetched again for each level; so each
-// level has its features of all points in a panel, and rows are made of panels or taken apart in a pass of
-// their own. `Corners` are worked out in SIMD for 16 points at a time: the entries of the cells' vertices and
-// their weights. Then each point's features are moved by loads as wide as an entry, which beat gathers. When
-// reading, points are spread over threads. When adding, levels are: one thread takes a level's points in
-// order, so there are no atomics, and the bits are the same for any number of threads.
+// Both take many points through one level after the other, so that a core's cache holds a level's data, or
+// fetches it once. A row of all levels is several cache lines, which would be fetched again for each level;
+// so each level has its features of all points in a panel, and a separate pass joins panels to rows or splits
+// them. `Corners` are computed in SIMD for 16 points at a time: the entries of the cells' vertices and their
+// weights. Then each point's features are moved by loads as wide as an entry, which are faster than gathers.
+// When reading, points are distributed over threads. When adding, levels are: one thread takes a level's
+// points in order, so there are no atomics, and the bits are the same for any number of threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/grid.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -68,7 +68,7 @@ using cpu::Span;
 using Level = GridLayout::Level;
 
 // For each vertex of a block's cells (bit k of its number: the upper one along axis k) its entry in the
-// level, and what it counts.
+// level, and its weight.
 template <class T, int D> struct Corners {
   HWY_ALIGN std::uint32_t entry[1 << D][kGridBlock];
   HWY_ALIGN T weight[1 << D][kGridBlock];
@@ -146,11 +146,11 @@ HWY_NOINLINE void find_corners(const GridCall<double>& call, int l, const double
   }
 }
 
-// What a block needs from memory, asked for while the one before is worked on: with many misses under way at
-// once the time is the memory's throughput, not its latency.
+// Prefetches the memory of a block while the previous one is processed: with many concurrent misses, time
+// depends on the memory's throughput, not its latency.
 template <class T, int D>
 HWY_INLINE void prefetch(const GridCall<T>& call, int l, const Corners<T, D>& corners) {
-  constexpr std::int64_t kNear = std::int64_t{1} << 19;  // bytes of a level that a core keeps to itself
+  constexpr std::int64_t kNear = std::int64_t{1} << 19;  // bytes of a level that stay in a core's own cache
   const std::int64_t features = call.grid.features;
   if (call.grid.entries_of(l) * features * static_cast<std::int64_t>(sizeof(T)) <= kNear) return;
   const T* const table = call.table_of(l);
@@ -300,8 +300,8 @@ struct Deallocate {
   void operator()(void* p) const { deallocate(p, 0); }
 };
 
-// Panels for the points, in room that a thread keeps and that only grows, because a step asks for the same
-// sizes again and again.
+// Panels for the points, in a thread's own memory that only grows, because a step needs the same sizes
+// repeatedly.
 template <class T> Panels<T> panels_for(const GridCall<T>& call, Span points) {
   thread_local std::unique_ptr<void, Deallocate> held;
   thread_local std::size_t size = 0;
@@ -346,7 +346,7 @@ template <class T, class Read> void read_all(const GridCall<T>& call, Read read)
   });
 }
 
-// Threads take the next level that is left, the largest first.
+// Threads take the next remaining level, the largest first.
 template <class T, class Add> void add_all(const GridCall<T>& call, Add add) {
   const std::int64_t most = most_points(call);
   for (std::int64_t first = 0; first == 0 || first < call.n; first += most) {

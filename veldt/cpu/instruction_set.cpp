@@ -11,8 +11,7 @@ namespace veldt::cpu {
 namespace {
 
 #if HWY_ARCH_X86
-// What not every compiler's builtin knows the name of. A processor has no AVX2 whose registers were not
-// enabled.
+// Features that not every compiler's builtin knows by name. AVX2 only counts if its registers are enabled.
 bool has_f16c_and_lzcnt() {
   unsigned a, b, c, d, more_a, more_b, more_c, more_d;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 &&

@@ -7,13 +7,13 @@
 
 namespace veldt::cpu {
 
-// Each has what those before it have. The base is SSE4 where Veldt is built for x86-64.
+// Each includes those before it. The base is SSE4 on x86-64.
 enum class InstructionSet : int { base, avx2, avx3 };
 
-// Those that kernels are compiled for and the processor has, the best first. Throws DeviceError where it has
+// Those that kernels are compiled for and the processor has, the best first. Throws DeviceError if it has
 // none.
 std::vector<InstructionSet> instruction_sets();
-// Calls kernels of this one, which must be one of those, from now on: for tests and benchmarks, before the
+// Uses kernels of this one, which must be one of those, from now on: for tests and benchmarks, before the
 // first kernel.
 void use_instruction_set(InstructionSet set);
 // As Highway names it: "SSE4", "AVX2", or "AVX3", which is AVX-512.
@@ -21,7 +21,7 @@ const char* name_of(InstructionSet set);
 
 inline constinit std::atomic<int> g_instruction_set{-1};  // until the first kernel is called
 
-// The best, unless another was asked for.
+// The best, unless another one was set.
 inline InstructionSet instruction_set_in_use() {
   const int set = g_instruction_set.load(std::memory_order_relaxed);
   if (set >= 0) [[likely]]

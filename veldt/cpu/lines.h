@@ -12,7 +12,7 @@
 namespace veldt::cpu {
 
 // Calls body(at) for each line along `dim`; at[k] is the offset of its first element in views[k]. The views
-// have the shape of the first, but for their size along `dim`. Runs in parallel.
+// have the shape of the first, except for their size along `dim`. Runs in parallel.
 template <std::size_t N, class Body>
 void for_each_line(const std::array<const View*, N>& views, int dim, const Body& body) {
   constexpr std::int64_t kGrain = 1 << 13;  // elements a task
@@ -35,24 +35,24 @@ void for_each_line(const std::array<const View*, N>& views, int dim, const Body&
   });
 }
 
-// Lines that follow each other along another dimension: in view k the first begins at at[k], and neighbours
-// are apart[k] from each other.
+// Consecutive lines along another dimension: in view k the first begins at at[k], and neighbours are apart[k]
+// from each other.
 template <std::size_t N> struct Bundle {
   std::array<std::int64_t, N> at, apart;
   std::int64_t count;
   bool dense;  // neighbours in the memory of all views
 };
 
-// Calls body(bundle) until all lines along `dim` have had their turn, in bundles of up to kMostLines, dense
-// where the views allow it. How lines are bundled may depend on the number of threads. Runs in parallel.
+// Calls body(bundle) for all lines along `dim`, in bundles of up to kMostLines, dense where the views allow
+// it. The bundles may depend on the number of threads. Runs in parallel.
 inline constexpr std::int64_t kMostLines = 1024;
 template <std::size_t N, class Body>
 void for_each_bundle(const std::array<const View*, N>& views, int dim, const Body& body) {
   constexpr std::int64_t kGrain = 1 << 13;  // elements a task
-  constexpr std::int64_t kStep = 64;        // lines: what registers hold
+  constexpr std::int64_t kStep = 64;        // lines: as many as registers hold
   const Shape& shape = views[0]->shape;
   Bundle<N> whole{{}, {}, 1, false};
-  int along = -1;  // the dimension that bundles run along: one in which all are dense, or else the largest
+  int along = -1;  // the dimension of bundles: one in which all are dense, or else the largest
   for (int d = 0; d < shape.rank(); ++d) {
     const bool dense =
         std::all_of(views.begin(), views.end(), [&](const View* v) { return v->strides[d] == 1; });

@@ -1,5 +1,5 @@
-// The steps of an LSTM. The sequences of a batch do not meet, so each thread takes its rows through all steps
-// by itself and waits for no other; the weight is packed once for all of them.
+// The steps of an LSTM. The sequences of a batch are independent, so each thread takes its rows through all
+// steps without waiting for others; the weight is packed once for all of them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/lstm.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -20,7 +20,7 @@
 namespace veldt::cpu {
 namespace {
 
-// The arrays of core/backend.h's lstm, or of its lstm_slope where g is there; contiguous.
+// The arrays of core/backend.h's lstm, or of its lstm_slope if there is a g; contiguous.
 template <class T> struct LstmSteps {
   std::int64_t time, n, hidden;
   bool reverse;
@@ -43,7 +43,7 @@ template <class T> struct LstmSteps {
 };
 
 // Some rows of the batch and their working memory: a state [count, hidden], h or its gradient, and the sums
-// of gates [count, 4 hidden], or the gradients by them; rows are so far apart.
+// of gates [count, 4 hidden], or the gradients by them; and the distance of rows.
 template <class T> struct LstmRows {
   std::int64_t first, count, state_row, sums_row;
   T *state, *sums;
@@ -94,7 +94,7 @@ template <class T, class Each> HWY_INLINE void for_registers(std::int64_t n, con
   if (j < n) each(Tail<T>{static_cast<std::size_t>(n - j)}, j);
 }
 
-// What four gates of a row have at one place, `hidden` apart.
+// The four gates of a row at one place, `hidden` apart.
 template <class T, class Memory>
 HWY_INLINE Gates<T> load_gates(const Memory& memory, const T* row, std::int64_t hidden) {
   return {memory.load(row), memory.load(row + hidden), memory.load(row + 2 * hidden),
@@ -150,7 +150,7 @@ template <class T> void cells(const LstmSteps<T>& s, std::int64_t step, const Ls
   }
 }
 
-// What the cells read after the product of this step: columns j .. j + count of `hidden`.
+// The memory that the cells read after this step's product: columns j .. j + count of `hidden`.
 template <class T>
 HWY_INLINE void fetch_row(const LstmSteps<T>& s, std::int64_t step, std::int64_t i, std::int64_t j,
                           std::int64_t count) {
@@ -171,7 +171,7 @@ void multiply_panels(const LstmSteps<T>& s, std::int64_t step, const LstmRows<T>
       s.g ? Matrix<const T>{rows.sums, rows.sums_row, 1} : Matrix<const T>{rows.state, rows.state_row, 1};
   T* const to = s.g ? rows.state : rows.sums;
   const std::int64_t to_row = s.g ? rows.state_row : rows.sums_row;
-  const std::int64_t share = s.g ? width : width / 4;  // of hidden, that a panel stands for
+  const std::int64_t share = s.g ? width : width / 4;  // columns of hidden in a panel
   for (std::int64_t panel = begin; panel < end; ++panel) {
     const std::int64_t j = std::min(panel * share, s.hidden), count = std::min(share, s.hidden - j);
     for (std::int64_t i = 0; i < rows.count; ++i) fetch_row(s, step, rows.first + i, j, count);
@@ -231,16 +231,16 @@ VELDT_EXPORT(table_f64);
 
 constexpr const char* kWhat = "the steps of an LSTM";
 constexpr std::int64_t kFew = 4;          // rows
-constexpr std::int64_t kLeastRows = 4;    // that a thread should have for itself
+constexpr std::int64_t kLeastRows = 4;    // rows that a thread should have
 constexpr std::int64_t kMostRows = 48;    // of a task
-constexpr std::int64_t kLarge = 1 << 16;  // elements of a weight whose product all threads should share
-constexpr std::int64_t kCells = 1 << 11;  // elements of a state a task, where a step is shared out
+constexpr std::int64_t kLarge = 1 << 16;  // elements of a weight whose product should use all threads
+constexpr std::int64_t kCells = 1 << 11;  // elements of a state per task, if a step is split
 
 const LstmKernels<float>& lstm_kernels(float) { return VELDT_DISPATCH(table_f32)(); }
 const LstmKernels<double>& lstm_kernels(double) { return VELDT_DISPATCH(table_f64)(); }
 
-// Working memory of this thread. Rows end in a panel more than they need, so that a column of them does not
-// fall into one set of the cache.
+// Working memory of this thread. Rows have an extra panel at the end, so that a column does not fall into one
+// cache set.
 template <class T> LstmRows<T> rows_of(const LstmSteps<T>& s, std::int64_t first, std::int64_t count) {
   thread_local Room<T> room;
   const std::int64_t panel = panel_width(T());
@@ -258,8 +258,8 @@ template <class T> void cells_in_parallel(const LstmSteps<T>& s, std::int64_t st
                });
 }
 
-// The weight as it lies: for a few rows, as when a text is written letter by letter, or one step, packing it
-// would cost more than it saves.
+// The weight without packing: for a few rows, as when a text is generated letter by letter, or one step,
+// packing would cost more than it saves.
 template <class T> void run_unpacked(const LstmSteps<T>& s, const View& weight) {
   const auto batch = [](T* data, std::int64_t rows, std::int64_t columns, std::int64_t row,
                         std::int64_t column) {
@@ -276,8 +276,8 @@ template <class T> void run_unpacked(const LstmSteps<T>& s, const View& weight) 
   }
 }
 
-// Fewer rows than the threads need: they take each step together, first its product by columns, then its
-// cells.
+// If there are too few rows for the threads, they do each step together, first its product by columns, then
+// its cells.
 template <class T> void run_together(const LstmSteps<T>& s, const T* packed) {
   const LstmKernels<T>& use = lstm_kernels(T());
   const LstmRows<T> rows = rows_of(s, 0, s.n);
@@ -294,7 +294,7 @@ template <class T> void run_together(const LstmSteps<T>& s, const T* packed) {
   use.end(s, rows);
 }
 
-// An element is the same sum in any company, so rows and columns may be shared out as the threads need it.
+// An element is the same sum in any split, so rows and columns may be split by the number of threads.
 template <class T> void run_packed(const LstmSteps<T>& s, Matrix<const T> weight) {
   thread_local Room<T> room;
   const std::int64_t panel = panel_width(T());

@@ -1,6 +1,6 @@
 // Matrix products: chooses the kernel for each shape. Measured on a Zen 4 and a Sapphire Rapids, f32: small
-// ones are done in place, skinny ones by gemm_skinny, layers with large batches by Veldt's gemm, the rest by
-// oneDNN where it is built in and can read the operands; f64 and what is left over by Veldt's gemm.
+// ones are computed without packing, skinny ones by gemm_skinny, layers with large batches by Veldt's gemm,
+// the rest by oneDNN if it is built in and can read the operands; f64 and everything else by Veldt's gemm.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kTiny = 1 << 9;    // multiplications: fewer than a call of a larger kernel costs
 constexpr std::int64_t kNear = 1 << 13;   // elements of all three matrices that the L1 cache holds
-constexpr std::int64_t kLarge = 1 << 20;  // multiplications worth sharing out among all threads
+constexpr std::int64_t kLarge = 1 << 20;  // multiplications worth splitting among all threads
 constexpr std::int64_t kGrain = 1 << 16;  // multiplications a task, for a batch of smaller products
 
 template <class T> struct Product {
@@ -69,9 +69,8 @@ template <class T> void start_from_bias(const Product<T>& p) {
 
 bool is_skinny(std::int64_t m, std::int64_t n) { return std::min(m, n) <= 4; }
 
-// Many rows of a as they lie, and panels of b that stay in the first cache: layers with large batches, where
-// Veldt's gemm asks for rows ahead of their use and writes c once. Without a bias oneDNN is faster with
-// registers of 64 bytes.
+// Many rows of a in place, and panels of b that stay in the L1 cache: layers with large batches, where
+// Veldt's gemm prefetches rows and writes c once. Without a bias oneDNN is faster with registers of 64 bytes.
 template <class T> bool is_layer(const Product<T>& p) {
   constexpr std::int64_t kPanel = 32 << 10;  // bytes
   const auto width = panel_width(T()), bytes = width * static_cast<std::int64_t>(sizeof(T));
@@ -104,7 +103,8 @@ template <class T> std::vector<float> floats_of(Matrix<const T> x, std::int64_t 
   return to;
 }
 
-// A product of halves: large operands are read as they are, all else is floats, and each sum is rounded once.
+// A product of halves: large operands are read directly, everything else is floats, and each sum is rounded
+// once.
 template <class T> void multiply_halves(const Product<T>& p) {
   if (p.n > p.m)  // c^T = b^T a^T
     return multiply_halves(Product<T>{p.n, p.m, p.k, p.b.transposed(), p.a.transposed(), p.c.transposed(),
@@ -130,7 +130,7 @@ template <class T> void multiply(const Product<T>& p) {
     multiply_wide(p);
 }
 
-// A batch that shares b and lies in memory like one tall matrix is one product.
+// A batch that shares b and is stored like one tall matrix is one product.
 template <class T>
 bool fold_batch(const View& a, const View& b, const View* bias, const View& out, Product<T>& p) {
   const auto stacks = [](const View& v) { return v.strides[0] == v.shape[1] * v.strides[1]; };
@@ -139,7 +139,7 @@ bool fold_batch(const View& a, const View& b, const View* bias, const View& out,
   return true;
 }
 
-// Columns times rows: each element is one product, and nothing is added up.
+// Columns times rows: each element is one product without a sum.
 void multiply_elements(View a, View b, const View& out) {
   a.shape = b.shape = out.shape;
   a.strides[2] = b.strides[1] = 0;
@@ -171,7 +171,7 @@ void matmul(const View& a, const View& b, const View* bias, const View& out) {
   run<scalar::Float16>(a, b, bias, out);
 }
 
-// Halves where a conversion would take longer than the product: of a matrix and a few columns or rows.
+// Halves, if a conversion would take longer than the product: a matrix and a few columns or rows.
 bool multiplies(DType dtype, std::int64_t m, std::int64_t n) {
   return dtype == DType::f32 || dtype == DType::f64 ||
          (is_half(dtype) && is_skinny(m, n) && std::max(m, n) > 4);

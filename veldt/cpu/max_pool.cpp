@@ -1,5 +1,5 @@
-// The largest element of each window, and where it is. Windows that lie within their row are taken a register
-// at a time where their neighbours are one or two elements apart.
+// The largest element of each window, and its place. Windows that lie within their row are processed a
+// register at a time if neighbours are one or two elements apart.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/max_pool.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -83,7 +83,7 @@ std::int64_t pool_registers(D d, const MaxPool& pool, const PoolLayout::Window& 
   for (; o + lanes <= pool.end; o += lanes) {
     const std::int64_t begin = o * kStride - p.padding[2];
     const std::int64_t corner = (depth.begin * p.in[1] + height.begin) * p.in[2] + begin;
-    // What is read ends within the plane.
+    // Reads end within the plane.
     if (((depth.end - 1) * p.in[1] + height.end - 1) * p.in[2] + begin + (kernel - 1) * step +
             kStride * lanes >
         p.inputs())
@@ -102,8 +102,8 @@ std::int64_t pool_registers(D d, const MaxPool& pool, const PoolLayout::Window& 
   return o - begun;
 }
 
-// From window `o` on: with whole registers, then with ever fewer lanes; the last four may have had their
-// turn. Returns the first that is left.
+// From window `o` on: with whole registers, then with fewer and fewer lanes; the last four may be repeated.
+// Returns the first that is left.
 template <int kStride, class T>
 std::int64_t pool_row(const MaxPool& pool, const PoolLayout::Window& depth, const PoolLayout::Window& height,
                       std::int64_t o, const T* x, T* out, std::int64_t* index) {
@@ -120,8 +120,8 @@ std::int64_t pool_row(const MaxPool& pool, const PoolLayout::Window& depth, cons
   return std::max(left, o + run(few));
 }
 
-// `most`, or what lies at `from` where that is larger. No branch depends on the numbers: of noise every other
-// one would be guessed wrong.
+// The larger of `most` and the number at `from`. Without branches on the numbers: for noise every other one
+// would be mispredicted.
 template <class D, class T> HWY_INLINE hn::Vec<D> larger(D d, hn::Vec<D> most, const T* from) {
   const auto here = hn::LoadU(d, from);
   return hn::IfThenElse(hn::AndNot(hn::Le(here, most), hn::Eq(most, most)), here, most);
@@ -152,7 +152,7 @@ HWY_INLINE void pool_window(const PoolLayout& p, const PoolLayout::Window& depth
     if (dense) {
       for (; k + lanes <= width.end; k += lanes) wide = larger(d, wide, x + row + k);
       for (; k + at_once <= width.end; k += at_once) narrow = larger(few, narrow, x + row + k);
-      // What is left has its turn with some that have had theirs.
+      // The rest is processed together with some repeated ones.
       if (k < width.end) narrow = larger(few, narrow, x + row + width.end - at_once);
       return false;
     }

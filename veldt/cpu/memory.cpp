@@ -1,5 +1,5 @@
-// Host memory for tensors: aligned to a cache line, and to huge pages where a block is large enough to gain
-// from them (a first touch costs 6 to 8 us for each 4 KB page).
+// Host memory for tensors: aligned to a cache line, and to huge pages if a block is large enough to benefit
+// (a first touch costs 6 to 8 us for each 4 KB page).
 #include <sys/mman.h>
 
 #include <cstdlib>

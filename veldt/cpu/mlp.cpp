@@ -1,6 +1,5 @@
-// A fused stack of layers: a tile of rows walks through all of them and back while its results are
-// still in the cache. Each thread adds the weights' gradients up on its own; one pass over them ends the
-// call.
+// A fused stack of layers: a tile of rows goes through all of them and back while its results are still in
+// the cache. Each thread sums its own weights' gradients; a final pass adds them.
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -20,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kPanel = MlpKernels::kPanel, kBlock = Bf16Kernels::kBlock;
 
-// Rows between a product and its activation: what they share has to stay in the first-level cache.
+// Rows between a product and its activation: their data must stay in the L1 cache.
 constexpr std::int64_t kF32Chunk = 24;
 
 // One part's walk through its tiles.
@@ -77,7 +76,7 @@ class LayerWalk {
   std::int64_t chunk_rows(std::int64_t r) const { return std::min(chunk_, padded_ - r); }
 
   // Neighbouring columns of a panel that one walk over the rows computes: few enough for their weights to
-  // stay in the first-level cache.
+  // stay in the L1 cache.
   struct Strip {
     std::int64_t panel, first, columns;
     std::int64_t block() const { return (panel * kPanel + first) / kBlock; }
@@ -88,7 +87,7 @@ class LayerWalk {
       for (std::int64_t c = 0; c < columns_in(p, columns); c += width)
         fn(Strip{p, c, std::min(width, columns_in(p, columns) - c)});
   }
-  // Where the strip's first column of row r lies in f32 panels, and in bf16 blocks.
+  // The offset of the strip's first column of row r in f32 panels, and in bf16 blocks.
   std::int64_t place(const Strip& s, std::int64_t r) const {
     return (s.panel * rows_ + r) * kPanel + s.first;
   }
@@ -236,7 +235,7 @@ class LayerWalk {
     const float* const delta = f32_delta();
     const Bf16* const delta16 = area_.delta16[now_].rows;
     now_ = 1 - now_;
-    // A bf16 delta passes through a block; others are written where they stay.
+    // A bf16 delta passes through a block; others are written to their final place.
     const bool in_place = dx == nullptr && !(shape_.bf16 && shape_.half(l - 1));
     each_strip(in, [&](const Strip& s) {
       const std::int64_t first = s.panel * kPanel + s.first, there = std::min(s.columns, in - first);
@@ -265,8 +264,8 @@ class LayerWalk {
   int now_ = 0;              // which of the two deltas is the current one
 };
 
-// Slopes and gradients fade below the smallest normal number, where a processor is a hundred times slower; so
-// small, they count as 0 while one of these lives.
+// Slopes and gradients become denormal, for which a processor is a hundred times slower; while one of these
+// exists, denormals count as 0.
 class FlushToZero {
  public:
 #if defined(__SSE2__)

@@ -1,5 +1,5 @@
-// What activations of fused layers (kernels/mlp_activation-inl.h) are made of, for registers of floats:
-// polynomials of least largest error over the reduced range; a NaN stays one.
+// The building blocks of fused layers' activations (kernels/mlp_activation-inl.h) for registers of floats:
+// minimax polynomials over the reduced range; a NaN stays NaN.
 // Tests: tests/ops/mlp_test.cpp, tests/cpu/mlp_bf16_finish_test.cpp
 #if defined(VELDT_CPU_MLP_ACTIVATION_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_CPU_MLP_ACTIVATION_INL
@@ -62,7 +62,8 @@ template <bool Coarse> struct MlpRegisters {
   static HWY_INLINE Number neg_mul_add(Number a, Number b, Number c) { return hn::NegMulAdd(a.v, b.v, c.v); }
 
  private:
-  // x, or the bound below which it lies; a NaN stays. That x86 does in one instruction, if x comes second.
+  // x, or the bound if x is above it; a NaN stays. x86 does this in one instruction if x is the second
+  // operand.
   static HWY_INLINE Number at_least(Number bound, Number x) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
     return hn::Max(bound.v, x.v);

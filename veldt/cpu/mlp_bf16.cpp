@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 #ifndef __clang__  // which does not know the warning
-// g++ 12 holds the intrinsics' undefined registers for a mistake (GCC bug 105593).
+// g++ 12 warns about the intrinsics' undefined registers (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
@@ -26,8 +26,8 @@ VELDT_BF16 inline __m512i rounded(const float* low, const float* high) {
   return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
 }
 
-// Turns 16 rows of 16 words into columns, stored `stride` bytes apart: words are swapped within and between
-// pairs of rows that lie 1, 2, 4 and 8 apart.
+// Transposes 16 rows of 16 words into columns, stored `stride` bytes apart: words are swapped within and
+// between pairs of rows that are 1, 2, 4 and 8 apart.
 VELDT_BF16 void store_transposed(__m512i (&m)[16], char* to, std::int64_t stride) {
   __m512i t[16];
   for (int i = 0; i < 16; i += 2) {
@@ -142,7 +142,7 @@ void nothing() {}
 
 // --- AMX: eight tiles of 16 rows of 64 bytes; four hold sums, two a left side and two a right one.
 
-// What GCC's tile loads do not say: they read memory.
+// GCC's tile loads do not declare that they read memory.
 inline void memory_is_read() { asm volatile("" ::: "memory"); }
 
 VELDT_AMX void begin_amx() {
@@ -206,7 +206,7 @@ VELDT_AMX void outer_amx(const Bf16* d, std::int64_t column_stride, const Bf16* 
   memory_is_read();
 }
 
-// Linux lends the tiles to a process that asks for them.
+// Linux enables the tiles for a process on request.
 bool tiles_are_lent() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

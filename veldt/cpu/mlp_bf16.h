@@ -1,7 +1,7 @@
 // Matrix products of bf16 numbers summed in f32, by AMX tiles or by AVX-512's VDPBF16PS. Intrinsics,
-// because Highway 1.0.3 knows neither; what stands between the products is in mlp_bf16_finish.h.
+// because Highway 1.0.3 supports neither; the steps between the products are in mlp_bf16_finish.h.
 //
-// A matrix [rows][columns] lies in panels of kBlock columns, in one of these orders:
+// A matrix [rows][columns] is stored in panels of kBlock columns, in one of these orders:
 //   rows     [panel][row][kBlock]: the left side of a product
 //   pairs    [panel][row / 2][kBlock][2]: the right side of a product over its rows
 //   columns  [panel][column][rows]: the left side of a product over its rows, for AMX
@@ -30,13 +30,13 @@ struct Bf16Kernels {
   // out [kBlock][kBlock] += d^T a over `rows` rows, a multiple of kBlock: one panel of d, in pairs or by
   // columns that are column_stride numbers apart, and one of a, in pairs.
   void (*outer)(const Bf16* d, std::int64_t column_stride, const Bf16* a, std::int64_t rows, float* out);
-  // Rounds z [kBlock][stride] to nearest even, into the orders that are wanted (the others null); `columns`
-  // with `column_stride` numbers from column to column.
+  // Rounds z [kBlock][stride] to nearest even, into the requested orders (the others null); `columns` with
+  // `column_stride` numbers from column to column.
   void (*pack)(const float* z, std::int64_t stride, Bf16* rows, Bf16* pairs, Bf16* columns,
                std::int64_t column_stride);
 };
 
-// Null where the processor has neither.
+// Null if the processor has neither.
 const Bf16Kernels* bf16_kernels();
 
 }  // namespace veldt::cpu

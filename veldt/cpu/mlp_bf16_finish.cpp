@@ -21,7 +21,7 @@ constexpr std::int64_t kBlock = 32;
 
 HWY_INLINE __m512i rounded(Vec low, Vec high) { return (__m512i)_mm512_cvtne2ps_pbh(high.raw, low.raw); }
 
-// Stores two rows with the words of their columns 0 to 15 and 16 to 31 side by side.
+// Stores two rows with the words of their columns 0 to 15 and 16 to 31 interleaved by halves.
 HWY_INLINE void store_pairs(__m512i even, __m512i odd, Bf16* to) {
   alignas(64) static constexpr std::uint16_t kOrder[2][32] = {
       {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,

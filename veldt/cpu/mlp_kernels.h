@@ -1,6 +1,6 @@
-// The kernels that a stack of layers (mlp.cpp) is made of, all f32. A matrix of activations lies in panels of
-// kPanel columns, [columns / kPanel][rows][kPanel], so that no walk strides further than a cache line or
-// four; a panel's columns count in steps of kColumns, and what lies beyond the layer's own is zero or unused.
+// The kernels of a stack of layers (mlp.cpp), all f32. A matrix of activations is stored in panels of kPanel
+// columns, [columns / kPanel][rows][kPanel], so that strides are at most four cache lines; a panel's columns
+// are in steps of kColumns, and columns beyond the layer's own are zero or unused.
 // Tests: tests/ops/mlp_test.cpp
 #pragma once
 
@@ -12,7 +12,7 @@ namespace veldt::cpu {
 
 struct MlpKernels {
   static constexpr std::int64_t kPanel = 64, kColumns = 16;
-  static constexpr std::int64_t kRows = 6;  // product() takes them by so many
+  static constexpr std::int64_t kRows = 6;  // rows that product() takes at a time
 
   // z[row] = bias + a[row] w for `rows` rows (a multiple of kRows) and the first `columns` of a panel. a: its
   // panels of `steps` columns in all, `panel_stride` floats apart; w [steps][kPanel].

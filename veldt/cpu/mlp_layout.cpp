@@ -1,4 +1,4 @@
-// Counts what packed weights and the area of a tile take, and deals the workspace out to them.
+// Computes the sizes of packed weights and of a tile's area, and divides the workspace among them.
 #include "veldt/cpu/mlp_layout.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kPanel = MlpKernels::kPanel, kBlock = Bf16Kernels::kBlock;
 
-// Rows that f32 kernels may touch beyond a tile's last one, when they take a bf16 block by sixes.
+// Rows that f32 kernels may touch beyond a tile's last one when they take a bf16 block in sixes.
 constexpr std::int64_t kSpareRows = 4;
 
 }  // namespace
@@ -22,8 +22,8 @@ MlpShape::MlpShape(const MlpStep& s, std::int64_t rows, bool dx)
       wants_dx(dx),
       thin_input(s.thin_input()),
       thin_output(s.thin_output()) {
-  // The gradients of all weights go through the cache once a tile: the more rows the better, as long as what
-  // is kept of them stays in it too (2 MB, of which weights and gradients want their share).
+  // The gradients of all weights go through the cache once per tile, so more rows are better, as long as
+  // their stored data stays in it too (2 MB, of which weights and gradients need a part).
   std::int64_t bytes_a_row = 0;
   for (std::size_t l = 0; l < depth; ++l) bytes_a_row += layer(l).out * (gradients ? (bf16 ? 6 : 8) : 4);
   tile_rows = bytes_a_row * 192 <= (std::int64_t{1} << 20) ? 192 : 96;

@@ -1,5 +1,5 @@
-// Where everything lies in the workspace of a fused stack of layers: first the weights, packed once a call,
-// then an area for each part of the work, of which each thread takes one at a time.
+// The layout of the workspace of a fused stack of layers: first the weights, packed once per call, then an
+// area for each part of the work; each thread takes one at a time.
 // Tests: tests/ops/mlp_test.cpp
 #pragma once
 
@@ -25,10 +25,10 @@ struct MlpShape {
   std::int64_t n;  // rows of the call
   std::size_t depth;
   bool bf16, gradients, wants_dx;
-  bool thin_input;         // the first layer is f32 in any case
+  bool thin_input;         // the first layer is always f32
   bool thin_output;        // the last one is f32 vectors rather than panels
   std::int64_t tile_rows;  // that go through all layers together
-  std::int64_t parts;      // of the tiles: each adds its gradients up on its own
+  std::int64_t parts;      // of the tiles: each sums its own gradients
 
   MlpTiles tiles() const {
     return {n, static_cast<int>(tile_rows), step->pass == MlpPass::loss ? step->loss : MlpLoss{}};
@@ -50,7 +50,7 @@ struct MlpShape {
     return rest >= MlpKernels::kPanel ? MlpKernels::kPanel
                                       : round_up(rest, bf16 ? Bf16Kernels::kBlock : MlpKernels::kColumns);
   }
-  // Numbers of layer l's gradient as it is summed up, its weight's alone.
+  // Numbers of layer l's gradient as it is summed, only its weight's.
   std::int64_t dw_size(std::size_t l) const;
 };
 
@@ -63,25 +63,25 @@ struct PackedLayer {
 struct PackedWeights {
   PackedWeights(const MlpShape& shape, CacheLines& from);
   std::array<PackedLayer, MlpStep::kMaxLayers> layer = {};
-  float* zeros;  // kPanel of them: the bias of what has none
+  float* zeros;  // kPanel of them: the bias of layers without one
 };
 
 struct HalfMatrix {
   Bf16 *rows = nullptr, *pairs = nullptr, *columns = nullptr;
 };
 
-// What one part works with.
+// The working memory of one part.
 struct MlpArea {
   MlpArea(const MlpShape& shape, CacheLines& from);
   float* x = nullptr;  // f32 panels of the input
   HalfMatrix x16;
-  std::array<float*, MlpStep::kMaxLayers> act = {};  // f32 panels; of the last hidden layer alone with bf16
+  std::array<float*, MlpStep::kMaxLayers> act = {};  // f32 panels; with bf16 only of the last hidden layer
   std::array<float*, MlpStep::kMaxLayers> slope = {};
   std::array<HalfMatrix, MlpStep::kMaxLayers> act16 = {};
   std::array<Bf16*, MlpStep::kMaxLayers> slope16 = {};
-  std::array<float*, 2> delta = {};  // f32 panels of two layers' gradients; the first alone with bf16
+  std::array<float*, 2> delta = {};  // f32 panels of two layers' gradients; with bf16 only of the first
   std::array<HalfMatrix, 2> delta16 = {};
-  float *z = nullptr, *slope_block = nullptr;  // a block on its way to bf16
+  float *z = nullptr, *slope_block = nullptr;  // a block before conversion to bf16
   float *out = nullptr, *dy = nullptr;         // [tile_rows][outputs]
   // For each layer: dw as [panels of in][rows of out][kPanel] (bf16: kBlock), with a thin input [in][out] in
   // panels of out; db [panels of out][kPanel].

@@ -1,4 +1,4 @@
-// Sums the loss of a tile's outputs, and writes the gradients that its walk back begins with.
+// Sums the loss of a tile's outputs, and writes the gradients with which the backward pass begins.
 #include "veldt/cpu/mlp_loss.h"
 
 #include "veldt/kernels/mlp_loss-inl.h"

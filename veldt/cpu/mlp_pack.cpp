@@ -1,4 +1,4 @@
-// Turns weights, inputs and gradients of any strides into panels of columns, and back.
+// Converts weights, inputs and gradients of any strides to panels of columns, and back.
 #include "veldt/cpu/mlp_pack.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Matrix {
 // to [m.columns][kPanel] = rows first.. of m, transposed, zeros beyond the last.
 void transpose_panel(const Matrix& m, std::int64_t first, float* to) {
   const std::int64_t n = std::min(kPanel, m.rows - first);
-  constexpr std::int64_t kStep = 16;  // columns whose cache lines stay at hand while all rows pass
+  constexpr std::int64_t kStep = 16;  // columns whose cache lines stay cached while all rows are processed
   for (std::int64_t c0 = 0; c0 < m.columns; c0 += kStep) {
     const std::int64_t c1 = std::min(m.columns, c0 + kStep);
     for (std::int64_t j = 0; j < n; ++j)
@@ -65,7 +65,7 @@ void pack_half(const Bf16Kernels& k, const Matrix& w, std::int64_t out_block, co
   }
 }
 
-// dw [out, in] = the sum of what the parts have of layer l.
+// dw [out, in] = the sum of the parts' gradients of layer l.
 void unpack_weight(const MlpShape& shape, std::size_t l, const MlpArea* areas, float* dw) {
   const std::int64_t in = shape.layer(l).in, out = shape.layer(l).out;
   if (l == 0 && shape.thin_input) {

@@ -1,4 +1,4 @@
-// Between the tensors of a stack of layers and the panels its kernels work on.
+// Conversions between the tensors of a stack of layers and its kernels' panels.
 // Tests: tests/ops/mlp_test.cpp
 #pragma once
 
@@ -10,7 +10,7 @@ namespace veldt::cpu {
 // Every weight and bias of `arrays` into its place, over all threads.
 void pack_weights(const MlpShape& shape, const View* arrays, const PackedWeights& to);
 
-// Adds up the parts' gradients, and writes them to the arrays that want them.
+// Adds up the parts' gradients, and writes them to the arrays that need them.
 void unpack_gradients(const MlpShape& shape, const MlpArea* areas, const View* arrays);
 
 // `rows` rows of x [n, in] into the area, filled up with zeros to `padded` rows.

@@ -21,7 +21,7 @@
 namespace veldt::cpu {
 namespace {
 
-// A line of n, and what it is multiplied by and shifted: a number for each `run` neighbours, or null.
+// A line of n, and its factors and shifts: a number for each `run` neighbours, or null.
 template <class T> struct NormLine {
   bool centred;
   double eps;
@@ -197,7 +197,7 @@ auto norm_line_of(double) { return VELDT_DISPATCH(norm_line_f64); }
 auto slope_line_of(float) { return VELDT_DISPATCH(slope_line_f32); }
 auto slope_line_of(double) { return VELDT_DISPATCH(slope_line_f64); }
 
-// Lines of a view: where they lie, or as floats in `room` where they are halves.
+// Lines of a view: in place, or as floats in `room` if they are halves.
 struct Storage {
   const View& view;
   std::int64_t n;
@@ -223,7 +223,7 @@ template <class T> T* room_of(std::int64_t count) {
   return room.of(count, "a norm");
 }
 
-// The parameters of line i: row i of as many as there are.
+// The parameters of line i: row i modulo their number.
 template <class T> T* row_or_null(const View* v, std::int64_t i) {
   return v ? v->as<T>() + i % v->shape[0] * v->shape[1] : nullptr;
 }
@@ -263,7 +263,7 @@ void run_slope(bool centred, const View& x, const View* weight, const View& mome
   const auto slope = slope_line_of(T());
   const View* const wanted = dweight ? dweight : dbias;
   const std::int64_t own_size = wanted ? numel(wanted->shape) : 0;
-  // Each task adds up the parameters' gradients of its lines; all of them together are not more than x.
+  // Each task sums the parameters' gradients of its lines; together they are no larger than x.
   const std::int64_t most = std::max<std::int64_t>(1, lines * n / std::max<std::int64_t>(1, 2 * own_size));
   const std::int64_t grain =
       std::max(std::clamp<std::int64_t>(kGrain / n, 16, 64), (lines + most - 1) / most);

@@ -1,4 +1,4 @@
-// Calls oneDNN's matrix products, whose primitives are made once for a shape and kept.
+// Calls oneDNN's matrix products, whose primitives are created once per shape and kept.
 #include "veldt/cpu/onednn.h"
 
 #if VELDT_HAVE_ONEDNN
@@ -13,8 +13,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-// How BLAS sees a matrix: dense rows `step` apart, or the same of its transpose.
-// step is 0 for what it cannot see.
+// A matrix for BLAS: dense rows `step` apart, or the same for its transpose. step is 0 if neither applies.
 struct Blas {
   char transposed = 'N';
   std::int64_t step = 0;
@@ -97,7 +96,7 @@ class BiasProduct {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-// What one thread does of a product.
+// One thread's part of a product.
 bool multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Blas blas_a,
               Matrix<const float> b, Blas blas_b, const float* row_bias, Matrix<float> c, std::int64_t c_step,
               bool add) {
@@ -125,7 +124,7 @@ std::int64_t share_of(std::int64_t size, double work) {
 
 }  // namespace
 
-// Shared out along the longer side of c: each thread lays out the other operand for itself.
+// Split along the longer side of c: each thread packs the other operand itself.
 bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
                    Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add) {
   const Blas blas_a = blas_of(a, m, k), blas_b = blas_of(b, k, n), blas_c = blas_of(c, m, n);

@@ -1,4 +1,4 @@
-// oneDNN behind two functions: the fastest f32 matrix product for all but the smallest and the skinniest
+// oneDNN behind two functions: the fastest f32 matrix product for all except the smallest and the skinniest
 // shapes, and f32 convolutions.
 // Tests: tests/cpu/matmul_test.cpp, tests/cpu/convolution_test.cpp
 #pragma once
@@ -11,13 +11,13 @@
 namespace veldt::cpu {
 
 // c[m, n] = a[m, k] b[k, n], plus c itself with `add`, plus `row_bias` [n] on every row unless it is null
-// (never both). False, with nothing done, where oneDNN does not serve: it is not built in, or an operand lies
-// in memory in a way that it cannot read.
+// (never both). Returns false and does nothing if oneDNN cannot do it: it is not built in, or it cannot read
+// an operand's layout.
 bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
                    Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add);
 
-// The part of a convolution from the two others; the bias, or null, is for y. False, with nothing done, where
-// oneDNN does not serve.
+// The part of a convolution from the two others; the bias, or null, is for y. Returns false and does nothing
+// if oneDNN cannot do it.
 bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, const float* bias, float* y);
 
 }  // namespace veldt::cpu

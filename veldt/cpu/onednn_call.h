@@ -1,5 +1,5 @@
-// What calls of oneDNN have in common, and what its releases 2 and 3 have not. For files that know it is
-// built in.
+// The common parts of calls of oneDNN, and the differences of its releases 2 and 3. Only for builds with
+// oneDNN.
 // Tests: tests/cpu/matmul_test.cpp, tests/cpu/convolution_test.cpp
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace veldt::cpu::onednn {
 
-// True if oneDNN did the work, false if it says that it has no such kernel. Any other failure is an Error: a
-// quiet switch to Veldt's own kernel would change the bits. `describe` gives "oneDNN cannot ..".
+// True if oneDNN did the work, false if it reports that it has no such kernel. Any other failure is an Error:
+// a silent switch to Veldt's own kernel would change the bits. `describe` returns "oneDNN cannot ..".
 template <class Describe> bool done(dnnl_status_t status, const Describe& describe) {
   if (status == dnnl_success) return true;
   if (status == dnnl_unimplemented) return false;
@@ -39,8 +39,8 @@ inline dnnl::stream& stream() {
   return own;
 }
 
-// What oneDNN will do for a Primitive: `what` is what that computes, `hint` the plan of the forward pass
-// where it is a backward one. oneDNN 2 wants `what` as a struct of its own, which oneDNN 3 has not.
+// The description of a Primitive: `what` is its operation, `hint` the forward pass's description if it is a
+// backward one. oneDNN 2 needs `what` as a struct, which oneDNN 3 does not have.
 template <class Primitive, class... What, class... Hint>
 typename Primitive::primitive_desc plan_of(const dnnl::primitive_attr& attributes,
                                            const std::tuple<What...>& what, const Hint&... hint) {
@@ -55,7 +55,7 @@ typename Primitive::primitive_desc plan_of(const dnnl::primitive_attr& attribute
       what);
 }
 
-// Lets `memory` stand for `data`. oneDNN 2 may fill up what its layout pads, on this thread's stream.
+// Makes `memory` refer to `data`. oneDNN 2 may fill the layout's padding, on this thread's stream.
 template <class Memory> void point(const Memory& memory, void* data) {
   if constexpr (requires { memory.set_data_handle(data, stream()); })
     memory.set_data_handle(data, stream());
@@ -63,7 +63,7 @@ template <class Memory> void point(const Memory& memory, void* data) {
     memory.set_data_handle(data);
 }
 
-// Room of this thread, at the start of a cache line, shared by all primitives; it grows and stays.
+// Memory of this thread, aligned to a cache line, shared by all primitives; it only grows.
 inline char* scratch(std::size_t bytes) {
   constexpr std::size_t kLine = 64;
   thread_local std::vector<char> held;
@@ -71,10 +71,10 @@ inline char* scratch(std::size_t bytes) {
   return held.data() + (kLine - reinterpret_cast<std::uintptr_t>(held.data()) % kLine);
 }
 
-// While one lives, oneDNN works on this thread alone: Veldt's own threads share out the work. Debian's oneDNN
-// asks OpenMP how many threads it may use, and OpenMP keeps that number for each thread of the program; the
-// caller's is put back. A oneDNN that was built without OpenMP has nobody to ask: it is serial, or Intel's
-// TBB gives it what this thread's arena has.
+// While one exists, oneDNN only works on this thread, because Veldt's own threads split the work. Debian's
+// oneDNN asks OpenMP for the number of threads, which OpenMP stores for each thread of the program; the
+// caller's number is restored. A oneDNN that was built without OpenMP is serial, or uses the arena of this
+// thread in Intel's TBB.
 class OneThread {
  public:
   OneThread() : before_(most_ ? most_() : 1) {
@@ -96,7 +96,7 @@ class OneThread {
 };
 
 // The primitive for `key`, whose class has key() and is built from one. Each thread keeps the last few it
-// used, most recent first: no lock, and a network's layers come round again in every step.
+// used, most recent first: this needs no lock, and a network's layers repeat in every step.
 template <class Primitive, class Key> Primitive& primitive_for(const Key& key) {
   constexpr std::size_t kKept = 64;
   thread_local std::vector<Primitive> kept;

@@ -1,4 +1,4 @@
-// Calls oneDNN's convolutions piece by piece, one thread each, and says which ones it does not take.
+// Calls oneDNN's convolutions piece by piece, one thread each, and detects unsupported ones.
 #include "veldt/cpu/onednn.h"
 
 #if VELDT_HAVE_ONEDNN
@@ -22,7 +22,7 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-// The sizes as oneDNN has them, without leading dimensions of size 1.
+// The sizes in oneDNN's form, without leading dimensions of size 1.
 struct Form {
   memory::dims x, w, y, stride, dilation, before, after;
   memory::desc x_plain, w_plain, y_plain;
@@ -48,8 +48,8 @@ struct Form {
     w_plain = s.groups > 1 ? plain(w, {}) : plain(w, {steps.w_channel});
   }
 
-  // What oneDNN would call an error: rows of x that no step comes near (a transpose may have them), and what
-  // goes beyond its ints.
+  // Cases that oneDNN would report as errors: rows of x that no step reaches (a transpose may have them), and
+  // sizes beyond its ints.
   bool serves() const {
     constexpr std::int64_t kMost = 1 << 24;
     for (std::size_t d = 0; d < after.size(); ++d)
@@ -59,7 +59,7 @@ struct Form {
   }
 
  private:
-  // Row by row, but for the steps of the first dimensions.
+  // Row-major, except for the strides of the first dimensions.
   static memory::desc plain(const memory::dims& sizes, const memory::dims& first) {
     memory::dims strides(sizes.size());
     std::int64_t step = 1;
@@ -73,7 +73,7 @@ memory::desc any(const memory::dims& sizes) {
   return {sizes, memory::data_type::f32, memory::format_tag::any};
 }
 
-// A tensor that a primitive wants in another layout than Veldt's, or in that.
+// A tensor in the layout that a primitive needs, which may differ from Veldt's.
 class Operand {
  public:
   Operand() = default;
@@ -86,7 +86,7 @@ class Operand {
     reorder_ = written ? dnnl::reorder(inner_, plain_) : dnnl::reorder(plain_, inner_);
   }
 
-  std::size_t bytes() const { return bytes_; }  // of room that the call has to give it
+  std::size_t bytes() const { return bytes_; }  // bytes of memory that the call has to provide
 
   void begin(float* data, char* room) {
     onednn::point(plain_, data);
@@ -206,7 +206,7 @@ bool onednn_convolve(const ConvSizes& sizes, ConvPart part, float* x, float* w, 
   const std::int64_t w_size = sizes.groups * sizes.c_out * sizes.depth(), pieces = cut.count();
   for (const std::int64_t i : {std::int64_t{0}, pieces - 1})  // between them there is no padding
     if (const ConvPiece piece = cut.piece(i); !Form(piece.sizes, piece.steps).serves()) return false;
-  // The sums of all pieces but the first. Kept: a step asks for the same sizes again and again.
+  // The sums of all pieces except the first. Kept, because a step needs the same sizes repeatedly.
   thread_local std::vector<float> room;
   const auto more = static_cast<std::size_t>(cut.sums() ? (pieces - 1) * w_size : 0);
   if (room.size() < more) room.resize(more);

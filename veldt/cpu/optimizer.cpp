@@ -19,7 +19,7 @@ namespace veldt::HWY_NAMESPACE {
 namespace {
 
 // Applies the rule to elements begin .. end of the arrays, a register at a time. The tail goes through a
-// buffer, so that an element gets the same bits wherever it stands.
+// buffer, so that an element's bits do not depend on its position.
 template <class Rule, class T>
 void run(const Rule rule, T* const* arrays, std::int64_t begin, std::int64_t end) {
   constexpr int kArrays = Rule::kWritten + Rule::kRead;
@@ -41,8 +41,8 @@ void run(const Rule rule, T* const* arrays, std::int64_t begin, std::int64_t end
   for (int k = 0; k < Rule::kWritten; ++k) a[k].store_part(arrays[k] + i, rest);
 }
 
-// The same, but leaves elements whose gradient is 0 as they are. The gradient is read first, a cache line at
-// a time, and the other arrays of a line of zeros are not touched: most of a table stays where it is.
+// The same, but leaves elements whose gradient is 0 unchanged. The gradient is read first, a cache line at a
+// time, and for a line of zeros the other arrays are not accessed, which skips most of a table.
 template <class Rule, class T>
 void run_lazily(const Rule rule, T* const* arrays, std::int64_t begin, std::int64_t end) {
   constexpr int kWritten = Rule::kWritten;
@@ -165,7 +165,7 @@ void run(Kernel kernel, const OptimizerStep& step, const View* arrays, int count
   parallel_for(numel(arrays[0].shape), kGrain, piece);
 }
 
-// A fixed number of partial sums, added in order, so that the threads do not matter.
+// A fixed number of partial sums, added in order, so that the result does not depend on the threads.
 template <class T, class Kernel> double sum_of_products(Kernel kernel, const View& a, const View& b) {
   constexpr std::int64_t kParts = 64;
   const std::int64_t n = numel(a.shape), grain = std::max(kGrain, (n + kParts - 1) / kParts);

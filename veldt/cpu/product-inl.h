@@ -1,5 +1,5 @@
-// Products on one thread and without packing: for kernels that bring both matrices into the cache themselves.
-// The same bits for a row, whatever rows it comes with.
+// Products on one thread and without packing: for kernels that keep both matrices in the cache. A row's bits
+// do not depend on the other rows.
 // Tests: tests/cpu/matmul_test.cpp, tests/cpu/lstm_test.cpp, tests/ops/attention_test.cpp
 #if defined(VELDT_CPU_PRODUCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef VELDT_CPU_PRODUCT_INL
@@ -21,18 +21,17 @@ HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Asks for `count` elements that will be read soon. An address beyond the end does no harm.
+// Prefetches `count` elements that will be read soon. An address beyond the end does no harm.
 template <class T> HWY_INLINE void fetch(const T* row, std::int64_t count) {
   for (std::int64_t j = 0; j < count; j += static_cast<std::int64_t>(64 / sizeof(T))) hwy::Prefetch(row + j);
 }
 
 // Rows of the largest tile, which is two registers wide: 16 sums, 2 of b and 1 of a in 32 registers, or 12 in
-// 16. Taller ones are not faster, and leave more rows over.
+// 16. Taller ones are not faster, and leave more remaining rows.
 inline constexpr std::int64_t kProductRows = HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 inline constexpr std::int64_t kProductDepth = 256;  // its panel of b stays near
 
-// `Rows` rows of c [.., Wide registers] = a b, or += a b. Where `start` is there, each row's sum begins with
-// it.
+// `Rows` rows of c [.., Wide registers] = a b, or += a b. If `start` is given, each row's sum begins with it.
 template <class T, int Rows, int Wide>
 HWY_INLINE void product_tile(std::int64_t k, Matrix<const T> a, const T* b, std::int64_t b_row, T* c,
                              std::int64_t c_row, bool add, const T* start) {
@@ -42,7 +41,7 @@ HWY_INLINE void product_tile(std::int64_t k, Matrix<const T> a, const T* b, std:
   add ? sum.add_to(c, c_row) : sum.store(c, c_row);
 }
 
-// The same for m rows: rows(i) is a from row i on, of which the next kProductRows are asked for if i is a
+// The same for m rows: rows(i) is a from row i on, of which the next kProductRows are prefetched if i is a
 // multiple of that.
 template <class T, int Wide, class RowsOf>
 HWY_INLINE void product_panel(std::int64_t m, std::int64_t k, const RowsOf& rows, const T* b,
@@ -53,8 +52,8 @@ HWY_INLINE void product_panel(std::int64_t m, std::int64_t k, const RowsOf& rows
     for (; i < end; i += kRows)
       product_tile<T, kRows, Wide>(k, rows(i), b, b_row, c + i * c_row, c_row, add, start);
   };
-  // What is left of the large tiles goes in tiles of four, and so does one large tile if that leaves fewer
-  // single rows: those wait for each sum.
+  // Remaining rows use tiles of four, and so does one large tile if that leaves fewer single rows, which are
+  // slow because each sum waits for the previous one.
   constexpr std::int64_t kLarge = kProductRows;
   bool anywhere = true;  // a tile may begin at any row
   if constexpr (requires { rows.in_strips(); }) anywhere = !rows.in_strips();

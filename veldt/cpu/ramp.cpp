@@ -1,4 +1,4 @@
-// Numbers that follow from their position: ramps, and the positions at which a mask holds.
+// Numbers computed from their position: ramps, and the positions at which a mask is true.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -81,7 +81,7 @@ void ramp(const Ramp& r, const View& out) {
 
 namespace {
 
-// Row-major positions, which rise, as rows of coordinates. A line of the last dimension shares all but one.
+// Ascending row-major positions as rows of coordinates. A line of the last dimension shares all except one.
 void write_coordinates(const Shape& shape, const std::int64_t* found, std::int64_t count, std::int64_t* to) {
   const int last = shape.rank() - 1;
   const std::int64_t length = shape[last];
@@ -99,8 +99,8 @@ void write_coordinates(const Shape& shape, const std::int64_t* found, std::int64
 
 }  // namespace
 
-// Pieces of the mask are counted, then written after those before them. Each position is written, and the
-// next takes its place unless it holds: no branch that might be mispredicted.
+// Pieces of the mask are counted, then written after those before them. Each position is written, and
+// overwritten by the next one unless it is true: no branch that might be mispredicted.
 void positions(const View& mask, const View& out) {
   constexpr std::int64_t kPiece = 1 << 14, kBlock = 512;
   const auto* const holds = mask.as<const std::uint8_t>();

@@ -29,10 +29,10 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kBlocks = 16;            // of Philox, computed together
-constexpr std::int64_t kPiece = 1024;  // draws that lie in a buffer before they are made into numbers
+constexpr std::int64_t kPiece = 1024;  // draws in a buffer before they are converted to numbers
 
-// The draws of blocks first .. first + kBlocks - 1, as Philox::block() has them. Each word has a lane of 64
-// bits, of which a product reads the lower half: so it is one instruction, and both its halves are in place.
+// The draws of blocks first .. first + kBlocks - 1, as in Philox::block(). Each word has a lane of 64 bits,
+// of which a product reads the lower half, so it is one instruction and both of its halves are in place.
 void draw_blocks(const Rng& rng, std::uint64_t first, std::uint32_t* draws) {
   const hn::CappedTag<std::uint64_t, kBlocks> d;
   using V = hn::Vec<decltype(d)>;
@@ -143,8 +143,8 @@ void for_each_draw(const Rng& rng, std::uint64_t first, std::int64_t begin, std:
   }
 }
 
-// As kernels/draws.h has it. Pieces count the numbers of each part, then put theirs after those of the
-// pieces before them.
+// As described in kernels/draws.h. Pieces count the numbers of each part, then place theirs after those of
+// the earlier pieces.
 void permute(const Rng& rng, std::uint64_t position, std::int64_t* out, std::int64_t n) {
   if (n == 0) return;
   const std::int64_t parts = std::int64_t{1} << scalar::part_bits_of(n);

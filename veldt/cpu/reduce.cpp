@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kTile = 1 << 16;    // elements of a tile: enough work for a task, a fraction of L2
 constexpr std::int64_t kMaxKept = 512;     // columns of a tile: 4 KB of accumulators on the stack
-constexpr std::int64_t kEnoughTasks = 16;  // below it, the reduced dimensions are shared out too
+constexpr std::int64_t kEnoughTasks = 16;  // below it, the reduced dimensions are split too
 constexpr std::int64_t kPartials = 32;     // partial results of one output when they are
 
 // Dimensions of one kind (kept or reduced), of x and of the output. Never empty.
@@ -32,7 +32,7 @@ struct Dims : Coalesced<2> {
     for (int i = 0; i + 1 < rank; ++i) n *= sizes[i];
     return n;
   }
-  // Where the outer dimensions' index `i` lies in x (0) or the output (1).
+  // The offset of the outer dimensions' index `i` in x (0) or the output (1).
   std::int64_t offset(int view, std::int64_t i) const {
     std::int64_t at = 0;
     for (int d = rank - 2; d >= 0; --d) {
@@ -48,7 +48,8 @@ Dims dims_of(const View& x, const View& out, unsigned chosen) {
   return dims;
 }
 
-// The cut of a reduction into tasks (of outputs) and units (of what is summed into one task's outputs).
+// The split of a reduction into tasks (of outputs) and units (of inputs that are summed into one task's
+// outputs).
 struct Cut {
   Dims kept, reduced;
   std::int64_t kept_step, kept_chunks, tasks;
@@ -133,7 +134,7 @@ template <class T, class Acc, class Out> class Reduction {
                  });
   }
 
-  // Few outputs, much to sum: the units are dealt out in runs, and the runs' results joined in order.
+  // Few outputs, many inputs: the units are distributed in runs, and the runs' results are joined in order.
   void run_partials() const {
     const std::int64_t run = (cut_.units + kPartials - 1) / kPartials, runs = (cut_.units + run - 1) / run;
     std::vector<Acc> partials(static_cast<std::size_t>(cut_.tasks * runs * cut_.kept_step),
@@ -162,7 +163,7 @@ template <class T, class Acc, class Out> class Reduction {
   Acc divisor_ = 1;  // of a mean
 };
 
-constexpr std::int64_t kTiny = 256;  // elements: fewer than finding a good cut costs
+constexpr std::int64_t kTiny = 256;  // elements: fewer than a good split is worth
 
 // x as [outer, reduced, inner] with one stride each, if its reduced dimensions are neighbours and it is
 // dense.
@@ -198,7 +199,7 @@ struct Smaller {
   template <class T> static bool holds(T a, T b) { return a < b; }
 };
 
-// The first index of the best of n elements; a NaN is better than all.
+// The first index of the best of n elements; a NaN is better than all others.
 template <class Better, class T> std::int64_t arg_best(const T* x, std::int64_t n, std::int64_t stride) {
   std::int64_t best = 0;
   auto found = scalar::load(x[0]);

@@ -1,4 +1,4 @@
-// The inner loops of the reductions, one for each way that a tile can lie in memory.
+// The inner loops of the reductions, one for each memory layout of a tile.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veldt/cpu/reduce_tile.cpp"
 #include "hwy/foreach_target.h"  // first: it includes this file again for each target
@@ -19,7 +19,7 @@ namespace veldt::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Floats are accumulated in double: at memory speed the conversion is free, and the mean of 10^7 floats is
-// right to the last bit of a float. Whole numbers in i64. T: what is read, Acc: what it is accumulated in.
+// right to the last bit of a float. Integers in i64. T: the type read, Acc: the type of accumulation.
 template <class Acc> using D = hn::ScalableTag<Acc>;
 template <class Acc> using V = hn::Vec<D<Acc>>;
 
@@ -41,7 +41,7 @@ template <class Acc> HWY_INLINE V<Acc> load(const scalar::BFloat16* p) {
   const auto wide = hn::PromoteTo(bits, hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(p)));
   return hn::PromoteTo(D<Acc>(), hn::BitCast(f, hn::ShiftLeft<16>(wide)));
 }
-// As scalar::load(Float16), where there is no instruction for it that Highway uses for infinities too.
+// As scalar::load(Float16), for targets without an instruction that Highway also uses for infinities.
 template <class Acc> HWY_INLINE V<Acc> load(const scalar::Float16* p) {
   const hn::Rebind<float, D<Acc>> f;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
@@ -66,7 +66,7 @@ template <class Acc>
 using Wrapping = typename std::conditional_t<std::is_integral_v<Acc>, std::make_unsigned<Acc>,
                                              std::type_identity<Acc>>::type;
 
-// of(): what an element counts as; join(): of registers and of numbers alike.
+// of(): an element's contribution; join(): for registers and for numbers.
 struct Plain {
   template <class X> static HWY_INLINE X of(X x) { return x; }
 };
@@ -91,7 +91,7 @@ struct Product : Plain {
 struct Squares : Sum {
   template <class X> static HWY_INLINE X of(X x) { return Product::join(x, x); }
 };
-// A NaN wins: it is taken where it appears, and nothing compares greater than it afterwards.
+// A NaN takes precedence: it is taken when it appears, and afterwards nothing compares greater.
 struct Max : Plain {
   template <class Acc> static Acc start() {
     using Limits = std::numeric_limits<Acc>;
@@ -146,7 +146,7 @@ template <class Op, class T, class Acc> HWY_INLINE Acc row(const T* x, std::int6
   return acc;
 }
 
-// `Wide` registers of accumulators, which a strip of columns keeps while it runs down the rows. Recursive,
+// `Wide` registers of accumulators, which a strip of columns keeps while it goes through the rows. Recursive,
 // because g++ keeps an array in memory.
 template <class Op, class Acc, int Wide> struct Strip {
   V<Acc> first;
@@ -176,8 +176,8 @@ HWY_INLINE void strip(const T* x, std::int64_t rows, std::int64_t stride, Acc* a
   sums.store(acc);
 }
 
-// The additions into one column are in the order of the rows, whichever strip it falls in. Not inlined:
-// each of its four callers would have all strips, which took half of this file's time to compile.
+// The additions into one column are in the order of the rows, in any strip. Not inlined: each of its four
+// callers would contain all strips, which took half of this file's compile time.
 template <class Op, class T, class Acc>
 HWY_NOINLINE void columns(const T* x, std::int64_t cols, std::int64_t rows, std::int64_t stride, Acc* acc) {
   constexpr int kWide = HWY_TARGET <= HWY_AVX3 ? 16 : 8;  // half the registers
@@ -206,8 +206,8 @@ void narrow_columns(const T* x, std::int64_t cols, std::int64_t rows, Acc* acc) 
   columns<Op>(x + wide_rows * wide, cols, rows - wide_rows * k, cols, acc);
 }
 
-// Elements with gaps, put together a piece at a time: of each row, or of the columns of each row; or one by
-// one where these are short.
+// Elements with gaps, gathered a piece at a time: of each row, or of the columns of each row; or one by one
+// if these are short.
 template <class Op, class T, class Acc> void gathered(const T* x, const ReduceTile& t, Acc* acc) {
   constexpr std::int64_t kPiece = 4096 / sizeof(T), kShort = 16;
   const auto move = cpu::stage().move[cpu::stage_index(sizeof(T))];

@@ -10,8 +10,8 @@
 
 namespace veldt::cpu {
 
-// Aligned, not initialised. Grows and stays, because a step asks for the same sizes again and again; work on
-// lines that may be as long as all data trims it.
+// Aligned, not initialised. Only grows, because a step needs the same sizes repeatedly; work on lines that
+// may be as long as all data trims it.
 template <class T> class Room {
  public:
   // `count` elements until the next call. Throws OutOfMemory, which names the work.
@@ -30,7 +30,7 @@ template <class T> class Room {
     return held_.get();
   }
 
-  // Gives memory back if it is much.
+  // Frees the memory if it is large.
   void trim() {
     if (size_ * static_cast<std::int64_t>(sizeof(T)) <= kKept) return;
     size_ = 0;

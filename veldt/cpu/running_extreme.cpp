@@ -1,5 +1,5 @@
-// Where the largest or smallest element up to each position of a line is. Lines that are neighbours in memory
-// are walked side by side, row by row.
+// The place of the largest or smallest element up to each position of a line. Lines that are neighbours in
+// memory are walked side by side, row by row.
 #include <array>
 #include <cstdint>
 

@@ -1,7 +1,6 @@
-// Linear recurrences along one dimension: cumulative sums, cumulative products, and the gradients of both. A
-// step waits for the one before, so several lines are walked side by side: those that are neighbours in
-// memory row by row, which loops over a fixed number of them turn into SIMD, others a few at a time, halves a
-// block at a time as floats.
+// Linear recurrences along one dimension: cumulative sums, cumulative products, and the gradients of both.
+// Each step depends on the one before, so several lines are walked together: neighbours in memory row by row,
+// in loops over a fixed number that become SIMD, others a few at a time, halves a block at a time as floats.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -37,7 +36,7 @@ HWY_BEFORE_NAMESPACE();
 namespace veldt::cpu::HWY_NAMESPACE {
 namespace {
 
-// State: what the running value is kept in; unsigned for whole numbers, because overflow wraps.
+// State: the type of the running value; unsigned for integers, because overflow wraps.
 template <class State, class T> HWY_INLINE State state_of(T x) { return static_cast<State>(scalar::load(x)); }
 template <class T, class State> HWY_INLINE T stored(State state) {
   if constexpr (std::is_integral_v<State>)
@@ -107,8 +106,8 @@ template <class State> struct Front<State, 0> {
   template <class T> HWY_INLINE void store(T*, std::int64_t) const {}
 };
 
-// kLines lines, as they lie. The first element has nothing before it: an infinite factor must not meet that
-// 0.
+// kLines lines in place. The first element has no predecessor: an infinite factor must not be multiplied by
+// that 0.
 template <class Op, int kLines, class T, class State>
 HWY_INLINE void walk_lines(const ScanLines& s, const T* x, const T* f, T* out) {
   using Numbers = Front<State, kLines>;
@@ -121,8 +120,7 @@ HWY_INLINE void walk_lines(const ScanLines& s, const T* x, const T* f, T* out) {
   }
 }
 
-// More lines, read and written, would not fit into the cache beside each other where they lie a power of two
-// apart.
+// If lines are a power of two apart, more of them, read and written, would not fit into the cache together.
 template <class Op, class T, class State> void walk(const ScanLines& s) {
   constexpr std::int64_t kTogether = 4;
   const T *x = static_cast<const T*>(s.x.data), *f = static_cast<const T*>(s.factor.data);
@@ -135,7 +133,7 @@ template <class Op, class T, class State> void walk(const ScanLines& s) {
     walk_lines<Op, 1, T, State>(s, x + l * s.x.apart, f + l * s.factor.apart, out + l * s.out.apart);
 }
 
-// Without factors x stands in for them, and is not looked at twice.
+// Without factors x is passed instead, and is not read twice.
 template <class T, class State> void run(const ScanLines& given) {
   ScanLines s = given;
   const bool weighted = s.factor.data != nullptr;

@@ -1,4 +1,4 @@
-// Where numbers fall among the rising numbers of a line.
+// The positions of numbers among the ascending numbers of a line.
 #include <cstdint>
 
 #include "veldt/core/threads.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 12;  // searches a task
 
-// Halves what is left without a branch, which no processor could predict.
+// Halves the rest without a branch, which no processor could predict.
 std::int64_t count_up_to(const double* line, std::int64_t n, double value) {
   const double* from = line;
   while (n > 1) {

@@ -1,6 +1,6 @@
 // Softmax and its logarithm along one dimension, in three passes over lines while they are in the cache, and
-// their gradients in two: one line, or a panel of lines that are neighbours in memory. Both add up in the
-// same order, so a result does not depend on how the line lies.
+// their gradients in two: one line, or a panel of lines that are neighbours in memory. Both add in the same
+// order, so a result does not depend on the line's layout.
 #include <cmath>
 #include <cstdint>
 
@@ -26,7 +26,7 @@ constexpr std::int64_t kSums = 16;   // sums of a line's exponentials, in double
 template <class T> struct SoftmaxKernels {
   // A line of n neighbours.
   void (*line)(bool log, const T* x, T* y, std::int64_t n);
-  // `width` lines beside each other, at most kPanel, of n elements each, which are `from` and `to` apart.
+  // `width` adjacent lines, at most kPanel, of n elements each, which are `from` and `to` apart.
   void (*panel)(bool log, const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t width,
                 std::int64_t n);
   // The gradients dx for a result y and a gradient g of it.
@@ -43,7 +43,7 @@ namespace HWY_NAMESPACE {
 namespace {
 using cpu::kPanel, cpu::kSums;
 
-// A NaN wins.
+// A NaN takes precedence.
 template <class T> HWY_INLINE Lanes<T> larger(Lanes<T> a, Lanes<T> b) {
   return hn::IfThenElse(hn::Or(hn::Gt(b.v, a.v), hn::IsNaN(b.v)), b.v, a.v);
 }
@@ -62,7 +62,7 @@ template <class T> T largest(const T* x, std::int64_t n) {
 }
 
 // to[i] = of(lanes of from, i), a register at a time; the tail takes the same path, so a value never depends
-// on where it stands.
+// on its position.
 template <class T, class Of> HWY_INLINE void each_lanes(const T* from, T* to, std::int64_t n, const Of& of) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -229,7 +229,7 @@ template <class F> SoftmaxKernels<F> kernels_of() {
     return VELDT_DISPATCH(kernels_f64)();
 }
 
-// T: what is stored, F: what it is computed as, Y: what the result is stored as.
+// T: the stored type, F: the type of computation, Y: the result's stored type.
 template <class T, class F, class Y = T> struct Softmax {
   bool log;
   SoftmaxKernels<F> kernels = kernels_of<F>();

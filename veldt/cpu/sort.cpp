@@ -1,5 +1,5 @@
-// The stable order of the elements of each line, or the first ones of it. Elements become whole numbers in
-// the same order (kernels/order_key.h), which are parted by their highest digits until few are left in each
+// The stable order of the elements of each line, or the first ones of it. Elements become integers in the
+// same order (kernels/order_key.h), which are partitioned by their highest digits until few are left in each
 // part (radix sort, Knuth, Sorting and Searching, 1973), with their positions as lower digits: so no two are
 // equal, and any method gives the stable order.
 #include <algorithm>
@@ -19,12 +19,12 @@
 namespace veldt::cpu {
 namespace {
 
-constexpr int kMostBits = 11;             // of a digit: a part for each is to fit into the cache's lines
-constexpr int kBitsBeyond = 8;            // the same where the parts lie in as many pages
-constexpr std::int64_t kFew = 16;         // elements that are sorted sooner by comparing them
-constexpr std::int64_t kShort = 192;      // a line whose first ones are not looked for without the others
-constexpr std::int64_t kSpare = 32;       // room for what may be among the first ones
-constexpr std::int64_t kPiece = 1 << 16;  // elements of which a thread takes a share
+constexpr int kMostBits = 11;         // bits of a digit: a cache line for each part should fit into the cache
+constexpr int kBitsBeyond = 8;        // the same where the parts lie in as many pages
+constexpr std::int64_t kFew = 16;     // elements that are sorted faster by comparing them
+constexpr std::int64_t kShort = 192;  // a line whose first ones are not looked for without the others
+constexpr std::int64_t kSpare = 32;   // space for candidates of the first ones
+constexpr std::int64_t kPiece = 1 << 16;  // elements from which threads split the work
 constexpr std::int64_t kMostPieces = 32;
 constexpr std::int64_t kMostPacked = std::int64_t{1} << 32;  // elements whose positions fit into 32 bits
 
@@ -143,8 +143,8 @@ template <class Item> void sort_items(Item* items, Item* other, std::int64_t n, 
                });
 }
 
-// The k smallest of a line, in no order: those below the largest of the k smallest so far wait in the room
-// after them, until it is full and they are parted again.
+// The k smallest of a line, unordered: elements below the largest of the k smallest so far are collected
+// after them until the space is full, and then they are partitioned again.
 template <class T, class Item>
 void select(const Line<T, Item>& line, std::int64_t n, std::int64_t k, Item* room, std::int64_t size) {
   std::int64_t held = std::min(n, size);

@@ -1,5 +1,5 @@
-// Strided, transposed and half-precision operands as the dense rows that kernels take, and back. Plain loops,
-// which the compiler turns into SIMD for each target; transposed blocks are put together in registers.
+// Converts strided, transposed and half-precision operands to the dense rows that kernels take, and back.
+// Plain loops, which the compiler vectorises for each target; transposed blocks are assembled in registers.
 #include "veldt/cpu/stage.h"
 
 #include <cstring>
@@ -52,8 +52,8 @@ HWY_INLINE void turn_square(const T* from, std::int64_t from_stride, T* to, std:
     for (std::int64_t r = 0; r < kSide<T>; ++r) to[r * to_stride + c] = from[c * from_stride + r];
 }
 #else
-// Interleaving line i with line i + half, as often as the number of lines can be halved: each time the bits
-// of an element's position, (line, lane), are rotated by one.
+// Interleaves line i with line i + half, log2(lines) times: each time the bits of an element's position,
+// (line, lane), are rotated by one.
 template <class T>
 HWY_INLINE void turn_square(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride) {
   constexpr std::int64_t kLines = kSide<T>;

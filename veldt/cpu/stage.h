@@ -23,7 +23,7 @@ struct Stage {
 
 const Stage& stage();
 
-// Where `move` and `turn` have an element of so many bytes.
+// The index in `move` and `turn` for an element of that many bytes.
 constexpr int stage_index(std::int64_t bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3; }
 
 }  // namespace veldt::cpu

@@ -1,4 +1,4 @@
-// The comparisons that most elements of a long line fail when its first few are looked for.
+// The comparisons that exclude most elements of a long line in a search for its first few.
 #include "veldt/cpu/topk_filter.h"
 
 #include <type_traits>
@@ -27,7 +27,7 @@ template <class T> struct Numbers {
   }
 };
 
-// Halves as whole numbers in the same order: of those below 0 all bits but the sign turn.
+// Halves as integers in the same order: for those below 0 all bits except the sign are inverted.
 template <class T> struct Halves {
   using Lane = std::int16_t;
   template <class V> static HWY_INLINE V order(V x) {

@@ -1,4 +1,4 @@
-// Which parts of a line may be left out of the search for its first elements.
+// Finds the parts of a line that can be skipped in the search for its first elements.
 // Tests: tests/ops/order_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt::cpu {
 
-// Elements that are looked at together.
+// Elements that are checked together.
 inline constexpr std::int64_t kFiltered = 64;
 
 // The first of the whole blocks of kFiltered elements, from `begin` on, that may hold one which comes before

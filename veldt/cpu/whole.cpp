@@ -1,4 +1,4 @@
-// Elementwise ops of one and two whole numbers: each formula that has one, for i64, i32 and u8, as plain
+// Elementwise ops of one and two integers: each formula with an integer form, for i64, i32 and u8, as plain
 // loops.
 #include <cmath>
 #include <type_traits>
@@ -21,8 +21,8 @@ namespace {
 using cpu::BinaryRow;
 using cpu::UnaryForward;
 
-// Below 2^53 a quotient in double, which is found sooner, lies on the same side of each whole number as the
-// exact one. 0 of a division by 0; the lowest i32 over -1 wraps.
+// Below 2^53 a quotient in double, which is faster, is on the same side of each integer as the exact one. 0
+// for a division by 0; the lowest i32 over -1 wraps.
 template <class I> HWY_INLINE I floor_quotient(I a, I b) {
   const double x = static_cast<double>(a), y = b == I(0) ? 1 : static_cast<double>(b);
   const auto floored = static_cast<std::int64_t>(std::floor(x / y));

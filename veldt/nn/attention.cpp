@@ -106,7 +106,7 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
     return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
   };
   std::array<Tensor, 3> parts;
-  // One tensor, not one memory: x.detach() has no part in the gradients.
+  // The same tensor, not only the same memory: x.detach() gets no gradients.
   if (query.impl() == key.impl() && key.impl() == value.impl()) {
     const Tensor all = linear(q, in_weight_, in_bias_);
     if (!dropout_.drops()) return in_order(out_(self_attention(all, heads_, options)));

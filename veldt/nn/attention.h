@@ -11,12 +11,12 @@
 
 namespace veldt::nn {
 
-// Who may look where; booleans are true where looking is allowed, which is the opposite of torch's.
+// Masks; booleans are true where attention is allowed, which is the opposite of torch's.
 struct AttentionMask {
   Tensor mask =
       {};  // boolean, or floats that are added to the scores: [queries, keys], or [n heads, queries, keys]
   Tensor padding = {};  // boolean [n, keys]: which keys of each example count
-  bool causal = false;  // step i looks at steps 0 .. i only
+  bool causal = false;  // step i attends to steps 0 .. i only
 };
 
 struct MultiheadAttentionOptions {
@@ -37,7 +37,7 @@ class MultiheadAttention : public Module {
 
   Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
                 const AttentionMask& mask = {}) const;
-  // x looks at itself.
+  // Self-attention.
   Tensor forward(const Tensor& x) const override { return attend(x, x, x); }
   void fields(Fields& f) override;
   std::string title() const override;
@@ -56,7 +56,7 @@ struct TransformerLayerOptions {
   bool gelu = false;        // between the two linear layers, instead of relu
   bool norm_first = false;  // norms before each part, not after it (Xiong et al. 2020)
   bool batch_first = false;
-  bool causal = false;  // step i looks at steps 0 .. i of its own sequence alone, whatever the mask
+  bool causal = false;  // step i attends only to steps 0 .. i of its own sequence, with any mask
   DType dtype = DType::f32;
   Device device = {};
 };
@@ -83,8 +83,8 @@ class TransformerEncoderLayer : public Module {
   Dropout dropout_, dropout1_, dropout2_;
 };
 
-// As the encoder's layer, with attention to `memory`, what an encoder gave, between the two: "multihead_attn"
-// and "norm3" besides.
+// Like the encoder's layer, with attention to `memory`, an encoder's output, between the two: also
+// "multihead_attn" and "norm3".
 class TransformerDecoderLayer : public Module {
  public:
   TransformerDecoderLayer(std::int64_t size, std::int64_t heads, TransformerLayerOptions options = {},
@@ -109,8 +109,8 @@ struct TransformerOptions {
   bool norm = true;  // a LayerNorm after the last layer, which norm_first needs
 };
 
-// Layers one after the other: "layers.0.self_attn.in_proj_weight", .., "norm". Each layer starts with values
-// of its own; torch's are copies of one.
+// A stack of layers: "layers.0.self_attn.in_proj_weight", .., "norm". Each layer has its own initial values;
+// torch's are copies of one.
 class TransformerEncoder : public Module {
  public:
   // Throws ConfigError for less than one layer.
@@ -134,7 +134,7 @@ class TransformerDecoder : public Module {
   TransformerDecoder(std::int64_t num_layers, std::int64_t size, std::int64_t heads,
                      TransformerOptions options = {}, Rng& rng = default_rng());
 
-  // As in TransformerDecoderLayer; every layer looks at the same memory.
+  // As in TransformerDecoderLayer; every layer attends to the same memory.
   Tensor decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask = {},
                 const AttentionMask& memory_mask = {}) const;
   void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }

@@ -1,5 +1,5 @@
-// Walks a module after backward() and says of each parameter what its gradient lacks, and where it was cut
-// off.
+// Walks a module after backward() and reports each parameter's missing or bad gradient, and where the graph
+// was cut.
 #include "veldt/nn/audit.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 std::optional<GradientFault> fault_of(const Tensor& gradient) {
   if (!gradient.defined()) return GradientFault::missing;
   if (gradient.numel() == 0) return std::nullopt;
-  const double largest = max(abs(gradient.detach())).item();  // a NaN wins
+  const double largest = max(abs(gradient.detach())).item();  // a NaN takes precedence
   if (!std::isfinite(largest)) return GradientFault::not_finite;
   if (largest == 0) return GradientFault::zero;
   return std::nullopt;

@@ -1,4 +1,4 @@
-// Convolutional layers: their options checked and shown, their weights drawn, their cost counted.
+// Convolutional layers: they check and print options, initialise weights, and count operations.
 #include "veldt/nn/convolution.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ std::string numbers_text(const Shape& numbers) {
   return str(numbers[0]);
 }
 
-// ", stride 2", or nothing where all numbers are what they are by default.
+// ", stride 2", or nothing if all numbers are the defaults.
 std::string unless(std::int64_t by_default, const char* name, const Shape& numbers) {
   return numbers == Shape::filled(numbers.rank(), by_default) ? ""
                                                               : str(", ", name, ' ', numbers_text(numbers));

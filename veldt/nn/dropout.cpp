@@ -1,4 +1,4 @@
-// Draws what is dropped from a stream that the module keeps, so that a saved run goes on where it was.
+// Draws the dropped elements from a stream of the module, so that a saved run continues exactly.
 #include "veldt/nn/dropout.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ RandomDropping::RandomDropping(const char* name, double p, Rng& rng) : name_(nam
     throw ConfigError(str("dropout cannot have a probability of ", p), "it must be from 0 to 1",
                       "give a share of the numbers, such as 0.1");
   stream_ = empty({2}, DType::i64);
-  // So that a layer can be made while a plan is recorded, as step_facts() does.
+  // A host operation, so that a layer can be created while a plan is recorded, as in step_facts().
   host_work("dropout's stream", {stream_.view()}, [seed = rng.next_u32()](std::span<const View> views) {
     views[0].as<std::int64_t>()[0] = seed;
     views[0].as<std::int64_t>()[1] = 0;
@@ -29,12 +29,12 @@ std::string RandomDropping::title() const { return str(name_, '(', p_, ')'); }
 
 Tensor RandomDropping::draw(const Shape& shape, const Tensor& like) const {
   const Tensor draws = empty(shape, DType::f32, like.device());
-  // A replay of a Plan draws on from where the stream then is.
+  // A replay of a Plan continues from the stream's current position.
   host_work(
       "dropout", {draws.view(), stream_.view()},
       [device = like.device(), draw = RandomDraw()](std::span<const View> views) {
         std::int64_t* const stream = views[1].as<std::int64_t>();
-        // Unsigned: a position that was loaded may be any number.
+        // Unsigned, because a loaded position may be any number.
         Rng rng(static_cast<std::uint64_t>(stream[0]));
         rng.seek(static_cast<std::uint64_t>(stream[1]));
         const Rng at = draw.take(rng, static_cast<std::uint64_t>(numel(views[0].shape)));
@@ -79,7 +79,7 @@ template class ChannelDropout<3>;
 Tensor AlphaDropout::forward(const Tensor& x) const {
   if (!drops()) return x;
   if (p() == 1) return drop(x, x.shape());
-  // -alpha is what SELU tends to, its scale times its alpha: with keep k, the result a (x k - alpha (1 - k))
+  // -alpha is SELU's lower limit, its scale times its alpha: with keep k, the result a (x k - alpha (1 - k))
   // + a alpha p has mean 0 and variance 1 where x has.
   constexpr double kAlpha = 1.7580993408473766;
   const double a = 1 / std::sqrt((1 - p()) * (1 + p() * kAlpha * kAlpha));

@@ -7,9 +7,9 @@
 
 namespace veldt::nn {
 
-// What the layers below share. In evaluation they do nothing. Each call in training draws from the module's
-// own stream, "rng" [2] (i64: seed and position), which state() saves: a resumed run drops what the whole run
-// would have. Copies share the stream; a clone() has its own, at the same place.
+// The base of the layers below. In evaluation they do nothing. Each call in training draws from the module's
+// own stream, "rng" [2] (i64: seed and position), which state() saves, so a resumed run drops the same
+// elements as an uninterrupted one. Copies share the stream; a clone() has its own, at the same position.
 class RandomDropping : public Module {
  public:
   void fields(Fields& f) override { f("rng", stream_); }
@@ -24,7 +24,8 @@ class RandomDropping : public Module {
   double p() const { return p_; }
   // 0 with probability p, else 1, in the dtype and on the device of `like`.
   Tensor draw(const Shape& shape, const Tensor& like) const;
-  // x with 0 for what a draw of `shape`, which broadcasts to x's, drops, the rest divided by 1 - p.
+  // x with dropped elements set to 0 and the rest divided by 1 - p; `shape`, which broadcasts to x's, is
+  // drawn.
   Tensor drop(const Tensor& x, const Shape& shape) const;
 
  private:

@@ -10,14 +10,14 @@
 namespace veldt::nn {
 
 struct EmbeddingOptions {
-  // The row that stands for no symbol: it starts as 0 and gets no gradient. Negative ones count from the end.
+  // The row of padding: it starts as 0 and gets no gradient. Negative ones count from the end.
   std::optional<std::int64_t> padding_idx = {};
   DType dtype = DType::f32;
   Device device = {};
 };
 
-// Row i of a table for each i of x:  x [..] (i64 or i32) -> [.., dim]; "weight" [count, dim], which starts as
-// N(0, 1) as torch.nn.Embedding has it.
+// Row i of a table for each i of x:  x [..] (i64 or i32) -> [.., dim]; "weight" [count, dim], initialised as
+// N(0, 1) like torch.nn.Embedding.
 class Embedding : public Module {
  public:
   // Throws ConfigError for sizes below 1 and a padding_idx that is not a row; a call, ShapeError for an x of

@@ -21,7 +21,7 @@ using nn::constant;
 using nn::number_like;
 using nn::reduced;
 
-// Brings [classes] and [] to [1, classes] and [1], and checks what classes and rows there are.
+// Reshapes [classes] and [] to [1, classes] and [1], and checks classes and rows.
 struct Rows {
   const char* name;  // of the loss
   Tensor x, target;
@@ -48,9 +48,9 @@ struct Rows {
       throw ShapeError(str(name, " cannot weight ", x.size(1), " classes by ", weights.shape()),
                        "it needs one weight for each class", str("give weights of [", x.size(1), "]"));
   }
-  // [n, ..] as the caller had it.
+  // [n, ..] in the caller's shape.
   Tensor each(const Tensor& loss) const { return single ? squeeze(loss, 0) : loss; }
-  // [classes] to lie along dimension 1.
+  // Moves [classes] to dimension 1.
   Tensor along_classes(const Tensor& weights) const {
     Shape shape = Shape::filled(x.rank(), 1);
     shape[1] = weights.numel();
@@ -138,7 +138,7 @@ Tensor kl_div(const Tensor& given, const Tensor& given_target, KlOptions options
   return reduced(loss, options.reduction);
 }
 
-// The gradient is written out: that of the logarithms would be infinite, or 0 beyond their end.
+// The gradient is explicit: that of the logarithms would be infinite, or 0 beyond their limit.
 Tensor bce(const Tensor& given, const Tensor& given_targets, LossOptions options) {
   const Tensor probabilities = widened(given), targets = widened(given_targets);
   check_loss("bce", probabilities, targets);
@@ -178,7 +178,7 @@ Tensor sigmoid_focal(const Tensor& given, const Tensor& given_targets, FocalOpti
                       "give 2, as the paper does, or 0 for bce_with_logits");
   const Tensor p = sigmoid(logits), entropy = softplus(logits) - logits * targets;
   const Tensor missed = p + targets - 2.0 * (p * targets);  // 1 - q
-  // Not of 0 itself: with gamma below 1 its slope is infinite, and 0 times that no number.
+  // Not of 0 itself: with gamma below 1 its slope is infinite, and 0 times that is NaN.
   const double least = missed.dtype() == DType::f64 ? std::numeric_limits<double>::min()
                                                     : static_cast<double>(std::numeric_limits<float>::min());
   const bool is_steep = options.gamma > 0 && options.gamma < 1;

@@ -1,4 +1,4 @@
-// Draws first values: uniform and normal ones by fan-in and fan-out, orthogonal matrices, and those of SIREN.
+// Initial values: uniform and normal ones by fan-in and fan-out, orthogonal matrices, and SIREN's.
 #include "veldt/nn/init.h"
 
 #include <algorithm>
@@ -31,13 +31,13 @@ DType drawn_for(const Tensor& leaf) { return leaf.dtype() == DType::f64 ? DType:
 
 void symmetric(Tensor leaf, double bound, Rng& rng) { uniform(leaf, -bound, bound, rng); }
 
-// The share of a standard normal below x.
+// The probability of a standard normal below x.
 double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
-// Where the share u of a standard normal cut to a .. b lies: Newton's way, halving where it leaves the
+// The quantile u of a standard normal truncated to a .. b: Newton's method, with bisection if it leaves the
 // bracket.
 double truncated_quantile(double u, double a, double b) {
-  // On the side of the smaller tail, so that no digits are lost.
+  // Computed in the smaller tail, so that no digits are lost.
   if (a > 0) return -truncated_quantile(1 - u, -b, -a);
   const double wanted = normal_below(a) + u * (normal_below(b) - normal_below(a));
   double low = std::max(a, -9.0), high = std::min(b, 9.0), x = (low + high) / 2;
@@ -54,7 +54,7 @@ double truncated_quantile(double u, double a, double b) {
 }
 
 // Makes the rows, each `length` long, orthonormal: Gram-Schmidt, twice, which is as exact as Householder's
-// way (Giraud et al. 2005). The rows are random, so that none depends on the others.
+// method (Giraud et al. 2005). The rows are random, so that none depends on the others.
 void orthonormalize(std::vector<double>& rows, std::int64_t count, std::int64_t length) {
   const auto row = [&](std::int64_t i) { return rows.data() + i * length; };
   for (std::int64_t i = 0; i < count; ++i) {

@@ -9,10 +9,9 @@
 
 namespace veldt::nn {
 
-// The stream that layers draw from when they are given no other; seed 0 at the start. For one thread at a
-// time.
+// The stream that layers use by default; the initial seed is 0. For one thread at a time.
 Rng& default_rng();
-// Restarts default_rng(). Call it before building a model that is to come out the same in every run.
+// Restarts default_rng(). Call it before building a model, to get the same values in every run.
 void seed(std::uint64_t value);
 
 namespace init {
@@ -52,7 +51,7 @@ void truncated_normal(Tensor leaf, double mean = 0, double deviation = 1, double
 void orthogonal(Tensor weight, double gain = 1, Rng& rng = default_rng());
 
 // SIREN, Sitzmann et al. 2020: the first weight U(-1 / in, 1 / in); the others, the linear head included,
-// U(-b, b), b = sqrt(6 / in) / omega; biases U(-1 / sqrt(in), 1 / sqrt(in)), which is what Linear gives them.
+// U(-b, b), b = sqrt(6 / in) / omega; biases U(-1 / sqrt(in), 1 / sqrt(in)), as in Linear.
 void siren_first(Tensor weight, Rng& rng = default_rng());
 void siren_hidden(Tensor weight, double omega, Rng& rng = default_rng());
 

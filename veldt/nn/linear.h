@@ -13,8 +13,8 @@ struct LinearOptions {
   Device device = {};
 };
 
-// y = x W^T + b:  x [.., in] -> [.., out]; "weight" [out, in], "bias" [out]. Both start as torch.nn.Linear
-// has them, U(-1 / sqrt(in), 1 / sqrt(in)), the weight drawn first.
+// y = x W^T + b:  x [.., in] -> [.., out]; "weight" [out, in], "bias" [out]. Both start like
+// torch.nn.Linear's, U(-1 / sqrt(in), 1 / sqrt(in)), the weight drawn first.
 class Linear : public Module {
  public:
   // Throws ConfigError for a size below 1; a call, ShapeError for an input of another size or dtype.

@@ -154,7 +154,7 @@ Tensor gaussian_nll(const Tensor& given, const Tensor& given_target, const Tenso
                     GaussianOptions o) {
   const Tensor prediction = widened(given), target = widened(given_target);
   check_loss("gaussian_nll", prediction, target);
-  // One dimension short of the prediction it is a variance for each row, as torch reads it.
+  // With one dimension less than the prediction it is a variance for each row, as in torch.
   const int rank = prediction.rank();
   const bool of_rows = rank > 0 && given_variance.shape() == prediction.shape().without(rank - 1);
   const Tensor variance = widened(of_rows ? unsqueeze(given_variance, -1) : given_variance);
@@ -165,7 +165,7 @@ Tensor gaussian_nll(const Tensor& given, const Tensor& given_target, const Tenso
     throw ShapeError(
         str("gaussian_nll cannot use variances of ", variance.shape(), " for ", prediction.shape()),
         "each number has one, or shares it", "give them a shape that broadcasts to the prediction's");
-  // eps below it, with the gradient of the variance itself, as torch has it.
+  // At least eps, with the gradient of the variance itself, as in torch.
   const Tensor low = less(variance, number_like(variance, o.eps));
   const Tensor v = where(low, (variance - constant(variance)) + o.eps, variance);
   Tensor loss = 0.5 * (log(v) + square(prediction - target) / v);

@@ -1,6 +1,6 @@
-// Losses, as torch.nn.functional has them. Prediction and target have the same shape unless said; nothing is
-// broadcast, since [n] against [n, 1] would quietly compare every pair. Dtypes are promoted as ops promote
-// them. Throws ShapeError naming both shapes, and for nothing to compare.
+// Losses, as in torch.nn.functional. Prediction and target have the same shape unless noted; they are not
+// broadcast, because [n] against [n, 1] would silently compare every pair. Dtypes are promoted as ops promote
+// them. Throws ShapeError naming both shapes, and if there are no elements.
 // Tests: tests/nn/losses_test.cpp, tests/nn/golden_losses_test.cpp
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace veldt {
 
-// mean and sum give one number, none what each element (for classes: each row) contributes.
+// mean and sum give one number, none the contribution of each element (for classes: of each row).
 enum class Reduction : std::uint8_t { mean, sum, none };
 
 struct LossOptions {
@@ -77,7 +77,7 @@ Tensor poisson_nll(const Tensor& prediction, const Tensor& target, PoissonOption
 struct GaussianOptions {
   bool full = false;  // with log(2 pi) / 2
   double eps =
-      1e-6;  // what a variance is at least, for the value; its gradient passes. ConfigError unless above 0
+      1e-6;  // the minimum of a variance, for the value; its gradient passes. ConfigError unless above 0
   Reduction reduction = Reduction::mean;
 };
 // (log v + (p - t)^2 / v) / 2: -log of the density of t under a normal distribution of mean p and variance v,
@@ -99,31 +99,30 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOpt
 struct FocalOptions {
   double alpha = 0.25;  // the weight of t = 1, and 1 - alpha that of t = 0; below 0: none
   double gamma = 2;
-  Reduction reduction = Reduction::none;  // as torchvision's sigmoid_focal_loss has it
+  Reduction reduction = Reduction::none;  // as in torchvision's sigmoid_focal_loss
 };
-// bce_with_logits times (1 - q)^gamma, q the probability given to the target: what is right already counts
+// bce_with_logits times (1 - q)^gamma, q the probability given to the target: correct predictions count
 // little. Lin et al. 2017.
 Tensor sigmoid_focal(const Tensor& logits, const Tensor& targets, FocalOptions options = {});
 
 struct ClassOptions {
   Tensor weights = {};               // [classes], of the logits' dtype
   std::int64_t ignore_index = -100;  // rows of this class contribute nothing; of a target of indices
-  double label_smoothing = 0;        // the share that is spread over all classes; cross_entropy alone
+  double label_smoothing = 0;        // the share that is spread over all classes; only in cross_entropy
   Reduction reduction = Reduction::mean;
 };
 // -log softmax(x)[t] over dimension 1 of the logits [n, classes, ..] (dimension 0 of [classes]). The target
-// holds indices, whole numbers [n, ..], or probabilities of the logits' shape. The mean is weighted as
-// torch's is: over the weights of the targets that count (NaN if none does); of probabilities over the rows.
-// `none`: [n, ..]. Throws ShapeError for an index outside of the classes, ConfigError for a smoothing outside
-// [0, 1].
+// holds indices, integers [n, ..], or probabilities of the logits' shape. The mean is weighted as torch's is:
+// over the weights of the targets that count (NaN if none does); of probabilities over the rows. `none`: [n,
+// ..]. Throws ShapeError for an index outside of the classes, ConfigError for a smoothing outside [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions options = {});
-// The same of what log_softmax gave; indices only, and no smoothing.
+// The same for the output of log_softmax; indices only, and no smoothing.
 Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options = {});
 
 struct KlOptions {
   bool log_target = false;  // the target holds logarithms too
   bool batch_mean = false;  // the sum over size(0), which is the divergence; the reduction must be mean
-  Reduction reduction = Reduction::mean;  // over the elements, as torch has it
+  Reduction reduction = Reduction::mean;  // over the elements, as in torch
 };
 // t (log t - x), x a logarithm and t a probability; 0 where t is 0. Kullback & Leibler 1951.
 Tensor kl_div(const Tensor& log_prediction, const Tensor& target, KlOptions options = {});

@@ -1,4 +1,4 @@
-// Keeps the parameters of a stack of layers, and hands them to the fused op.
+// Holds the parameters of a stack of layers, and passes them to the fused op.
 #include "veldt/nn/mlp.h"
 
 #include "veldt/core/error.h"

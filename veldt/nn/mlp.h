@@ -11,7 +11,7 @@
 namespace veldt::nn {
 
 struct MlpOptions {
-  MlpActivation activation = MlpActivation::relu;  // of all layers but the last
+  MlpActivation activation = MlpActivation::relu;  // of all layers except the last
   double first_omega = 1, omega = 1;               // of the first layer, of the others: sine, finer, gauss
   bool bias = true;
   Precision precision = Precision::f32;
@@ -19,9 +19,9 @@ struct MlpOptions {
   Device device = {};
 };
 
-// sizes {2, 64, 64, 1}: 2 inputs, two hidden layers of 64, 1 output; the last layer has no activation. The
-// same as Linear layers and activations one after the other, with their names "layers.0.weight",
-// "layers.0.bias" .. and their start, but computed by ops/mlp.h.
+// sizes {2, 64, 64, 1}: 2 inputs, two hidden layers of 64, 1 output; the last layer has no activation.
+// Equivalent to a sequence of Linear layers and activations, with their names "layers.0.weight",
+// "layers.0.bias" .. and initial values, but computed by ops/mlp.h.
 class Mlp : public Module {
  public:
   // Throws ConfigError for fewer than two sizes or one below 1.
@@ -30,8 +30,8 @@ class Mlp : public Module {
       : Mlp(std::span(sizes.begin(), sizes.size()), options, rng) {}
 
   Tensor forward(const Tensor& x) const override;  // [.., in] -> [.., out]
-  // The loss of forward(x) against a target, its gradient found in the same pass. The precision is the
-  // module's.
+  // The loss of forward(x) against a target, with its gradient computed in the same pass. The precision is
+  // the module's.
   MlpLossResult loss(const Tensor& x, const Tensor& target, MlpLossOptions options = {}) const;
 
   void fields(Fields& f) override { f("layers", layers_); }

@@ -1,4 +1,4 @@
-// The walks over a module's fields: names and state, devices and modes, a tree in words, hooks around calls.
+// The walks over a module's fields: names and state, devices and modes, the printed tree, hooks around calls.
 #include "veldt/nn/module.h"
 
 #include <cxxabi.h>
@@ -16,7 +16,7 @@
 namespace veldt::nn {
 namespace {
 
-// Made by nn::parameter(), or a plain leaf that is to be trained.
+// Made by nn::parameter(), or a plain leaf that requires a gradient.
 bool is_trained(const Tensor& t) { return is_parameter(t) || t.requires_grad(); }
 
 constinit thread_local CallListener* t_listener = nullptr;
@@ -48,12 +48,12 @@ std::string join(const std::vector<std::string>& names) {
   return out;
 }
 
-// Dropout's and its like's: torch keeps them elsewhere.
+// Streams of Dropout and similar layers: torch keeps them elsewhere.
 bool is_random_stream(const std::string& name, const Tensor& tensor) {
   return tensor.dtype() == DType::i64 && (name == "rng" || name.ends_with(".rng"));
 }
 
-// Pairs the module's tensors with those of `state`; what does not fit goes into the report.
+// Pairs the module's tensors with those of `state`; mismatches go into the report.
 std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state,
                                              LoadReport& report) {
   std::map<std::string, Tensor> given;
@@ -137,7 +137,7 @@ Tensor Module::operator()(const Tensor& x) const {
   }
 }
 
-// The innermost module gives its title; each one further out puts the name that it knows it by in front.
+// The innermost module gives its title; each outer one puts its member's name in front.
 void Module::locate(Error& error) const {
   Error::Place place = error.place();
   if (place.outermost == this) return;
@@ -149,7 +149,7 @@ void Module::locate(Error& error) const {
       if (found.empty() && &m == place.outermost) found = path;
     });
     visit(walk);
-    if (found.empty()) return;  // not a member: its name is not known here
+    if (found.empty()) return;  // not a member: its name is unknown here
     place.path = place.path.empty() ? found : found + '.' + place.path;
   }
   place.outermost = this;
@@ -169,7 +169,7 @@ std::string Module::title() const {
   return scope == std::string::npos ? full : full.substr(scope + 2);
 }
 
-// fields() hands out references, so it is not const; the visitors of const functions only read.
+// fields() returns references, so it is not const; the visitors of const functions only read.
 void Module::visit(Fields& visitor) const { const_cast<Module*>(this)->fields(visitor); }
 
 NamedTensors Module::named_parameters() const {
@@ -298,7 +298,7 @@ std::string Module::description() const {
 
 namespace {
 
-// Which handles and modules a module holds.
+// The handles and modules that a module holds.
 std::set<const void*> members_of(const Module& module) {
   std::set<const void*> members;
   TreeWalk walk([&](const std::string&, Tensor& t) { members.insert(&t); },
@@ -325,7 +325,7 @@ void Module::separate_from(const Module& original) {
                   "the module holds it by a pointer, which a copy shares",
                   "override unshare() and give the pointer a copy of what it points to");
   };
-  std::map<const TensorImpl*, Tensor> copies;  // what is tied stays tied
+  std::map<const TensorImpl*, Tensor> copies;  // tied tensors stay tied
   TreeWalk walk(
       [&](const std::string& path, Tensor& t) {
         check(path, &t);

@@ -1,4 +1,4 @@
-// Modules: what has parameters. A module lists its members once, in fields(); names, saving, moving,
+// Modules: objects with parameters. A module lists its members once, in fields(); names, saving, moving,
 // freezing, train/eval and printing all follow from that list.
 // Tests: tests/nn/module_test.cpp, tests/nn/recompute_test.cpp
 #pragma once
@@ -22,9 +22,9 @@ namespace veldt::nn {
 
 class Module;
 
-// What fields() calls for each member: f("body", body_)("head", head_). Members of members are joined by
-// dots, and elements of a vector are numbered, as torch.nn names them. Undefined tensors, empty optionals and
-// null pointers are passed over.
+// The visitor that fields() calls for each member: f("body", body_)("head", head_). Nested names are joined
+// by dots, and elements of a vector are numbered, as in torch.nn. Undefined tensors, empty optionals and null
+// pointers are skipped.
 class Fields {
  public:
   virtual ~Fields() = default;
@@ -50,18 +50,18 @@ class Fields {
   }
 
  protected:
-  // `path` counts from the module at which the walk began.
+  // `path` starts at the module where the walk began.
   virtual void on_tensor(const std::string& path, Tensor& tensor) = 0;
   virtual void on_module(const std::string& path, int depth, Module& module);
 
  private:
-  std::size_t enter(std::string_view name);  // returns the length to cut path_ back to
+  std::size_t enter(std::string_view name);  // returns the length to which path_ is restored
 
   std::string path_;
   int depth_ = 0;
 };
 
-// What load_state() found; all three empty when everything fitted.
+// The report of load_state(); all three are empty if everything fitted.
 struct LoadReport {
   std::vector<std::string> missing;     // in the module, not in the file
   std::vector<std::string> unexpected;  // in the file, not in the module
@@ -74,10 +74,10 @@ class Module {
  public:
   virtual ~Module() = default;
 
-  // The output for x. Throws Error unless the module overrides it; one that takes other arguments declares a
-  // function of its own.
+  // The output for x. Throws Error unless the module overrides it; a module with other arguments declares its
+  // own function.
   virtual Tensor forward(const Tensor& x) const;
-  // forward(). An Error that passes through it learns where it happened: "..., in body.2 (Linear(64, 10))".
+  // Calls forward(). An Error that passes through gets the place added: "..., in body.2 (Linear(64, 10))".
   Tensor operator()(const Tensor& x) const;
 
   // Lists the members that are tensors or modules.
@@ -85,8 +85,8 @@ class Module {
   // The module's kind and options in one line: "Linear(2, 8)".
   virtual std::string title() const;
 
-  // The parameters, each one once under its first name. Lists them for good: a later backward() throws Error
-  // if a loss also depends on a parameter that is in no list.
+  // The parameters, each once under its first name. Marks them as listed: a later backward() throws Error if
+  // a loss also depends on a parameter that is in no list.
   NamedTensors named_parameters() const;
   std::vector<Tensor> parameters() const;
   // The tensors of fields() that are not trained.
@@ -96,12 +96,12 @@ class Module {
 
   // Parameters and buffers, sharing memory with the module: torch's state_dict().
   NamedTensors state() const;
-  // Copies values in by name, converting dtypes; either all or none of them. Throws Error that lists all that
-  // does not fit. Not strict: copies those that fit and reports the rest. A random stream (see Dropout),
-  // which files of torch's do not hold, may be missing.
+  // Copies values in by name, converting dtypes; either all or none. Throws Error that lists all mismatches.
+  // Not strict: copies those that fit and reports the rest. A random stream (see Dropout), which torch's
+  // files do not have, may be missing.
   LoadReport load_state(const NamedTensors& state, bool strict = true);
 
-  // Converts all floating point members, or moves all members; forgets gradients. Do it before building an
+  // Converts all floating point members, or moves all members; clears gradients. Call it before building an
   // optimizer.
   Module& to(DType dtype);
   Module& to(Device device);
@@ -111,24 +111,25 @@ class Module {
   Module& requires_grad(bool on, std::string_view prefix = {});
   Module& freeze(std::string_view prefix = {}) { return requires_grad(false, prefix); }
 
-  // Training or evaluation, for modules that behave differently in the two.
+  // Switches between training and evaluation, for modules that depend on it.
   Module& train(bool on = true);
   Module& eval() { return train(false); }
   bool training() const { return training_; }
 
   // The tree of modules, one a line, and the number of parameters.
   std::string description() const;
-  // The same as a table, with what each module did for an input of this shape (of zeros, in evaluation): the
+  // The same as a table, with the work of each module for an input of this shape (zeros, in evaluation): the
   // shape of its output, its own parameters and bytes, and the floating point operations of its products.
   std::string summary(const Shape& input) const;
-  std::string summary(const Tensor& input) const;  // for inputs of another dtype than the parameters
-  // The multiplications and additions of one call, for summary(); 0 where there are few, or children count.
+  std::string summary(const Tensor& input) const;  // for inputs whose dtype is not the parameters'
+  // The multiplications and additions of one call, for summary(); 0 if there are few, or if the children
+  // count them.
   virtual double flops(const Shape& input, const Shape& output) const;
 
   // For clone(): replaces inner modules that a copy shares through pointers with copies of its own. Override
   // it in a module with a shared_ptr member: `inner_ = std::make_shared<Inner>(*inner_)`.
   virtual void unshare() {}
-  // Gives the module, a copy of `original`, tensors and inner modules of its own. What clone() does.
+  // Gives this module, a copy of `original`, its own tensors and inner modules, as clone() does.
   void separate_from(const Module& original);
 
  protected:
@@ -145,8 +146,8 @@ class Module {
   bool training_ = true;
 };
 
-// A copy whose parameters, buffers and inner modules are its own; a plain copy shares them. What was tied
-// stays tied. Throws Error naming a member that the copy would share, see Module::unshare().
+// A copy with its own parameters, buffers and inner modules; a plain copy shares them. Tied tensors stay
+// tied. Throws Error naming a member that the copy would share, see Module::unshare().
 template <class M>
 requires std::derived_from<M, Module> M clone(const M& module) {
   M copy = module;
@@ -154,7 +155,7 @@ requires std::derived_from<M, Module> M clone(const M& module) {
   return copy;
 }
 
-// While one lives, it hears of every module that this thread calls: for summaries and profiles.
+// While one exists, it is notified of every module that this thread calls: for summaries and profiles.
 class CallListener {
  public:
   CallListener();
@@ -168,8 +169,8 @@ class CallListener {
   CallListener* before_;
 };
 
-// Makes a leaf that a module trains: it requires a gradient, and backward() misses it if no fields() names
-// it. `initial` may be any tensor of a float dtype; its memory is shared.
+// Makes a leaf that a module trains: it requires a gradient, and backward() throws if no fields() lists it.
+// `initial` may be any tensor of a float dtype; its memory is shared.
 Tensor parameter(const Tensor& initial);
 
 }  // namespace veldt::nn

@@ -1,4 +1,4 @@
-// Normalising layers: parameters, running statistics, and what they refuse.
+// Normalising layers: parameters, running statistics, and checks.
 #include "veldt/nn/norm.h"
 
 #include "veldt/core/error.h"
@@ -32,7 +32,7 @@ std::string sizes_text(const Shape& sizes) { return sizes.rank() == 1 ? str(size
 
 std::string unless(bool by_default, const std::string& text) { return by_default ? "" : ", " + text; }
 
-// [c] as it stands beside [n, c, spatial ..].
+// [c] reshaped to broadcast with [n, c, spatial ..].
 Tensor as_column(const Tensor& list, int dims) {
   Shape column = Shape::filled(dims + 1, 1);
   column[0] = list.size(0);
@@ -77,7 +77,7 @@ std::string ChannelNorm::title() const {
 }
 
 void ChannelNorm::check(const Tensor& x) const {
-  // A batch norm of one dimension takes [n, c] too, and an instance norm an example without a batch.
+  // A batch norm of one dimension also takes [n, c], and an instance norm an example without a batch.
   const int less = dims_ + 1, full = dims_ + 2;
   const bool takes_less = of_examples_ || dims_ == 1;
   const int channel_dim = of_examples_ ? x.rank() - less : 1;
@@ -123,7 +123,8 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   return r.y;
 }
 
-// mean, variance [1 or n, c, 1 ..], of `count` numbers each. No value is read here, so a Plan can hold it.
+// mean, variance [1 or n, c, 1 ..], of `count` numbers each. Reads no values on the host, so a Plan can
+// record it.
 void ChannelNorm::track(const Tensor& mean, const Tensor& variance, std::int64_t count) const {
   NoGrad off;
   if (!of_examples_) Tensor(num_batches_tracked_).assign(num_batches_tracked_ + 1);

@@ -10,11 +10,11 @@
 
 namespace veldt::nn {
 
-// What BatchNorm and InstanceNorm share: the statistics of each channel, of a whole batch or of an example.
+// The base of BatchNorm and InstanceNorm: the statistics of each channel, over a whole batch or one example.
 class ChannelNorm : public Module {
  public:
-  // Throws ShapeError for another rank, number of channels or dtype, and where training would see less than
-  // two numbers of a channel.
+  // Throws ShapeError for another rank, number of channels or dtype, and if training has less than two
+  // numbers per channel.
   Tensor forward(const Tensor& x) const override;
   void fields(Fields& f) override;
   std::string title() const override;
@@ -51,7 +51,7 @@ class ChannelNorm : public Module {
 
 struct BatchNormOptions {
   double eps = 1e-5;
-  // The share of a batch in the running statistics; none: they are the mean over all batches.
+  // The weight of a batch in the running statistics; none: they are the mean over all batches.
   std::optional<double> momentum = 0.1;
   bool affine = true;               // weight and bias
   bool track_running_stats = true;  // else evaluation uses the batch's own
@@ -85,7 +85,7 @@ struct InstanceNormOptions {
 };
 
 // The same by the mean and variance of each example's channel (Ulyanov et al. 2016), for x [n, channels,
-// spatial ..] or [channels, spatial ..]. Parameters and buffers only where the options ask for them; the
+// spatial ..] or [channels, spatial ..]. Parameters and buffers exist only if the options enable them; the
 // running statistics are of the batch's means, and as in torch num_batches_tracked stays 0.
 template <int kDims> class InstanceNorm : public ChannelNorm {
  public:

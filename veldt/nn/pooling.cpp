@@ -1,4 +1,4 @@
-// Pooling layers: they keep options, show them, and call the ops.
+// Pooling layers: they store options, print them, and call the ops.
 #include "veldt/nn/pooling.h"
 
 #include <utility>
@@ -23,7 +23,7 @@ std::string shown(const PerDim& numbers, int dims) {
 
 }  // namespace
 
-// A number of dimensions is checked where a layer is made, the rest where it is used.
+// The number of dimensions is checked when a layer is created, the rest when it is used.
 template <int kDims>
 MaxPool<kDims>::MaxPool(PerDim kernel, MaxPoolOptions options)
     : kernel_(std::move(kernel)), options_(std::move(options)) {

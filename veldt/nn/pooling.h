@@ -1,4 +1,4 @@
-// Pooling layers of 1 to 3 spatial dimensions, as torch.nn has them, and Flatten. None has parameters.
+// Pooling layers of 1 to 3 spatial dimensions, as in torch.nn, and Flatten. None has parameters.
 // Tests: tests/nn/pooling_test.cpp
 #pragma once
 

@@ -19,8 +19,8 @@
 namespace veldt::nn {
 namespace {
 
-// x in pieces of at most `most` along its first dimension, in order. In halves of halves: the gradient of a
-// slice is as large as what it is cut from, so that of n slices of x would be n times x, and this way is log
+// Splits x into pieces of at most `most` along its first dimension, in order. By repeated halving: the
+// gradient of a slice is as large as its source, so n slices of x would take n times x, and halving takes log
 // n times x.
 void append_pieces(const Tensor& x, std::int64_t most, std::vector<Tensor>& out) {
   const std::int64_t n = x.size(0), half = n / 2;
@@ -140,8 +140,8 @@ Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int6
   return given;
 }
 
-// input and product, what the step and the state before it add to the gates, [n, gates * hidden]; states [n,
-// hidden].
+// input and product: the contributions of the step and of the previous state to the gates, [n, gates *
+// hidden]; states [n, hidden].
 RecurrentState Recurrent::step(const Tensor& input, const Tensor& product,
                                const RecurrentState& before) const {
   const auto gate = [&](const Tensor& of, std::int64_t i, std::int64_t count = 1) {
@@ -165,8 +165,8 @@ RecurrentState Recurrent::step(const Tensor& input, const Tensor& product,
 }
 
 // One layer in one direction: x [time, n, in] -> [time, n, hidden]; valid [time, n, 1] or undefined. Leaves
-// the last state in `state`: a sequence keeps its state where it is not valid, which is also how the backward
-// direction waits for the sequence's end.
+// the last state in `state`: a sequence keeps its state where it is not valid, so the backward direction
+// effectively starts at the sequence's end.
 Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, bool backward,
                        RecurrentState& state) const {
   if (cell_ == Cell::lstm && !valid.defined()) {
@@ -176,8 +176,9 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
     state = {narrow(last, -1, 0, hidden_), narrow(last, -1, hidden_, hidden_)};
     return narrow(all, -1, 0, hidden_);
   }
-  // The narrower one of x and what the steps add to the gates is cut, down to steps that make a large
-  // product. Halves are not cut: the parts of a weight's gradient would be added up in them.
+  // The narrower one of x and the steps' contributions to the gates is split, into pieces that still make a
+  // large product. Halves are not split, because the parts of a weight's gradient would be summed in half
+  // precision.
   constexpr std::int64_t kRows = 256;
   const std::int64_t rows = std::max<std::int64_t>(1, x.size(1));
   const bool widens = w.weight_ih.size(0) > w.weight_ih.size(1) && !is_half(x.dtype());
@@ -185,7 +186,7 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   append_pieces(x, widens ? std::max<std::int64_t>(1, kRows / rows) : x.size(0), pieces);
   for (const Tensor& piece : pieces) append_pieces(linear(piece, w.weight_ih, w.bias_ih), 1, inputs);
   const std::size_t time = inputs.size();
-  // The weights, which each step uses again, add up their gradient in f32 likewise.
+  // The weights, which each step uses, also sum their gradient in f32.
   const bool halves = is_half(w.weight_hh.dtype());
   const auto wide = [halves](const Tensor& t) {
     return halves && t.defined() ? veldt::to(t, DType::f32) : t;
@@ -207,7 +208,7 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   Tensor output = stack(outputs, 0);
   if (valid.defined()) output = masked_fill(output, logical_not(valid), 0);
   if (cell_ != Cell::lstm) return output;
-  state = {lowered(state.h), lowered(state.c)};  // as lstm_steps() gives them under an Autocast
+  state = {lowered(state.h), lowered(state.c)};  // as lstm_steps() returns them under an Autocast
   return lowered(output);
 }
 

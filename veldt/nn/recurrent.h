@@ -13,8 +13,8 @@
 
 namespace veldt::nn {
 
-// The state after a sequence, with which the next one may begin: that of each layer, its backward direction
-// after its forward one, [layers * directions, n, hidden]. Only an LSTM has c.
+// The state after a sequence, with which the next one may begin: for each layer the forward and then the
+// backward direction, [layers * directions, n, hidden]. Only an LSTM has c.
 struct RecurrentState {
   Tensor h, c;
 };
@@ -24,19 +24,19 @@ struct RecurrentResult {
   RecurrentState state;
 };
 
-// What RNN, LSTM and GRU share. Layer k has "weight_ih_lk" [gates * hidden, in], "weight_hh_lk" [gates *
+// The base of RNN, LSTM and GRU. Layer k has "weight_ih_lk" [gates * hidden, in], "weight_hh_lk" [gates *
 // hidden, hidden], "bias_ih_lk" and "bias_hh_lk" [gates * hidden], and for the backward direction the same
 // with "_reverse"; all start as U(-1 / sqrt(hidden), 1 / sqrt(hidden)). The products with the inputs of all
 // steps are one matrix product for each layer and direction.
 class Recurrent : public Module {
  public:
-  // x [time, n, in], or [n, time, in] with batch_first, or [time, in]; the output is laid out as x, and of
-  // the last form, states lack n too. A state that is not given is 0. `lengths` [n] (i64, 0 to time) says how
-  // many steps of each sequence count: outputs after them are 0, the state is that of the last one, and the
-  // backward direction begins there, as with torch's packed sequences. Throws ShapeError for what does not
-  // fit.
+  // x [time, n, in], or [n, time, in] with batch_first, or [time, in]; the output has the same layout, and in
+  // the last form states lack n too. The default state is 0. `lengths` [n] (i64, 0 to time) are the numbers
+  // of steps that count in each sequence: outputs after them are 0, the state is that of the last one, and
+  // the backward direction begins there, as with torch's packed sequences. Throws ShapeError for shapes that
+  // do not fit.
   RecurrentResult run(const Tensor& x, const RecurrentState& initial = {}, const Tensor& lengths = {}) const;
-  // The output alone.
+  // Only the output.
   Tensor forward(const Tensor& x) const override { return run(x).output; }
   void fields(Fields& f) override;
   std::string title() const override;
@@ -70,7 +70,7 @@ class Recurrent : public Module {
   bool batch_first_;
   double p_;
   std::vector<Weights> weights_;    // of each layer, forward and backward
-  std::optional<Dropout> dropout_;  // where there are layers for it to stand between
+  std::optional<Dropout> dropout_;  // only if there are layers for it to be between
 };
 
 enum class Nonlinearity : std::uint8_t { tanh, relu };
@@ -80,7 +80,7 @@ struct RNNOptions {
   Nonlinearity nonlinearity = Nonlinearity::tanh;
   bool bias = true;
   bool batch_first = false;
-  double dropout = 0;  // of each layer's output but the last one's, in training
+  double dropout = 0;  // of each layer's output except the last one's, in training
   bool bidirectional = false;
   DType dtype = DType::f32;
   Device device = {};
@@ -115,14 +115,14 @@ class LSTM : public Recurrent {
 
 // With gates r, z, n in this order, a of W_ih x + b_ih and b of W_hh h + b_hh:
 //   r = sigmoid(a_r + b_r),  z = sigmoid(a_z + b_z),  n = tanh(a_n + r b_n),  h' = (1 - z) n + z h
-// Cho et al. 2014, with r applied after the product as torch has it.
+// Cho et al. 2014, with r applied after the product as in torch.
 class GRU : public Recurrent {
  public:
   GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Rng& rng = default_rng());
   GRU(std::int64_t in, std::int64_t hidden, Rng& rng) : GRU(in, hidden, {}, rng) {}
 };
 
-// What a sequence ends with: [n, time, ..] to [n, ..].
+// The last step of a sequence: [n, time, ..] to [n, ..].
 class LastStep : public Module {
  public:
   Tensor forward(const Tensor& x) const override;

@@ -1,4 +1,4 @@
-// What layers that change sizes say of themselves.
+// The descriptions of layers that change sizes.
 #include "veldt/nn/resize.h"
 
 #include "veldt/core/error.h"

@@ -44,9 +44,9 @@ class PixelUnshuffle : public Module {
   std::int64_t r_;
 };
 
-// pad() of ops/arrange.h: elements before and after the last dimension, then the one before it, and so on. In
-// one layer what torch.nn calls ZeroPad2d, ConstantPad2d, ReflectionPad2d, ReplicationPad2d and
-// CircularPad2d, and those of other dimensions: Pad({1, 1, 1, 1}, PadMode::reflect).
+// pad() of ops/arrange.h: elements before and after the last dimension, then the one before it, and so on.
+// One layer for torch.nn's ZeroPad2d, ConstantPad2d, ReflectionPad2d, ReplicationPad2d and CircularPad2d, and
+// those of other dimensions: Pad({1, 1, 1, 1}, PadMode::reflect).
 class Pad : public Module {
  public:
   explicit Pad(std::vector<std::int64_t> amounts, double value = 0)

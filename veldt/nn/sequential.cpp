@@ -1,4 +1,4 @@
-// A list of modules that is called in its order, and numbered so for names.
+// A list of modules that are called in order, and named by their indices.
 #include "veldt/nn/sequential.h"
 
 #include "veldt/core/error.h"

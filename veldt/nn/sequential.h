@@ -1,4 +1,4 @@
-// Modules one after the other.
+// A sequence of modules.
 // Tests: tests/nn/sequential_test.cpp
 #pragma once
 
@@ -11,9 +11,9 @@
 namespace veldt::nn {
 
 // Feeds each layer's output to the next; names are "0.weight", "2.bias". Without layers it returns its input.
-// Layers that draw from default_rng() are made before they get here: in parentheses the compiler chooses the
-// order of `Sequential model(Linear(2, 8), Linear(8, 1))`; braces, or add(), draw from the first layer to the
-// last.
+// Layers that draw from default_rng() do so when they are constructed as arguments: in parentheses the
+// compiler chooses the order of `Sequential model(Linear(2, 8), Linear(8, 1))`; braces, or add(), draw from
+// the first layer to the last.
 class Sequential : public Module {
  public:
   Sequential() = default;
@@ -52,7 +52,7 @@ class Sequential : public Module {
   using Copy = std::shared_ptr<Module> (*)(const Module&);
   struct Layer {
     std::shared_ptr<Module> module;
-    Copy copy;  // gives null where the type that it was added as cannot be copied
+    Copy copy;  // returns null if the type that it was added as cannot be copied
   };
 
   template <class L> static std::shared_ptr<Module> copy_of(const Module& module) {

@@ -47,7 +47,7 @@ class Rows : public Fields {
 
  private:
   // The row of the module that holds the member, and the length of its path. Elements of a vector have names
-  // of several parts.
+  // with several parts.
   std::pair<std::size_t, std::size_t> owner(std::string path) const {
     for (std::size_t dot = path.rfind('.'); dot != std::string::npos; dot = path.rfind('.')) {
       path.resize(dot);
@@ -61,7 +61,7 @@ class Rows : public Fields {
   std::vector<const TensorImpl*> seen_;
 };
 
-// Fills in what the modules did. One that is called several times has its operations added up.
+// Fills in the modules' work. The operations of several calls are added up.
 class Calls : public CallListener {
  public:
   explicit Calls(std::vector<Row>& rows) : rows_(rows) {}
@@ -77,7 +77,7 @@ class Calls : public CallListener {
   std::vector<Row>& rows_;
 };
 
-// Evaluation for as long as it lives; then each module is as it was.
+// Evaluation mode while it exists; then each module's mode is restored.
 class Evaluating {
  public:
   explicit Evaluating(const std::vector<Row>& rows) {
@@ -94,7 +94,7 @@ class Evaluating {
   Evaluating& operator=(const Evaluating&) = delete;
 
  private:
-  std::vector<Module*> modules_;  // outer ones first, so that inner ones have the last word
+  std::vector<Module*> modules_;  // outer ones first, so that inner ones take precedence
   std::vector<bool> were_training_;
 };
 
@@ -126,7 +126,7 @@ std::string Module::summary(const Shape& input) const {
 }
 
 std::string Module::summary(const Tensor& input) const {
-  Rows tree(const_cast<Module&>(*this));  // fields() hands out references; nothing is changed through them
+  Rows tree(const_cast<Module&>(*this));  // fields() returns references; nothing is changed through them
   std::vector<Row>& rows = tree.rows();
   {
     const NoGrad off;

@@ -1,4 +1,4 @@
-// The options of Adam and its kin, checked, and the constants that one step needs.
+// Checks the options of Adam and its variants, and computes the constants of a step.
 #include "veldt/optim/adam.h"
 
 namespace veldt::optim {

@@ -12,8 +12,8 @@ namespace veldt::optim {
 
 struct EmaOptions {
   double decay = 0.999;
-  // Begins with smaller decays, min(decay, (1 + t) / (10 + t)) at update t = 0, 1, ..: the first values are
-  // soon forgotten.
+  // Begins with smaller decays, min(decay, (1 + t) / (10 + t)) at update t = 0, 1, ..: the first values soon
+  // lose their influence.
   bool warm_up = true;
 };
 
@@ -30,15 +30,15 @@ class Ema {
   double decay() const;
   std::int64_t updates() const { return updates_; }
 
-  // Exchanges parameters and average; again to go back. Optimizer::step() between the two would train the
-  // average.
+  // Exchanges parameters and average; call it again to undo that. Optimizer::step() in between would train
+  // the average.
   void swap();
-  // Gives the parameters the average's values for good.
+  // Sets the parameters to the average's values permanently.
   void copy_to_parameters();
-  // Begins again with the values that the parameters have now.
+  // Restarts with the parameters' current values.
   void restart();
 
-  // Swaps for as long as it lives.
+  // Swaps while it exists.
   class Swapped {
    public:
     explicit Swapped(Ema& ema) : ema_(ema) { ema_.swap(); }

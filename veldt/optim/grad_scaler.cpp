@@ -1,4 +1,4 @@
-// Raises and lowers the scale of a loss by whether gradients stayed finite.
+// Raises the scale of a loss while gradients stay finite, and lowers it if they do not.
 #include "veldt/optim/grad_scaler.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace veldt::optim {
 namespace {
 
-constexpr double kLargestScale = 0x1p126;  // beyond, twice the scale would be no f32
+constexpr double kLargestScale = 0x1p126;  // beyond, twice the scale would overflow f32
 
 }  // namespace
 
@@ -28,7 +28,7 @@ GradScaler::GradScaler(GradScalerOptions o, Device device)
 
 double GradScaler::factor() const { return factor_; }
 
-// A replay of a Plan reads it from where it is.
+// A replay of a Plan reads it from here.
 void GradScaler::set_factor(double factor) {
   factor_ = static_cast<double>(static_cast<float>(factor));
   kernels(scale_).fill(scale_.view(), factor_);
@@ -43,7 +43,7 @@ bool GradScaler::unscale(Optimizer& optimizer) {
   if (!finite) {
     ++skipped_;
     since_ = 0;
-    // Never to 0: nothing would bring it back.
+    // Never to 0, because it could not grow again.
     set_factor(
         std::max(factor_ * options_.backoff_factor, static_cast<double>(std::numeric_limits<float>::min())));
   } else if (++since_ >= options_.growth_interval) {

@@ -1,5 +1,5 @@
-// Keeps the gradients of half floats within their range, as torch.amp.GradScaler does: the loss is multiplied
-// by a scale, the gradients are divided by it again.
+// Keeps gradients in half precision within their range, like torch.amp.GradScaler: the loss is multiplied by
+// a scale, the gradients are divided by it again.
 // Tests: tests/optim/grad_scaler_test.cpp
 #pragma once
 
@@ -28,19 +28,19 @@ class GradScaler {
   GradScaler(const GradScaler&) = delete;
   GradScaler& operator=(const GradScaler&) = delete;
 
-  // loss times the scale, in f32: what backward() is called on. Until step() the gradients are that much
-  // larger, so clip by the optimizer's option, not by hand.
+  // loss times the scale, in f32: call backward() on it. Until step() the gradients are larger by this
+  // factor, so clip by the optimizer's option, not by hand.
   Tensor scale(const Tensor& loss) const;
   // Divides the gradients by the scale, then takes the optimizer's step, with its clipping; if one of them is
-  // not finite the step is left out, and not counted. Then moves the scale. One call for each scale(): a
-  // second optimizer has a scaler of its own. May be part of a Plan; a GPU is waited for.
+  // not finite the step is skipped and not counted. Then updates the scale. Call it once for each scale(): a
+  // second optimizer needs its own scaler. May be part of a Plan; waits for a GPU.
   void step(Optimizer& optimizer);
 
-  double factor() const;                             // the scale as it is now
+  double factor() const;                             // the current scale
   std::int64_t skipped() const { return skipped_; }  // steps left out by this object
-  // "scale" (f32) and "growth_tracker" (i64), steps since it last moved: what a resumed run needs.
+  // "scale" (f32) and "growth_tracker" (i64), steps since its last change: the state for a resumed run.
   NamedTensors state() const;
-  // Throws Error for another state, and numbers that no run could have left; then nothing changed.
+  // Throws Error for another state and for impossible numbers; then nothing has changed.
   void load_state(const NamedTensors& state);
 
  private:

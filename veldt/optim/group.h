@@ -1,4 +1,4 @@
-// Optimizers whose parameters come in groups with options of their own.
+// Optimizers whose parameters are in groups with their own options.
 //   optim::AdamW adam({{weights, {.lr = 1e-3, .weight_decay = 0.1}}, {biases, {.lr = 1e-3}}});
 // Tests: tests/optim/group_test.cpp
 #pragma once
@@ -41,7 +41,7 @@ template <class Options> class GroupedOptimizer : public Optimizer {
     }
     return setups;
   }
-  // What any of the groups needs.
+  // The states that any of the groups needs.
   static std::vector<std::string> kinds_of(const std::vector<Group<Options>>& groups) {
     std::vector<std::string> kinds;
     for (const Group<Options>& group : groups)

@@ -40,7 +40,7 @@ const LbfgsOptions& checked(const LbfgsOptions& o) {
 double dot(const Tensor& a, const Tensor& b) { return kernels(a).dot(a.view(), b.view()); }
 double largest(const Tensor& x) { return max(abs(x)).item(); }
 
-// Where the cubic through two points with slopes has its minimum, within low .. high.
+// The minimum of the cubic through two points with slopes, within low .. high.
 double cubic_minimum(double x1, double f1, double g1, double x2, double f2, double g2, double low,
                      double high) {
   const double d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2), square = d1 * d1 - g1 * g2;
@@ -53,7 +53,7 @@ double cubic_minimum(double x1, double f1, double g1, double x2, double f2, doub
 
 }  // namespace
 
-// A place on the line: how far along, the loss, its gradient (a copy), and the slope along the line.
+// A point on the line: its distance, the loss, its gradient (a copy), and the slope along the line.
 struct Lbfgs::Point {
   double length = 0, loss = 0;
   Tensor gradient;
@@ -92,7 +92,8 @@ class Lbfgs::Search {
     high_ = a_is_low ? std::move(b) : std::move(a);
   }
 
-  // Algorithm 3.5: walks out until a minimum lies between two points. True if one satisfies the conditions.
+  // Algorithm 3.5: extends the interval until a minimum is between two points. True if one satisfies the
+  // conditions.
   bool bracket(double length) {
     Point before = first_, now = try_length(length);
     for (; iterations_ < limit_; ++iterations_) {
@@ -222,7 +223,7 @@ void Lbfgs::remember(const Tensor& gradient) {
 }
 
 // The two loops of Nocedal & Wright's algorithm 7.4: minus the gradient times the inverse Hessian that the
-// history suggests.
+// history approximates.
 Tensor Lbfgs::direction(const Tensor& gradient) const {
   const std::int64_t pairs = counts_.data<std::int64_t>()[kPairs];
   std::vector<double> alpha(static_cast<std::size_t>(pairs)), rho(alpha.size());
@@ -242,7 +243,7 @@ Tensor Lbfgs::direction(const Tensor& gradient) const {
   return q;
 }
 
-// What was loaded came from a file.
+// The loaded state came from a file.
 void Lbfgs::check_counts() const {
   const std::int64_t* counts = counts_.data<std::int64_t>();
   const std::int64_t history = options_.history;

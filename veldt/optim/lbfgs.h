@@ -19,25 +19,25 @@ struct LbfgsOptions {
   double lr = 1;
   std::int64_t max_iterations = 20;  // within one step()
   std::int64_t max_evaluations = 0;  // within one step(); 0: 5/4 of max_iterations
-  double tolerance_gradient = 1e-7;  // done when no gradient is larger
-  double tolerance_change = 1e-9;    // done when neither parameters nor loss move by more
+  double tolerance_gradient = 1e-7;  // stops if no gradient is larger
+  double tolerance_change = 1e-9;    // stops if neither parameters nor loss change by more
   std::int64_t history = 10;         // pairs of vectors kept, each as large as the parameters
   LineSearch line_search = LineSearch::strong_wolfe;
 };
 
 // Liu & Nocedal 1989, with the rules of torch.optim.LBFGS (whose defaults are a history of 100 and no line
-// search). Parameters without a gradient count as having one of 0. It keeps 2 history + 2 copies of the
-// parameters, which are its state.
+// search). A missing gradient counts as 0. It keeps 2 history + 2 copies of the parameters, which are its
+// state.
 class Lbfgs : public Optimizer {
  public:
   // Throws ConfigError for an option out of range.
   explicit Lbfgs(const std::vector<Tensor>& parameters, LbfgsOptions options = {});
   explicit Lbfgs(const NamedTensors& parameters, LbfgsOptions options = {});
 
-  // Minimises what `loss` returns, one element that depends on the parameters, for up to max_iterations. It
-  // is called several times, with the parameters at different places; forgetting old gradients and backward()
-  // are done here. Returns the first loss. Throws DivergedError for a loss that is not finite,
-  // and Error for a loaded state that no L-BFGS has.
+  // Minimises `loss`, which returns one element that depends on the parameters, for up to max_iterations. It
+  // is called several times with different values of the parameters; clearing gradients and backward() are
+  // done here. Returns the first loss. Throws DivergedError for a loss that is not finite, and Error for an
+  // invalid loaded state.
   double step(const std::function<Tensor()>& loss);
 
  private:

@@ -1,4 +1,4 @@
-// The options of Lion and Adan, checked, and the constants that one step needs.
+// Checks the options of Lion and Adan, and computes the constants of a step.
 #include "veldt/optim/lion.h"
 
 namespace veldt::optim {

@@ -26,7 +26,7 @@ class Lion : public GroupedOptimizer<LionOptions> {
 
 struct AdanOptions {
   double lr = 1e-3;
-  double beta1 = 0.98;  // the paper's betas are what these lack to 1
+  double beta1 = 0.98;  // the paper's betas are 1 minus these
   double beta2 = 0.92;
   double beta3 = 0.99;
   double eps = 1e-8;
@@ -43,7 +43,7 @@ struct AdanOptions {
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) d;  n = beta3 n + (1 - beta3) (g + beta2 d)^2;
 // p = (p - lr (mhat + beta2 vhat) / (sqrt(nhat) + eps)) / (1 + lr decay). State: "exp_avg", "exp_avg_diff",
 // "exp_avg_sq", "previous_grad". Throws ConfigError for betas outside [0, 1), a negative option, or an eps
-// that the parameters' dtype does not tell from 0.
+// that is 0 in the parameters' dtype.
 class Adan : public GroupedOptimizer<AdanOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;

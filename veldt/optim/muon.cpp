@@ -1,6 +1,6 @@
-// Muon is written with ops: its time is that of 3 matrix products an iteration, each of which costs min(rows,
-// columns) multiplications a number, so that passes over the numbers hardly count. The memory of the ops'
-// results comes from the pool, where it is found again at the next step.
+// Muon is written with ops: each iteration is 3 matrix products, each of which takes min(rows, columns)
+// multiplications per number, so passes over the numbers hardly matter. The memory of the ops' results comes
+// from the pool and is reused in the next step.
 #include "veldt/optim/muon.h"
 
 #include <cmath>
@@ -59,7 +59,7 @@ void check_matrix(const NamedTensor& p) {
                     "it is for matrices, which have two dimensions", "leave it to Adam");
 }
 
-// u, which is [rows, columns], with its singular values brought near 1.
+// u, which is [rows, columns], with its singular values moved near 1.
 Tensor orthogonalized(const Tensor& u, std::int64_t steps) {
   const bool tall = u.size(0) > u.size(1);  // the products are cheapest with the smaller side outside
   Tensor x = (tall ? transpose(u) : u) * (1 / std::max(norm_of(u), kSmallest));

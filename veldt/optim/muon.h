@@ -1,4 +1,4 @@
-// Muon: steps that turn all directions of a hidden matrix by the same amount.
+// Muon: steps that change all directions of a hidden matrix by the same amount.
 //   optim::Muon muon(model.named_parameters(), {.lr = 0.02, .weight_decay = 0}, {.lr = 1e-3});
 // Tests: tests/optim/muon_test.cpp
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace veldt::optim {
 
-// What the rate of a matrix [rows, columns] is multiplied by, since its step has min(rows, columns) singular
-// values near 1 whatever its size.
+// The factor of the rate of a matrix [rows, columns], because its step has min(rows, columns) singular values
+// near 1 for any size.
 enum class MuonScale : std::uint8_t {
   original,           // sqrt(max(1, rows / columns))
   match_rms_adamw,    // 0.2 sqrt(max(rows, columns)): as long a step as Adam's usual one (Liu et al. 2025)
@@ -30,11 +30,10 @@ struct MuonOptions {
 // the parameters' dtype, where torch orthogonalises in bf16:
 // m = momentum m + (1 - momentum) g;  u = nesterov ? (1 - momentum) g + momentum m : m;
 // p = (1 - lr decay) p - lr scale O(u), where O(u) is U V^T of the singular value decomposition of u,
-// roughly: ns_steps of a polynomial bring every singular value between 0.7 and 1.2, small ones only on the
-// way there. What is not a hidden matrix is left to Adam. State: "exp_avg", "exp_avg_sq" (of matrices the
-// momentum, and 0).
+// approximately: ns_steps of a polynomial move every singular value to 0.7 .. 1.2; small ones only get
+// closer. All other parameters use Adam. State: "exp_avg", "exp_avg_sq" (of matrices the momentum, and 0).
 //
-// The rate of the whole is that of the first group of matrices; set_lr() keeps Adam's in proportion.
+// The optimizer's rate is that of the first group of matrices; set_lr() keeps Adam's in proportion.
 class Muon : public Optimizer {
  public:
   // hidden_matrices() by Muon, the rest by Adam. Throws ConfigError as Adam does, and for ns_steps outside 1
@@ -42,7 +41,7 @@ class Muon : public Optimizer {
   explicit Muon(const NamedTensors& parameters, MuonOptions options = {}, AdamOptions rest = {});
   explicit Muon(const std::vector<Tensor>& parameters, MuonOptions options = {}, AdamOptions rest = {})
       : Muon(numbered(parameters), options, rest) {}
-  // The caller says which are which. Also throws ConfigError for a matrix without two dimensions, and for no
+  // The caller chooses the groups. Also throws ConfigError for a matrix without two dimensions, and for no
   // group of matrices (one may be empty).
   explicit Muon(const std::vector<Group<MuonOptions>>& matrices,
                 const std::vector<Group<AdamOptions>>& rest = {});
@@ -58,8 +57,8 @@ class Muon : public Optimizer {
   std::vector<AdamOptions> rest_;      // of those after them
 };
 
-// The parameters of two dimensions but for the first and the last of them, which belong to the layers (or the
-// table) that meet the world.
+// The parameters of two dimensions except the first and the last one, which belong to the input (or a table)
+// and the output.
 NamedTensors hidden_matrices(const NamedTensors& parameters);
 
 }  // namespace veldt::optim

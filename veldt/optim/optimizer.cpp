@@ -1,5 +1,5 @@
-// What a step does around its kernel: gather gradients, clip, look for NaN, run by run over groups; and state
-// by name.
+// A step around its kernel: collects gradients, clips, checks for NaN, and runs over the groups; and the
+// state by name.
 #include "veldt/optim/optimizer.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void check_group(std::size_t group, std::size_t count) {
   throw ConfigError(str("there is no group ", group), str("the optimizer has ", count), "count from 0");
 }
 
-// The one value that the groups ask for, 0 if none does.
+// The single value that the groups request, 0 if none does.
 void agree(const char* what, double& all, double wanted) {
   check_option(what, wanted, 0, kInfinity);
   if (wanted == 0) return;
@@ -72,7 +72,7 @@ void check_eps(double eps, DType dtype) {
 
 Optimizer::Optimizer(const std::vector<GroupSetup>& groups, const std::vector<std::string>& kinds)
     : slab_(parameters_of(groups)) {
-  std::size_t next = 0;  // of the slab's parameters, which hold one that is listed twice once
+  std::size_t next = 0;  // of the slab's parameters, where one that is listed twice occurs once
   for (const GroupSetup& group : groups) {
     agree("clip.norm", clip_.norm, group.clip.norm);
     agree("clip.value", clip_.value, group.clip.value);
@@ -275,7 +275,7 @@ std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own
 }
 
 std::int64_t count_of(const char* owner, const char* name, const Tensor& saved) {
-  constexpr double kMost = 0x1p53;  // far from where counting on would overflow
+  constexpr double kMost = 0x1p53;  // small enough that counting cannot overflow
   if (saved.dtype() == DType::i64 && saved.item() >= 0 && saved.item() < kMost)
     return saved.values<std::int64_t>()[0];
   throw Error(str("the state does not fit the ", owner),

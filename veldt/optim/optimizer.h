@@ -1,5 +1,5 @@
-// What all optimizers share: the slab of parameters, groups with options of their own, the rate, clipping,
-// and saving.
+// The base of all optimizers: the slab of parameters, groups with their own options, the rate, clipping, and
+// saving.
 //
 // Gradients of several batches add up until zero_grad(): for a step with the mean gradient of k batches of
 // equal size, call `(loss / k).backward()` for each of them, then step().
@@ -18,7 +18,7 @@
 
 namespace veldt::optim {
 
-// What step() does to the gradients first; 0: nothing. Values are clipped before the norm.
+// Limits that step() applies to the gradients first; 0: none. Values are clipped before the norm.
 struct Clip {
   double norm = 0;   // of all gradients of the optimizer together: see clip_gradients()
   double value = 0;  // of each number: see clip_gradient_values()
@@ -31,56 +31,56 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // Changes the parameters by one step along the gradients that backward() left. A parameter without a
-  // gradient stays as it is, its state too, as in torch.optim. Rates, the count of steps and the scale of
-  // clipping are read when it runs. Takes no memory once it has run, and asks the device for nothing but the
-  // norm that it clips. Throws Error if a parameter was moved since construction, and what the clipping
-  // throws; then nothing changed.
+  // gradient stays unchanged, and so does its state, as in torch.optim. Rates, the count of steps and the
+  // scale of clipping are read when it runs. After the first run it allocates no memory, and it only reads
+  // the clipped norm from the device. Throws Error if a parameter was moved since construction, and the
+  // errors of clipping; then nothing has changed.
   void step();
-  // Does the same if `wanted` returns true; it is called when the gradients lie in slab(), before they are
-  // clipped. Otherwise nothing changes, not even the count of steps.
+  // Does the same if `wanted` returns true; it is called when the gradients are in slab(), before clipping.
+  // Otherwise nothing changes, not even the count of steps.
   void step_if(const std::function<bool()>& wanted);
   // For step_if(): divides the gradients in slab() by `scale`; false if one of them is not finite.
   bool unscale_gradients(double scale);
-  // Forgets the gradients, without freeing their memory.
+  // Clears the gradients without freeing their memory.
   void zero_grad();
 
-  // The rate of the next step, of the first group. set_lr() sets that one, and all other groups' so that they
-  // keep the proportion to it that they were built with (1 if it was 0): a schedule drives them all. Throws
+  // The rate of the next step, of the first group. set_lr() sets that one, and scales all other groups' rates
+  // in their original proportion to it (1 if it was 0), so that a schedule controls them all. Throws
   // ConfigError below 0 or not finite.
   double lr() const { return groups_.front().lr; }
   void set_lr(double lr);
-  // One group's rate. set_group_lr() holds until the next set_lr(). ConfigError for a group that is not
-  // there.
+  // One group's rate. set_group_lr() holds until the next set_lr(). ConfigError for a group that does not
+  // exist.
   double group_lr(std::size_t group) const;
   void set_group_lr(std::size_t group, double lr);
   std::size_t group_count() const { return groups_.size(); }
-  // How many steps were taken, including those before a load_state().
+  // The number of steps taken, including those before a load_state().
   std::int64_t steps() const { return steps_; }
 
   const std::vector<Tensor>& parameters() const { return slab_.parameters(); }
   const std::vector<std::string>& names() const { return slab_.names(); }
-  // Values and gradients side by side, for an all-reduce or a look at all of them.
+  // All values and gradients, for an all-reduce or an inspection.
   const Slab& slab() const { return slab_; }
 
   // The Euclidean norm of all gradients together.
   double gradient_norm();
   // Scales the gradients so that their norm is at most `max_norm`; returns the norm before. Throws
   // DivergedError naming the first parameter whose gradient is not finite, ConfigError for max_norm <= 0, and
-  // Error within a Plan, for which there is the option Clip.
+  // Error within a Plan; use the option Clip there.
   double clip_gradients(double max_norm);
-  // Brings each number of the gradients into -limit .. limit; a NaN stays one. Throws ConfigError for a limit
+  // Clamps each number of the gradients to -limit .. limit; a NaN stays NaN. Throws ConfigError for a limit
   // <= 0.
   void clip_gradient_values(double limit);
-  // The name of the first parameter whose gradient / values hold a NaN or an infinity. One pass if there is
-  // none.
+  // The name of the first parameter whose gradient / values hold a NaN or an infinity. Takes one pass if
+  // there is none.
   std::optional<std::string> first_bad_gradient();
   std::optional<std::string> first_bad_parameter() const;
 
-  // What a resumed run needs to go on with the same bits: "step" (i64), "lr" (f64; [groups] if there are
-  // several) and the optimizer's own, such as "exp_avg.0.weight". Shares memory.
+  // The state with which a resumed run continues with the same bits: "step" (i64), "lr" (f64; [groups] if
+  // there are several) and the optimizer's own, such as "exp_avg.0.weight". Shares memory.
   NamedTensors state() const;
-  // Copies a state() back. Throws Error listing what is missing, unexpected or of another shape; then nothing
-  // changed. Options other than the rates are the constructor's.
+  // Copies a state() back. Throws Error listing tensors that are missing, unexpected or of another shape;
+  // then nothing has changed. Options other than the rates are the constructor's.
   void load_state(const NamedTensors& state);
 
  protected:
@@ -96,8 +96,8 @@ class Optimizer {
       : Optimizer({{parameters, lr}}, kinds) {}
   Optimizer(const std::vector<GroupSetup>& groups, const std::vector<std::string>& kinds);
 
-  // One step over part of a group, whose parameters lie side by side; steps() counts this one already.
-  // Gradients are not recorded. Ops may be used: Slab::part() gives the range of a slab as a tensor.
+  // One step over part of a group, whose parameters are adjacent; steps() already counts this one. Gradients
+  // are not recorded. Ops may be used: Slab::part() gives the range of a slab as a tensor.
   virtual void update(std::size_t group, Slab::Range range) = 0;
   // Whether update() does nothing but call optimize(), the same calls at each step.
   virtual bool updates_in_place() const { return true; }
@@ -107,7 +107,7 @@ class Optimizer {
   void optimize(const OptimizerStep& step, Slab::Range range, std::initializer_list<std::string_view> kinds);
   // Saves and loads a tensor besides the slabs, under its name.
   void add_state(std::string name, Tensor tensor) { own_.push_back({std::move(name), std::move(tensor)}); }
-  // Gradients as Slab::collect() leaves them, and values changed without backward() noticing.
+  // For gradients as left by Slab::collect(), and values changed without the knowledge of backward().
   Slab& own_slab() { return slab_; }
   void count_step() { ++steps_; }  // step() does
 
@@ -136,16 +136,16 @@ class Optimizer {
 
 // Parameters under the names "0", "1", ..., for lists without any.
 NamedTensors numbered(const std::vector<Tensor>& parameters);
-// The upper bound of an option that has none.
+// The upper bound of an unbounded option.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Throws ConfigError unless low <= value < high.
 void check_option(const char* name, double value, double low, double high);
 // The saved tensors by name. Throws Error listing each that is missing, unexpected or of another shape than
-// the owner's; count_of() throws it for a count that is not a whole number of 0 or more.
+// the owner's; count_of() throws it for a count that is not an integer of 0 or more.
 std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own, const NamedTensors& state);
 std::int64_t count_of(const char* owner, const char* name, const Tensor& saved);
-// Throws ConfigError unless eps is a normal number of the dtype: below, it would count as 0 beside a gradient
-// of 0, and 0 / 0 is not a number.
+// Throws ConfigError unless eps is a normal number of the dtype: a smaller one could count as 0, and with a
+// gradient of 0 the result would be 0 / 0.
 void check_eps(double eps, DType dtype);
 
 }  // namespace veldt::optim

@@ -1,4 +1,4 @@
-// Lowers a rate when a measure has not got better for some time, and saves how long that is.
+// Lowers a rate when a measure has not improved for some time, and saves its state.
 #include "veldt/optim/plateau.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A rate that falls when a measure stops getting better. It depends on the run, so it is not a Schedule: it
-// has a state to save.
+// A rate that falls when a measure stops improving. It depends on the run, so it is not a Schedule and has a
+// state to save.
 //   optim::Plateau plateau({.lr = 1e-3});
 //   adam.set_lr(plateau.update(validation_loss));  // once an epoch
 // Tests: tests/optim/golden_test.cpp
@@ -15,8 +15,8 @@ struct PlateauOptions {
   double lr = 1e-3;
   double factor = 0.1;         // what the rate is multiplied by
   std::int64_t patience = 10;  // how many updates without a better measure are tolerated
-  std::int64_t cooldown = 0;   // updates after a fall in which none is counted
-  double threshold = 1e-4;     // how much better is better
+  std::int64_t cooldown = 0;   // updates after a reduction that are not counted
+  double threshold = 1e-4;     // the minimum improvement
   bool relative = true;        // the threshold is a share of the best measure, else a difference
   bool larger_is_better = false;
   double lr_min = 0;

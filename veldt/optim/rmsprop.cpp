@@ -1,4 +1,4 @@
-// The options of RMSprop and Adagrad, checked, and the constants that one step needs.
+// Checks the options of RMSprop and Adagrad, and computes the constants of a step.
 #include "veldt/optim/rmsprop.h"
 
 namespace veldt::optim {

@@ -32,7 +32,7 @@ struct AdagradOptions {
   double lr_decay = 0;  // the rate of step t is lr / (1 + (t - 1) lr_decay)
   double eps = 1e-10;
   double weight_decay = 0;
-  double initial_sum = 0;  // what the sum of squares begins at; not part of the state
+  double initial_sum = 0;  // the initial sum of squares; not part of the state
   Clip clip = {};
   void check(DType dtype) const;
   std::vector<std::string> kinds() const { return {"sum"}; }

@@ -1,4 +1,4 @@
-// The formulas of the schedules, their options checked, and what each says of itself.
+// The formulas of the schedules, the checks of their options, and their descriptions.
 #include "veldt/optim/schedule.h"
 
 #include <algorithm>
@@ -158,7 +158,7 @@ double CosineRestarts::operator()(std::int64_t step) const {
   if (growth == 1) {
     step %= period;
   } else {
-    // At least doubled each time, so that any step is found within 63 rounds.
+    // At least doubled each time, so any step is found within 63 rounds.
     while (step >= length) {
       step -= length;
       length = length > std::numeric_limits<std::int64_t>::max() / growth

@@ -1,4 +1,4 @@
-// Learning rates as functions of the step alone: nothing is remembered, so a resumed run has the same rates.
+// Learning rates as functions of only the step: they have no state, so a resumed run has the same rates.
 //   optim::Schedule lr = optim::LinearWarmup{.steps = 100, .then = optim::CosineAnnealing{.lr_max = 1e-3,
 //   ...}}; adam.set_lr(lr(step));
 // Tests: tests/optim/schedule_test.cpp, tests/optim/golden_test.cpp
@@ -22,8 +22,8 @@ struct Constant {
 };
 
 // lr(i) = lr_min + (lr_max - lr_min) (1 + cos(pi i / (epochs + epoch_offset))) / 2 (Loshchilov & Hutter 2017,
-// without restarts), and lr_min from there on. An epoch is what the caller counts, a step unless said
-// otherwise; the offset stretches the curve, so that a run of `epochs` ends above lr_min.
+// without restarts), and lr_min from there on. An epoch is the caller's unit, a step by default; the offset
+// stretches the curve, so that a run of `epochs` ends above lr_min.
 struct CosineAnnealing {
   double lr_max = 1e-3;
   double lr_min = 0;
@@ -111,7 +111,7 @@ struct Polynomial {
   void check() const;
 };
 
-// In a line from lr_start to lr_end, which stays; as torch's LinearLR, which is given factors.
+// Linear from lr_start to lr_end, then constant; as torch's LinearLR, which takes factors.
 struct Linear {
   double lr_start = 1e-3;
   double lr_end = 0;
@@ -149,7 +149,7 @@ struct OneCycle {
   void check() const;
 };
 
-// One schedule after the other: part i + 1 counts from step at[i]; as torch's SequentialLR.
+// A sequence of schedules: part i + 1 counts from step at[i]; as torch's SequentialLR.
 struct Sequence {
   std::vector<Schedule> parts = {};
   std::vector<std::int64_t> at = {};
@@ -158,7 +158,7 @@ struct Sequence {
   void check() const;
 };
 
-// The product of all parts at each step; as torch's ChainedScheduler, where all parts but one go from 1:
+// The product of all parts at each step; as torch's ChainedScheduler, where all parts except one start at 1:
 //   optim::Product{{optim::Exponential{.lr = 1e-3}, optim::Linear{.lr_start = 0.1, .lr_end = 1, .steps = 5}}}
 struct Product {
   std::vector<Schedule> parts = {};

@@ -1,4 +1,4 @@
-// The options of gradient descent, checked, and the constants that one step needs.
+// Checks the options of gradient descent, and computes the constants of a step.
 #include "veldt/optim/sgd.h"
 
 #include "veldt/core/error.h"
@@ -17,7 +17,7 @@ std::vector<std::string> SgdOptions::kinds() const {
   return momentum == 0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
 }
 
-// The velocity starts as zeros, so the first step needs no case of its own.
+// The velocity starts at 0, so the first step needs no special case.
 void Sgd::update(std::size_t group, Slab::Range range) {
   const SgdOptions& o = options(group);
   const OptimizerStep step{SgdStep{group_lr(group), o.momentum, o.weight_decay, o.nesterov}};

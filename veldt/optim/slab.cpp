@@ -1,4 +1,4 @@
-// Lays parameters side by side, moves their numbers there, and brings in gradients that lie elsewhere.
+// Places parameters side by side, moves their values there, and collects gradients from elsewhere.
 #include "veldt/optim/slab.h"
 
 #include <map>
@@ -44,7 +44,7 @@ void check(const NamedTensors& parameters) {
   }
 }
 
-// Whether the tensor's elements are those of the place, in its order.
+// Whether the tensor's elements are those of the slab's part, in order.
 bool lies_in(const Tensor& t, const View& place) {
   return t.view().data == place.data && t.dtype() == place.dtype && t.is_contiguous();
 }
@@ -99,7 +99,7 @@ View Slab::view(const Tensor& slab, Range range) {
   return v;
 }
 
-// Makes the parameter's gradient a part of the slab, whatever it is now.
+// Makes the parameter's gradient a part of the slab, wherever it is now.
 void Slab::bring_gradient(std::size_t i) {
   Tensor& p = parameters_[i];
   Tensor place = part(gradients_, i);

@@ -20,10 +20,10 @@ class Slab {
     std::int64_t end = 0;
   };
 
-  // Moves the leaves' values and gradients into two slabs; every handle to them finds them there. Each one
-  // starts at a multiple of 64 bytes, with zeros between. A leaf that is listed twice is kept once. Throws
-  // ConfigError for an empty list, two leaves of one name, leaves that require no gradient, or dtypes or
-  // devices that differ; f32 and f64 only.
+  // Moves the leaves' values and gradients into two slabs; all handles to them use the slabs from then on.
+  // Each one starts at a multiple of 64 bytes, with zeros between. A leaf that is listed twice is stored
+  // once. Throws ConfigError for an empty list, two leaves of one name, leaves that require no gradient, or
+  // dtypes or devices that differ; f32 and f64 only.
   explicit Slab(const NamedTensors& parameters);
 
   const std::vector<Tensor>& parameters() const { return parameters_; }
@@ -31,7 +31,7 @@ class Slab {
   // [size]
   const Tensor& values() const { return values_; }
   const Tensor& gradients() const { return gradients_; }
-  // Zeros laid out as the parameters are, for an optimizer's state.
+  // Zeros in the layout of the parameters, for an optimizer's state.
   Tensor make_state() const;
   // Parameter i's part of values(), gradients() or a state, in the parameter's shape. Shares memory.
   Tensor part(const Tensor& slab, std::size_t i) const;
@@ -41,11 +41,11 @@ class Slab {
   static Tensor part(const Tensor& slab, Range range);
   static View view(const Tensor& slab, Range range);
 
-  // Completes gradients(): brings in those that lie elsewhere, and writes zeros for parameters that have
-  // none. Returns the ranges of parameters that have one, neighbours joined; they hold until the next call.
-  // Throws Error if a parameter was moved away.
+  // Completes gradients(): copies those that are elsewhere, and writes zeros for parameters that have none.
+  // Returns the ranges of parameters that have one, with neighbours merged; they are valid until the next
+  // call. Throws Error if a parameter was moved away.
   const std::vector<Range>& collect();
-  // Lets backward() know that values() were changed in place.
+  // Informs backward() that values() were changed in place.
   void mark_changed();
 
  private:
@@ -54,7 +54,7 @@ class Slab {
   std::vector<Tensor> parameters_;
   std::vector<std::string> names_;
   std::vector<Range> ranges_;   // padding included
-  std::vector<Range> present_;  // what collect() found; kept for its memory
+  std::vector<Range> present_;  // the result of collect(); kept to reuse its memory
   Tensor values_, gradients_;
 };
 

@@ -18,7 +18,7 @@
 
 namespace veldt {
 
-// The table's member of an entry, and what its calls cost or are called.
+// The table's member of an entry, and the cost and name of its calls.
 template <Entry kEntry> struct Of;
 #define VELDT_ENTRY(name, parameters, flops_, ...)     \
   template <> struct Of<Entry::name> {                 \
@@ -32,7 +32,7 @@ template <Entry kEntry> struct Of;
   };
 #include "veldt/core/entries.inc"
 
-// How an argument is kept, and handed on.
+// How an argument is stored and passed on.
 template <class Arg> struct Kept {
   static constexpr std::size_t views = 0;
   std::decay_t<Arg> value;
@@ -44,7 +44,7 @@ template <> struct Kept<const View&> {
   Kept(const View& v, View*& into) { *into++ = v; }
   const View& pass(const View*& from) const { return *from++; }
 };
-// Null or not, it takes a place among the views, so that their numbers are fixed; a null one is empty there.
+// Null or not, it has a place among the views, so that their indices are fixed; a null one is an empty view.
 template <> struct Kept<const View*> {
   static constexpr std::size_t views = 1;
   bool given;
@@ -91,8 +91,8 @@ class KeptArguments<kEntry, Result (*Backend::*const)(Args...)> {
   std::tuple<Kept<Args>...> kept_;
 };
 
-// An entry whose views are counted at run time: an optimizer's step, which a Plan records whole, as a host
-// function, so that this is for those who watch; and a stack of layers.
+// An entry with a variable number of views: an optimizer's step, which a Plan records as one host function,
+// so that this is only for observers; and a stack of layers.
 template <Entry kEntry, class Step>
 class KeptArguments<kEntry, void (*Backend::*const)(const Step&, const View*, int)> {
  public:
