@@ -169,7 +169,7 @@ TEST(ReadBmp, SaysWhatBreaksTheFormat) {
     const IoError error = error_of_bytes_of(make_bmp(spec, std::string(64, '\x07')));
     EXPECT_TRUE(says(error, text)) << error.what();
   };
-  says_of({.bits = 7}, "none of 7 bits a pixel, packed in way 0");
+  says_of({.bits = 7}, "does not read 7 bits a pixel, packed in way 0");
   says_of({.packing = 4}, "packed in way 4");
   says_of({.width = 0}, "0 x 1");
   says_of({.bits = 8, .palette = {1, 2}}, "colour 7 of a palette of 2");

@@ -24,7 +24,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "arrays are written little-endian");
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr std::size_t kMaxHeaderBytes = 10'000;  // NumPy's own limit (numpy.lib.format)
+constexpr std::size_t kMaxNpyHeaderBytes = 10'000;  // NumPy's own limit (numpy.lib.format)
 constexpr std::string_view kEnding = ".npy";
 
 struct NpyDType {
@@ -70,10 +70,10 @@ NpyHeader read_header(const NpySource& source, std::uint64_t* bytes_read) {
     length += (std::uint64_t{head[10]} << 16) + (std::uint64_t{head[11]} << 24);
     before = 12;
   }
-  if (length > kMaxHeaderBytes || length > source.bytes - before)
+  if (length > kMaxNpyHeaderBytes || length > source.bytes - before)
     throw malformed_npy(source.name,
                         str("its header would have ", length, " bytes, ",
-                            length > kMaxHeaderBytes ? str("and at most ", kMaxHeaderBytes, " are read")
+                            length > kMaxNpyHeaderBytes ? str("and at most ", kMaxNpyHeaderBytes, " are read")
                                                      : str("and the whole file has ", source.bytes)));
   std::string text(length, '\0');
   source.read(text.data(), text.size());
