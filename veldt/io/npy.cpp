@@ -74,7 +74,7 @@ NpyHeader read_header(const NpySource& source, std::uint64_t* bytes_read) {
     throw malformed_npy(source.name,
                         str("its header would have ", length, " bytes, ",
                             length > kMaxNpyHeaderBytes ? str("and at most ", kMaxNpyHeaderBytes, " are read")
-                                                     : str("and the whole file has ", source.bytes)));
+                                                        : str("and the whole file has ", source.bytes)));
   std::string text(length, '\0');
   source.read(text.data(), text.size());
   NpyHeader header;
