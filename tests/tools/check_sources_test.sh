@@ -36,4 +36,11 @@ printf '// One.\n// Tests: tests/core/one_test.cpp\n#pragma once\n' >"$root/veld
 expect 0 '' 'a header with tests passes'
 printf '// One.\n#pragma once\n// Tests: tests/core/one_test.cpp\n' >"$root/veldt/core/one.h"
 expect 1 'veldt/core/one.h: it does not name its tests' 'tests that are named below the first comment fail'
+
+printf '// One.\n// Tests: tests/core/one_test.cpp\n#pragma once\ninline constexpr int kMost = 1;\n' >"$root/veldt/core/one.h"
+printf '// One.\nnamespace {\nconstexpr std::size_t kMost = 2;\n}\n' >"$root/veldt/core/two.cpp"
+expect 1 "veldt/core/two.cpp: its kMost has the name of another constant" 'a constant that hides one of a header fails'
+mkdir "$root/veldt/io"
+mv "$root/veldt/core/two.cpp" "$root/veldt/io"
+expect 0 '' 'in another layer it passes'
 exit "$failed"
