@@ -68,7 +68,7 @@ int main(int argc, char** argv) try {
   };
   train::Trainer trainer(model, adam, {.loss = loss});
   const auto result =
-      trainer.fit(train, &validation, {.seconds = 60 * minutes, .evaluate_every = 250}, {},
+      trainer.fit(train, &validation, {.seconds = 60 * minutes, .evaluate_every = 250, .record = true}, {},
                   [](const train::Evaluation& now) {
                     std::printf("step %5ld  %4.0f s  learned %.3f  held back %.3f nats a character\n",
                                 static_cast<long>(now.step), now.seconds, now.train_loss,

@@ -42,7 +42,7 @@ struct Points {
 io::ChartLine learn(const char* name, const nn::Module& model, optim::Optimizer& optimizer,
                     const Points& points) {
   constexpr int kSteps = 800;
-  const optim::Schedule rate = optim::CosineAnnealing{.lr_max = optimizer.lr(), .epochs = kSteps};
+  const optim::Schedule rate = optim::CosineAnnealing{.lr_max = optimizer.lr(), .steps = kSteps};
   io::ChartLine curve{name, {}, {}};
   for (int step = 0; step < kSteps; ++step) {
     optimizer.set_lr(rate(step));

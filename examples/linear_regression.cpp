@@ -12,7 +12,7 @@ constexpr int kEpochs = 60;
 void train_in_batches(const nn::Module& model, const Tensor& x, const Tensor& y) {
   optim::Sgd sgd(model.parameters(), {.momentum = 0.9});
   const optim::Schedule rate =
-      optim::CosineAnnealing{.lr_max = 0.05, .lr_min = 1e-4, .epochs = kEpochs * kRows / kBatch};
+      optim::CosineAnnealing{.lr_max = 0.05, .lr_min = 1e-4, .steps = kEpochs * kRows / kBatch};
   const data::BatchSampler batches(kRows, kBatch, /*seed=*/1);
   for (std::int64_t step = 0; step < kEpochs * kRows / kBatch; ++step) {
     const Tensor rows = batches.indices(step);

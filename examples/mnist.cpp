@@ -38,10 +38,11 @@ int main(int argc, char** argv) try {
   optim::Adam adam(model.named_parameters());
   train::Trainer trainer(model, adam, {.metrics = {train::accuracy()}});
   const optim::OneCycle rate{.lr_max = 4e-3, .steps = epochs * digits.batches()};
-  trainer.fit(digits, &test, {.epochs = epochs, .schedule = rate}, {}, [](const train::Evaluation& now) {
-    std::printf("epoch %.0f: loss %.4f, %.2f %% of the test set right, %.0f s\n", now.epoch, now.train_loss,
-                100 * train::score(now.scores, "accuracy"), now.seconds);
-  });
+  trainer.fit(digits, &test, {.epochs = epochs, .schedule = rate, .record = true}, {},
+              [](const train::Evaluation& now) {
+                std::printf("epoch %.0f: loss %.4f, %.2f %% of the test set right, %.0f s\n", now.epoch,
+                            now.train_loss, 100 * train::score(now.scores, "accuracy"), now.seconds);
+              });
   io::write_safetensors("lenet.safetensors", model.state());
 
   // A network of the same layers reads it again.

@@ -60,7 +60,8 @@ train::Scores teach(const Remedy& remedy, io::Chart& chart) {
                .evaluate_every = 10,
                .watch = "loss",
                .patience = remedy.patience,
-               .restore_best = remedy.patience > 0},
+               .restore_best = remedy.patience > 0,
+               .record = true},
               {}, [&](const train::Evaluation& now) {
                 losses.x.push_back(static_cast<double>(now.step));
                 losses.y.push_back(train::score(now.scores, "loss"));

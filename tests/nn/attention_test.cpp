@@ -78,8 +78,12 @@ TEST(GoldenAttention, ResultsAndGradientsAreTorchs) {
   ASSERT_EQ(golden.at("cases").size(), 11u);
   for (const json& g : golden.at("cases")) {
     AttentionCase c{g};
-    const AttentionMask mask{
-        .mask = c.mask("mask"), .padding = c.mask("padding"), .causal = c.option("causal")};
+    const Tensor given = c.mask("mask");
+    const bool numbers = given.defined() && is_float(given.dtype());
+    const AttentionMask mask{.may_attend = numbers ? Tensor() : given,
+                             .added = numbers ? given : Tensor(),
+                             .valid_keys = c.mask("padding"),
+                             .causal = c.option("causal")};
     const auto kind = g.at("layer").get<std::string>();
     if (kind == "MultiheadAttention") {
       const MultiheadAttention layer = loaded(
@@ -125,14 +129,14 @@ TEST(Attention, OfAQueryThatMayLookAtNothingIsZero) {
 TEST(Attention, OfPaddingBesideAMaskOfNumbersIsThatBesideBooleans) {
   const auto booleans = [](const Tensor& t) { return veldt::to(t, DType::boolean); };
   const Tensor seen = tril(ones({3, 3}, DType::boolean)),
-               padding = booleans(Tensor::of({2, 3}, {0, 1, 1, 0, 0, 0}));  // false: does not count
+               valid = booleans(Tensor::of({2, 3}, {0, 1, 1, 0, 0, 0}));
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     Rng rng(4);
     const MultiheadAttention layer(4, 2, {.batch_first = true, .dtype = dtype}, rng);
     const Tensor x = veldt::to(randn({2, 3, 4}, rng), dtype),
                  numbers = masked_fill(zeros({3, 3}, dtype), logical_not(seen), -INFINITY);
-    const Tensor wanted = layer.attend(x, x, x, {.mask = seen, .padding = padding}),
-                 found = layer.attend(x, x, x, {.mask = numbers, .padding = padding});
+    const Tensor wanted = layer.attend(x, x, x, {.may_attend = seen, .valid_keys = valid}),
+                 found = layer.attend(x, x, x, {.added = numbers, .valid_keys = valid});
     EXPECT_TRUE(all(isfinite(found)).item<bool>()) << dtype;
     EXPECT_EQ(max(abs(found - wanted)).item(), 0) << dtype;
   }
@@ -210,6 +214,21 @@ TEST(Attention, IsRecorded) {
   EXPECT_EQ(plan.output().item(), step().item());
 }
 
+TEST(Attention, OfAllPartsOfAMaskIsWhatEachAllows) {
+  const auto booleans = [](const Tensor& t) { return veldt::to(t, DType::boolean); };
+  Rng rng(4);
+  const MultiheadAttention layer(4, 2, {.batch_first = true}, rng);
+  const Tensor x = randn({1, 3, 4}, rng);
+  const Tensor seen = booleans(Tensor::of({3, 3}, {1, 1, 0, 1, 1, 0, 1, 1, 1})),
+               bent = Tensor::of({3, 3}, {0, 2, 0, 0, 0, 0, 0, -1, 0});
+  const AttentionMask all{.may_attend = seen,
+                          .added = bent,
+                          .valid_keys = booleans(Tensor::of({1, 3}, {1, 1, 0})),
+                          .causal = true};
+  const Tensor one = Tensor::of({3, 3}, {0, -INFINITY, -INFINITY, 0, 0, -INFINITY, 0, -1, -INFINITY});
+  EXPECT_LT(max(abs(layer.attend(x, x, x, all) - layer.attend(x, x, x, {.added = one}))).item(), 1e-6);
+}
+
 TEST(Attention, NamesWhatDoesNotFit) {
   const MultiheadAttention layer(6, 2);
   EXPECT_THAT(error_of<ShapeError>([&] { layer(ones({3, 6})); }), HasSubstr("[3, 6]"));
@@ -219,9 +238,16 @@ TEST(Attention, NamesWhatDoesNotFit) {
               HasSubstr("[4, 1, 6]"));
   EXPECT_THAT(error_of<ShapeError>([&] {
                 layer.attend(ones({3, 2, 6}), ones({4, 2, 6}), ones({4, 2, 6}),
-                             {.padding = ones({2, 3}, DType::boolean)});
+                             {.valid_keys = ones({2, 3}, DType::boolean)});
               }),
-              HasSubstr("bool [2, 3]"));
+              HasSubstr("valid_keys of bool [2, 3]"));
+  const auto attend = [&](const AttentionMask& mask) {
+    return error_of<ShapeError>([&] {
+      layer.attend(ones({3, 2, 6}), ones({4, 2, 6}), ones({4, 2, 6}), mask);
+    });
+  };
+  EXPECT_THAT(attend({.may_attend = zeros({3, 4})}), HasSubstr("numbers as `added`"));
+  EXPECT_THAT(attend({.added = ones({3, 4}, DType::boolean)}), HasSubstr("booleans as `may_attend`"));
   EXPECT_THAT(error_of<ConfigError>([] { MultiheadAttention(6, 4); }), HasSubstr("MultiheadAttention(6, 4)"));
   EXPECT_THAT(error_of<ConfigError>([] { TransformerEncoder(0, 6, 2); }),
               HasSubstr("TransformerEncoder(0, 6, 2)"));

@@ -170,13 +170,12 @@ void expect_rates(const Schedule& schedule, const char* name) {
 }
 
 TEST(GoldenSchedule, CosineWithOffsetIsTorchs) {
-  expect_rates(CosineAnnealing{.lr_max = 0.1, .lr_min = 0.001, .epochs = 30, .epoch_offset = 10}, "cosine");
+  expect_rates(CosineAnnealing{.lr_max = 0.1, .lr_min = 0.001, .steps = 30, .offset = 10}, "cosine");
 }
 
 TEST(GoldenSchedule, WarmUpThenCosineIsTorchs) {
-  expect_rates(
-      LinearWarmup{.steps = 5, .then = CosineAnnealing{.lr_max = 0.1, .lr_min = 0.001, .epochs = 20}},
-      "warmup");
+  expect_rates(LinearWarmup{.steps = 5, .then = CosineAnnealing{.lr_max = 0.1, .lr_min = 0.001, .steps = 20}},
+               "warmup");
 }
 
 TEST(GoldenSchedule, EveryOtherOneIsTorchs) {

@@ -20,7 +20,7 @@ TEST(Schedule, OfANumberIsConstant) {
 }
 
 TEST(CosineAnnealing, FollowsItsFormulaAndStaysLowAfterwards) {
-  const Schedule lr = CosineAnnealing{.lr_max = 0.01, .lr_min = 0.002, .epochs = 100, .epoch_offset = 20};
+  const Schedule lr = CosineAnnealing{.lr_max = 0.01, .lr_min = 0.002, .steps = 100, .offset = 20};
   EXPECT_EQ(lr(0), 0.01);
   EXPECT_DOUBLE_EQ(lr(60), 0.006);
   EXPECT_DOUBLE_EQ(lr(99), 0.002 + 0.008 * (1 + std::cos(std::numbers::pi * 99 / 120)) / 2);
@@ -31,7 +31,7 @@ TEST(CosineAnnealing, FollowsItsFormulaAndStaysLowAfterwards) {
 }
 
 TEST(LinearWarmup, RisesInALineAndHandsOver) {
-  const Schedule lr = LinearWarmup{.steps = 4, .then = CosineAnnealing{.lr_max = 1, .epochs = 10}};
+  const Schedule lr = LinearWarmup{.steps = 4, .then = CosineAnnealing{.lr_max = 1, .steps = 10}};
   for (int i = 0; i <= 4; ++i) EXPECT_DOUBLE_EQ(lr(i), (i + 1) / 5.0);
   EXPECT_EQ(lr(4), 1);
   EXPECT_DOUBLE_EQ(lr(9), 0.5);
@@ -82,9 +82,9 @@ TEST(Schedule, TakesAUsersOwn) {
 TEST(Schedule, RefusesBadOptions) {
   EXPECT_THROW(Schedule(-1), ConfigError);
   EXPECT_THROW(Schedule{std::numeric_limits<double>::quiet_NaN()}, ConfigError);
-  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .lr_min = -1, .epochs = 10})), ConfigError);
-  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 0})), ConfigError);
-  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .epochs = 1, .epoch_offset = -1})), ConfigError);
+  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .lr_min = -1, .steps = 10})), ConfigError);
+  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .steps = 0})), ConfigError);
+  EXPECT_THROW((Schedule(CosineAnnealing{.lr_max = 1, .steps = 1, .offset = -1})), ConfigError);
   EXPECT_THROW((Schedule(LinearWarmup{.steps = -1})), ConfigError);
   EXPECT_THROW((Schedule(StepDecay{.every = 0})), ConfigError);
   EXPECT_THROW((Schedule(MultiStep{.at = {5, 3}})), ConfigError);

@@ -42,7 +42,7 @@ TEST(Xor, IsLearntByMomentumAfterAWarmUp) {
   const nn::Sequential model = build(7);
   optim::Sgd sgd(model.parameters(), {.momentum = 0.9, .nesterov = true});
   const optim::Schedule lr =
-      optim::LinearWarmup{.steps = 20, .then = optim::CosineAnnealing{.lr_max = 0.1, .epochs = 1000}};
+      optim::LinearWarmup{.steps = 20, .then = optim::CosineAnnealing{.lr_max = 0.1, .steps = 1000}};
   EXPECT_LT(train(model, sgd, lr, 1000), 1e-3);
 }
 

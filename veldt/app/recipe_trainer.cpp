@@ -71,7 +71,7 @@ optim::Schedule schedule_without_warmup(Call& call, double lr, std::int64_t step
   if (call.name() == "constant") return done(optim::Constant{lr});
   if (call.name() == "cosine") {
     const double end = call.number("end", 0, {.least = 0});
-    return done(optim::CosineAnnealing{.lr_max = lr, .lr_min = end, .epochs = steps});
+    return done(optim::CosineAnnealing{.lr_max = lr, .lr_min = end, .steps = steps});
   }
   if (call.name() == "linear") {
     const double end = call.number("end", 0, {.least = 0});

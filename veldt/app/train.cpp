@@ -102,6 +102,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.keep = static_cast<int>(flags.keep);
   o.keep_top = flags.top;
   o.config = recipe_in_json(recipe, kMayChange);
+  o.record = true;  // layers of recipes do the same at every step
   return o;
 }
 

@@ -87,8 +87,8 @@ optim::Schedule make_schedule(const FitChoices& p) {
   if (p.schedule == ScheduleKind::cosine)
     base = optim::CosineAnnealing{.lr_max = p.lr,
                                   .lr_min = p.lr_min,
-                                  .epochs = std::max<std::int64_t>(1, positions - p.warmup),
-                                  .epoch_offset = p.epoch_offset};
+                                  .steps = std::max<std::int64_t>(1, positions - p.warmup),
+                                  .offset = p.epoch_offset};
   if (p.warmup == 0) return base;
   return optim::LinearWarmup{.steps = p.warmup, .then = base};
 }

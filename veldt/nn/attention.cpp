@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 
 #include "veldt/core/error.h"
 #include "veldt/ops/activation.h"
@@ -34,6 +35,37 @@ LayerNormOptions norm_options(const TransformerLayerOptions& o) {
 template <class Part>
 Tensor around(const Tensor& x, const LayerNorm& norm, bool norm_first, const Part& part) {
   return norm_first ? x + part(norm(x)) : norm(x + part(x));
+}
+
+// The mask for scores [n, heads, queries, keys] of the layer.
+AttentionOptions options_for(const AttentionMask& mask, const std::string& layer, const Shape& scores) {
+  const auto check = [&](const char* name, const Tensor& t, auto fits, const char* what, const char* fix) {
+    if (t.defined() && !fits(t))
+      throw ShapeError(str(layer, " cannot take ", name, " of ", t.dtype(), ' ', t.shape()), what,
+                       str(fix, " for scores ", scores, " [n, heads, queries, keys]"));
+  };
+  const auto by_head = [&](const Tensor& t) { return t.defined() && t.rank() == 3 ? reshape(t, scores) : t; };
+  const auto booleans = [](const Tensor& t) { return t.dtype() == DType::boolean; };
+  check("may_attend", mask.may_attend, booleans, "it says which keys a query may attend to",
+        "give booleans, or numbers as `added`,");
+  check(
+      "added", mask.added, [](const Tensor& t) { return is_float(t.dtype()); }, "it is added to the scores",
+      "give floats, or booleans as `may_attend`,");
+  check(
+      "valid_keys", mask.valid_keys,
+      [&](const Tensor& t) {
+        return booleans(t) && t.shape() == Shape{scores[0], scores[3]};
+      },
+      "it says which keys of each example count", "give booleans [n, keys]");
+  Tensor allowed = by_head(mask.may_attend);
+  if (mask.valid_keys.defined()) {
+    const Tensor valid = reshape(mask.valid_keys, {scores[0], 1, 1, scores[3]});
+    allowed = allowed.defined() ? logical_and(allowed, valid) : valid;
+  }
+  if (!mask.added.defined()) return {.mask = allowed, .causal = mask.causal};
+  const Tensor added = by_head(mask.added);
+  if (!allowed.defined()) return {.mask = added, .causal = mask.causal};
+  return {.mask = masked_fill(expand(added, scores), logical_not(allowed), -INFINITY), .causal = mask.causal};
 }
 
 AttentionMask with_causal(AttentionMask mask, bool causal) {
@@ -84,24 +116,7 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
     return linear(x, narrow(in_weight_, 0, first * size_, count * size_),
                   in_bias_.defined() ? narrow(in_bias_, 0, first * size_, count * size_) : Tensor());
   };
-  AttentionOptions options{.mask = mask.mask, .causal = mask.causal};
-  if (options.mask.defined() && options.mask.rank() == 3)
-    options.mask = reshape(options.mask, {n, heads_, queries, keys});
-  if (mask.padding.defined()) {
-    if (mask.padding.shape() != Shape{n, keys} || mask.padding.dtype() != DType::boolean)
-      throw ShapeError(
-          str(title(), " cannot take a padding mask of ", mask.padding.dtype(), ' ', mask.padding.shape()),
-          str("it says which of ", keys, " keys of ", n, " examples count"),
-          str("give booleans [", n, ", ", keys, ']'));
-    const Tensor counts = reshape(mask.padding, {n, 1, 1, keys});
-    if (!options.mask.defined())
-      options.mask = counts;
-    else if (options.mask.dtype() == DType::boolean)
-      options.mask = logical_and(options.mask, counts);
-    else
-      options.mask =
-          masked_fill(expand(options.mask, {n, heads_, queries, keys}), logical_not(counts), -INFINITY);
-  }
+  const AttentionOptions options = options_for(mask, title(), {n, heads_, queries, keys});
   const auto by_head = [&](const Tensor& x) {  // [n, time, size] to [n, heads, time, size of a head]
     return transpose(reshape(x, {n, x.size(1), heads_, size_ / heads_}), 1, 2);
   };

@@ -11,11 +11,15 @@
 
 namespace veldt::nn {
 
-// Masks; booleans are true where attention is allowed, which is the opposite of torch's.
+// What a query may attend to: all that every part allows. torch.nn.MultiheadAttention's attn_mask and
+// key_padding_mask, as booleans, say where it may not: give logical_not() of them.
 struct AttentionMask {
-  Tensor mask =
-      {};  // boolean, or floats that are added to the scores: [queries, keys], or [n heads, queries, keys]
-  Tensor padding = {};  // boolean [n, keys]: which keys of each example count
+  // Booleans [queries, keys], or [n heads, queries, keys]: true where a query may attend to a key.
+  Tensor may_attend = {};
+  // Floats of such a shape, which are added to the scores.
+  Tensor added = {};
+  // Booleans [n, keys]: true for the keys of each example that count, false for padding.
+  Tensor valid_keys = {};
   bool causal = false;  // step i attends to steps 0 .. i only
 };
 

@@ -104,6 +104,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions op
     throw ConfigError(str("cross_entropy cannot smooth labels by ", options.label_smoothing),
                       "the share must be from 0 to 1", "give a share such as 0.1");
   const Rows rows("cross_entropy", logits, target, options.weights);
+  if (rows.x.size(1) == 1)
+    throw ShapeError(
+        "cross_entropy cannot learn one class",
+        str("the scores are ", logits.shape(), ", and the softmax of one score is always 1"),
+        "use mse() for numbers, bce_with_logits() for yes or no, or give a score for each class");
   const Tensor log_p = log_softmax(rows.x, 1);
   return rows.by_index ? by_index(rows, log_p, options) : by_probability(rows, log_p, options);
 }

@@ -41,6 +41,9 @@ double half_cosine(double high, double low, double share) {
   return low + (high - low) * (1 + std::cos(std::numbers::pi * share)) / 2;
 }
 
+// What length() is of a rate that falls from `high` to `low` in `steps`, and stays there.
+std::int64_t end_of(double high, double low, std::int64_t steps) { return low < high / 20 ? steps : 0; }
+
 std::string joined(const std::vector<Schedule>& parts, const char* between) {
   std::string out;
   for (const Schedule& part : parts) out += (out.empty() ? "" : between) + part.text();
@@ -54,24 +57,29 @@ std::string Constant::text() const { return str("constant ", lr); }
 void Constant::check() const { check_rate("lr", lr); }
 
 double CosineAnnealing::operator()(std::int64_t step) const {
-  const double period = static_cast<double>(epochs) + static_cast<double>(epoch_offset);
+  const double period = static_cast<double>(steps) + static_cast<double>(offset);
   const double i = static_cast<double>(step);
   if (i >= period) return lr_min;
   return lr_min + (lr_max - lr_min) * (1 + std::cos(std::numbers::pi * i / period)) / 2;
 }
 
 std::string CosineAnnealing::text() const {
-  return str("cosine from ", lr_max, " to ", lr_min, " over ", epochs,
-             epoch_offset == 0 ? std::string() : str(" with offset ", epoch_offset));
+  return str("cosine from ", lr_max, " to ", lr_min, " over ", steps,
+             offset == 0 ? std::string() : str(" with offset ", offset));
 }
 
 void CosineAnnealing::check() const {
   check_rate("lr_max", lr_max);
   check_rate("lr_min", lr_min);
-  if (epochs < 1 || epoch_offset < 0)
-    throw ConfigError(
-        str("cosine annealing cannot last ", epochs, " epochs with an offset of ", epoch_offset),
-        "it needs one epoch or more, and an offset of 0 or more", "give the length of the whole run");
+  if (steps < 1 || offset < 0)
+    throw ConfigError(str("cosine annealing cannot last ", steps, " steps with an offset of ", offset),
+                      "it needs one step or more, and an offset of 0 or more",
+                      "give the number of steps of the whole run");
+}
+
+std::int64_t CosineAnnealing::length() const {
+  const double both = static_cast<double>(steps) + static_cast<double>(offset);
+  return end_of(lr_max, lr_min, static_cast<std::int64_t>(std::min(both, 9e18)));
 }
 
 double LinearWarmup::operator()(std::int64_t step) const {
@@ -85,6 +93,11 @@ void LinearWarmup::check() const {
   if (steps < 0)
     throw ConfigError(str("a warm-up cannot last ", steps, " steps"), "it must be 0 or more",
                       "give 0 for no warm-up");
+}
+
+std::int64_t LinearWarmup::length() const {
+  const std::int64_t rest = then.length();
+  return rest > 0 ? rest + std::min(steps, std::numeric_limits<std::int64_t>::max() - rest) : 0;
 }
 
 double StepDecay::operator()(std::int64_t step) const {
@@ -140,6 +153,8 @@ void Polynomial::check() const {
   check_positive("power", power);
 }
 
+std::int64_t Polynomial::length() const { return steps; }
+
 double Linear::operator()(std::int64_t step) const {
   if (step >= steps) return lr_end;
   return lr_start + (lr_end - lr_start) * static_cast<double>(step) / static_cast<double>(steps);
@@ -152,6 +167,8 @@ void Linear::check() const {
   check_rate("lr_end", lr_end);
   check_count("steps", steps);
 }
+
+std::int64_t Linear::length() const { return end_of(lr_start, lr_end, steps); }
 
 double CosineRestarts::operator()(std::int64_t step) const {
   std::int64_t length = period;
@@ -212,6 +229,8 @@ void OneCycle::check() const {
                       "leave rise at 0.3");
 }
 
+std::int64_t OneCycle::length() const { return end_of(lr_max, lr_max / start_divisor / end_divisor, steps); }
+
 double Sequence::operator()(std::int64_t step) const {
   const auto i = std::upper_bound(at.begin(), at.end(), step) - at.begin();
   const std::int64_t begin = i == 0 ? 0 : at[static_cast<std::size_t>(i - 1)];
@@ -228,6 +247,11 @@ void Sequence::check() const {
   check_rising(at);
 }
 
+std::int64_t Sequence::length() const {
+  const std::int64_t last = parts.back().length(), before = at.empty() ? 0 : at.back();
+  return last > 0 ? last + std::min(before, std::numeric_limits<std::int64_t>::max() - last) : 0;
+}
+
 double Product::operator()(std::int64_t step) const {
   double lr = 1;
   for (const Schedule& part : parts) lr *= part(step);
@@ -239,6 +263,13 @@ std::string Product::text() const { return joined(parts, " times "); }
 void Product::check() const {
   if (parts.empty())
     throw ConfigError("a product of no schedules has no rate", "it has no parts", "give one");
+}
+
+std::int64_t Product::length() const {
+  std::int64_t first = 0;
+  for (const Schedule& part : parts)
+    if (const std::int64_t end = part.length(); end > 0) first = first > 0 ? std::min(first, end) : end;
+  return first;
 }
 
 }  // namespace veldt::optim

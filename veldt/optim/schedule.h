@@ -21,20 +21,21 @@ struct Constant {
   void check() const;  // throws ConfigError for a bad option, as do the others
 };
 
-// lr(i) = lr_min + (lr_max - lr_min) (1 + cos(pi i / (epochs + epoch_offset))) / 2 (Loshchilov & Hutter 2017,
-// without restarts), and lr_min from there on. An epoch is the caller's unit, a step by default; the offset
-// stretches the curve, so that a run of `epochs` ends above lr_min.
+// lr(i) = lr_min + (lr_max - lr_min) (1 + cos(pi i / (steps + offset))) / 2 (Loshchilov & Hutter 2017,
+// without restarts), and lr_min from there on. The offset stretches the curve, so that a run of `steps` ends
+// above lr_min.
 struct CosineAnnealing {
   double lr_max = 1e-3;
   double lr_min = 0;
-  std::int64_t epochs = 1;
-  std::int64_t epoch_offset = 0;
+  std::int64_t steps = 1;  // of the optimizer, not epochs
+  std::int64_t offset = 0;
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
-// Any of these, or one of your own: a function of the step with a text().
+// Any of these, or one of your own: a function of the step with a text(), and a length() if it has an end.
 //   struct Halving {
 //     double operator()(std::int64_t step) const { return std::exp2(-step / 100.0); }
 //     std::string text() const { return "halved every 100 steps"; }
@@ -48,6 +49,7 @@ class Schedule {
     { s(std::int64_t{0}) } -> std::convertible_to<double>;
   } &&(!std::same_as<S, Schedule>)Schedule(S schedule) {
     if constexpr (requires { schedule.check(); }) schedule.check();
+    if constexpr (requires { schedule.length(); }) length_ = schedule.length();
     text_ = schedule.text();
     at_ = std::move(schedule);
   }
@@ -57,10 +59,14 @@ class Schedule {
   double operator()(std::int64_t step) const { return at_(step < 0 ? 0 : step); }
   // "cosine from 0.001 to 1e-06 over 1000"
   const std::string& text() const { return text_; }
+  // The steps after which the rate stays where it has fallen to, below a twentieth of its highest: nothing is
+  // learned after them. 0 if it has no such end.
+  std::int64_t length() const { return length_; }
 
  private:
   std::function<double(std::int64_t)> at_;
   std::string text_;
+  std::int64_t length_ = 0;
 };
 
 // lr(i) = then(0) (i + 1) / (steps + 1) for i < steps, afterwards then(i - steps).
@@ -70,6 +76,7 @@ struct LinearWarmup {
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
 // lr factor^k after k times `every` steps; as torch's StepLR.
@@ -109,6 +116,7 @@ struct Polynomial {
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
 // Linear from lr_start to lr_end, then constant; as torch's LinearLR, which takes factors.
@@ -119,6 +127,7 @@ struct Linear {
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
 // Cosines from lr_max to lr_min, each `growth` times as long as the one before (Loshchilov & Hutter 2017); as
@@ -147,6 +156,7 @@ struct OneCycle {
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
 // A sequence of schedules: part i + 1 counts from step at[i]; as torch's SequentialLR.
@@ -156,6 +166,7 @@ struct Sequence {
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
 // The product of all parts at each step; as torch's ChainedScheduler, where all parts except one start at 1:
@@ -165,6 +176,7 @@ struct Product {
   double operator()(std::int64_t step) const;
   std::string text() const;
   void check() const;
+  std::int64_t length() const;
 };
 
 }  // namespace veldt::optim

@@ -1,6 +1,7 @@
 // Moves batches to the device, or writes them into the tensors that a recorded step reads.
 #include "veldt/train/batch_slots.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -12,12 +13,6 @@
 namespace veldt::train {
 namespace {
 
-std::string shapes_of(const data::Batch& batch) {
-  std::string text;
-  for (const Tensor& t : batch) text += str(text.empty() ? "" : ", ", t.dtype(), ' ', t.shape());
-  return text;
-}
-
 bool is_like(const data::Batch& a, const data::Batch& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -25,30 +20,44 @@ bool is_like(const data::Batch& a, const data::Batch& b) {
   return true;
 }
 
+// Whether batch `at`, counted over all epochs, has as many examples as any.
+bool is_whole(const data::Loader& loader, std::int64_t at) {
+  const data::LoaderOptions& o = loader.options();
+  return o.drop_last || o.sampler.size % o.batch == 0 || at % loader.batches() + 1 < loader.batches();
+}
+
 }  // namespace
 
 void BatchSlots::take(data::Loader& loader, std::int64_t first, std::int64_t count) {
-  batches_.resize(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i)
-    take(loader.batch(first + i), batches_[static_cast<std::size_t>(i)]);
-}
-
-void BatchSlots::take(data::Batch batch, data::Batch& into) const {
-  if (!same_ || into.empty()) {
-    into = data::moved(std::move(batch), device_);
-    // A tensor that is overwritten must not be the data set's own.
-    if (same_)
-      for (Tensor& t : into) t = copy_of(t);
+  std::vector<data::Batch> batches(static_cast<std::size_t>(count));
+  bool whole = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    batches[static_cast<std::size_t>(i)] = loader.batch(first + i);
+    whole = whole && is_whole(loader, first + i);
+  }
+  same_ = keep_ && whole && (kept_.empty() || fit(batches));
+  if (same_ && !kept_.empty()) {
+    for (std::size_t i = 0; i < batches.size(); ++i)
+      for (std::size_t k = 0; k < batches[i].size(); ++k) kept_[i][k].assign(batches[i][k]);
     return;
   }
-  if (!is_like(batch, into))
-    throw ConfigError(str("a batch has ", shapes_of(batch), " after one of ", shapes_of(into)),
-                      "a recorded step needs batches of one shape", "set FitOptions::record to false");
-  for (std::size_t i = 0; i < into.size(); ++i) into[i].assign(batch[i]);
+  for (data::Batch& batch : batches) batch = data::moved(std::move(batch), device_);
+  if (!same_) {
+    others_ = std::move(batches);
+    return;
+  }
+  // Tensors that are overwritten must not be the data set's own.
+  for (data::Batch& batch : batches)
+    for (Tensor& t : batch) t = copy_of(t);
+  kept_ = std::move(batches);
+}
+
+bool BatchSlots::fit(const std::vector<data::Batch>& batches) const {
+  return std::equal(batches.begin(), batches.end(), kept_.begin(), kept_.end(), is_like);
 }
 
 std::string BatchSlots::first_not_finite() const {
-  for (const data::Batch& batch : batches_)
+  for (const data::Batch& batch : batches())
     for (std::size_t k = 0; k < batch.size(); ++k)
       if (const std::string found = data::first_not_finite(batch[k]); !found.empty())
         return str("tensor ", k, " of the batch has ", found);

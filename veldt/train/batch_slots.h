@@ -1,4 +1,4 @@
-// The batches of a step: on the device, and in the same tensors each time if the step was recorded.
+// The batches of a step: on the device, and in the same tensors each time if the step is to be recorded.
 // Tests: tests/train/trainer_test.cpp
 #pragma once
 
@@ -12,21 +12,23 @@ namespace veldt::train {
 
 class BatchSlots {
  public:
-  // `same`: all batches are of one shape, and are written into tensors of their own.
-  BatchSlots(Device device, bool same) : device_(device), same_(same) {}
+  // `keep`: whole batches of one shape are written into the same tensors each time.
+  BatchSlots(Device device, bool keep) : device_(device), keep_(keep) {}
 
-  // Loads that many batches, from `first` on. Throws ConfigError if one has an unexpected shape.
+  // Loads that many batches, from `first` on.
   void take(data::Loader& loader, std::int64_t first, std::int64_t count);
-  const std::vector<data::Batch>& batches() const { return batches_; }
+  const std::vector<data::Batch>& batches() const { return same_ ? kept_ : others_; }
+  // Whether the last batches taken are in the tensors that are kept; the last of an epoch may be shorter.
+  bool same() const { return same_; }
   // "tensor 0 of the batch has nan ..", or empty.
   std::string first_not_finite() const;
 
  private:
-  void take(data::Batch batch, data::Batch& into) const;
+  bool fit(const std::vector<data::Batch>& batches) const;
 
   Device device_;
-  bool same_;
-  std::vector<data::Batch> batches_;
+  bool keep_, same_ = false;
+  std::vector<data::Batch> kept_, others_;
 };
 
 }  // namespace veldt::train

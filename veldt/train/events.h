@@ -45,7 +45,7 @@ struct Events {
   // to 20 ms; then this is called for each of its steps, with the model of the last one.
   std::function<void(std::int64_t step, double loss)> on_step;
   // Problems that a user should know about: a checkpoint that could not be written, a fallback to an older
-  // one.
+  // one. Without a listener they are lines of standard error: see core/warning.h.
   std::function<void(const std::string&)> on_warning;
   // A checkpoint has become durable.
   std::function<void(std::int64_t step, const std::string& path)> on_checkpoint;

@@ -35,8 +35,8 @@ class Task {
   virtual Tensor differentiate();
   // Takes the step, from the gradients that differentiate() left.
   virtual void take_step() { optimizer().step(); }
-  // True if prepare() writes into the same tensors each time and loss() does the same operations on them.
-  // Then the step is recorded once, as a Plan, and replayed.
+  // Asked after each prepare(): true if it has written into the same tensors as other times, and loss() does
+  // the same operations on them. Then the step is recorded once, as a Plan, and replayed.
   virtual bool repeats() const { return false; }
   // How many steps from this one on the device may take by itself, with one prepare() for all, and stepped()
   // and reached() after the last one. More than 1 is for a task that repeats(), on a device that is not the

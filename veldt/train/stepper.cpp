@@ -23,6 +23,7 @@ double seconds_since(Clock::time_point start) {
 
 bool Stepper::take() {
   const bool is_on_device = task_.optimizer().slab().values().device().kind != DeviceKind::cpu;
+  if (prepared_ == 0) task_.prepare(at_.step, prepared_ = is_on_device ? count_ahead(at_.step) : 1);
   return is_on_device && task_.repeats() ? on_device() : one();
 }
 
@@ -37,11 +38,15 @@ void Stepper::set_rate(std::int64_t step, double later) {
 }
 
 bool Stepper::one() {
+  prepared_ = 0;
   set_rate(at_.step, 0);
-  task_.prepare(at_.step, 1);
-  if (task_.repeats() && !plan_) plan_.emplace([&] { return task_.differentiate(); });
-  if (plan_) plan_->replay();
-  at_.loss = (plan_ ? plan_->output() : task_.differentiate()).item();
+  if (task_.repeats()) {
+    if (!plan_) plan_.emplace([&] { return task_.differentiate(); });
+    plan_->replay();
+    at_.loss = plan_->output().item();
+  } else {
+    at_.loss = task_.differentiate().item();
+  }
   if (!std::isfinite(at_.loss)) diverged_();
   task_.take_step();
   task_.stepped(at_.loss);
@@ -52,7 +57,6 @@ bool Stepper::one() {
 // The rate and the optimizer are part of the plan, and losses are checked afterwards. The next data are
 // prepared while the device works.
 bool Stepper::on_device() {
-  if (prepared_ == 0) task_.prepare(at_.step, prepared_ = count_ahead(at_.step));
   const std::int64_t count = std::exchange(prepared_, 0);
   if (!plan_)
     plan_.emplace([&] {

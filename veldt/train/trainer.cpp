@@ -14,8 +14,15 @@ namespace {
 
 Tensor first_of(const nn::Module& model, const data::Batch& batch) { return model(batch.at(0)); }
 
+// Numbers may be probabilities of classes or anything else; what is to be learned of them must be said.
 Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {
-  return cross_entropy(output, batch.back());
+  const Tensor& targets = batch.back();
+  if (is_float(targets.dtype()))
+    throw ConfigError(str("there is no loss for targets ", targets.dtype(), ' ', targets.shape()),
+                      "the default, cross entropy, is for labels, and these are numbers",
+                      "set TrainerOptions::loss, such as [](const Tensor& y, const data::Batch& b) { return "
+                      "mse(y, b.back()); }, or convert labels with to(x, DType::i64)");
+  return cross_entropy(output, targets);
 }
 
 }  // namespace

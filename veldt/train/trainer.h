@@ -30,10 +30,10 @@ namespace veldt::train {
 using Forward = std::function<Tensor(const nn::Module& model, const data::Batch& batch)>;
 using Loss = std::function<Tensor(const Tensor& output, const data::Batch& batch)>;
 
-// forward and loss are recorded (FitOptions::record), so branches in their C++ code are taken only once.
 struct TrainerOptions {
   Forward forward = {};  // model(batch[0]), if there is none
-  Loss loss = {};        // cross_entropy(output, the batch's last tensor)
+  // If there is none: cross_entropy(output, the batch's last tensor), which then has to hold labels, i64.
+  Loss loss = {};
   // The scores of evaluate() besides the loss.
   std::vector<MetricMaker> metrics = {};
   // Batches whose mean gradient a step takes; see Optimizer.
@@ -71,9 +71,11 @@ struct FitOptions {
   int keep = 3;
   // The configuration of the run, as a JSON object: a run is only resumed with the same one.
   std::string config = "{}";
-  // True: all batches have one shape, so a step is recorded once and replayed (Plan). Unset: true if all are
-  // full.
-  std::optional<bool> record = {};
+  // Records a step once and replays it (Plan), which is faster for small networks. Set it if forward, loss
+  // and the model's own code do the same operations with the same numbers at every step: a branch is taken,
+  // and a number that C++ computes is read, only once. Steps on batches of another shape are taken as they
+  // stand.
+  bool record = false;
 };
 
 // An evaluation during a fit.
@@ -112,7 +114,8 @@ class Trainer {
 
   // `validation` may be null. Modules in evaluation mode stay so, unless the model itself is. Parameters that
   // the first loss does not reach give a warning. Throws what run() throws, and ConfigError for a schedule
-  // without a number of steps, and patience or watch without a validation set.
+  // without a number of steps or one that ends long before the run, for patience or watch without a
+  // validation set, and for targets that are no labels where no loss was given.
   FitResult fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
                 const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
 

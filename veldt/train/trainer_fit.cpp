@@ -61,6 +61,16 @@ std::int64_t steps_for(std::int64_t epochs, const data::Loader& train, std::int6
   return (batches + accumulate - 1) / accumulate;
 }
 
+// `steps`: of the run.
+void check_schedule(const optim::Schedule& schedule, std::int64_t steps) {
+  const std::int64_t end = schedule.length();
+  if (end == 0 || steps - end <= std::max<std::int64_t>(1, end / 10)) return;
+  throw ConfigError(str("the schedule ends at step ", end, ", and the run has ", steps),
+                    str("the rate stays at ", schedule(end), " from there on, so that nothing is learned"),
+                    str("give the schedule the length of the run, .steps = ", steps,
+                        ": it counts steps of the optimizer, not epochs"));
+}
+
 // A line of metrics.csv.
 void write_measures(MetricsFile& file, const Evaluation& e) {
   std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
@@ -87,9 +97,7 @@ class Trainer::FitTask final : public Task {
         on_evaluation_(on_evaluation),
         every_(options.evaluate_every > 0 ? options.evaluate_every
                                           : steps_for(1, train, trainer.options_.accumulate)),
-        records_(options.record.value_or(train.options().drop_last ||
-                                         train.options().sampler.size % train.options().batch == 0)),
-        slots_(trainer.optimizer_.slab().values().device(), records_),
+        slots_(trainer.optimizer_.slab().values().device(), options.record),
         watched_(trainer.watched(options.watch)),
         best_weights_(trainer.model_, trainer.ema_ ? &*trainer.ema_ : nullptr, options, events, watched_,
                       trainer.larger_is_better(watched_)),
@@ -126,7 +134,7 @@ class Trainer::FitTask final : public Task {
   void take_step() override { trainer_.take_step(); }
 
   // Only after the first step has shown that every parameter gets a gradient.
-  bool repeats() const override { return records_ && audited_; }
+  bool repeats() const override { return audited_ && slots_.same(); }
   std::string bad_data() const override { return slots_.first_not_finite(); }
   std::map<std::string, std::string> metadata() const override { return {}; }
 
@@ -214,7 +222,7 @@ class Trainer::FitTask final : public Task {
   const Events& events_;
   const std::function<void(const Evaluation&)>& on_evaluation_;
   std::int64_t every_;
-  bool records_, audited_ = false;
+  bool audited_ = false;
   BatchSlots slots_;
   std::string watched_;
   BestWeights best_weights_;
@@ -234,6 +242,7 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
     const std::int64_t steps = steps_for(options.epochs, train, options_.accumulate);
     run_options.steps = options.steps > 0 ? std::min(options.steps, steps) : steps;
   }
+  if (options.schedule) check_schedule(*options.schedule, run_options.steps);
   run_options.seconds = options.seconds;
   run_options.rate = [&, lr = optimizer_.lr()](std::int64_t at) {
     return options.schedule ? (*options.schedule)(at) : lr;

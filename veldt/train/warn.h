@@ -1,16 +1,20 @@
-// Warnings to a run's listener, instead of ending the run.
+// Warnings to a run's listener, or to the process's, instead of ending the run.
 // Tests: tests/train/loop_test.cpp, tests/train/trainer_test.cpp
 #pragma once
 
 #include <string>
 
 #include "veldt/core/error.h"
+#include "veldt/core/warning.h"
 #include "veldt/train/events.h"
 
 namespace veldt::train {
 
 inline void warn(const Events& events, const std::string& text) {
-  if (events.on_warning) events.on_warning(text);
+  if (events.on_warning)
+    events.on_warning(text);
+  else
+    veldt::warn(text);
 }
 
 // Warns about a file that could not be written, because training matters more than its files.
