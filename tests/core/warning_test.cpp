@@ -1,3 +1,4 @@
+// Warnings reach a listener, or standard error.
 #include "veldt/core/warning.h"
 
 #include <gtest/gtest.h>

@@ -8,17 +8,22 @@
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/attention.h"
+#include "veldt/nn/containers.h"
 #include "veldt/nn/convolution.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/embedding.h"
+#include "veldt/nn/gated.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/mlp.h"
 #include "veldt/nn/norm.h"
 #include "veldt/nn/pooling.h"
 #include "veldt/nn/recurrent.h"
+#include "veldt/nn/recurrent_cell.h"
 #include "veldt/nn/resize.h"
 #include "veldt/nn/sequential.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::test {
 namespace {
@@ -70,6 +75,9 @@ void add_activations(std::vector<ModuleRow>& rows) {
   rows.push_back(plain<Softmax>("Softmax", x, 0));
   rows.push_back(plain<LogSoftmax>("LogSoftmax", x, -1));
   rows.push_back(plain<Hardtanh>("Hardtanh", x, -2, 1));
+  rows.push_back(plain<PReLU>("PReLU", x, 8));
+  rows.push_back(plain<GLU>("GLU", x));
+  rows.push_back(drawn<SwiGLU>("SwiGLU", x, 8, 3));
 }
 
 template <int kDims> void add_spatial(std::vector<ModuleRow>& rows) {
@@ -94,6 +102,18 @@ void add_sequences(std::vector<ModuleRow>& rows) {
   rows.push_back(drawn<LSTM>("LSTM", x, 4, 3, RecurrentOptions{.bidirectional = true}));
   rows.push_back(drawn<GRU>("GRU", x, 4, 3, RecurrentOptions{.num_layers = 2}));
   rows.push_back(plain<LastStep>("LastStep", x));
+  const auto from_a_state = [](const Module& m, const Tensor& given) {
+    const Tensor state = narrow(given, 1, 0, 3);
+    return dynamic_cast<const RecurrentCell&>(m)
+        .step(given, {state, dynamic_cast<const LSTMCell*>(&m) ? state : Tensor()})
+        .h;
+  };
+  rows.push_back(drawn<RNNCell>("RNNCell", {2, 4}, 4, 3, Nonlinearity::tanh, CellOptions{}));
+  rows.back().run = from_a_state;
+  rows.push_back(drawn<LSTMCell>("LSTMCell", {2, 4}, 4, 3, CellOptions{}));
+  rows.back().run = from_a_state;
+  rows.push_back(drawn<GRUCell>("GRUCell", {2, 4}, 4, 3, CellOptions{}));
+  rows.back().run = from_a_state;
   rows.push_back(drawn<PositionEmbedding>("PositionEmbedding", x, 5, 4));
   rows.push_back(
       drawn<MultiheadAttention>("MultiheadAttention", x, 4, 2, MultiheadAttentionOptions{.dropout = 0.3}));
@@ -109,6 +129,23 @@ void add_sequences(std::vector<ModuleRow>& rows) {
   rows.push_back(drawn<TransformerDecoder>("TransformerDecoder", x, 2, 4, 2, TransformerOptions{layer}));
   rows.back().run = [memory](const Module& m, const Tensor& given) {
     return dynamic_cast<const TransformerDecoder&>(m).decode(given, memory(given));
+  };
+}
+
+void add_containers(std::vector<ModuleRow>& rows) {
+  const Shape x{4, 6};
+  rows.push_back(plain<Identity>("Identity", x));
+  rows.push_back(row("Lambda", x, [](Rng&) { return Lambda([](const Tensor& t) { return t * 2.0; }); }));
+  rows.push_back(row("Residual", x, [](Rng& rng) { return Residual(Linear(6, 6, rng)); }));
+  const auto branches = [](Rng& rng) {
+    return std::vector<NamedLayer>{{"same", Identity()}, {"deep", Linear(6, 3, rng)}};
+  };
+  rows.push_back(row("Concat", x, [branches](Rng& rng) { return Concat(1, branches(rng)); }));
+  rows.push_back(row("Parallel", x, [branches](Rng& rng) { return Parallel(branches(rng)); }));
+  rows.back().run = [](const Module& m, const Tensor& given) { return m(TensorList{given})[1]; };
+  rows.push_back(row("ModuleDict", x, [branches](Rng& rng) { return ModuleDict(branches(rng)); }));
+  rows.back().run = [](const Module& m, const Tensor& given) {
+    return dynamic_cast<const ModuleDict&>(m)["deep"](given);
   };
 }
 
@@ -147,6 +184,7 @@ const std::vector<ModuleRow>& module_table() {
     add_spatial<2>(rows);
     add_spatial<3>(rows);
     add_sequences(rows);
+    add_containers(rows);
     add_others(rows);
     return rows;
   }();
@@ -176,8 +214,9 @@ std::set<std::string> modules_in(const std::string& headers) {
   static const std::regex derived(
       "(template <int \\w+>\\s+)?(?:class|struct) (\\w+)(?: final)? : (?:public )?(\\w+)");
   static const std::regex alias("using (\\w+) = (\\w+)<\\d>;");
-  static const std::set<std::string> kBases = {"Activation", "ActivationWith", "ChannelNorm",
-                                               "RandomDropping", "Recurrent"};
+  static const std::set<std::string> kBases = {"Activation",   "ActivationWith", "Branches",
+                                               "ChannelNorm",  "RandomDropping", "Recurrent",
+                                               "RecurrentCell"};
   const std::string text = std::regex_replace(headers, comment, "");
   std::set<std::string> modules = {"Module"}, templates;
   for (std::size_t known = 0; known != modules.size();) {  // until no other derives from one

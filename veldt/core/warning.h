@@ -1,4 +1,4 @@
-// Warnings: what a user should know and no error stops. Once there is a listener, it gets them; without one they
+// Warnings: what a user should know, although nothing stops for it. A listener gets them; without one they
 // are lines of standard error.
 // Tests: tests/core/warning_test.cpp
 #pragma once
@@ -10,8 +10,8 @@ namespace veldt {
 
 using WarningListener = std::function<void(const std::string& text)>;
 
-// Takes the place of the process's listener, and returns the one before. An empty one: warnings are written to
-// standard error, as "veldt: warning: <text>", which is how a process begins.
+// Takes the place of the process's listener, and returns the one before. With an empty one, as a process
+// begins, warnings are written to standard error: "veldt: warning: <text>".
 WarningListener set_warning_listener(WarningListener listener);
 
 // Any thread may call it.

@@ -68,6 +68,12 @@ AttentionOptions options_for(const AttentionMask& mask, const std::string& layer
   return {.mask = masked_fill(expand(added, scores), logical_not(allowed), -INFINITY), .causal = mask.causal};
 }
 
+void check_count(const Module& layer, const TensorList& inputs, std::size_t count, const char* what) {
+  if (inputs.size() != count)
+    throw Error(str(layer.title(), " cannot take ", inputs.size(), " inputs"), str("it takes ", what),
+                str("give ", count, " tensors"));
+}
+
 AttentionMask with_causal(AttentionMask mask, bool causal) {
   mask.causal = mask.causal || causal;
   return mask;
@@ -100,6 +106,17 @@ std::string MultiheadAttention::title() const { return str("MultiheadAttention("
 
 Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
                                   const AttentionMask& mask) const {
+  return call({query, key, value},
+              [&](const TensorList& in) { return TensorList{attended(in[0], in[1], in[2], mask)}; })[0];
+}
+
+TensorList MultiheadAttention::forward_list(const TensorList& inputs) const {
+  check_count(*this, inputs, 3, "query, key and value");
+  return {attended(inputs[0], inputs[1], inputs[2], {})};
+}
+
+Tensor MultiheadAttention::attended(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const AttentionMask& mask) const {
   for (const Tensor* x : {&query, &key, &value})
     if (x->rank() != 3 || x->size(2) != size_)
       throw ShapeError(str(title(), " cannot take ", x->shape()),
@@ -150,7 +167,11 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t size, std::int64_t
       dropout1_(o.dropout, rng),
       dropout2_(o.dropout, rng) {}
 
-Tensor TransformerEncoderLayer::encode(const Tensor& x, const AttentionMask& given) const {
+Tensor TransformerEncoderLayer::encode(const Tensor& x, const AttentionMask& mask) const {
+  return call({x}, [&](const TensorList& in) { return TensorList{encoded(in[0], mask)}; })[0];
+}
+
+Tensor TransformerEncoderLayer::encoded(const Tensor& x, const AttentionMask& given) const {
   const AttentionMask mask = with_causal(given, options_.causal);
   const Tensor seen = around(x, norm1_, options_.norm_first,
                              [&](const Tensor& y) { return dropout1_(self_attn_.attend(y, y, y, mask)); });
@@ -186,8 +207,19 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t size, std::int64_t
       dropout2_(o.dropout, rng),
       dropout3_(o.dropout, rng) {}
 
-Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, const AttentionMask& given,
+Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
                                        const AttentionMask& memory_mask) const {
+  return call({x, memory},
+              [&](const TensorList& in) { return TensorList{decoded(in[0], in[1], mask, memory_mask)}; })[0];
+}
+
+TensorList TransformerDecoderLayer::forward_list(const TensorList& inputs) const {
+  check_count(*this, inputs, 2, "x and the memory");
+  return {decoded(inputs[0], inputs[1], {}, {})};
+}
+
+Tensor TransformerDecoderLayer::decoded(const Tensor& x, const Tensor& memory, const AttentionMask& given,
+                                        const AttentionMask& memory_mask) const {
   const AttentionMask mask = with_causal(given, options_.causal);
   const Tensor own = around(x, norm1_, options_.norm_first,
                             [&](const Tensor& y) { return dropout1_(self_attn_.attend(y, y, y, mask)); });
@@ -238,6 +270,10 @@ TransformerEncoder::TransformerEncoder(std::int64_t num_layers, std::int64_t siz
       norm_(last_norm(size, o)) {}
 
 Tensor TransformerEncoder::encode(const Tensor& x, const AttentionMask& mask) const {
+  return call({x}, [&](const TensorList& in) { return TensorList{encoded(in[0], mask)}; })[0];
+}
+
+Tensor TransformerEncoder::encoded(const Tensor& x, const AttentionMask& mask) const {
   Tensor y = x;
   for (const TransformerEncoderLayer& layer : layers_) y = layer.encode(y, mask);
   return norm_ ? (*norm_)(y) : y;
@@ -256,6 +292,17 @@ TransformerDecoder::TransformerDecoder(std::int64_t num_layers, std::int64_t siz
 
 Tensor TransformerDecoder::decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
                                   const AttentionMask& memory_mask) const {
+  return call({x, memory},
+              [&](const TensorList& in) { return TensorList{decoded(in[0], in[1], mask, memory_mask)}; })[0];
+}
+
+TensorList TransformerDecoder::forward_list(const TensorList& inputs) const {
+  check_count(*this, inputs, 2, "x and the memory");
+  return {decoded(inputs[0], inputs[1], {}, {})};
+}
+
+Tensor TransformerDecoder::decoded(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
+                                   const AttentionMask& memory_mask) const {
   Tensor y = x;
   for (const TransformerDecoderLayer& layer : layers_) y = layer.decode(y, memory, mask, memory_mask);
   return norm_ ? (*norm_)(y) : y;

@@ -42,11 +42,16 @@ class MultiheadAttention : public Module {
   Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
                 const AttentionMask& mask = {}) const;
   // Self-attention.
-  Tensor forward(const Tensor& x) const override { return attend(x, x, x); }
+  Tensor forward(const Tensor& x) const override { return attended(x, x, x, {}); }
+  // {query, key, value} -> {output}
+  TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
   std::string title() const override;
 
  private:
+  Tensor attended(const Tensor& query, const Tensor& key, const Tensor& value,
+                  const AttentionMask& mask) const;
+
   std::int64_t size_, heads_;
   bool batch_first_;
   Tensor in_weight_, in_bias_;
@@ -74,11 +79,13 @@ class TransformerEncoderLayer : public Module {
 
   // x [time, n, size], or [n, time, size] with batch_first.
   Tensor encode(const Tensor& x, const AttentionMask& mask) const;
-  Tensor forward(const Tensor& x) const override { return encode(x, {}); }
+  Tensor forward(const Tensor& x) const override { return encoded(x, {}); }
   void fields(Fields& f) override;
   std::string title() const override;
 
  private:
+  Tensor encoded(const Tensor& x, const AttentionMask& mask) const;
+
   TransformerLayerOptions options_;
   std::int64_t size_, heads_;
   MultiheadAttention self_attn_;
@@ -96,10 +103,15 @@ class TransformerDecoderLayer : public Module {
 
   Tensor decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask = {},
                 const AttentionMask& memory_mask = {}) const;
+  // {x, memory} -> {output}
+  TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
   std::string title() const override;
 
  private:
+  Tensor decoded(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
+                 const AttentionMask& memory_mask) const;
+
   TransformerLayerOptions options_;
   std::int64_t size_, heads_;
   MultiheadAttention self_attn_, multihead_attn_;
@@ -123,11 +135,13 @@ class TransformerEncoder : public Module {
 
   // x as in TransformerEncoderLayer.
   Tensor encode(const Tensor& x, const AttentionMask& mask) const;
-  Tensor forward(const Tensor& x) const override { return encode(x, {}); }
+  Tensor forward(const Tensor& x) const override { return encoded(x, {}); }
   void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }
   std::string title() const override;
 
  private:
+  Tensor encoded(const Tensor& x, const AttentionMask& mask) const;
+
   std::int64_t size_, heads_;
   std::vector<TransformerEncoderLayer> layers_;
   std::optional<LayerNorm> norm_;
@@ -141,10 +155,15 @@ class TransformerDecoder : public Module {
   // As in TransformerDecoderLayer; every layer attends to the same memory.
   Tensor decode(const Tensor& x, const Tensor& memory, const AttentionMask& mask = {},
                 const AttentionMask& memory_mask = {}) const;
+  // {x, memory} -> {output}
+  TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override { f("layers", layers_)("norm", norm_); }
   std::string title() const override;
 
  private:
+  Tensor decoded(const Tensor& x, const Tensor& memory, const AttentionMask& mask,
+                 const AttentionMask& memory_mask) const;
+
   std::int64_t size_, heads_;
   std::vector<TransformerDecoderLayer> layers_;
   std::optional<LayerNorm> norm_;

@@ -1,4 +1,4 @@
-// The walks over a module's fields: names and state, devices and modes, the printed tree, hooks around calls.
+// The walks over a module's fields: names and state, devices and modes, the printed tree.
 #include "veldt/nn/module.h"
 
 #include <cxxabi.h>
@@ -18,8 +18,6 @@ namespace {
 
 // Made by nn::parameter(), or a plain leaf that requires a gradient.
 bool is_trained(const Tensor& t) { return is_parameter(t) || t.requires_grad(); }
-
-constinit thread_local CallListener* t_listener = nullptr;
 
 // Calls a function for each tensor, or each module, of the tree.
 class TreeWalk : public Fields {
@@ -118,44 +116,6 @@ Fields& Fields::operator()(std::string_view name, Module& module) {
 
 void Fields::on_module(const std::string&, int, Module&) {}
 
-Tensor Module::forward(const Tensor&) const {
-  throw Error(str(title(), " has no forward() of one tensor"), "the module does not override it",
-              "override forward(), or call the module's own function");
-}
-
-CallListener::CallListener() : before_(t_listener) { t_listener = this; }
-CallListener::~CallListener() { t_listener = before_; }
-
-Tensor Module::operator()(const Tensor& x) const {
-  try {
-    Tensor y = forward(x);
-    if (t_listener) t_listener->on_call(*this, x, y);
-    return y;
-  } catch (Error& error) {
-    locate(error);
-    throw;
-  }
-}
-
-// The innermost module gives its title; each outer one puts its member's name in front.
-void Module::locate(Error& error) const {
-  Error::Place place = error.place();
-  if (place.outermost == this) return;
-  if (place.outermost == nullptr) {
-    place.title = title();
-  } else {
-    std::string found;
-    TreeWalk walk({}, [&](const std::string& path, int, Module& m) {
-      if (found.empty() && &m == place.outermost) found = path;
-    });
-    visit(walk);
-    if (found.empty()) return;  // not a member: its name is unknown here
-    place.path = place.path.empty() ? found : found + '.' + place.path;
-  }
-  place.outermost = this;
-  error.set_place(std::move(place));
-}
-
 double Module::flops(const Shape&, const Shape&) const { return 0; }
 
 void Module::fields(Fields&) {}
@@ -171,6 +131,31 @@ std::string Module::title() const {
 
 // fields() returns references, so it is not const; the visitors of const functions only read.
 void Module::visit(Fields& visitor) const { const_cast<Module*>(this)->fields(visitor); }
+
+std::vector<NamedModule> Module::named_modules() const {
+  std::vector<NamedModule> out{{"", const_cast<Module*>(this)}};
+  std::set<const Module*> seen{this};
+  TreeWalk walk({}, [&](const std::string& path, int, Module& m) {
+    if (seen.insert(&m).second) out.push_back({path, &m});
+  });
+  visit(walk);
+  return out;
+}
+
+std::vector<NamedModule> Module::children() const {
+  std::vector<NamedModule> out;
+  TreeWalk walk({}, [&](const std::string& path, int depth, Module& m) {
+    if (depth == 1) out.push_back({path, &m});
+  });
+  visit(walk);
+  return out;
+}
+
+Module& Module::apply(const std::function<void(Module&)>& fn) {
+  for (const NamedModule& child : children()) child.module->apply(fn);
+  fn(*this);
+  return *this;
+}
 
 NamedTensors Module::named_parameters() const {
   NamedTensors out;

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/nn/hooks.h"
 #include "veldt/tensor/named.h"
 
 namespace veldt {
@@ -19,8 +21,6 @@ class Error;
 }
 
 namespace veldt::nn {
-
-class Module;
 
 // The visitor that fields() calls for each member: f("body", body_)("head", head_). Nested names are joined
 // by dots, and elements of a vector are numbered, as in torch.nn. Undefined tensors, empty optionals and null
@@ -61,6 +61,12 @@ class Fields {
   int depth_ = 0;
 };
 
+// A module of a tree, and its path from the tree's root: "layers.0.self_attn".
+struct NamedModule {
+  std::string name;
+  Module* module;
+};
+
 // The report of load_state(); all three are empty if everything fitted.
 struct LoadReport {
   std::vector<std::string> missing;     // in the module, not in the file
@@ -74,16 +80,36 @@ class Module {
  public:
   virtual ~Module() = default;
 
-  // The output for x. Throws Error unless the module overrides it; a module with other arguments declares its
-  // own function.
+  // The output for x. Throws Error unless the module overrides it.
   virtual Tensor forward(const Tensor& x) const;
-  // Calls forward(). An Error that passes through gets the place added: "..., in body.2 (Linear(64, 10))".
+  // The outputs for several inputs: what a module of other arguments or results than forward()'s overrides.
+  // Throws Error for a number of inputs that it does not take. By default it takes one, for forward().
+  virtual TensorList forward_list(const TensorList& inputs) const;
+  // Calls forward() or forward_list(), and the hooks. An Error that passes through gets the place added:
+  // "..., in body.2 (Linear(64, 10))".
+  //   const Tensor y = encoder(x);
+  //   const TensorList out = lstm({x, h, c});
   Tensor operator()(const Tensor& x) const;
+  TensorList operator()(const TensorList& inputs) const;
+
+  // Hooks around every call of this module, not of its children. They stay, with copies of the module too,
+  // until remove() of the handle.
+  HookHandle register_forward_pre_hook(ForwardPreHook hook);
+  HookHandle register_forward_hook(ForwardHook hook);
+  HookHandle register_backward_hook(BackwardHook hook);
 
   // Lists the members that are tensors or modules.
   virtual void fields(Fields& f);
   // The module's kind and options in one line: "Linear(2, 8)".
   virtual std::string title() const;
+
+  // This module, under the name "", and all modules in it, each once, outer ones first.
+  std::vector<NamedModule> named_modules() const;
+  // The modules that fields() lists itself.
+  std::vector<NamedModule> children() const;
+  // Calls `fn` with every module of the tree, inner ones first, to initialise them for example:
+  //   net.apply([&](Module& m) { if (auto* linear = dynamic_cast<Linear*>(&m)) ..; });
+  Module& apply(const std::function<void(Module&)>& fn);
 
   // The parameters, each once under its first name. Marks them as listed: a later backward() throws Error if
   // a loss also depends on a parameter that is in no list.
@@ -139,11 +165,28 @@ class Module {
   Module& operator=(const Module&) = default;
   Module& operator=(Module&&) = default;
 
+  // For functions of a module's own, with arguments such as masks that forward_list() does not take: has
+  // hooks, listeners and errors know of the call as operator() does.
+  //   return call({x, memory}, [&](const TensorList& in) { return TensorList{decoded(in[0], in[1], mask)};
+  //   })[0];
+  template <class Body> TensorList call(TensorList inputs, const Body& body) const {
+    return call(std::move(inputs), {&body, [](const void* b, const TensorList& in) -> TensorList {
+                                      return (*static_cast<const Body*>(b))(in);
+                                    }});
+  }
+
  private:
+  struct BodyRef {
+    const void* body;
+    TensorList (*run)(const void* body, const TensorList& inputs);
+  };
+  TensorList call(TensorList inputs, BodyRef body) const;
+  ModuleHooks& own_hooks();
   void visit(Fields& visitor) const;
   void locate(Error& error) const;
 
   bool training_ = true;
+  std::shared_ptr<const ModuleHooks> hooks_;  // null for none
 };
 
 // A copy with its own parameters, buffers and inner modules; a plain copy shares them. Tied tensors stay
@@ -154,20 +197,6 @@ requires std::derived_from<M, Module> M clone(const M& module) {
   copy.separate_from(module);
   return copy;
 }
-
-// While one exists, it is notified of every module that this thread calls: for summaries and profiles.
-class CallListener {
- public:
-  CallListener();
-  virtual ~CallListener();
-  CallListener(const CallListener&) = delete;
-  CallListener& operator=(const CallListener&) = delete;
-  // After forward() returned y; inner modules come before outer ones.
-  virtual void on_call(const Module& module, const Tensor& x, const Tensor& y) = 0;
-
- private:
-  CallListener* before_;
-};
 
 // Makes a leaf that a module trains: it requires a gradient, and backward() throws if no fields() lists it.
 // `initial` may be any tensor of a float dtype; its memory is shared.

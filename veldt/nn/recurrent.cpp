@@ -47,7 +47,7 @@ void check_lengths(const std::string& layer, const Tensor& lengths, std::int64_t
 
 }  // namespace
 
-Recurrent::Recurrent(Cell cell, std::int64_t in, std::int64_t hidden, const Options& o, Rng& rng)
+Recurrent::Recurrent(CellKind cell, std::int64_t in, std::int64_t hidden, const Options& o, Rng& rng)
     : cell_(cell),
       in_(in),
       hidden_(hidden),
@@ -57,7 +57,7 @@ Recurrent::Recurrent(Cell cell, std::int64_t in, std::int64_t hidden, const Opti
   if (in < 1 || hidden < 1 || o.num_layers < 1)
     throw ConfigError(str("cannot build ", name(), '(', in, ", ", hidden, ") of ", o.num_layers, " layers"),
                       "it has one input, one output and one layer or more", "give positive sizes");
-  const std::int64_t gates = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
+  const std::int64_t gates = gates_of(cell);
   const double bound = 1 / std::sqrt(static_cast<double>(hidden));
   const auto drawn = [&](const Shape& shape) {
     Tensor leaf = parameter(empty(shape, o.dtype, o.device));
@@ -76,7 +76,7 @@ Recurrent::Recurrent(Cell cell, std::int64_t in, std::int64_t hidden, const Opti
 }
 
 std::string Recurrent::name() const {
-  return cell_ == Cell::lstm ? "LSTM" : cell_ == Cell::gru ? "GRU" : "RNN";
+  return cell_ == CellKind::lstm ? "LSTM" : cell_ == CellKind::gru ? "GRU" : "RNN";
 }
 
 void Recurrent::fields(Fields& f) {
@@ -93,7 +93,7 @@ void Recurrent::fields(Fields& f) {
 std::string Recurrent::title() const {
   const auto layers = static_cast<std::int64_t>(weights_.size()) / directions_;
   return str(name(), '(', in_, ", ", hidden_, layers > 1 ? str(", ", layers, " layers") : "",
-             cell_ == Cell::relu ? ", relu" : "", directions_ == 2 ? ", bidirectional" : "",
+             cell_ == CellKind::relu ? ", relu" : "", directions_ == 2 ? ", bidirectional" : "",
              batch_first_ ? ", batch first" : "", p_ != 0 ? str(", dropout ", p_) : "",
              weights_[0].bias_ih.defined() ? ")" : ", no bias)");
 }
@@ -140,36 +140,12 @@ Tensor Recurrent::initial_state(const char* what, const Tensor& state, std::int6
   return given;
 }
 
-// input and product: the contributions of the step and of the previous state to the gates, [n, gates *
-// hidden]; states [n, hidden].
-RecurrentState Recurrent::step(const Tensor& input, const Tensor& product,
-                               const RecurrentState& before) const {
-  const auto gate = [&](const Tensor& of, std::int64_t i, std::int64_t count = 1) {
-    return narrow(of, -1, i * hidden_, count * hidden_);
-  };
-  switch (cell_) {
-    case Cell::tanh: return {tanh(input + product), {}};
-    case Cell::relu: return {relu(input + product), {}};
-    case Cell::lstm: {
-      const Tensor gates = input + product;
-      const Tensor c = sigmoid(gate(gates, 1)) * before.c + sigmoid(gate(gates, 0)) * tanh(gate(gates, 2));
-      return {sigmoid(gate(gates, 3)) * tanh(c), c};
-    }
-    case Cell::gru: {
-      const Tensor rz = sigmoid(gate(input, 0, 2) + gate(product, 0, 2));
-      const Tensor n = tanh(multiply_add(gate(rz, 0), gate(product, 2), gate(input, 2)));
-      return {lerp(n, before.h, gate(rz, 1)), {}};
-    }
-  }
-  return {};
-}
-
 // One layer in one direction: x [time, n, in] -> [time, n, hidden]; valid [time, n, 1] or undefined. Leaves
 // the last state in `state`: a sequence keeps its state where it is not valid, so the backward direction
 // effectively starts at the sequence's end.
 Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, bool backward,
                        RecurrentState& state) const {
-  if (cell_ == Cell::lstm && !valid.defined()) {
+  if (cell_ == CellKind::lstm && !valid.defined()) {
     const Tensor bias = w.bias_ih.defined() ? w.bias_ih + w.bias_hh : Tensor();
     const Tensor all = lstm_steps(linear(x, w.weight_ih, bias), w.weight_hh, state.h, state.c, backward);
     const Tensor last = select(all, 0, backward ? 0 : -1);
@@ -196,7 +172,7 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   for (std::size_t i = 0; i < time; ++i) {
     const std::size_t t = backward ? time - 1 - i : i;
     const Tensor product = veldt::to(linear(wide(state.h), weight, bias), inputs[t].dtype());
-    RecurrentState next = step(squeeze(inputs[t], 0), product, state);
+    RecurrentState next = cell_step(cell_, squeeze(inputs[t], 0), product, state);
     outputs[t] = next.h;
     if (valid.defined()) {
       const Tensor now = select(valid, 0, static_cast<std::int64_t>(t));
@@ -207,22 +183,41 @@ Tensor Recurrent::pass(const Tensor& x, const Tensor& valid, const Weights& w, b
   }
   Tensor output = stack(outputs, 0);
   if (valid.defined()) output = masked_fill(output, logical_not(valid), 0);
-  if (cell_ != Cell::lstm) return output;
+  if (cell_ != CellKind::lstm) return output;
   state = {lowered(state.h), lowered(state.c)};  // as lstm_steps() returns them under an Autocast
   return lowered(output);
 }
 
-RecurrentResult Recurrent::run(const Tensor& given, const RecurrentState& initial,
-                               const Tensor& lengths) const {
+RecurrentResult Recurrent::run(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const {
+  const TensorList out = call({x, initial.h, initial.c, lengths}, [&](const TensorList& in) {
+    const RecurrentResult r = computed(in[0], {in[1], in[2]}, in[3]);
+    return TensorList{r.output, r.state.h, r.state.c};
+  });
+  return {out[0], {out[1], out[2]}};
+}
+
+TensorList Recurrent::forward_list(const TensorList& inputs) const {
+  const bool lstm = cell_ == CellKind::lstm;
+  if (inputs.empty() || inputs.size() > (lstm ? 3 : 2))
+    throw Error(str(title(), " cannot take ", inputs.size(), " inputs"),
+                str("it takes x and, if it is to begin with one, the state h", lstm ? " and c" : ""),
+                "give them in this order");
+  const auto state = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : Tensor(); };
+  const RecurrentResult r = computed(inputs[0], {state(1), state(2)}, {});
+  return lstm ? TensorList{r.output, r.state.h, r.state.c} : TensorList{r.output, r.state.h};
+}
+
+RecurrentResult Recurrent::computed(const Tensor& given, const RecurrentState& initial,
+                                    const Tensor& lengths) const {
   const Tensor x = is_half(weights_.front().weight_ih.dtype()) ? given : widened(given);
   check(x, lengths);
-  if (initial.c.defined() && cell_ != Cell::lstm)
+  if (initial.c.defined() && cell_ != CellKind::lstm)
     throw ConfigError(name() + " cannot begin with a state c", "only an LSTM has one", "give h alone");
   if (x.rank() == 2) {
     const auto of_batch = [](const Tensor& s) { return s.defined() ? unsqueeze(s, 1) : s; };
     const auto of_one = [](const Tensor& s) { return s.defined() ? squeeze(s, 1) : s; };
     const int n = batch_first_ ? 0 : 1;
-    const RecurrentResult r = run(unsqueeze(x, n), {of_batch(initial.h), of_batch(initial.c)}, lengths);
+    const RecurrentResult r = computed(unsqueeze(x, n), {of_batch(initial.h), of_batch(initial.c)}, lengths);
     return {squeeze(r.output, n), {of_one(r.state.h), of_one(r.state.c)}};
   }
   Tensor sequence = batch_first_ ? transpose(x, 0, 1) : x;  // [time, n, ..]
@@ -234,7 +229,7 @@ RecurrentResult Recurrent::run(const Tensor& given, const RecurrentState& initia
     sequence = masked_fill(sequence, logical_not(valid), 0);  // a NaN in the padding would reach the weights
   }
   const Tensor h = initial_state("h", initial.h, n);
-  const Tensor c = cell_ == Cell::lstm ? initial_state("c", initial.c, n) : Tensor();
+  const Tensor c = cell_ == CellKind::lstm ? initial_state("c", initial.c, n) : Tensor();
   std::vector<Tensor> last_h, last_c;
   for (std::size_t i = 0; i < weights_.size();) {
     if (i > 0 && dropout_) sequence = (*dropout_)(sequence);
@@ -253,15 +248,15 @@ RecurrentResult Recurrent::run(const Tensor& given, const RecurrentState& initia
 }
 
 RNN::RNN(std::int64_t in, std::int64_t hidden, RNNOptions o, Rng& rng)
-    : Recurrent(o.nonlinearity == Nonlinearity::tanh ? Cell::tanh : Cell::relu, in, hidden,
+    : Recurrent(o.nonlinearity == Nonlinearity::tanh ? CellKind::tanh : CellKind::relu, in, hidden,
                 {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
 
 LSTM::LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions o, Rng& rng)
-    : Recurrent(Cell::lstm, in, hidden,
+    : Recurrent(CellKind::lstm, in, hidden,
                 {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
 
 GRU::GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions o, Rng& rng)
-    : Recurrent(Cell::gru, in, hidden,
+    : Recurrent(CellKind::gru, in, hidden,
                 {o.num_layers, o.bias, o.batch_first, o.dropout, o.bidirectional, o.dtype, o.device}, rng) {}
 
 Tensor LastStep::forward(const Tensor& x) const {

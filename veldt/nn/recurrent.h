@@ -10,14 +10,9 @@
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/init.h"
 #include "veldt/nn/module.h"
+#include "veldt/nn/recurrent_cell.h"
 
 namespace veldt::nn {
-
-// The state after a sequence, with which the next one may begin: for each layer the forward and then the
-// backward direction, [layers * directions, n, hidden]. Only an LSTM has c.
-struct RecurrentState {
-  Tensor h, c;
-};
 
 struct RecurrentResult {
   Tensor output;  // of the last layer, [time, n, hidden * directions]
@@ -37,13 +32,14 @@ class Recurrent : public Module {
   // do not fit.
   RecurrentResult run(const Tensor& x, const RecurrentState& initial = {}, const Tensor& lengths = {}) const;
   // Only the output.
-  Tensor forward(const Tensor& x) const override { return run(x).output; }
+  Tensor forward(const Tensor& x) const override { return computed(x, {}, {}).output; }
+  // {x}, {x, h} or {x, h, c} -> {output, h} or, of an LSTM, {output, h, c}
+  TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
   std::string title() const override;
   double flops(const Shape& input, const Shape& output) const override;
 
  protected:
-  enum class Cell : std::uint8_t { tanh, relu, lstm, gru };
   struct Options {
     std::int64_t num_layers;
     bool bias, batch_first;
@@ -52,28 +48,26 @@ class Recurrent : public Module {
     DType dtype;
     Device device;
   };
-  Recurrent(Cell cell, std::int64_t in, std::int64_t hidden, const Options& options, Rng& rng);
+  Recurrent(CellKind cell, std::int64_t in, std::int64_t hidden, const Options& options, Rng& rng);
 
  private:
   struct Weights {
     Tensor weight_ih, weight_hh, bias_ih, bias_hh;
   };
+  RecurrentResult computed(const Tensor& x, const RecurrentState& initial, const Tensor& lengths) const;
   std::string name() const;
   void check(const Tensor& x, const Tensor& lengths) const;
   Tensor initial_state(const char* what, const Tensor& given, std::int64_t n) const;
-  RecurrentState step(const Tensor& input, const Tensor& product, const RecurrentState& before) const;
   Tensor pass(const Tensor& x, const Tensor& valid, const Weights& weights, bool backward,
               RecurrentState& state) const;
 
-  Cell cell_;
+  CellKind cell_;
   std::int64_t in_, hidden_, directions_;
   bool batch_first_;
   double p_;
   std::vector<Weights> weights_;    // of each layer, forward and backward
   std::optional<Dropout> dropout_;  // only if there are layers for it to be between
 };
-
-enum class Nonlinearity : std::uint8_t { tanh, relu };
 
 struct RNNOptions {
   std::int64_t num_layers = 1;

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
+#include <string>
 #include <type_traits>
-#include <typeinfo>
 
-#include "veldt/nn/module.h"
+#include "veldt/nn/any_module.h"
 
 namespace veldt::nn {
 
-// Feeds each layer's output to the next; names are "0.weight", "2.bias". Without layers it returns its input.
+// Feeds each layer's output to the next; without layers it returns its input. Parameters are named by the
+// layers' places, "0.weight", "2.bias", or by the names that they are given:
+//   nn::Sequential net{{"body", nn::Linear(2, 8)}, {"act", nn::Tanh()}, {"head", nn::Linear(8, 1)}};
 // Layers that draw from default_rng() do so when they are constructed as arguments: in parentheses the
 // compiler chooses the order of `Sequential model(Linear(2, 8), Linear(8, 1))`; braces, or add(), draw from
 // the first layer to the last.
@@ -25,44 +28,33 @@ class Sequential : public Module {
     add(std::forward<First>(first));
     (add(std::forward<Rest>(rest)), ...);
   }
+  Sequential(std::initializer_list<NamedLayer> layers) {
+    for (const NamedLayer& layer : layers) add(layer.name, layer.module);
+  }
 
   // Appends a layer, for building in a loop.
-  template <class Layer>
-  requires std::derived_from<std::decay_t<Layer>, Module> Sequential& add(Layer&& layer) {
-    return add(std::make_shared<std::decay_t<Layer>>(std::forward<Layer>(layer)));
-  }
-  // Throws Error for a null pointer.
-  template <class Layer>
-  requires std::derived_from<Layer, Module> Sequential& add(std::shared_ptr<Layer> layer) {
-    append(std::move(layer), &copy_of<Layer>);
+  Sequential& add(AnyModule layer) { return add(std::to_string(size()), std::move(layer)); }
+  // Throws Error for a name that is taken, empty, or has a dot.
+  Sequential& add(std::string name, AnyModule layer) {
+    layers_.add(std::move(name), std::move(layer));
     return *this;
   }
 
   Tensor forward(const Tensor& x) const override;
-  void fields(Fields& f) override;
+  // For layers of several inputs or outputs, in call of net(TensorList{x}) or net({x, y}).
+  TensorList forward_list(const TensorList& inputs) const override;
+  void fields(Fields& f) override { layers_.list(f); }
   // Throws Error for a layer that was added through a pointer to a base, or whose type cannot be copied.
-  void unshare() override;
+  void unshare() override { layers_.unshare(); }
   std::string title() const override { return "Sequential"; }
 
   std::size_t size() const { return layers_.size(); }
-  // Throws Error beyond the last one.
-  Module& operator[](std::size_t i) const;
+  // Throw Error for one that does not exist.
+  Module& operator[](std::size_t i) const { return *layers_.at(i); }
+  Module& operator[](std::string_view name) const { return *layers_.at(name); }
 
  private:
-  using Copy = std::shared_ptr<Module> (*)(const Module&);
-  struct Layer {
-    std::shared_ptr<Module> module;
-    Copy copy;  // returns null if the type that it was added as cannot be copied
-  };
-
-  template <class L> static std::shared_ptr<Module> copy_of(const Module& module) {
-    if constexpr (std::is_copy_constructible_v<L>)
-      if (typeid(module) == typeid(L)) return std::make_shared<L>(static_cast<const L&>(module));
-    return nullptr;
-  }
-  void append(std::shared_ptr<Module> layer, Copy copy);
-
-  std::vector<Layer> layers_;
+  NamedLayers layers_;
 };
 
 }  // namespace veldt::nn

@@ -65,11 +65,13 @@ class Rows : public Fields {
 class Calls : public CallListener {
  public:
   explicit Calls(std::vector<Row>& rows) : rows_(rows) {}
-  void on_call(const Module& module, const Tensor& x, const Tensor& y) override {
+  void on_call(const Module& module, const TensorList& inputs, const TensorList& outputs) override {
     for (Row& row : rows_) {
       if (row.module != &module) continue;
-      row.output = str(y.shape());
-      row.flops += module.flops(x.shape(), y.shape());
+      row.output.clear();
+      for (const Tensor& y : outputs)
+        if (y.defined()) row.output += str(row.output.empty() ? "" : ", ", y.shape());
+      row.flops += module.flops(inputs[0].shape(), outputs[0].shape());
     }
   }
 

@@ -10,6 +10,8 @@
 
 namespace veldt {
 
+using GradientHooks = HookList<GradientHook>;
+
 enum class LeafRole : std::uint8_t { plain, parameter, listed };
 
 struct TensorImpl {
@@ -23,9 +25,10 @@ struct TensorImpl {
   bool requires_grad = false;
   bool grad_stale = false;  // grad holds old numbers that the next backward overwrites
   LeafRole role = LeafRole::plain;
-  std::shared_ptr<Node> node;  // the op that made it; null for a leaf
-  Tensor grad;                 // leaves only
-  const char* cut = nullptr;   // the op that ended the graph before this tensor; null if none
+  std::shared_ptr<Node> node;            // the op that made it; null for a leaf
+  Tensor grad;                           // leaves only
+  std::shared_ptr<GradientHooks> hooks;  // leaves only, null for none; other tensors' are their node's
+  const char* cut = nullptr;             // the op that ended the graph before this tensor; null if none
 };
 
 // An input of an op, and the state of its memory when the op was recorded; no storage if backward does not
@@ -40,7 +43,8 @@ struct Node {
   const char* name;
   std::vector<Input, SmallAllocator<Input>> inputs;
   BackwardFn backward;
-  std::uint64_t sequence;  // grows along every edge: the order of a topological sort
+  std::uint64_t sequence;                          // grows along every edge: the order of a topological sort
+  std::shared_ptr<GradientHooks> hooks = nullptr;  // of the tensor that it made
   Node* next_dying = nullptr;
 };
 

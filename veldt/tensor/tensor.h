@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "veldt/core/backend.h"
 #include "veldt/core/device.h"
 #include "veldt/core/dtype.h"
+#include "veldt/core/hooks.h"
 #include "veldt/core/shape.h"
 #include "veldt/core/view.h"
 
@@ -21,6 +23,10 @@ namespace veldt {
 class Storage;
 struct TensorImpl;
 struct Node;
+
+class Tensor;
+// See Tensor::register_hook().
+using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 
 class Tensor {
  public:
@@ -68,6 +74,13 @@ class Tensor {
   // The gradient accumulated so far; undefined before the first backward().
   Tensor grad() const;
   void set_grad(const Tensor& gradient);  // copies it; undefined clears it
+  // For a tensor that an op made, whose gradient backward() would drop: has backward() add it to grad() too.
+  void retain_grad() const;
+  // Calls `hook` with the gradient of this tensor once all of it has come together, in each later backward()
+  // or grad() that reaches it. What the hook returns, unless undefined, takes the gradient's place: Error
+  // unless it has its shape and dtype. Throws Error unless requires_grad(). A recorded step (Plan) runs the
+  // hook's C++ only when it is recorded.
+  HookHandle register_hook(GradientHook hook) const;
   // Clears the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();
   // Adds d(this)/d(leaf) to every leaf that requires it. This must hold one element and depend on a leaf:

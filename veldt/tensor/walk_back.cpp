@@ -99,6 +99,43 @@ void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
   if (!create_graph) leaf.grad.impl()->cut = kNoGraph;
 }
 
+// What the hooks of a tensor leave of its gradient.
+Tensor hooked(const std::shared_ptr<GradientHooks>& hooks, Tensor g, bool create_graph) {
+  GradModeGuard mode(create_graph);
+  hooks->for_each([&](const GradientHook& hook) {
+    Tensor changed = hook(g);
+    if (!changed.defined()) return;
+    if (changed.shape() != g.shape() || changed.dtype() != g.dtype() || changed.device() != g.device())
+      throw ShapeError(str("a hook gave ", changed.dtype(), ' ', changed.shape(), " on ", changed.device(),
+                           " in place of a gradient"),
+                       str("the gradient is ", g.dtype(), ' ', g.shape(), " on ", g.device()),
+                       "return one like it, or an undefined Tensor to leave it as it is");
+    g = std::move(changed);
+  });
+  return g;
+}
+
+// The gradients of leaves with hooks, which want the sum of all of their gradients at once.
+class HookedLeaves {
+ public:
+  // False for a leaf without hooks.
+  bool add(const Tensor& leaf, const Tensor& g, bool create_graph) {
+    if (!leaf.impl()->hooks) return false;
+    auto at = std::find_if(sums_.begin(), sums_.end(),
+                           [&](const auto& e) { return e.first.impl() == leaf.impl(); });
+    if (at == sums_.end()) at = sums_.insert(sums_.end(), {leaf, Pending()});
+    at->second.add(g, create_graph);
+    return true;
+  }
+  template <class LeafFn> void finish(bool create_graph, const LeafFn& leaf) {
+    for (auto& [handle, sum] : sums_)
+      leaf(handle, hooked(handle.impl()->hooks, std::move(sum.sum), create_graph));
+  }
+
+ private:
+  SmallVector<std::pair<Tensor, Pending>> sums_;
+};
+
 // The gradient that an op's backward function returned for its input i, which needs it. `upstream` was its
 // argument.
 void check_gradient(const Node& node, std::size_t i, const Tensor& g, const Tensor& upstream,
@@ -167,12 +204,14 @@ void walk(const WalkOrder& order, SmallVector<Pending>& pending, bool create_gra
   GradModeGuard mode(create_graph);
   const Autocast off({});  // the forward pass chose the dtypes
   BackwardOfGuard name(t_backward_of);
+  HookedLeaves hooked_leaves;
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (!pending[at].sum.defined()) continue;
+    const Node& node = order[at];
+    if (node.hooks) pending[at].sum = hooked(node.hooks, std::move(pending[at].sum), create_graph);
     const Tensor g = pending[at].sum;
     if (!t_wanted || !t_wanted->made[at]) pending[at].sum = Tensor();
     if (t_wanted && (!t_wanted->leads[at] || (t_wanted->ends_there && t_wanted->made[at]))) continue;
-    const Node& node = order[at];
     check_saved(node);
     t_backward_of = node.name;
     const Grads grads = node.backward(g);
@@ -183,10 +222,11 @@ void walk(const WalkOrder& order, SmallVector<Pending>& pending, bool create_gra
       check_gradient(node, i, grads[i], g, create_graph);
       if (input.impl()->node)
         pending[order.find(input.impl()->node.get())].add(grads[i], create_graph);
-      else
+      else if (!hooked_leaves.add(input, grads[i], create_graph))
         leaf(input, grads[i]);
     }
   }
+  hooked_leaves.finish(create_graph, leaf);
 }
 
 [[noreturn]] void refuse_root(const char* caller, const char* why, const char* fix) {
@@ -217,7 +257,10 @@ void Tensor::backward(bool create_graph) const {
   check_one_element(*this, "backward()", false);
   WantedGuard all(nullptr);
   const std::shared_ptr<Node> root = impl_->node;  // a backward function may drop this tensor
-  if (!root) return add_to_leaf(*this, ones_like(*this), create_graph);
+  if (!root) {
+    const Tensor one = ones_like(*this);
+    return add_to_leaf(*this, impl_->hooks ? hooked(impl_->hooks, one, create_graph) : one, create_graph);
+  }
   const WalkOrder order(root.get());
   ParameterAudit audit;
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -228,6 +271,26 @@ void Tensor::backward(bool create_graph) const {
   pending[0].add(ones_like(*this), create_graph);
   walk(order, pending, create_graph,
        [&](const Tensor& leaf, const Tensor& g) { add_to_leaf(leaf, g, create_graph); });
+}
+
+HookHandle Tensor::register_hook(GradientHook hook) const {
+  if (!requires_grad())
+    throw Error("a tensor without a gradient cannot have a hook", "it does not require one",
+                "set_requires_grad() on it, or on what it is computed from");
+  std::shared_ptr<GradientHooks>& hooks = impl_->node ? impl_->node->hooks : impl_->hooks;
+  if (!hooks) hooks = std::make_shared<GradientHooks>();
+  return hooks->add(std::move(hook));
+}
+
+void Tensor::retain_grad() const {
+  if (requires_grad() && !impl_->node) return;  // a leaf keeps its gradient as it is
+  register_hook([weak = std::weak_ptr<TensorImpl>(impl_)](const Tensor& g) {
+    if (const std::shared_ptr<TensorImpl> kept = weak.lock()) {
+      kept->grad = kept->grad.defined() && !kept->grad_stale ? sum_of(kept->grad, g) : copy_of(g);
+      kept->grad_stale = false;
+    }
+    return Tensor();
+  });
 }
 
 namespace {
@@ -294,7 +357,7 @@ Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool cre
         if (const std::size_t at = order.find(inputs[i].impl()->node.get()); at < order.size())
           leaves[i] = pending[at];
   } else {
-    to_leaf(output, start);
+    to_leaf(output, output.impl()->hooks ? hooked(output.impl()->hooks, start, create_graph) : start);
   }
   Grads result;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
