@@ -1,6 +1,8 @@
 // veldt fit through the real command: what it prints and writes, how it is stopped and continued.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/process.h"
@@ -111,12 +113,52 @@ TEST_F(FitCommand, ExitsWithSevenWhenItDivergesAndWritesNoModel) {
   EXPECT_EQ(count_entries(dir_.path()), 1u);
 }
 
-TEST_F(FitCommand, RefusesToResumeFromNowhere) {
-  for (const Words& more : {Words{"--resume"}, Words{"--resume", "--checkpoint", checkpoints_}}) {
-    const Ran ran = run_veldt(small() + more + Words{"--quiet"});
-    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+TEST_F(FitCommand, RefusesToResumeWithoutAPlace) {
+  const Ran ran = run_veldt(small() + Words{"--resume", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_TRUE(has_three_lines(ran.err));
+}
+
+// One command line begins a run, continues it, and does nothing more when it is over, as schedulers want it.
+TEST_F(FitCommand, ResumesWhatIsThereAndExtendsIt) {
+  const Words line = small() + Words{"--checkpoint", checkpoints_, "--resume"};
+  const Ran first = run_veldt(line), again = run_veldt(line);
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, testing::HasSubstr("no run to resume in"));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.out, testing::HasSubstr(" 30 steps"));
+  EXPECT_THAT(again.err, testing::Not(testing::HasSubstr("no run to resume in")));
+  const Ran longer = run_veldt(line + Words{"--steps", "45"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_THAT(longer.out, testing::HasSubstr(" 45 steps"));
+}
+
+TEST_F(FitCommand, BeginsWithAModel) {
+  ASSERT_EQ(run_veldt(small(200) + Words{"--quiet"}).exit_code, 0);
+  const std::string first = dir_ / "first.safetensors";
+  std::filesystem::rename(model_, first);
+  const Words one = {"fit", picture_, "-o", model_, "--steps", "1", "--batch", "128", "--json", "--quiet"};
+  const auto loss_after = [](const Words& line) {
+    const Ran ran = run_veldt(line);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out).at("loss").get<double>();
+  };
+  EXPECT_LT(loss_after(one + Words{"--init", first}),
+            0.5 * loss_after(small(1) + Words{"--json", "--quiet"}));
+  EXPECT_EQ(run_veldt({"info", model_, "--json"}).exit_code, 0);
+  const auto refused = [&](const Words& line, int code, const std::string& words) {
+    const Ran ran = run_veldt(line);
+    EXPECT_EQ(ran.exit_code, code) << ran.err;
     EXPECT_TRUE(has_three_lines(ran.err));
-  }
+    EXPECT_THAT(ran.err, testing::HasSubstr(words));
+  };
+  refused(one + Words{"--init", first, "--model", "relu"}, 2, "has its network");
+  refused(one + Words{"--init", dir_ / "missing.safetensors"}, 3, "missing.safetensors");
+  put_bytes(dir_ / "rgb.png",
+            make_png({.width = 8, .height = 8, .type = PNG_COLOR_TYPE_RGB}, std::vector<int>(192, 90)));
+  Words other = one + Words{"--init", first};
+  other[1] = dir_ / "rgb.png";
+  refused(other, 2, "a model of a picture of 1 channel");
 }
 
 TEST_F(FitCommand, RefusesToResumeADifferentRun) {

@@ -117,13 +117,31 @@ TEST(Trainer, RefusesADirectoryThatHoldsARun) {
   EXPECT_TRUE(says(error, "--resume")) << error.what();
 }
 
-TEST(Trainer, SaysWhenThereIsNothingToResume) {
+TEST(Trainer, BeginsWhereThereIsNothingToResume) {
   const TempDir dir;
-  SmallTask task;
   for (const char* name : {"", "/new"}) {
-    const auto error = thrown_by<ConfigError>([&] { run(task, resumed(small_run(10, dir.path() + name))); });
-    EXPECT_TRUE(says(error, "nothing to resume")) << error.what();
+    SmallTask task, again;
+    EXPECT_EQ(run(task, resumed(small_run(10, dir.path() + name))).steps, 10);
+    std::int64_t first = -1;
+    Events events;
+    events.on_start = [&](std::int64_t step) { first = step; };
+    EXPECT_EQ(run(again, resumed(small_run(10, dir.path() + name)), events).steps, 10);
+    EXPECT_EQ(first, 10);
   }
+}
+
+TEST(Trainer, ResumesUnderAnotherValueOfWhatMayChange) {
+  const TempDir dir;
+  RunOptions options = small_run(10, dir.path());
+  options.config = R"({"lr":1,"steps":10})";
+  SmallTask first, second, third;
+  run(first, options);
+  options = resumed(options);
+  options.config = R"({"lr":1,"steps":20})";
+  options.steps = 20;
+  EXPECT_TRUE(says(thrown_by<ConfigError>([&] { run(second, options); }), "steps was 10 and is 20"));
+  options.may_change = {"steps"};
+  EXPECT_EQ(run(third, options).steps, 20);
 }
 
 TEST(Trainer, RefusesARunWithoutAnEnd) {

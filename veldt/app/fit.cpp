@@ -35,7 +35,7 @@ struct FitFlags {
   std::string style = "auto", source = "area";
   std::string precision = "auto";
   std::optional<std::int64_t> footprint;
-  std::string prior;
+  std::string prior, init;
   field::FitOptions wishes;
   std::int64_t seed = 0, preview_every = 100, max_pixels = kMaxPixels;
   std::int64_t keep = 3;
@@ -76,7 +76,7 @@ bool chooses_how(const FitFlags& flags) {
   return w.simba || w.style || w.source != field::Source::area || w.model || w.width || w.depth ||
          w.first_omega || w.omega || w.footprint || w.steps || w.seconds > 0 || w.target_psnr > 0 ||
          w.batch || w.sampling || w.optimizer || w.lr || w.schedule || w.warmup || w.epoch_offset || w.loss ||
-         !flags.prior.empty();
+         !flags.prior.empty() || !flags.init.empty();
 }
 
 // "{step}" in the name becomes the step.
@@ -155,6 +155,11 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
       line.note(fmt::format("step {}: checkpoint {}", step, path));
     };
   events.should_stop = [&signal] { return signal.requested(); };
+  const auto begin = [&flags, &context, &line](std::int64_t step) {
+    if (flags.checkpoints.resume && step == 0 && !context.quiet)
+      line.note(fmt::format("there was no run to resume in {}; this begins it", flags.checkpoints.directory));
+  };
+  events.on_start = begin;
   if (flags.preview.empty()) return events;
   const auto preview = [&flags, &fitter, &line](std::int64_t step) {
     try {
@@ -164,7 +169,8 @@ train::Events events_for(const FitFlags& flags, const Context& context, const fi
       line.warn(fmt::format("{} ({}); training continues", e.summary(), e.why()));
     }
   };
-  events.on_start = [preview](std::int64_t step) {
+  events.on_start = [begin, preview](std::int64_t step) {
+    begin(step);
     if (step == 0) preview(step);
   };
   events.on_step = [&flags, preview](std::int64_t step, double) {
@@ -243,6 +249,7 @@ int fit(FitFlags flags, Context& context, std::optional<Priors>& priors, Rows* l
   flags.checkpoints.keep = static_cast<int>(flags.keep);
   field::FitOptions wishes = wishes_from(flags);
   wishes.device = device.device;
+  if (!flags.init.empty()) wishes.init = std::make_shared<field::Field>(field::Field::load(flags.init));
   std::shared_ptr<const field::Prior> given_prior;
   if (!truth.is_sound()) {
     if (!priors) priors = priors_from(flags.prior);
@@ -381,6 +388,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_choice(verb, "--source", flags->source, field::source_names(),
              "what a pixel shows of the scene: the mean over its area, or the value at its centre");
   add_choice(verb, "--model", flags->model, field::model_names(), "kind of network");
+  add_path(verb, "--init", flags->init,
+           "begin with the network and weights of this model, of the same picture or another");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
   add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");
@@ -406,7 +415,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
            "keep checkpoints of the run in this directory");
   add_duration(verb, "--every", flags->checkpoints.every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
-  add_switch(verb, "--resume", flags->checkpoints.resume, "continue the run in --checkpoint")
+  add_switch(verb, "--resume", flags->checkpoints.resume,
+             "continue the run in --checkpoint, with more --steps or --time too; start one if there is none")
       .command_line_only();
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
@@ -424,6 +434,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       "  veldt fit photo.png -o photo.safetensors --time 60s --preview photo_now.png\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s\n"
       "  veldt fit photo.png -o photo.safetensors --checkpoint runs/photo --every 30s --resume\n"
+      "  veldt fit photo.png -o finer.safetensors --init photo.safetensors --lr 0.0003\n"
       "  veldt fit photo.png -o photo.safetensors --width 256 --dry-run\n"
       "  veldt fit photo.png --explain --dry-run\n"
       "  veldt fit bach.wav -o bach.safetensors\n"

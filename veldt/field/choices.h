@@ -21,6 +21,8 @@
 
 namespace veldt::field {
 
+class Field;
+
 // hinge: squared error, 0 if the output is beyond a target of -1 or 1. bce: cross entropy of the logits.
 enum class Loss : std::uint8_t { mse, hinge, bce };
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, muon };
@@ -71,6 +73,9 @@ struct FitOptions {
   std::optional<Style> style = {};
   Source source = Source::area;
   std::shared_ptr<const Prior> prior = {};  // the teacher of pictures that follow one; none: rules
+  // A field whose network and weights the fit begins with; it may have learned another signal of the same
+  // channels. Then model, width, depth, the omegas and simba must be unset.
+  std::shared_ptr<const Field> init = {};
   // For drawings in two tones; none: they are fitted with sines.
   std::shared_ptr<const Prior> tone_prior = {};
   bool simba = false;  // the original recipe, see simba_choices(); the other wishes still count
@@ -113,6 +118,7 @@ struct FitChoices {
   Loss loss = Loss::mse;
   Precision precision = Precision::f32;
   std::uint64_t seed = 0;
+  std::shared_ptr<const Field> init = {};  // whose weights the fit begins with; none: random ones
   // Not part of the JSON: a run may continue on another device, in the same precision.
   Device device = {};
   Reasons reasons = {};  // set where the choices are made; see field/reasons.h

@@ -9,6 +9,7 @@
 #include "veldt/field/choose.h"
 #include "veldt/field/choices.h"
 #include "veldt/field/automatic.h"
+#include "veldt/field/field.h"
 
 namespace veldt::field {
 namespace {
@@ -81,7 +82,42 @@ std::string what_it_is(const Signal& signal, const Traits& traits) {
                      traits.across.bandwidth, traits.down.bandwidth);
 }
 
+// The network of a field to begin with. What is drawn with it stays as chosen for the signal.
+void take_network(FitChoices& p, const FitOptions& w) {
+  const FieldOptions& o = w.init->options();
+  if (w.simba || w.model || w.width || w.depth || w.first_omega || w.omega)
+    throw ConfigError("a fit that begins with a model has its network",
+                      "another was asked for too, by a preset, a model, a width, a depth or an omega",
+                      "leave these out, or begin without a model");
+  if (o.dimensions != p.field.dimensions || o.channels != p.field.channels)
+    throw ConfigError(str("cannot begin with a model of ", o.is_sound() ? "a sound" : "a picture", " of ",
+                          o.channels, o.channels == 1 ? " channel" : " channels"),
+                      str("this is ", p.field.is_sound() ? "a sound" : "a picture", " of ", p.field.channels),
+                      "begin with a model of the same kind, or without one");
+  if (o.squares != p.field.squares || o.tones.empty() != p.field.tones.empty())
+    throw ConfigError(
+        str("cannot begin with a model of the style ", o.squares         ? "pixel"
+                                                       : o.tones.empty() ? "photo"
+                                                                         : "drawing in two tones"),
+        str("the style of this picture is ", name_of(p.kind.style), ", which is drawn otherwise"),
+        "give both the same --style");
+  p.field.activation = o.activation;
+  p.field.widths = o.widths;
+  p.field.first_omega = o.first_omega, p.field.omega = o.omega, p.field.scale = o.scale;
+  p.field.encodings = o.encodings;
+  p.field.bias = o.bias, p.field.constant_input = o.constant_input;
+  p.field.head = o.head;
+  p.field.coordinates = o.coordinates;
+  p.init = w.init;
+  for (const char* name : {"model", "width", "depth", "omega", "hidden-omega", "grid"}) p.reasons.erase(name);
+  p.reasons["model"] = "the model to begin with has it, and its weights";
+}
+
 void grant_network(FitChoices& p, const FitOptions& w) {
+  if (w.init) {
+    take_network(p, w);
+    return grant(p, p.field.footprint, w.footprint, "footprint");
+  }
   if (w.simba && w.model) {
     choose_model(p, *w.model);
     p.reasons["model"] = because::kAskedFor;

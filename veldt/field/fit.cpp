@@ -113,6 +113,13 @@ MlpLossOptions loss_options(const FitChoices& p, const Batch& batch) {
   return o;
 }
 
+void update(io::Digest& digest, const nn::Module& module) {
+  for (const auto& [name, tensor] : module.state()) {
+    const Tensor weights = contiguous(to(tensor, Device{}));
+    digest.update(weights.data<float>(), static_cast<std::size_t>(weights.numel()) * sizeof(float));
+  }
+}
+
 // A digest of the signal, by its levels as floats, and of the prior that redraws it, if there is one.
 std::string digest_of(const Signal& signal, const Prior* prior) {
   io::Digest digest;
@@ -120,11 +127,7 @@ std::string digest_of(const Signal& signal, const Prior* prior) {
     const Tensor rows = signal.read(row, std::min(kRowsADigest, signal.rows() - row));
     digest.update(rows.data<float>(), static_cast<std::size_t>(rows.numel()) * sizeof(float));
   }
-  if (prior != nullptr)
-    for (const auto& [name, tensor] : prior->state()) {
-      const Tensor weights = contiguous(to(tensor, Device{}));
-      digest.update(weights.data<float>(), static_cast<std::size_t>(weights.numel()) * sizeof(float));
-    }
+  if (prior != nullptr) update(digest, *prior);
   return digest.text();
 }
 
@@ -139,6 +142,7 @@ class Fitter::Job : public train::Task {
         lessons_(choices_of_lessons(choices)),
         optimizer_(make_optimizer(choices, field_.network())) {
     field_.network().set_precision(choices.precision);
+    if (choices.init) field_.network().load_state(choices.init->network().state());
   }
 
   // Before the first step.
@@ -222,6 +226,11 @@ class Fitter::Job : public train::Task {
   std::string config() const {
     nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices_));
     config[signal_.is_sound() ? "sound" : "picture"] = digest_of(signal_, choices_.prior.get());
+    if (choices_.init) {
+      io::Digest digest;
+      update(digest, choices_.init->network());
+      config["init"] = digest.text();
+    }
     return io::dump_json(config);
   }
 
@@ -385,6 +394,7 @@ train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, doub
   options.keep = checkpoints.keep;
   options.resume = checkpoints.resume;
   options.config = job_->config();
+  options.may_change = {"steps", "seconds", "target_psnr", "warmup"};  // a run may go on for longer
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "veldt/core/error.h"
 #include "veldt/nn/module.h"
@@ -76,11 +77,13 @@ struct RunOptions {
   std::string checkpoint_dir;    // empty: none are written
   double checkpoint_every = 30;  // seconds
   int keep = 3;
+  // Continues from the newest checkpoint, if there is one.
   bool resume = false;
   double look_every = 0.02;  // seconds that a GPU may run ahead: see Task::runs_ahead()
   // The configuration of the run, as a JSON object. A checkpoint is only resumed by a run with the same
-  // configuration.
+  // configuration, but for the keys in `may_change`.
   std::string config = "{}";
+  std::vector<std::string> may_change = {};
 };
 
 inline constexpr std::int64_t kTimePositions = 1'000'000;
@@ -96,8 +99,8 @@ struct RunResult {
   std::optional<IoError> checkpoint_error = {};
 };
 
-// Throws ConfigError if there is nothing to resume, the configurations differ, or the directory holds another
-// run; DivergedError, naming the first parameter that is not finite. The last good checkpoint stays
+// Throws ConfigError if the configurations differ, or if the directory holds a run that is not to be resumed;
+// DivergedError, naming the first parameter that is not finite. The last good checkpoint stays
 // unchanged. A checkpoint that cannot be written, because the disk is full or another run has taken the place
 // of the directory, is a warning, and training goes on.
 RunResult run(Task& task, const RunOptions& options, const Events& events = {});

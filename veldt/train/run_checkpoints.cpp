@@ -95,9 +95,7 @@ RunState RunCheckpoints::resume() {
   std::vector<std::string> warnings;
   const std::optional<CheckpointData> found = directory_.load_newest(&warnings);
   for (const std::string& text : warnings) warn(events_, text);
-  if (!found)
-    throw ConfigError(str("there is nothing to resume in ", options_.checkpoint_dir),
-                      "it holds no checkpoint", "leave out --resume to start a run there");
+  if (!found) return {};  // so that one command line starts a run and continues it
   try {
     return apply(*found);
   } catch (const ConfigError&) {
@@ -112,14 +110,15 @@ RunState RunCheckpoints::resume() {
 }
 
 RunState RunCheckpoints::apply(const CheckpointData& found) {
-  const json state = io::parse_json<json>(found.state_json), config = io::parse_json<json>(options_.config);
+  const json state = io::parse_json<json>(found.state_json);
+  json before = state.at("config"), now = io::parse_json<json>(options_.config);
+  for (const std::string& key : options_.may_change) before.erase(key), now.erase(key);
   if (io::whole_number<std::int64_t>(state.at("step")) != found.step)
     throw IoError(IoError::Kind::corrupt, "its state.json belongs to another checkpoint",
                   str("its step is ", io::dump_json(state.at("step")), ", and the manifest's ", found.step),
                   "start a new run");
-  if (state.at("config") != config)
-    throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir),
-                      differences(state.at("config"), config),
+  if (before != now)
+    throw ConfigError(str("this run is not the one in ", options_.checkpoint_dir), differences(before, now),
                       "give the same data and options as before, or name another directory");
   if (state.at("threads") != num_threads())
     warn(events_,
