@@ -131,6 +131,18 @@ std::string digest_of(const Signal& signal, const Prior* prior) {
   return digest.text();
 }
 
+// A resumed run must have the same choices and the same signal.
+std::string config_of(const Signal& signal, const FitChoices& choices) {
+  nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices));
+  config[signal.is_sound() ? "sound" : "picture"] = digest_of(signal, choices.prior.get());
+  if (choices.init) {
+    io::Digest digest;
+    update(digest, choices.init->network());
+    config["init"] = digest.text();
+  }
+  return io::dump_json(config);
+}
+
 }  // namespace
 
 class Fitter::Job : public train::Task {
@@ -220,18 +232,6 @@ class Fitter::Job : public train::Task {
     // decides.
     if (!choices_.has_teacher() && decibels_of_batch() < choices_.target_psnr - 2) return false;
     return quality_of(field_, signal_) >= choices_.target_psnr;
-  }
-
-  // A resumed run must have the same choices and the same signal.
-  std::string config() const {
-    nlohmann::json config = io::parse_json<nlohmann::json>(to_json(choices_));
-    config[signal_.is_sound() ? "sound" : "picture"] = digest_of(signal_, choices_.prior.get());
-    if (choices_.init) {
-      io::Digest digest;
-      update(digest, choices_.init->network());
-      config["init"] = digest.text();
-    }
-    return io::dump_json(config);
   }
 
   const FitChoices choices_;
@@ -393,7 +393,7 @@ train::RunOptions Fitter::run_options(const CheckpointOptions& checkpoints, doub
   options.checkpoint_every = checkpoints.every;
   options.keep = checkpoints.keep;
   options.resume = checkpoints.resume;
-  options.config = job_->config();
+  options.config = config_of(job_->signal_, choices());
   options.may_change = {"steps", "seconds", "target_psnr", "warmup"};  // a run may go on for longer
   return options;
 }
