@@ -37,9 +37,9 @@ class SoundCommand : public testing::Test {
     return Tensor::from<float>({400, channels}, values);
   }
   Words fit(const Words& more = {}) const {
-    return Words{"fit",     sound_, "-o",          model_, "--steps", "300",   "--width",        "24",
-                 "--depth", "2",    "--batch",     "200",  "--omega", "60",    "--hidden-omega", "10",
-                 "--lr",    "5e-3", "--optimizer", "adam", "--quiet", "--json"} +
+    return Words{"fit",     sound_, "-o",          model_, "--steps",       "300",   "--width", "24",
+                 "--depth", "2",    "--batch",     "200",  "--first-omega", "60",    "--omega", "10",
+                 "--lr",    "5e-3", "--optimizer", "adam", "--quiet",       "--json"} +
            more;
   }
   json fitted(const Words& more = {}) const {

@@ -363,8 +363,8 @@ TEST(Info, NamesOptionsAsTheFlagsDoAndShowsWhatCounts) {
   field.set_training(R"({"plan":{"steps":0,"seconds":2.5,"target_psnr":0,"warmup":0,"lr_min":0},"steps":0})");
   field.save(dir / "m");
   const std::string text = run_veldt({"info", dir / "m"}).out;
+  EXPECT_NE(text.find("\n  first-omega  "), std::string::npos) << text;
   EXPECT_NE(text.find("\n  omega  "), std::string::npos) << text;
-  EXPECT_NE(text.find("\n  hidden-omega  "), std::string::npos) << text;
   for (const char* gone : {"first omega", "target psnr", "warmup"})
     EXPECT_EQ(text.find(gone), std::string::npos) << text;
   for (const char* kept : {"    seconds  2.5\n", "    lr min   0\n", "  steps  0\n"})

@@ -41,7 +41,8 @@ TEST(Explain, GivesEachChoiceOnceWithItsValueAndAReason) {
         EXPECT_FALSE(r.value.empty()) << r.choice;
         EXPECT_FALSE(r.why.empty()) << r.choice;
       }
-      EXPECT_EQ(seen.count("omega"), model == Model::siren || model == Model::finer || model == Model::gauss);
+      EXPECT_EQ(seen.count("first-omega"),
+                model == Model::siren || model == Model::finer || model == Model::gauss);
       EXPECT_EQ(seen.count("grid"), model == Model::hashgrid);
       EXPECT_EQ(seen.count("sigma"), model == Model::fourier);
     }
@@ -79,8 +80,8 @@ TEST(Explain, ShowsThePlansOwnValues) {
   EXPECT_EQ(reason_for(reasons, "kind").value, "photograph");
   EXPECT_EQ(reason_for(reasons, "model").value, "siren");
   EXPECT_EQ(reason_for(reasons, "batch").value, std::to_string(choices.batch));
-  EXPECT_EQ(std::stod(reason_for(reasons, "omega").value), choices.field.first_omega);
-  EXPECT_EQ(std::stod(reason_for(reasons, "hidden-omega").value), choices.field.omega);
+  EXPECT_EQ(std::stod(reason_for(reasons, "first-omega").value), choices.field.first_omega);
+  EXPECT_EQ(std::stod(reason_for(reasons, "omega").value), choices.field.omega);
   EXPECT_EQ(std::stod(reason_for(reasons, "lr").value), choices.lr);
   EXPECT_EQ(reason_for(reasons, "sampling").value, name_of(choices.sampling));
   EXPECT_EQ(reason_for(reasons, "depth").value, std::to_string(choices.field.widths.size()));
@@ -145,11 +146,11 @@ TEST(Recipe, SetsOmegaByTheSpectrumOfPhotographsAlone) {
 TEST(Explain, NamesWishesAndThePreset) {
   const FitOptions wishes{.width = 32, .first_omega = 25, .batch = 64, .lr = 0.002};
   const std::vector<Reason> reasons = explained(disc(), wishes);
-  for (const char* choice : {"width", "omega", "batch", "lr"})
+  for (const char* choice : {"width", "first-omega", "batch", "lr"})
     EXPECT_EQ(reason_for(reasons, choice).why, "asked for") << choice;
-  for (const char* choice : {"model", "depth", "hidden-omega", "loss"})
+  for (const char* choice : {"model", "depth", "omega", "loss"})
     EXPECT_NE(reason_for(reasons, choice).why, "asked for") << choice;
-  EXPECT_EQ(reason_for(reasons, "omega").value, "25");
+  EXPECT_EQ(reason_for(reasons, "first-omega").value, "25");
   const std::vector<Reason> simba = explained(disc(), {.batch = 32, .simba = true});
   EXPECT_TRUE(says(reason_for(simba, "model"), "simba preset"));
   EXPECT_EQ(reason_for(simba, "batch").why, "asked for");
@@ -165,7 +166,8 @@ TEST(Explain, KnowsSounds) {
   EXPECT_TRUE(says(reason_for(reasons, "kind"), "9000 frames at 8000 a second; 95 % of the energy below 50"))
       << reasons.front().why;
   // From -455 to 455 Hz, see automatic_sound.cpp.
-  EXPECT_TRUE(says(reason_for(reasons, "omega"), "below 455 Hz")) << reason_for(reasons, "omega").why;
+  EXPECT_TRUE(says(reason_for(reasons, "first-omega"), "below 455 Hz"))
+      << reason_for(reasons, "first-omega").why;
   EXPECT_EQ(reason_for(reasons, "footprint").choice, "");
   const FitChoices choices = choices_for(tone, {.model = Model::hashgrid});
   const Reason grid = reason_for(reasons_of(choices), "grid");

@@ -392,8 +392,9 @@ Run add_fit(VerbOptions& verb, Context& context) {
            "begin with the network and weights of this model, of the same picture or another");
   add_count(verb, "--width", w.width, {.least = 1, .most = 65536}, "units of a hidden layer");
   add_count(verb, "--depth", w.depth, {.least = 1, .most = 64}, "hidden layers");
-  add_number(verb, "--omega", w.first_omega, {.above = 0}, "frequency of the first layer (gauss: its scale)");
-  add_number(verb, "--hidden-omega", w.omega, {.above = 0}, "frequency of the other layers");
+  add_number(verb, "--first-omega", w.first_omega, {.above = 0},
+             "frequency of the first layer (gauss: its scale)");
+  add_number(verb, "--omega", w.omega, {.above = 0}, "frequency of the other layers");
   add_text(verb, "--batch", "N|full", "pixels or frames per step",
            [&w](auto& source, auto& text) { w.batch = batch_from(source, text); });
   add_choice(verb, "--sampling", flags->sampling, field::sampling_names(),

@@ -120,7 +120,7 @@ Json options_for_people(const Json& options) {
     if (!is_omega)
       out[key] = value;
     else if (takes_omega)
-      out[is_first ? "omega" : "hidden-omega"] = value;
+      out[is_first ? "first-omega" : "omega"] = value;
   }
   return out;
 }

@@ -93,7 +93,7 @@ void adjust_to_model(FitChoices& p, Model model, std::int64_t pixels) {
       return;
     case Model::wire:
       // A wide window: with the authors' 10 most points have no gradient before training begins.
-      p.choose(p.field.omega, 20, "hidden-omega", "suits wire whatever is fitted");
+      p.choose(p.field.omega, 20, "omega", "suits wire whatever is fitted");
       p.field.scale = 3;
       p.lr = 2e-3;
       return;

@@ -81,7 +81,7 @@ struct FitOptions {
   bool simba = false;  // the original recipe, see simba_choices(); the other wishes still count
 };
 
-// The reasons of the choices, one clause each, by the flag's name without dashes ("hidden-omega") or by a
+// The reasons of the choices, one clause each, by the flag's name without dashes ("first-omega") or by a
 // word ("kind", "grid").
 using Reasons = std::map<std::string, std::string, std::less<>>;
 

@@ -109,7 +109,7 @@ void take_network(FitChoices& p, const FitOptions& w) {
   p.field.head = o.head;
   p.field.coordinates = o.coordinates;
   p.init = w.init;
-  for (const char* name : {"model", "width", "depth", "omega", "hidden-omega", "grid"}) p.reasons.erase(name);
+  for (const char* name : {"model", "width", "depth", "first-omega", "omega", "grid"}) p.reasons.erase(name);
   p.reasons["model"] = "the model to begin with has it, and its weights";
 }
 
@@ -135,9 +135,9 @@ void grant_network(FitChoices& p, const FitOptions& w) {
     throw ConfigError(str("the model ", name_of(model_of(p.field)), w.simba ? " of the simba preset" : "",
                           " takes no omega"),
                       "siren, finer, wire and gauss do, and tanh except in the simba preset",
-                      "leave --omega and --hidden-omega out, or give one of these with --model");
-  grant(p, p.field.first_omega, w.first_omega, "omega");
-  grant(p, p.field.omega, w.omega, "hidden-omega");
+                      "leave --first-omega and --omega out, or give one of these with --model");
+  grant(p, p.field.first_omega, w.first_omega, "first-omega");
+  grant(p, p.field.omega, w.omega, "omega");
   grant(p, p.field.footprint, w.footprint, "footprint");
 }
 

@@ -84,8 +84,8 @@ void choose_grid(FitChoices& p, const GridOptions& grid) {
 
 void choose_omegas(FitChoices& p, double first, std::string why_first, double others,
                    std::string why_others) {
-  p.choose(p.field.first_omega, first, "omega", std::move(why_first));
-  p.choose(p.field.omega, others, "hidden-omega", std::move(why_others));
+  p.choose(p.field.first_omega, first, "first-omega", std::move(why_first));
+  p.choose(p.field.omega, others, "omega", std::move(why_others));
 }
 
 // A first layer's weights are drawn from U(-1/n, 1/n), and a unit of a coordinate is half the longer side.

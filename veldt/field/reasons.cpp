@@ -36,8 +36,8 @@ std::vector<Reason> reasons_of(const FitChoices& choices) {
     else if (const auto* waves = std::get_if<FourierOptions>(&encoding))
       add("sigma", fmt::format("{:.4g}", waves->sigma));
   if (field.encodings.empty() && takes_omega(field)) {
-    add("omega", fmt::format("{:.4g}", field.first_omega));
-    add("hidden-omega", fmt::format("{:.4g}", field.omega));
+    add("first-omega", fmt::format("{:.4g}", field.first_omega));
+    add("omega", fmt::format("{:.4g}", field.omega));
   }
   add("batch", fmt::format("{}", choices.batch));
   add("sampling", std::string(name_of(choices.sampling)));

@@ -10,7 +10,7 @@
 namespace veldt::field {
 
 struct Reason {
-  std::string choice;  // the flag's name without dashes ("hidden-omega"), else a word: "kind", "grid"
+  std::string choice;  // the flag's name without dashes ("first-omega"), else a word: "kind", "grid"
   std::string value;   // as the flag takes it if it is one value; layers of several widths are listed
   std::string why;     // one clause; "asked for" if the user chose it
 };
