@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tests/app/command.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/temp_dir.h"
 #include "veldt/app/command.h"
 #include "veldt/app/exit.h"
 
@@ -138,8 +138,8 @@ TEST(Command, CanBeReadWithoutBeingRun) {
   EXPECT_EQ(count_entries(dir.path()), 2u);
   EXPECT_EQ(app::parse_command({"veldt", "fit", "no.png", "-o", "a", "--config", dir / "a.toml"}), "fit");
   EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png", "-o", "a", "--config", dir / "b.toml"}),
-               app::UsageError);
-  EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png"}), app::UsageError);
+               UsageError);
+  EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png"}), UsageError);
   for (const char* asks : {"help", "--version"}) EXPECT_EQ(app::parse_command({"veldt", asks}), "");
 }
 

@@ -19,9 +19,9 @@
 #include "tests/support/threads_scope.h"
 #include "veldt/app/command.h"
 #include "veldt/app/exit.h"
-#include "veldt/app/recipe_data.h"
 #include "veldt/field/options.h"
 #include "veldt/io/image.h"
+#include "veldt/recipe/data.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::test {
@@ -191,12 +191,12 @@ TEST_F(SlowFaults, OfMemoryForJson) {
   const std::string checkpoint = dir_ / "fitted/ck/ckpt-00000004";
   field::FieldOptions options;
   options.encodings.push_back(field::FrequencyOptions{4});
-  app::DataFacts facts;
+  recipe::Facts facts;
   facts.inputs = {"a"}, facts.columns = {{1, 2}};
   enum { kDone = 3, kRefused = 4 };
   for (const std::function<void()>& work :
        {std::function([&] { train::read_checkpoint(checkpoint); }),
-        std::function([&] { field::to_json(options); }), std::function([&] { app::facts_in_json(facts); })}) {
+        std::function([&] { field::to_json(options); }), std::function([&] { recipe::in_json(facts); })}) {
     std::int64_t n = 1;
     for (int code = kRefused; code != kDone; ++n) {
       code = in_child([&] {

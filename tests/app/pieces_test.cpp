@@ -1,4 +1,4 @@
-// The command's parts that can be tested without a process: suggestions, flags, progress, errors.
+// The command's parts that can be tested without a process: flags, progress, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,29 +18,10 @@
 #include "veldt/app/progress_line.h"
 #include "veldt/app/score.h"
 #include "veldt/app/signals.h"
-#include "veldt/app/suggest.h"
 #include "veldt/app/terminal.h"
 
 namespace veldt::app {
 namespace {
-
-TEST(Suggest, CountsEdits) {
-  EXPECT_EQ(edit_distance("steps", "steps"), 0);
-  EXPECT_EQ(edit_distance("stpes", "steps"), 1);  // neighbours swapped
-  EXPECT_EQ(edit_distance("step", "steps"), 1);
-  EXPECT_EQ(edit_distance("", "abc"), 3);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
-}
-
-TEST(Suggest, NamesTheNearestOrTheOneBegun) {
-  const std::vector<std::string> known = {"--steps", "--seed", "--checkpoint", "-o"};
-  EXPECT_EQ(nearest_of("--stpes", known), "--steps");
-  EXPECT_EQ(nearest_of("--check", known), "--checkpoint");
-  EXPECT_EQ(nearest_of("--colour", known), "");
-  EXPECT_EQ(nearest_of("", known), "");
-  EXPECT_EQ(nearest_of("--", known), "");
-  EXPECT_EQ(nearest_of(std::string(100'000, 'a'), known), "");
-}
 
 // Reads one flag as a verb would.
 template <class T, class Add> T read(const std::string& text, Add add) {

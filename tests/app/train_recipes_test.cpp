@@ -1,5 +1,6 @@
 // What recipes are refused, and when; in which units their measures are; what a resumed run may change.
 #include <gmock/gmock.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -11,14 +12,9 @@
 #include "tests/app/command.h"
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
-#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/app/exit.h"
-#include "veldt/app/recipe_model.h"
-#include "veldt/app/trained.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/safetensors.h"
-#include "veldt/tensor/backends.h"
 
 namespace veldt::test {
 namespace {
@@ -168,71 +164,6 @@ TEST_F(TrainRecipe, WhatIsMisspeltIsToldBeforeTheDataAreLookedFor) {
   expect_refused(kText + "watch = \"acuracy\"\n", {"train.watch", "did you mean 'accuracy'?"});
 }
 
-TEST(RecipeModel, PaddingIsANumberAListOrAWord) {
-  app::Recipe recipe;
-  const auto built = [&](const std::string& padding) {
-    recipe.layers = {{"Conv2d(3, 3, padding=" + padding + ")", "Flatten", "Linear(outputs)"},
-                     "r.toml:4: 'l'"};
-    return app::build_model(recipe, {{1, 6, 6}, DType::f32, 2}).parameter_count();
-  };
-  const auto parameters = [](std::int64_t rows, std::int64_t columns) {
-    return 3 * 9 + 3 + 3 * rows * columns * 2 + 2;
-  };
-  EXPECT_EQ(built("0"), parameters(4, 4));
-  EXPECT_EQ(built("[1, 2]"), parameters(6, 8));
-  EXPECT_EQ(built("same"), parameters(6, 6));
-  EXPECT_EQ(built("valid"), parameters(4, 4));
-  EXPECT_THAT(error_of<app::UsageError>([&] { built("some"); }), HasSubstr("r.toml:4"));
-}
-
-// A file may ask for anything: what it holds too few weights for takes no memory.
-TEST(RecipeModel, AFilesSizesAreLookedAtBeforeTheyTakeMemory) {
-  app::Recipe recipe;
-  const auto refused = [&](const Words& layers, const Shape& input, DType dtype, std::int64_t outputs) {
-    recipe.layers = {layers, "f.safetensors: 'l'"};
-    pool(Device{}).reset_peak();
-    const std::size_t before = pool(Device{}).stats().peak_bytes;
-    EXPECT_THROW(app::build_model(recipe, {input, dtype, outputs}, 1000), app::UsageError) << layers[0];
-    EXPECT_LT(pool(Device{}).stats().peak_bytes, before + (std::size_t{1} << 20)) << layers[0];
-  };
-  refused({"Linear(1M)", "Linear(outputs)"}, {100}, DType::f32, 2);
-  refused({"Embedding(1M)", "Linear(outputs)"}, {4}, DType::i64, 1 << 20);
-  refused({"LSTM(100k)", "LastStep", "Linear(outputs)"}, {4, 1}, DType::f32, 1);
-  refused({"TransformerEncoderLayer(1, dim_feedforward=1M)"}, {4, 64}, DType::f32, 1);
-  refused({"Conv2d(1M, 99)", "Flatten", "Linear(outputs)"}, {1, 100, 100}, DType::f32, 1);
-  refused({"Conv2d(1, 1, padding=1M)", "Flatten", "Linear(outputs)"}, {1, 9, 9}, DType::f32, 1);
-  refused({"AdaptiveAvgPool2d(1M)", "Flatten", "Linear(outputs)"}, {1, 9, 9}, DType::f32, 1);
-}
-
-// Each kind, with what it may be given: its sizes are found without computing.
-TEST(RecipeModel, EveryLayerIsBuiltWhereItFits) {
-  app::Recipe recipe;
-  std::string covered;
-  const auto built = [&](const Words& layers, const Shape& input, DType dtype = DType::f32) {
-    recipe.layers = {layers, "r.toml:4: 'l'"};
-    for (const std::string& layer : layers) covered += layer.substr(0, layer.find('(')) + ' ';
-    EXPECT_NO_THROW(app::build_model(recipe, {input, dtype, 5})) << layers[0];
-  };
-  const Words head{"Flatten", "Linear(outputs)"};
-  built(Words{"Conv1d(4, 3)", "BatchNorm1d", "MaxPool1d(2)", "AvgPool1d(2)", "ConvTranspose1d(4, 3)",
-              "AdaptiveAvgPool1d(3)"} +
-            head,
-        {2, 24});
-  built(Words{"Conv2d(4, 3)", "BatchNorm2d", "InstanceNorm2d", "GroupNorm(2)", "Dropout2d", "MaxPool2d(2)",
-              "AvgPool2d(2)", "ConvTranspose2d(4, 3)", "AdaptiveAvgPool2d(4)", "AdaptiveMaxPool2d(2)"} +
-            head,
-        {2, 24, 24});
-  built(Words{"Conv3d(4, 3)"} + head, {2, 6, 6, 6});
-  built({"Embedding(8)", "PositionEmbedding", "TransformerEncoderLayer(2)", "RNN(4)",
-         "LSTM(4, num_layers=2, dropout=0.1)", "GRU(4, bidirectional=on)", "LayerNorm", "RMSNorm",
-         "Linear(outputs)"},
-        {6}, DType::i64);
-  built({"LSTM(4)", "LastStep", "Dropout", "AlphaDropout", "Relu", "Relu6", "LeakyRelu", "Elu", "Selu",
-         "Gelu", "Silu", "Mish", "Hardswish", "Tanh", "Sigmoid", "Softplus", "Sine", "Linear(outputs)"},
-        {6, 1});
-  for (const std::string& name : app::layer_names()) EXPECT_THAT(covered, HasSubstr(name + ' '));
-}
-
 TEST_F(TrainRecipe, ResumingMayChangeWhereDataLieAndWhenItEnds) {
   const json half = trained(kNumbers, {"--set", "train.epochs=1"});
   std::filesystem::rename(dir_ / "t.csv", dir_ / "moved.csv");
@@ -248,6 +179,34 @@ TEST_F(TrainRecipe, ResumingMayChangeWhereDataLieAndWhenItEnds) {
     EXPECT_EQ(ran.exit_code, 2) << other << ran.err;
     EXPECT_THAT(ran.err, HasSubstr(std::string(other).substr(0, std::string(other).find('='))));
   }
+}
+
+TEST_F(TrainRecipe, EvalRefusesATableThatHasGrown) {
+  std::string table = "a,b\n";
+  for (int i = 0; i < 40; ++i) table += fmt::format("{},{}\n", i, 2 * i);
+  put_bytes(dir_ / "t.csv", table);
+  put_bytes(dir_ / "r.toml",
+            "[data]\nkind = \"table\"\npath = \"t.csv\"\ntarget = \"b\"\ntest = 0.2\n"
+            "[model]\nlayers = [\"Linear(outputs)\"]\n[train]\nepochs = 1\n");
+  const std::string model = dir_ / "run/model.safetensors";
+  const Ran train = run_veldt({"train", dir_ / "r.toml", "--data", dir_.path(), "--out", dir_ / "run"});
+  ASSERT_EQ(train.exit_code, 0) << train.err;
+  const auto eval = [&](const std::string& path) { return run_veldt({"eval", path, "--data", dir_.path()}); };
+  EXPECT_EQ(eval(model).exit_code, 0);
+  put_bytes(dir_ / "t.csv", table + "40,80\n");
+  const Ran grown = eval(model);
+  EXPECT_EQ(grown.exit_code, 4) << grown.err;
+  EXPECT_THAT(grown.err, AllOf(HasSubstr("there are 41 examples and there were 40"), HasSubstr("test part")));
+  // An older model file has no such number.
+  const io::SafeTensors file = io::read_safetensors(model);
+  auto metadata = file.metadata;
+  metadata.erase("veldt.xxh3");
+  std::string& facts = metadata.at("facts");
+  const std::string number = ",\"examples\":40";
+  ASSERT_NE(facts.find(number), std::string::npos) << facts;
+  facts.erase(facts.find(number), number.size());
+  io::write_safetensors(dir_ / "old.safetensors", file.tensors, metadata);
+  EXPECT_EQ(eval(dir_ / "old.safetensors").exit_code, 0);
 }
 
 TEST_F(TrainRecipe, AScheduleOverAllStepsHoldsOnToTheirNumber) {

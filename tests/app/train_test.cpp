@@ -15,8 +15,6 @@
 #include "tests/app/small_model.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/app/call.h"
-#include "veldt/app/recipe_model.h"
 #include "veldt/app/training_view.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
@@ -548,35 +546,6 @@ TEST(Recipes, EachOfThemIsRead) {
     ++count;
   }
   EXPECT_GE(count, 6);
-}
-
-TEST(Recipes, TheirPageNamesEveryKeyAndLayer) {
-  const std::string page = bytes_of(VELDT_SOURCE "/docs/recipes.md");
-  for (const std::string& key : app::recipe_key_names()) EXPECT_THAT(page, HasSubstr("`" + key + "`"));
-  for (const std::string& layer : app::layer_names()) EXPECT_THAT(page, HasSubstr(layer));
-}
-
-TEST(Call, TakesArgumentsByPlaceAndByName) {
-  app::Call call({"here", ""}, "Conv2d(6, kernel=[3, 5], bias = off)", {{"outputs", 10}});
-  EXPECT_EQ(call.name(), "Conv2d");
-  EXPECT_EQ(call.count("out"), 6);
-  EXPECT_EQ(call.numbers("kernel"), (std::vector<double>{3, 5}));
-  EXPECT_EQ(call.count("stride", 2), 2);
-  EXPECT_FALSE(call.on("bias", true));
-  call.finish();
-  app::Call word({"here", ""}, "Linear(outputs)", {{"outputs", 10}});
-  EXPECT_EQ(word.count("out"), 10);
-  for (const char* bad :
-       {"", "3", "Linear(", "Linear(1))(", "Linear(a=1, 2)", "Linear(a=1, a=2)", "Linear(=1)", "Linear(,)"})
-    EXPECT_THROW(
-        {
-          app::Call c({"here", ""}, bad);
-          c.count("a", 1);
-          c.count("b", 1);
-          c.finish();
-        },
-        app::UsageError)
-        << bad;
 }
 
 TEST(TrainingView, DrawsACurveOfDots) {

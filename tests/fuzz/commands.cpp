@@ -7,10 +7,10 @@
 #include "tests/fuzz/target.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/app/command.h"
-#include "veldt/app/config_file.h"
-#include "veldt/app/recipe.h"
-#include "veldt/app/recipe_data.h"
-#include "veldt/app/recipe_model.h"
+#include "veldt/io/config_file.h"
+#include "veldt/recipe/data.h"
+#include "veldt/recipe/model.h"
+#include "veldt/recipe/recipe.h"
 
 namespace veldt::fuzz {
 namespace {
@@ -58,7 +58,7 @@ std::vector<std::string> command_seeds() {
 
 void read_toml(const std::string& bytes) {
   const auto lines = 1 + std::count(bytes.begin(), bytes.end(), '\n');
-  for (const app::ConfigEntry& entry : app::parse_config("a file", bytes))
+  for (const io::ConfigEntry& entry : io::parse_config("a file", bytes))
     require(entry.line >= 1 && entry.line <= lines && !entry.path.empty(),
             "a value stands on a line of the file");
 }
@@ -86,15 +86,15 @@ std::vector<std::string> settings_words() {
 // ---- recipes ----
 
 // All that is made of one without data.
-void use(const app::Recipe& recipe) {
-  require(app::recipe_of(recipe.given, "a copy").given == recipe.given,
+void use(const recipe::Recipe& recipe) {
+  require(recipe::recipe_of(recipe.given, "a copy").given == recipe.given,
           "a recipe can be made again from what was given");
-  app::check_model(recipe);
-  app::transforms_of(recipe.prepare);
-  app::transforms_of(recipe.augment);
+  recipe::check_model(recipe);
+  recipe::transforms_of(recipe.prepare);
+  recipe::transforms_of(recipe.augment);
 }
 
-void read_recipe(const std::string& bytes) { use(app::read_recipe(file_of(bytes), {})); }
+void read_recipe(const std::string& bytes) { use(recipe::read(file_of(bytes), {})); }
 
 std::vector<std::string> recipe_seeds() { return files_in("recipes", ".toml"); }
 
@@ -103,9 +103,8 @@ std::vector<std::string> recipe_words() {
       "\n[data]\n",  "\n[model]\n", "\n[optimizer]\n", "\n[train]\n", "kind = \"pictures\"",
       "cosine(end=", "one_cycle(",  "random_crop(",    "cutmix(",     "normal(",
       "bpe("};
-  for (const std::string& name : app::layer_names()) words.push_back(name + "(");
-  for (const std::string& key : app::recipe_key_names())
-    words.push_back(key.substr(key.find('.') + 1) + " = ");
+  for (const std::string& name : recipe::layer_names()) words.push_back(name + "(");
+  for (const std::string& key : recipe::key_names()) words.push_back(key.substr(key.find('.') + 1) + " = ");
   return words;
 }
 
@@ -117,7 +116,7 @@ void read_sets(const std::string& bytes) {
            path, "[data]\nkind = \"mnist\"\n[model]\nlayers = [\"Linear(outputs)\"]\n[train]\nepochs = 1\n"),
        true);
   require(made, "there is a recipe");
-  use(app::read_recipe(path, split(bytes)));
+  use(recipe::read(path, split(bytes)));
 }
 
 std::vector<std::string> set_seeds() {
@@ -130,7 +129,7 @@ std::vector<std::string> set_seeds() {
 
 std::vector<std::string> set_words() {
   std::vector<std::string> words = recipe_words();
-  for (const std::string& key : app::recipe_key_names()) words.push_back(key + "=");
+  for (const std::string& key : recipe::key_names()) words.push_back(key + "=");
   return words;
 }
 

@@ -5,14 +5,14 @@
 #include "tests/fuzz/target.h"
 #include "tests/support/temp_dir.h"
 #include "tests/train/small_task.h"
-#include "veldt/app/recipe_model.h"
-#include "veldt/app/trained.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
 #include "veldt/field/prior.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
 #include "veldt/ops/create.h"
+#include "veldt/recipe/model.h"
+#include "veldt/recipe/trained.h"
 #include "veldt/train/checkpoint.h"
 #include "veldt/train/manifest.h"
 
@@ -128,21 +128,21 @@ void read_trained(const std::string& bytes) {
   const auto both = Json::parse(bytes, nullptr, false);
   if (!both.is_object() || !both.contains("recipe") || !both.contains("facts")) return;
   io::write_safetensors(scratch("model"), {{"0.weight", zeros({64, 64})}},
-                        {{"kind", app::kTrainedKind},
+                        {{"kind", recipe::kTrainedKind},
                          {"format_version", "1"},
                          {"recipe", both["recipe"].dump()},
                          {"facts", both["facts"].dump()}});
-  app::load_trained(scratch("model"));
+  recipe::load(scratch("model"));
 }
 
 void read_facts(const std::string& bytes) {
-  const Json facts = app::facts_in_json(app::facts_from_json(io::parse_json<Json>(bytes), "a file"));
-  require(app::facts_in_json(app::facts_from_json(facts, "a copy")) == facts,
+  const std::string facts = recipe::in_json(recipe::facts_from_json(bytes, "a file"));
+  require(recipe::in_json(recipe::facts_from_json(facts, "a copy")) == facts,
           "facts that are written and read again are the same");
 }
 
-std::vector<app::DataFacts> facts_of_each_kind() {
-  app::DataFacts digits, text, numbers, pairs;
+std::vector<recipe::Facts> facts_of_each_kind() {
+  recipe::Facts digits, text, numbers, pairs;
   digits.model = {{1, 12, 12}, DType::f32, 3};
   digits.classes = {"a", "b", "c"};
   text.tokenizer = std::make_shared<data::CharTokenizer>("abcde ");
@@ -157,12 +157,12 @@ std::vector<app::DataFacts> facts_of_each_kind() {
 
 std::vector<std::string> facts_seeds() {
   std::vector<std::string> seeds;
-  for (const app::DataFacts& facts : facts_of_each_kind()) seeds.push_back(app::facts_in_json(facts).dump());
+  for (const recipe::Facts& facts : facts_of_each_kind()) seeds.push_back(recipe::in_json(facts));
   return seeds;
 }
 
 std::vector<std::string> trained_seeds() {
-  const std::vector<app::DataFacts> facts = facts_of_each_kind();
+  const std::vector<recipe::Facts> facts = facts_of_each_kind();
   const Json recipes[] = {
       {{"data.kind", {"mnist"}},
        {"train.epochs", {"1"}},
@@ -180,7 +180,7 @@ std::vector<std::string> trained_seeds() {
        {"model.layers", {"Linear(4)", "Tanh", "Linear(outputs)"}}}};
   std::vector<std::string> seeds;
   for (std::size_t i = 0; i < std::size(recipes); ++i)
-    seeds.push_back(Json{{"recipe", recipes[i]}, {"facts", app::facts_in_json(facts[i])}}.dump());
+    seeds.push_back(Json{{"recipe", recipes[i]}, {"facts", Json::parse(recipe::in_json(facts[i]))}}.dump());
   return seeds;
 }
 
@@ -250,7 +250,7 @@ std::vector<Target> model_targets() {
           {"field_file", read_field_file, field_file_seeds},
           {"prior", read_prior, prior_seeds},
           {"facts", read_facts, facts_seeds},
-          {"trained", read_trained, trained_seeds, app::layer_names},
+          {"trained", read_trained, trained_seeds, recipe::layer_names},
           {"manifest", read_manifest, manifest_seeds},
           {"resume", resume, resume_seeds}};
 }

@@ -42,12 +42,12 @@ std::optional<std::uint32_t> rgb_of(std::string text) {
 
 }  // namespace
 
-Colour colour_from(const Source& source, const std::string& text) {
+Colour colour_from(const io::Source& source, const std::string& text) {
   const std::optional<std::uint32_t> rgb = rgb_of(text);
   if (!rgb)
-    throw bad_value(
-        source, text, "it is not a colour: neither #rrggbb nor one of CSS's basic names",
-        fmt::format("use {} or {}", example_of(source, "white", true), example_of(source, "#1e90ff", true)));
+    throw io::bad_value(source, text, "it is not a colour: neither #rrggbb nor one of CSS's basic names",
+                        fmt::format("use {} or {}", io::example_of(source, "white", true),
+                                    io::example_of(source, "#1e90ff", true)));
   const auto part = [&](int shift) { return static_cast<float>(*rgb >> shift & 255) / 255.0f; };
   return {part(16), part(8), part(0)};
 }

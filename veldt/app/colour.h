@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "veldt/app/values.h"
+#include "veldt/io/text_values.h"
 
 namespace veldt::app {
 
@@ -15,6 +15,6 @@ struct Colour {
 };
 
 // One of CSS's sixteen basic names, in any case, #rrggbb or #rgb. Throws bad_value().
-Colour colour_from(const Source& source, const std::string& text);
+Colour colour_from(const io::Source& source, const std::string& text);
 
 }  // namespace veldt::app

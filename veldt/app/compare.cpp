@@ -13,6 +13,7 @@
 
 #include "veldt/app/compare_sounds.h"
 #include "veldt/app/drawing.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/progress_line.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "veldt/app/completion.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/verbs.h"
 
 namespace veldt::app {

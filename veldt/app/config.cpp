@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "veldt/app/suggest.h"
-#include "veldt/app/values.h"
+#include "veldt/app/environment.h"
 #include "veldt/io/directory.h"
+#include "veldt/io/suggest.h"
+#include "veldt/io/text_values.h"
 
 namespace veldt::app {
 namespace {
@@ -66,7 +67,7 @@ std::string table_with(const VerbOptions& verb, const std::string& key) {
   return {};
 }
 
-UsageError unknown_entry(const std::string& where, const ConfigEntry& entry, VerbOptions& verb,
+UsageError unknown_entry(const std::string& where, const io::ConfigEntry& entry, VerbOptions& verb,
                          VerbOptions& tree) {
   const std::string& name = entry.path.back();
   const std::vector<std::string> known = known_names(verb);
@@ -76,7 +77,7 @@ UsageError unknown_entry(const std::string& where, const ConfigEntry& entry, Ver
       return {fmt::format("{}: '{}' cannot be configured", where, dotted(entry.path)),
               "it belongs to one run", fmt::format("give it on the command line: {}", s.flag())};
   std::string fix = fmt::format("see 'veldt config show{}'", table.empty() ? "" : " " + verb.path());
-  if (const std::string nearest = nearest_of(name, known); !nearest.empty())
+  if (const std::string nearest = io::nearest_of(name, known); !nearest.empty())
     fix = fmt::format("did you mean '{}'?", nearest);
   else if (const std::string other = table_with(tree, name); !other.empty())
     fix = fmt::format("did you mean the one of [{}]? Put it below that line", other);
@@ -86,16 +87,16 @@ UsageError unknown_entry(const std::string& where, const ConfigEntry& entry, Ver
           fix};
 }
 
-bool fits(ValueKind kind, TomlType type) {
+bool fits(ValueKind kind, io::TomlType type) {
   switch (kind) {
-    case ValueKind::count: return type == TomlType::whole;
-    case ValueKind::number: return type == TomlType::whole || type == TomlType::number;
+    case ValueKind::count: return type == io::TomlType::whole;
+    case ValueKind::number: return type == io::TomlType::whole || type == io::TomlType::number;
     case ValueKind::duration:
-      return type == TomlType::text || type == TomlType::whole || type == TomlType::number;
-    case ValueKind::text: return type == TomlType::text || type == TomlType::whole;
+      return type == io::TomlType::text || type == io::TomlType::whole || type == io::TomlType::number;
+    case ValueKind::text: return type == io::TomlType::text || type == io::TomlType::whole;
     case ValueKind::choice:
-    case ValueKind::path: return type == TomlType::text;
-    case ValueKind::on_off: return type == TomlType::on_off;
+    case ValueKind::path: return type == io::TomlType::text;
+    case ValueKind::on_off: return type == io::TomlType::on_off;
   }
   return false;
 }
@@ -116,7 +117,7 @@ std::string wanted(const Setting& s) {
 }
 
 // The setting that an entry names, or null for a table; throws for anything else.
-Setting* check_entry(const ConfigFile& file, const ConfigEntry& entry, VerbOptions& tree) {
+Setting* check_entry(const ConfigFile& file, const io::ConfigEntry& entry, VerbOptions& tree) {
   const std::string where = fmt::format("{}:{}", file.path, entry.line);
   VerbOptions* verb = &tree;
   for (std::size_t i = 0; i + 1 < entry.path.size(); ++i) {
@@ -127,7 +128,7 @@ Setting* check_entry(const ConfigFile& file, const ConfigEntry& entry, VerbOptio
   const std::string& name = entry.path.back();
   Setting* setting = verb->parent == nullptr ? find_shared(tree, name) : verb->find_key(name);
   const VerbOptions* below = verb->find_verb(name);
-  if (below != nullptr && below->reads_config && entry.type == TomlType::table) return nullptr;
+  if (below != nullptr && below->reads_config && entry.type == io::TomlType::table) return nullptr;
   if (setting == nullptr && !(below != nullptr && below->reads_config))
     throw unknown_entry(where, entry, *verb, tree);
   if (setting == nullptr)
@@ -154,7 +155,7 @@ bool stands_back(const VerbOptions& verb, const Setting& setting, const std::str
   return false;
 }
 
-void apply_entry(VerbOptions& verb, Setting& setting, const ConfigFile& file, const ConfigEntry& entry) {
+void apply_entry(VerbOptions& verb, Setting& setting, const ConfigFile& file, const io::ConfigEntry& entry) {
   if (setting.origin != "default" || stands_back(verb, setting, file.path)) return;
   const std::string at = fmt::format("{}:{}", file.path, entry.line);
   setting.take({fmt::format("{}: '{}'", at, setting.key()), setting.key() + " = ", true}, entry.text, at);
@@ -180,7 +181,7 @@ std::vector<std::string> mistyped_variables(const VerbOptions& tree) {
     // Without the common prefix, or any two names would be similar.
     std::vector<std::string> endings;
     for (const std::string& k : known) endings.push_back(k.substr(6));
-    const std::string nearest = nearest_of(name.substr(6), endings);
+    const std::string nearest = io::nearest_of(name.substr(6), endings);
     if (!nearest.empty())
       notes.push_back(fmt::format("{} is not a setting; did you mean VELDT_{}?", name, nearest));
   }
@@ -191,8 +192,8 @@ std::vector<ConfigFile> read_config(const std::string& named, VerbOptions& tree)
   std::vector<ConfigFile> files;
   for (const ConfigPlace& place : config_places(named)) {
     if (!place.exists && !place.must_exist) continue;
-    ConfigFile file{place.path, read_config_file(place.path)};
-    for (const ConfigEntry& entry : file.entries) check_entry(file, entry, tree);
+    ConfigFile file{place.path, io::read_config_file(place.path)};
+    for (const io::ConfigEntry& entry : file.entries) check_entry(file, entry, tree);
     files.push_back(std::move(file));
   }
   return files;
@@ -213,9 +214,9 @@ void apply_config(VerbOptions& verb, const std::vector<ConfigFile>& files) {
   const std::string table = verb.table();
   for (const ConfigFile& file : files)
     for (const bool own : {true, false})
-      for (const ConfigEntry& entry : file.entries) {
+      for (const io::ConfigEntry& entry : file.entries) {
         const std::vector<std::string> above(entry.path.begin(), std::prev(entry.path.end()));
-        if (entry.type == TomlType::table || (own ? dotted(above) != table : !above.empty())) continue;
+        if (entry.type == io::TomlType::table || (own ? dotted(above) != table : !above.empty())) continue;
         Setting* setting = verb.find_key(entry.path.back());
         if (setting != nullptr && (own || setting->is_shared())) apply_entry(verb, *setting, file, entry);
       }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/config_file.h"
 #include "veldt/app/option_tree.h"
+#include "veldt/io/config_file.h"
 
 namespace veldt::app {
 
@@ -23,7 +23,7 @@ std::vector<ConfigPlace> config_places(const std::string& named);
 
 struct ConfigFile {
   std::string path;
-  std::vector<ConfigEntry> entries;
+  std::vector<io::ConfigEntry> entries;
 };
 
 // The note for an unknown variable VELDT_.. that resembles a setting's: "VELDT_STPES is not a setting; did

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "veldt/app/config.h"
-#include "veldt/app/suggest.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/usage.h"
 #include "veldt/app/verbs.h"
+#include "veldt/io/suggest.h"
 
 namespace veldt::app {
 namespace {
@@ -42,7 +43,7 @@ VerbOptions& find(VerbOptions& tree, std::vector<std::string>& words) {
       std::vector<std::string> known;
       for (const auto& v : verb->verbs)
         if (v->reads_config) known.push_back(v->app->get_name());
-      const std::string nearest = nearest_of(words.front(), known);
+      const std::string nearest = io::nearest_of(words.front(), known);
       throw UsageError(fmt::format("there are no settings of '{}'", words.front()),
                        fmt::format("verbs with settings are {}", fmt::join(known, ", ")),
                        nearest.empty() ? "name one of them" : fmt::format("did you mean '{}'?", nearest));
@@ -86,12 +87,12 @@ std::string shown_value(const Setting& s) {
 Json value_in_json(const Setting& s) {
   const std::string text = value_in_words(s);
   if (text.empty()) return nullptr;
-  const Source source{s.flag(), ""};
+  const io::Source source{s.flag(), ""};
   switch (s.kind) {
-    case ValueKind::on_off: return switch_from(source, text);
-    case ValueKind::count: return count_from(source, text, {});
-    case ValueKind::number: return number_from(source, text, {});
-    case ValueKind::duration: return seconds_from(source, text);
+    case ValueKind::on_off: return io::switch_from(source, text);
+    case ValueKind::count: return io::count_from(source, text, {});
+    case ValueKind::number: return io::number_from(source, text, {});
+    case ValueKind::duration: return io::seconds_from(source, text);
     case ValueKind::choice:
     case ValueKind::path:
     case ValueKind::text: return text;
@@ -168,7 +169,7 @@ Run add_config(VerbOptions& verb, Context& context) {
   VerbOptions& shower = verb.add_verb("show", "print every setting of a verb with its value and its origin");
   VerbOptions& finder = verb.add_verb("path", "list the configuration files looked for, the strongest first");
   add_text(shower, "VERB", "VERB", "a verb, and flags of it (all verbs unless given)",
-           [first](const Source&, const std::string& text) { *first = text; })
+           [first](const io::Source&, const std::string& text) { *first = text; })
       .command_line_only();
   shower.app->prefix_command();  // unknown flags are the verb's
   shower.examples(kShowExamples);

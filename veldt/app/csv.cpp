@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/terminal.h"

@@ -12,12 +12,12 @@
 #include "veldt/app/inputs.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/recipe_files.h"
-#include "veldt/app/recipe_trainer.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/data/picture_grid.h"
 #include "veldt/io/image.h"
 #include "veldt/ops/shape.h"
+#include "veldt/recipe/trainer.h"
 
 namespace veldt::app {
 namespace {
@@ -53,24 +53,24 @@ std::string label_in_words(const Tensor& label, const std::vector<std::string>& 
 }
 
 // The part's loader without normalisation, so that pictures are shown in 0..1.
-data::Loader loader_of(const DataShowFlags& flags, const Recipe& recipe, RecipeData data) {
+data::Loader loader_of(const DataShowFlags& flags, const recipe::Recipe& recipe, recipe::Data data) {
   data.prepare = {};
   if (flags.plain) data.augment = {}, data.mix = {};
-  if (flags.part == "train") return training_loader(recipe, data);
+  if (flags.part == "train") return recipe::training_loader(recipe, data);
   const data::DatasetPtr set = flags.part == "test" ? data.test : data.validation;
   if (set == nullptr)
     throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe sets none aside",
                      "name another one with --part");
-  return measuring_loader(recipe, data, set);
+  return recipe::measuring_loader(recipe, data, set);
 }
 
 int data_show(const DataShowFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.recipe}, context);
-  const Recipe recipe = read_recipe(flags.recipe, flags.sets);
+  const recipe::Recipe recipe = recipe::read(flags.recipe, flags.sets);
   if (!recipe.is_of_pictures())
     throw UsageError(fmt::format("there are no pictures in a {}", recipe.kind),
                      "only pictures can be drawn as a grid", "give a recipe that learns pictures");
-  RecipeData data = load_data(recipe, data_folder(recipe, flags.data, context));
+  recipe::Data data = recipe::load_data(recipe, data_folder(recipe, flags.data, context));
   const std::vector<std::string> classes = data.facts.classes;
   data::Loader loader = loader_of(flags, recipe, std::move(data));
   std::vector<Tensor> pictures;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "veldt/app/inputs.h"
-#include "veldt/app/trained.h"
 #include "veldt/core/error.h"
 #include "veldt/field/field.h"
 #include "veldt/io/directory.h"
@@ -20,6 +19,7 @@
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/sound.h"
+#include "veldt/recipe/trained.h"
 #include "veldt/train/checkpoint.h"
 
 namespace veldt::app {
@@ -222,7 +222,7 @@ Json describe_safetensors(const std::string& path, bool verify) {
   const io::SafeTensorsHeader header = io::read_safetensors_header(path);
   const bool is_model = !field::field_kind(header.metadata).empty();
   const auto kind = header.metadata.find("kind");
-  const bool is_trained = kind != header.metadata.end() && kind->second == kTrainedKind;
+  const bool is_trained = kind != header.metadata.end() && kind->second == recipe::kTrainedKind;
   Json out = begun(is_model     ? field::field_kind(header.metadata)
                    : is_trained ? "network"
                                 : "safetensors",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "veldt/app/config.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/help.h"
 #include "veldt/app/known_answers.h"
 #include "veldt/app/machine.h"

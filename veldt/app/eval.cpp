@@ -5,13 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "veldt/app/series_forecast.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/recipe_files.h"
-#include "veldt/app/recipe_trainer.h"
-#include "veldt/app/trained.h"
+#include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/file.h"
+#include "veldt/recipe/forecast.h"
+#include "veldt/recipe/trained.h"
+#include "veldt/recipe/trainer.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::app {
@@ -23,7 +25,7 @@ struct EvalFlags {
 
 // The random choice of the examples held back depends on their number: with another number, the part would
 // contain some that the network learned from.
-void check_examples(const Recipe& recipe, const DataFacts& trained, const DataFacts& found,
+void check_examples(const recipe::Recipe& recipe, const recipe::Facts& trained, const recipe::Facts& found,
                     const EvalFlags& flags) {
   const bool in_order = recipe.kind == "text" || recipe.kind == "series";
   const bool is_drawn = !in_order && (recipe.test > 0 || (recipe.validation > 0 && flags.part != "test"));
@@ -37,10 +39,10 @@ void check_examples(const Recipe& recipe, const DataFacts& trained, const DataFa
 }
 
 int evaluate_model(EvalFlags flags, Context& context) {
-  Trained trained = load_trained(flags.model);
-  const Recipe& recipe = trained.recipe;
+  recipe::Trained trained = recipe::load(flags.model);
+  const recipe::Recipe& recipe = trained.recipe;
   flags.data = data_folder(recipe, flags.data, context);
-  const RecipeData data = load_data(recipe, flags.data, &trained.facts);
+  const recipe::Data data = recipe::load_data(recipe, flags.data, &trained.facts);
   if (!flags.drawing.empty() && (recipe.kind != "series" || flags.part != "test"))
     throw UsageError("there is no forecast to draw", "--draw is for the test part of a series",
                      "leave it out");
@@ -64,13 +66,13 @@ int evaluate_model(EvalFlags flags, Context& context) {
     throw UsageError(fmt::format("there is no {} part", flags.part), "the recipe sets none aside",
                      "name another one with --part");
   trained.model.to(choose_device(flags.device).device);
-  const auto optimizer = optimizer_of(recipe, trained.model);  // a Trainer has one
-  train::Trainer trainer(trained.model, *optimizer, trainer_options_of(recipe, trained.facts));
-  std::optional<data::Loader> loader = measuring_loader(recipe, data, set);
+  const auto optimizer = recipe::optimizer_of(recipe, trained.model);  // a Trainer has one
+  train::Trainer trainer(trained.model, *optimizer, recipe::trainer_options_of(recipe, trained.facts));
+  std::optional<data::Loader> loader = recipe::measuring_loader(recipe, data, set);
   train::Scores scores = trainer.evaluate(*loader);
   if (recipe.kind == "series" && flags.part == "test")
     for (const auto& score :
-         draw_forecast(recipe, trained.facts, trainer, loader, flags.data, flags.drawing, "eval"))
+         recipe::draw_forecast(recipe, trained.facts, trainer, loader, flags.data, flags.drawing, "eval"))
       scores.push_back(score);
   nlohmann::ordered_json out = {{"model", flags.model}, {"part", flags.part}, {"examples", set->size()}};
   for (const auto& [name, value] : scores) out[name] = value;

@@ -25,11 +25,6 @@ enum ExitCode : int {
   kInterrupted = 128,   // 128 plus the signal's number: SIGHUP 129, Ctrl-C 130, SIGTERM 143
 };
 
-// A command line that makes no sense.
-class UsageError : public ConfigError {
-  using ConfigError::ConfigError;
-};
-
 // A result that misses a threshold. Thrown after the result has been printed.
 class ThresholdError : public Error {
   using Error::Error;

@@ -8,12 +8,12 @@
 
 #include "veldt/app/dry_run.h"
 #include "veldt/app/exit.h"
-#include "veldt/app/reasons.h"
 #include "veldt/app/fit_jobs.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/prior.h"
 #include "veldt/app/progress_line.h"
+#include "veldt/app/reasons.h"
 #include "veldt/app/score.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
@@ -44,13 +44,13 @@ struct FitFlags {
 };
 
 // "full" or a number of pixels. FitOptions uses 0 for full, so 0 is not accepted here.
-std::int64_t batch_from(const Source& source, const std::string& text) {
+std::int64_t batch_from(const io::Source& source, const std::string& text) {
   if (text == "full") return 0;
   try {
-    return count_from(source, text, {.least = 1});
+    return io::count_from(source, text, {.least = 1});
   } catch (const UsageError&) {
-    throw bad_value(source, text, "it is a number of pixels, 1 or more, or 'full'",
-                    fmt::format("use {}", example_of(source, "4096")));
+    throw io::bad_value(source, text, "it is a number of pixels, 1 or more, or 'full'",
+                        fmt::format("use {}", io::example_of(source, "4096")));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "veldt/app/describe.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/inputs.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/terminal.h"

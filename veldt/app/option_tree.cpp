@@ -25,7 +25,7 @@ std::string shown_seconds(double seconds) { return seconds > 0 ? shown(seconds) 
 
 Setting& add(VerbOptions& verb, const std::string& names, ValueKind kind, const std::string& type,
              const std::string& default_text, const std::string& help,
-             std::function<void(const Source&, const std::string&)> set) {
+             std::function<void(const io::Source&, const std::string&)> set) {
   Setting& setting = verb.settings.emplace_back();
   setting.kind = kind;
   setting.set = std::move(set);
@@ -47,21 +47,21 @@ template <class T, class Read>
 Setting& add_into(VerbOptions& verb, const std::string& names, ValueKind kind, const std::string& type,
                   T& into, const std::string& help, Read read) {
   return add(verb, names, kind, type, shown(into), help,
-             [&into, read](const Source& source, const std::string& text) { into = read(source, text); });
+             [&into, read](const io::Source& source, const std::string& text) { into = read(source, text); });
 }
 
 template <class T>
-Setting& add_any_count(VerbOptions& verb, const std::string& names, T& into, CountRange range,
+Setting& add_any_count(VerbOptions& verb, const std::string& names, T& into, io::CountRange range,
                        const std::string& help) {
   return add_into(verb, names, ValueKind::count, "N", into, help,
-                  [range](auto& source, auto& text) { return count_from(source, text, range); });
+                  [range](auto& source, auto& text) { return io::count_from(source, text, range); });
 }
 
 template <class T>
-Setting& add_any_number(VerbOptions& verb, const std::string& names, T& into, NumberRange range,
+Setting& add_any_number(VerbOptions& verb, const std::string& names, T& into, io::NumberRange range,
                         const std::string& help) {
   return add_into(verb, names, ValueKind::number, "X", into, help,
-                  [range](auto& source, auto& text) { return number_from(source, text, range); });
+                  [range](auto& source, auto& text) { return io::number_from(source, text, range); });
 }
 
 template <class T>
@@ -69,14 +69,14 @@ Setting& add_any_choice(VerbOptions& verb, const std::string& names, T& into,
                         const std::vector<std::string>& choices, const std::string& help) {
   Setting& setting =
       add_into(verb, names, ValueKind::choice, fmt::format("{}", fmt::join(choices, "|")), into, help,
-               [choices](auto& source, auto& text) { return choice_from(source, text, choices); });
+               [choices](auto& source, auto& text) { return io::choice_from(source, text, choices); });
   setting.choices = choices;
   return setting;
 }
 
 Setting& add_many(VerbOptions& verb, const std::string& names, ValueKind value_kind, const std::string& kind,
                   const std::string& help,
-                  std::function<void(const Source& source, const std::string& text)> set) {
+                  std::function<void(const io::Source& source, const std::string& text)> set) {
   Setting& setting = verb.settings.emplace_back();
   setting.kind = value_kind;
   setting.set = std::move(set);
@@ -117,7 +117,7 @@ std::string Setting::environment() const {
 
 bool Setting::is_shared() const { return option->get_group() == kShared; }
 
-void Setting::take(const Source& source, const std::string& text, const std::string& from) {
+void Setting::take(const io::Source& source, const std::string& text, const std::string& from) {
   set(source, text);
   origin = from;
   value = text;
@@ -134,9 +134,9 @@ Setting& Setting::excludes(const Setting& other) {
 }
 
 Setting& Setting::waives(const Setting& other) {
-  set = [set = std::move(set), option = other.option](const Source& source, const std::string& text) {
+  set = [set = std::move(set), option = other.option](const io::Source& source, const std::string& text) {
     set(source, text);
-    if (switch_from(source, text)) option->required(false);
+    if (io::switch_from(source, text)) option->required(false);
   };
   return *this;
 }
@@ -179,24 +179,24 @@ std::string VerbOptions::table() const {
   return name;
 }
 
-Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, CountRange range,
+Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, io::CountRange range,
                    const std::string& help) {
   return add_any_count(verb, names, into, range, help);
 }
 Setting& add_count(VerbOptions& verb, const std::string& names, std::optional<std::int64_t>& into,
-                   CountRange range, const std::string& help) {
+                   io::CountRange range, const std::string& help) {
   return add_any_count(verb, names, into, range, help);
 }
-Setting& add_number(VerbOptions& verb, const std::string& names, double& into, NumberRange range,
+Setting& add_number(VerbOptions& verb, const std::string& names, double& into, io::NumberRange range,
                     const std::string& help) {
   return add_any_number(verb, names, into, range, help);
 }
 Setting& add_number(VerbOptions& verb, const std::string& names, std::optional<double>& into,
-                    NumberRange range, const std::string& help) {
+                    io::NumberRange range, const std::string& help) {
   return add_any_number(verb, names, into, range, help);
 }
 Setting& add_duration(VerbOptions& verb, const std::string& names, double& into, const std::string& help) {
-  Setting& setting = add_into(verb, names, ValueKind::duration, "TIME", into, help, seconds_from);
+  Setting& setting = add_into(verb, names, ValueKind::duration, "TIME", into, help, io::seconds_from);
   setting.option->default_str(shown_seconds(into));
   return setting;
 }
@@ -211,31 +211,33 @@ Setting& add_choice(VerbOptions& verb, const std::string& names, std::optional<s
 
 Setting& add_path(VerbOptions& verb, const std::string& names, std::string& into, const std::string& help) {
   return add_into(verb, names, ValueKind::path, "PATH", into, help,
-                  [](auto& source, auto& text) { return path_from(source, text); })
+                  [](auto& source, auto& text) { return io::path_from(source, text); })
       .command_line_only();
 }
 Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
                   const std::string& help,
-                  std::function<void(const Source& source, const std::string& text)> read) {
+                  std::function<void(const io::Source& source, const std::string& text)> read) {
   return add(verb, names, ValueKind::text, kind, "", help, std::move(read));
 }
 Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
                    std::vector<std::string>& into, const std::string& help) {
   return add_many(verb, names, ValueKind::text, kind, help,
-                  [&into](const Source&, const std::string& text) { into.push_back(text); });
+                  [&into](const io::Source&, const std::string& text) { into.push_back(text); });
 }
 Setting& add_paths(VerbOptions& verb, const std::string& names, std::vector<std::string>& into,
                    const std::string& help) {
   return add_many(verb, names, ValueKind::path, "PATH", help,
-                  [&into](const Source& source, const std::string& text) {
-                    into.push_back(path_from(source, text));
+                  [&into](const io::Source& source, const std::string& text) {
+                    into.push_back(io::path_from(source, text));
                   })
       .command_line_only();
 }
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help) {
   Setting& setting = verb.settings.emplace_back();
   setting.kind = ValueKind::on_off;
-  setting.set = [&into](const Source& source, const std::string& text) { into = switch_from(source, text); };
+  setting.set = [&into](const io::Source& source, const std::string& text) {
+    into = io::switch_from(source, text);
+  };
   setting.option = verb.app->add_flag_function(
       names,
       [&setting](std::int64_t times) {
@@ -265,16 +267,16 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
       verb, "--device", ValueKind::choice, shown, into, "where to compute",
       [choices](auto& source, const std::string& text) {
         if (text.starts_with("gpu"))
-          throw bad_value(source, text, "GPUs are called cuda, or cuda:1 for the second",
-                          "use " + example_of(source, "cuda"));
+          throw io::bad_value(source, text, "GPUs are called cuda, or cuda:1 for the second",
+                              "use " + io::example_of(source, "cuda"));
         const std::size_t colon = text.find(':');
         const std::string kind = text.substr(0, colon);
         if (colon == text.npos || kind == "cpu" || !device_kind(kind))
-          return choice_from(source, text, choices);
+          return io::choice_from(source, text, choices);
         const std::string digits = text.substr(colon + 1);
         if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != digits.npos)
-          throw bad_value(source, text, "a device's number is an integer, 0 or more",
-                          "use " + example_of(source, kind + ":0"));
+          throw io::bad_value(source, text, "a device's number is an integer, 0 or more",
+                              "use " + io::example_of(source, kind + ":0"));
         return text;
       });
   setting.choices = choices;
@@ -283,7 +285,7 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
                           "what to do where the device lacks a kernel: stop with an error (none), or let the "
                           "cpu work on copies (host)",
                           [fallbacks](auto& source, const std::string& text) {
-                            set_host_fallback(choice_from(source, text, fallbacks) == "host");
+                            set_host_fallback(io::choice_from(source, text, fallbacks) == "host");
                           });
   fallback.choices = fallbacks;
   return setting;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "veldt/app/context.h"
-#include "veldt/app/values.h"
+#include "veldt/io/text_values.h"
 
 // CLI11 takes seconds to compile: only the files that use it include it.
 namespace CLI {
@@ -30,7 +30,7 @@ struct Setting {
   ValueKind kind = ValueKind::text;
   std::vector<std::string> choices = {};  // of a setting with choices
   bool configurable = true;  // by file and environment; a path is not, because it belongs to one run
-  std::function<void(const Source&, const std::string& text)> set = {};
+  std::function<void(const io::Source&, const std::string& text)> set = {};
   // Where the value comes from: "default", "flag", "VELDT_STEPS" or "veldt.toml:3".
   std::string origin = "default";
   std::string value = {};  // the text given there
@@ -39,7 +39,7 @@ struct Setting {
   std::string key() const;          // "steps"
   std::string environment() const;  // "VELDT_STEPS"
   bool is_shared() const;           // a setting of every verb, such as --threads
-  void take(const Source& source, const std::string& text, const std::string& from);
+  void take(const io::Source& source, const std::string& text, const std::string& from);
 
   Setting& required();                      // by the command line
   Setting& excludes(const Setting& other);  // not both
@@ -66,14 +66,14 @@ struct VerbOptions {
 
 // `names` is CLI11's: "-o,--output", or "PICTURE" for a positional one. A value that a variable already holds
 // is its default, and help shows it. If a flag is given twice, the last one counts. Bounds: app/values.h.
-Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, CountRange range,
+Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, io::CountRange range,
                    const std::string& help);
 Setting& add_count(VerbOptions& verb, const std::string& names, std::optional<std::int64_t>& into,
-                   CountRange range, const std::string& help);
-Setting& add_number(VerbOptions& verb, const std::string& names, double& into, NumberRange range,
+                   io::CountRange range, const std::string& help);
+Setting& add_number(VerbOptions& verb, const std::string& names, double& into, io::NumberRange range,
                     const std::string& help);
 Setting& add_number(VerbOptions& verb, const std::string& names, std::optional<double>& into,
-                    NumberRange range, const std::string& help);
+                    io::NumberRange range, const std::string& help);
 // Seconds.
 Setting& add_duration(VerbOptions& verb, const std::string& names, double& into, const std::string& help);
 Setting& add_choice(VerbOptions& verb, const std::string& names, std::string& into,
@@ -89,7 +89,7 @@ Setting& add_paths(VerbOptions& verb, const std::string& names, std::vector<std:
 // A text that `read` accepts, or throws bad_value() for; help calls it `kind` ("W,H").
 Setting& add_text(VerbOptions& verb, const std::string& names, const std::string& kind,
                   const std::string& help,
-                  std::function<void(const Source& source, const std::string& text)> read);
+                  std::function<void(const io::Source& source, const std::string& text)> read);
 // May be given any number of times; all values are kept, in order.
 Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
                    std::vector<std::string>& into, const std::string& help);

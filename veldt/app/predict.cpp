@@ -5,19 +5,20 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "veldt/app/series_forecast.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/option_tree.h"
-#include "veldt/app/recipe_series.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
-#include "veldt/app/trained.h"
 #include "veldt/app/verbs.h"
-#include "veldt/app/writing.h"
 #include "veldt/data/pictures.h"
 #include "veldt/io/csv.h"
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
+#include "veldt/recipe/forecast.h"
+#include "veldt/recipe/series.h"
+#include "veldt/recipe/trained.h"
+#include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
 #include "veldt/tensor/graph.h"
 
@@ -32,7 +33,7 @@ struct PredictFlags {
 };
 
 // The classes of a picture with the network's probability for each, the likeliest first.
-std::vector<std::pair<std::string, double>> classified(Trained& trained, const std::string& path,
+std::vector<std::pair<std::string, double>> classified(recipe::Trained& trained, const std::string& path,
                                                        Device device) {
   const Shape& input = trained.facts.model.input;
   if (input.rank() != 3)
@@ -40,7 +41,8 @@ std::vector<std::pair<std::string, double>> classified(Trained& trained, const s
   const data::FolderOptions form{input[1], input[2], input[0] == 1, {}};
   data::Example example{data::read_picture(path, form)};
   Rng rng(0);
-  if (const data::Transform prepare = transforms_of(trained.recipe.prepare)) example = prepare(example, rng);
+  if (const data::Transform prepare = recipe::transforms_of(trained.recipe.prepare))
+    example = prepare(example, rng);
   const Tensor logits = select(trained.model(to(unsqueeze(example[0], 0), device)), 0, 0);
   const std::vector<float> shares = to(softmax(logits, 0), Device{}).values<float>();
   std::vector<std::pair<std::string, double>> all;
@@ -51,7 +53,7 @@ std::vector<std::pair<std::string, double>> classified(Trained& trained, const s
   return all;
 }
 
-void predict_pictures(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
+void predict_pictures(const PredictFlags& flags, Context& context, recipe::Trained& trained, Device device) {
   if (flags.inputs.empty())
     throw UsageError("there is no picture to classify", "the network classifies pictures",
                      "name one or more after the model");
@@ -72,15 +74,14 @@ void predict_pictures(const PredictFlags& flags, Context& context, Trained& trai
   if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
 }
 
-void predict_series(const PredictFlags& flags, Context& context, Trained& trained) {
+void predict_series(const PredictFlags& flags, Context& context, recipe::Trained& trained) {
   if (flags.inputs.size() != 1)
     throw UsageError("there is no series to continue", "the network predicts what comes next",
                      "name one table (.csv) after the model");
-  Recipe recipe = trained.recipe;
-  recipe.path = flags.inputs[0];
-  const std::vector<double> values = read_series(recipe, "");
-  const std::vector<double> next = forecast_series(recipe, trained.facts, trained.model, values,
-                                                   flags.count > 0 ? flags.count : recipe.horizon);
+  const recipe::Recipe& recipe = trained.recipe;
+  const std::vector<double> values = recipe::read_series(recipe, flags.inputs[0]);
+  const std::vector<double> next = recipe::forecast_series(recipe, trained.facts, trained.model, values,
+                                                           flags.count > 0 ? flags.count : recipe.horizon);
   if (context.json)
     context.out.json({{"model", flags.model}, {"forecast", next}});
   else
@@ -88,14 +89,14 @@ void predict_series(const PredictFlags& flags, Context& context, Trained& traine
 }
 
 // One line for each row of each table: its class, or the predicted number.
-void predict_tables(const PredictFlags& flags, Context& context, Trained& trained, Device device) {
+void predict_tables(const PredictFlags& flags, Context& context, recipe::Trained& trained, Device device) {
   if (flags.inputs.empty())
     throw UsageError("there is no table", "the network reads rows of one", "name one (.csv) after the model");
-  const Recipe& recipe = trained.recipe;
+  const recipe::Recipe& recipe = trained.recipe;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const std::string& path : flags.inputs) {
     const Tensor rows = io::read_csv(path, trained.facts.inputs).values;
-    const Tensor scaled = scaled_columns(rows, trained.facts.columns);
+    const Tensor scaled = recipe::scaled_columns(rows, trained.facts.columns);
     const Tensor y = to(trained.model(to(scaled, device)), Device{});
     const std::vector<std::int64_t> classes =
         recipe.classes ? argmax(y, 1).values<std::int64_t>() : std::vector<std::int64_t>();
@@ -117,7 +118,7 @@ void predict_tables(const PredictFlags& flags, Context& context, Trained& traine
 
 int predict(const PredictFlags& flags, Context& context) {
   const NoGrad off;
-  Trained trained = load_trained(flags.model);
+  recipe::Trained trained = recipe::load(flags.model);
   const bool is_text = trained.recipe.kind == "text";
   if (is_text && !flags.inputs.empty())
     throw UsageError(fmt::format("'{}' is not an input of this network", flags.inputs[0]), "it writes text",
@@ -140,12 +141,12 @@ int predict(const PredictFlags& flags, Context& context) {
     return kOk;
   }
   const StopOnSignal signal;
-  const std::string text = written_text(trained.recipe, trained.facts, trained.model,
-                                        {.prompt = flags.prompt,
-                                         .count = flags.count > 0 ? flags.count : 500,
-                                         .temperature = flags.temperature,
-                                         .seed = static_cast<std::uint64_t>(flags.seed),
-                                         .should_stop = [&signal] { return signal.requested(); }});
+  const std::string text = recipe::written_text(trained.recipe, trained.facts, trained.model,
+                                                {.prompt = flags.prompt,
+                                                 .count = flags.count > 0 ? flags.count : 500,
+                                                 .temperature = flags.temperature,
+                                                 .seed = static_cast<std::uint64_t>(flags.seed),
+                                                 .should_stop = [&signal] { return signal.requested(); }});
   if (context.json)
     context.out.json({{"model", flags.model}, {"text", text}});
   else
@@ -161,9 +162,9 @@ Run add_predict(VerbOptions& verb, Context& context) {
   add_paths(verb, "INPUT", flags->inputs,
             "pictures to classify, or a table (.csv): rows to read, or a series");
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
-  add_text(verb, "--prompt", "TEXT", "how the text begins", [flags](const Source&, const std::string& text) {
-    flags->prompt = text;
-  }).command_line_only();
+  add_text(verb, "--prompt", "TEXT", "how the text begins",
+           [flags](const io::Source&, const std::string& text) { flags->prompt = text; })
+      .command_line_only();
   add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
             "characters or byte pairs to write (500 unless given), or values to predict");
   add_number(verb, "--temperature", flags->temperature, {.least = 0.001},

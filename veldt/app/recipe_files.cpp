@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "veldt/app/environment.h"
+#include "veldt/app/exit.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/signals.h"
 #include "veldt/data/fetch.h"
@@ -24,20 +26,20 @@ std::string cache_folder() {
 }
 
 // "URL SHA256", or "NAME URL SHA256" for a file whose name is not the end of its address.
-data::FetchOptions download_of(const Source& source, const std::string& text) {
+data::FetchOptions download_of(const io::Source& source, const std::string& text) {
   std::istringstream words(text);
   std::vector<std::string> all;
   for (std::string word; words >> word;) all.push_back(word);
   if (all.size() != 2 && all.size() != 3)
-    throw bad_value(source, text, "it is not an address with a hash",
-                    "write \"URL SHA256\" or \"NAME URL SHA256\"");
+    throw io::bad_value(source, text, "it is not an address with a hash",
+                        "write \"URL SHA256\" or \"NAME URL SHA256\"");
   const std::string& url = all[all.size() - 2];
   const std::string name = all.size() == 3 ? all[0] : url.substr(url.rfind('/') + 1);
   return {.url = url, .sha256 = all.back(), .name = name, .folder = {}, .on_progress = {}, .on_check = {}};
 }
 
 // Stays below the data folder, so that a stranger's recipe cannot read or write elsewhere.
-fs::path checked_path(const Recipe& recipe) {
+fs::path checked_path(const recipe::Recipe& recipe) {
   const fs::path path = recipe.path.empty() ? recipe.kind : recipe.path;
   if (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())
     throw UsageError(fmt::format("data.path cannot be '{}'", recipe.path),
@@ -75,7 +77,7 @@ void download_file(data::FetchOptions download, bool quiet) {
 
 }  // namespace
 
-std::string data_folder(const Recipe& recipe, const std::string& given, const Context& context) {
+std::string data_folder(const recipe::Recipe& recipe, const std::string& given, const Context& context) {
   const fs::path path = checked_path(recipe);
   const fs::path folder = recipe.is_of_pictures() ? path : path.parent_path();
   if (!given.empty()) return given;

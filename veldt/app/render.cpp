@@ -51,25 +51,26 @@ template <class T> std::vector<T> numbers_from(const std::string& text, char sep
   return out;
 }
 
-std::vector<std::int64_t> size_from(const Source& source, const std::string& text) {
+std::vector<std::int64_t> size_from(const io::Source& source, const std::string& text) {
   const std::vector<std::int64_t> sides = numbers_from<std::int64_t>(text, 'x');
   const bool is_size = sides.size() == 1 || sides.size() == 2;
   if (!is_size || sides.front() < 1 || sides.back() < 1)
-    throw bad_value(
-        source, text, is_size ? "a side must be above 0" : "it is the longer side, or a width and a height",
-        fmt::format("use {} or {}", example_of(source, "1024"), example_of(source, "1920x1080", true)));
+    throw io::bad_value(source, text,
+                        is_size ? "a side must be above 0" : "it is the longer side, or a width and a height",
+                        fmt::format("use {} or {}", io::example_of(source, "1024"),
+                                    io::example_of(source, "1920x1080", true)));
   return sides;
 }
 
-std::vector<double> crop_from(const Source& source, const std::string& text) {
+std::vector<double> crop_from(const io::Source& source, const std::string& text) {
   const std::vector<double> numbers = numbers_from<double>(text, ',');
   if (numbers.size() != 4)
-    throw bad_value(source, text, "it is four numbers: left, top, width and height",
-                    "use --crop 50,40,100,80");
+    throw io::bad_value(source, text, "it is four numbers: left, top, width and height",
+                        "use --crop 50,40,100,80");
   for (const auto& [side, name] : {std::pair(numbers[2], "width"), std::pair(numbers[3], "height")})
     if (!(side > 0))
-      throw bad_value(source, text, fmt::format("its {} is {:g}, and must be above 0", name, side),
-                      "give left,top,width,height in pixels of the fitted picture");
+      throw io::bad_value(source, text, fmt::format("its {} is {:g}, and must be above 0", name, side),
+                          "give left,top,width,height in pixels of the fitted picture");
   return numbers;
 }
 
@@ -78,9 +79,9 @@ field::Region region_from(const std::vector<double>& n, const field::FieldOption
   if (n.empty()) return {};
   const auto w = static_cast<double>(o.width), h = static_cast<double>(o.height);
   if (!(n[0] >= 0 && n[1] >= 0 && n[2] >= 1e-3 && n[3] >= 1e-3 && n[0] + n[2] <= w && n[1] + n[3] <= h))
-    throw bad_value({"--crop", "--crop "}, fmt::format("{}", fmt::join(n, ",")),
-                    fmt::format("it must lie within the picture, which is {}x{}", o.width, o.height),
-                    "give left,top,width,height in pixels of the fitted picture");
+    throw io::bad_value({"--crop", "--crop "}, fmt::format("{}", fmt::join(n, ",")),
+                        fmt::format("it must lie within the picture, which is {}x{}", o.width, o.height),
+                        "give left,top,width,height in pixels of the fitted picture");
   return {n[0] / w, n[1] / h, n[2] / w, n[3] / h};
 }
 

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "veldt/app/values.h"
+#include "veldt/app/environment.h"
 #include "veldt/core/escape.h"
 
 namespace veldt::app {

@@ -10,23 +10,23 @@
 #include <optional>
 
 #include "veldt/app/exit.h"
-#include "veldt/app/series_forecast.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/recipe_files.h"
-#include "veldt/app/recipe_trainer.h"
 #include "veldt/app/run_folder.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
-#include "veldt/app/trained.h"
 #include "veldt/app/training_view.h"
 #include "veldt/app/verbs.h"
-#include "veldt/app/writing.h"
 #include "veldt/io/chart.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
 #include "veldt/ops/shape.h"
+#include "veldt/recipe/forecast.h"
+#include "veldt/recipe/trained.h"
+#include "veldt/recipe/trainer.h"
+#include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::app {
@@ -49,16 +49,17 @@ std::string in_run(const TrainFlags& flags, const char* name) {
 
 // A recipe, its data, the network and all that trains it.
 struct Training {
-  Training(const Recipe& r, const std::string& folder, Device device)
+  Training(const recipe::Recipe& r, const std::string& folder, Device device)
       : recipe(r),
-        data(load_data(recipe, folder)),
-        model(build_model(recipe, data.facts.model)),
-        train(training_loader(recipe, data)) {
+        data(recipe::load_data(recipe, folder)),
+        model(recipe::build_model(recipe, data.facts.model)),
+        train(recipe::training_loader(recipe, data)) {
     model.to(device);
-    optimizer = optimizer_of(recipe, model);
-    trainer.emplace(model, *optimizer, trainer_options_of(recipe, data.facts));
-    if (data.validation != nullptr) validation.emplace(measuring_loader(recipe, data, data.validation));
-    if (data.test != nullptr) test.emplace(measuring_loader(recipe, data, data.test));
+    optimizer = recipe::optimizer_of(recipe, model);
+    trainer.emplace(model, *optimizer, recipe::trainer_options_of(recipe, data.facts));
+    if (data.validation != nullptr)
+      validation.emplace(recipe::measuring_loader(recipe, data, data.validation));
+    if (data.test != nullptr) test.emplace(recipe::measuring_loader(recipe, data, data.test));
   }
 
   std::int64_t steps() const {
@@ -69,8 +70,8 @@ struct Training {
     return std::min(recipe.steps, of_epochs);
   }
 
-  Recipe recipe;
-  RecipeData data;
+  recipe::Recipe recipe;
+  recipe::Data data;
   nn::Sequential model;
   data::Loader train;
   std::unique_ptr<optim::Optimizer> optimizer;
@@ -84,12 +85,12 @@ const std::vector<std::string> kMayChange{"data.path",    "data.files",  "data.w
                                           "train.epochs", "train.steps", "train.time"};
 
 train::FitOptions fit_options(const TrainFlags& flags, const Training& training) {
-  const Recipe& recipe = training.recipe;
+  const recipe::Recipe& recipe = training.recipe;
   train::FitOptions o;
   o.epochs = recipe.epochs;
   o.steps = recipe.steps;
   o.seconds = recipe.seconds;
-  o.schedule = schedule_of(recipe, training.optimizer->lr(), training.steps());
+  o.schedule = recipe::schedule_of(recipe, training.optimizer->lr(), training.steps());
   o.evaluate_every = recipe.evaluate_every;
   // A text is watched by its loss, in nats.
   o.watch = !recipe.watch.empty() || !training.validation ? recipe.watch
@@ -101,7 +102,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.checkpoint_every = flags.every;
   o.keep = static_cast<int>(flags.keep);
   o.keep_top = flags.top;
-  o.config = recipe_in_json(recipe, kMayChange);
+  o.config = recipe::in_json(recipe, kMayChange);
   o.record = true;  // layers of recipes do the same at every step
   return o;
 }
@@ -216,9 +217,9 @@ std::string what_a_step_takes(Training& training) {
 // All work after the last step. A request to stop takes effect between two files, so that each is complete.
 void finish_training(const TrainFlags& flags, Context& context, Training& training,
                      const train::FitResult& result, TrainingView& view, const std::function<bool()>& stop) {
-  const Recipe& recipe = training.recipe;
+  const recipe::Recipe& recipe = training.recipe;
   const auto save = [&](const train::Scores& scores) {
-    save_trained(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
+    recipe::save(in_run(flags, "model.safetensors"), recipe, training.data.facts, training.model, scores);
   };
   // This comes first: later work may fail, and is cheap compared with the training.
   save({});
@@ -231,14 +232,15 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
     view.warn(fmt::format("{} ({})", e.summary(), e.why()));
   }
   if (recipe.kind == "series")
-    for (const auto& score : draw_forecast(recipe, training.data.facts, *training.trainer, training.test,
-                                           flags.data, in_run(flags, "forecast.svg"), title))
+    for (const auto& score :
+         recipe::draw_forecast(recipe, training.data.facts, *training.trainer, training.test, flags.data,
+                               in_run(flags, "forecast.svg"), title))
       scores.push_back(score);
   save(scores);
   if (recipe.kind == "text") {
-    WritingOptions writing;
+    recipe::WritingOptions writing;
     writing.should_stop = stop;
-    const std::string sample = written_text(recipe, training.data.facts, training.model, writing);
+    const std::string sample = recipe::written_text(recipe, training.data.facts, training.model, writing);
     if (stop()) return;
     io::write_file(in_run(flags, "sample.txt"), sample + "\n");
     if (!context.json) context.out.foreign_text(sample + "\n\n");
@@ -248,10 +250,10 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
 
 int train_recipe(TrainFlags flags, Context& context) {
   const DeviceChoice device = choose_device(flags.device);
-  const Recipe recipe = read_recipe(flags.config, flags.sets);
-  check_model(recipe);
-  check_training(recipe);
-  transforms_of(recipe.prepare), transforms_of(recipe.augment);
+  const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
+  recipe::check_model(recipe);
+  recipe::check_training(recipe);
+  recipe::transforms_of(recipe.prepare), recipe::transforms_of(recipe.augment);
   if (flags.out.empty()) flags.out = folder_named_after(flags.config);
   if (!flags.resume && !flags.find_rate && !flags.overfit) check_for_strange_files(flags.out);
   flags.data = data_folder(recipe, flags.data, context);
@@ -280,7 +282,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   view.finish();
   if (result.run.stop == train::Stop::asked) {
     if (result.run.checkpoint_error) {  // then nothing else holds the weights
-      save_trained(model_file, recipe, training.data.facts, training.model, {});
+      recipe::save(model_file, recipe, training.data.facts, training.model, {});
       throw without_last_checkpoint(*result.run.checkpoint_error, model_file);
     }
     if (!context.quiet)

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "veldt/app/suggest.h"
+#include "veldt/io/suggest.h"
 
 namespace veldt::app {
 namespace {
@@ -33,7 +33,7 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
 // "did you mean '--steps'?" or, with nothing near, `otherwise`.
 std::string suggestion(const std::string& word, const std::vector<std::string>& known,
                        const std::string& otherwise) {
-  const std::string nearest = nearest_of(word, known);
+  const std::string nearest = io::nearest_of(word, known);
   return nearest.empty() ? otherwise : fmt::format("did you mean '{}'?", nearest);
 }
 

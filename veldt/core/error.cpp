@@ -46,6 +46,7 @@ DeviceError::~DeviceError() = default;
 NoKernel::~NoKernel() = default;
 OutOfMemory::~OutOfMemory() = default;
 ConfigError::~ConfigError() = default;
+UsageError::~UsageError() = default;
 DivergedError::~DivergedError() = default;
 IoError::~IoError() = default;
 

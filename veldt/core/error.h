@@ -101,6 +101,14 @@ class ConfigError : public Error {
   ~ConfigError() override;
 };
 
+// Words that a person wrote and that cannot be used: a line of a recipe or of a configuration, a flag of the
+// command, a file given to a call that is for another kind.
+class UsageError : public ConfigError {
+ public:
+  using ConfigError::ConfigError;
+  ~UsageError() override;
+};
+
 // Training produced a number that is not finite; the text names the first bad parameter.
 class DivergedError : public Error {
  public:

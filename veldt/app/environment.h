@@ -1,0 +1,12 @@
+// Environment variables, which the command reads and the library does not.
+// Tests: tests/app/config_test.cpp
+#pragma once
+
+#include <string>
+
+namespace veldt::app {
+
+// The value; "" if it is not set.
+std::string variable(const char* name);
+
+}  // namespace veldt::app

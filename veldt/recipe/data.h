@@ -1,0 +1,34 @@
+// The data of a recipe: its sets, the transforms of its examples, and what a network has to know about them.
+// Tests: tests/recipe/data_test.cpp, tests/app/data_show_test.cpp, tests/fuzz/commands.cpp
+#pragma once
+
+#include <string>
+
+#include "veldt/data/loader.h"
+#include "veldt/recipe/facts.h"
+#include "veldt/recipe/recipe.h"
+
+namespace veldt::recipe {
+
+struct Data {
+  Facts facts;
+  data::DatasetPtr train, validation, test;  // the last two may be null
+  data::Transform prepare, augment;          // of all sets; of the training set, prepared afterwards
+  data::Collate collate;                     // of all sets
+  data::Collate mix;                         // of the training set, if there is one
+};
+
+// Reads what the recipe names from below `folder` (--data). `facts` of a trained model replaces what would be
+// computed from the training data. Throws UsageError and IoError.
+Data load_data(const Recipe& recipe, const std::string& folder, const Facts* facts = nullptr);
+
+// The windows of the training, validation and test part of a series, for load_data().
+void load_forecasts(const Recipe& recipe, const std::string& folder, const Facts* known, Data& into);
+
+// The transforms of a list, one after the other; null for an empty list.
+data::Transform transforms_of(const Written& written);
+
+// A path in the recipe, resolved below the folder of --data.
+std::string below(const std::string& folder, const std::string& path);
+
+}  // namespace veldt::recipe

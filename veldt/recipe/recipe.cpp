@@ -1,0 +1,289 @@
+// The table of a recipe's keys, by which a TOML file is read: each key must be known and have a valid type
+// and value.
+#include "veldt/recipe/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "veldt/io/config_file.h"
+#include "veldt/io/json.h"
+#include "veldt/io/suggest.h"
+
+namespace veldt::recipe {
+namespace {
+
+constexpr io::ConfigForm kRecipe{
+    "recipe", "write it as in epochs = 10, below a line such as [train]; put texts in quotes"};
+constexpr io::ConfigForm kSet{
+    "value of", "write it as in --set optimizer.kind=adam or --set 'data.files=[\"a\", \"b\"]'"};
+
+using Take = std::function<void(Recipe&, const io::Source&, const Written&)>;
+
+struct RecipeKey {
+  const char* name;
+  io::TomlType type;
+  Take take;
+  std::vector<std::string> kinds = {};  // kinds of data that it applies to; none: all
+};
+
+Take text_into(std::string Recipe::*member, std::vector<std::string> choices = {}) {
+  return [member, choices = std::move(choices)](Recipe& r, const io::Source& source, const Written& w) {
+    r.*member = choices.empty() ? w.texts.at(0) : io::choice_from(source, w.texts.at(0), choices);
+  };
+}
+
+Take count_into(std::int64_t Recipe::*member, io::CountRange range) {
+  return [member, range](Recipe& r, const io::Source& source, const Written& w) {
+    r.*member = io::count_from(source, w.texts.at(0), range);
+  };
+}
+
+template <class T> Take number_into(T Recipe::*member, io::NumberRange range) {
+  return [member, range](Recipe& r, const io::Source& source, const Written& w) {
+    r.*member = io::number_from(source, w.texts.at(0), range);
+  };
+}
+
+Take switch_into(bool Recipe::*member) {
+  return [member](Recipe& r, const io::Source& source, const Written& w) {
+    r.*member = io::switch_from(source, w.texts.at(0));
+  };
+}
+
+Take written_into(Written Recipe::*member) {
+  return [member](Recipe& r, const io::Source&, const Written& w) { r.*member = w; };
+}
+
+const std::vector<RecipeKey>& recipe_keys() {
+  const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
+  constexpr io::CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0};
+  static const std::vector<RecipeKey> all = {
+      {"data.kind", io::TomlType::text, text_into(&Recipe::kind, data_kinds())},
+      {"data.path", io::TomlType::text, text_into(&Recipe::path)},
+      {"data.files", io::TomlType::list, written_into(&Recipe::files)},
+      {"data.column", io::TomlType::text, text_into(&Recipe::column), {"series"}},
+      {"data.inputs", io::TomlType::list, written_into(&Recipe::inputs), {"table"}},
+      {"data.target", io::TomlType::text, text_into(&Recipe::target), {"table"}},
+      {"data.classes", io::TomlType::on_off, switch_into(&Recipe::classes), {"table"}},
+      {"data.validation", io::TomlType::number, number_into(&Recipe::validation, {.least = 0, .most = 0.9})},
+      {"data.test",
+       io::TomlType::number,
+       number_into(&Recipe::test, {.least = 0, .most = 0.9}),
+       {"pictures", "text", "series", "table"}},
+      {"data.batch", io::TomlType::whole, count_into(&Recipe::batch, kSize)},
+      {"data.workers", io::TomlType::whole, count_into(&Recipe::workers, {.least = 0, .most = 256})},
+      {"data.context", io::TomlType::whole, count_into(&Recipe::context, kSize), {"text", "series"}},
+      {"data.horizon", io::TomlType::whole, count_into(&Recipe::horizon, kSize), {"series"}},
+      {"data.season", io::TomlType::whole, count_into(&Recipe::season, kSize), {"series"}},
+      {"data.logarithm", io::TomlType::on_off, switch_into(&Recipe::logarithm), {"series"}},
+      {"data.difference", io::TomlType::on_off, switch_into(&Recipe::difference), {"series"}},
+      {"data.height", io::TomlType::whole, count_into(&Recipe::height, kSize), {"pictures"}},
+      {"data.width", io::TomlType::whole, count_into(&Recipe::width, kSize), {"pictures"}},
+      {"data.grey", io::TomlType::on_off, switch_into(&Recipe::grey), {"pictures"}},
+      {"data.prepare", io::TomlType::list, written_into(&Recipe::prepare), kOfPictures},
+      {"data.augment", io::TomlType::list, written_into(&Recipe::augment), kOfPictures},
+      {"data.mix", io::TomlType::text, written_into(&Recipe::mix), kOfPictures},
+      {"data.tokens", io::TomlType::text, written_into(&Recipe::tokens), {"text"}},
+      {"model.layers", io::TomlType::list, written_into(&Recipe::layers)},
+      {"model.init", io::TomlType::text, written_into(&Recipe::init)},
+      {"optimizer.kind", io::TomlType::text,
+       text_into(&Recipe::optimizer,
+                 {"sgd", "adam", "adamw", "radam", "rmsprop", "adagrad", "lion", "adan", "muon"})},
+      {"optimizer.lr", io::TomlType::number, number_into(&Recipe::lr, {.above = 0})},
+      {"optimizer.weight_decay", io::TomlType::number, number_into(&Recipe::weight_decay, {.least = 0})},
+      {"optimizer.momentum", io::TomlType::number, number_into(&Recipe::momentum, {.least = 0, .most = 1})},
+      {"optimizer.clip", io::TomlType::number, number_into(&Recipe::clip, {.least = 0})},
+      {"optimizer.ema", io::TomlType::number, number_into(&Recipe::ema, {.least = 0, .most = 1})},
+      {"optimizer.accumulate", io::TomlType::whole, count_into(&Recipe::accumulate, kSize)},
+      {"optimizer.warmup", io::TomlType::whole, count_into(&Recipe::warmup, kAny)},
+      {"optimizer.schedule", io::TomlType::text, written_into(&Recipe::schedule)},
+      {"train.seed", io::TomlType::whole, count_into(&Recipe::seed, kAny)},
+      {"train.epochs", io::TomlType::whole, count_into(&Recipe::epochs, {.least = 0, .most = 1'000'000'000})},
+      {"train.steps", io::TomlType::whole,
+       count_into(&Recipe::steps, {.least = 0, .most = 1'000'000'000'000})},
+      {"train.time", io::TomlType::text,
+       [](Recipe& r, const io::Source& s, const Written& w) {
+         r.seconds = io::seconds_from(s, w.texts.at(0));
+       }},
+      {"train.patience", io::TomlType::whole, count_into(&Recipe::patience, kAny)},
+      {"train.evaluate_every", io::TomlType::whole, count_into(&Recipe::evaluate_every, kAny)},
+      {"train.watch", io::TomlType::text, text_into(&Recipe::watch)},
+      {"train.autocast", io::TomlType::text, text_into(&Recipe::autocast, {"bf16", "f16"})},
+      {"train.loss", io::TomlType::text, written_into(&Recipe::loss)},
+      {"train.metrics", io::TomlType::list, written_into(&Recipe::metrics)},
+  };
+  return all;
+}
+
+const RecipeKey* find_recipe_key(const std::string& name) {
+  for (const RecipeKey& key : recipe_keys())
+    if (name == key.name) return &key;
+  return nullptr;
+}
+
+const RecipeKey& known_recipe_key(const std::string& name, const std::string& where) {
+  if (const RecipeKey* key = find_recipe_key(name)) return *key;
+  // The keys of its table, or all keys if there is no such table.
+  const std::string table = name.substr(0, name.find('.') + 1);
+  std::vector<std::string> known;
+  for (const RecipeKey& key : recipe_keys())
+    if (std::string(key.name).starts_with(table)) known.emplace_back(key.name);
+  if (known.empty()) known = key_names();
+  const std::string nearest = io::nearest_of(name, known);
+  throw UsageError(fmt::format("{}: there is nothing called '{}' in a recipe", where, name),
+                   fmt::format("there are {}", fmt::join(known, ", ")),
+                   nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean '{}'?", nearest));
+}
+
+const char* recipe_type_in_words(io::TomlType type) {
+  switch (type) {
+    case io::TomlType::text: return "a text in quotes";
+    case io::TomlType::whole: return "a whole number";
+    case io::TomlType::number: return "a number";
+    case io::TomlType::on_off: return "true or false";
+    case io::TomlType::list: return "a list of texts in quotes, as in [\"Linear(10)\", \"Relu\"]";
+    default: return "something else";
+  }
+}
+
+bool fits_recipe(io::TomlType wanted, io::TomlType given) {
+  return wanted == given || (wanted == io::TomlType::number && given == io::TomlType::whole) ||
+         (wanted == io::TomlType::list && given == io::TomlType::text);
+}
+
+[[noreturn]] void refuse_type(const std::string& where, const RecipeKey& key, const std::string& is) {
+  throw UsageError(fmt::format("{}: '{}' cannot be {}", where, key.name, is), "it has the wrong type",
+                   fmt::format("write {}", recipe_type_in_words(key.type)));
+}
+
+void take_value(Recipe& recipe, const RecipeKey& key, std::vector<std::string> texts,
+                const std::string& where) {
+  const std::string name = fmt::format("{}: '{}'", where, key.name);
+  const std::string last = std::string(key.name).substr(std::string(key.name).find('.') + 1);
+  if (key.type != io::TomlType::list && texts.size() != 1) refuse_type(where, key, "a list");
+  const Written written{texts, name};
+  key.take(recipe, {name, last + " = ", true}, written);
+  for (auto& [before, value] : recipe.given)
+    if (before == key.name) {
+      value = std::move(texts);
+      return;
+    }
+  recipe.given.emplace_back(key.name, std::move(texts));
+}
+
+void take_entry(Recipe& recipe, const io::ConfigEntry& entry, const std::string& where) {
+  const RecipeKey& key = known_recipe_key(fmt::format("{}", fmt::join(entry.path, ".")), where);
+  if (!fits_recipe(key.type, entry.type)) refuse_type(where, key, entry.type_in_words);
+  std::vector<std::string> texts;
+  if (entry.type != io::TomlType::list) texts.push_back(entry.text);
+  for (const io::ConfigEntry& item : entry.items) {
+    if (item.type != io::TomlType::text) refuse_type(where, key, "a list with " + item.type_in_words);
+    texts.push_back(item.text);
+  }
+  take_value(recipe, key, std::move(texts), where);
+}
+
+// "train.epochs=3": as in a file, except that a text needs no quotes and a list of one needs no brackets.
+void take_set(Recipe& recipe, const std::string& set) {
+  const auto equals = set.find('=');
+  const std::string where = fmt::format("--set {}", set.substr(0, equals));
+  if (equals == std::string::npos)
+    throw UsageError(fmt::format("--set cannot be '{}'", set), "it sets nothing",
+                     "write it as in --set train.epochs=3");
+  try {
+    static_cast<void>(io::dump_json(nlohmann::json(set)));
+  } catch (const nlohmann::json::exception&) {
+    throw UsageError(fmt::format("{} is not UTF-8", where), "a model file keeps it as JSON",
+                     "write it in UTF-8");
+  }
+  const RecipeKey& key = known_recipe_key(set.substr(0, equals), where);
+  const std::string value = set.substr(equals + 1);
+  const bool is_toml = value.starts_with('"') || value.starts_with('\'') ||
+                       (key.type == io::TomlType::list && value.starts_with('['));
+  if (!is_toml) {
+    take_value(recipe, key, {value}, where);
+    return;
+  }
+  for (const io::ConfigEntry& entry : io::parse_config(where, set, kSet))
+    if (entry.type != io::TomlType::table) take_entry(recipe, entry, where);
+}
+
+void check_recipe(const Recipe& recipe, const std::string& where) {
+  const auto lacks = [&](const char* key, const char* example) {
+    throw UsageError(fmt::format("{} has no '{}'", where, key), "a recipe needs it",
+                     fmt::format("add {}", example));
+  };
+  if (recipe.kind.empty()) lacks("data.kind", "kind = \"mnist\" below [data]");
+  if (recipe.layers.texts.empty()) lacks("model.layers", "layers = [\"Linear(outputs)\"] below [model]");
+  if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0) {
+    for (const auto& [name, texts] : recipe.given)
+      if (name == "train.epochs" || name == "train.steps")
+        throw UsageError(fmt::format("{}: '{}' must be 1 or more", where, name),
+                         "it is 0, and no other setting ends the training", "give more, or set train.time");
+    lacks("train.epochs", "epochs = 10 below [train], or steps, or time");
+  }
+  for (const auto& [name, texts] : recipe.given)
+    if (const auto& kinds = find_recipe_key(name)->kinds;
+        !kinds.empty() && std::find(kinds.begin(), kinds.end(), recipe.kind) == kinds.end())
+      throw UsageError(fmt::format("{}: '{}' is not for data of the kind '{}'", where, name, recipe.kind),
+                       fmt::format("it is for {}", fmt::join(kinds, ", ")), "leave it out");
+  const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
+  if (is_windows && recipe.context == 0)
+    lacks("data.context", "context = 100, the length of what it looks at");
+  if (recipe.kind == "table" && recipe.target.empty())
+    lacks("data.target", "target = \"..\", the column to be learned");
+  if (!recipe.is_of_pictures() && recipe.path.empty())
+    lacks("data.path", "path = \"..\", a file below --data");
+}
+
+}  // namespace
+
+io::Source Written::source(std::size_t item) const {
+  return {texts.size() == 1 ? where : fmt::format("{}, number {}", where, item + 1), "", true};
+}
+
+const std::vector<std::string>& data_kinds() {
+  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures",
+                                            "text",  "series",  "table"};
+  return all;
+}
+
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const RecipeKey& key : recipe_keys()) names.emplace_back(key.name);
+  return names;
+}
+
+Recipe read(const std::string& path, const std::vector<std::string>& sets) {
+  Recipe recipe;
+  for (const io::ConfigEntry& entry : io::read_config_file(path, kRecipe)) {
+    const std::string where = fmt::format("{}:{}", path, entry.line);
+    if (entry.type != io::TomlType::table) {
+      take_entry(recipe, entry, where);
+      continue;
+    }
+    const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
+    const std::vector<std::string> tables{"data", "model", "optimizer", "train"};
+    if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
+    const std::string nearest = io::nearest_of(table, tables);
+    throw UsageError(fmt::format("{}: a recipe has no table [{}]", where, table),
+                     fmt::format("it has {}", fmt::join(tables, ", ")),
+                     nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean [{}]?", nearest));
+  }
+  for (const std::string& set : sets) take_set(recipe, set);
+  check_recipe(recipe, path);
+  return recipe;
+}
+
+Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
+                 const std::string& where) {
+  Recipe recipe;
+  for (const auto& [name, texts] : given) take_value(recipe, known_recipe_key(name, where), texts, where);
+  check_recipe(recipe, where);
+  return recipe;
+}
+
+}  // namespace veldt::recipe

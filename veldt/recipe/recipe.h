@@ -1,0 +1,70 @@
+// A recipe: what a network is, what it learns from and how, as `veldt train` reads it from a TOML file.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp, tests/fuzz/commands.cpp
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "veldt/io/text_values.h"
+
+namespace veldt::recipe {
+
+// A value of a recipe: a text or a list of them, and where it was given, for errors.
+struct Written {
+  std::vector<std::string> texts;
+  std::string where;  // "recipes/mnist.toml:12: layers"; empty if it was not given
+  bool given() const { return !where.empty(); }
+  io::Source source() const { return {where, "", true}; }
+  io::Source source(std::size_t item) const;
+};
+
+struct Recipe {
+  // [data]
+  std::string kind;    // see data_kinds()
+  std::string path;    // a folder or a file, below --data
+  std::string column;  // of a series
+  std::string target;  // of a table, whose inputs are `inputs`
+  bool classes = false;
+  double validation = 0, test = 0;  // shares
+  std::int64_t batch = 64, workers = 1;
+  std::int64_t context = 0, horizon = 1, season = 0;
+  bool logarithm = false, difference = false;
+  std::int64_t height = 0, width = 0;
+  bool grey = false;
+  Written files, inputs, prepare, augment, mix, tokens;
+  // [model]
+  Written layers, init;
+  // [optimizer]
+  std::string optimizer = "adam";
+  std::optional<double> lr, weight_decay, momentum;
+  double clip = 0, ema = 0;
+  std::int64_t warmup = 0, accumulate = 1;
+  Written schedule;
+  // [train]
+  std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
+  double seconds = 0;
+  std::string watch, autocast;
+  Written loss, metrics;
+
+  bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }
+  bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes); }
+
+  // All keys that were given, from which the same recipe can be rebuilt.
+  std::vector<std::pair<std::string, std::vector<std::string>>> given;
+};
+
+// The possible values of data.kind, and all keys.
+const std::vector<std::string>& data_kinds();
+std::vector<std::string> key_names();
+
+// The file's recipe, with its values overridden by `sets` ("train.epochs=3"). Throws ConfigFileError and
+// UsageError naming file and line for invalid TOML, an unknown key or an invalid value; IoError missing.
+Recipe read(const std::string& path, const std::vector<std::string>& sets);
+// Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.
+Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
+                 const std::string& where);
+
+}  // namespace veldt::recipe

@@ -1,0 +1,29 @@
+// How a recipe is trained and measured: optimizer, rate, loss, metrics, loaders.
+// Tests: tests/app/train_recipes_test.cpp, tests/app/train_test.cpp
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "veldt/recipe/data.h"
+#include "veldt/recipe/recipe.h"
+#include "veldt/train/trainer.h"
+
+namespace veldt::recipe {
+
+// Names and arguments of optimizer, schedule, loss and metrics, as far as they can be checked without data.
+// Throws UsageError naming the line.
+void check_training(const Recipe& recipe);
+
+std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model);
+// The schedule, or none if the rate stays. `steps`: the length of the run.
+std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps);
+// A table's errors are in the units of its target, although the target is learned as a standard score. Throws
+// UsageError naming the line for a loss or a metric that does not exist or does not fit the data.
+train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& facts);
+
+data::Loader training_loader(const Recipe& recipe, const Data& data);
+// For measuring: in order, without random draws.
+data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set);
+
+}  // namespace veldt::recipe

@@ -1,0 +1,114 @@
+// Transforms of pictures as recipes write them.
+#include <fmt/format.h>
+
+#include "veldt/data/augment.h"
+#include "veldt/recipe/call.h"
+#include "veldt/recipe/data.h"
+
+namespace veldt::recipe {
+namespace {
+
+std::pair<double, double> pair_of(Call& call, const char* name, std::pair<double, double> otherwise) {
+  const auto both = call.numbers(name, std::vector<double>{otherwise.first, otherwise.second});
+  if (both.size() != 2)
+    throw call.refused(fmt::format("{} is a range", name), fmt::format("write {}=[0.9, 1.1]", name));
+  return {both[0], both[1]};
+}
+
+struct TransformKind {
+  const char* name;
+  data::Transform (*make)(Call& call);
+};
+
+data::Transform make_affine(Call& call) {
+  data::AffineOptions o;
+  o.degrees = call.number("degrees", 0);
+  o.translate = call.number("translate", 0);
+  o.scale = pair_of(call, "scale", {1, 1});
+  o.shear = call.number("shear", 0);
+  o.fill = call.number("fill", 0);
+  return data::random_affine(o);
+}
+
+data::Transform make_jitter(Call& call) {
+  data::JitterOptions o;
+  o.brightness = call.number("brightness", 0);
+  o.contrast = call.number("contrast", 0);
+  o.saturation = call.number("saturation", 0);
+  o.hue = call.number("hue", 0);
+  return data::colour_jitter(o);
+}
+
+data::Transform make_erasing(Call& call) {
+  data::ErasingOptions o;
+  o.p = call.number("p", o.p);
+  o.area = pair_of(call, "area", o.area);
+  o.ratio = pair_of(call, "ratio", o.ratio);
+  o.value = call.number("value", 0);
+  return data::random_erasing(o);
+}
+
+const std::vector<TransformKind>& transform_kinds() {
+  static const std::vector<TransformKind> all = {
+      {"random_crop",
+       [](Call& call) {
+         const auto height = call.count("height"), width = call.count("width");
+         return data::random_crop(height, width, call.count("padding", 0, {.least = 0}));
+       }},
+      {"random_resized_crop",
+       [](Call& call) {
+         const auto height = call.count("height"), width = call.count("width");
+         data::ResizedCropOptions o;
+         o.area = pair_of(call, "area", o.area);
+         o.ratio = pair_of(call, "ratio", o.ratio);
+         return data::random_resized_crop(height, width, o);
+       }},
+      {"horizontal_flip", [](Call& call) { return data::horizontal_flip(call.number("p", 0.5)); }},
+      {"vertical_flip", [](Call& call) { return data::vertical_flip(call.number("p", 0.5)); }},
+      {"random_affine", make_affine},
+      {"random_rotation",
+       [](Call& call) {
+         const double degrees = call.number("degrees");
+         return data::random_rotation(degrees, call.number("fill", 0));
+       }},
+      {"colour_jitter", make_jitter},
+      {"random_erasing", make_erasing},
+      {"gaussian_noise", [](Call& call) { return data::gaussian_noise(call.number("deviation")); }},
+      {"normalise",
+       [](Call& call) {
+         const auto mean = call.numbers("mean"), deviation = call.numbers("deviation");
+         return data::normalise(mean, deviation);
+       }},
+  };
+  return all;
+}
+
+data::Transform transform_of(const io::Source& source, const std::string& text) {
+  Call call(source, text);
+  std::vector<std::string> known;
+  for (const TransformKind& kind : transform_kinds()) {
+    known.emplace_back(kind.name);
+    if (!same_name(kind.name, call.name())) continue;
+    try {
+      data::Transform made = kind.make(call);
+      call.finish();
+      return made;
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& e) {
+      throw call.refused(fmt::format("{}: {}", e.summary(), e.why()), e.fix());
+    }
+  }
+  throw call.unknown("transform", known);
+}
+
+}  // namespace
+
+data::Transform transforms_of(const Written& written) {
+  std::vector<data::Transform> all;
+  for (std::size_t i = 0; i < written.texts.size(); ++i)
+    all.push_back(transform_of(written.source(i), written.texts[i]));
+  return all.empty() ? data::Transform() : data::sequence(std::move(all));
+}
+
+}  // namespace veldt::recipe

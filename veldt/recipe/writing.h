@@ -1,0 +1,28 @@
+// The text that a network trained on a text writes.
+// Tests: tests/app/train_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "veldt/nn/module.h"
+#include "veldt/recipe/data.h"
+#include "veldt/recipe/recipe.h"
+
+namespace veldt::recipe {
+
+struct WritingOptions {
+  std::string prompt = {};
+  std::int64_t count = 500;
+  double temperature = 0.8;  // below 1: sharper than the network's output
+  std::uint64_t seed = 1;
+  std::function<bool()> should_stop = {};
+};
+
+// The prompt and `count` more tokens, each drawn from the network's output for the recipe's context before
+// it. Throws ConfigError for a prompt with a character that the training text did not have.
+std::string written_text(const Recipe& recipe, const Facts& facts, nn::Module& model,
+                         const WritingOptions& options);
+
+}  // namespace veldt::recipe
