@@ -166,5 +166,19 @@ TEST(Pictures, WantBytesAndWholeLabels) {
               HasSubstr("u8 [0, 1, 3, 3]"));
 }
 
+TEST(Pictures, APictureThatIsReadTakesTheFormOfAFolder) {
+  const FolderOptions form{.height = 2, .width = 3};
+  const Tensor grey = picture_planes(full({4, 6, 1}, 0.5), form);
+  EXPECT_EQ(grey.shape(), (Shape{3, 2, 3}));
+  EXPECT_NEAR(max(grey).item(), 0.5, 1e-6);
+  const Tensor bytes = picture_planes(full({2, 3, 4}, 51, DType::u8), {.grey = true});
+  EXPECT_EQ(bytes.shape(), (Shape{1, 2, 3}));
+  EXPECT_NEAR(min(bytes).item(), 0.2, 1e-6);
+  for (const Tensor& other :
+       {full({4, 6}, 0.5), full({2, 2, 5}, 0.5), full({2, 2, 1}, 1, DType::i64), zeros({0, 2, 1})})
+    EXPECT_THAT(error_of<ShapeError>([&] { picture_planes(other, form); }),
+                HasSubstr("[height, width, channels]"));
+}
+
 }  // namespace
 }  // namespace veldt::data

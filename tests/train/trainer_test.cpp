@@ -17,6 +17,7 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/io/safetensors.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/linear.h"
@@ -497,6 +498,18 @@ TEST(Trainer, KeepsTheWeightsOfTheBestEvaluations) {
   for (const auto& entry : fs::directory_iterator(dir / "run/top"))
     found.insert(entry.path().filename().string());
   EXPECT_EQ(found, wanted);
+}
+
+TEST(Trainer, TheBestWeightsSayWhatTheyAreOf) {
+  const TempDir dir;
+  Learner learner;
+  FitOptions options{.epochs = 1, .out = dir / "run"};
+  options.metadata = {{"kind", "lion"}, {"step", "none"}};
+  learner.trainer.fit(learner.train, &learner.validation, options);
+  const auto metadata = io::read_safetensors_header(dir / "run/best.safetensors").metadata;
+  EXPECT_EQ(metadata.at("kind"), "lion");
+  EXPECT_EQ(metadata.at("step"), "10");
+  EXPECT_TRUE(metadata.contains("accuracy"));
 }
 
 TEST(Trainer, ANewRunDoesNotCountWhatAnEarlierOneHasKept) {

@@ -275,4 +275,15 @@ Tensor read_picture(const std::string& path, const FolderOptions& options) {
   return planes(io::read_image(path), options);
 }
 
+Tensor picture_planes(const Tensor& picture, const FolderOptions& options) {
+  const bool has_form = picture.rank() == 3 && picture.numel() > 0 && picture.size(2) <= 4 &&
+                        (picture.dtype() == DType::f32 || picture.dtype() == DType::u8);
+  if (!has_form)
+    throw ShapeError(str("a picture cannot be ", picture.dtype(), ' ', picture.shape()),
+                     "it is f32 [height, width, channels] in 0..1, or u8, with 1 to 4 channels",
+                     "permute() it, or convert it with to()");
+  const Tensor levels = to(picture, Device{});
+  return planes(levels.dtype() == DType::u8 ? to(levels, DType::f32) / 255 : levels, options);
+}
+
 }  // namespace veldt::data

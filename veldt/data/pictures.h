@@ -41,8 +41,11 @@ struct FolderOptions {
   std::vector<std::string> classes = {};
 };
 
-// One picture, in the form of picture_folder(). Throws IoError.
+// One picture, in the form of picture_folder(): f32 [channels, height, width] in 0..1. Throws IoError.
 Tensor read_picture(const std::string& path, const FolderOptions& options);
+// The same of a picture that is already read: f32 [height, width, channels] in 0..1 or u8, as
+// io::read_image() gives it. Throws ShapeError for another form.
+Tensor picture_planes(const Tensor& picture, const FolderOptions& options);
 
 // The pictures (io::is_picture_name) of a folder's folders, each of which is a class, both in the order of
 // their names. They are read when needed; with on_unreadable all are also read once in advance. Throws

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -44,7 +46,10 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
   state.without_better = 0;
   kept_.reset();
   const bool on_disk = !options_.out.empty() && written_or_warned(events_, [&] {
-    io::write_safetensors(path(), model_.state(), {{"step", std::to_string(step)}, {score_, str(score)}});
+    std::map<std::string, std::string> metadata = options_.metadata;
+    metadata["step"] = std::to_string(step);
+    metadata[score_] = str(score);
+    io::write_safetensors(path(), model_.state(), metadata);
   });
   if (!on_disk && options_.restore_best) kept_ = copies_of(model_.state());
   return true;

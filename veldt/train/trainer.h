@@ -76,6 +76,8 @@ struct FitOptions {
   // and a number that C++ computes is read, only once. Steps on batches of another shape are taken as they
   // stand.
   bool record = false;
+  // What best.safetensors says of itself in its metadata, besides "step" and the watched score.
+  std::map<std::string, std::string> metadata = {};
 };
 
 // An evaluation during a fit.
