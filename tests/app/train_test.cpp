@@ -127,6 +127,31 @@ TEST_F(TrainVerb, LearnsPicturesAndEvalAndPredictAgreeWithIt) {
   EXPECT_THAT(run_veldt({"info", dir_ / "run/model.safetensors"}).out, HasSubstr("Conv2d(4, 3, padding=1)"));
 }
 
+TEST_F(TrainVerb, TheFolderOfARunIsAsGoodAsItsModel) {
+  trained(kRowsRecipe, {"--set", "train.epochs=1"});
+  std::vector<int> samples(100, 50);
+  put_bytes(dir_ / "grey.png", make_png({.width = 10, .height = 10}, samples));
+  const auto answers = [&](const std::string& model) {
+    const Ran predicted = run_veldt({"predict", model, dir_ / "grey.png"});
+    const Ran eval = run_veldt({"eval", model, "--data", dir_ / "", "--json"});
+    const Ran info = run_veldt({"info", model, "--json"});
+    EXPECT_EQ(predicted.exit_code + eval.exit_code + info.exit_code, 0)
+        << predicted.err << eval.err << info.err;
+    EXPECT_EQ(json::parse(info.out).at("kind"), "network");
+    return predicted.out + json::parse(eval.out).at("loss").dump();
+  };
+  const std::string expected = answers(dir_ / "run/model.safetensors");
+  EXPECT_EQ(answers(dir_ / "run"), expected);
+  EXPECT_EQ(answers(dir_ / "run/best.safetensors"), expected);
+  // As long as the run has not ended there is no other.
+  std::filesystem::remove(dir_ / "run/model.safetensors");
+  EXPECT_EQ(answers(dir_ / "run"), expected);
+  std::filesystem::remove(dir_ / "run/best.safetensors");
+  const Ran none = run_veldt({"predict", dir_ / "run", dir_ / "grey.png"});
+  EXPECT_EQ(none.exit_code, 3) << none.err;
+  EXPECT_THAT(none.err, HasSubstr("neither model.safetensors nor best.safetensors"));
+}
+
 TEST_F(TrainVerb, TheSameRecipeGivesTheSameBitsWithAnyNumberOfWorkers) {
   trained(kRowsRecipe, {"--threads", "1"});
   const auto one = tensors_of(dir_ / "run/model.safetensors");

@@ -254,6 +254,10 @@ Json describe_directory(const std::string& path, bool verify) {
     return out;
   }
   if (!checkpoints.empty()) return describe_run(path, checkpoints);
+  const bool is_of_training = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == "model.safetensors" || name == "best.safetensors";
+  });
+  if (is_of_training) return describe_safetensors(recipe::model_file(path), verify);
   throw IoError(IoError::Kind::malformed, fmt::format("cannot describe {}", path),
                 "it is a directory without checkpoints",
                 "give a file, a checkpoint or a directory that holds some");

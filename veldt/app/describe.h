@@ -19,8 +19,9 @@ nlohmann::ordered_json describe_table(const std::string& path, std::int64_t max_
 // A model of Veldt's, or any other file of tensors. Numbers that are not finite make a model corrupt;
 // elsewhere they are counted ("not_finite").
 nlohmann::ordered_json describe_safetensors(const std::string& path, bool verify);
-// A checkpoint, or a directory of checkpoints. They are always read through; a damaged one among several is
-// described ("damage") rather than thrown.
+// A checkpoint, a directory of checkpoints, or the folder of a run of `veldt train`, which is described by
+// its network. Checkpoints are always read through; a damaged one among several is described ("damage")
+// rather than thrown.
 nlohmann::ordered_json describe_directory(const std::string& path, bool verify);
 
 // Throws IoError corrupt if a description reports damage.

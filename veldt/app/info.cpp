@@ -176,7 +176,8 @@ int info(const InfoFlags& flags, Context& context) {
 Run add_info(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<InfoFlags>();
   add_path(verb, "FILE", flags->path,
-           "a model, any safetensors file, a checkpoint, a directory of checkpoints, a picture, a sound or a "
+           "a model, any safetensors file, a checkpoint, a directory of checkpoints, the folder of a run, a "
+           "picture, a sound or a "
            "pixel table")
       .required();
   add_switch(verb, "--verify", flags->verify,

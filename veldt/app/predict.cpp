@@ -4,23 +4,17 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "veldt/app/exit.h"
 #include "veldt/app/option_tree.h"
 #include "veldt/app/signals.h"
 #include "veldt/app/terminal.h"
 #include "veldt/app/verbs.h"
-#include "veldt/data/pictures.h"
-#include "veldt/io/csv.h"
-#include "veldt/ops/reduce.h"
-#include "veldt/ops/shape.h"
-#include "veldt/ops/softmax.h"
-#include "veldt/recipe/forecast.h"
-#include "veldt/recipe/series.h"
 #include "veldt/recipe/trained.h"
-#include "veldt/recipe/writing.h"
 #include "veldt/tensor/backends.h"
-#include "veldt/tensor/graph.h"
 
 namespace veldt::app {
 namespace {
@@ -32,38 +26,17 @@ struct PredictFlags {
   double temperature = 0.8;
 };
 
-// The classes of a picture with the network's probability for each, the likeliest first.
-std::vector<std::pair<std::string, double>> classified(recipe::Trained& trained, const std::string& path,
-                                                       Device device) {
-  const Shape& input = trained.facts.model.input;
-  if (input.rank() != 3)
-    throw UsageError("the network takes no pictures", str("it takes ", input), "give another model");
-  const data::FolderOptions form{input[1], input[2], input[0] == 1, {}};
-  data::Example example{data::read_picture(path, form)};
-  Rng rng(0);
-  if (const data::Transform prepare = recipe::transforms_of(trained.recipe.prepare))
-    example = prepare(example, rng);
-  const Tensor logits = select(trained.model(to(unsqueeze(example[0], 0), device)), 0, 0);
-  const std::vector<float> shares = to(softmax(logits, 0), Device{}).values<float>();
-  std::vector<std::pair<std::string, double>> all;
-  for (std::size_t i = 0; i < shares.size(); ++i)
-    all.emplace_back(i < trained.facts.classes.size() ? trained.facts.classes[i] : std::to_string(i),
-                     shares[i]);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  return all;
-}
-
-void predict_pictures(const PredictFlags& flags, Context& context, recipe::Trained& trained, Device device) {
+void predict_pictures(const PredictFlags& flags, Context& context, const recipe::Trained& trained) {
   if (flags.inputs.empty())
     throw UsageError("there is no picture to classify", "the network classifies pictures",
                      "name one or more after the model");
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const std::string& path : flags.inputs) {
-    auto found = classified(trained, path, device);
+    std::vector<recipe::Guess> found = trained.classify(path);
     found.resize(std::min(found.size(), static_cast<std::size_t>(flags.top)));
     std::string text = on_one_line(path) + ":";
     nlohmann::ordered_json one = {
-        {"input", path}, {"class", found.front().first}, {"top", nlohmann::json::array()}};
+        {"input", path}, {"class", found.front().name}, {"top", nlohmann::json::array()}};
     for (const auto& [name, share] : found) {
       text += fmt::format("  {} {:.1f} %", on_one_line(name), 100 * share);
       one["top"].push_back({{"class", name}, {"probability", share}});
@@ -78,10 +51,7 @@ void predict_series(const PredictFlags& flags, Context& context, recipe::Trained
   if (flags.inputs.size() != 1)
     throw UsageError("there is no series to continue", "the network predicts what comes next",
                      "name one table (.csv) after the model");
-  const recipe::Recipe& recipe = trained.recipe;
-  const std::vector<double> values = recipe::read_series(recipe, flags.inputs[0]);
-  const std::vector<double> next = recipe::forecast_series(recipe, trained.facts, trained.model, values,
-                                                           flags.count > 0 ? flags.count : recipe.horizon);
+  const std::vector<double> next = trained.forecast(trained.read_series(flags.inputs[0]), flags.count);
   if (context.json)
     context.out.json({{"model", flags.model}, {"forecast", next}});
   else
@@ -89,35 +59,26 @@ void predict_series(const PredictFlags& flags, Context& context, recipe::Trained
 }
 
 // One line for each row of each table: its class, or the predicted number.
-void predict_tables(const PredictFlags& flags, Context& context, recipe::Trained& trained, Device device) {
+void predict_tables(const PredictFlags& flags, Context& context, const recipe::Trained& trained) {
   if (flags.inputs.empty())
     throw UsageError("there is no table", "the network reads rows of one", "name one (.csv) after the model");
-  const recipe::Recipe& recipe = trained.recipe;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const auto show = [&](nlohmann::ordered_json value, const std::string& text) {
+    list.push_back(std::move(value));
+    if (!context.json) context.out.text(text + "\n");
+  };
   for (const std::string& path : flags.inputs) {
-    const Tensor rows = io::read_csv(path, trained.facts.inputs).values;
-    const Tensor scaled = recipe::scaled_columns(rows, trained.facts.columns);
-    const Tensor y = to(trained.model(to(scaled, device)), Device{});
-    const std::vector<std::int64_t> classes =
-        recipe.classes ? argmax(y, 1).values<std::int64_t>() : std::vector<std::int64_t>();
-    for (std::int64_t i = 0; i < y.size(0); ++i) {
-      if (recipe.classes)
-        list.push_back(
-            trained.facts.classes.at(static_cast<std::size_t>(classes[static_cast<std::size_t>(i)])));
-      else
-        list.push_back(select(select(y, 0, i), 0, 0).item() * trained.facts.scaling.deviation +
-                       trained.facts.scaling.mean);
-      if (!context.json)
-        context.out.text((recipe.classes ? on_one_line(list.back().get<std::string>())
-                                         : fmt::format("{:.6g}", list.back().get<double>())) +
-                         "\n");
-    }
+    const Tensor rows = trained.read_rows(path);
+    if (trained.recipe.classes)
+      for (const auto& row : trained.classify_rows(rows))
+        show(row.front().name, on_one_line(row.front().name));
+    else
+      for (const double number : trained.predict(rows)) show(number, fmt::format("{:.6g}", number));
   }
   if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
 }
 
 int predict(const PredictFlags& flags, Context& context) {
-  const NoGrad off;
   recipe::Trained trained = recipe::load(flags.model);
   const bool is_text = trained.recipe.kind == "text";
   if (is_text && !flags.inputs.empty())
@@ -126,27 +87,16 @@ int predict(const PredictFlags& flags, Context& context) {
   if (!is_text && !flags.prompt.empty())
     throw UsageError("--prompt is for networks that write",
                      fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
-  const Device device = choose_device(flags.device).device;
-  trained.model.to(device);
-  if (trained.recipe.kind == "series") {
-    predict_series(flags, context, trained);
-    return kOk;
-  }
-  if (trained.recipe.kind == "table") {
-    predict_tables(flags, context, trained, device);
-    return kOk;
-  }
-  if (!is_text) {
-    predict_pictures(flags, context, trained, device);
-    return kOk;
-  }
+  trained.to(choose_device(flags.device).device);
+  if (trained.recipe.kind == "series") return predict_series(flags, context, trained), kOk;
+  if (trained.recipe.kind == "table") return predict_tables(flags, context, trained), kOk;
+  if (!is_text) return predict_pictures(flags, context, trained), kOk;
   const StopOnSignal signal;
-  const std::string text = recipe::written_text(trained.recipe, trained.facts, trained.model,
-                                                {.prompt = flags.prompt,
-                                                 .count = flags.count > 0 ? flags.count : 500,
-                                                 .temperature = flags.temperature,
-                                                 .seed = static_cast<std::uint64_t>(flags.seed),
-                                                 .should_stop = [&signal] { return signal.requested(); }});
+  const std::string text = trained.write({.prompt = flags.prompt,
+                                          .count = flags.count > 0 ? flags.count : 500,
+                                          .temperature = flags.temperature,
+                                          .seed = static_cast<std::uint64_t>(flags.seed),
+                                          .should_stop = [&signal] { return signal.requested(); }});
   if (context.json)
     context.out.json({{"model", flags.model}, {"text", text}});
   else
@@ -158,7 +108,8 @@ int predict(const PredictFlags& flags, Context& context) {
 
 Run add_predict(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
-  add_path(verb, "MODEL", flags->model, "a model.safetensors that veldt train wrote").required();
+  add_path(verb, "MODEL", flags->model, "what veldt train wrote: a model.safetensors, or the folder of a run")
+      .required();
   add_paths(verb, "INPUT", flags->inputs,
             "pictures to classify, or a table (.csv): rows to read, or a series");
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
@@ -173,9 +124,9 @@ Run add_predict(VerbOptions& verb, Context& context) {
   add_device(verb, flags->device);
   add_threads(verb, context);
   verb.examples(
-      "  veldt predict runs/mnist/model.safetensors digit.png\n"
-      "  veldt predict runs/char_lstm/model.safetensors --prompt ROMEO: --count 300\n"
-      "  veldt predict runs/airline/model.safetensors airline-passengers.csv --count 12\n");
+      "  veldt predict runs/mnist digit.png\n"
+      "  veldt predict runs/char_lstm --prompt ROMEO: --count 300\n"
+      "  veldt predict runs/airline airline-passengers.csv --count 12\n");
   return [flags, &context] { return predict(*flags, context); };
 }
 

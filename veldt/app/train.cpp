@@ -104,6 +104,7 @@ train::FitOptions fit_options(const TrainFlags& flags, const Training& training)
   o.keep_top = flags.top;
   o.config = recipe::in_json(recipe, kMayChange);
   o.record = true;  // layers of recipes do the same at every step
+  o.metadata = recipe::metadata_of(recipe, training.data.facts);
   return o;
 }
 
@@ -238,6 +239,7 @@ void finish_training(const TrainFlags& flags, Context& context, Training& traini
       scores.push_back(score);
   save(scores);
   if (recipe.kind == "text") {
+    training.model.eval();
     recipe::WritingOptions writing;
     writing.should_stop = stop;
     const std::string sample = recipe::written_text(recipe, training.data.facts, training.model, writing);

@@ -361,4 +361,8 @@ nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts, double
   return model;
 }
 
+nn::Sequential build_model(const std::string& toml, const ModelFacts& facts) {
+  return build_model(parse_model(toml), facts);
+}
+
 }  // namespace veldt::recipe

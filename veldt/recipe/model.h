@@ -28,6 +28,12 @@ void check_model(const Recipe& recipe);
 nn::Sequential build_model(const Recipe& recipe, const ModelFacts& facts,
                            double most_parameters = std::numeric_limits<double>::infinity());
 
+// The network of a TOML text, of which [model] is enough:
+//   recipe::build_model("[model]\nlayers = [\"Flatten\", \"Linear(outputs)\"]", {.input = {1, 28, 28},
+//   .outputs = 10});
+// Throws as parse_model() and as above.
+nn::Sequential build_model(const std::string& toml, const ModelFacts& facts);
+
 // The names of all layers.
 std::vector<std::string> layer_names();
 

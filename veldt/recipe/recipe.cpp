@@ -211,19 +211,43 @@ void take_set(Recipe& recipe, const std::string& set) {
     if (entry.type != io::TomlType::table) take_entry(recipe, entry, where);
 }
 
+constexpr const char* kLayersExample = "layers = [\"Linear(outputs)\"] below [model]";
+
+[[noreturn]] void lacks(const std::string& where, const char* key, const char* example) {
+  throw UsageError(fmt::format("{} has no '{}'", where, key), "a recipe needs it",
+                   fmt::format("add {}", example));
+}
+
+Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string& name,
+                  const std::vector<std::string>& sets) {
+  Recipe recipe;
+  for (const io::ConfigEntry& entry : entries) {
+    const std::string where = fmt::format("{}:{}", name, entry.line);
+    if (entry.type != io::TomlType::table) {
+      take_entry(recipe, entry, where);
+      continue;
+    }
+    const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
+    const std::vector<std::string> tables{"data", "model", "optimizer", "train"};
+    if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
+    const std::string nearest = io::nearest_of(table, tables);
+    throw UsageError(fmt::format("{}: a recipe has no table [{}]", where, table),
+                     fmt::format("it has {}", fmt::join(tables, ", ")),
+                     nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean [{}]?", nearest));
+  }
+  for (const std::string& set : sets) take_set(recipe, set);
+  return recipe;
+}
+
 void check_recipe(const Recipe& recipe, const std::string& where) {
-  const auto lacks = [&](const char* key, const char* example) {
-    throw UsageError(fmt::format("{} has no '{}'", where, key), "a recipe needs it",
-                     fmt::format("add {}", example));
-  };
-  if (recipe.kind.empty()) lacks("data.kind", "kind = \"mnist\" below [data]");
-  if (recipe.layers.texts.empty()) lacks("model.layers", "layers = [\"Linear(outputs)\"] below [model]");
+  if (recipe.kind.empty()) lacks(where, "data.kind", "kind = \"mnist\" below [data]");
+  if (recipe.layers.texts.empty()) lacks(where, "model.layers", kLayersExample);
   if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0) {
     for (const auto& [name, texts] : recipe.given)
       if (name == "train.epochs" || name == "train.steps")
         throw UsageError(fmt::format("{}: '{}' must be 1 or more", where, name),
                          "it is 0, and no other setting ends the training", "give more, or set train.time");
-    lacks("train.epochs", "epochs = 10 below [train], or steps, or time");
+    lacks(where, "train.epochs", "epochs = 10 below [train], or steps, or time");
   }
   for (const auto& [name, texts] : recipe.given)
     if (const auto& kinds = find_recipe_key(name)->kinds;
@@ -232,11 +256,11 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
                        fmt::format("it is for {}", fmt::join(kinds, ", ")), "leave it out");
   const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
   if (is_windows && recipe.context == 0)
-    lacks("data.context", "context = 100, the length of what it looks at");
+    lacks(where, "data.context", "context = 100, the length of what it looks at");
   if (recipe.kind == "table" && recipe.target.empty())
-    lacks("data.target", "target = \"..\", the column to be learned");
+    lacks(where, "data.target", "target = \"..\", the column to be learned");
   if (!recipe.is_of_pictures() && recipe.path.empty())
-    lacks("data.path", "path = \"..\", a file below --data");
+    lacks(where, "data.path", "path = \"..\", a file below --data");
 }
 
 }  // namespace
@@ -258,23 +282,20 @@ std::vector<std::string> key_names() {
 }
 
 Recipe read(const std::string& path, const std::vector<std::string>& sets) {
-  Recipe recipe;
-  for (const io::ConfigEntry& entry : io::read_config_file(path, kRecipe)) {
-    const std::string where = fmt::format("{}:{}", path, entry.line);
-    if (entry.type != io::TomlType::table) {
-      take_entry(recipe, entry, where);
-      continue;
-    }
-    const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
-    const std::vector<std::string> tables{"data", "model", "optimizer", "train"};
-    if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
-    const std::string nearest = io::nearest_of(table, tables);
-    throw UsageError(fmt::format("{}: a recipe has no table [{}]", where, table),
-                     fmt::format("it has {}", fmt::join(tables, ", ")),
-                     nearest.empty() ? "see docs/recipes.md" : fmt::format("did you mean [{}]?", nearest));
-  }
-  for (const std::string& set : sets) take_set(recipe, set);
+  Recipe recipe = taken_from(io::read_config_file(path, kRecipe), path, sets);
   check_recipe(recipe, path);
+  return recipe;
+}
+
+Recipe parse(const std::string& toml, const std::vector<std::string>& sets) {
+  Recipe recipe = taken_from(io::parse_config("recipe", toml, kRecipe), "recipe", sets);
+  check_recipe(recipe, "recipe");
+  return recipe;
+}
+
+Recipe parse_model(const std::string& toml) {
+  Recipe recipe = taken_from(io::parse_config("recipe", toml, kRecipe), "recipe", {});
+  if (recipe.layers.texts.empty()) lacks("recipe", "model.layers", kLayersExample);
   return recipe;
 }
 

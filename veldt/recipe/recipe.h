@@ -62,7 +62,11 @@ std::vector<std::string> key_names();
 
 // The file's recipe, with its values overridden by `sets` ("train.epochs=3"). Throws ConfigFileError and
 // UsageError naming file and line for invalid TOML, an unknown key or an invalid value; IoError missing.
-Recipe read(const std::string& path, const std::vector<std::string>& sets);
+Recipe read(const std::string& path, const std::vector<std::string>& sets = {});
+// The same of the text of such a file. Errors call it "recipe".
+Recipe parse(const std::string& toml, const std::vector<std::string>& sets = {});
+// The same of a text that need not have more than layers, below [model].
+Recipe parse_model(const std::string& toml);
 // Rebuilds a recipe from the texts of a model file, which are untrusted. Errors name `where`.
 Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
                  const std::string& where);

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "veldt/io/directory.h"
+#include "veldt/io/file.h"
 #include "veldt/io/json.h"
 #include "veldt/io/safetensors.h"
 
@@ -16,32 +19,33 @@ using TrainedJson = nlohmann::ordered_json;
 
 IoError no_recipe_model(const std::string& path, const std::string& why) {
   return {IoError::Kind::malformed, fmt::format("{} holds no network of a recipe", path), why,
-          "give a model.safetensors that veldt train wrote"};
+          "give a model.safetensors that veldt train wrote, or the folder of its run"};
 }
 
-}  // namespace
-
-std::string in_json(const Recipe& recipe, const std::vector<std::string>& without) {
-  TrainedJson json = TrainedJson::object();
-  for (const auto& [key, texts] : recipe.given)
-    if (std::find(without.begin(), without.end(), key) == without.end()) json[key] = texts;
-  return io::dump_json(json);
+// Whether what a file says of its recipe fits what it says of its data.
+bool fit_together(const Recipe& recipe, const Facts& facts) {
+  const Shape& input = facts.model.input;
+  const bool is_text = recipe.kind == "text", is_table = recipe.kind == "table";
+  const bool has_classes = recipe.is_of_pictures() || (is_table && recipe.classes);
+  if (is_text != (facts.tokenizer != nullptr) || is_text != (facts.model.dtype == DType::i64)) return false;
+  if (has_classes != !facts.classes.empty() || is_table != !facts.inputs.empty()) return false;
+  if (recipe.is_of_pictures()) return input.rank() == 3;
+  if (recipe.kind == "series")
+    return input == Shape{recipe.context, 1} && facts.model.outputs == recipe.horizon;
+  return input.rank() == 1;
 }
 
-void save(const std::string& path, const Recipe& recipe, const Facts& facts, const nn::Module& model,
-          const train::Scores& scores) {
-  TrainedJson found = TrainedJson::object();
-  for (const auto& [name, value] : scores) found[name] = value;
-  io::write_safetensors(path, model.state(),
-                        {{"kind", kTrainedKind},
-                         {"format_version", "1"},
-                         {"recipe", in_json(recipe)},
-                         {"facts", in_json(facts)},
-                         {"scores", io::dump_json(found)}});
+train::Scores scores_in(const std::string& text) {
+  train::Scores scores;
+  const auto written = io::parse_json<TrainedJson>(text);
+  for (const auto& [name, value] : written.items())
+    if (value.is_number())
+      scores.emplace_back(name, value.get<double>());  // null is a number that was not finite
+  return scores;
 }
 
-Trained load(const std::string& path) {
-  const io::SafeTensors file = io::read_safetensors(path);
+// What a file's metadata say, and the network as it was before its training.
+Trained without_weights(const io::SafeTensors& file, const std::string& path) {
   const auto part = [&](const char* key) -> const std::string& {
     const auto found = file.metadata.find(key);
     if (found == file.metadata.end())
@@ -56,37 +60,75 @@ Trained load(const std::string& path) {
         fmt::format("its format has version {}, and only version 1 is known", part("format_version")),
         "use a newer veldt");
   Trained trained;
+  std::vector<std::pair<std::string, std::vector<std::string>>> given;
+  const auto written = io::parse_json<TrainedJson>(part("recipe"));
+  for (const auto& [key, texts] : written.items())
+    given.emplace_back(key, texts.get<std::vector<std::string>>());
+  trained.recipe = recipe_of(given, path);
+  trained.facts = facts_from_json(part("facts"), path);
+  if (!fit_together(trained.recipe, trained.facts))
+    throw no_recipe_model(path, "its recipe and what it knows of its data do not fit together");
+  if (file.metadata.contains("scores")) trained.scores = scores_in(file.metadata.at("scores"));
+  double elements = 0;
+  for (const auto& [name, tensor] : file.tensors) elements += static_cast<double>(tensor.numel());
+  trained.model = build_model(trained.recipe, trained.facts.model, elements);
+  return trained;
+}
+
+}  // namespace
+
+std::string in_json(const Recipe& recipe, const std::vector<std::string>& without) {
+  TrainedJson json = TrainedJson::object();
+  for (const auto& [key, texts] : recipe.given)
+    if (std::find(without.begin(), without.end(), key) == without.end()) json[key] = texts;
+  return io::dump_json(json);
+}
+
+std::map<std::string, std::string> metadata_of(const Recipe& recipe, const Facts& facts,
+                                               const train::Scores& scores) {
+  TrainedJson found = TrainedJson::object();
+  for (const auto& [name, value] : scores) found[name] = value;
+  return {{"kind", kTrainedKind},
+          {"format_version", "1"},
+          {"recipe", in_json(recipe)},
+          {"facts", in_json(facts)},
+          {"scores", io::dump_json(found)}};
+}
+
+void save(const std::string& path, const Recipe& recipe, const Facts& facts, const nn::Module& model,
+          const train::Scores& scores) {
+  io::write_safetensors(path, model.state(), metadata_of(recipe, facts, scores));
+}
+
+std::string model_file(const std::string& path) {
+  if (!io::is_directory(path)) return path;
+  for (const char* name : {"model.safetensors", "best.safetensors"})
+    if (std::string file = (std::filesystem::path(path) / name).string(); io::exists(file)) return file;
+  throw IoError(IoError::Kind::missing, fmt::format("there is no network in {}", path),
+                "the folder has neither model.safetensors nor best.safetensors",
+                "name the folder of a run of veldt train, or a file that it wrote");
+}
+
+Trained load(const std::string& path, Device device) {
+  const std::string name = model_file(path);
+  const io::SafeTensors file = io::read_safetensors(name);
+  Trained trained;
   try {
-    std::vector<std::pair<std::string, std::vector<std::string>>> given;
-    const auto written = io::parse_json<TrainedJson>(part("recipe"));
-    for (const auto& [key, texts] : written.items())
-      given.emplace_back(key, texts.get<std::vector<std::string>>());
-    trained.recipe = recipe_of(given, path);
-    trained.facts = facts_from_json(part("facts"), path);
-    if ((trained.recipe.kind == "text") != (trained.facts.tokenizer != nullptr) ||
-        (trained.recipe.kind == "text") != (trained.facts.model.dtype == DType::i64))
-      throw no_recipe_model(path, "its recipe and what it knows of its data do not fit together");
-    const Recipe& recipe = trained.recipe;
-    const bool has_classes = recipe.is_of_pictures() || (recipe.kind == "table" && recipe.classes);
-    if (has_classes != !trained.facts.classes.empty() ||
-        (recipe.kind == "table") != !trained.facts.inputs.empty())
-      throw no_recipe_model(path, "its recipe and what it knows of its data do not fit together");
-    double elements = 0;
-    for (const auto& [name, tensor] : file.tensors) elements += static_cast<double>(tensor.numel());
-    trained.model = build_model(recipe, trained.facts.model, elements);
+    trained = without_weights(file, name);
   } catch (const nlohmann::json::exception& e) {
-    throw no_recipe_model(path, e.what());
+    throw no_recipe_model(name, e.what());
   } catch (const UsageError& e) {  // of a file, not of the command line
-    throw no_recipe_model(path, fmt::format("{}: {}", e.summary(), e.why()));
+    throw no_recipe_model(name, fmt::format("{}: {}", e.summary(), e.why()));
   }
   try {
     trained.model.load_state(file.tensors);
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
-    throw no_recipe_model(path, fmt::format("{}: {}", e.summary(), e.why()));
+    throw no_recipe_model(name, fmt::format("{}: {}", e.summary(), e.why()));
   }
   trained.model.eval();
+  trained.to(device);
   return trained;
 }
 

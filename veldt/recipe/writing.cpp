@@ -13,10 +13,13 @@
 
 namespace veldt::recipe {
 
-std::string written_text(const Recipe& recipe, const Facts& facts, nn::Module& model,
+std::string written_text(const Recipe& recipe, const Facts& facts, const nn::Module& model,
                          const WritingOptions& options) {
+  if (options.count < 0 || !(options.temperature > 0))
+    throw ConfigError(
+        str("cannot write ", options.count, " tokens at a temperature of ", options.temperature),
+        "a count is 0 or more, and a temperature above 0", "give, for example, 500 and 0.8");
   const NoGrad off;
-  model.eval();
   const Device device = model.parameters().at(0).device();
   const data::Tokenizer& letters = *facts.tokenizer;
   const bool has_prompt = !options.prompt.empty();

@@ -21,8 +21,9 @@ struct WritingOptions {
 };
 
 // The prompt and `count` more tokens, each drawn from the network's output for the recipe's context before
-// it. Throws ConfigError for a prompt with a character that the training text did not have.
-std::string written_text(const Recipe& recipe, const Facts& facts, nn::Module& model,
+// it. The model is in evaluation mode. Throws ConfigError for a prompt with a character that the training
+// text did not have, a count below 0 and a temperature that is not above 0.
+std::string written_text(const Recipe& recipe, const Facts& facts, const nn::Module& model,
                          const WritingOptions& options);
 
 }  // namespace veldt::recipe

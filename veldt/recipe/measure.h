@@ -1,0 +1,28 @@
+// How good a trained network is on data.
+// Tests: tests/recipe/trained_test.cpp, tests/app/train_test.cpp, tests/app/train_recipes_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "veldt/recipe/trained.h"
+#include "veldt/train/metric.h"
+
+namespace veldt::recipe {
+
+struct MeasureOptions {
+  std::string part = "test";  // or "validation", or "train"
+  std::string drawing = {};   // of the test part of a series: where forecast and truth are drawn (.svg)
+};
+
+struct Measured {
+  train::Scores scores;  // "loss" and the recipe's metrics; of the test part of a series its errors too
+  std::int64_t examples = 0;
+};
+
+// The scores over a part of the recipe's data, read from below `folder`. Throws UsageError for a part that
+// the recipe does not set aside, and for a drawing of anything but the test part of a series; IoError
+// missing, and malformed for data that are not those, or not of the form, that the network was trained on.
+Measured measure(Trained& trained, const std::string& folder, const MeasureOptions& options = {});
+
+}  // namespace veldt::recipe
