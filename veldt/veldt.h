@@ -21,6 +21,7 @@
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/named.h"
 #include "veldt/tensor/plan.h"
+#include "veldt/tensor/print.h"
 #include "veldt/tensor/profile.h"
 #include "veldt/tensor/recompute.h"
 #include "veldt/tensor/tensor.h"

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <vector>
@@ -99,6 +100,9 @@ class Tensor {
  private:
   std::shared_ptr<TensorImpl> impl_;
 };
+
+// As text(x) of tensor/print.h: "tensor([1., 2.])".
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 // Uninitialised. Throws OutOfMemory, or ShapeError for an impossible shape.
 Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = {});
