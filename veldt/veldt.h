@@ -13,6 +13,7 @@
 #include "veldt/core/pool.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/shape.h"
+#include "veldt/core/slice.h"
 #include "veldt/core/threads.h"
 #include "veldt/core/view.h"
 #include "veldt/core/warning.h"

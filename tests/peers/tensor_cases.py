@@ -33,8 +33,10 @@ def view(draw, name):
         return Case(name, [x, wide + sizes], lambda x, to: x.expand(to))
     if name == "slice":
         begin, end, step = draw.integer(-size - 1, size), draw.integer(-size - 1, size + 2), draw.integer(1, 3)
-        return Case(name, [x, d, begin, end, step], lambda x, d, begin, end, step: x[
-            (slice(None),) * (d % rank) + (slice(begin, end, step),)])
+        if draw.chance(0.3):
+            step = -step
+        return Case(name, [x, d, begin, end, step], lambda x, d, begin, end, step: x.index_select(
+            d, torch.tensor(range(size)[begin:end:step], dtype=torch.int64)))
     if name == "select":
         return Case(name, [x, d, draw.integer(-size, max(size - 1, 0))], torch.select)
     if name == "unsqueeze":

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 
 #include "veldt/core/error.h"
@@ -93,6 +94,32 @@ Tensor unslice(const Tensor& g, const Shape& shape, int dim, std::int64_t begin,
       "unslice", out, {g},
       [dim, begin, end, step](const Tensor& gg) -> Grads { return {slice(gg, dim, begin, end, step)}; },
       false);
+}
+
+// A copy of x with dimension d from the last position to the first. No view: kernels take strides below 0 in
+// copies alone.
+Tensor turned(const Tensor& x, int d) {
+  View from = x.view();
+  if (x.numel() > 0) {
+    Shape last = x.shape();
+    last[d] = 1;
+    from.data = x.alias(last, x.strides(), (x.size(d) - 1) * x.strides()[d]).view().data;
+  }
+  from.strides[d] = -from.strides[d];
+  const Tensor out = empty(x.shape(), x);
+  kernels(x).copy(from, out.view());
+  return record(
+      "slice", out, {x}, [d](const Tensor& g) -> Grads { return {turned(g, d)}; }, false);
+}
+
+// Positions begin, begin + step, .. above end, for a step below 0.
+Tensor slice_back(const Tensor& x, int d, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  const std::int64_t n = x.size(d), stride = -std::max(step, -std::numeric_limits<std::int64_t>::max());
+  const auto clamped = [n](std::int64_t p) { return std::clamp<std::int64_t>(p < 0 ? p + n : p, -1, n - 1); };
+  const std::int64_t first = clamped(begin), past = clamped(end);
+  if (first <= past) return slice(x, d, 0, 0);
+  const std::int64_t lowest = first - (first - past - 1) / stride * stride;
+  return turned(slice(x, d, lowest, first + 1, stride), d);
 }
 
 // Without gaps, the dimensions in the order of x's memory; row-major if x repeats elements. Dimensions of
@@ -201,9 +228,10 @@ Tensor expand(const Tensor& x, const Shape& wanted) {
 
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step) {
   const int d = wrap_dim(dim, x.rank(), "slice");
-  if (step < 1)
-    throw ShapeError(str("slice cannot take steps of ", step), "a step must be 1 or more",
-                     "give a positive step");
+  if (step == 0)
+    throw ShapeError(str("slice cannot take steps of 0 in dimension ", d, " of ", x.shape()),
+                     "it would never reach the end", "give a step above or below 0");
+  if (step < 0) return slice_back(x, d, begin, end, step);
   const std::int64_t first = clamp_position(begin, x.size(d)), last = clamp_position(end, x.size(d));
   Shape shape = x.shape();
   Strides strides = x.strides();
@@ -218,11 +246,15 @@ Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std
 
 Tensor select(const Tensor& x, int dim, std::int64_t index) {
   const int d = wrap_dim(dim, x.rank(), "select");
-  const std::int64_t i = index < 0 ? index + x.size(d) : index;
-  if (i < 0 || i >= x.size(d))
-    throw ShapeError(str("select has no position ", index, " in dimension ", d),
-                     str("its size is ", x.size(d)), "give a position within the size");
-  return reshape(slice(x, d, i, i + 1), x.shape().without(d));
+  const std::int64_t n = x.size(d), i = index < 0 ? index + n : index;
+  if (i < 0 || i >= n)
+    throw ShapeError(str("there is no position ", index, " in dimension ", d, " of ", x.shape()),
+                     str("its size is ", n),
+                     n > 0 ? str("take one of ", -n, " to ", n - 1) : "take none of an empty dimension");
+  return recorded_view("select", x, x.shape().without(d), x.strides().without(d), i * x.strides()[d],
+                       [from = x.shape(), d, i](const Tensor& g) -> Grads {
+                         return {unslice(unsqueeze(g, d), from, d, i, 1)};
+                       });
 }
 
 Tensor unsqueeze(const Tensor& x, int dim) {

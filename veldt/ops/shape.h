@@ -18,9 +18,13 @@ Tensor transpose(const Tensor& x, int a = -2, int b = -1);
 Tensor permute(const Tensor& x, const std::vector<int>& order);
 // Repeats dimensions of size 1, and adds leading ones, without copying. -1 keeps a size.
 Tensor expand(const Tensor& x, const Shape& shape);
-// Elements begin, begin + step, .. below end of one dimension; negative positions count from the end.
+// Elements begin, begin + step, .. below end of one dimension, as Python's begin:end:step: positions below 0
+// count from the end, and those beyond the ends are moved to them (narrow of ops/arrange.h refuses them). For
+// a step below 0 they go down to above end, and the result is a copy; an end of -size - 1 then takes the
+// first element too. Throws ShapeError for a step of 0. x(Slice{begin, end, step}) does the same.
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1);
-// One position of a dimension, which is dropped.
+// One position of a dimension, which is dropped. Below 0 it counts from the end; throws ShapeError beyond the
+// size. x[i] is select(x, 0, i).
 Tensor select(const Tensor& x, int dim, std::int64_t index);
 Tensor unsqueeze(const Tensor& x, int dim);
 Tensor squeeze(const Tensor& x, int dim);  // ShapeError unless its size is 1

@@ -17,10 +17,12 @@
 #include "veldt/core/dtype.h"
 #include "veldt/core/hooks.h"
 #include "veldt/core/shape.h"
+#include "veldt/core/slice.h"
 #include "veldt/core/view.h"
 
 namespace veldt {
 
+class Scalar;  // ops/scalar.h
 class Storage;
 struct TensorImpl;
 struct Node;
@@ -33,6 +35,11 @@ class Tensor {
  public:
   Tensor() = default;  // undefined: holds nothing
   explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  // A variable becomes a handle to other numbers.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & = default;
 
   // Values in row-major order, copied. Throws ShapeError if their number does not fit the shape.
   static Tensor of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::f32);
@@ -64,6 +71,18 @@ class Tensor {
   // strides().
   template <class T> T* data() const;
   View view() const;
+
+  // Views of a part, with gradients: x[i] is position i of the first dimension, which is dropped, and x(i, j)
+  // one of the first two. A Slice takes several and keeps its dimension: x(Slice{1, 3}, -1). Positions below
+  // 0 count from the end. Throws ShapeError for one beyond the size, for more than the rank, and for steps
+  // below 1, which no view takes: slice() and flip() copy. (Ops like others, in ops/subscript.cpp.)
+  Tensor operator[](const Position& position) const;
+  template <class... At> Tensor operator()(const At&... at) const { return this->at({Position(at)...}); }
+  Tensor at(std::initializer_list<Position> positions) const;
+  // x[i] = source and x(i, j) = 5 write into x's memory: assign() of the source, expanded to the part's
+  // shape.
+  void operator=(const Tensor& source) &&;
+  void operator=(const Scalar& value) &&;
 
   // Copies `source` (same shape, any dtype, any device) into this tensor's memory. For leaves and data, never
   // for a tensor that a gradient flows through: throws Error there.
