@@ -51,7 +51,7 @@ void connect_streams(const RunOptions& options, const Pipe& out, const Pipe& err
                          const Pipe& out, const Pipe& err) {
   if (options.out == Stream::reader_gone) ::close(out.read_end);
   connect_streams(options, out, err);
-  ::signal(SIGPIPE, SIG_DFL);
+  for (const int number : {SIGPIPE, SIGINT, SIGQUIT}) ::signal(number, SIG_DFL);
   if (!options.directory.empty() && ::chdir(options.directory.c_str()) != 0) ::_exit(126);
   ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // the settings of whoever runs the tests are not theirs
   for (const std::string& entry : options.environment) ::putenv(const_cast<char*>(entry.c_str()));

@@ -36,6 +36,8 @@ class Process {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
+    // A shell starts what runs in its background with these ignored, and then no test could send them.
+    for (const int number : {SIGINT, SIGQUIT}) ::signal(number, SIG_DFL);
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }

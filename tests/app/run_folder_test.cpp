@@ -65,6 +65,24 @@ TEST_F(RunFolder, IsNamedAfterTheRecipe) {
   }
 }
 
+TEST_F(RunFolder, IsAnotherForEachRun) {
+  put_bytes(dir_ / "work/r.toml", kTinyRecipe);
+  const auto model = [&](const std::string& name) {
+    return dir_ / ("work/runs/" + name + "/model.safetensors");
+  };
+  EXPECT_EQ(train("r.toml", {"--resume"}).exit_code, 0);  // nothing to resume yet
+  ASSERT_TRUE(fs::exists(model("r")));
+  const std::string first = bytes_of(model("r"));
+  EXPECT_EQ(train("r.toml").exit_code, 0);
+  ASSERT_TRUE(fs::exists(model("r-2")));
+  EXPECT_EQ(bytes_of(model("r-2")), first);
+  EXPECT_EQ(train("r.toml", {"--resume", "--set", "train.steps=5"}).exit_code, 0);  // the last
+  EXPECT_NE(bytes_of(model("r-2")), first);
+  EXPECT_EQ(bytes_of(model("r")), first);
+  EXPECT_FALSE(fs::exists(model("r-3")));
+  EXPECT_EQ(train("r.toml", {"--out", "runs/r"}).exit_code, 2);  // named, so it must be free
+}
+
 // ".." was the stem of "...toml", and "." that of "..toml".
 TEST_F(RunFolder, NeverLeadsOutOfRuns) {
   put_bytes(dir_ / "work/model.safetensors", "precious");

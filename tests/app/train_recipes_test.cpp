@@ -12,6 +12,7 @@
 #include "tests/app/command.h"
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
+#include "tests/io/make_png.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/safetensors.h"
@@ -106,6 +107,38 @@ class TrainRecipe : public testing::Test {
 
   const TempDir dir_;
 };
+
+// Their labels are then shares of two classes.
+TEST_F(TrainRecipe, PicturesMayBeMixed) {
+  for (const char* kind : {"dark", "light"})
+    for (int i = 0; i < 12; ++i) {
+      const std::string folder = dir_ / "p" + std::string("/") + kind;
+      std::filesystem::create_directories(folder);
+      put_bytes(folder + "/" + std::to_string(i) + ".png",
+                make_png({.width = 8, .height = 8}, std::vector<int>(64, kind[0] == 'd' ? 20 + i : 220 + i)));
+    }
+  for (const char* mix : {"mixup(0.4)", "cutmix(1)"}) {
+    std::filesystem::remove_all(dir_ / "run");
+    const json result = trained(std::string(R"toml(
+[data]
+kind = "pictures"
+path = "p"
+height = 8
+width = 8
+grey = true
+validation = 0.25
+batch = 6
+mix = ")toml") + mix + R"toml("
+[model]
+layers = ["Flatten", "Linear(outputs)"]
+[optimizer]
+lr = 0.05
+[train]
+epochs = 20
+)toml");
+    EXPECT_GT(result.at("val_accuracy").get<double>(), 0.8) << result.dump();
+  }
+}
 
 TEST_F(TrainRecipe, DistancesAreInOneUnitEverywhere) {
   const json found = trained(kNumbers, {"--keep-top", "1"});

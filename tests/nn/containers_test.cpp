@@ -9,6 +9,7 @@
 #include "veldt/nn/activations.h"
 #include "veldt/nn/convolution.h"
 #include "veldt/nn/linear.h"
+#include "veldt/nn/recurrent.h"
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -67,6 +68,10 @@ TEST(Parallel, GivesAnOutputOfEachBranch) {
                        Lambda([](const TensorList& in) { return TensorList{in[0] + in[1]}; }, "Add")};
   EXPECT_FLOAT_EQ(net(TensorList{x})[0].item(), std::tanh(1.0f));
   EXPECT_THAT(net.description(), HasSubstr("2: Add"));
+  // A layer that could give its state too gives its output to the next.
+  Rng rng(1);
+  const Sequential reader{LSTM(1, 2, {.batch_first = true}, rng), LastStep(), heads};
+  EXPECT_EQ(reader(TensorList{ones({3, 4, 1})})[0].shape(), (Shape{3, 2}));
 }
 
 TEST(Lambda, IsAFunctionWithATitle) {

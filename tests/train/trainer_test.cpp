@@ -152,23 +152,6 @@ TEST(Trainer, RefusesAScheduleThatEndsLongBeforeTheRun) {
     s.trainer.fit(s.train, nullptr, {.epochs = 10, .schedule = fine});
 }
 
-TEST(Trainer, AsksForTheLossOfNumbers) {
-  Rng rng(5);
-  nn::Sequential model{nn::Linear(2, 1, rng)};
-  optim::Adam adam(model.named_parameters());
-  data::Loader numbers(data::from_tensors({rand({64, 2}, rng), rand({64, 1}, rng)}), {.batch = 8});
-  Trainer none(model, adam);
-  EXPECT_THAT(error_of<ConfigError>([&] { none.fit(numbers, nullptr, {.epochs = 1}); }),
-              testing::AllOf(HasSubstr("no loss for targets f32 [8, 1]"), HasSubstr("TrainerOptions::loss")));
-  Trainer wrong(model, adam,
-                {.loss = [](const Tensor& y, const data::Batch& b) { return cross_entropy(y, b.back()); }});
-  EXPECT_THAT(error_of<ShapeError>([&] { wrong.fit(numbers, nullptr, {.epochs = 1}); }),
-              HasSubstr("cannot learn one class"));
-  Trainer right(model, adam,
-                {.loss = [](const Tensor& y, const data::Batch& b) { return mse(y, b.back()); }});
-  right.fit(numbers, nullptr, {.epochs = 1});
-}
-
 TEST(Trainer, LearnsInHalves) {
   const Loss loud = [](const Tensor& y, const data::Batch& b) { return cross_entropy(y, b.back()) * 1000; };
   Learner exact;

@@ -26,12 +26,18 @@ const char* fault_of(const std::string& name) {
 
 }  // namespace
 
-std::string folder_named_after(const std::string& recipe) {
+std::string folder_named_after(const std::string& recipe, bool again) {
   const fs::path file = fs::path(recipe).filename();
-  const std::string name = file.stem().string(), folder = "runs/" + name;
+  const std::string name = file.stem().string(), first = "runs/" + name;
   if (const std::string fault = fault_of(name); !fault.empty())
     throw UsageError(fmt::format("no folder of a run can be named after '{}'", file.string()), fault,
                      "name the folder, --out DIR, or rename the recipe");
+  std::string folder = first, last = first;
+  for (int n = 2; io::is_directory(folder + "/checkpoints"); ++n) {
+    last = folder;
+    folder = fmt::format("{}-{}", first, n);
+  }
+  if (again) folder = last;
   if (std::error_code none; fs::is_symlink(folder, none))
     throw UsageError(fmt::format("cannot write the run into {}", folder), "it is a symbolic link",
                      "give the folder that it points to, --out DIR, or remove the link");

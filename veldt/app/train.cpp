@@ -256,8 +256,9 @@ int train_recipe(TrainFlags flags, Context& context) {
   recipe::check_model(recipe);
   recipe::check_training(recipe);
   recipe::transforms_of(recipe.prepare), recipe::transforms_of(recipe.augment);
-  if (flags.out.empty()) flags.out = folder_named_after(flags.config);
-  if (!flags.resume && !flags.find_rate && !flags.overfit) check_for_strange_files(flags.out);
+  const bool is_new = !flags.resume && !flags.find_rate && !flags.overfit;
+  if (flags.out.empty()) flags.out = folder_named_after(flags.config, !is_new);
+  if (is_new) check_for_strange_files(flags.out);
   flags.data = data_folder(recipe, flags.data, context);
   Training training(recipe, flags.data, device.device);
   io::make_directories(flags.out);
@@ -278,6 +279,10 @@ int train_recipe(TrainFlags flags, Context& context) {
   events.on_progress = [&view](const train::Progress& p) { view.update(p); };
   events.on_warning = [&view](const std::string& text) { view.warn(text); };
   events.should_stop = [&signal] { return signal.requested(); };
+  events.on_start = [&](std::int64_t step) {
+    if (flags.resume && step == 0 && !context.quiet)
+      print_note(fmt::format("there was no run to resume in {}; this begins it", flags.out));
+  };
   const train::FitResult result = training.trainer->fit(
       training.train, training.validation ? &*training.validation : nullptr, fit_options(flags, training),
       events, [&view](const train::Evaluation& e) { view.update(e); });
@@ -314,10 +319,13 @@ Run add_train(VerbOptions& verb, Context& context) {
       .required();
   add_path(verb, "--data", flags->data,
            "the folder that data.path starts from; without it the recipe's files are downloaded");
-  add_path(verb, "--out", flags->out, "the folder of the run; runs/RECIPE unless given");
+  add_path(verb, "--out", flags->out,
+           "the folder of the run; runs/RECIPE unless given, for the next run runs/RECIPE-2");
   add_texts(verb, "--set", "KEY=VALUE", flags->sets, "another value for a key, as in --set train.epochs=3")
       .command_line_only();
-  add_switch(verb, "--resume", flags->resume, "continue the run in --out").command_line_only();
+  add_switch(verb, "--resume", flags->resume,
+             "continue the run in --out, or the last in runs/; begin one if there is none")
+      .command_line_only();
   add_duration(verb, "--every", flags->every, "time between checkpoints");
   add_count(verb, "--keep", flags->keep, {.least = 1, .most = 1000}, "checkpoints kept");
   add_count(verb, "--keep-top", flags->top, {.least = 0, .most = 1000},

@@ -83,7 +83,8 @@ class Module {
   // The output for x. Throws Error unless the module overrides it.
   virtual Tensor forward(const Tensor& x) const;
   // The outputs for several inputs: what a module of other arguments or results than forward()'s overrides.
-  // Throws Error for a number of inputs that it does not take. By default it takes one, for forward().
+  // Throws Error for a number of inputs that it does not take. By default it takes one, for forward(); with
+  // one input it gives what forward() does, if the module has one.
   virtual TensorList forward_list(const TensorList& inputs) const;
   // Calls forward() or forward_list(), and the hooks. An Error that passes through gets the place added:
   // "..., in body.2 (Linear(64, 10))".

@@ -197,13 +197,13 @@ RecurrentResult Recurrent::run(const Tensor& x, const RecurrentState& initial, c
 }
 
 TensorList Recurrent::forward_list(const TensorList& inputs) const {
+  if (inputs.size() == 1) return {computed(inputs[0], {}, {}).output};
   const bool lstm = cell_ == CellKind::lstm;
-  if (inputs.empty() || inputs.size() > (lstm ? 3 : 2))
+  if (inputs.size() != (lstm ? 3 : 2))
     throw Error(str(title(), " cannot take ", inputs.size(), " inputs"),
                 str("it takes x and, if it is to begin with one, the state h", lstm ? " and c" : ""),
                 "give them in this order");
-  const auto state = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : Tensor(); };
-  const RecurrentResult r = computed(inputs[0], {state(1), state(2)}, {});
+  const RecurrentResult r = computed(inputs[0], {inputs[1], lstm ? inputs[2] : Tensor()}, {});
   return lstm ? TensorList{r.output, r.state.h, r.state.c} : TensorList{r.output, r.state.h};
 }
 

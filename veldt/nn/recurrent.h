@@ -33,7 +33,7 @@ class Recurrent : public Module {
   RecurrentResult run(const Tensor& x, const RecurrentState& initial = {}, const Tensor& lengths = {}) const;
   // Only the output.
   Tensor forward(const Tensor& x) const override { return computed(x, {}, {}).output; }
-  // {x}, {x, h} or {x, h, c} -> {output, h} or, of an LSTM, {output, h, c}
+  // {x} -> {output}; {x, h} -> {output, h}, or of an LSTM {x, h, c} -> {output, h, c}
   TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
   std::string title() const override;

@@ -76,13 +76,13 @@ RecurrentState RecurrentCell::step(const Tensor& x, const RecurrentState& before
 }
 
 TensorList RecurrentCell::forward_list(const TensorList& inputs) const {
+  if (inputs.size() == 1) return {stepped(inputs[0], {}).h};
   const bool lstm = cell_ == CellKind::lstm;
-  if (inputs.empty() || inputs.size() > (lstm ? 3 : 2))
+  if (inputs.size() != (lstm ? 3 : 2))
     throw Error(str(title(), " cannot take ", inputs.size(), " inputs"),
                 str("it takes x and, if it is to begin with one, the state h", lstm ? " and c" : ""),
                 "give them in this order");
-  const auto state = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : Tensor(); };
-  const RecurrentState after = stepped(inputs[0], {state(1), state(2)});
+  const RecurrentState after = stepped(inputs[0], {inputs[1], lstm ? inputs[2] : Tensor()});
   return lstm ? TensorList{after.h, after.c} : TensorList{after.h};
 }
 

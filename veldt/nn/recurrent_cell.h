@@ -44,7 +44,7 @@ class RecurrentCell : public Module {
   RecurrentState step(const Tensor& x, const RecurrentState& before = {}) const;
   // h after a step from a state of 0.
   Tensor forward(const Tensor& x) const override { return stepped(x, {}).h; }
-  // {x}, {x, h} or {x, h, c} -> {h} or, of an LSTMCell, {h, c}
+  // {x} -> {h}; {x, h} -> {h}, or of an LSTMCell {x, h, c} -> {h, c}
   TensorList forward_list(const TensorList& inputs) const override;
   void fields(Fields& f) override;
   std::string title() const override;

@@ -96,7 +96,11 @@ optim::Schedule schedule_without_warmup(Call& call, double lr, std::int64_t step
 
 train::Loss loss_of(const Recipe& recipe) {
   const bool is_number = recipe.learns_numbers();
-  if (!recipe.loss.given() && !is_number) return {};
+  const bool is_soft = recipe.mix.given();  // then labels are shares of classes
+  const train::Loss of_shares = [](const Tensor& y, const data::Batch& b) {
+    return cross_entropy(y, b.back());
+  };
+  if (!recipe.loss.given() && !is_number) return is_soft ? of_shares : train::Loss();
   Call call(recipe.loss.given() ? recipe.loss.source() : io::Source{"train.loss", "", true},
             recipe.loss.given() ? recipe.loss.texts.at(0) : "mse");
   const std::vector<std::string> of_classes{"cross_entropy"}, of_numbers{"mse", "l1", "huber", "smooth_l1"};
@@ -113,7 +117,7 @@ train::Loss loss_of(const Recipe& recipe) {
     return [bend](const Tensor& y, const data::Batch& b) { return huber(y, b.back(), {.delta = bend}); };
   if (call.name() == "smooth_l1")
     return [bend](const Tensor& y, const data::Batch& b) { return smooth_l1(y, b.back(), {.beta = bend}); };
-  if (smoothing == 0) return {};
+  if (smoothing == 0) return is_soft ? of_shares : train::Loss();
   return [smoothing](const Tensor& y, const data::Batch& b) {
     return cross_entropy(y, b.back(), {.label_smoothing = smoothing});
   };

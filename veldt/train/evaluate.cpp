@@ -51,12 +51,12 @@ class Evaluating {
 
 // The loss of a batch and its weight: the number of labels that count for cross entropy of indices, else the
 // number of examples.
-std::pair<double, double> Trainer::weighed_loss(const Tensor& output, const data::Batch& batch) const {
+std::pair<double, double> Trainer::weighed_loss(const TensorList& outputs, const data::Batch& batch) const {
   const Tensor& target = batch.back();
   double weight = static_cast<double>(batch.at(0).size(0));
   if (default_loss_ && !is_float(target.dtype()))
     weight = sum(to(not_equal(target, -100), DType::f64)).item();
-  return {options_.loss(output, batch).item(), weight};
+  return {options_.loss(outputs, batch).item(), weight};
 }
 
 Scores Trainer::evaluate(data::Loader& loader) {
@@ -69,11 +69,11 @@ Scores Trainer::evaluate(data::Loader& loader) {
   double total = 0, count = 0;
   for (const data::Batch& given : loader.epoch(0)) {
     const data::Batch batch = data::moved(given, device);
-    const Tensor output = options_.forward(model_, batch);
-    const auto [loss, weight] = weighed_loss(output, batch);
+    const TensorList outputs = options_.forward(model_, batch);
+    const auto [loss, weight] = weighed_loss(outputs, batch);
     if (weight > 0) total += loss * weight;
     count += weight;
-    for (const auto& metric : metrics) metric->add(output, batch);
+    for (const auto& metric : metrics) metric->add_all(outputs, batch);
   }
   Scores scores{{"loss", total / count}};
   for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
@@ -87,7 +87,7 @@ Tensor Trainer::predict(data::Loader& loader) {
   const Device device = optimizer_.slab().values().device();
   std::vector<Tensor> outputs;
   for (const data::Batch& batch : loader.epoch(0))
-    outputs.push_back(options_.forward(model_, data::moved(batch, device)));
+    outputs.push_back(options_.forward(model_, data::moved(batch, device)).at(0));
   return concat(outputs, 0);
 }
 

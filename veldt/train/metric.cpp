@@ -249,4 +249,36 @@ double Confusion::value() const {
              : kNothing;
 }
 
+namespace {
+
+class OfOutput final : public Metric {
+ public:
+  OfOutput(std::size_t output, std::size_t target, std::unique_ptr<Metric> inner)
+      : output_(output), target_(target), inner_(std::move(inner)) {}
+
+  std::string name() const override { return str(inner_->name(), '_', output_); }
+  bool larger_is_better() const override { return inner_->larger_is_better(); }
+  void reset() override { inner_->reset(); }
+  void add(const Tensor& output, const data::Batch& batch) override { add_all({output}, batch); }
+  void add_all(const TensorList& outputs, const data::Batch& batch) override {
+    if (output_ >= outputs.size() || target_ >= batch.size())
+      throw ConfigError(str("the metric ", name(), " has nothing to compare"),
+                        str("it wants output ", output_, " of ", outputs.size(), " and tensor ", target_,
+                            " of ", batch.size(), " of the batch"),
+                        "count both from 0");
+    inner_->add(outputs[output_], {batch[target_]});
+  }
+  double value() const override { return inner_->value(); }
+
+ private:
+  std::size_t output_, target_;
+  std::unique_ptr<Metric> inner_;
+};
+
+}  // namespace
+
+MetricMaker of_output(std::size_t output, std::size_t target, MetricMaker metric) {
+  return [=] { return std::make_unique<OfOutput>(output, target, metric()); };
+}
+
 }  // namespace veldt::train

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "veldt/data/loader.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::train {
 
@@ -24,8 +25,10 @@ class Metric {
   virtual std::string name() const = 0;
   virtual bool larger_is_better() const { return true; }
   virtual void reset() = 0;
-  // Adds the network's outputs for a batch. Gradients are not recorded.
+  // Adds the network's output for a batch. Gradients are not recorded.
   virtual void add(const Tensor& output, const data::Batch& batch) = 0;
+  // The same of a network of several outputs; by default the first one counts.
+  virtual void add_all(const TensorList& outputs, const data::Batch& batch) { add(outputs.at(0), batch); }
   // The value over all since reset(); NaN if there were none.
   virtual double value() const = 0;
 };
@@ -75,5 +78,8 @@ MetricMaker auroc();
 // `unit`: what a difference of 1 is worth, such as the deviation if standard scores are learned.
 MetricMaker mean_absolute_error(double unit = 1);
 MetricMaker root_mean_squared_error(double unit = 1);
+
+// A metric of another output than the first, against any tensor of the batch: "accuracy_1" for output 1.
+MetricMaker of_output(std::size_t output, std::size_t target, MetricMaker metric);
 
 }  // namespace veldt::train

@@ -24,15 +24,14 @@
 #include "veldt/train/events.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/metric.h"
+#include "veldt/train/step_parts.h"
 
 namespace veldt::train {
 
-using Forward = std::function<Tensor(const nn::Module& model, const data::Batch& batch)>;
-using Loss = std::function<Tensor(const Tensor& output, const data::Batch& batch)>;
-
 struct TrainerOptions {
   Forward forward = {};  // model(batch[0]), if there is none
-  // If there is none: cross_entropy(output, the batch's last tensor), which then has to hold labels, i64.
+  // If there is none: cross_entropy(first output, the batch's last tensor), which then has to hold labels,
+  // i64.
   Loss loss = {};
   // The scores of evaluate() besides the loss.
   std::vector<MetricMaker> metrics = {};
@@ -124,7 +123,7 @@ class Trainer {
   // The mean loss over one epoch of the loader, "loss" (batches are weighted by examples, for cross entropy
   // by the labels that count), and the metrics; in evaluation mode, without gradients.
   Scores evaluate(data::Loader& loader);
-  // The outputs for one epoch of the loader, concatenated.
+  // The first outputs for one epoch of the loader, concatenated.
   Tensor predict(data::Loader& loader);
 
   // The following are for use before a fit, and leave weights, averages and optimizer unchanged.
@@ -153,7 +152,7 @@ class Trainer {
   void load_own_state(const std::map<std::string, Tensor>& saved);
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
-  std::pair<double, double> weighed_loss(const Tensor& output, const data::Batch& batch) const;
+  std::pair<double, double> weighed_loss(const TensorList& outputs, const data::Batch& batch) const;
 
   nn::Module& model_;
   optim::Optimizer& optimizer_;
