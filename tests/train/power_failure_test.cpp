@@ -4,6 +4,7 @@
 
 #include "tests/support/power_failure.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/core/error.h"
 #include "veldt/ops/create.h"
 #include "veldt/train/checkpoint.h"
 
