@@ -31,7 +31,7 @@ passes() {  # FILE LINE...: with FILE planted, the check passes; FILE stays
 }
 
 # A house of empty rooms, with the table and the page that shows it.
-mkdir -p "$root"/veldt/{core,kernels,cpu,cuda,tensor,ops,nn,optim,io,data,train,field,app} "$root/docs"
+mkdir -p "$root"/veldt/{core,kernels,cpu,cuda,tensor,ops,nn,optim,io,data,train,recipe,field,app} "$root/docs"
 cp "$1/veldt/layers.txt" "$root/veldt"
 show() { { echo '# The house'; echo '```'; grep -v -e '^#' -e '^$' "$root/veldt/layers.txt"; echo '```'; } >"$root/docs/design.md"; }
 show
@@ -64,6 +64,7 @@ catches 'optim -> nn' veldt/optim/bad.cpp '  #  include "veldt/nn/linear.h"'
 catches 'io -> data' veldt/io/bad.cpp '#include "veldt/data/pixels.h"'
 catches 'data may include core, tensor, ops, io' veldt/data/bad.cpp '#include "veldt/nn/linear.h"'
 catches 'train -> field' veldt/train/bad.cpp '#include "veldt/field/fit.h"'
+catches 'recipe -> field' veldt/recipe/bad.cpp '#include "veldt/field/fit.h"'
 catches 'cpu -> tensor' veldt/cpu/bad.cu '#include "veldt/tensor/tensor.h"'
 catches 'field -> app' veldt/field/bad.cpp '#include "veldt/app/verbs.h"'
 catches 'includes the umbrella' veldt/field/bad.cpp '#include "veldt/veldt.h"'
