@@ -55,7 +55,8 @@ int main() try {
     const Tensor apart = -0.5 * sum(1 + out[2] - square(out[1]) - exp(out[2]));
     return (drawn + weight * apart) / static_cast<double>(batch[0].size(0));
   };
-  train::Trainer trainer(model, adam, {.loss = loss});
+  const train::Forward all = [](const nn::Module& m, const data::Batch& b) { return m(TensorList{b[0]}); };
+  train::Trainer trainer(model, adam, {.forward = all, .loss = loss});
   const train::FitResult result = trainer.fit(
       train, &held, {.epochs = 120, .evaluate_every = 240, .restore_best = false}, events,
       [](const train::Evaluation& now) {

@@ -5,9 +5,11 @@
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
+#include "veldt/nn/attention.h"
 #include "veldt/nn/containers.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/losses.h"
+#include "veldt/nn/recurrent.h"
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -62,6 +64,17 @@ TEST(TrainerOutputs, LearnsTwoOutputsOfTwoInputs) {
                  .loss = [](const Tensor& y0, const data::Batch& b) { return mse(y0, b[2]); },
                  .metrics = {of_output(2, 3, accuracy())}});
   EXPECT_THAT(error_of<ConfigError>([&] { wrong.evaluate(test); }), HasSubstr("output 2 of 2"));
+}
+
+// Whose list is of query, key and value.
+TEST(TrainerOutputs, CallsALayerOfSeveralInputsWithTheOneItHas) {
+  Rng rng(5);
+  nn::Sequential model{nn::MultiheadAttention(4, 2, {.batch_first = true}, rng), nn::LastStep(),
+                       nn::Linear(4, 2, rng)};
+  optim::Adam adam(model.named_parameters());
+  data::Loader loader(data::from_tensors({rand({16, 3, 4}, rng), zeros({16}, DType::i64)}), {.batch = 8});
+  Trainer trainer(model, adam);
+  EXPECT_EQ(trainer.fit(loader, &loader, {.epochs = 2}).run.steps, 4);
 }
 
 TEST(TrainerOutputs, AsksForTheLossOfNumbers) {

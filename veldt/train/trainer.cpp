@@ -12,9 +12,7 @@
 namespace veldt::train {
 namespace {
 
-TensorList first_of(const nn::Module& model, const data::Batch& batch) {
-  return model(TensorList{batch.at(0)});
-}
+TensorList first_of(const nn::Module& model, const data::Batch& batch) { return {model(batch.at(0))}; }
 
 // Numbers may be probabilities of classes or anything else; what is to be learned of them must be said.
 Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {

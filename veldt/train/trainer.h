@@ -29,7 +29,8 @@
 namespace veldt::train {
 
 struct TrainerOptions {
-  Forward forward = {};  // model(batch[0]), if there is none
+  // If there is none: model(batch[0]), one output. A model of several says so: m(TensorList{b[0]}).
+  Forward forward = {};
   // If there is none: cross_entropy(first output, the batch's last tensor), which then has to hold labels,
   // i64.
   Loss loss = {};
