@@ -248,9 +248,11 @@ FitChoices choices_for(const Signal& signal, const FitOptions& w) {
   if (w.simba && signal.is_sound())
     throw ConfigError("the simba preset does not fit a sound", "it is for pictures", "leave the preset out");
   const Traits traits = traits_of(signal, w.style);
+  FitOptions wishes = w;
+  if (w.init) wishes.model = model_of(w.init->options());  // rates and the like are to suit its network
   FitChoices p = w.simba             ? simba_choices()
-                 : signal.is_sound() ? automatic_sound(signal, w)
-                                     : automatic_picture(signal, traits, w);
+                 : signal.is_sound() ? automatic_sound(signal, wishes)
+                                     : automatic_picture(signal, traits, wishes);
   p.kind = traits.kind;
   p.reasons["kind"] = what_it_is(signal, traits);
   describe(signal, p.field);
