@@ -43,6 +43,7 @@
 #include "veldt/ops/mlp.h"
 #include "veldt/ops/pooling.h"
 #include "veldt/ops/norm.h"
+#include "veldt/ops/operators.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/recurrent.h"
 #include "veldt/ops/reduce.h"

@@ -1,8 +1,9 @@
-// Rows of veldt/ops/binary.h.
+// Rows of veldt/ops/binary.h and operators.h.
 #include <cmath>
 
 #include "tests/support/op_table.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/operators.h"
 
 namespace veldt::test {
 namespace {
@@ -79,6 +80,46 @@ std::vector<OpRow> logical_rows() {
   rows.push_back(question("isnan", isnan, [](double x) { return std::isnan(x); }));
   rows.push_back(question("isinf", isinf, [](double x) { return std::isinf(x); }));
   rows.push_back(question("isfinite", isfinite, [](double x) { return std::isfinite(x); }));
+  return rows;
+}
+
+// "&" and its like take conditions alone.
+OpRow joined(const char* name, Binary op, bool (*oracle)(bool, bool)) {
+  const OpInput condition{.low = 0, .high = 2, .dtype = DType::boolean};
+  OpRow row = elementwise(name, {condition, condition},
+                          {{"", [op](In in) { return op(in[0], in[1]); },
+                            [oracle](X x) { return oracle(x[0] != 0, x[1] != 0) ? 1.0 : 0.0; }}},
+                          0, 0);
+  row.result = DType::boolean;
+  return row;
+}
+
+// Operators that are other names of ops.
+std::vector<OpRow> operator_rows() {
+  using T = const Tensor&;
+  std::vector<OpRow> rows;
+  rows.push_back(comparison(
+      "operator==", [](T a, T b) { return a == b; }, [](double a, double b) { return a == b; }));
+  rows.push_back(comparison(
+      "operator!=", [](T a, T b) { return a != b; }, [](double a, double b) { return a != b; }));
+  rows.push_back(comparison(
+      "operator<", [](T a, T b) { return a < b; }, [](double a, double b) { return a < b; }));
+  rows.push_back(comparison(
+      "operator<=", [](T a, T b) { return a <= b; }, [](double a, double b) { return a <= b; }));
+  rows.push_back(comparison(
+      "operator>", [](T a, T b) { return a > b; }, [](double a, double b) { return a > b; }));
+  rows.push_back(comparison(
+      "operator>=", [](T a, T b) { return a >= b; }, [](double a, double b) { return a >= b; }));
+  rows.push_back(question(
+      "operator!", [](T x) { return !x; }, [](double x) { return x == 0; }));
+  rows.push_back(joined(
+      "operator&", [](T a, T b) { return a & b; }, [](bool a, bool b) { return a && b; }));
+  rows.push_back(joined(
+      "operator|", [](T a, T b) { return a | b; }, [](bool a, bool b) { return a || b; }));
+  rows.push_back(joined(
+      "operator^", [](T a, T b) { return a ^ b; }, [](bool a, bool b) { return a != b; }));
+  rows.push_back(division(
+      "operator%", [](T a, T b) { return a % b; }, remainder_of, 1));
   return rows;
 }
 
@@ -162,6 +203,7 @@ std::vector<OpRow> binary_rows() {
       {mixed(
           "", [](In in) { return (in[0] / 3.0) / (2.0 / in[1]); }, [](X x) { return x[0] * x[1] / 6; }, {})},
       3, 5));
+  for (OpRow& row : operator_rows()) rows.push_back(std::move(row));
   for (OpRow& row : rows)
     if (row.name.starts_with("operator")) row.half_ulps = 2;  // of three steps
   return rows;

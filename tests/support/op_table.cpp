@@ -131,6 +131,14 @@ std::string test_name(const OpRow& row) {
       case '-': out += "_minus"; break;
       case '*': out += "_times"; break;
       case '/': out += "_over"; break;
+      case '%': out += "_percent"; break;
+      case '&': out += "_and"; break;
+      case '|': out += "_or"; break;
+      case '^': out += "_either"; break;
+      case '!': out += "_not"; break;
+      case '=': out += "_equal"; break;
+      case '<': out += "_less"; break;
+      case '>': out += "_greater"; break;
       default: out += c;
     }
   }

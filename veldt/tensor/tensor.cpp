@@ -180,6 +180,12 @@ void Tensor::assign(const Tensor& source) {
   t.storage->bump_version();
 }
 
+bool Tensor::is_shared() const {
+  const TensorImpl& t = need(*this, "memory");
+  return impl_.use_count() > 1 || t.storage.use_count() > 1;
+}
+
+bool Tensor::is_leaf() const { return !need(*this, "gradient").node; }
 bool Tensor::requires_grad() const { return defined() && impl_->requires_grad; }
 
 Tensor& Tensor::set_requires_grad(bool on) {

@@ -88,8 +88,12 @@ class Tensor {
   // for a tensor that a gradient flows through: throws Error there.
   void assign(const Tensor& source);
 
+  // Whether another handle, a view, or a graph refers to this memory.
+  bool is_shared() const;
+
   // Gradients. backward() sets those of leaves that require one.
   bool requires_grad() const;
+  bool is_leaf() const;                       // not the recorded result of an op
   Tensor& set_requires_grad(bool on = true);  // leaves only, float dtypes only
   // The gradient accumulated so far; undefined before the first backward().
   Tensor grad() const;
