@@ -13,7 +13,12 @@
 #include "veldt/nn/sequential.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/derivatives.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/recompute.h"
 
 namespace veldt::nn {
 namespace {
@@ -317,6 +322,25 @@ TEST(ModuleState, NotStrictLoadsWhatFitsAndReportsTheRest) {
   EXPECT_THAT(report.missing, ElementsAre("0.bias", "1.weight", "1.bias"));
   EXPECT_THAT(report.unexpected, ElementsAre("extra"));
   EXPECT_EQ(m.parameters()[0].values<float>(), std::vector<float>(6, 1.0f));
+}
+
+// parameters() is a plain vector, functions of tensors take a TensorList, and each becomes the other.
+TEST(Parameters, GoIntoDerivatives) {
+  Linear layer(2, 1);
+  layer.load_state({{"weight", Tensor::of({1, 2}, {1, 2})}, {"bias", Tensor::of({1}, {3})}});
+  const Tensor x = Tensor::of({1, 2}, {1, 10});
+  const auto f = [&](const TensorList& p) { return sum(square(matmul(x, transpose(p[0])) + p[1])); };
+  const std::vector<Tensor> u{ones({1, 2}), ones({1})};
+  const Grads h = hvp(f, layer.parameters(), u);  // 2 [1, 10, 1] [1, 10, 1]^T u
+  EXPECT_THAT(h[0].values<float>(), ElementsAre(24, 240));
+  EXPECT_THAT(h[1].values<float>(), ElementsAre(24));
+  EXPECT_EQ(vjp(f, layer.parameters(), ones({})).size(), 2U);
+  EXPECT_EQ(jvp(f, layer.parameters(), u).item(), 2 * 24 * 12);
+
+  const std::vector<Tensor> slopes = grad(checkpoint(f, layer.parameters()), layer.parameters());
+  EXPECT_THAT(slopes[0].values<float>(), ElementsAre(48, 480));
+  const auto of_a_vector = [](const std::vector<Tensor>& p) { return sum(p[0]); };
+  EXPECT_EQ(checkpoint(of_a_vector, layer.parameters()).item(), 3);
 }
 
 }  // namespace

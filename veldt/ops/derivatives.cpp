@@ -21,8 +21,6 @@ TensorList leaves_of(const TensorList& inputs) {
   return leaves;
 }
 
-std::vector<Tensor> as_vector(const TensorList& list) { return {list.begin(), list.end()}; }
-
 void check_directions(const char* op, const TensorList& inputs, const TensorList& u) {
   bool fits = inputs.size() == u.size();
   for (std::size_t i = 0; fits && i < u.size(); ++i)
@@ -59,7 +57,7 @@ void check_inputs(const TensorList& inputs) {
 
 Grads vjp(const TensorFunction& f, const TensorList& inputs, const Tensor& v) {
   const TensorList leaves = leaves_of(inputs);
-  return grad(f(leaves), as_vector(leaves), false, v);
+  return grad(f(leaves), leaves, false, v);
 }
 
 Tensor jvp(const TensorFunction& f, const TensorList& inputs, const TensorList& u) {
@@ -68,7 +66,7 @@ Tensor jvp(const TensorFunction& f, const TensorList& inputs, const TensorList& 
   const Tensor output = f(leaves);
   // g(v) = v^T J is linear in v: its derivative along v, times u, is J u.
   const Tensor v = zeros_like(output).set_requires_grad();
-  const Grads g = grad(output, as_vector(leaves), true, v);
+  const Grads g = grad(output, leaves, true, v);
   Tensor along;
   for (std::size_t i = 0; i < g.size(); ++i) {
     if (!g[i].requires_grad()) continue;  // the output does not depend on this input
@@ -81,14 +79,14 @@ Tensor jvp(const TensorFunction& f, const TensorList& inputs, const TensorList& 
 Grads hvp(const TensorFunction& f, const TensorList& inputs, const TensorList& u) {
   check_directions("hvp", inputs, u);
   const TensorList leaves = leaves_of(inputs);
-  const Grads g = grad(f(leaves), as_vector(leaves), true);
+  const Grads g = grad(f(leaves), leaves, true);
   Tensor along;
   for (std::size_t i = 0; i < g.size(); ++i) {
     if (!g[i].requires_grad()) continue;  // linear in this input
     const Tensor part = sum(g[i] * u[i]);
     along = along.defined() ? along + part : part;
   }
-  if (along.defined()) return grad(along, as_vector(leaves));
+  if (along.defined()) return grad(along, leaves);
   Grads none;
   for (const Tensor& in : inputs) none.push_back(zeros_like(in));
   return none;

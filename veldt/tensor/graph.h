@@ -13,8 +13,14 @@
 
 namespace veldt {
 
-// A list of tensors whose memory is taken from the thread's small blocks.
-using TensorList = std::vector<Tensor, SmallAllocator<Tensor>>;
+// A list of tensors whose memory is taken from the thread's small blocks. It converts from and to a plain
+// vector, such as Module::parameters(), so that functions that take one of them take both.
+struct TensorList : std::vector<Tensor, SmallAllocator<Tensor>> {
+  using vector::vector;
+  TensorList() = default;
+  TensorList(const std::vector<Tensor>& list) : vector(list.begin(), list.end()) {}  // NOLINT
+  operator std::vector<Tensor>() const { return {begin(), end()}; }                  // NOLINT
+};
 // One gradient for each input, in their order; an undefined Tensor where none is needed.
 using Grads = TensorList;
 
@@ -64,7 +70,7 @@ const char* backward_of();
 // its shape) is given. An input that `output` does not depend on gets zeros, and all do if `output` is
 // constant, as the slope of a piecewise linear function is. Throws Error if that could be an oversight:
 // `output` was computed within a NoGrad, or from a gradient without create_graph.
-Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph = false,
+Grads grad(const Tensor& output, const TensorList& inputs, bool create_graph = false,
            const Tensor& seed = {});
 
 // While one exists, ops of this thread record nothing.

@@ -59,8 +59,7 @@ inline thread_local constinit bool t_grad_enabled = true;
 std::uint64_t newest_sequence();
 
 // grad() that treats all inputs as independent: the walk ends at them.
-Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
-                    const Tensor& seed);
+Grads partial_grads(const Tensor& output, const TensorList& inputs, bool create_graph, const Tensor& seed);
 
 // The zero gradient of a t that does not affect the output of g. It depends on g like any gradient, so that
 // it can be differentiated again.

@@ -307,7 +307,7 @@ void mark_leading(const WalkOrder& order, WantedGrads& wanted) {
   }
 }
 
-void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, const Tensor& seed) {
+void check_grad_call(const Tensor& output, const TensorList& inputs, const Tensor& seed) {
   if (!output.requires_grad() && output.impl()->cut == kNoGrad)
     refuse_root("grad()", "it was computed while NoGrad was in force", "compute it without NoGrad");
   if (!output.requires_grad() && output.impl()->cut == kNoGraph)
@@ -327,7 +327,7 @@ void check_grad_call(const Tensor& output, const std::vector<Tensor>& inputs, co
                   "set_requires_grad() on it before the forward pass");
 }
 
-Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed,
+Grads grads_of(const Tensor& output, const TensorList& inputs, bool create_graph, const Tensor& seed,
                bool ends_there) {
   check_grad_call(output, inputs, seed);
   const Tensor start = seed.defined() ? seed : ones_like(output);
@@ -376,12 +376,11 @@ Grads grads_of(const Tensor& output, const std::vector<Tensor>& inputs, bool cre
 
 }  // namespace
 
-Grads grad(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph, const Tensor& seed) {
+Grads grad(const Tensor& output, const TensorList& inputs, bool create_graph, const Tensor& seed) {
   return grads_of(output, inputs, create_graph, seed, false);
 }
 
-Grads partial_grads(const Tensor& output, const std::vector<Tensor>& inputs, bool create_graph,
-                    const Tensor& seed) {
+Grads partial_grads(const Tensor& output, const TensorList& inputs, bool create_graph, const Tensor& seed) {
   return grads_of(output, inputs, create_graph, seed, true);
 }
 
