@@ -30,6 +30,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/attention.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/close.h"
 #include "veldt/ops/convolution.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/derivatives.h"

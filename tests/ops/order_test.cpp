@@ -248,5 +248,41 @@ TEST(Norm, DoesNotOverflowInFloats) {
   EXPECT_FLOAT_EQ(static_cast<float>(norm(Tensor::of({2}, {3e-40, 4e-40})).item()), 5e-40f);
 }
 
+TEST(LargestOfALine, ComesWithItsPlace) {
+  const Tensor x = Tensor::of({2, 3}, {1, 7, 7, 5, -2, 0});
+  const auto [values, indices] = max(x, 1);
+  EXPECT_THAT(values.values<float>(), testing::ElementsAre(7, 5));
+  EXPECT_THAT(indices.values<std::int64_t>(), testing::ElementsAre(1, 0));
+  EXPECT_EQ(max(x, -1, true).values.shape(), (Shape{2, 1}));
+  EXPECT_THAT(min(x, 0).values.values<float>(), testing::ElementsAre(1, -2, 0));
+  EXPECT_THAT(min(x, 0).indices.values<std::int64_t>(), testing::ElementsAre(0, 1, 1));
+  EXPECT_EQ(max(x, {1}).shape(), Shape{2});  // a list of dimensions, as ever
+  EXPECT_EQ(max(Tensor::of({}, {3}), 0).indices.item(), 0);
+  EXPECT_THAT(min(Tensor::of({1, 3}, {1, NAN, -1}), 1).indices.values<std::int64_t>(),
+              testing::ElementsAre(1));
+  EXPECT_THROW(max(zeros({2, 0}), 1), ShapeError);
+  EXPECT_THROW(max(x, 2), ShapeError);
+}
+
+TEST(LargestOfALine, HasTheGradient) {
+  const Tensor x = Tensor::of({2, 3}, {1, 7, 7, 5, -2, 0}).set_requires_grad();
+  sum(max(x, 1).values * Tensor::of({2}, {2, 3})).backward();
+  EXPECT_THAT(x.grad().values<float>(), testing::ElementsAre(0, 2, 0, 3, 0, 0));
+}
+
+TEST(Median, IsTheLowerOfTwoAndSeesNaN) {
+  const Tensor x = Tensor::of({2, 4}, {4, 1, 3, 2, 9, NAN, 8, 7});
+  const auto [values, indices] = median(x, 1);
+  EXPECT_EQ(values.values<float>()[0], 2);
+  EXPECT_TRUE(std::isnan(values.values<float>()[1]));
+  EXPECT_THAT(indices.values<std::int64_t>(), testing::ElementsAre(3, 1));
+  EXPECT_EQ(median(arange(10)).item(), 4);
+  EXPECT_EQ(median(reshape(arange(9), {3, 3}), 0, true).values.shape(), (Shape{1, 3}));
+  EXPECT_THROW(median(zeros({2, 0}), 1), ShapeError);
+  const Tensor y = Tensor::of({3}, {3, 1, 2}).set_requires_grad();
+  median(y).backward();
+  EXPECT_THAT(y.grad().values<float>(), testing::ElementsAre(0, 0, 1));
+}
+
 }  // namespace
 }  // namespace veldt

@@ -190,5 +190,14 @@ TEST(To, RoundsHalfPrecisionToNearestEven) {
   EXPECT_TRUE(std::isnan(to(to(Tensor::of({}, {NAN}), DType::bf16), DType::f32).item()));
 }
 
+TEST(Clone, HasMemoryOfItsOwnAndAGradient) {
+  const Tensor x = ones({2}).set_requires_grad();
+  Tensor y = clone(x.detach());
+  y.assign(zeros({2}));
+  EXPECT_THAT(x.values<float>(), ElementsAre(1, 1));
+  sum(clone(x) * 3).backward();
+  EXPECT_THAT(x.grad().values<float>(), ElementsAre(3, 3));
+}
+
 }  // namespace
 }  // namespace veldt

@@ -143,7 +143,7 @@ def chosen(case, part, bad=None, ours=None, theirs=None):
 NOT_COMPARED = {
     "rand": "random numbers", "randn": "random numbers", "randint": "random numbers", "randperm": "random numbers",
     "bernoulli": "random numbers", "multinomial": "random numbers", "mlp": "made of layers that are compared",
-    "grid_encoding": "PyTorch has none"}
+    "grid_encoding": "PyTorch has none", "median": "PyTorch does not say which of equal elements it takes"}
 
 
 def forgotten(root, compared):

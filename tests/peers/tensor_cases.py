@@ -8,7 +8,7 @@ from draw import DTYPES, FLOATS
 
 
 @generator("reshape", "flatten", "transpose", "permute", "expand", "slice", "select", "unsqueeze", "squeeze",
-           "contiguous", "movedim", "unflatten", "narrow")
+           "contiguous", "clone", "movedim", "unflatten", "narrow")
 def view(draw, name):
     least = {"transpose": 2, "movedim": 1, "slice": 1, "select": 1, "unflatten": 1, "narrow": 1}.get(name, 0)
     shape = draw.shape(least, 5)
@@ -176,7 +176,8 @@ def moments(draw, name):
         x, everything or None, correction=correction, keepdim=keepdim), slack=256)
 
 
-@generator("argmax", "argmin", "softmax", "log_softmax", "cumsum", "cumprod", "sort", "argsort", "topk")
+@generator("argmax", "argmin", "softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin", "sort",
+           "argsort", "topk")
 def along(draw, name):
     shape = draw.shape(0, 4)
     dtype = draw.any_dtype() if name in ("cumsum", "cumprod") else draw.of(FLOATS + ["i64", "i32", "u8"])
@@ -199,6 +200,14 @@ def along(draw, name):
             return (values.narrow(d, 0, k), indices.narrow(d, 0, k)) if x.dim() else (values, indices)
         return Case(name, [x, k if shape else 1, d, flag], first)
     return Case(name, [x, d], getattr(torch, name), slack=64)
+
+
+@generator("isclose")
+def isclose(draw, name):
+    shape, dtype = draw.shape(), draw.any_dtype()
+    x, y = draw.tensor(shape, dtype, special=True), draw.tensor(draw.broadcastable(shape), dtype, special=True)
+    return Case(name, [x, y, draw.of([0.0, 0.5]), draw.of([0.0, 0.25]), draw.chance(0.5)], lambda x, y, *options: (
+        torch.isclose(x.double(), y.double(), *options)))
 
 
 @generator("sum_to")

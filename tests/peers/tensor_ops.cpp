@@ -19,6 +19,7 @@ void add_shape(Ops& ops) {
     return call.count() == 1 ? squeeze(call.tensor(0)) : squeeze(call.tensor(0), call.at<int>(1));
   });
   ops["contiguous"] = op(contiguous);
+  ops["clone"] = op<Tensor, const Tensor&>(veldt::clone);
   ops["concat"] = op(concat);
   ops["stack"] = op(stack);
   ops["split"] = op(split);
@@ -59,6 +60,9 @@ void add_reductions(Ops& ops) {
   ops["log_softmax"] = op(log_softmax);
   ops["cumsum"] = op(cumsum);
   ops["cumprod"] = op(cumprod);
+  ops["cummax"] = op(cummax);
+  ops["cummin"] = op(cummin);
+  ops["isclose"] = op(isclose);
   ops["cosine_similarity"] = op(cosine_similarity);
   ops["pairwise_distance"] = op(pairwise_distance);
   ops["normalize"] = op(normalize);

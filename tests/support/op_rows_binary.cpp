@@ -3,6 +3,7 @@
 
 #include "tests/support/op_table.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/close.h"
 #include "veldt/ops/operators.h"
 
 namespace veldt::test {
@@ -180,6 +181,16 @@ std::vector<OpRow> binary_rows() {
   rows.push_back(comparison("less_equal", less_equal, [](double a, double b) { return a <= b; }));
   rows.push_back(comparison("greater", greater, [](double a, double b) { return a > b; }));
   rows.push_back(comparison("greater_equal", greater_equal, [](double a, double b) { return a >= b; }));
+
+  rows.push_back(elementwise("isclose", {kAnywhere, kAnywhere},
+                             {{"", [](In in) { return isclose(in[0], in[1], 0.5, 0.25); },
+                               [](X x) {
+                                 return x[0] == x[1] ||
+                                        (std::isfinite(x[0] - x[1]) &&
+                                         std::fabs(x[0] - x[1]) <= 0.25 + 0.5 * std::fabs(x[1]));
+                               }}},
+                             0, 0));
+  rows.back().result = DType::boolean;
 
   rows.push_back(elementwise(
       "where", {{.low = 0, .high = 2, .dtype = DType::boolean}, kAnywhere, kAnywhere},

@@ -5,6 +5,7 @@
 
 #include "tests/support/op_table.h"
 #include "veldt/core/error.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/scan.h"
 #include "veldt/ops/softmax.h"
 #include "veldt/ops/sort.h"
@@ -136,6 +137,10 @@ std::vector<OpRow> line_rows() {
         return all;
       },
       {}, 2, 0));
+  rows.push_back(line_row(
+      "median",
+      [](const Tensor& x, int dim) { return x.size(dim) > 0 ? median(x, dim, true).values : zeros_like(x); },
+      [](const Line& x) { return x.empty() ? x : Line{sorted(x)[(x.size() - 1) / 2]}; }, {}, 2, 0));
   for (bool descending : {false, true}) {
     rows.push_back(line_row(
         descending ? "argsort_descending" : "argsort",

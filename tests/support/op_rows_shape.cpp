@@ -224,6 +224,13 @@ OpRow contiguous_row() {
   return row;
 }
 
+OpRow clone_row() {
+  ShapeRow row("clone");
+  for (const Shape& x : {Shape{}, Shape{5}, Shape{3, 4}, Shape{0, 2}, Shape{70, 300}})
+    row.add_reshape(x, x, [](const Tensor& t) { return clone(t); });
+  return row;
+}
+
 OpRow to_row() {
   ShapeRow row("to");
   for (const Shape& x : {Shape{}, Shape{5}, Shape{3, 4}, Shape{0}, Shape{70, 300}}) {
@@ -276,9 +283,19 @@ OpRow joining(const char* name, bool adds_dim) {
 }  // namespace
 
 std::vector<OpRow> shape_rows() {
-  return {reshape_row(),         flatten_row(),    transpose_row(), permute_row(),
-          expand_row(),          slice_row(),      select_row(),    unsqueeze_row(),
-          squeeze_row(),         contiguous_row(), to_row(),        joining("concat", false),
+  return {reshape_row(),
+          flatten_row(),
+          transpose_row(),
+          permute_row(),
+          expand_row(),
+          clone_row(),
+          slice_row(),
+          select_row(),
+          unsqueeze_row(),
+          squeeze_row(),
+          contiguous_row(),
+          to_row(),
+          joining("concat", false),
           joining("stack", true)};
 }
 

@@ -7,7 +7,7 @@
 
 namespace veldt {
 
-// Element by element, as a boolean tensor.
+// Element by element, as a boolean tensor; array_equal(a, b) of ops/close.h gives one answer.
 inline Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
 inline Tensor operator!=(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
 inline Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }

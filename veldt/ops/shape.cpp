@@ -280,6 +280,13 @@ Tensor squeeze(const Tensor& x) {
   return reshape(x, shape);
 }
 
+Tensor clone(const Tensor& x) {
+  const Tensor out = empty_along(x.shape(), x.dtype(), {&x});
+  kernels(x).copy(x.view(), out.view());
+  return record(
+      "clone", out, {x}, [](const Tensor& g) -> Grads { return {g}; }, false);
+}
+
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   const Tensor out = empty(x.shape(), x);

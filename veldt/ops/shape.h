@@ -30,6 +30,9 @@ Tensor unsqueeze(const Tensor& x, int dim);
 Tensor squeeze(const Tensor& x, int dim);  // ShapeError unless its size is 1
 Tensor squeeze(const Tensor& x);           // all dimensions of size 1
 
+// A copy with memory of its own, in x's order of dimensions; its gradient goes to x. (x.detach() shares
+// memory.)
+Tensor clone(const Tensor& x);
 // Row-major in memory; x itself if it already is.
 Tensor contiguous(const Tensor& x);
 // Another dtype (docs/dtypes.md says how numbers are rounded; between floats gradients pass), or another

@@ -2,6 +2,7 @@
 #include "veldt/ops/sort.h"
 
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
@@ -52,5 +53,45 @@ Sorted topk(const Tensor& x, std::int64_t k, int dim, bool largest) {
   const Tensor order = order_of("topk", x, d, largest, k);
   return {gather_within(x, d, order), order};
 }
+
+namespace {
+
+// What stands at place [.., 1, ..] of each line along dimension d.
+Sorted taken(const Tensor& x, int d, const Tensor& place, bool keepdim) {
+  const Tensor values = gather_within(x, d, place);
+  return {keepdim ? values : squeeze(values, d), keepdim ? place : squeeze(place, d)};
+}
+
+}  // namespace
+
+template <std::integral Dim> Sorted max(const Tensor& x, Dim dim, bool keepdim) {
+  if (x.rank() == 0) return sorted_number("max", x, dim);
+  return taken(x, wrap_dim(dim, x.rank(), "max"), argmax(x, dim, true), keepdim);
+}
+
+template <std::integral Dim> Sorted min(const Tensor& x, Dim dim, bool keepdim) {
+  if (x.rank() == 0) return sorted_number("min", x, dim);
+  return taken(x, wrap_dim(dim, x.rank(), "min"), argmin(x, dim, true), keepdim);
+}
+
+template Sorted max<int>(const Tensor&, int, bool);
+template Sorted min<int>(const Tensor&, int, bool);
+
+Sorted median(const Tensor& x, int dim, bool keepdim) {
+  if (x.rank() == 0) return sorted_number("median", x, dim);
+  const int d = wrap_dim(dim, x.rank(), "median");
+  const std::int64_t n = x.size(d);
+  if (n == 0)
+    throw ShapeError(str("median has nothing to choose from in dimension ", d, " of ", x.shape()),
+                     "its size is 0", "leave out empty lines");
+  const Tensor order = order_of("median", x, d, false, n);
+  const Tensor middle = slice(order, d, (n - 1) / 2, (n - 1) / 2 + 1);
+  if (!is_float(x.dtype())) return taken(x, d, contiguous(middle), keepdim);
+  const Tensor last = slice(order, d, n - 1, n);  // a NaN if there is one
+  const Tensor none = isnan(gather_within(x.detach(), d, contiguous(last)));
+  return taken(x, d, where(none, last, middle), keepdim);
+}
+
+Tensor median(const Tensor& x) { return median(reshape(x, {-1}), 0).values; }
 
 }  // namespace veldt
