@@ -95,5 +95,18 @@ TEST(Multinomial, OfNoRowsOrDrawsIsEmpty) {
   EXPECT_EQ(multinomial(ones({3}), 0, rng).shape(), Shape{0});
 }
 
+TEST(Seed, RestartsAllThatIsDrawnWithoutAnRng) {
+  const auto draws = [] {
+    seed(11);
+    return std::vector<Tensor>{rand({3}),   randn({2}, DType::f64),    randint({4}, 0, 100),
+                               randperm(5), bernoulli(full({4}, 0.5)), multinomial(ones({3}), 2)};
+  };
+  const std::vector<Tensor> first = draws(), again = draws();
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].bytes(), again[i].bytes()) << i;
+  Rng rng(11);
+  EXPECT_EQ(rand({3}, rng).bytes(), first[0].bytes());  // the same stream as an Rng of that seed
+  EXPECT_NE(rand({3}).bytes(), first[0].bytes());
+}
+
 }  // namespace
 }  // namespace veldt

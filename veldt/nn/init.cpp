@@ -16,13 +16,6 @@
 
 namespace veldt::nn {
 
-Rng& default_rng() {
-  static Rng rng(0);
-  return rng;
-}
-
-void seed(std::uint64_t value) { default_rng() = Rng(value); }
-
 namespace init {
 namespace {
 

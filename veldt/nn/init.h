@@ -4,15 +4,15 @@
 
 #include <cstdint>
 
-#include "veldt/core/rng.h"
+#include "veldt/ops/random.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::nn {
 
-// The stream that layers use by default; the initial seed is 0. For one thread at a time.
-Rng& default_rng();
-// Restarts default_rng(). Call it before building a model, to get the same values in every run.
-void seed(std::uint64_t value);
+// The stream that layers draw from is the process' one, and seed() before a model is built gives it the same
+// values in every run.
+using veldt::default_rng;
+using veldt::seed;
 
 namespace init {
 

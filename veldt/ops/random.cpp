@@ -97,6 +97,27 @@ void check_weights(const Tensor& each, const Tensor& least, const Tensor& total)
 
 }  // namespace
 
+Rng& default_rng() {
+  static Rng rng(0);
+  return rng;
+}
+
+void seed(std::uint64_t value) { default_rng() = Rng(value); }
+
+Tensor rand(const Shape& shape, DType dtype, Device device) {
+  return rand(shape, default_rng(), 0, 1, dtype, device);
+}
+
+Tensor randn(const Shape& shape, DType dtype, Device device) {
+  return randn(shape, default_rng(), 0, 1, dtype, device);
+}
+
+Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype, Device device) {
+  return randint(shape, default_rng(), low, high, dtype, device);
+}
+
+Tensor randperm(std::int64_t n, Device device) { return randperm(n, default_rng(), device); }
+
 Tensor rand(const Shape& shape, Rng& rng, double low, double high, DType dtype, Device device) {
   NoGrad off;
   Tensor out = draw_float(RandomKind::uniform, shape, rng, dtype, device);
