@@ -19,6 +19,7 @@
 #include "veldt/core/warning.h"
 #include "veldt/tensor/autocast.h"
 #include "veldt/tensor/backends.h"
+#include "veldt/tensor/foreign.h"
 #include "veldt/tensor/graph.h"
 #include "veldt/tensor/named.h"
 #include "veldt/tensor/plan.h"
