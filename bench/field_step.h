@@ -74,7 +74,7 @@ class Work {
   Rng rng_;
   Tensor x_, y_, table_;
   GridLayout grid_;
-  nn::Mlp net_;
+  nn::MLP net_;
   std::optional<optim::Adam> adam_;
   std::optional<Plan> plan_;
 };

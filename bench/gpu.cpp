@@ -138,7 +138,7 @@ struct Xor {
         y(to(Tensor::of({4, 1}, {0, 1, 1, 0}), device)),
         adam((model.to(device), model.parameters()), {.lr = 0.05}) {}
   Tensor step() {
-    const Tensor loss = mse(model(x), y);
+    const Tensor loss = mse_loss(model(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();
@@ -231,7 +231,7 @@ void measure_render(Report& report, Precision precision, Device device, bool qui
   std::int64_t rows = 0;
   const auto draw = [&](std::int64_t n) {
     const double start = bench::seconds_now();
-    siren.render_bands(n, n, {}, [&](const Tensor& band, std::int64_t) {
+    siren.render_bands({n, n}, {}, [&](const Tensor& band, std::int64_t) {
       rows += band.size(0);
       return true;
     });
@@ -280,7 +280,7 @@ void measure_cub(Report& report, const Options& o, Device device) {
   fit(cub, {.steps = 3, .device = device});
   for (const std::int64_t steps : {300, 450, 600}) {
     const Fitted f = fit(cub, {.seed = 7, .steps = o.quick ? 2 : steps, .device = device});
-    const bool exact = same_bytes(f.field.render(cub.size(1), cub.size(0)), cub);
+    const bool exact = same_bytes(f.field.render({cub.size(1), cub.size(0)}), cub);
     std::printf("%-18s %lld steps in %.3f s: %s\n", "cub", static_cast<long long>(f.steps), f.seconds,
                 exact ? "byte for byte" : "not all bytes");
     report.add("fits", {{"case", "cub"}, {"steps", f.steps}, {"seconds", f.seconds}, {"exact", exact}});

@@ -34,9 +34,9 @@ inline LayerStep lenet_step(Device device, bool quick) {
   Rng rng(1);
   const std::int64_t n = quick ? 2 : 128;
   const auto model = std::make_shared<nn::Sequential>(
-      nn::Conv2d(1, 6, 5, {.padding = 2}, rng), nn::Relu(), nn::MaxPool2d(2), nn::Conv2d(6, 16, 5, rng),
-      nn::Relu(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(400, 120, rng), nn::Relu(),
-      nn::Linear(120, 84, rng), nn::Relu(), nn::Linear(84, 10, rng));
+      nn::Conv2d(1, 6, 5, {.padding = 2}, rng), nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d(6, 16, 5, rng),
+      nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(400, 120, rng), nn::ReLU(),
+      nn::Linear(120, 84, rng), nn::ReLU(), nn::Linear(84, 10, rng));
   const Tensor x = to(rand({n, 1, 28, 28}, rng), device), y = to(randint({n}, rng, 0, 10), device);
   return trained(model, device, [=] { return cross_entropy((*model)(x), y); });
 }
@@ -47,7 +47,7 @@ inline LayerStep resnet_block_step(Device device, bool quick) {
   const std::int64_t n = quick ? 1 : 64, channels = quick ? 4 : 64, side = quick ? 6 : 32;
   const nn::ConvLayerOptions options{.padding = 1, .bias = false};
   const auto block = std::make_shared<nn::Sequential>(
-      nn::Conv2d(channels, channels, 3, options, rng), nn::BatchNorm2d(channels), nn::Relu(),
+      nn::Conv2d(channels, channels, 3, options, rng), nn::BatchNorm2d(channels), nn::ReLU(),
       nn::Conv2d(channels, channels, 3, options, rng), nn::BatchNorm2d(channels));
   const Tensor x = to(rand({n, channels, side, side}, rng), device).set_requires_grad();
   const double product = 2e-9 * static_cast<double>(n * side * side * 9 * channels * channels);

@@ -99,9 +99,9 @@ struct Work {
 
 Work lenet(Rng& rng) {
   const auto model = std::make_shared<nn::Sequential>(
-      nn::Conv2d(1, 6, 5, {.padding = 2}, rng), nn::Relu(), nn::MaxPool2d(2), nn::Conv2d(6, 16, 5, rng),
-      nn::Relu(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(400, 120, rng), nn::Relu(),
-      nn::Linear(120, 84, rng), nn::Relu(), nn::Linear(84, 10, rng));
+      nn::Conv2d(1, 6, 5, {.padding = 2}, rng), nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d(6, 16, 5, rng),
+      nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(400, 120, rng), nn::ReLU(),
+      nn::Linear(120, 84, rng), nn::ReLU(), nn::Linear(84, 10, rng));
   const Tensor x = rand({64, 1, 28, 28}, rng), y = randint({64}, rng, 0, 10);
   return {model, std::make_unique<optim::Adam>(model->named_parameters()),
           [=] { return cross_entropy((*model)(x), y); }, nullptr};

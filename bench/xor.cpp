@@ -20,7 +20,7 @@ struct Xor {
   optim::Adam adam{model.parameters(), {.lr = 0.05}};
 
   Tensor step() {
-    const Tensor loss = mse(model(x), y);
+    const Tensor loss = mse_loss(model(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();

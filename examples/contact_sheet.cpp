@@ -25,8 +25,8 @@ Tensor framed(const Tensor& picture) {
 Tensor row_of(const std::vector<Tensor>& pictures, std::int64_t side, data::Filter filter) {
   std::vector<Tensor> tiles;
   for (const Tensor& p : pictures)
-    tiles.push_back(framed(clamp(data::resample(p, side, side, filter), 0, 1)));
-  return concat(tiles, 1);
+    tiles.push_back(framed(clamp(data::resample(p, {side, side}, filter), 0, 1)));
+  return cat(tiles, 1);
 }
 
 Tensor detail_of(const Tensor& picture) {
@@ -46,9 +46,9 @@ int main(int argc, char** argv) try {
   const Tensor small = io::read_image(argv[3]), truth = io::read_image(argv[4]);
   const std::int64_t height = truth.size(0), width = truth.size(1);
 
-  const Tensor bilinear = clamp(data::resample(small, height, width, data::Filter::bilinear), 0, 1);
-  const Tensor lanczos3 = clamp(data::resample(small, height, width, data::Filter::lanczos3), 0, 1);
-  const Tensor drawn = field::ImageField::load(argv[2]).render(width, height);
+  const Tensor bilinear = clamp(data::resample(small, {width, height}, data::Filter::bilinear), 0, 1);
+  const Tensor lanczos3 = clamp(data::resample(small, {width, height}, data::Filter::lanczos3), 0, 1);
+  const Tensor drawn = field::ImageField::load(argv[2]).render({width, height});
   std::printf("enlarged to %ldx%ld, against the truth:\n", static_cast<long>(width),
               static_cast<long>(height));
   std::printf("  bilinear %.2f dB   Lanczos3 %.2f dB   Veldt %.2f dB\n", train::psnr(bilinear, truth),
@@ -60,7 +60,7 @@ int main(int argc, char** argv) try {
   const Tensor bottom = row_of({detail_of(bilinear), detail_of(lanczos3), detail_of(drawn), detail_of(truth)},
                                large, data::Filter::area);
   const Tensor fill = ones({top.size(0), wide - top.size(1), 1});  // what the division left over
-  io::write_image(argv[1], concat({concat({top, fill}, 1), bottom}, 0));
+  io::write_image(argv[1], cat({cat({top, fill}, 1), bottom}, 0));
   return 0;
 } catch (const Error& e) {
   std::fprintf(stderr, "contact_sheet: %s\n", e.what());

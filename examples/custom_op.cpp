@@ -33,7 +33,7 @@ int main() {
   nn::Sequential net{nn::Linear(1, 32), Snake(), nn::Linear(32, 1)};
   optim::Adam adam(net.parameters(), {.lr = 5e-3});
   for (int step = 0; step <= 3000; ++step) {
-    const Tensor loss = mse(net(x), y);
+    const Tensor loss = mse_loss(net(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();
@@ -41,8 +41,8 @@ int main() {
   }
   const NoGrad evaluation;
   const Tensor beyond = unsqueeze(linspace(8, 14, 100), 1);
-  const double inside = std::sqrt(mse(net(x), y).item()),
-               outside = std::sqrt(mse(net(beyond), sin(beyond)).item());
+  const double inside = std::sqrt(mse_loss(net(x), y).item()),
+               outside = std::sqrt(mse_loss(net(beyond), sin(beyond)).item());
   std::printf("off by %.3f where it learned, %.3f beyond\n", inside, outside);
   return first && second && inside < 0.05 && outside < 0.4 ? 0 : 1;
 }

@@ -15,7 +15,7 @@ Tensor cauchy(const Tensor& prediction, const Tensor& target, double scale) {
 }
 
 // update() is given the parameters that have gradients, side by side: a part of one long array of values, one
-// of gradients, and one for each state that the constructor names. All of them are saved by state().
+// of gradients, and one for each state that the constructor names. All of them are saved by state_dict().
 class MyLion : public optim::Optimizer {
  public:
   MyLion(const NamedTensors& parameters, double lr, double beta1, double beta2, double decay)
@@ -68,7 +68,7 @@ int main() {
   MyLion mine(model.named_parameters(), 5e-3, 0.9, 0.99, 0.01);
   optim::Lion lion(twins[0].named_parameters(), {.lr = 5e-3, .weight_decay = 0.01});
   optim::Adam adam(twins[1].named_parameters(), {.lr = 2e-2});
-  optim::Sgd sgd(twins[2].named_parameters(), {.lr = 2e-3, .momentum = 0.9});
+  optim::SGD sgd(twins[2].named_parameters(), {.lr = 2e-3, .momentum = 0.9});
   const std::vector<io::ChartLine> lines{
       learn("Lion, written here", model, mine, points), learn("the library's", twins[0], lion, points),
       learn("Adam", twins[1], adam, points), learn("SGD, momentum 0.9", twins[2], sgd, points)};

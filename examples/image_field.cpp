@@ -10,8 +10,8 @@ using namespace veldt;
 
 int main(int argc, char** argv) try {
   const Tensor whole =
-      io::read_image(argc > 1 ? argv[1] : "assets/cub_grey.png");              // [height, width, channels]
-  const Tensor picture = data::resample(whole, 100, 100, data::Filter::area);  // small: done in seconds
+      io::read_image(argc > 1 ? argv[1] : "assets/cub_grey.png");                // [height, width, channels]
+  const Tensor picture = data::resample(whole, {100, 100}, data::Filter::area);  // small: done in seconds
 
   // All that is left open is chosen from the picture; a listener hears how it goes.
   const field::FitOptions wishes{.seed = 7, .steps = 800, .width = 48, .depth = 3};
@@ -22,12 +22,12 @@ int main(int argc, char** argv) try {
 
   // The file alone is enough to draw it again, at any size.
   const field::ImageField loaded = field::ImageField::load("image_field.safetensors");
-  const double psnr = train::psnr(loaded.render(100, 100), picture);
+  const double psnr = train::psnr(loaded.render({100, 100}), picture);
   std::printf("\n%ld numbers draw %ld pixels with %.1f dB\n", static_cast<long>(loaded.parameter_count()),
               static_cast<long>(picture.numel()), psnr);
 
-  const Tensor lanczos = clamp(data::resample(picture, 400, 400, data::Filter::lanczos3), 0, 1);
-  io::write_image("image_field.png", concat({lanczos, loaded.render(400, 400)}, 1));
+  const Tensor lanczos = clamp(data::resample(picture, {400, 400}, data::Filter::lanczos3), 0, 1);
+  io::write_image("image_field.png", cat({lanczos, loaded.render({400, 400})}, 1));
   return psnr > 30 ? 0 : 1;
 } catch (const Error& error) {
   std::fprintf(stderr, "image_field: %s\n", error.what());

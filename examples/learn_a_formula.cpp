@@ -21,14 +21,14 @@ void teach(const nn::Module& net, const Tensor& x, const Tensor& y, int steps) {
   const optim::Schedule rate = optim::CosineAnnealing{.lr_max = 5e-3, .lr_min = 1e-5, .steps = steps};
   for (int step = 0; step < steps; ++step) {
     adam.set_lr(rate(step));
-    const Tensor loss = mse(net(x), y);
+    const Tensor loss = mse_loss(net(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();
   }
 }
 
-double rms(const Tensor& a, const Tensor& b) { return std::sqrt(mse(a, b).item()); }
+double rms(const Tensor& a, const Tensor& b) { return std::sqrt(mse_loss(a, b).item()); }
 
 // Sets the pixels of a [side, side, 3] panel where (x, y) in -2..2 lie to a colour; `size` pixels wide.
 void plot(const Tensor& panel, const Tensor& x, const Tensor& y, int size, std::vector<double> colour) {
@@ -48,7 +48,7 @@ void plot(const Tensor& panel, const Tensor& x, const Tensor& y, int size, std::
 // Heights -1.5..1.5 as blue, white, red: [side * side, 1] -> [side, side, 3].
 Tensor heat(const Tensor& heights) {
   const Tensor h = reshape(clamp(heights / 1.5, -1, 1), {kSide, kSide, 1});
-  return concat({1 + minimum(h, zeros_like(h)), 1 - abs(h), 1 - maximum(h, zeros_like(h))}, 2);
+  return cat({1 + minimum(h, zeros_like(h)), 1 - abs(h), 1 - maximum(h, zeros_like(h))}, 2);
 }
 
 int main() {
@@ -66,7 +66,7 @@ int main() {
   const Tensor axis = unsqueeze(linspace(-2, 2, kSide), 1);
   const Tensor across = expand(unsqueeze(axis, 0), {kSide, kSide, 1}),
                down = expand(unsqueeze(axis, 1), {kSide, kSide, 1});
-  const Tensor grid = reshape(concat({across, down}, 2), {kSide * kSide, 2});
+  const Tensor grid = reshape(cat({across, down}, 2), {kSide * kSide, 2});
   const Tensor dense = unsqueeze(linspace(-2, 2, 4 * kSide), 1);
   const double curve_error = rms(line(dense), curve(dense)), surface_error = rms(sheet(grid), surface(grid));
   std::printf("off by %.3f along the curve (its samples: %.3f), %.3f over the surface\n", curve_error,
@@ -75,6 +75,6 @@ int main() {
   const Tensor panel = ones({kSide, kSide, 3});
   plot(panel, x, noisy, 3, {0.65, 0.65, 0.65});
   plot(panel, dense, line(dense), 2, {0.8, 0.1, 0.1});
-  io::write_image("learn_a_formula.png", concat({panel, heat(surface(grid)), heat(sheet(grid))}, 1));
+  io::write_image("learn_a_formula.png", cat({panel, heat(surface(grid)), heat(sheet(grid))}, 1));
   return curve_error < 0.06 && surface_error < 0.08 ? 0 : 1;
 }

@@ -10,7 +10,7 @@ constexpr std::int64_t kRows = 512, kBatch = 32;
 constexpr int kEpochs = 60;
 
 void train_in_batches(const nn::Module& model, const Tensor& x, const Tensor& y) {
-  optim::Sgd sgd(model.parameters(), {.momentum = 0.9});
+  optim::SGD sgd(model.parameters(), {.momentum = 0.9});
   const optim::Schedule rate =
       optim::CosineAnnealing{.lr_max = 0.05, .lr_min = 1e-4, .steps = kEpochs * kRows / kBatch};
   const data::BatchSampler batches(kRows, kBatch, /*seed=*/1);
@@ -18,14 +18,14 @@ void train_in_batches(const nn::Module& model, const Tensor& x, const Tensor& y)
     const Tensor rows = batches.indices(step);
     sgd.set_lr(rate(step));
     sgd.zero_grad();
-    mse(model(index_select(x, 0, rows)), index_select(y, 0, rows)).backward();
+    mse_loss(model(index_select(x, 0, rows)), index_select(y, 0, rows)).backward();
     sgd.step();
   }
 }
 
 void train_at_once(const nn::Module& model, const Tensor& x, const Tensor& y) {
-  optim::Lbfgs lbfgs(model.parameters());
-  lbfgs.step([&] { return mse(model(x), y); });  // 20 iterations, each a line search
+  optim::LBFGS lbfgs(model.parameters());
+  lbfgs.step([&] { return mse_loss(model(x), y); });  // 20 iterations, each a line search
 }
 
 // How far the layer is from the plane that made the data.
@@ -50,7 +50,7 @@ int main() {
   for (const auto* model : {&by_batches, &at_once}) {
     const std::vector<float> w = model->weight().values<float>();
     std::printf("y = %.3f a + %.3f b + %.3f c + %.3f   loss %.5f\n", w[0], w[1], w[2], model->bias().item(),
-                mse((*model)(x), y).item());
+                mse_loss((*model)(x), y).item());
   }
   // 512 measurements leave an error of about noise / sqrt(512) in each number.
   const bool good = error_of(by_batches, slope, height) < 0.03 && error_of(at_once, slope, height) < 0.03;

@@ -11,16 +11,16 @@ using namespace veldt;
 
 nn::Sequential lenet(Rng& rng) {
   return nn::Sequential{nn::Conv2d(1, 6, 5, {.padding = 2}, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::MaxPool2d(2),
                         nn::Conv2d(6, 16, 5, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::MaxPool2d(2),
                         nn::Flatten(),  // [n, 16, 5, 5] to [n, 400]
                         nn::Linear(400, 120, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::Linear(120, 84, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::Linear(84, 10, rng)};
 }
 
@@ -43,11 +43,11 @@ int main(int argc, char** argv) try {
                 std::printf("epoch %.0f: loss %.4f, %.2f %% of the test set right, %.0f s\n", now.epoch,
                             now.train_loss, 100 * train::score(now.scores, "accuracy"), now.seconds);
               });
-  io::write_safetensors("lenet.safetensors", model.state());
+  io::write_safetensors("lenet.safetensors", model.state_dict());
 
   // A network of the same layers reads it again.
   nn::Sequential loaded = lenet(rng);
-  loaded.load_state(io::read_safetensors("lenet.safetensors").tensors);
+  loaded.load_state_dict(io::read_safetensors("lenet.safetensors").tensors);
   loaded.eval();
   const data::Batch batch = test.batch(0);
   const Tensor read = argmax(loaded(batch[0]), 1);

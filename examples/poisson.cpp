@@ -24,13 +24,13 @@ Tensor slope_along(const Tensor& levels, int dim) {
   const std::int64_t n = levels.size(dim);
   const auto part = [&](std::int64_t from, std::int64_t to) { return slice(levels, dim, from, to); };
   const Tensor inner = (part(2, n) - part(0, n - 2)) / 2;
-  return concat({part(1, 2) - part(0, 1), inner, part(n - 1, n) - part(n - 2, n - 1)}, dim) * (kSide / 2.0);
+  return cat({part(1, 2) - part(0, 1), inner, part(n - 1, n) - part(n - 2, n - 1)}, dim) * (kSide / 2.0);
 }
 
 int main(int argc, char** argv) try {
   const Tensor photo = io::read_image(argc > 1 ? argv[1] : "assets/cub_grey.png");
   const Tensor levels =
-      select(data::resample(photo, kSide, kSide, data::Filter::area), 2, 0);  // [side, side]
+      select(data::resample(photo, {kSide, kSide}, data::Filter::area), 2, 0);  // [side, side]
   const Tensor slopes =
       reshape(stack({slope_along(levels, 1), slope_along(levels, 0)}, 2), {kSide * kSide, 2});
 
@@ -45,7 +45,7 @@ int main(int argc, char** argv) try {
   optim::Adam adam(siren.parameters(), {.lr = 1e-3});
   for (int step = 0; step <= 500; ++step) {
     const Tensor drawn_slopes = grad(sum(siren(at)), {at}, /*create_graph=*/true)[0];  // [side * side, 2]
-    const Tensor loss = mse(drawn_slopes, slopes);
+    const Tensor loss = mse_loss(drawn_slopes, slopes);
     adam.zero_grad();
     loss.backward();
     adam.step();
@@ -58,8 +58,8 @@ int main(int argc, char** argv) try {
   const double psnr = train::psnr(unsqueeze(clamp(drawn, 0, 1), 2), unsqueeze(levels, 2));
   std::printf("drawn with %.1f dB\n", psnr);
   const Tensor x_slope = reshape(select(slopes, 1, 0), {kSide, kSide});
-  const Tensor sheet = unsqueeze(concat({0.5 + x_slope / 30, drawn, levels}, 1), 2);
-  io::write_image("poisson.png", data::resample(sheet, 4 * kSide, 12 * kSide, data::Filter::nearest));
+  const Tensor sheet = unsqueeze(cat({0.5 + x_slope / 30, drawn, levels}, 1), 2);
+  io::write_image("poisson.png", data::resample(sheet, {12 * kSide, 4 * kSide}, data::Filter::nearest));
   return psnr > 24 ? 0 : 1;
 } catch (const Error& error) {
   std::fprintf(stderr, "poisson: %s\n", error.what());

@@ -40,14 +40,14 @@ train::Scores teach(const Remedy& remedy, io::Chart& chart) {
   Rng rng(1);
   nn::Sequential model{nn::Flatten(),
                        nn::Linear(kPixels, 128, rng),
-                       nn::Relu(),
+                       nn::ReLU(),
                        nn::Dropout(remedy.dropout, rng),
                        nn::Linear(128, 128, rng),
-                       nn::Relu(),
+                       nn::ReLU(),
                        nn::Dropout(remedy.dropout, rng),
                        nn::Linear(128, 4, rng)};
   for (const auto& [name, weight] : model.named_parameters())
-    if (weight.rank() == 2) nn::init::kaiming_normal(weight, rng);
+    if (weight.rank() == 2) nn::init::kaiming_normal(weight, 0, rng);
   optim::AdamW adam(model.named_parameters(), {.lr = 1e-3, .weight_decay = remedy.decay});
   data::Loader train(data::from_function(200, [](std::int64_t i) { return shape(i, 1); }),
                      {.batch = 40, .shuffle = true, .transform = remedy.augment});
@@ -73,8 +73,8 @@ train::Scores teach(const Remedy& remedy, io::Chart& chart) {
 // The loss after 60 steps of a network of 20 layers of 64 whose weights begin so.
 double begin(const char* name, const std::function<void(Tensor, Rng&)>& fill, io::Chart& chart) {
   Rng rng(2);
-  nn::Sequential model{nn::Flatten(), nn::Linear(kPixels, 64, rng), nn::Relu()};
-  for (int i = 0; i < 18; ++i) model.add(nn::Linear(64, 64, rng)).add(nn::Relu());
+  nn::Sequential model{nn::Flatten(), nn::Linear(kPixels, 64, rng), nn::ReLU()};
+  for (int i = 0; i < 18; ++i) model.add(nn::Linear(64, 64, rng)).add(nn::ReLU());
   model.add(nn::Linear(64, 4, rng));
   for (const auto& [path, parameter] : model.named_parameters())
     parameter.rank() == 2 ? fill(parameter, rng) : nn::init::constant(parameter, 0);
@@ -119,9 +119,9 @@ int main() try {
   const double small = begin(
       "N(0, 0.01)", [](Tensor w, Rng& r) { nn::init::normal(w, 0, 0.01, r); }, starts);
   begin(
-      "Xavier", [](Tensor w, Rng& r) { nn::init::xavier_normal(w, r); }, starts);
+      "Xavier", [](Tensor w, Rng& r) { nn::init::xavier_normal(w, 1, r); }, starts);
   const double kaiming = begin(
-      "Kaiming", [](Tensor w, Rng& r) { nn::init::kaiming_normal(w, r); }, starts);
+      "Kaiming", [](Tensor w, Rng& r) { nn::init::kaiming_normal(w, 0, r); }, starts);
   begin(
       "orthogonal", [](Tensor w, Rng& r) { nn::init::orthogonal(w, 1.4142, r); }, starts);
   io::write_chart("initialisation.svg", starts);

@@ -23,9 +23,9 @@ Tensor drawing(std::int64_t i) {
 // {pictures [n, 256]} -> {logits [n, 256], mean [n, 2], log_variance [n, 2]}
 struct Vae : nn::Module {
   mutable Rng noise{9};
-  nn::Sequential encoder{nn::Linear(kPixels, 64), nn::Relu()};
+  nn::Sequential encoder{nn::Linear(kPixels, 64), nn::ReLU()};
   nn::Linear mean{64, kLatent}, log_variance{64, kLatent};
-  nn::Sequential decoder{nn::Linear(kLatent, 64), nn::Relu(), nn::Linear(64, kPixels)};
+  nn::Sequential decoder{nn::Linear(kLatent, 64), nn::ReLU(), nn::Linear(64, kPixels)};
 
   TensorList forward_list(const TensorList& in) const override {
     const Tensor h = encoder(in[0]), m = mean(h), v = log_variance(h);
@@ -51,7 +51,7 @@ int main() try {
     weight = std::min(1.0, static_cast<double>(step) / 400);
   };
   const train::Loss loss = [&weight](const TensorList& out, const data::Batch& batch) {
-    const Tensor drawn = bce_with_logits(out[0], batch[0], {.reduction = Reduction::sum});
+    const Tensor drawn = binary_cross_entropy_with_logits(out[0], batch[0], {.reduction = Reduction::sum});
     const Tensor apart = -0.5 * sum(1 + out[2] - square(out[1]) - exp(out[2]));
     return (drawn + weight * apart) / static_cast<double>(batch[0].size(0));
   };
@@ -72,9 +72,9 @@ int main() try {
       const Tensor point = Tensor::of({1, kLatent}, {(x - 3.5) / 1.75, (y - 3.5) / 1.75});
       row.push_back(reshape(sigmoid(model.decoder(point)), {kSide, kSide, 1}));
     }
-    rows.push_back(concat(row, 1));
+    rows.push_back(cat(row, 1));
   }
-  io::write_image("vae.png", concat(rows, 0));
+  io::write_image("vae.png", cat(rows, 0));
   const double first = train::score(result.evaluations.front().scores, "loss");
   const double last = train::score(result.evaluations.back().scores, "loss");
   return last < first ? 0 : 1;

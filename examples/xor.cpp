@@ -23,7 +23,7 @@ int main() {
 
   optim::Adam adam(model.parameters(), {.lr = 0.05f});
   for (int step = 0; step < 500; ++step) {
-    const Tensor loss = mse(model(x), y);
+    const Tensor loss = mse_loss(model(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();
@@ -32,7 +32,7 @@ int main() {
 
   const NoGrad inference;  // nothing more to learn, so nothing to record
   const Tensor prediction = model(x);
-  std::printf("loss %.6f\n\n", mse(prediction, y).item());
+  std::printf("loss %.6f\n\n", mse_loss(prediction, y).item());
   print_table(x, prediction, y);
-  return mse(prediction, y).item() < 1e-3 ? 0 : 1;
+  return mse_loss(prediction, y).item() < 1e-3 ? 0 : 1;
 }

@@ -130,22 +130,25 @@ void add_losses(std::vector<Row>& rows) {
                     },
                     true});
   };
-  loss("mse", -2, 2, [](T x, T t) { return mse(x, t); });
-  loss("l1", -2, 2, [](T x, T t) { return l1(x, t); });
-  loss("huber", -2, 2, [](T x, T t) { return huber(x, t); });
-  loss("smooth_l1", -2, 2, [](T x, T t) { return smooth_l1(x, t); });
-  loss("bce", 0.1, 0.9, [](T x, T t) { return bce(x, t); });
-  loss("bce_with_logits", 0.1, 0.9, [](T x, T t) { return bce_with_logits(x, t); });
+  loss("mse", -2, 2, [](T x, T t) { return mse_loss(x, t); });
+  loss("l1", -2, 2, [](T x, T t) { return l1_loss(x, t); });
+  loss("huber", -2, 2, [](T x, T t) { return huber_loss(x, t); });
+  loss("smooth_l1", -2, 2, [](T x, T t) { return smooth_l1_loss(x, t); });
+  loss("bce", 0.1, 0.9, [](T x, T t) { return binary_cross_entropy(x, t); });
+  loss("bce_with_logits", 0.1, 0.9, [](T x, T t) { return binary_cross_entropy_with_logits(x, t); });
   loss("kl_div", 0.1, 0.9, [](T x, T t) { return kl_div(x, t); });
-  loss("poisson_nll", 0.1, 2, [](T x, T t) { return poisson_nll(x, t); });
+  loss("poisson_nll", 0.1, 2, [](T x, T t) { return poisson_nll_loss(x, t); });
   const Input classes{row_of_square, 0, 1, Fill::positions, true};
   rows.push_back({"cross_entropy",
                   kWide,
                   {{square}, classes},
                   calls([](const Tensors& x) { return cross_entropy(x[0], x[1]); }),
                   true});
-  rows.push_back(
-      {"nll", kWide, {{square}, classes}, calls([](const Tensors& x) { return nll(x[0], x[1]); }), true});
+  rows.push_back({"nll",
+                  kWide,
+                  {{square}, classes},
+                  calls([](const Tensors& x) { return nll_loss(x[0], x[1]); }),
+                  true});
 }
 
 }  // namespace

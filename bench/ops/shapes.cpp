@@ -129,14 +129,14 @@ void add_copies(std::vector<Row>& rows) {
                   kNumbers,
                   {{square}, {square}},
                   calls([](const Tensors& x) {
-                    return concat({x[0], x[1]}, 0);
+                    return cat({x[0], x[1]}, 0);
                   }),
                   true});
   rows.push_back({"concat d1",
                   kNumbers,
                   {{square}, {square}},
                   calls([](const Tensors& x) {
-                    return concat({x[0], x[1]}, 1);
+                    return cat({x[0], x[1]}, 1);
                   }),
                   true});
   rows.push_back({"stack d0",

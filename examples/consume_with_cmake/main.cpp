@@ -13,13 +13,13 @@ int main() try {
   nn::Linear line(1, 1);
   optim::Adam adam(line.parameters(), {.lr = 0.1});
   for (int step = 0; step < 400; ++step) {
-    const Tensor loss = mse(line(x), y);
+    const Tensor loss = mse_loss(line(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();
   }
   NamedTensors state;
-  for (const auto& [name, tensor] : line.state()) state.push_back({name, tensor});
+  for (const auto& [name, tensor] : line.state_dict()) state.push_back({name, tensor});
   io::write_safetensors("line.safetensors", state);
   const io::SafeTensors file = io::read_safetensors("line.safetensors");
   const double slope = file.find("weight")->item(), start = file.find("bias")->item();

@@ -17,7 +17,7 @@ namespace {
 Tensor as_bytes(const Tensor& levels) { return to(floor(clamp(levels, 0, 1) * 255 + 0.5), DType::u8); }
 
 Tensor shrunk(const Tensor& picture, std::int64_t by) {
-  return data::resample(picture, picture.size(0) / by, picture.size(1) / by, data::Filter::area);
+  return data::resample(picture, {picture.size(1) / by, picture.size(0) / by}, data::Filter::area);
 }
 
 double spread(std::span<const float> values) {

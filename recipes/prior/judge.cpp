@@ -20,7 +20,7 @@ double psnr(const Tensor& drawn, const Tensor& truth) {
 }
 
 Tensor shrunk_by(std::int64_t n, const Tensor& picture) {
-  return data::resample(picture, picture.size(0) / n, picture.size(1) / n, data::Filter::area);
+  return data::resample(picture, {picture.size(1) / n, picture.size(0) / n}, data::Filter::area);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ Gain gain_over_lanczos(const field::Prior& prior, const Tensor& picture, int tur
   const auto gain_at = [&](std::int64_t scale) {
     const std::int64_t less = kScale / scale;
     const Tensor goal = less == 1 ? truth : shrunk_by(less, truth);
-    const Tensor lanczos = data::resample(shrunk, height * scale, width * scale, data::Filter::lanczos3);
+    const Tensor lanczos = data::resample(shrunk, {width * scale, height * scale}, data::Filter::lanczos3);
     const Tensor ours = less == 1 ? drawn : avg_pool2d(drawn, less);
     return psnr(movedim(ours, 0, 2), goal) - psnr(lanczos, goal);
   };

@@ -66,7 +66,7 @@ Tensor StageTask::loss() {
 void StageTask::load_own_state(const std::map<std::string, Tensor>& saved) {
   NamedTensors state;
   for (const auto& [name, tensor] : saved) state.push_back({name, tensor});
-  average_.load_state(state);
+  average_.load_state_dict(state);
 }
 
 }  // namespace veldt::prior

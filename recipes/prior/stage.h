@@ -37,7 +37,7 @@ class StageTask : public train::Task {
   Tensor loss() override;
   bool repeats() const override { return true; }
   void stepped(double) override { average_.update(); }
-  NamedTensors own_state() override { return average_.state(); }
+  NamedTensors own_state() override { return average_.state_dict(); }
   void load_own_state(const std::map<std::string, Tensor>& saved) override;
   bool reached(std::int64_t) override { return false; }
   std::map<std::string, std::string> metadata() const override { return {{"kind", "veldt.prior_training"}}; }

@@ -82,7 +82,7 @@ TEST_F(RenderCommand, SaysWhatAFileIsThatIsNoModel) {
 TEST_F(RenderCommand, DrawsWhatTheLibraryDraws) {
   ASSERT_EQ(run_veldt(render({"--size", "63x41", "--bits", "16"})).exit_code, 0);
   const std::vector<float> drawn = io::read_image(out_).values<float>();
-  const std::vector<float> expected = field_of(3).render(63, 41).values<float>();
+  const std::vector<float> expected = field_of(3).render({63, 41}).values<float>();
   ASSERT_EQ(drawn.size(), expected.size());
   for (std::size_t i = 0; i < drawn.size(); ++i) ASSERT_NEAR(drawn[i], expected[i], 1.0 / 65535) << i;
 }

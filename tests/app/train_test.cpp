@@ -57,7 +57,7 @@ validation = 0.1
 augment = ["gaussian_noise(0.05)"]
 prepare = ["normalise(0.2, 0.3)"]
 [model]
-layers = ["Conv2d(4, 3, padding=1)", "Relu", "MaxPool2d(2)", "Flatten", "Dropout(0.1)", "Linear(outputs)"]
+layers = ["Conv2d(4, 3, padding=1)", "ReLU", "MaxPool2d(2)", "Flatten", "Dropout(0.1)", "Linear(outputs)"]
 [optimizer]
 lr = 1e-2
 [train]

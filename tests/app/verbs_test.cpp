@@ -147,7 +147,7 @@ TEST(SlowCompare, TakesTheMemoryOfTheBytesAndOfABand) {
   const TempDir dir;
   const std::int64_t side = 8192;
   {
-    io::ImageWriter file(dir / "a.png", side, side, 1, {.compression = 1});
+    io::ImageWriter file(dir / "a.png", {side, side}, 1, {.compression = 1});
     std::vector<float> row(static_cast<std::size_t>(side));
     for (std::int64_t y = 0; y < side; ++y) {
       std::fill(row.begin(), row.end(), static_cast<float>(y % 256) / 255);
@@ -172,7 +172,7 @@ TEST(Compare, SaysWhereValuesAreNoNumbers) {
       tensor = Tensor::of({1, 8}, {3e38, -3e38, 3e38, -3e38, 3e38, -3e38, 3e38, -3e38});
   io::write_safetensors(model, file.tensors, file.metadata);
   io::write_image(picture, full({16, 24, 1}, 0.2));
-  const std::vector<float> drawn = field::ImageField::load(model).render(24, 16).values<float>();
+  const std::vector<float> drawn = field::ImageField::load(model).render({24, 16}).values<float>();
   const auto bad = std::count_if(drawn.begin(), drawn.end(), [](float v) { return std::isnan(v); });
   ASSERT_GT(bad, 0);
   ASSERT_LT(bad, std::ssize(drawn));
@@ -235,7 +235,7 @@ TEST(Compare, AModelIsDrawnAtThePicturesSize) {
   const TempDir dir;
   const field::ImageField field = small_field();
   field.save(dir / "m.safetensors");
-  io::write_image(dir / "drawn.png", field.render(48, 32), {.bits = 16});
+  io::write_image(dir / "drawn.png", field.render({48, 32}), {.bits = 16});
   const json score = json_of({"compare", dir / "drawn.png", dir / "m.safetensors"});
   EXPECT_GT(score.at("psnr").get<double>(), 90);  // what rounding to 16 bits leaves
   EXPECT_EQ(json_of({"compare", dir / "m.safetensors", dir / "m.safetensors"}).at("identical"), true);

@@ -74,9 +74,9 @@ TEST(CudaLayers, TrainAsOnTheCpu) {
     expect_near(eager, expected, "loss");
     EXPECT_EQ(to(plan.output(), Device{}).item(), to(eager.detach(), Device{}).item()) << "step " << i;
   }
-  for (std::size_t i = 0; i < host.state().size(); ++i) {
-    expect_near(device.state()[i].tensor, host.state()[i].tensor, host.state()[i].name);
-    expect_near(planned.state()[i].tensor, host.state()[i].tensor, host.state()[i].name);
+  for (std::size_t i = 0; i < host.state_dict().size(); ++i) {
+    expect_near(device.state_dict()[i].tensor, host.state_dict()[i].tensor, host.state_dict()[i].name);
+    expect_near(planned.state_dict()[i].tensor, host.state_dict()[i].tensor, host.state_dict()[i].name);
   }
   for (std::size_t i = 0; i < host.parameters().size(); ++i) {
     expect_near(device.parameters()[i].grad(), host.parameters()[i].grad(), host.named_parameters()[i].name);

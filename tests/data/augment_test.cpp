@@ -38,18 +38,19 @@ TEST(Augment, FlipsAndCrops) {
   EXPECT_THAT(done(vertical_flip(1), ramp({1, 2, 3})), ElementsAre(3, 4, 5, 0, 1, 2));
   EXPECT_THAT(done(horizontal_flip(0), ramp({1, 2, 3})), ElementsAre(0, 1, 2, 3, 4, 5));
   std::set<std::vector<float>> seen;
-  for (std::uint64_t seed = 0; seed < 64; ++seed) seen.insert(done(random_crop(2, 2), ramp({1, 3, 3}), seed));
+  for (std::uint64_t seed = 0; seed < 64; ++seed)
+    seen.insert(done(random_crop({2, 2}), ramp({1, 3, 3}), seed));
   EXPECT_EQ(seen.size(), 4u);  // each place, and no other
   EXPECT_TRUE(seen.contains({4, 5, 7, 8}));
   seen.clear();
   for (std::uint64_t seed = 0; seed < 64; ++seed)
-    seen.insert(done(random_crop(1, 1, 1), ones({1, 1, 1}), seed));
+    seen.insert(done(random_crop({1, 1}, 1), ones({1, 1, 1}), seed));
   EXPECT_EQ(seen, (std::set<std::vector<float>>{{0}, {1}}));
 }
 
 TEST(Augment, DrawsTheSameForTheSameStream) {
   const Transform all =
-      sequence({random_resized_crop(5, 6), random_rotation(30), colour_jitter({0.2, 0.2, 0.2, 0.1}),
+      sequence({random_resized_crop({6, 5}), random_rotation(30), colour_jitter({0.2, 0.2, 0.2, 0.1}),
                 random_erasing(), gaussian_noise(0.1), maybe(0.5, vertical_flip(1))});
   const Tensor picture = ramp({3, 8, 9}) / 216.0;
   EXPECT_EQ(done(all, picture, 5), done(all, picture, 5));
@@ -123,7 +124,7 @@ TEST(Augment, RefusesWhatItCannotDo) {
   EXPECT_THAT(error_of<ConfigError>([] { random_affine({.scale = {2, 1}}); }), HasSubstr("scale of 2 to 1"));
   EXPECT_THAT(error_of<ConfigError>([] { normalise({0}, {0}); }), HasSubstr("normalise"));
   EXPECT_THAT(error_of<ShapeError>([] {
-                done(random_crop(5, 5), zeros({1, 4, 8}));
+                done(random_crop({5, 5}), zeros({1, 4, 8}));
               }),
               HasSubstr("[1, 4, 8]"));
   EXPECT_THAT(error_of<ShapeError>([] { done(vertical_flip(1), zeros({4, 8})); }), HasSubstr("f32 [4, 8]"));

@@ -31,7 +31,7 @@ void expect_golden(const json& source) {
   const Tensor picture = picture_of(source);
   for (const json& expected : source.at("cases")) {
     const std::string filter = expected.at("filter");
-    const Tensor out = resample(picture, expected.at("height"), expected.at("width"), filter_from(filter));
+    const Tensor out = resample(picture, {expected.at("width"), expected.at("height")}, filter_from(filter));
     const auto values = out.values<float>();
     const auto wanted = expected.at("values").get<std::vector<double>>();
     ASSERT_EQ(values.size(), wanted.size());
@@ -56,20 +56,20 @@ TEST(GoldenResample, AreaIsTheMeanOverBlocks) { expect_golden(golden().at("block
 
 TEST(Resample, AreaOfWholeBlocksIsExact) {
   const Tensor picture = Tensor::of({2, 4, 1}, {0, 1, 1, 1, 0, 0, 1, 1});
-  EXPECT_EQ(resample(picture, 1, 2, Filter::area).values<float>(), (std::vector<float>{0.25f, 1}));
+  EXPECT_EQ(resample(picture, {2, 1}, Filter::area).values<float>(), (std::vector<float>{0.25f, 1}));
 }
 
 TEST(Resample, AreaSharesAPixelThatLiesAcrossABoundary) {
   const Tensor picture = Tensor::of({1, 3, 1}, {0, 0.5, 1});
-  const auto out = resample(picture, 1, 2, Filter::area).values<float>();
+  const auto out = resample(picture, {2, 1}, Filter::area).values<float>();
   EXPECT_NEAR(out[0], 0.5 / 3, 1e-7);
   EXPECT_NEAR(out[1], 2.5 / 3, 1e-7);
 }
 
 TEST(Resample, AreaEnlargedByAWholeFactorRepeatsPixels) {
   const Tensor picture = ramp(3, 5, 2);
-  EXPECT_EQ(resample(picture, 9, 15, Filter::area).values<float>(),
-            resample(picture, 9, 15, Filter::nearest).values<float>());
+  EXPECT_EQ(resample(picture, {15, 9}, Filter::area).values<float>(),
+            resample(picture, {15, 9}, Filter::nearest).values<float>());
 }
 
 TEST(Resample, ConstantPicturesStayConstant) {
@@ -83,9 +83,9 @@ TEST(Resample, ConstantPicturesStayConstant) {
 TEST(Resample, ChannelsDoNotMix) {
   const Tensor picture = ramp(6, 5, 3);
   for (const Filter filter : kAll) {
-    const Tensor all = resample(picture, 9, 4, filter);
+    const Tensor all = resample(picture, {4, 9}, filter);
     for (int c = 0; c < 3; ++c) {
-      const Tensor alone = resample(contiguous(slice(picture, 2, c, c + 1)), 9, 4, filter);
+      const Tensor alone = resample(contiguous(slice(picture, 2, c, c + 1)), {4, 9}, filter);
       EXPECT_EQ(contiguous(slice(all, 2, c, c + 1)).values<float>(), alone.values<float>());
     }
   }
@@ -94,24 +94,24 @@ TEST(Resample, ChannelsDoNotMix) {
 TEST(Resample, ViewsAreReadByTheirStrides) {
   const Tensor picture = ramp(4, 6, 1);
   const Tensor turned = transpose(picture, 0, 1);
-  EXPECT_EQ(resample(turned, 12, 8, Filter::bicubic).values<float>(),
-            resample(contiguous(turned), 12, 8, Filter::bicubic).values<float>());
+  EXPECT_EQ(resample(turned, {8, 12}, Filter::bicubic).values<float>(),
+            resample(contiguous(turned), {8, 12}, Filter::bicubic).values<float>());
 }
 
 TEST(Resample, TheSameSizeIsACopyOfItsOwn) {
   const Tensor picture = ramp(4, 6, 1);
   for (const Filter filter : kAll) {
-    const Tensor out = resample(picture, 4, 6, filter);
+    const Tensor out = resample(picture, {6, 4}, filter);
     EXPECT_EQ(out.values<float>(), picture.values<float>());
     EXPECT_NE(out.data<float>(), picture.data<float>());
   }
 }
 
 TEST(Resample, RefusesWhatIsNoPicture) {
-  EXPECT_THROW(resample(Tensor::of({2, 2}, {0, 0, 0, 0}), 2, 2, Filter::area), ShapeError);
-  EXPECT_THROW(resample(empty({0, 2, 1}), 2, 2, Filter::area), ShapeError);
-  EXPECT_THROW(resample(ramp(2, 2, 1), 0, 2, Filter::area), ShapeError);
-  EXPECT_THROW(resample(Tensor::of({1, 1, 1}, {0}, DType::f64), 2, 2, Filter::area), ShapeError);
+  EXPECT_THROW(resample(Tensor::of({2, 2}, {0, 0, 0, 0}), {2, 2}, Filter::area), ShapeError);
+  EXPECT_THROW(resample(empty({0, 2, 1}), {2, 2}, Filter::area), ShapeError);
+  EXPECT_THROW(resample(ramp(2, 2, 1), {2, 0}, Filter::area), ShapeError);
+  EXPECT_THROW(resample(Tensor::of({1, 1, 1}, {0}, DType::f64), {2, 2}, Filter::area), ShapeError);
 }
 
 TEST(Resample, FiltersHaveNames) {

@@ -47,7 +47,7 @@ class Line final : public train::Task {
   bool repeats() const override { return true; }
   Tensor loss() override {
     batches_.next();
-    return mse(layer_(batches_.current().coordinates), batches_.current().levels);
+    return mse_loss(layer_(batches_.current().coordinates), batches_.current().levels);
   }
   bool reached(std::int64_t) override { return false; }
   std::map<std::string, std::string> metadata() const override { return {}; }

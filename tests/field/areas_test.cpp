@@ -25,7 +25,7 @@ TEST(Areas, EnlargeAsResampleDoes) {
   const Tensor picture = rand({9, 12, 3}, rng);
   for (const data::Filter filter : {data::Filter::bicubic, data::Filter::lanczos3})
     for (const std::int64_t factor : {1, 2, 3, 4}) {
-      const Tensor expected = data::resample(picture, 9 * factor, 12 * factor, filter);
+      const Tensor expected = data::resample(picture, {12 * factor, 9 * factor}, filter);
       EXPECT_LT(test::largest(inside(enlarged(picture, factor, filter) - expected, 3 * factor)), 1e-6)
           << factor;
     }
@@ -38,11 +38,11 @@ TEST(Areas, GoOnBeyondTheBorder) {
 TEST(Areas, AreAveraged) {
   Rng rng(2);
   const Tensor redraw = rand({12, 20, 3}, rng);
-  const Tensor expected = data::resample(redraw, 3, 5, data::Filter::area);
+  const Tensor expected = data::resample(redraw, {5, 3}, data::Filter::area);
   EXPECT_LT(test::largest(means_of_squares(redraw, 4) - expected), 1e-6);
   EXPECT_LT(test::largest(means_of_squares(repeated(expected, 4), 4) - expected), 1e-6);
   EXPECT_EQ(repeated(expected, 2).values<float>(),
-            data::resample(expected, 6, 10, data::Filter::nearest).values<float>());
+            data::resample(expected, {10, 6}, data::Filter::nearest).values<float>());
 }
 
 }  // namespace

@@ -79,14 +79,14 @@ TEST(Closing, KeepsSixteenBits) {
   const Tensor picture = colours(12, 9, 1);
   const ImageField field = fit(picture, {.steps = 30});
   EXPECT_EQ(field.options().bits, 16);
-  EXPECT_LT(test::largest(field.render(9, 12) - picture), 0.5 / 65535);
+  EXPECT_LT(test::largest(field.render({9, 12}) - picture), 0.5 / 65535);
 }
 
 // No cubic curve is at most 0 in one pixel and at least 1 in the next: a second number a pixel does it.
 TEST(Closing, IsExactAndSmallWhereZeroLiesBesideOne) {
   Rng rng(3);
   const Tensor picture = to(less(rand({12, 12, 1}, rng), 0.5), DType::f32);
-  const Tensor levels = clamp(data::resample(picture, 48, 48, data::Filter::bicubic), 0, 1);
+  const Tensor levels = clamp(data::resample(picture, {48, 48}, data::Filter::bicubic), 0, 1);
   const Closing closing = close({picture, picture}, levels, {}, 0.3 / 255);
   EXPECT_EQ(closing.numbers(), 2);
   EXPECT_LE(test::largest(to(select(closing.coefficients(), 0, 0), DType::f32)), 0.5001);
@@ -108,12 +108,12 @@ TEST(Closing, MakesAFieldExactAtItsPixels) {
         const ImageField field = fit(bytes, {.steps = 30});
         ASSERT_GT(field.options().closing, 0);
         const Tensor picture = Signal(bytes).read(0, height);  // transparent colours do not matter
-        EXPECT_LT(test::largest(field.render(width, height) - picture), 0.5 / 255);
+        EXPECT_LT(test::largest(field.render({width, height}) - picture), 0.5 / 255);
         const test::TempDir dir;
         field.save(dir / "field.safetensors");
         const ImageField again = ImageField::load(dir / "field.safetensors");
-        EXPECT_EQ(again.render(3 * width, 2 * height).values<float>(),
-                  field.render(3 * width, 2 * height).values<float>());
+        EXPECT_EQ(again.render({3 * width, 2 * height}).values<float>(),
+                  field.render({3 * width, 2 * height}).values<float>());
       }
 }
 

@@ -49,7 +49,7 @@ TEST_F(FieldOnADevice, LearnsWhatTheCpuLearns) {
   for (const Model model : {Model::siren, Model::hashgrid, Model::wire, Model::fourier}) {
     const ImageField here = fit(picture, quick(model, {})), there = fit(picture, quick(model, kEmulated));
     EXPECT_EQ(there.device(), kEmulated);
-    EXPECT_LT(largest_difference(here.render(24, 24), there.render(24, 24)), 2e-3) << name_of(model);
+    EXPECT_LT(largest_difference(here.render({24, 24}), there.render({24, 24})), 2e-3) << name_of(model);
   }
 }
 
@@ -73,7 +73,7 @@ TEST_F(FieldOnADevice, LearnsWithEveryOptimizerAndSampling) {
       here.optimizer = there.optimizer = optimizer;
       here.sampling = there.sampling = sampling;
       here.batch = there.batch = 100;
-      EXPECT_LT(largest_difference(fit(picture, here).render(24, 24), fit(picture, there).render(24, 24)),
+      EXPECT_LT(largest_difference(fit(picture, here).render({24, 24}), fit(picture, there).render({24, 24})),
                 2e-3)
           << name_of(optimizer) << ", " << name_of(sampling);
     }
@@ -98,9 +98,9 @@ TEST_F(FieldOnADevice, IsResumedToTheSameBits) {
   checkpoints.resume = true;
   Fitter rest(picture, choices);
   EXPECT_EQ(rest.run(checkpoints, {}).steps, 6);
-  EXPECT_EQ(
-      largest_difference(ImageField(whole.field()).render(24, 24), ImageField(rest.field()).render(24, 24)),
-      0);
+  EXPECT_EQ(largest_difference(ImageField(whole.field()).render({24, 24}),
+                               ImageField(rest.field()).render({24, 24})),
+            0);
 }
 
 // A device takes steps by itself, as many as fit into a moment; nobody can tell.
@@ -124,12 +124,12 @@ TEST_F(FieldOnADevice, TellsOfEveryStepThatItTookByItself) {
       };
     };
     events.on_step = note_in(there);
-    const Tensor drawn = fit(picture, options, events).render(24, 24);
+    const Tensor drawn = fit(picture, options, events).render({24, 24});
     EXPECT_EQ(last.step, 70);
     const double rate = last.learning_rate;
     options.device = {};
     events.on_step = note_in(here);
-    EXPECT_LT(largest_difference(drawn, fit(picture, options, events).render(24, 24)), 2e-3);
+    EXPECT_LT(largest_difference(drawn, fit(picture, options, events).render({24, 24})), 2e-3);
     EXPECT_EQ(last.learning_rate, rate);
     ASSERT_EQ(there.size(), here.size());
     for (std::size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(there[i], here[i], 1e-3 * here[i]) << i;
@@ -264,9 +264,9 @@ TEST_F(FieldOnADevice, KeepsItsCheckpointWhenTheDeviceIsLost) {
   events.on_start = [&](std::int64_t step) { taken_up = step; };
   EXPECT_EQ(rest.run(checkpoints, events).steps, 60);
   EXPECT_EQ(taken_up, kept);
-  EXPECT_EQ(
-      largest_difference(ImageField(whole.field()).render(24, 24), ImageField(rest.field()).render(24, 24)),
-      0);
+  EXPECT_EQ(largest_difference(ImageField(whole.field()).render({24, 24}),
+                               ImageField(rest.field()).render({24, 24})),
+            0);
 }
 
 TEST_F(FieldOnADevice, IsSavedAndDrawnAnywhere) {
@@ -276,10 +276,10 @@ TEST_F(FieldOnADevice, IsSavedAndDrawnAnywhere) {
   Field here = Field::load(dir / "field.safetensors");
   EXPECT_EQ(here.device(), Device{});
   for (const std::int64_t size : {9, 24, 50})  // shrunk, as it is, enlarged
-    EXPECT_LT(largest_difference(ImageField(here).render(size, size), there.render(size, size)), 1e-5)
+    EXPECT_LT(largest_difference(ImageField(here).render({size, size}), there.render({size, size})), 1e-5)
         << size;
   here.to(kEmulated);
-  EXPECT_EQ(largest_difference(ImageField(here).render(24, 24), there.render(24, 24)), 0);
+  EXPECT_EQ(largest_difference(ImageField(here).render({24, 24}), there.render({24, 24})), 0);
 }
 
 TEST_F(FieldOnADevice, TakesBf16OfItselfAndTf32WhereItIs) {

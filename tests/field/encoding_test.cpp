@@ -147,7 +147,7 @@ TEST(ImageField, KeepsWhatItsEncodingsDrewInItsFile) {
   field.save(path);
   const ImageField back = ImageField::load(path);
   EXPECT_EQ(back.options(), field.options());
-  EXPECT_EQ(back.render(8, 8).values<float>(), field.render(8, 8).values<float>());
+  EXPECT_EQ(back.render({8, 8}).values<float>(), field.render({8, 8}).values<float>());
   std::vector<std::string> names;
   for (const NamedTensor& t : back.tensors()) names.push_back(t.name);
   EXPECT_EQ(names, (std::vector<std::string>{"encoding.parts.0.frequencies", "encoding.parts.1.table",

@@ -50,7 +50,7 @@ double psnr_after(const Tensor& picture, const FitOptions& options) {
                                  EXPECT_EQ(p.measure->name + ' ' + p.measure->unit, "PSNR dB");
                                  EXPECT_FALSE(std::isnan(p.measure->value));
                                }));
-  const Tensor drawn = field.render(picture.size(1), picture.size(0));
+  const Tensor drawn = field.render({picture.size(1), picture.size(0)});
   EXPECT_TRUE(test::all_levels(drawn));
   return train::psnr(drawn, picture);
 }
@@ -97,7 +97,7 @@ TEST_F(Fit, LearnsGreyAndColours) {
 
 TEST_F(Fit, LearnsATwoLevelPictureWithoutAWrongPixel) {
   const ImageField field = fit(ink(), quick(500));
-  EXPECT_EQ(train::compare_pictures(field.render(24, 24), ink()).wrong_pixels, 0);
+  EXPECT_EQ(train::compare_pictures(field.render({24, 24}), ink()).wrong_pixels, 0);
 }
 
 TEST_F(Fit, LearnsPicturesThatHaveNothingInThem) {
@@ -167,7 +167,7 @@ TEST_F(Fit, StopsAtTheTargetPsnr) {
   const train::RunResult result = fitter.run({}, {});
   EXPECT_EQ(result.stop, train::Stop::goal_met);
   EXPECT_LT(result.steps, 100000);
-  EXPECT_GE(train::psnr(ImageField(fitter.field()).render(24, 24), disc()), 18);
+  EXPECT_GE(train::psnr(ImageField(fitter.field()).render({24, 24}), disc()), 18);
 }
 
 // A step of all pixels is expensive: no unnecessary one is taken.
@@ -179,7 +179,7 @@ TEST_F(Fit, StopsAtTheVeryStepThatMeetsTheTarget) {
   std::int64_t first = 0;
   train::Events events;
   events.on_step = [&](std::int64_t step, double) {
-    if (first == 0 && train::psnr(ImageField(fitter.field()).render(24, 24), disc()) >= 18) first = step;
+    if (first == 0 && train::psnr(ImageField(fitter.field()).render({24, 24}), disc()) >= 18) first = step;
   };
   EXPECT_EQ(fitter.run({}, events).steps, first);
 }
@@ -321,10 +321,10 @@ TEST(PlanFor, SamplesByErrorWhatANetworkAloneCannotHold) {
 TEST(PlanFor, RefusesAnOmegaThatWouldChangeNothing) {
   const auto check_one = [](const FitOptions& wishes) {
     FieldOptions o = choices_for(disc(), wishes).field;
-    const std::vector<float> drawn = ImageField(o, 1).render(8, 8).values<float>();
+    const std::vector<float> drawn = ImageField(o, 1).render({8, 8}).values<float>();
     o.first_omega *= 2;
     o.omega *= 2;
-    const bool counts = ImageField(o, 1).render(8, 8).values<float>() != drawn;
+    const bool counts = ImageField(o, 1).render({8, 8}).values<float>() != drawn;
     EXPECT_EQ(takes_omega(o), counts) << name_of(model_of(o));
     for (const auto wish : {&FitOptions::first_omega, &FitOptions::omega}) {
       FitOptions wished = wishes;
@@ -420,7 +420,7 @@ TEST(PlanFor, GivesAPictureATeacherUnlessItIsLargeOrAskedForANetwork) {
   EXPECT_EQ(choices.warmup, 20);
   EXPECT_EQ(choices_for(disc(3), {.seconds = 1}).warmup, 0) << "there is no number of steps";
   EXPECT_FALSE(choices_for(ink(), {}).has_teacher());
-  const Tensor greys = data::resample(ink(), 12, 12, data::Filter::area);
+  const Tensor greys = data::resample(ink(), {12, 12}, data::Filter::area);
   EXPECT_EQ(kind_of(facts_of(greys), greys).style, Style::line);
   EXPECT_TRUE(choices_for(greys, {}).has_teacher());
   EXPECT_FALSE(choices_for(greys, {}).field.two_tone);
@@ -453,7 +453,9 @@ TEST_F(Fit, FollowsItsPrior) {
   wishes.prior = std::make_shared<Prior>(PriorOptions{.width = 4, .depth = 2}, rng);
   const ImageField by_prior = fit(disc(), wishes);
   const Tensor drawn = permute(redraw(*wishes.prior, permute(disc(), {2, 0, 1}), 8), {1, 2, 0});
-  const auto off = [&](const ImageField& field) { return mean(square(field.render(96, 96) - drawn)).item(); };
+  const auto off = [&](const ImageField& field) {
+    return mean(square(field.render({96, 96}) - drawn)).item();
+  };
   EXPECT_LT(off(by_prior), 1e-4);
   EXPECT_GT(off(by_rules), 2 * off(by_prior));
 }

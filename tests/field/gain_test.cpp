@@ -25,7 +25,7 @@ TEST(ExpectedGain, OfContoursIsLargeAndOfNoiseSmall) {
   const Tensor disc = test::draw(192, 192, 1, [](double x, double y, int) {
     return std::hypot(x - 90, y - 97) < 60 || std::abs(x - y) < 9 ? 0.1 : 0.9;
   });
-  EXPECT_GT(told(data::resample(disc, 48, 48, data::Filter::area)), 3);
+  EXPECT_GT(told(data::resample(disc, {48, 48}, data::Filter::area)), 3);
   Rng rng(3);
   for (const double width : {0.4, 1.5}) {
     const Tensor noise = clamp(affine(rand({40, 40, 3}, rng), width, 0.5 - width / 2), 0, 1);

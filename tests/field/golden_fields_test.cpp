@@ -38,7 +38,7 @@ TEST(GoldenFields, DrawWhatTheReferenceDraws) {
     if (name != "side_by_side") {
       EXPECT_EQ(name_of(model_of(field.options())), name);
     }
-    expect_near(field.render(6, 4).values<float>(), levels, name);
+    expect_near(field.render({6, 4}).values<float>(), levels, name);
   }
 }
 
@@ -50,7 +50,7 @@ TEST(GoldenFields, DrawWhatTheReferenceDrawsAtEverySize) {
     const ImageField field = ImageField::load(path_of(name));
     for (const auto& [size, levels] : by_size) {
       const auto width = std::stoll(size), height = std::stoll(size.substr(size.find('x') + 1));
-      expect_near(field.render(width, height).values<float>(), levels, name + " at " + size);
+      expect_near(field.render({width, height}).values<float>(), levels, name + " at " + size);
     }
   }
 }

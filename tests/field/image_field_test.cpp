@@ -59,7 +59,7 @@ TEST(ImageField, ComesBackFromItsFileBitForBit) {
   field.save(dir / "m.safetensors");
   const ImageField loaded = ImageField::load(dir / "m.safetensors");
   expect_same(field, loaded);
-  EXPECT_EQ(test::largest_difference(field.render(40, 30), loaded.render(40, 30)), 0);
+  EXPECT_EQ(test::largest_difference(field.render({40, 30}), loaded.render({40, 30})), 0);
   loaded.save(dir / "again.safetensors");
   EXPECT_EQ(bytes_of(dir / "m.safetensors"), bytes_of(dir / "again.safetensors"));
   EXPECT_EQ(test::count_entries(dir.path()), 2u);

@@ -42,7 +42,7 @@ Tensor averaged(std::int64_t channels) {
   return data::resample(
       draw(256, 256, channels,
            [](double x, double y, int c) { return std::hypot(x - 127, y - 120) < 90 ? 0.1 * c : 1.0; }),
-      32, 32, data::Filter::area);
+      {32, 32}, data::Filter::area);
 }
 
 TEST(Kind, IsFoundFromThePixels) {
@@ -109,24 +109,24 @@ TEST(PixelArt, IsSquaresAtAnySize) {
   const Tensor seen = Signal(sprite()).read(0, 16);
   for (const std::int64_t scale : {1, 2, 3, 4, 8}) {
     const Tensor squares = repeat_interleave(repeat_interleave(seen, scale, 0), scale, 1);
-    EXPECT_LT(test::largest_difference(field.render(16 * scale, 16 * scale), squares), 0.5 / 255) << scale;
+    EXPECT_LT(test::largest_difference(field.render({16 * scale, 16 * scale}), squares), 0.5 / 255) << scale;
   }
   // Pixels that lie across a border are what they cover of both sides.
   const Tensor grounds = on_two_grounds(seen);
   const Tensor area =
-      data::resample(repeat_interleave(repeat_interleave(grounds, 3, 0), 3, 1), 24, 24, data::Filter::area);
-  EXPECT_LT(test::largest_difference(on_two_grounds(field.render(24, 24)), area), 0.5 / 255);
-  const Tensor smaller = data::resample(grounds, 8, 8, data::Filter::area);
-  EXPECT_LT(test::largest_difference(on_two_grounds(field.render(8, 8)), smaller), 0.5 / 255);
+      data::resample(repeat_interleave(repeat_interleave(grounds, 3, 0), 3, 1), {24, 24}, data::Filter::area);
+  EXPECT_LT(test::largest_difference(on_two_grounds(field.render({24, 24})), area), 0.5 / 255);
+  const Tensor smaller = data::resample(grounds, {8, 8}, data::Filter::area);
+  EXPECT_LT(test::largest_difference(on_two_grounds(field.render({8, 8})), smaller), 0.5 / 255);
 }
 
 TEST(PixelArt, IsItsAreasMeanWhereverTheSquaresMeet) {
   const ImageField field = fit(sprite(), {});
-  const Tensor fine = on_two_grounds(field.render(16 * 30, 16 * 30));
+  const Tensor fine = on_two_grounds(field.render({16 * 30, 16 * 30}));
   for (const auto& [width, height] :
        {std::pair(24, 16), std::pair(20, 12), std::pair(17, 17), std::pair(40, 10)}) {
-    const Tensor area = data::resample(fine, height, width, data::Filter::area);
-    EXPECT_LT(test::largest_difference(on_two_grounds(field.render(width, height)), area), 0.5 / 255)
+    const Tensor area = data::resample(fine, {width, height}, data::Filter::area);
+    EXPECT_LT(test::largest_difference(on_two_grounds(field.render({width, height})), area), 0.5 / 255)
         << width << ' ' << height;
   }
 }
@@ -137,23 +137,23 @@ TEST(PixelArt, ThatWasEnlargedIsKeptAsItsSquares) {
   const ImageField field = fit(large, {});
   EXPECT_EQ(field.options().period, 10) << "the largest square that both sides are made of";
   EXPECT_EQ(field.closing().coefficients().shape(), Shape({1, 32, 16, 4}));
-  EXPECT_LT(test::largest_difference(field.render(160, 320), Signal(large).read(0, 320)), 0.5 / 255);
-  EXPECT_LT(test::largest_difference(field.render(16, 16), seen), 0.5 / 255);
+  EXPECT_LT(test::largest_difference(field.render({160, 320}), Signal(large).read(0, 320)), 0.5 / 255);
+  EXPECT_LT(test::largest_difference(field.render({16, 16}), seen), 0.5 / 255);
   const test::TempDir dir;
   field.save(dir / "f.safetensors");
   const ImageField again = ImageField::load(dir / "f.safetensors");
-  EXPECT_EQ(test::largest_difference(again.render(50, 70), field.render(50, 70)), 0);
+  EXPECT_EQ(test::largest_difference(again.render({50, 70}), field.render({50, 70})), 0);
 }
 
 TEST(PixelArt, GoesOnBeyondItsBorder) {
   const ImageField field = fit(sprite(), {});
   RenderOptions beyond;
   beyond.region = {-1, -0.5, 3, 1};
-  const Tensor drawn = field.render(4, 32, beyond);
+  const Tensor drawn = field.render({4, 32}, beyond);
   const Tensor above = slice(drawn, 0, 0, 16);
   EXPECT_LT(test::largest_difference(above, expand(slice(drawn, 0, 0, 1), {16, 4, 4})), 1e-6);
   beyond.region = {-1e9, -1e9, 2e9, 2e9};
-  EXPECT_TRUE(std::isfinite(test::largest(field.render(3, 2, beyond)))) << "of far away a few samples do";
+  EXPECT_TRUE(std::isfinite(test::largest(field.render({3, 2}, beyond)))) << "of far away a few samples do";
 }
 
 TEST(PixelArt, RefusesAnotherLoss) {
@@ -190,11 +190,11 @@ TEST(TwoTones, AreThePictureAtItsOwnSize) {
     });
     const ImageField field = fit(picture, with_tone_prior());
     ASSERT_EQ(field.options().tones.size(), 2);
-    EXPECT_EQ(test::largest_difference(field.render(24, 24), picture), 0);
+    EXPECT_EQ(test::largest_difference(field.render({24, 24}), picture), 0);
     RenderOptions part;
     part.region = {0.25, 0.25, 0.5, 0.5};
-    EXPECT_EQ(test::largest_difference(field.render(12, 12, part), slice(slice(picture, 0, 6, 18), 1, 6, 18)),
-              0);
+    EXPECT_EQ(
+        test::largest_difference(field.render({12, 12}, part), slice(slice(picture, 0, 6, 18), 1, 6, 18)), 0);
   }
 }
 
@@ -204,7 +204,7 @@ TEST(TwoTones, KeepWhatIsNoNumber) {
   NoGrad off;
   weight.assign(full(weight.shape(), std::numeric_limits<double>::quiet_NaN()));
   field.set_closing({});
-  EXPECT_TRUE(std::isnan(field.render(24, 24).data<float>()[0]));
+  EXPECT_TRUE(std::isnan(field.render({24, 24}).data<float>()[0]));
 }
 
 TEST(TwoTones, OfColoursAreTaughtWithoutAPriorOfTheirs) {
@@ -237,8 +237,8 @@ TEST(Source, OfPointsIsExactAtTheirPlaces) {
   wishes.source = Source::point;
   const ImageField field = fit(sampled(24), wishes);
   EXPECT_EQ(field.options().footprint, 1);
-  EXPECT_LT(test::largest_difference(field.render(24, 24), sampled(24)), 0.5 / 65535);
-  const auto off = [&](const ImageField& f) { return mean(square(f.render(72, 72) - sampled(72))).item(); };
+  EXPECT_LT(test::largest_difference(field.render({24, 24}), sampled(24)), 0.5 / 65535);
+  const auto off = [&](const ImageField& f) { return mean(square(f.render({72, 72}) - sampled(72))).item(); };
   EXPECT_LT(off(field), 0.5 * off(fit(sampled(24), {})));
 }
 

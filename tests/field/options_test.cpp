@@ -142,7 +142,7 @@ TEST(FieldOptions, CountTheParametersThatTheNetworkHas) {
     const Network network(o, rng);
     EXPECT_EQ(parameter_count(o), network.parameter_count()) << to_json(o);
     std::int64_t stored = 0;
-    for (const NamedTensor& t : network.state()) stored += t.tensor.numel();
+    for (const NamedTensor& t : network.state_dict()) stored += t.tensor.numel();
     EXPECT_EQ(stored_count(o), stored) << to_json(o);
   }
 }

@@ -35,7 +35,7 @@ struct Work {
     Fitter fitter(picture, choices_for(picture, {.seed = 4, .steps = 3, .width = 8, .depth = 2}));
     fitter.run({}, {});
     fitter.field().save(dir.path() + "/model.safetensors");
-    const Tensor drawn = ImageField::load(dir.path() + "/model.safetensors").render(12, 10);
+    const Tensor drawn = ImageField::load(dir.path() + "/model.safetensors").render({12, 10});
     io::write_image(dir.path() + "/out.png", drawn);
     return drawn.values<float>();
   }

@@ -179,7 +179,7 @@ TEST(PriorFile, IsReadAsItWasWritten) {
   EXPECT_EQ(io::read_safetensors_header(dir / "a").metadata.at("made_by"), "a test");
   const Prior read = load_prior(dir / "a");
   EXPECT_EQ(read.options(), prior.options());
-  const NamedTensors before = prior.state(), after = read.state();
+  const NamedTensors before = prior.state_dict(), after = read.state_dict();
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i)
     EXPECT_EQ(to(before[i].tensor.detach(), DType::f16).bytes(), to(after[i].tensor, DType::f16).bytes());
@@ -289,7 +289,7 @@ TEST(PriorFile, IsRefusedWhenItIsDamaged) {
   const test::TempDir dir = test::TempDir::in_memory();
   const auto weights = [](const Prior& prior) {
     std::vector<std::vector<std::byte>> all;
-    for (const auto& [name, tensor] : prior.state()) all.push_back(tensor.bytes());
+    for (const auto& [name, tensor] : prior.state_dict()) all.push_back(tensor.bytes());
     return all;
   };
   save_prior(dir / "a", wild_prior({.width = 2, .depth = 0}));

@@ -26,7 +26,7 @@ TEST(Render, HasTheSizeAndChannelsAskedFor) {
     const ImageField field(small_options(20, 10, channels), 1);
     for (const auto& [width, height] : std::vector<std::pair<std::int64_t, std::int64_t>>{
              {20, 10}, {1, 1}, {1, 37}, {53, 1}, {33, 65}, {7, 300}}) {
-      const Tensor picture = field.render(width, height);
+      const Tensor picture = field.render({width, height});
       EXPECT_EQ(picture.shape(), Shape({height, width, channels}));
       EXPECT_EQ(picture.dtype(), DType::f32);
       EXPECT_TRUE(test::all_levels(picture));
@@ -41,16 +41,16 @@ TEST(Render, WorksForFieldsOfAThinOrTinyPicture) {
       FieldOptions o = small_options(width, height);
       o.coordinates = c;
       const ImageField field(o, 1);
-      EXPECT_TRUE(test::all_levels(field.render(width, height)));
-      EXPECT_TRUE(test::all_levels(field.render(5, 5)));
+      EXPECT_TRUE(test::all_levels(field.render({width, height})));
+      EXPECT_TRUE(test::all_levels(field.render({5, 5})));
     }
 }
 
 TEST(Render, DrawsTheSameWholeAndInBands) {
   const ImageField field(small_options(40, 30, 3), 2);
-  const Tensor whole = field.render(700, 401);
+  const Tensor whole = field.render({700, 401});
   std::int64_t next = 0, bands = 0;
-  field.render_bands(700, 401, {}, [&](const Tensor& rows, std::int64_t first) {
+  field.render_bands({700, 401}, {}, [&](const Tensor& rows, std::int64_t first) {
     EXPECT_EQ(first, next);
     EXPECT_EQ(largest_difference(rows, contiguous(slice(whole, 0, first, first + rows.size(0)))), 0);
     next += rows.size(0);
@@ -64,22 +64,22 @@ TEST(Render, DrawsTheSameWholeAndInBands) {
 TEST(Render, StopsWhenABandSaysSo) {
   const ImageField field(small_options(40, 30), 2);
   int bands = 0;
-  field.render_bands(1000, 1000, {}, [&](const Tensor&, std::int64_t) { return ++bands < 2; });
+  field.render_bands({1000, 1000}, {}, [&](const Tensor&, std::int64_t) { return ++bands < 2; });
   EXPECT_EQ(bands, 2);
 }
 
 TEST(Render, DrawsAPartAsItIsInTheWhole) {
   const ImageField field(small_options(40, 30, 3), 3);
-  const Tensor whole = field.render(160, 120);
+  const Tensor whole = field.render({160, 120});
   RenderOptions part;
   part.region = {.x = 0.25, .y = 0.5, .width = 0.5, .height = 0.25};
-  const Tensor drawn = field.render(80, 30, part);
+  const Tensor drawn = field.render({80, 30}, part);
   EXPECT_LT(largest_difference(drawn, contiguous(slice(slice(whole, 0, 60, 90), 1, 40, 120))), kRounding);
   // A single pixel of it.
   part.region = {.x = 159 / 160.0, .y = 119 / 120.0, .width = 1 / 160.0, .height = 1 / 120.0};
-  EXPECT_LT(
-      largest_difference(field.render(1, 1, part), contiguous(slice(slice(whole, 0, 119, 120), 1, 159, 160))),
-      kRounding);
+  EXPECT_LT(largest_difference(field.render({1, 1}, part),
+                               contiguous(slice(slice(whole, 0, 119, 120), 1, 159, 160))),
+            kRounding);
 }
 
 // [h down, w across, c] -> [h, w, c]
@@ -95,7 +95,7 @@ TEST(Render, SupersamplesByAveragingALargerPicture) {
     by.supersample = s;
     plain.supersample = 1;
     EXPECT_LT(
-        largest_difference(field.render(21, 16, by), averaged(field.render(21 * s, 16 * s, plain), s, s)),
+        largest_difference(field.render({21, 16}, by), averaged(field.render({21 * s, 16 * s}, plain), s, s)),
         kRounding);
   }
 }
@@ -105,7 +105,7 @@ TEST(Render, TakesAsManySamplesAsShrinkingNeeds) {
   const auto with = [&](std::int64_t w, std::int64_t h, int samples) {
     RenderOptions how;
     how.supersample = samples;
-    return field.render(w, h, how);
+    return field.render({w, h}, how);
   };
   EXPECT_EQ(largest_difference(with(40, 30, 0), with(40, 30, 1)), 0);
   EXPECT_EQ(largest_difference(with(80, 60, 0), with(80, 60, 1)), 0);
@@ -117,16 +117,16 @@ TEST(Render, TakesAsManySamplesAsShrinkingNeeds) {
   const ImageField filtered(scene, 5);
   RenderOptions three;
   three.supersample = 3;
-  EXPECT_EQ(largest_difference(filtered.render(40, 30), filtered.render(40, 30, three)), 0);
+  EXPECT_EQ(largest_difference(filtered.render({40, 30}), filtered.render({40, 30}, three)), 0);
 }
 
 // Made smaller by any factor, a drawing is the exact area average of the one at the fitted size.
 TEST(Render, ShrinksToTheAreaAverageOfItsOwnSize) {
   const ImageField field(small_options(40, 30, 3), 7);
-  const Tensor own = field.render(40, 30);
+  const Tensor own = field.render({40, 30});
   for (const auto& [w, h] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {39, 29}, {31, 17}, {20, 15}, {13, 7}, {3, 2}, {1, 1}, {40, 7}, {1, 30}})
-    EXPECT_LT(largest_difference(field.render(w, h), data::resample(own, h, w, data::Filter::area)),
+    EXPECT_LT(largest_difference(field.render({w, h}), data::resample(own, {w, h}, data::Filter::area)),
               kRounding)
         << w << 'x' << h;
 }
@@ -137,30 +137,31 @@ TEST(Render, ShrinksASceneByEvenSamples) {
   const ImageField field(scene, 7);
   RenderOptions eight;
   eight.supersample = 8;
-  EXPECT_EQ(largest_difference(field.render(30, 12), field.render(30, 12, eight)), 0);
+  EXPECT_EQ(largest_difference(field.render({30, 12}), field.render({30, 12}, eight)), 0);
 }
 
 TEST(Render, ShrinksAcrossAndEnlargesDown) {
   const ImageField field(small_options(40, 30), 7);
-  EXPECT_LT(largest_difference(field.render(11, 70),
-                               data::resample(field.render(40, 70), 70, 11, data::Filter::area)),
+  EXPECT_LT(largest_difference(field.render({11, 70}),
+                               data::resample(field.render({40, 70}), {11, 70}, data::Filter::area)),
             kRounding);
 }
 
 TEST(Render, ShrinksAPartAsItIsInTheWhole) {
   const ImageField field(small_options(40, 30, 2), 7);
-  const Tensor whole = field.render(16, 12);
+  const Tensor whole = field.render({16, 12});
   RenderOptions part;
   part.region = {.x = 3 / 16.0, .y = 5 / 12.0, .width = 10 / 16.0, .height = 4 / 12.0};
-  EXPECT_LT(largest_difference(field.render(10, 4, part), contiguous(slice(slice(whole, 0, 5, 9), 1, 3, 13))),
-            kRounding);
+  EXPECT_LT(
+      largest_difference(field.render({10, 4}, part), contiguous(slice(slice(whole, 0, 5, 9), 1, 3, 13))),
+      kRounding);
 }
 
 TEST(Render, ShrinksTheSameWholeAndInBands) {
   const ImageField field(small_options(600, 500), 2);
-  const Tensor whole = field.render(401, 333);
+  const Tensor whole = field.render({401, 333});
   std::int64_t next = 0, bands = 0;
-  field.render_bands(401, 333, {}, [&](const Tensor& rows, std::int64_t first) {
+  field.render_bands({401, 333}, {}, [&](const Tensor& rows, std::int64_t first) {
     EXPECT_EQ(first, next);
     EXPECT_EQ(largest_difference(rows, contiguous(slice(whole, 0, first, first + rows.size(0)))), 0);
     next += rows.size(0);
@@ -170,7 +171,7 @@ TEST(Render, ShrinksTheSameWholeAndInBands) {
   EXPECT_EQ(next, 333);
   EXPECT_GT(bands, 1);
   bands = 0;
-  field.render_bands(401, 333, {}, [&](const Tensor&, std::int64_t) { return ++bands < 2; });
+  field.render_bands({401, 333}, {}, [&](const Tensor&, std::int64_t) { return ++bands < 2; });
   EXPECT_EQ(bands, 2);
 }
 
@@ -178,10 +179,10 @@ TEST(Render, SaysHowManySamplesAPixelTakes) {
   const ImageField field(small_options(40, 30), 1);
   RenderOptions three;
   three.supersample = 3;
-  EXPECT_EQ(field.samples_a_pixel(10, 7, three), 9);
-  EXPECT_EQ(field.samples_a_pixel(400, 7 * 30), 1);
-  EXPECT_DOUBLE_EQ(field.samples_a_pixel(32, 20), 40 * 30 / (32.0 * 20));
-  EXPECT_DOUBLE_EQ(field.samples_a_pixel(10, 60), 4);
+  EXPECT_EQ(field.samples_a_pixel({10, 7}, three), 9);
+  EXPECT_EQ(field.samples_a_pixel({400, 7 * 30}), 1);
+  EXPECT_DOUBLE_EQ(field.samples_a_pixel({32, 20}), 40 * 30 / (32.0 * 20));
+  EXPECT_DOUBLE_EQ(field.samples_a_pixel({10, 60}), 4);
 }
 
 TEST(Render, TakesTheMostSamplesWhenShrinkingBeyondMeasure) {
@@ -190,7 +191,7 @@ TEST(Render, TakesTheMostSamplesWhenShrinkingBeyondMeasure) {
   const ImageField field(o, 6);
   RenderOptions most;
   most.supersample = 64;
-  EXPECT_EQ(largest_difference(field.render(1, 1), field.render(1, 1, most)), 0);
+  EXPECT_EQ(largest_difference(field.render({1, 1}), field.render({1, 1}, most)), 0);
 }
 
 // 16384 points through 60000 units would need 4 GB for each layer.
@@ -204,7 +205,7 @@ TEST(Render, NeedsLittleMemoryForWideNetworksToo) {
     ::getrusage(RUSAGE_SELF, &before);
     RenderOptions part;
     part.supersample = 1;
-    field.render_bands(1000, 1, part, [](const Tensor&, std::int64_t) { return false; });
+    field.render_bands({1000, 1}, part, [](const Tensor&, std::int64_t) { return false; });
     ::getrusage(RUSAGE_SELF, &after);
     return (after.ru_maxrss - before.ru_maxrss) / 1024 < 200 ? 7 : 8;
   });
@@ -213,25 +214,25 @@ TEST(Render, NeedsLittleMemoryForWideNetworksToo) {
 
 TEST(Render, RefusesSizesAndRegionsThatMakeNoSense) {
   const ImageField field(small_options(8, 8), 1);
-  EXPECT_THROW(field.render(0, 5), ConfigError);
-  EXPECT_THROW(field.render(5, -1), ConfigError);
-  EXPECT_THROW(field.render((1 << 20) + 1, 1), ConfigError);
+  EXPECT_THROW(field.render({0, 5}), ConfigError);
+  EXPECT_THROW(field.render({5, -1}), ConfigError);
+  EXPECT_THROW(field.render({(1 << 20) + 1, 1}), ConfigError);
   for (const Region region : {Region{0, 0, 0, 1}, Region{0, 0, 1, -1}, Region{NAN, 0, 1, 1},
                               Region{0, 0, INFINITY, 1}, Region{0, 0, NAN, 1}}) {
     RenderOptions how;
     how.region = region;
-    EXPECT_THROW(field.render(4, 4, how), ConfigError);
+    EXPECT_THROW(field.render({4, 4}, how), ConfigError);
   }
   for (const int samples : {-1, 65}) {
     RenderOptions how;
     how.supersample = samples;
-    EXPECT_THROW(field.render(4, 4, how), ConfigError);
+    EXPECT_THROW(field.render({4, 4}, how), ConfigError);
   }
 }
 
 TEST(Render, LeavesNoGradientsBehind) {
   const ImageField field(small_options(8, 8), 1);
-  EXPECT_FALSE(field.render(8, 8).requires_grad());
+  EXPECT_FALSE(field.render({8, 8}).requires_grad());
 }
 
 }  // namespace

@@ -341,11 +341,12 @@ TEST(SoundField, RefusesRegionsFarBeyondAClosedOne) {
   const SoundField field = fit_sound(tones(30, 1), kRate, {.steps = 3});
   const auto ignored = [](const Tensor&, std::int64_t) { return true; };
   for (const Region& region : {Region{.y = 1e300}, Region{.height = 1e300}, Region{.y = -1e300}})
-    EXPECT_THROW(field.Field::render_bands(1, 10, {.region = region}, ignored), ConfigError);
-  field.Field::render_bands(1, 10, {.region = {.y = 5, .height = 1e6}}, [](const Tensor& rows, std::int64_t) {
-    for (const float sample : rows.values<float>()) EXPECT_EQ(sample, 0);
-    return true;
-  });
+    EXPECT_THROW(field.Field::render_bands({1, 10}, {.region = region}, ignored), ConfigError);
+  field.Field::render_bands({1, 10}, {.region = {.y = 5, .height = 1e6}},
+                            [](const Tensor& rows, std::int64_t) {
+                              for (const float sample : rows.values<float>()) EXPECT_EQ(sample, 0);
+                              return true;
+                            });
 }
 
 TEST(SoundField, IsNoPictureAndAPictureIsNoSound) {

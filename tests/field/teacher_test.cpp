@@ -24,7 +24,7 @@ Tensor by_rules(const Tensor& picture, int factor, bool is_grey_drawing) {
 }
 
 double off_average(const Tensor& picture, const Tensor& redraw) {
-  return test::largest(data::resample(redraw, picture.size(0), picture.size(1), data::Filter::area) -
+  return test::largest(data::resample(redraw, {picture.size(1), picture.size(0)}, data::Filter::area) -
                        picture);
 }
 
@@ -57,8 +57,8 @@ TEST(Teacher, LeavesFlatGroundFlat) {
 }
 
 TEST(Teacher, IsNearerToASharpEdgeThanLanczos) {
-  const Tensor truth = edge(24, 4), picture = data::resample(truth, 24, 24, data::Filter::area);
-  const double lanczos = psnr(clamp(data::resample(picture, 96, 96, data::Filter::lanczos3), 0, 1), truth);
+  const Tensor truth = edge(24, 4), picture = data::resample(truth, {24, 24}, data::Filter::area);
+  const double lanczos = psnr(clamp(data::resample(picture, {96, 96}, data::Filter::lanczos3), 0, 1), truth);
   EXPECT_GT(psnr(clamp(back_projected(picture, 4, data::Filter::bicubic, 12), 0, 1), truth), lanczos + 0.1);
   EXPECT_GT(psnr(clamp(by_rules(picture, 4, false), 0, 1), truth), lanczos + 2);
 }

@@ -35,7 +35,7 @@ TEST(Transparency, OfAShadowStaysThatOfAllThePixel) {
     if (c < 3) return is_paper ? 1.0 : 0.0;
     return is_paper ? 1.0 : is_near ? 0.3 : 0.0;
   });
-  const Tensor drawn = fit(picture, {}).render(96, 96);
+  const Tensor drawn = fit(picture, {}).render({96, 96});
   // Along the middle of the left border's pixel, at half the height.
   for (const std::int64_t column : {20, 21, 22, 23}) {
     const float alpha = drawn.data<float>()[(48 * 96 + column) * 4 + 3];
@@ -49,13 +49,13 @@ TEST(Transparency, OfWhatIsMadeSmallerShowsNoFringe) {
     const bool is_paper = static_cast<int>(x) % 8 < 4;
     return c == 3 ? (is_paper ? 1.0 : 0.2) : is_paper ? 1.0 : 0.0;
   });
-  const Tensor wanted = data::resample(on_two_grounds(picture), 3, 3, data::Filter::area);
+  const Tensor wanted = data::resample(on_two_grounds(picture), {3, 3}, data::Filter::area);
   for (const Style style : {Style::drawing, Style::pixel}) {
     FitOptions wishes;
     wishes.style = style;
     const ImageField field = fit(picture, wishes);
-    EXPECT_LT(test::largest_difference(on_two_grounds(field.render(3, 3)), wanted), 2.0 / 255);
-    EXPECT_LT(test::largest_difference(field.render(24, 24), picture), 0.5 / 255);
+    EXPECT_LT(test::largest_difference(on_two_grounds(field.render({3, 3})), wanted), 2.0 / 255);
+    EXPECT_LT(test::largest_difference(field.render({24, 24}), picture), 0.5 / 255);
   }
 }
 
@@ -64,7 +64,7 @@ TEST(Transparency, LeavesWhatIsClearClear) {
     if (c == 3) return x + y < 16 ? 0.0 : 1.0;
     return x < 10 ? 0.2 * c : 0.9;
   });
-  const Tensor alpha = slice(fit(picture, {}).render(80, 80), 2, 3, 4);
+  const Tensor alpha = slice(fit(picture, {}).render({80, 80}), 2, 3, 4);
   EXPECT_EQ(test::largest(slice(slice(alpha, 0, 0, 16), 1, 0, 16)), 0);
 }
 

@@ -167,7 +167,7 @@ std::vector<std::string> trained_seeds() {
       {{"data.kind", {"mnist"}},
        {"train.epochs", {"1"}},
        {"model.layers",
-        {"Conv2d(3, 3, padding=1)", "BatchNorm2d", "Relu", "MaxPool2d(2)", "Flatten", "Linear(outputs)"}}},
+        {"Conv2d(3, 3, padding=1)", "BatchNorm2d", "ReLU", "MaxPool2d(2)", "Flatten", "Linear(outputs)"}}},
       {{"data.kind", {"text"}},
        {"data.path", {"a"}},
        {"data.context", {"7"}},
@@ -188,7 +188,8 @@ std::vector<std::string> trained_seeds() {
 
 train::CheckpointData small_checkpoint(const std::string& state) {
   test::SmallTask task;
-  train::CheckpointData data{.step = 7, .model = task.model().state(), .optim = task.optimizer().state()};
+  train::CheckpointData data{
+      .step = 7, .model = task.model().state_dict(), .optim = task.optimizer().state_dict()};
   for (const auto& [name, tensor] : task.own_state()) data.optim.push_back({"task." + name, tensor});
   data.state_json = state;
   return data;

@@ -114,7 +114,7 @@ TEST(CrashWriteImage, LeavesTheOldPictureOnAFullDisk) {
 TEST(ImageWriter, TakesRowsInAnyPortions) {
   const TempDir dir;
   const Tensor image = levels_of(8, {10, 7, 3});
-  ImageWriter writer(dir / "a.png", 7, 10, 3);
+  ImageWriter writer(dir / "a.png", {7, 10}, 3);
   const float* rows = image.data<float>();
   for (const std::int64_t count : {1, 0, 4, 5}) {
     writer.write_rows(rows, count);
@@ -129,7 +129,7 @@ TEST(ImageWriter, CountsItsRows) {
   const TempDir dir;
   const std::vector<float> row(4, 0.0f);
   {
-    ImageWriter writer(dir / "a.png", 2, 1, 1);
+    ImageWriter writer(dir / "a.png", {2, 1}, 1);
     EXPECT_THROW(writer.finish(), ShapeError);
     EXPECT_THROW(writer.write_rows(row.data(), 2), ShapeError);
     writer.write_rows(row.data(), 1);
@@ -147,7 +147,7 @@ TEST(ImageWriter, NeedsNoMoreMemoryForATallPicture) {
       return usage.ru_maxrss;  // KiB
     };
     const std::vector<float> row(1024, 0.5f);
-    ImageWriter writer(dir / "a.png", 1024, 16384, 1);
+    ImageWriter writer(dir / "a.png", {1024, 16384}, 1);
     writer.write_rows(row.data(), 1);
     const long before = peak();
     for (int y = 1; y < 16384; ++y) writer.write_rows(row.data(), 1);

@@ -372,7 +372,7 @@ TEST(WritePictures, TakesRowsInAnyPortions) {
   const TempDir dir;
   const Tensor image = gradient({10, 7, 3});
   for (const char* name : {"a.jpg", "a.webp"}) {
-    ImageWriter writer(dir / name, 7, 10, 3);
+    ImageWriter writer(dir / name, {7, 10}, 3);
     const float* rows = image.data<float>();
     for (const std::int64_t count : {1, 0, 4, 5}) {
       writer.write_rows(rows, count);

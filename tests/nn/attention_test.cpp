@@ -56,7 +56,7 @@ struct AttentionCase {
 template <class Layer> Layer loaded(Layer layer, const json& g) {
   NamedTensors state;
   for (const auto& [name, values] : g.at("state").items()) state.push_back({name, test::tensor_of(values)});
-  layer.load_state(state);
+  layer.load_state_dict(state);
   return layer;
 }
 
@@ -181,7 +181,7 @@ TEST(Attention, DropsWeightsInTrainingAlone) {
 TEST(Attention, OfAStackStartsEachLayerWithValuesOfItsOwn) {
   Rng rng(3);
   TransformerEncoder stack(2, 8, 2, {.layer = {.dim_feedforward = 16}}, rng);
-  const NamedTensors state = stack.state();
+  const NamedTensors state = stack.state_dict();
   EXPECT_EQ(stack.title(), "TransformerEncoder(2, 8, 2)");
   const auto named = [&](const std::string& name) {
     for (const auto& [n, t] : state)

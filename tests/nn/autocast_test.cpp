@@ -38,11 +38,11 @@ struct Reader : Module {
       : pictures{Pad({1, 1, 1, 1}, PadMode::reflect),
                  Conv2d(1, 8, 3, rng),
                  BatchNorm2d(8),
-                 Gelu(),
+                 GELU(),
                  MaxPool2d(2),
                  ConvTranspose2d(8, 4, 2, {.stride = 2}, rng),
                  GroupNorm(2, 4),
-                 Silu(),
+                 SiLU(),
                  AdaptiveAvgPool2d({8, 2}),
                  Upsample({.size = {{8, 4}}, .mode = Interpolation::linear})},
         lstm(16, 12, {.batch_first = true, .bidirectional = true}, rng),
@@ -69,7 +69,7 @@ struct Reader : Module {
   GRU gru;
   Embedding words;
   TransformerEncoder encoder;
-  Mlp head;
+  MLP head;
   Linear out;
 };
 
@@ -109,25 +109,25 @@ TEST(AutocastLayers, LossesOfHalvesAreThoseOfTheirValues) {
   Rng rng(4);
   const Tensor p = to(rand({4, 5}, rng, 0.1, 0.9), DType::bf16), t = rand({4, 5}, rng, 0.1, 0.9);
   constexpr LossOf kAll[] = {
-      [](const Tensor& a, const Tensor& b) { return mse(a, b); },
-      [](const Tensor& a, const Tensor& b) { return l1(a, b); },
-      [](const Tensor& a, const Tensor& b) { return huber(a, b); },
-      [](const Tensor& a, const Tensor& b) { return smooth_l1(a, b); },
+      [](const Tensor& a, const Tensor& b) { return mse_loss(a, b); },
+      [](const Tensor& a, const Tensor& b) { return l1_loss(a, b); },
+      [](const Tensor& a, const Tensor& b) { return huber_loss(a, b); },
+      [](const Tensor& a, const Tensor& b) { return smooth_l1_loss(a, b); },
       [](const Tensor& a, const Tensor& b) { return hinge_mse(a, b); },
-      [](const Tensor& a, const Tensor& b) { return hinge_embedding(a, b); },
-      [](const Tensor& a, const Tensor& b) { return cosine_embedding(a, b, ones({4})); },
+      [](const Tensor& a, const Tensor& b) { return hinge_embedding_loss(a, b); },
+      [](const Tensor& a, const Tensor& b) { return cosine_embedding_loss(a, b, ones({4})); },
       [](const Tensor& a, const Tensor& b) {
-        return margin_ranking(a, b, ones({4, 5}), {.margin = 1});
+        return margin_ranking_loss(a, b, ones({4, 5}), {.margin = 1});
       },
-      [](const Tensor& a, const Tensor& b) { return triplet_margin(a, b, -b); },
-      [](const Tensor& a, const Tensor& b) { return bce(a, b); },
-      [](const Tensor& a, const Tensor& b) { return bce_with_logits(a, b); },
-      [](const Tensor& a, const Tensor& b) { return sigmoid_focal(a, b); },
+      [](const Tensor& a, const Tensor& b) { return triplet_margin_loss(a, b, -b); },
+      [](const Tensor& a, const Tensor& b) { return binary_cross_entropy(a, b); },
+      [](const Tensor& a, const Tensor& b) { return binary_cross_entropy_with_logits(a, b); },
+      [](const Tensor& a, const Tensor& b) { return sigmoid_focal_loss(a, b); },
       [](const Tensor& a, const Tensor& b) { return cross_entropy(a, b); },
-      [](const Tensor& a, const Tensor&) { return nll(a, ones({4}, DType::i64)); },
+      [](const Tensor& a, const Tensor&) { return nll_loss(a, ones({4}, DType::i64)); },
       [](const Tensor& a, const Tensor& b) { return kl_div(a, b); },
-      [](const Tensor& a, const Tensor& b) { return poisson_nll(a, b); },
-      [](const Tensor& a, const Tensor& b) { return gaussian_nll(a, b, b); },
+      [](const Tensor& a, const Tensor& b) { return poisson_nll_loss(a, b); },
+      [](const Tensor& a, const Tensor& b) { return gaussian_nll_loss(a, b, b); },
   };
   for (std::size_t i = 0; i < std::size(kAll); ++i) {
     const Tensor expected = kAll[i](to(p, DType::f32), t);

@@ -78,7 +78,7 @@ TEST_P(GoldenConvolution, OutputAndGradientsAreTorchs) {
     layer->to(GetParam());
     NamedTensors state;
     for (const auto& [name, values] : g.at("state").items()) state.push_back({name, test::tensor_of(values)});
-    layer->load_state(state);
+    layer->load_state_dict(state);
     const Tensor x = test::tensor_of(g.at("x"), GetParam()).set_requires_grad();
     const Tensor y = (*layer)(x);
     EXPECT_TRUE(test::near(y, g.at("output"), tolerance)) << layer->title();

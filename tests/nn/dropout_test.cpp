@@ -55,12 +55,12 @@ TEST(Dropout, DrawsAnewAtEachCallAndGoesOnWhereItWasSaved) {
   const Tensor x = ones({64});
   const std::vector<float> first = values(layer(x));
   NamedTensors saved;
-  for (const auto& [name, tensor] : layer.state())
+  for (const auto& [name, tensor] : layer.state_dict())
     saved.push_back({name, Tensor::from<std::int64_t>({2}, tensor.values<std::int64_t>())});
   const std::vector<float> second = values(layer(x)), third = values(layer(x));
   EXPECT_NE(first, second);
   Dropout resumed(0.5);
-  resumed.load_state(saved);
+  resumed.load_state_dict(saved);
   EXPECT_EQ(values(resumed(x)), second);
   EXPECT_EQ(values(resumed(x)), third);
 }
@@ -79,7 +79,7 @@ TEST(Dropout, DrawsAnewAtEachReplayOfAPlan) {
 TEST(Dropout, IsNotMissedInAFileOfTorchs) {
   Sequential model(Linear(2, 2), Dropout(0.5));
   const NamedTensors torchs{{"0.weight", ones({2, 2})}, {"0.bias", ones({2})}};
-  EXPECT_TRUE(model.load_state(torchs).complete());
+  EXPECT_TRUE(model.load_state_dict(torchs).complete());
 }
 
 // Of [n, c, ..] given as ones: whether each channel is 0 or 1 / (1 - p) throughout; the number of zeros.
@@ -125,9 +125,9 @@ TEST(ChannelDropout, GoesOnWhereItWasSavedWithADrawForEachChannel) {
   Rng rng(3);
   const Dropout2d layer(0.5, rng);
   layer(ones({5, 4, 3, 3}));
-  EXPECT_EQ(layer.state()[0].tensor.values<std::int64_t>()[1], 20);
+  EXPECT_EQ(layer.state_dict()[0].tensor.values<std::int64_t>()[1], 20);
   Dropout2d resumed(0.5);
-  resumed.load_state(layer.state());
+  resumed.load_state_dict(layer.state_dict());
   EXPECT_EQ(values(resumed(ones({5, 4, 3, 3}))), values(layer(ones({5, 4, 3, 3}))));
 }
 
@@ -137,7 +137,7 @@ TEST(AlphaDropout, GivesTorchsNumbersAndKeepsMeanAndVariance) {
   for (const nlohmann::json& g : cases) {
     Rng rng(6);
     const AlphaDropout layer(g.at("p").get<double>(), rng);
-    const Tensor x = concat({ones({1000}, DType::f64), zeros({1000}, DType::f64)});
+    const Tensor x = cat({ones({1000}, DType::f64), zeros({1000}, DType::f64)});
     std::vector<double> out = layer(x).values<double>();
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());

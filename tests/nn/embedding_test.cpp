@@ -25,7 +25,7 @@ TEST(GoldenEmbedding, OutputAndGradientAreTorchs) {
     EmbeddingOptions options;
     if (!g.at("padding_idx").is_null()) options.padding_idx = g.at("padding_idx").get<std::int64_t>();
     Embedding layer(g.at("sizes")[0], g.at("sizes")[1], options);
-    layer.load_state({{"weight", test::tensor_of(g.at("weight"))}});
+    layer.load_state_dict({{"weight", test::tensor_of(g.at("weight"))}});
     const Tensor y = layer(test::tensor_of(g.at("index"), DType::i64));
     EXPECT_TRUE(test::near(y, g.at("output"), 1e-7)) << layer.title();
     std::vector<float> weights(static_cast<std::size_t>(y.numel()));

@@ -38,26 +38,26 @@ std::map<std::string, ReducedLoss> losses(DType dtype) {
   const Tensor deep_weights = tensor_of(golden_losses().at("deep_weights"), dtype);
   const Tensor signs = tensor_of(golden_losses().at("row_signs"), dtype);
   const auto cosine = [signs](const Tensor& p, const Tensor& t, const MarginOptions& o) {
-    return cosine_embedding(p, t, signs, o);
+    return cosine_embedding_loss(p, t, signs, o);
   };
   const auto given = [dtype](const char* name) { return tensor_of(golden_losses().at(name), dtype); };
   const auto ranking = [all = given("signs")](const Tensor& p, const Tensor& t, const MarginOptions& o) {
-    return margin_ranking(p, t, all, o);
+    return margin_ranking_loss(p, t, all, o);
   };
   const auto triplet = [c = given("c")](const Tensor& p, const Tensor& t, const TripletOptions& o) {
-    return triplet_margin(p, t, c, o);
+    return triplet_margin_loss(p, t, c, o);
   };
   const auto gaussian = [](const Tensor& variance) {
     return [=](const Tensor& p, const Tensor& t, const GaussianOptions& o) {
-      return gaussian_nll(p, t, variance, o);
+      return gaussian_nll_loss(p, t, variance, o);
     };
   };
   const auto of_variance = [a = given("a")](const Tensor& p, const Tensor& t, const GaussianOptions& o) {
-    return gaussian_nll(a, t, p, o);
+    return gaussian_nll_loss(a, t, p, o);
   };
   return {
-      {"focal", with(sigmoid_focal, FocalOptions{})},
-      {"focal_plain", with(sigmoid_focal, FocalOptions{.alpha = -1, .gamma = 1.5})},
+      {"focal", with(sigmoid_focal_loss, FocalOptions{})},
+      {"focal_plain", with(sigmoid_focal_loss, FocalOptions{.alpha = -1, .gamma = 1.5})},
       {"margin_ranking", with(ranking, MarginOptions{.margin = 0})},
       {"margin_ranking_margin", with(ranking, MarginOptions{.margin = 0.4})},
       {"triplet", with(triplet, TripletOptions{})},
@@ -67,19 +67,20 @@ std::map<std::string, ReducedLoss> losses(DType dtype) {
       {"gaussian", with(gaussian(given("variances")), GaussianOptions{})},
       {"gaussian_rows", with(gaussian(given("row_variances")), GaussianOptions{.full = true})},
       {"gaussian_variance", with(of_variance, GaussianOptions{})},
-      {"mse", with(mse, LossOptions{})},
-      {"l1", with(l1, LossOptions{})},
-      {"huber", with(huber, HuberOptions{})},
-      {"huber_delta", with(huber, HuberOptions{.delta = 0.7})},
-      {"smooth_l1", with(smooth_l1, SmoothL1Options{})},
-      {"smooth_l1_beta", with(smooth_l1, SmoothL1Options{.beta = 0.3})},
-      {"smooth_l1_zero", with(smooth_l1, SmoothL1Options{.beta = 0})},
+      {"mse", with(mse_loss, LossOptions{})},
+      {"l1", with(l1_loss, LossOptions{})},
+      {"huber", with(huber_loss, HuberOptions{})},
+      {"huber_delta", with(huber_loss, HuberOptions{.delta = 0.7})},
+      {"smooth_l1", with(smooth_l1_loss, SmoothL1Options{})},
+      {"smooth_l1_beta", with(smooth_l1_loss, SmoothL1Options{.beta = 0.3})},
+      {"smooth_l1_zero", with(smooth_l1_loss, SmoothL1Options{.beta = 0})},
       {"hinge_embedding", with(hinge_embedding, MarginOptions{.margin = 0.8})},
       {"cosine_embedding", with(cosine, MarginOptions{.margin = -0.3})},
-      {"bce", with(bce, LossOptions{})},
-      {"bce_edges", with(bce, LossOptions{})},
-      {"bce_with_logits", with(bce_with_logits, BceLogitsOptions{})},
-      {"bce_positive_weight", with(bce_with_logits, BceLogitsOptions{.positive_weight = weights})},
+      {"bce", with(binary_cross_entropy, LossOptions{})},
+      {"bce_edges", with(binary_cross_entropy, LossOptions{})},
+      {"bce_with_logits", with(binary_cross_entropy_with_logits, BceLogitsOptions{})},
+      {"bce_positive_weight",
+       with(binary_cross_entropy_with_logits, BceLogitsOptions{.pos_weight = weights})},
       {"cross_entropy", with(cross_entropy, ClassOptions{})},
       {"cross_entropy_one", with(cross_entropy, ClassOptions{})},
       {"cross_entropy_weights", with(cross_entropy, ClassOptions{.weights = weights})},
@@ -90,7 +91,7 @@ std::map<std::string, ReducedLoss> losses(DType dtype) {
       {"cross_entropy_shares", with(cross_entropy, ClassOptions{})},
       {"cross_entropy_shares_all",
        with(cross_entropy, ClassOptions{.weights = deep_weights, .label_smoothing = 0.3})},
-      {"nll", with(nll, ClassOptions{.weights = weights})},
+      {"nll", with(nll_loss, ClassOptions{.weights = weights})},
       {"kl_div", with(kl_div, KlOptions{})},
       {"kl_div_log", with(kl_div, KlOptions{.log_target = true})},
       {"kl_div_batch",

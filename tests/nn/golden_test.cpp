@@ -29,7 +29,7 @@ nn::Sequential golden_mlp(DType dtype) {
   NamedTensors state;
   for (const auto& [name, values] : golden().at("mlp").at("parameters").items())
     state.push_back({name, tensor_of(values)});
-  model.load_state(state);
+  model.load_state_dict(state);
   return model;
 }
 
@@ -49,7 +49,8 @@ TEST_P(GoldenMlp, GradientsAreTorchs) {
   for (const char* name : {"mse", "bce"}) {
     const nn::Sequential model = golden_mlp(GetParam());
     const Tensor out = model(x);
-    const Tensor loss = std::string(name) == "mse" ? mse(out, y) : bce_with_logits(out, y);
+    const Tensor loss =
+        std::string(name) == "mse" ? mse_loss(out, y) : binary_cross_entropy_with_logits(out, y);
     EXPECT_NEAR(loss.item(), g.at(name).at("loss").get<double>(), tolerance_of(GetParam())) << name;
     loss.backward();
     for (const auto& [parameter, tensor] : model.named_parameters())
@@ -64,9 +65,10 @@ INSTANTIATE_TEST_SUITE_P(DTypes, GoldenLosses, testing::Values(DType::f32, DType
 
 TEST_P(GoldenLosses, ValuesAndGradientsAreTorchs) {
   const std::pair<const char*, Tensor (*)(const Tensor&, const Tensor&)> losses[] = {
-      {"mse", [](const Tensor& p, const Tensor& t) { return mse(p, t); }},
-      {"l1", [](const Tensor& p, const Tensor& t) { return l1(p, t); }},
-      {"bce_with_logits", [](const Tensor& p, const Tensor& t) { return bce_with_logits(p, t); }},
+      {"mse", [](const Tensor& p, const Tensor& t) { return mse_loss(p, t); }},
+      {"l1", [](const Tensor& p, const Tensor& t) { return l1_loss(p, t); }},
+      {"bce_with_logits",
+       [](const Tensor& p, const Tensor& t) { return binary_cross_entropy_with_logits(p, t); }},
       {"hinge_mse", [](const Tensor& p, const Tensor& t) { return hinge_mse(p, t); }}};
   for (const auto& [name, loss_of] : losses) {
     const json& g = golden().at("losses").at(name);
@@ -94,13 +96,13 @@ TEST(GoldenInit, BoundsAndDeviationsAreTorchs) {
   const auto size = golden().at("init").at("shape").get<std::vector<std::int64_t>>();
   const Tensor w = empty(Shape(size));
   Rng rng(3);
-  nn::init::xavier_uniform(w, rng);
+  nn::init::xavier_uniform(w, 1, rng);
   expect_like(w, "xavier_uniform");
-  nn::init::xavier_normal(w, rng);
+  nn::init::xavier_normal(w, 1, rng);
   expect_like(w, "xavier_normal");
-  nn::init::kaiming_uniform(w, rng);
+  nn::init::kaiming_uniform(w, 0, rng);
   expect_like(w, "kaiming_uniform");
-  nn::init::kaiming_normal(w, rng);
+  nn::init::kaiming_normal(w, 0, rng);
   expect_like(w, "kaiming_normal");
   nn::init::siren_first(w, rng);
   expect_like(w, "siren_first");
@@ -124,7 +126,7 @@ struct Block : nn::Module {
 
 struct Net : nn::Module {
   void fields(nn::Fields& f) override { f("body", body)("layers", layers)("head", head); }
-  nn::Sequential body{nn::Linear(2, 4), nn::Tanh(), nn::Sequential(nn::Linear(4, 4), nn::Relu())};
+  nn::Sequential body{nn::Linear(2, 4), nn::Tanh(), nn::Sequential(nn::Linear(4, 4), nn::ReLU())};
   std::vector<Block> layers = std::vector<Block>(2);
   nn::Linear head{4, 1};
 };
@@ -132,7 +134,7 @@ struct Net : nn::Module {
 TEST(GoldenNames, AreTorchs) {
   const Net net;
   std::vector<std::string> state, parameters;
-  for (const auto& [name, tensor] : net.state()) state.push_back(name);
+  for (const auto& [name, tensor] : net.state_dict()) state.push_back(name);
   for (const auto& [name, tensor] : net.named_parameters()) parameters.push_back(name);
   EXPECT_EQ(state, golden().at("names").at("state").get<std::vector<std::string>>());
   EXPECT_EQ(parameters, golden().at("names").at("parameters").get<std::vector<std::string>>());

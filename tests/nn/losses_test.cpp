@@ -22,25 +22,25 @@ namespace {
 using LossFn = Tensor (*)(const Tensor&, const Tensor&);
 using Pair = const Tensor&;
 constexpr LossFn kLosses[] = {
-    [](Pair p, Pair t) { return mse(p, t); },
-    [](Pair p, Pair t) { return l1(p, t); },
-    [](Pair p, Pair t) { return huber(p, t); },
-    [](Pair p, Pair t) { return smooth_l1(p, t); },
+    [](Pair p, Pair t) { return mse_loss(p, t); },
+    [](Pair p, Pair t) { return l1_loss(p, t); },
+    [](Pair p, Pair t) { return huber_loss(p, t); },
+    [](Pair p, Pair t) { return smooth_l1_loss(p, t); },
     [](Pair p, Pair t) { return hinge_mse(p, t); },
-    [](Pair p, Pair t) { return hinge_embedding(p, t); },
-    [](Pair p, Pair t) { return bce(p, t); },
-    [](Pair p, Pair t) { return bce_with_logits(p, t); },
+    [](Pair p, Pair t) { return hinge_embedding_loss(p, t); },
+    [](Pair p, Pair t) { return binary_cross_entropy(p, t); },
+    [](Pair p, Pair t) { return binary_cross_entropy_with_logits(p, t); },
     [](Pair p, Pair t) { return kl_div(p, t); },
-    [](Pair p, Pair t) { return sigmoid_focal(p, t); },
-    [](Pair p, Pair t) { return poisson_nll(p, t); },
-    [](Pair p, Pair t) { return gaussian_nll(p, t, ones({})); },
-    [](Pair p, Pair t) { return margin_ranking(p, t, ones_like(p), {.margin = 2}); },
-    [](Pair p, Pair t) { return triplet_margin(p, t, 3.0 - p, {.margin = 9}); },
+    [](Pair p, Pair t) { return sigmoid_focal_loss(p, t); },
+    [](Pair p, Pair t) { return poisson_nll_loss(p, t); },
+    [](Pair p, Pair t) { return gaussian_nll_loss(p, t, ones({})); },
+    [](Pair p, Pair t) { return margin_ranking_loss(p, t, ones_like(p), {.margin = 2}); },
+    [](Pair p, Pair t) { return triplet_margin_loss(p, t, 3.0 - p, {.margin = 9}); },
 };
 
 TEST(Huber, HasTheCurvatureOfItsSquareWhereThereIsNoError) {
-  for (LossFn loss : {LossFn([](Pair p, Pair t) { return huber(p, t); }),
-                      LossFn([](Pair p, Pair t) { return smooth_l1(p, t); })}) {
+  for (LossFn loss : {LossFn([](Pair p, Pair t) { return huber_loss(p, t); }),
+                      LossFn([](Pair p, Pair t) { return smooth_l1_loss(p, t); })}) {
     const Tensor x = Tensor::of({1}, {2}, DType::f64).set_requires_grad(),
                  t = Tensor::of({1}, {2}, DType::f64);
     const Tensor slope = grad(loss(x, t), {x}, true)[0];
@@ -66,12 +66,12 @@ TEST(HingeMse, IsZeroPastTheTargetAndTheSquaredErrorBefore) {
   EXPECT_EQ(hinge_mse(Tensor::of({4}, {1, -1, 5, -7}), target).item(), 0);
   const Tensor before = Tensor::of({4}, {0.5, 0, -1, -0.25});
   EXPECT_FLOAT_EQ(static_cast<float>(hinge_mse(before, target).item()),
-                  static_cast<float>(mse(before, target).item()));
+                  static_cast<float>(mse_loss(before, target).item()));
 }
 
 TEST(BceWithLogits, IsFiniteWhereASigmoidSaturates) {
   Tensor logits = Tensor::of({2}, {1e4, -1e4}).set_requires_grad();
-  const Tensor loss = bce_with_logits(logits, Tensor::of({2}, {0, 1}));
+  const Tensor loss = binary_cross_entropy_with_logits(logits, Tensor::of({2}, {0, 1}));
   EXPECT_FLOAT_EQ(static_cast<float>(loss.item()), 1e4f);
   loss.backward();
   EXPECT_EQ(logits.grad().values<float>(), (std::vector<float>{0.5f, -0.5f}));
@@ -99,13 +99,13 @@ TEST(Losses, CanBeDifferentiatedTwice) {
 TEST(SmoothL1, OfATinyBendIsL1) {
   const Tensor p = Tensor::of({4}, {1e-5, -3, 0, INFINITY}), t = zeros({4});
   for (const double beta : {1e-30, 1e-40, 1e-300})
-    EXPECT_EQ(smooth_l1(p, t, {.beta = beta, .reduction = Reduction::none}).values<float>(),
-              l1(p, t, {.reduction = Reduction::none}).values<float>());
+    EXPECT_EQ(smooth_l1_loss(p, t, {.beta = beta, .reduction = Reduction::none}).values<float>(),
+              l1_loss(p, t, {.reduction = Reduction::none}).values<float>());
 }
 
 TEST(Huber, IsStraightBeyondItsBend) {
   Tensor p = Tensor::of({5}, {0.25, -0.25, 3, -INFINITY, NAN}).set_requires_grad();
-  const Tensor y = huber(p, zeros({5}), {.delta = 0.5, .reduction = Reduction::none});
+  const Tensor y = huber_loss(p, zeros({5}), {.delta = 0.5, .reduction = Reduction::none});
   sum(y).backward();
   const std::vector<float> values = y.detach().values<float>(), slopes = p.grad().values<float>();
   EXPECT_EQ(std::vector(values.begin(), values.begin() + 4),
@@ -150,25 +150,28 @@ TEST(CrossEntropy, NamesWhatDoesNotFit) {
   EXPECT_THAT(text(indices({0, 1}), {.label_smoothing = 1.5}), testing::HasSubstr("by 1.5"));
   EXPECT_NE(test::error_of<ShapeError>([&] { cross_entropy(ones({0, 3}), indices({})); }), "");
   EXPECT_NE(test::error_of<ShapeError>([&] { cross_entropy(ones({}), indices({})); }), "");
-  EXPECT_NE(test::error_of<ShapeError>([&] { nll(logits, ones({2, 3})); }), "");
-  EXPECT_NE(test::error_of<ConfigError>([&] { nll(logits, indices({0, 1}), {.label_smoothing = 0.1}); }), "");
+  EXPECT_NE(test::error_of<ShapeError>([&] { nll_loss(logits, ones({2, 3})); }), "");
+  EXPECT_NE(test::error_of<ConfigError>([&] {
+              nll_loss(logits, indices({0, 1}), {.label_smoothing = 0.1});
+            }),
+            "");
 }
 
 TEST(Losses, RefuseOptionsOutOfRange) {
   const Tensor x = ones({2});
-  EXPECT_THROW(huber(x, x, {.delta = 0}), ConfigError);
-  EXPECT_THROW(smooth_l1(x, x, {.beta = -1}), ConfigError);
+  EXPECT_THROW(huber_loss(x, x, {.delta = 0}), ConfigError);
+  EXPECT_THROW(smooth_l1_loss(x, x, {.beta = -1}), ConfigError);
   EXPECT_THROW(kl_div(x, x, {.batch_mean = true, .reduction = Reduction::sum}), ConfigError);
-  EXPECT_THROW(bce_with_logits(x, x, {.positive_weight = ones({3, 2})}), ShapeError);
-  EXPECT_THROW(sigmoid_focal(x, x, {.gamma = -1}), ConfigError);
-  EXPECT_THROW(triplet_margin(x, x, x, {.margin = 0}), ConfigError);
-  EXPECT_THROW(triplet_margin(x, x, ones({3})), ShapeError);
-  EXPECT_THROW(triplet_margin(ones({}), ones({}), ones({})), ShapeError);
-  EXPECT_THROW(margin_ranking(x, x, ones({1})), ShapeError);
-  EXPECT_THROW(gaussian_nll(x, x, x, {.eps = 0}), ConfigError);
-  EXPECT_THROW(gaussian_nll(x, x, ones({2, 2})), ShapeError);
-  EXPECT_THROW(gaussian_nll(x, x, ones({3})), ShapeError);
-  EXPECT_THROW(cosine_embedding(ones({2, 3}), ones({2, 3}), ones({3})), ShapeError);
+  EXPECT_THROW(binary_cross_entropy_with_logits(x, x, {.pos_weight = ones({3, 2})}), ShapeError);
+  EXPECT_THROW(sigmoid_focal_loss(x, x, {.gamma = -1}), ConfigError);
+  EXPECT_THROW(triplet_margin_loss(x, x, x, {.margin = 0}), ConfigError);
+  EXPECT_THROW(triplet_margin_loss(x, x, ones({3})), ShapeError);
+  EXPECT_THROW(triplet_margin_loss(ones({}), ones({}), ones({})), ShapeError);
+  EXPECT_THROW(margin_ranking_loss(x, x, ones({1})), ShapeError);
+  EXPECT_THROW(gaussian_nll_loss(x, x, x, {.eps = 0}), ConfigError);
+  EXPECT_THROW(gaussian_nll_loss(x, x, ones({2, 2})), ShapeError);
+  EXPECT_THROW(gaussian_nll_loss(x, x, ones({3})), ShapeError);
+  EXPECT_THROW(cosine_embedding_loss(ones({2, 3}), ones({2, 3}), ones({3})), ShapeError);
 }
 
 TEST(CrossEntropy, ReplaysInAPlan) {
@@ -189,7 +192,7 @@ TEST(CrossEntropy, ReplaysInAPlan) {
 TEST(Losses, FocalOfWhatIsRightHasAFiniteGradient) {
   for (const double gamma : {0.0, 0.5, 1.0, 2.0}) {
     Tensor x = nn::parameter(Tensor::of({3}, {18, 100, -40}));
-    sum(sigmoid_focal(x, Tensor::of({3}, {1, 1, 0}), {.gamma = gamma})).backward();
+    sum(sigmoid_focal_loss(x, Tensor::of({3}, {1, 1, 0}), {.gamma = gamma})).backward();
     for (const float g : x.grad().values<float>()) EXPECT_TRUE(std::isfinite(g)) << gamma;
   }
 }
@@ -197,16 +200,16 @@ TEST(Losses, FocalOfWhatIsRightHasAFiniteGradient) {
 TEST(Losses, GaussianTakesAVarianceForEachRow) {
   const Tensor p = Tensor::of({2, 2}, {1, 2, 3, 4}), t = zeros({2, 2}), v = Tensor::of({2}, {1, 4});
   const GaussianOptions each{.reduction = Reduction::none};
-  EXPECT_EQ(gaussian_nll(p, t, v, each).values<float>(),
-            gaussian_nll(p, t, Tensor::of({2, 2}, {1, 1, 4, 4}), each).values<float>());
-  EXPECT_EQ(gaussian_nll(zeros({4, 5}), zeros({4, 5}), ones({4}), each).shape(), (Shape{4, 5}));
+  EXPECT_EQ(gaussian_nll_loss(p, t, v, each).values<float>(),
+            gaussian_nll_loss(p, t, Tensor::of({2, 2}, {1, 1, 4, 4}), each).values<float>());
+  EXPECT_EQ(gaussian_nll_loss(zeros({4, 5}), zeros({4, 5}), ones({4}), each).shape(), (Shape{4, 5}));
 }
 
 TEST(Losses, GaussianHasNoVarianceBelowItsEps) {
   const Tensor p = zeros({3}), t = ones({3}), least = full({3}, 1e-6);
-  EXPECT_EQ(
-      gaussian_nll(p, t, Tensor::of({3}, {-1000, -5, 0}), {.reduction = Reduction::none}).values<float>(),
-      gaussian_nll(p, t, least, {.reduction = Reduction::none}).values<float>());
+  EXPECT_EQ(gaussian_nll_loss(p, t, Tensor::of({3}, {-1000, -5, 0}), {.reduction = Reduction::none})
+                .values<float>(),
+            gaussian_nll_loss(p, t, least, {.reduction = Reduction::none}).values<float>());
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
-TEST(Mlp, HasTheNamesAndTheStartOfItsLayers) {
+TEST(MLP, HasTheNamesAndTheStartOfItsLayers) {
   Rng rng(4), again(4);
-  const Mlp mlp({2, 16, 3}, {}, rng);
+  const MLP mlp({2, 16, 3}, {}, rng);
   const Linear first(2, 16, again), second(16, 3, again);
   std::vector<std::string> names;
   for (const auto& [name, tensor] : mlp.named_parameters()) names.push_back(name);
@@ -33,9 +33,9 @@ TEST(Mlp, HasTheNamesAndTheStartOfItsLayers) {
   EXPECT_EQ(mlp.layers()[1].bias().values<float>(), second.bias().values<float>());
 }
 
-TEST(Mlp, ComputesWhatItsLayersCompute) {
+TEST(MLP, ComputesWhatItsLayersCompute) {
   Rng rng(4);
-  const Mlp mlp({2, 32, 32, 1}, {.activation = MlpActivation::sine, .first_omega = 10, .omega = 5}, rng);
+  const MLP mlp({2, 32, 32, 1}, {.activation = MlpActivation::sine, .first_omega = 10, .omega = 5}, rng);
   Tensor h = rand({50, 2}, rng);
   const Tensor y = mlp(h);
   h = sine(mlp.layers()[0](h), 10);
@@ -43,9 +43,9 @@ TEST(Mlp, ComputesWhatItsLayersCompute) {
   EXPECT_THAT(y.values<float>(), Pointwise(FloatNear(1e-5f), h.values<float>()));
 }
 
-TEST(Mlp, LearnsExclusiveOr) {
+TEST(MLP, LearnsExclusiveOr) {
   Rng rng(4);
-  Mlp mlp({2, 8, 1}, {.activation = MlpActivation::tanh}, rng);
+  MLP mlp({2, 8, 1}, {.activation = MlpActivation::tanh}, rng);
   const Tensor x = Tensor::of({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}), y = Tensor::of({4, 1}, {0, 1, 1, 0});
   for (int step = 0; step < 2000; ++step) {
     const Tensor loss = mlp.loss(x, y).loss;
@@ -54,16 +54,16 @@ TEST(Mlp, LearnsExclusiveOr) {
     NoGrad off;
     for (auto& [name, p] : mlp.named_parameters()) p.assign(p - p.grad() * 0.5);
   }
-  EXPECT_LT(mse(mlp(x), y).item(), 1e-3);
+  EXPECT_LT(mse_loss(mlp(x), y).item(), 1e-3);
 }
 
-TEST(Mlp, SaysWhatItIs) {
+TEST(MLP, SaysWhatItIs) {
   Rng rng(4);
-  EXPECT_EQ(Mlp({2, 8, 1}, {}, rng).title(), "Mlp(2, 8, 1)");
-  EXPECT_EQ(Mlp({2, 8, 1}, {.bias = false}, rng).title(), "Mlp(2, 8, 1, no bias)");
-  EXPECT_EQ(Mlp({2, 8, 1}, {}, rng).flops({10, 2}, {10, 1}), 2 * 10 * (16 + 8));
-  EXPECT_THAT(test::error_of<ConfigError>([&] { Mlp({2}, {}, rng); }), HasSubstr("an Mlp of 1 sizes"));
-  EXPECT_THAT(test::error_of<ConfigError>([&] { Mlp({2, 0, 1}, {}, rng); }), HasSubstr("Linear(2, 0)"));
+  EXPECT_EQ(MLP({2, 8, 1}, {}, rng).title(), "MLP(2, 8, 1)");
+  EXPECT_EQ(MLP({2, 8, 1}, {.bias = false}, rng).title(), "MLP(2, 8, 1, no bias)");
+  EXPECT_EQ(MLP({2, 8, 1}, {}, rng).flops({10, 2}, {10, 1}), 2 * 10 * (16 + 8));
+  EXPECT_THAT(test::error_of<ConfigError>([&] { MLP({2}, {}, rng); }), HasSubstr("an MLP of 1 sizes"));
+  EXPECT_THAT(test::error_of<ConfigError>([&] { MLP({2, 0, 1}, {}, rng); }), HasSubstr("Linear(2, 0)"));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST(EveryModule, HasATitleAndNamesEachOfItsTensorsOnce) {
     EXPECT_NE(module->title(), "") << row.name;
     std::set<std::string> names;
     std::int64_t trained = 0;
-    for (const auto& [name, tensor] : module->state()) {
+    for (const auto& [name, tensor] : module->state_dict()) {
       EXPECT_NE(name, "") << row.name;
       EXPECT_TRUE(names.insert(name).second) << row.name << ": " << name;
     }
@@ -99,7 +99,7 @@ TEST(EveryModule, GivesTheSameBitsWithTheStateOfAnother) {
     SCOPED_TRACE(row.name);
     const auto first = made(row, 1), second = made(row, 2);
     for (int i = 0; i < 3; ++i) output_of(row, *first);  // running statistics, random streams
-    EXPECT_TRUE(second->load_state(first->state()).complete());
+    EXPECT_TRUE(second->load_state_dict(first->state_dict()).complete());
     EXPECT_EQ(output_of(row, *first), output_of(row, *second)) << "in training";
     first->eval(), second->eval();
     EXPECT_EQ(output_of(row, *first), output_of(row, *second));
@@ -110,7 +110,7 @@ TEST(EveryModule, SharesNothingWithItsClone) {
   for (const ModuleRow& row : module_table()) {
     SCOPED_TRACE(row.name);
     const auto module = made(row, 1), clone = row.clone(*module);
-    const NamedTensors own = module->state(), copied = clone->state();
+    const NamedTensors own = module->state_dict(), copied = clone->state_dict();
     ASSERT_EQ(own.size(), copied.size());
     std::set<const void*> memory;
     for (const auto& [name, tensor] : own) memory.insert(tensor.view().data);
@@ -148,10 +148,10 @@ TEST(EveryModule, ChangesNothingInEvaluationWhichReachesAllOfIt) {
     all_train(true);
     module->eval();
     all_train(false);
-    const NamedTensors before = row.clone(*module)->state();
+    const NamedTensors before = row.clone(*module)->state_dict();
     const std::vector<double> output = output_of(row, *module);
     EXPECT_EQ(output_of(row, *module), output);
-    const NamedTensors after = module->state();
+    const NamedTensors after = module->state_dict();
     for (std::size_t i = 0; i < after.size(); ++i)
       EXPECT_EQ(read(after[i].tensor).v, read(before[i].tensor).v) << after[i].name;
     module->train();
@@ -191,7 +191,7 @@ TEST(EveryModule, ConvertsToDoubleAndItsGradientsAreCentralDifferences) {
       SCOPED_TRACE(str(row.name, training ? " in training" : " in evaluation"));
       const auto module = made(row, 1);
       module->to(DType::f64).train(training);
-      for (const auto& [name, tensor] : module->state())
+      for (const auto& [name, tensor] : module->state_dict())
         EXPECT_TRUE(tensor.dtype() == DType::f64 || !is_float(tensor.dtype())) << name;
       const Tensor x = input_of(row, DType::f64);
       std::vector<GradientInput> inputs = {{read(x), x.dtype()}};

@@ -93,7 +93,7 @@ TEST(Module, ListsASharedParameterOnceAndSavesItTwice) {
   const Sequential tied(layer, layer);
   EXPECT_THAT(names_of(tied.named_parameters()), ElementsAre("0.weight", "0.bias"));
   EXPECT_EQ(tied.parameter_count(), 6);
-  EXPECT_THAT(names_of(tied.state()), ElementsAre("0.weight", "0.bias", "1.weight", "1.bias"));
+  EXPECT_THAT(names_of(tied.state_dict()), ElementsAre("0.weight", "0.bias", "1.weight", "1.bias"));
 }
 
 TEST(Module, RefusesTheSameNameTwice) {
@@ -101,7 +101,7 @@ TEST(Module, RefusesTheSameNameTwice) {
     void fields(Fields& f) override { f("a", a)("a", b); }
     Tensor a = ones({1}), b = ones({1});
   };
-  EXPECT_THAT(error_of([] { Twice().state(); }), HasSubstr("two tensors named a"));
+  EXPECT_THAT(error_of([] { Twice().state_dict(); }), HasSubstr("two tensors named a"));
 }
 
 // Forgets one of its two weights.
@@ -114,7 +114,7 @@ struct Forgetful : Module {
 TEST(Module, ForgottenMemberIsAnErrorThatGivesItsShape) {
   const Forgetful m;
   EXPECT_EQ(m.parameters().size(), 1u);
-  const Tensor loss = mse(m(ones({3, 2})), zeros({3, 1}));
+  const Tensor loss = mse_loss(m(ones({3, 2})), zeros({3, 1}));
   EXPECT_THAT(error_of([&] { loss.backward(); }), HasSubstr("shape [1, 5] is in no fields()"));
 }
 
@@ -123,7 +123,7 @@ TEST(Module, FreezingKeepsParametersButGivesThemNoGradient) {
   m[0].freeze();
   EXPECT_EQ(m.named_parameters().size(), 4u);
   EXPECT_THAT(m.named_buffers(), IsEmpty());
-  mse(m(ones({3, 2})), zeros({3, 1})).backward();
+  mse_loss(m(ones({3, 2})), zeros({3, 1})).backward();
   EXPECT_FALSE(m.parameters()[0].grad().defined());
   EXPECT_TRUE(m.parameters()[2].grad().defined());
   m[0].requires_grad(true);
@@ -159,7 +159,7 @@ TEST(Module, ConvertsFloatsOnlyAndKeepsTheGraphAlive) {
   m.to(DType::f64);
   EXPECT_EQ(m.weight.dtype(), DType::f64);
   EXPECT_EQ(m.count.dtype(), DType::i64);
-  mse(m.weight, zeros({2}, DType::f64)).backward();
+  mse_loss(m.weight, zeros({2}, DType::f64)).backward();
   EXPECT_EQ(m.weight.grad().values<double>(), (std::vector<double>{1, 1}));
 }
 
@@ -185,7 +185,7 @@ TEST(Module, FreezesByTheBeginningOfANameUpToADot) {
 struct Wrapped : Module {
   Tensor forward(const Tensor& x) const override { return head(body(x)); }
   void fields(Fields& f) override { f("body", body)("head", head); }
-  Sequential body{Linear(2, 8), Relu(), Sequential(Relu(), Linear(64, 10))};
+  Sequential body{Linear(2, 8), ReLU(), Sequential(ReLU(), Linear(64, 10))};
   Linear head{10, 1};
 };
 
@@ -278,7 +278,7 @@ TEST(Summary, ShowsWhatEachModuleDid) {
     Tensor scale = ones({1});
   };
   const Outer m;
-  const auto stream = m.state()[2].tensor.values<std::int64_t>();
+  const auto stream = m.state_dict()[2].tensor.values<std::int64_t>();
   EXPECT_EQ(m.summary({5, 3}),
             "module                         output  parameters  bytes  FLOPs\n"
             "Outer                          [5, 1]           0      4      0\n"
@@ -289,7 +289,7 @@ TEST(Summary, ShowsWhatEachModuleDid) {
             "input [5, 3]: 15 parameters, 80 bytes, 210 FLOPs\n");
   EXPECT_EQ(m.summary(ones({5, 3})), m.summary({5, 3}));
   EXPECT_TRUE(m.layers[0][1].training());
-  EXPECT_EQ(m.state()[2].tensor.values<std::int64_t>(), stream);
+  EXPECT_EQ(m.state_dict()[2].tensor.values<std::int64_t>(), stream);
   EXPECT_THAT(error_of([&] { m.summary({5, 4}); }), HasSubstr(", in layers.0.0 (Linear(3, 3))"));
 }
 
@@ -298,7 +298,7 @@ TEST(Summary, ShowsWhatEachModuleDid) {
 TEST(ModuleState, RoundTripsAndConverts) {
   const Linear from(3, 2, {.dtype = DType::f64});
   Linear into(3, 2);
-  EXPECT_TRUE(into.load_state(from.state()).complete());
+  EXPECT_TRUE(into.load_state_dict(from.state_dict()).complete());
   const std::vector<double> expected = from.weight().values<double>();
   const std::vector<float> loaded = into.weight().values<float>();
   for (std::size_t i = 0; i < loaded.size(); ++i) EXPECT_EQ(loaded[i], static_cast<float>(expected[i]));
@@ -308,7 +308,7 @@ TEST(ModuleState, ListsAllThatDoesNotFitAtOnceAndChangesNothing) {
   Sequential m(Linear(2, 3), Linear(3, 1));
   const auto before = m.parameters()[0].values<float>();
   const NamedTensors state{{"0.weight", ones({3, 2})}, {"0.bias", ones({4})}, {"extra", ones({1})}};
-  const std::string message = error_of([&] { m.load_state(state); });
+  const std::string message = error_of([&] { m.load_state_dict(state); });
   EXPECT_THAT(message, HasSubstr("2 tensors missing, 1 unexpected, 1 of another shape"));
   EXPECT_THAT(message, HasSubstr("missing: 1.weight, 1.bias"));
   EXPECT_THAT(message, HasSubstr("unexpected: extra"));
@@ -318,7 +318,7 @@ TEST(ModuleState, ListsAllThatDoesNotFitAtOnceAndChangesNothing) {
 
 TEST(ModuleState, NotStrictLoadsWhatFitsAndReportsTheRest) {
   Sequential m(Linear(2, 3), Linear(3, 1));
-  const LoadReport report = m.load_state({{"0.weight", ones({3, 2})}, {"extra", ones({1})}}, false);
+  const LoadReport report = m.load_state_dict({{"0.weight", ones({3, 2})}, {"extra", ones({1})}}, false);
   EXPECT_THAT(report.missing, ElementsAre("0.bias", "1.weight", "1.bias"));
   EXPECT_THAT(report.unexpected, ElementsAre("extra"));
   EXPECT_EQ(m.parameters()[0].values<float>(), std::vector<float>(6, 1.0f));
@@ -327,7 +327,7 @@ TEST(ModuleState, NotStrictLoadsWhatFitsAndReportsTheRest) {
 // parameters() is a plain vector, functions of tensors take a TensorList, and each becomes the other.
 TEST(Parameters, GoIntoDerivatives) {
   Linear layer(2, 1);
-  layer.load_state({{"weight", Tensor::of({1, 2}, {1, 2})}, {"bias", Tensor::of({1}, {3})}});
+  layer.load_state_dict({{"weight", Tensor::of({1, 2}, {1, 2})}, {"bias", Tensor::of({1}, {3})}});
   const Tensor x = Tensor::of({1, 2}, {1, 10});
   const auto f = [&](const TensorList& p) { return sum(square(matmul(x, transpose(p[0])) + p[1])); };
   const std::vector<Tensor> u{ones({1, 2}), ones({1})};

@@ -84,11 +84,11 @@ TEST_P(GoldenNorm, OutputGradientsAndStatisticsAreTorchs) {
     NamedTensors state;
     for (const auto& [name, values] : g.at("before").items())
       state.push_back({name, test::tensor_of(values)});
-    layer->load_state(state);
+    layer->load_state_dict(state);
     const Tensor x = test::tensor_of(g.at("x"), GetParam()).set_requires_grad();
     const Tensor y = (*layer)(x);
     EXPECT_TRUE(test::near(y, g.at("output"), tolerance)) << layer->title();
-    for (const auto& [name, tensor] : layer->state())
+    for (const auto& [name, tensor] : layer->state_dict())
       EXPECT_TRUE(test::near(tensor, g.at("after").at(name), tolerance)) << layer->title() << ' ' << name;
     std::vector<double> weights(static_cast<std::size_t>(y.numel()));
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.5 + 0.1 * static_cast<double>(i % 7);
@@ -133,11 +133,11 @@ TEST(Norm, HasTorchsParametersAndBuffers) {
     return out;
   };
   const BatchNorm1d batch(2);
-  EXPECT_THAT(names(batch.state()),
+  EXPECT_THAT(names(batch.state_dict()),
               ElementsAre("weight", "bias", "running_mean", "running_var", "num_batches_tracked"));
   EXPECT_THAT(names(batch.named_parameters()), ElementsAre("weight", "bias"));
-  EXPECT_EQ(batch.state()[4].tensor.dtype(), DType::i64);
-  EXPECT_THAT(names(InstanceNorm1d(2).state()), ElementsAre());
+  EXPECT_EQ(batch.state_dict()[4].tensor.dtype(), DType::i64);
+  EXPECT_THAT(names(InstanceNorm1d(2).state_dict()), ElementsAre());
   EXPECT_THAT(batch.weight().values<float>(), ElementsAre(1, 1));
   EXPECT_THAT(batch.running_var().values<float>(), ElementsAre(1, 1));
   EXPECT_THAT(batch.running_mean().values<float>(), ElementsAre(0, 0));
@@ -150,7 +150,7 @@ TEST(BatchNorm, KeepsItsStatisticsInEvaluation) {
   layer.eval();
   layer(random({5, 3}) * 2);
   EXPECT_EQ(layer.running_mean().values<float>(), kept);
-  EXPECT_EQ(layer.state()[4].tensor.item(), 1);
+  EXPECT_EQ(layer.state_dict()[4].tensor.item(), 1);
   EXPECT_EQ(layer(random({1, 3})).shape(), (Shape{1, 3}));
 }
 
@@ -171,7 +171,7 @@ TEST(BatchNorm, CountsBatchesInReplaysOfAPlan) {
       plan.replay();
       EXPECT_EQ(plan.output().values<float>(), step(layer).values<float>());
     }
-    EXPECT_EQ(planned.state()[4].tensor.item(), 3);
+    EXPECT_EQ(planned.state_dict()[4].tensor.item(), 3);
     EXPECT_EQ(planned.running_mean().values<float>(), layer.running_mean().values<float>());
     EXPECT_EQ(planned.running_var().values<float>(), layer.running_var().values<float>());
     EXPECT_EQ(planned.weight().grad().values<float>(), layer.weight().grad().values<float>());
@@ -182,8 +182,8 @@ TEST(BatchNorm, OfACloneHasStatisticsOfItsOwn) {
   const Sequential model(Linear(2, 3), BatchNorm1d(3));
   const Sequential copy = clone(model);
   model(random({4, 2}));
-  EXPECT_EQ(copy.state()[4].name, "1.running_mean");
-  EXPECT_THAT(copy.state()[4].tensor.values<float>(), ElementsAre(0, 0, 0));
+  EXPECT_EQ(copy.state_dict()[4].name, "1.running_mean");
+  EXPECT_THAT(copy.state_dict()[4].tensor.values<float>(), ElementsAre(0, 0, 0));
 }
 
 TEST(Norm, ComputesHalvesInF32) {
@@ -208,11 +208,11 @@ TensorList batch_norm_of(DType halves, DType dtype, bool training, bool create_g
     return veldt::to(veldt::to(randn(shape, rng) * scale + shift, halves), dtype);
   };
   BatchNorm2d layer(5, {.dtype = dtype});
-  layer.load_state({{"weight", number({5}, 0.3, 1, 1)},
-                    {"bias", number({5}, 1, 0, 2)},
-                    {"running_mean", number({5}, 1, 20, 3)},
-                    {"running_var", number({5}, 0.3, 4, 4)},
-                    {"num_batches_tracked", zeros({}, DType::i64)}});
+  layer.load_state_dict({{"weight", number({5}, 0.3, 1, 1)},
+                         {"bias", number({5}, 1, 0, 2)},
+                         {"running_mean", number({5}, 1, 20, 3)},
+                         {"running_var", number({5}, 0.3, 4, 4)},
+                         {"num_batches_tracked", zeros({}, DType::i64)}});
   layer.train(training);
   const Tensor x = number({7, 5, 6, 40}, 2, 20, 5).set_requires_grad();
   const Tensor y = layer(x);
@@ -241,7 +241,7 @@ TEST(BatchNorm, OfEqualHalvesHasNoVariance) {
   const BatchNorm1d layer(1, {.dtype = DType::f16});
   EXPECT_EQ(max(abs(layer(full({1000, 1}, 0.1, DType::f16)))).item(), 0);
   BatchNorm1d moved(1, {.dtype = DType::f16});
-  moved.load_state({{"bias", full({1}, 0.125, DType::f16)}}, false);
+  moved.load_state_dict({{"bias", full({1}, 0.125, DType::f16)}}, false);
   for (const double number : {1000.0, 30000.0})
     EXPECT_EQ(max(abs(moved(full({8, 1}, number, DType::f16)) - 0.125)).item(), 0) << number;
 }

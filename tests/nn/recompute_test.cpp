@@ -31,7 +31,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Sequential block_of(std::int64_t wide, Rng& rng) {
-  return Sequential{Linear(16, wide, rng), Dropout(0.3, rng), Gelu(), Linear(wide, 16, rng),
+  return Sequential{Linear(16, wide, rng), Dropout(0.3, rng), GELU(), Linear(wide, 16, rng),
                     Dropout(0.2, rng)};
 }
 

@@ -23,11 +23,11 @@ using testing::HasSubstr;
 // The cell's state after each step of x [time, n, in] is the layer's.
 template <class Layer, class Cell> void expect_same(const Layer& layer, Cell cell) {
   NamedTensors state;
-  for (const auto& [name, tensor] : layer.state()) {
+  for (const auto& [name, tensor] : layer.state_dict()) {
     ASSERT_TRUE(name.ends_with("_l0"));
     state.push_back({name.substr(0, name.size() - 3), tensor});
   }
-  cell.load_state(state);
+  cell.load_state_dict(state);
   Rng rng(3);
   const Tensor x = randn({5, 2, 3}, rng);
   const RecurrentResult all = layer.run(x);

@@ -80,7 +80,7 @@ TEST_P(GoldenRecurrent, ResultsAndGradientsAreTorchs) {
     layer->to(GetParam());
     NamedTensors state;
     for (const auto& [name, values] : g.at("state").items()) state.push_back({name, test::tensor_of(values)});
-    layer->load_state(state);
+    layer->load_state_dict(state);
     const auto leaf = [](const json& at) { return test::tensor_of(at, GetParam()).set_requires_grad(); };
     const Tensor x = leaf(g.at("x"));
     RecurrentState first;
@@ -153,7 +153,7 @@ TEST(Recurrent, GoesOnFromTheStateItLeft) {
   const Tensor x = drawn({5, 3, 2});
   const RecurrentResult whole = layer.run(x), head = layer.run(narrow(x, 0, 0, 2)),
                         tail = layer.run(narrow(x, 0, 2, 3), head.state);
-  expect_near(concat({head.output, tail.output}), whole.output);
+  expect_near(cat({head.output, tail.output}), whole.output);
   expect_near(tail.state.h, whole.state.h);
 }
 
@@ -171,9 +171,9 @@ template <class Layer> Grads slopes_of(DType dtype, const Tensor& lengths) {
   Rng rng(6);
   const auto number = [&](const Tensor& t) { return veldt::to(veldt::to(t, DType::bf16), dtype); };
   Layer layer(8, 16, {.dtype = dtype});
-  NamedTensors state = layer.state();
+  NamedTensors state = layer.state_dict();
   for (NamedTensor& each : state) each.tensor = number(randn(each.tensor.shape(), rng) * 0.2);
-  layer.load_state(state);
+  layer.load_state_dict(state);
   const Tensor x = number(rand({256, 64, 8}, rng));
   return grad(sum(layer.run(x, {}, lengths).output), layer.parameters());
 }
@@ -226,7 +226,7 @@ TEST(Recurrent, DropsBetweenLayersInTrainingAndResumes) {
   EXPECT_NE(first, second);
   twin(x);
   EXPECT_EQ(twin(x).values<float>(), second);
-  EXPECT_EQ(layer.state().back().name, "dropout.rng");
+  EXPECT_EQ(layer.state_dict().back().name, "dropout.rng");
   layer.eval();
   EXPECT_EQ(layer(x).values<float>(), layer(x).values<float>());
   // Nothing is dropped from the input, and nothing after the last layer.
@@ -236,7 +236,7 @@ TEST(Recurrent, DropsBetweenLayersInTrainingAndResumes) {
   all.eval();
   EXPECT_EQ(select(in_training.state.h, 0, 0).values<float>(),
             select(all.run(x).state.h, 0, 0).values<float>());
-  EXPECT_EQ(GRU(2, 8, {.dropout = 0.5}).state().size(), 4u);
+  EXPECT_EQ(GRU(2, 8, {.dropout = 0.5}).state_dict().size(), 4u);
 }
 
 TEST(Recurrent, HasTorchsNamesBoundsAndTitles) {

@@ -21,7 +21,7 @@ TEST(Sequential, NumbersItsLayers) {
 
 TEST(Sequential, GrowsInALoop) {
   Sequential m;
-  for (int i = 0; i < 3; ++i) m.add(Linear(4, 4)).add(Relu());
+  for (int i = 0; i < 3; ++i) m.add(Linear(4, 4)).add(ReLU());
   m.add(std::make_shared<Linear>(4, 2));
   EXPECT_EQ(m.size(), 7u);
   EXPECT_EQ(m(ones({5, 4})).shape(), (Shape{5, 2}));

@@ -26,7 +26,7 @@ Tensor d(const Shape& shape, std::initializer_list<double> values) {
 // f(x, y) = (x0 y, x0 x1): J by x is [[y, 0], [x1, x0]], by y [x0, 0].
 Tensor curved(const TensorList& in) {
   const Tensor x0 = slice(in[0], 0, 0, 1), x1 = slice(in[0], 0, 1, 2);
-  return concat({x0 * in[1], x0 * x1});
+  return cat({x0 * in[1], x0 * x1});
 }
 
 TEST(Vjp, IsTheRowCombinationOfTheJacobian) {

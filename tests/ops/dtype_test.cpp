@@ -173,7 +173,7 @@ TEST(Division, DividesByAPlainNumber) {
 
 TEST(Mean, IsRoundedOnce) {
   // The sum 2^24 + 1 is no f32; rounded to one first, it would lose its last bit.
-  const Tensor x = concat({full({1}, 0x1p24), ones({1}), zeros({1})});
+  const Tensor x = cat({full({1}, 0x1p24), ones({1}), zeros({1})});
   EXPECT_EQ(mean(x).item(), static_cast<double>(static_cast<float>((0x1p24 + 1) / 3)));
 }
 

@@ -221,7 +221,7 @@ TEST(Random, MovesItsStreamOnByWhatItDrew) {
   EXPECT_EQ(rng.position(), 15u);
   Rng again(3);
   const Tensor first = rand({2}, again), second = rand({3}, again);
-  EXPECT_EQ(concat({first, second}).values<float>(), both.values<float>());
+  EXPECT_EQ(cat({first, second}).values<float>(), both.values<float>());
 }
 
 TEST(Arange, RefusesANegativeLength) {

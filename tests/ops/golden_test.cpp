@@ -125,10 +125,10 @@ void add_shapes(Table& t) {
   t["chunk"] = [](In in) {
     std::vector<Tensor> parts = chunk(in[0], 3, 2);
     std::reverse(parts.begin(), parts.end());
-    return concat(parts, 2);
+    return cat(parts, 2);
   };
   t["meshgrid"] = [](In in) { return meshgrid({in[0], in[1]})[1]; };
-  t["concat"] = [](In in) { return concat({in[0], in[1]}, 1); };
+  t["concat"] = [](In in) { return cat({in[0], in[1]}, 1); };
   t["nonzero"] = one(nonzero);
   t["masked_select"] = two(masked_select);
   t["gather"] = [](In in) { return gather(in[0], 0, in[1]); };

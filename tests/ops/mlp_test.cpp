@@ -106,7 +106,7 @@ std::string net_name(const Net& net) {
   return name;
 }
 
-TEST(Mlp, AgreesWithItsLayersInDouble) {
+TEST(MLP, AgreesWithItsLayersInDouble) {
   for (const Net& net : nets()) {
     Layers layers = make_layers(net.sizes, net.activation, net.omega, net.bias), exact = in_f64(layers);
     want_gradients(layers);
@@ -127,7 +127,7 @@ TEST(Mlp, AgreesWithItsLayersInDouble) {
   }
 }
 
-TEST(Mlp, TakesBf16ProductsWithinTheirRounding) {
+TEST(MLP, TakesBf16ProductsWithinTheirRounding) {
   if (!has_products({}, Precision::bf16)) GTEST_SKIP() << "this processor has no bf16 products";
   for (const Net& net : nets()) {
     Layers layers = make_layers(net.sizes, net.activation, net.omega, net.bias);
@@ -145,7 +145,7 @@ TEST(Mlp, TakesBf16ProductsWithinTheirRounding) {
   }
 }
 
-TEST(Mlp, IsTwiceDifferentiable) {
+TEST(MLP, IsTwiceDifferentiable) {
   Layers layers = make_layers({2, 16, 16, 1}, MlpActivation::sine, 3), exact = in_f64(layers);
   want_gradients(layers);
   want_gradients(exact);
@@ -229,7 +229,7 @@ TEST(MlpLoss, IsTwiceDifferentiable) {
 
 // A gradient that can be differentiated again is the same gradient, whatever the inputs have to do with each
 // other.
-TEST(Mlp, CountsAnInputOnceHoweverItIsUsed) {
+TEST(MLP, CountsAnInputOnceHoweverItIsUsed) {
   Rng rng(9);
   Tensor w = rand({8, 8}, rng, -0.5, 0.5);
   w.set_requires_grad(true);
@@ -271,7 +271,7 @@ TEST(MlpLoss, PoolsGroupsThatNoTileHolds) {
               1e-6);
 }
 
-TEST(Mlp, RefusesBf16ForWhatItRunsLayerByLayer) {
+TEST(MLP, RefusesBf16ForWhatItRunsLayerByLayer) {
   if (!has_products({}, Precision::bf16)) GTEST_SKIP() << "this processor has no bf16 products";
   Rng rng(5);
   const Layers wide = make_layers({2, 300, 1}, MlpActivation::tanh, 1);
@@ -316,7 +316,7 @@ TEST(MlpLoss, KeepsANotANumber) {
   }
 }
 
-TEST(Mlp, RunsWhatIsTooWideLayerByLayer) {
+TEST(MLP, RunsWhatIsTooWideLayerByLayer) {
   const Layers wide = make_layers({2, 300, 1}, MlpActivation::tanh, 1);
   Rng rng(5);
   const Tensor x = rand({10, 2}, rng);
@@ -324,7 +324,7 @@ TEST(Mlp, RunsWhatIsTooWideLayerByLayer) {
   EXPECT_EQ(mlp(x, wide).values<float>(), by_hand.values<float>());
 }
 
-TEST(Mlp, NamesTheSizesThatDoNotFit) {
+TEST(MLP, NamesTheSizesThatDoNotFit) {
   Rng rng(5);
   const Layers layers = make_layers({2, 16, 1}, MlpActivation::tanh, 1);
   EXPECT_THAT(test::error_of<ShapeError>([&] {

@@ -119,8 +119,7 @@ TEST(Pooling, OfLongRowsIsThatOfEachWindow) {
 
 TEST(AvgPool, OfAWindowIsTheSameWhereverItStands) {
   Rng rng(4);
-  const Tensor part = randn({1, 1, 37}, rng),
-               y = avg_pool1d(concat({part, part, part}, 2), 33, {.stride = 1});
+  const Tensor part = randn({1, 1, 37}, rng), y = avg_pool1d(cat({part, part, part}, 2), 33, {.stride = 1});
   EXPECT_EQ(slice(y, 2, 0, 42).values<float>(), slice(y, 2, 37, 79).values<float>());
 }
 

@@ -142,12 +142,12 @@ TEST(Squeeze, DropsSizesOfOneAlone) {
 }
 
 TEST(Concat, NamesBothShapesWhenTheyDisagree) {
-  const std::string text = error_of<ShapeError>([] { concat({zeros({2, 3}), zeros({2, 4})}, 0); });
+  const std::string text = error_of<ShapeError>([] { cat({zeros({2, 3}), zeros({2, 4})}, 0); });
   EXPECT_THAT(text, HasSubstr("[2, 3]"));
   EXPECT_THAT(text, HasSubstr("[2, 4]"));
-  EXPECT_EQ(concat({zeros({2}), zeros({2}, DType::f64)}).dtype(), DType::f64);
-  EXPECT_NE(error_of<ShapeError>([] { concat({zeros({2, 3}), zeros({2})}, 1); }), "");
-  EXPECT_NE(error_of<ShapeError>([] { concat({}); }), "");
+  EXPECT_EQ(cat({zeros({2}), zeros({2}, DType::f64)}).dtype(), DType::f64);
+  EXPECT_NE(error_of<ShapeError>([] { cat({zeros({2, 3}), zeros({2})}, 1); }), "");
+  EXPECT_NE(error_of<ShapeError>([] { cat({}); }), "");
 }
 
 TEST(Stack, NamesBothShapesAsTheyWereGiven) {
@@ -156,9 +156,9 @@ TEST(Stack, NamesBothShapesAsTheyWereGiven) {
 }
 
 TEST(Concat, JoinsWholeNumbersAndBooleans) {
-  EXPECT_THAT(concat({arange(2), arange(1)}).values<std::int64_t>(), ElementsAre(0, 1, 0));
+  EXPECT_THAT(cat({arange(2), arange(1)}).values<std::int64_t>(), ElementsAre(0, 1, 0));
   const Tensor yes = ones({1}, DType::boolean), no = zeros({2}, DType::boolean);
-  EXPECT_THAT(concat({yes, no}).values<bool>(), ElementsAre(true, false, false));
+  EXPECT_THAT(cat({yes, no}).values<bool>(), ElementsAre(true, false, false));
 }
 
 TEST(To, PassesGradientsBetweenFloatsToAnyOrder) {

@@ -15,7 +15,7 @@ namespace {
 // A parameter that is 0, 1, 2, .. at the updates, and its average by the formula.
 struct Ramp {
   Tensor p = zeros({3}, DType::f64).set_requires_grad();
-  Sgd sgd{NamedTensors{{"p", p}}, {.lr = 1}};
+  SGD sgd{NamedTensors{{"p", p}}, {.lr = 1}};
   double wanted = 0;
 
   void update(Ema& ema, double value) {
@@ -26,7 +26,7 @@ struct Ramp {
   }
 };
 
-double average_of(const Ema& ema) { return ema.state()[1].tensor.values<double>()[0]; }
+double average_of(const Ema& ema) { return ema.state_dict()[1].tensor.values<double>()[0]; }
 
 TEST(Ema, FollowsItsFormula) {
   Ramp ramp;
@@ -56,7 +56,7 @@ TEST(Ema, SwapsForAScopeAndRefusesToBeChangedMeanwhile) {
     const Ema::Swapped averaged(ema);
     EXPECT_EQ(ramp.p.values<double>()[0], 4);
     EXPECT_NE(test::error_of([&] { ema.update(); }), "");
-    EXPECT_NE(test::error_of([&] { ema.state(); }), "");
+    EXPECT_NE(test::error_of([&] { ema.state_dict(); }), "");
   }
   EXPECT_EQ(ramp.p.values<double>()[0], 8);
   EXPECT_EQ(average_of(ema), 4);
@@ -68,14 +68,14 @@ TEST(Ema, ResumesWithTheSameBits) {
   Ramp first, second;
   Ema whole(first.sgd), resumed(second.sgd);
   for (int i = 0; i < 5; ++i) first.update(whole, i);
-  resumed.load_state(whole.state());
+  resumed.load_state_dict(whole.state_dict());
   for (int i = 5; i < 9; ++i) {
     first.update(whole, i);
     second.update(resumed, i);
   }
   EXPECT_EQ(average_of(resumed), average_of(whole));
   EXPECT_EQ(resumed.updates(), 9);
-  EXPECT_NE(test::error_of([&] { resumed.load_state({{"updates", zeros({})}}); }), "");
+  EXPECT_NE(test::error_of([&] { resumed.load_state_dict({{"updates", zeros({})}}); }), "");
 }
 
 }  // namespace

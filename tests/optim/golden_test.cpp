@@ -45,12 +45,12 @@ struct Problem {
 using Optimizing = std::unique_ptr<Optimizer>;
 
 Optimizing make(const std::string& name, const NamedTensors& p) {
-  if (name == "sgd") return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.1});
-  if (name == "sgd_decay") return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.1, .weight_decay = 0.05});
-  if (name == "sgd_momentum") return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.05, .momentum = 0.9});
+  if (name == "sgd") return std::make_unique<SGD>(p, SGDOptions{.lr = 0.1});
+  if (name == "sgd_decay") return std::make_unique<SGD>(p, SGDOptions{.lr = 0.1, .weight_decay = 0.05});
+  if (name == "sgd_momentum") return std::make_unique<SGD>(p, SGDOptions{.lr = 0.05, .momentum = 0.9});
   if (name == "sgd_nesterov")
-    return std::make_unique<Sgd>(
-        p, SgdOptions{.lr = 0.05, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01});
+    return std::make_unique<SGD>(
+        p, SGDOptions{.lr = 0.05, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01});
   if (name == "adam") return std::make_unique<Adam>(p, AdamOptions{.lr = 0.02});
   if (name == "adam_fields")
     return std::make_unique<Adam>(p, AdamOptions{.lr = 0.02, .beta2 = 0.99, .eps = 1e-15});
@@ -59,18 +59,18 @@ Optimizing make(const std::string& name, const NamedTensors& p) {
   if (name == "adamw_groups")
     return std::make_unique<AdamW>(std::vector<Group<AdamWOptions>>{
         {{p[0]}, {.lr = 0.02, .weight_decay = 0.2}}, {{p[1]}, {.lr = 0.005, .weight_decay = 0}}});
-  if (name == "radam") return std::make_unique<Radam>(p, RadamOptions{.lr = 0.02});
+  if (name == "radam") return std::make_unique<RAdam>(p, RAdamOptions{.lr = 0.02});
   if (name == "radam_decay")
-    return std::make_unique<Radam>(
-        p, RadamOptions{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1});
-  if (name == "rmsprop") return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.01});
+    return std::make_unique<RAdam>(
+        p, RAdamOptions{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1});
+  if (name == "rmsprop") return std::make_unique<RMSprop>(p, RMSpropOptions{.lr = 0.01});
   if (name == "rmsprop_momentum")
-    return std::make_unique<Rmsprop>(p,
-                                     RmspropOptions{.lr = 0.005, .alpha = 0.9, .eps = 1e-6, .momentum = 0.9});
+    return std::make_unique<RMSprop>(p,
+                                     RMSpropOptions{.lr = 0.005, .alpha = 0.9, .eps = 1e-6, .momentum = 0.9});
   if (name == "rmsprop_centered")
-    return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.01, .weight_decay = 0.05, .centered = true});
+    return std::make_unique<RMSprop>(p, RMSpropOptions{.lr = 0.01, .weight_decay = 0.05, .centered = true});
   if (name == "rmsprop_both")
-    return std::make_unique<Rmsprop>(p, RmspropOptions{.lr = 0.002, .momentum = 0.8, .centered = true});
+    return std::make_unique<RMSprop>(p, RMSpropOptions{.lr = 0.002, .momentum = 0.8, .centered = true});
   if (name == "adagrad") return std::make_unique<Adagrad>(p, AdagradOptions{.lr = 0.1});
   if (name == "adagrad_decay")
     return std::make_unique<Adagrad>(
@@ -110,7 +110,7 @@ TEST_P(GoldenTrajectory, IsTheReferencesAfterFiftySteps) {
   }
 }
 
-LbfgsOptions lbfgs_options(const std::string& name) {
+LBFGSOptions lbfgs_options(const std::string& name) {
   if (name == "wolfe") return {.max_iterations = 1, .max_evaluations = 25, .history = 100};
   if (name == "wolfe_long") return {.max_iterations = 4, .history = 3};
   if (name == "wolfe_far") return {.lr = 20, .max_iterations = 2, .max_evaluations = 20, .history = 5};
@@ -123,7 +123,7 @@ LbfgsOptions lbfgs_options(const std::string& name) {
 void expect_lbfgs(const std::string& name, DType dtype, std::int64_t steps, double near_tolerance) {
   const json& g = golden().at("lbfgs").at(name);
   const Problem problem(dtype);
-  Lbfgs lbfgs(problem.named(), lbfgs_options(name));
+  LBFGS lbfgs(problem.named(), lbfgs_options(name));
   int calls = 0;
   const auto loss = [&] {
     ++calls;
@@ -155,7 +155,7 @@ TEST(GoldenLbfgs, IsTorchsInSinglePrecisionWhileTheLossIsSteep) {
 TEST(GoldenClipping, IsTorchs) {
   const json& g = golden().at("clipping");
   const Problem problem(DType::f64);
-  Sgd sgd(problem.named());
+  SGD sgd(problem.named());
   (problem.loss() * g.at("scale").get<double>()).backward();
   EXPECT_NEAR(sgd.clip_gradients(g.at("max_norm").get<double>()), g.at("norm").get<double>(), 1e-12);
   EXPECT_TRUE(near(problem.weight.grad(), g.at("weight"), 1e-6));  // torch adds 1e-6 to the norm
@@ -213,12 +213,12 @@ TEST(GoldenPlateau, FallsWhenTorchsDoesAndResumesExactly) {
   const auto losses = g.at("losses").get<std::vector<double>>();
   for (const auto& [name, options] : cases) {
     const auto rates = g.at("rates").at(name).get<std::vector<double>>();
-    NamedTensors saved = Plateau(options).state();
+    NamedTensors saved = Plateau(options).state_dict();
     for (std::size_t i = 0; i < losses.size(); ++i) {
       Plateau plateau(options);  // a new one each time: all that counts is in the state
-      plateau.load_state(saved);
+      plateau.load_state_dict(saved);
       EXPECT_NEAR(plateau.update(losses[i]), rates[i], 1e-16) << name << " update " << i;
-      saved = plateau.state();
+      saved = plateau.state_dict();
     }
   }
 }

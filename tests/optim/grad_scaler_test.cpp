@@ -110,7 +110,7 @@ TEST(GradScaler, GoesOnFromItsState) {
   const GradScalerOptions options{.init_scale = 16, .growth_interval = 3};
   Scaled whole(options), again(options);
   for (int i = 0; i < 4; ++i) whole.step(ones({2}));
-  again.scaler.load_state(whole.scaler.state());
+  again.scaler.load_state_dict(whole.scaler.state_dict());
   EXPECT_EQ(again.scaler.factor(), 32);
   for (int i = 0; i < 2; ++i) {
     whole.step(ones({2}));
@@ -122,16 +122,16 @@ TEST(GradScaler, GoesOnFromItsState) {
 
 TEST(GradScaler, RefusesAStateThatNoRunCouldHaveLeft) {
   GradScaler scaler;
-  NamedTensors state = scaler.state();
+  NamedTensors state = scaler.state_dict();
   for (const double bad : {0.0, -1.0, std::nan(""), 1e39}) {
     state[0].tensor = full({}, bad);
-    EXPECT_THAT(error_of([&] { scaler.load_state(state); }), HasSubstr("its scale is")) << bad;
+    EXPECT_THAT(error_of([&] { scaler.load_state_dict(state); }), HasSubstr("its scale is")) << bad;
   }
-  state = scaler.state();
+  state = scaler.state_dict();
   state[1].tensor = full({}, -1, DType::i64);
-  EXPECT_THAT(error_of([&] { scaler.load_state(state); }), HasSubstr("growth_tracker"));
+  EXPECT_THAT(error_of([&] { scaler.load_state_dict(state); }), HasSubstr("growth_tracker"));
   state.pop_back();
-  EXPECT_THAT(error_of([&] { scaler.load_state(state); }), HasSubstr("growth_tracker is missing"));
+  EXPECT_THAT(error_of([&] { scaler.load_state_dict(state); }), HasSubstr("growth_tracker is missing"));
   EXPECT_EQ(scaler.factor(), 65536);
 }
 

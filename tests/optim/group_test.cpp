@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 TEST(Groups, KeepTheProportionOfTheirRates) {
   const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
-  Sgd sgd(std::vector<Group<SgdOptions>>{{a, {.lr = 0.5}}, {b, {.lr = 0.25}}});
+  SGD sgd(std::vector<Group<SGDOptions>>{{a, {.lr = 0.5}}, {b, {.lr = 0.25}}});
   sgd.set_lr(0.25);
   EXPECT_EQ(sgd.group_lr(0), 0.25);
   EXPECT_EQ(sgd.group_lr(1), 0.125);
@@ -38,7 +38,7 @@ TEST(Groups, KeepTheProportionOfTheirRates) {
 
 TEST(Groups, MayNeedDifferentStates) {
   const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
-  Sgd sgd(std::vector<Group<SgdOptions>>{{a, {.lr = 1}}, {b, {.lr = 1, .momentum = 0.5}}});
+  SGD sgd(std::vector<Group<SGDOptions>>{{a, {.lr = 1}}, {b, {.lr = 1, .momentum = 0.5}}});
   for (int i = 0; i < 2; ++i) {
     sgd.zero_grad();
     (sum(a[0].tensor) + sum(b[0].tensor)).backward();
@@ -50,30 +50,31 @@ TEST(Groups, MayNeedDifferentStates) {
 
 TEST(Groups, SaveTheirRates) {
   const Tensor a = leaf({2}), b = leaf({2});
-  const std::vector<Group<SgdOptions>> groups{{{{"a", a}}, {.lr = 1}}, {{{"b", b}}, {.lr = 2}}};
-  Sgd sgd(groups);
+  const std::vector<Group<SGDOptions>> groups{{{{"a", a}}, {.lr = 1}}, {{{"b", b}}, {.lr = 2}}};
+  SGD sgd(groups);
   sgd.set_group_lr(1, 7);
-  Sgd other(groups);
-  other.load_state(sgd.state());
+  SGD other(groups);
+  other.load_state_dict(sgd.state_dict());
   EXPECT_EQ(other.group_lr(0), 1);
   EXPECT_EQ(other.group_lr(1), 7);
-  Sgd single({leaf({2}), leaf({2})});
-  EXPECT_THAT(test::error_of([&] { single.load_state(sgd.state()); }), HasSubstr("lr is [2], not []"));
+  SGD single({leaf({2}), leaf({2})});
+  EXPECT_THAT(test::error_of([&] { single.load_state_dict(sgd.state_dict()); }),
+              HasSubstr("lr is [2], not []"));
 }
 
 TEST(Groups, RefuseAParameterInTwoAndTwoOfOneName) {
   const Tensor a = leaf({2});
-  using Sgds = std::vector<Group<SgdOptions>>;
+  using Sgds = std::vector<Group<SGDOptions>>;
   EXPECT_THAT(test::error_of([&] {
-                Sgd(Sgds{{{{"a", a}}, {}}, {{{"b", a}}, {}}});
+                SGD(Sgds{{{{"a", a}}, {}}, {{{"b", a}}, {}}});
               }),
               HasSubstr("parameter b is in two groups"));
   EXPECT_THAT(test::error_of([&] {
-                Sgd(Sgds{{{{"a", a}}, {}}, {{{"a", leaf({1})}}, {}}});
+                SGD(Sgds{{{{"a", a}}, {}}, {{{"a", leaf({1})}}, {}}});
               }),
               HasSubstr("two parameters are named a"));
   EXPECT_THAT(test::error_of([&] {
-                Sgd(Sgds{{{{"a", a}}, {.clip = {.norm = 1}}}, {{{"b", leaf({1})}}, {.clip = {.norm = 2}}}});
+                SGD(Sgds{{{{"a", a}}, {.clip = {.norm = 1}}}, {{{"b", leaf({1})}}, {.clip = {.norm = 2}}}});
               }),
               HasSubstr("clip.norm of 1 and of 2"));
 }

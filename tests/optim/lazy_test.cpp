@@ -34,7 +34,7 @@ Tensor some(Rng& rng, double share, DType dtype) {
 // Parameter, m and v of the only parameter.
 std::vector<std::vector<double>> arrays(const Adam& adam) {
   std::vector<std::vector<double>> out;
-  for (const Tensor& t : {adam.parameters()[0], adam.state()[2].tensor, adam.state()[3].tensor})
+  for (const Tensor& t : {adam.parameters()[0], adam.state_dict()[2].tensor, adam.state_dict()[3].tensor})
     out.push_back(to(t.detach(), DType::f64).values<double>());
   return out;
 }

@@ -21,9 +21,9 @@ using test::values;
 using testing::HasSubstr;
 
 // Rosenbrock 1960: a curved valley with its floor at (1, 1).
-TEST(Lbfgs, FindsTheFloorOfRosenbrocksValley) {
+TEST(LBFGS, FindsTheFloorOfRosenbrocksValley) {
   const Tensor at = Tensor::of({2}, {-1.2, 1}, DType::f64).set_requires_grad();
-  Lbfgs lbfgs({at}, {.max_iterations = 100});
+  LBFGS lbfgs({at}, {.max_iterations = 100});
   int calls = 0;
   lbfgs.step([&] {
     ++calls;
@@ -35,53 +35,53 @@ TEST(Lbfgs, FindsTheFloorOfRosenbrocksValley) {
   EXPECT_LT(calls, 100);
 }
 
-TEST(Lbfgs, StaysWhereTheGradientIsZeroAndNeedsTheLoss) {
+TEST(LBFGS, StaysWhereTheGradientIsZeroAndNeedsTheLoss) {
   const Tensor w = leaf({2}, 0);
-  Lbfgs lbfgs({w});
+  LBFGS lbfgs({w});
   EXPECT_EQ(lbfgs.step([&] { return sum(square(w)); }), 0);
   EXPECT_EQ(values(w), (std::vector<float>{0, 0}));
   Optimizer& plain = lbfgs;
   EXPECT_THAT(test::error_of([&] { plain.step(); }), HasSubstr("cannot step without the loss"));
 }
 
-TEST(Lbfgs, SaysThatALossIsNotFinite) {
+TEST(LBFGS, SaysThatALossIsNotFinite) {
   const Tensor w = leaf({1}, -1);
-  Lbfgs lbfgs({w});
+  LBFGS lbfgs({w});
   EXPECT_THROW(lbfgs.step([&] { return sum(log(w)); }), DivergedError);
 }
 
-TEST(Lbfgs, ResumesWithTheSameBits) {
+TEST(LBFGS, ResumesWithTheSameBits) {
   const auto loss = [](const Tensor& w) { return sum(square(square(w) - 2.0)); };
   const Tensor w = Tensor::of({3}, {0.3, -0.7, 2}).set_requires_grad();
-  Lbfgs whole({w}, {.max_iterations = 2, .history = 3});
+  LBFGS whole({w}, {.max_iterations = 2, .history = 3});
   for (int i = 0; i < 3; ++i) whole.step([&] { return loss(w); });
-  const NamedTensors saved = test::copy_of(whole.state());
+  const NamedTensors saved = test::copy_of(whole.state_dict());
   const Tensor w2 = test::copy_of(w).set_requires_grad();
   for (int i = 0; i < 3; ++i) whole.step([&] { return loss(w); });
 
-  Lbfgs resumed({w2}, {.max_iterations = 2, .history = 3});
-  resumed.load_state(saved);
+  LBFGS resumed({w2}, {.max_iterations = 2, .history = 3});
+  resumed.load_state_dict(saved);
   for (int i = 0; i < 3; ++i) resumed.step([&] { return loss(w2); });
   EXPECT_EQ(values(w2), values(w));
   EXPECT_EQ(resumed.steps(), 6);
 }
 
-TEST(Lbfgs, RefusesCountsThatNoRunHas) {
+TEST(LBFGS, RefusesCountsThatNoRunHas) {
   const auto whole = [](std::vector<std::int64_t> numbers, const Shape& shape) {
     return Tensor::from<std::int64_t>(shape, numbers);
   };
   const auto loaded = [](Optimizer& optimizer, const char* name, const Tensor& value) {
-    NamedTensors state = optimizer.state();
+    NamedTensors state = optimizer.state_dict();
     for (auto& [key, tensor] : state)
       if (key == name) tensor = value;
-    optimizer.load_state(state);
+    optimizer.load_state_dict(state);
   };
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const Tensor w = leaf({2}, 3);
   const std::vector<std::vector<std::int64_t>> wrong{{-1, 0, 0}, {kMost, 0, 0}, {5, 4, 0},
                                                      {5, -1, 0}, {5, 2, 3},     {5, 2, -1}};
   for (const std::vector<std::int64_t>& counts : wrong) {
-    Lbfgs lbfgs({w}, {.history = 3});
+    LBFGS lbfgs({w}, {.history = 3});
     loaded(lbfgs, "counts", whole(counts, {3}));
     EXPECT_THAT(test::error_of([&] { lbfgs.step([&] { return sum(square(w)); }); }),
                 HasSubstr("the state of L-BFGS is damaged"));

@@ -204,7 +204,7 @@ struct Training {
                        nn::Linear(6, 2, rng)};
   Muon muon{model.named_parameters(), {.lr = 0.02}, {.lr = 0.01}};
   void step() {
-    const Tensor loss = mse(model(x), y);
+    const Tensor loss = mse_loss(model(x), y);
     muon.zero_grad();
     loss.backward();
     muon.step();
@@ -231,10 +231,11 @@ TEST(Muon, ReplaysInAPlanWithTheSameBits) {
 TEST(Muon, ResumesWithTheSameBits) {
   Training whole, resumed;
   for (int i = 0; i < 5; ++i) whole.step();
-  const NamedTensors state = copy_of(whole.muon.state()), weights = copy_of(whole.model.named_parameters());
+  const NamedTensors state = copy_of(whole.muon.state_dict()),
+                     weights = copy_of(whole.model.named_parameters());
   const NamedTensors own = resumed.model.named_parameters();
   for (std::size_t i = 0; i < own.size(); ++i) Tensor(own[i].tensor).detach().assign(weights[i].tensor);
-  resumed.muon.load_state(state);
+  resumed.muon.load_state_dict(state);
   for (Training* each : {&whole, &resumed})
     for (int i = 0; i < 7; ++i) each->step();
   EXPECT_EQ(resumed.weights(), whole.weights());
@@ -243,9 +244,9 @@ TEST(Muon, ResumesWithTheSameBits) {
 
 TEST(Muon, LearnsASmallFit) {
   Training training;
-  const double before = mse(training.model(training.x), training.y).item();
+  const double before = mse_loss(training.model(training.x), training.y).item();
   for (int i = 0; i < 60; ++i) training.step();
-  EXPECT_LT(mse(training.model(training.x), training.y).item(), before / 2);
+  EXPECT_LT(mse_loss(training.model(training.x), training.y).item(), before / 2);
 }
 
 // ------------------------------------------------------------------ options

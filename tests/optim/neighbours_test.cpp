@@ -20,9 +20,9 @@ namespace {
 // 2.2 times as long was measured on two cores. 107 times is what waiting by spinning alone took.
 TEST(SlowNeighbours, LetAPlainTrainingGoOn) {
   Rng rng(1);
-  nn::Sequential model{nn::Linear(64, 256, rng), nn::Relu(), nn::Linear(256, 256, rng), nn::Relu(),
+  nn::Sequential model{nn::Linear(64, 256, rng), nn::ReLU(), nn::Linear(256, 256, rng), nn::ReLU(),
                        nn::Linear(256, 10, rng)};
-  optim::Sgd sgd(model.parameters(), {.lr = 0.01});
+  optim::SGD sgd(model.parameters(), {.lr = 0.01});
   const Tensor x = rand({256, 64}, rng), classes = randint({256}, rng, 0, 10);
   const auto time_steps = [&] {
     const auto start = std::chrono::steady_clock::now();

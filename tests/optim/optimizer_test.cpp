@@ -55,7 +55,7 @@ TEST(Step, LeavesAParameterWithoutGradientAsItIs) {
 
 TEST(Step, SeesNoStaleNumbersInNormsEither) {
   const Tensor a = leaf({2}), b = leaf({3});
-  Sgd sgd({a, b});
+  SGD sgd({a, b});
   sum(b * 100.0).backward();
   sgd.zero_grad();
   EXPECT_EQ(sgd.gradient_norm(), 0);
@@ -73,7 +73,7 @@ TEST(Step, WithoutAnyBackwardChangesNothing) {
 
 TEST(Step, SkipsTheMiddleOfASlab) {
   const Tensor a = leaf({20}), b = leaf({20}), c = leaf({20});
-  Sgd sgd({a, b, c}, {.lr = 0.5, .momentum = 0.9});
+  SGD sgd({a, b, c}, {.lr = 0.5, .momentum = 0.9});
   (sum(a) + sum(c * 2.0)).backward();
   sgd.step();
   EXPECT_EQ(values(a), std::vector<float>(20, 0.5f));
@@ -83,7 +83,7 @@ TEST(Step, SkipsTheMiddleOfASlab) {
 
 TEST(Step, AddsGradientsUpUntilTheyAreForgotten) {
   const Tensor a = leaf({1});
-  Sgd sgd({a}, {.lr = 1});
+  SGD sgd({a}, {.lr = 1});
   sum(a).backward();
   sum(a).backward();
   sgd.step();
@@ -93,7 +93,7 @@ TEST(Step, AddsGradientsUpUntilTheyAreForgotten) {
 TEST(Step, UsesGradientsThatLieElsewhere) {
   Tensor a = leaf({2}), before = leaf({2});
   sum(before * 3.0).backward();  // before the optimizer was built
-  Sgd sgd({a, before}, {.lr = 1});
+  SGD sgd({a, before}, {.lr = 1});
   a.set_grad(Tensor::of({2}, {0.25, 0.5}));
   sgd.step();
   EXPECT_EQ(values(a), (std::vector<float>{0.75f, 0.5f}));
@@ -109,7 +109,7 @@ TEST(Step, UsesGradientsThatLieElsewhere) {
 
 TEST(GradientNorm, CoversNumbersWhoseSquaresOverflow) {
   Tensor a = leaf({2});
-  Sgd sgd({a});
+  SGD sgd({a});
   a.set_grad(full({2}, 1e30));
   EXPECT_NEAR(sgd.gradient_norm() / (std::sqrt(2.0) * 1e30), 1, 1e-6);
   EXPECT_NEAR(sgd.clip_gradients(2) / (std::sqrt(2.0) * 1e30), 1, 1e-6);
@@ -118,7 +118,7 @@ TEST(GradientNorm, CoversNumbersWhoseSquaresOverflow) {
 
 TEST(GradientNorm, BelowTheLimitClipsNothing) {
   Tensor a = leaf({2});
-  Sgd sgd({a});
+  SGD sgd({a});
   a.set_grad(Tensor::of({2}, {3, 4}));
   EXPECT_EQ(sgd.clip_gradients(5), 5);
   EXPECT_EQ(values(a.grad()), (std::vector<float>{3, 4}));
@@ -126,7 +126,7 @@ TEST(GradientNorm, BelowTheLimitClipsNothing) {
 
 TEST(GradientNorm, CoversNumbersWhoseSquaresUnderflow) {
   Tensor a = leaf({2}), wide = leaf({2}, 1, DType::f64);
-  Sgd sgd({a}), wide_sgd({wide});
+  SGD sgd({a}), wide_sgd({wide});
   a.set_grad(full({2}, 1e-30));
   EXPECT_NEAR(sgd.gradient_norm() / (std::sqrt(2.0) * 1e-30), 1, 1e-6);
   for (const double size : {1e-200, 3e200}) {
@@ -139,7 +139,7 @@ TEST(GradientNorm, CoversNumbersWhoseSquaresUnderflow) {
 
 TEST(Clipping, OfValuesLimitsEachNumber) {
   Tensor a = leaf({3});
-  Sgd sgd({a});
+  SGD sgd({a});
   a.set_grad(Tensor::of({3}, {3, -0.5, -7}));
   sgd.clip_gradient_values(2);
   EXPECT_EQ(values(a.grad()), (std::vector<float>{2, -0.5f, -2}));
@@ -148,7 +148,7 @@ TEST(Clipping, OfValuesLimitsEachNumber) {
 
 TEST(Clipping, AsAnOptionIsDoneByStep) {
   Tensor a = leaf({2}), b = leaf({2});
-  Sgd by_norm({a}, {.lr = 1, .clip = {.norm = 1}}), by_value({b}, {.lr = 1, .clip = {.value = 2}});
+  SGD by_norm({a}, {.lr = 1, .clip = {.norm = 1}}), by_value({b}, {.lr = 1, .clip = {.value = 2}});
   a.set_grad(Tensor::of({2}, {3, 4}));
   b.set_grad(Tensor::of({2}, {3, -0.5}));
   by_norm.step();
@@ -159,12 +159,12 @@ TEST(Clipping, AsAnOptionIsDoneByStep) {
   a.set_grad(Tensor::of({2}, {kNan, 4}));
   EXPECT_THROW(by_norm.step(), DivergedError);
   EXPECT_EQ(by_norm.steps(), 1);
-  EXPECT_THROW(Sgd({leaf({2})}, {.clip = {.norm = -1}}), ConfigError);
+  EXPECT_THROW(SGD({leaf({2})}, {.clip = {.norm = -1}}), ConfigError);
 }
 
 TEST(FiniteCheck, NamesTheFirstBadParameter) {
   Tensor a = leaf({2}), b = leaf({3}), c = leaf({1});
-  Sgd sgd(NamedTensors{{"body.weight", a}, {"body.bias", b}, {"head", c}});
+  SGD sgd(NamedTensors{{"body.weight", a}, {"body.bias", b}, {"head", c}});
   a.set_grad(full({2}, 3e38));  // their sum overflows, but each one is finite
   EXPECT_EQ(sgd.first_bad_gradient(), std::nullopt);
   b.set_grad(Tensor::of({3}, {0, kNan, 0}));
@@ -185,13 +185,13 @@ using Build = std::function<std::unique_ptr<Optimizer>(const NamedTensors&)>;
 const Build kBuilds[] = {
     [](const NamedTensors& p) { return std::make_unique<Adam>(p, AdamOptions{.lr = 0.01}); },
     [](const NamedTensors& p) { return std::make_unique<AdamW>(p); },
-    [](const NamedTensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.01, .momentum = 0.9}); },
-    [](const NamedTensors& p) { return std::make_unique<Sgd>(p, SgdOptions{.lr = 0.01}); },
+    [](const NamedTensors& p) { return std::make_unique<SGD>(p, SGDOptions{.lr = 0.01, .momentum = 0.9}); },
+    [](const NamedTensors& p) { return std::make_unique<SGD>(p, SGDOptions{.lr = 0.01}); },
     [](const NamedTensors& p) {
-      return std::make_unique<Rmsprop>(p, RmspropOptions{.momentum = 0.9, .centered = true});
+      return std::make_unique<RMSprop>(p, RMSpropOptions{.momentum = 0.9, .centered = true});
     },
     [](const NamedTensors& p) { return std::make_unique<Adagrad>(p, AdagradOptions{.lr_decay = 0.1}); },
-    [](const NamedTensors& p) { return std::make_unique<Radam>(p); },
+    [](const NamedTensors& p) { return std::make_unique<RAdam>(p); },
     [](const NamedTensors& p) { return std::make_unique<Lion>(p); },
     [](const NamedTensors& p) { return std::make_unique<Adan>(p); },
     [](const NamedTensors& p) {
@@ -214,12 +214,12 @@ TEST(OptimizerState, ResumesWithTheSameBits) {
     const auto whole = build({{"w", w}, {"b", b}});
     take_steps(*whole, w, b, 7);
     whole->set_lr(0.003);
-    const NamedTensors saved = copy_of(whole->state());
+    const NamedTensors saved = copy_of(whole->state_dict());
     const Tensor w2 = copy_of(w).set_requires_grad(), b2 = copy_of(b).set_requires_grad();
     take_steps(*whole, w, b, 11);
 
     const auto resumed = build({{"w", w2}, {"b", b2}});
-    resumed->load_state(saved);
+    resumed->load_state_dict(saved);
     EXPECT_EQ(resumed->steps(), 7);
     EXPECT_EQ(resumed->lr(), 0.003);
     take_steps(*resumed, w2, b2, 11);
@@ -231,15 +231,15 @@ TEST(OptimizerState, ResumesWithTheSameBits) {
 TEST(OptimizerState, IsNamedByParameter) {
   std::vector<std::string> names;
   const Adam adam(NamedTensors{{"0.weight", leaf({2})}, {"0.bias", leaf({1})}});
-  for (const auto& [name, tensor] : adam.state()) names.push_back(name);
+  for (const auto& [name, tensor] : adam.state_dict()) names.push_back(name);
   EXPECT_THAT(names, testing::ElementsAre("step", "lr", "exp_avg.0.weight", "exp_avg.0.bias",
                                           "exp_avg_sq.0.weight", "exp_avg_sq.0.bias"));
 }
 
 TEST(OptimizerState, ListsAllThatDoesNotFitAndChangesNothing) {
-  Sgd sgd({leaf({2}), leaf({3})}, {.lr = 0.5, .momentum = 0.9});
+  SGD sgd({leaf({2}), leaf({3})}, {.lr = 0.5, .momentum = 0.9});
   const NamedTensors wrong{{"step", arange(1)}, {"momentum_buffer.0", ones({4})}, {"exp_avg.0", ones({2})}};
-  const std::string message = test::error_of([&] { sgd.load_state(wrong); });
+  const std::string message = test::error_of([&] { sgd.load_state_dict(wrong); });
   EXPECT_THAT(message, HasSubstr("step is [1], not []"));
   EXPECT_THAT(message, HasSubstr("lr is missing"));
   EXPECT_THAT(message, HasSubstr("momentum_buffer.0 is [4], not [2]"));
@@ -249,11 +249,11 @@ TEST(OptimizerState, ListsAllThatDoesNotFitAndChangesNothing) {
 }
 
 TEST(OptimizerState, RefusesACountThatNoRunHas) {
-  Sgd sgd({leaf({2})});
-  NamedTensors state = sgd.state();
+  SGD sgd({leaf({2})});
+  NamedTensors state = sgd.state_dict();
   for (const std::int64_t step : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
     state[0].tensor = Tensor::from<std::int64_t>({}, std::span(&step, 1));
-    EXPECT_THAT(test::error_of([&] { sgd.load_state(state); }), HasSubstr("its step is i64"));
+    EXPECT_THAT(test::error_of([&] { sgd.load_state_dict(state); }), HasSubstr("its step is i64"));
   }
 }
 
@@ -303,29 +303,29 @@ TEST(Step, WithTheMeanGradientOfSeveralBatchesIsThatOfAllAtOnce) {
 
 TEST(Options, OutOfRangeAreConfigErrors) {
   const std::vector<Tensor> p{leaf({2})};
-  EXPECT_THROW(Sgd(p, {.lr = -1}), ConfigError);
-  EXPECT_THROW(Sgd(p, {.lr = kNan}), ConfigError);
-  EXPECT_THROW(Sgd(p, {.lr = kInfinity}), ConfigError);
-  EXPECT_THROW(Sgd(p, {.momentum = 1}), ConfigError);
-  EXPECT_THROW(Sgd(p, {.nesterov = true}), ConfigError);
-  EXPECT_THROW(Sgd(p, {.weight_decay = -0.1}), ConfigError);
+  EXPECT_THROW(SGD(p, {.lr = -1}), ConfigError);
+  EXPECT_THROW(SGD(p, {.lr = kNan}), ConfigError);
+  EXPECT_THROW(SGD(p, {.lr = kInfinity}), ConfigError);
+  EXPECT_THROW(SGD(p, {.momentum = 1}), ConfigError);
+  EXPECT_THROW(SGD(p, {.nesterov = true}), ConfigError);
+  EXPECT_THROW(SGD(p, {.weight_decay = -0.1}), ConfigError);
   EXPECT_THROW(Adam(p, {.beta1 = 1}), ConfigError);
   EXPECT_THROW(Adam(p, {.beta2 = -0.1}), ConfigError);
   EXPECT_THROW(Adam(p, {.eps = 0}), ConfigError);
   EXPECT_THROW(Adam(p, {.eps = 1e-46}), ConfigError);  // 0 as f32
   EXPECT_NO_THROW(Adam({leaf({2}, 1, DType::f64)}, {.eps = 1e-46}));
-  EXPECT_THROW(Rmsprop(p, {.alpha = 1}), ConfigError);
-  EXPECT_THROW(Rmsprop(p, {.eps = 1e-46}), ConfigError);
+  EXPECT_THROW(RMSprop(p, {.alpha = 1}), ConfigError);
+  EXPECT_THROW(RMSprop(p, {.eps = 1e-46}), ConfigError);
   EXPECT_THROW(Adagrad(p, {.lr_decay = -1}), ConfigError);
   EXPECT_THROW(Lion(p, {.beta2 = 1}), ConfigError);
   EXPECT_THROW(Adan(p, {.beta3 = 1}), ConfigError);
-  EXPECT_THROW(Lbfgs(p, {.history = 0}), ConfigError);
-  EXPECT_THROW(Lbfgs(p, {.max_iterations = 0}), ConfigError);
+  EXPECT_THROW(LBFGS(p, {.history = 0}), ConfigError);
+  EXPECT_THROW(LBFGS(p, {.max_iterations = 0}), ConfigError);
   EXPECT_THROW(AdamW(p, {.lr = -1}), ConfigError);
-  Sgd sgd(p);
+  SGD sgd(p);
   EXPECT_THROW(sgd.set_lr(-1), ConfigError);
   EXPECT_THROW(sgd.clip_gradients(0), ConfigError);
-  EXPECT_THAT(test::error_of([&] { Sgd(p, {.lr = -1}); }), HasSubstr("lr cannot be -1"));
+  EXPECT_THAT(test::error_of([&] { SGD(p, {.lr = -1}); }), HasSubstr("lr cannot be -1"));
 }
 
 TEST(Options, ListsOfWrongParametersAreConfigErrors) {

@@ -84,7 +84,7 @@ TEST(SlowStep, NeitherTakesNorKeepsMemoryInTenThousandSteps) {
   nn::Sequential model{nn::Linear(3, 8, rng), nn::Tanh(), nn::Linear(8, 2, rng)};
   Adam adam(model.parameters(), {.lr = 0.01});
   const auto step = [&] {
-    const Tensor loss = mse(model(x), y);
+    const Tensor loss = mse_loss(model(x), y);
     adam.zero_grad();
     loss.backward();
     adam.step();
@@ -133,7 +133,7 @@ TEST(Step, ReplaysInAPlanWithTheSameBits) {
     EXPECT_EQ(adam.steps(), 20);
     EXPECT_EQ(ema.updates(), 20);
     ends.push_back(w.values<float>());
-    ends.push_back(ema.state()[1].tensor.values<float>());
+    ends.push_back(ema.state_dict()[1].tensor.values<float>());
   }
   EXPECT_EQ(ends[0], ends[2]);
   EXPECT_EQ(ends[1], ends[3]);
@@ -150,7 +150,7 @@ TEST(Step, IsSeenByAProfileAndBlamedForItsNan) {
   }
   adam.set_lr(1e300);  // infinite as f32: infinity times 0 momentum
   Tensor(w).set_grad(zeros({2}));
-  for (auto& [name, tensor] : adam.state())
+  for (auto& [name, tensor] : adam.state_dict())
     if (name.starts_with("exp_avg.")) Tensor(tensor).assign(zeros({2}));
   const DetectAnomaly watch;
   EXPECT_THAT(test::error_of([&] { adam.step(); }), testing::HasSubstr("adam made the first NaN"));

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 TEST(Slab, KeepsParametersSideBySideOn64Bytes) {
   const Tensor a = leaf({3}, 1), b = leaf({2, 9}, 2), c = leaf({}, 3);
-  const Sgd sgd({a, b, c});
+  const SGD sgd({a, b, c});
   EXPECT_EQ(sgd.slab().values().shape(), (Shape{16 + 32 + 16}));
   EXPECT_EQ(b.data<float>(), a.data<float>() + 16);
   EXPECT_EQ(c.data<float>(), a.data<float>() + 48);
@@ -33,7 +33,7 @@ TEST(Slab, KeepsParametersSideBySideOn64Bytes) {
 
 TEST(Slab, KeepsAParameterThatIsListedTwiceOnce) {
   const Tensor a = leaf({3});
-  Sgd sgd({a, a}, {.lr = 1});
+  SGD sgd({a, a}, {.lr = 1});
   sum(a).backward();
   sgd.step();
   EXPECT_EQ(sgd.parameters().size(), 1u);
@@ -42,14 +42,14 @@ TEST(Slab, KeepsAParameterThatIsListedTwiceOnce) {
 
 TEST(Slab, NoticesAParameterThatMovedAway) {
   Tensor a = leaf({3});
-  Sgd sgd({a});
-  const Sgd second({a});
+  SGD sgd({a});
+  const SGD second({a});
   EXPECT_THAT(test::error_of([&] { sgd.step(); }), HasSubstr("parameter 0 was moved"));
 }
 
 TEST(Slab, BringsInAGradientThatLiesInItsPlaceTransposed) {
   Tensor a = leaf({2, 2});
-  Sgd sgd({a}, {.lr = 1});
+  SGD sgd({a}, {.lr = 1});
   a.set_grad(Tensor::of({2, 2}, {1, 2, 3, 4}));
   sgd.gradient_norm();  // brings it into the slab
   keep_grad_in(a, transpose(a.grad()));
@@ -59,7 +59,7 @@ TEST(Slab, BringsInAGradientThatLiesInItsPlaceTransposed) {
 
 TEST(Slab, StepMakesAnOldGraphUnusable) {
   const Tensor a = leaf({3});
-  Sgd sgd({a});
+  SGD sgd({a});
   const Tensor loss = sum(square(a));
   loss.backward();
   sgd.step();

@@ -24,10 +24,10 @@ double train(const nn::Module& model, optim::Optimizer& optimizer, const optim::
   for (int step = 0; step < steps; ++step) {
     optimizer.set_lr(lr(step));
     optimizer.zero_grad();
-    mse(model(x), y).backward();
+    mse_loss(model(x), y).backward();
     optimizer.step();
   }
-  return mse(model(x), y).item();
+  return mse_loss(model(x), y).item();
 }
 
 TEST(Xor, IsLearntByAdam) {
@@ -40,7 +40,7 @@ TEST(Xor, IsLearntByAdam) {
 
 TEST(Xor, IsLearntByMomentumAfterAWarmUp) {
   const nn::Sequential model = build(7);
-  optim::Sgd sgd(model.parameters(), {.momentum = 0.9, .nesterov = true});
+  optim::SGD sgd(model.parameters(), {.momentum = 0.9, .nesterov = true});
   const optim::Schedule lr =
       optim::LinearWarmup{.steps = 20, .then = optim::CosineAnnealing{.lr_max = 0.1, .steps = 1000}};
   EXPECT_LT(train(model, sgd, lr, 1000), 1e-3);

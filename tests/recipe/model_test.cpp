@@ -82,8 +82,8 @@ TEST(RecipeModel, EveryLayerIsBuiltWhereItFits) {
          "LSTM(4, num_layers=2, dropout=0.1)", "GRU(4, bidirectional=on)", "LayerNorm", "RMSNorm",
          "Linear(outputs)"},
         {6}, DType::i64);
-  built({"LSTM(4)", "LastStep", "Dropout", "AlphaDropout", "Relu", "Relu6", "LeakyRelu", "Elu", "Selu",
-         "Gelu", "Silu", "Mish", "Hardswish", "Tanh", "Sigmoid", "Softplus", "Sine", "Linear(outputs)"},
+  built({"LSTM(4)", "LastStep", "Dropout", "AlphaDropout", "ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU",
+         "GELU", "SiLU", "Mish", "Hardswish", "Tanh", "Sigmoid", "Softplus", "Sine", "Linear(outputs)"},
         {6, 1});
   for (const std::string& name : recipe::layer_names()) EXPECT_THAT(covered, HasSubstr(name + ' '));
 }

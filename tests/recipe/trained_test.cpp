@@ -235,7 +235,7 @@ TEST(RecipeText, IsReadWithoutAFile) {
 
 TEST(RecipeText, IsEnoughForANetwork) {
   const std::string layers =
-      "[model]\nlayers = [\"Flatten\", \"Linear(8)\", \"Relu\", \"Linear(outputs)\"]\n";
+      "[model]\nlayers = [\"Flatten\", \"Linear(8)\", \"ReLU\", \"Linear(outputs)\"]\n";
   const nn::Sequential model = build_model(layers, {.input = {1, 4, 4}, .outputs = 3});
   EXPECT_EQ(model(zeros({2, 1, 4, 4})).shape(), (Shape{2, 3}));
   EXPECT_THAT(error_of<UsageError>([] { build_model("[model]\n", {.input = {4}, .outputs = 3}); }),

@@ -51,12 +51,12 @@ template <class M, class... Args> ModuleRow drawn(std::string name, const Shape&
 
 void add_activations(std::vector<ModuleRow>& rows) {
   const Shape x{3, 8};
-  rows.push_back(plain<Relu>("Relu", x));
-  rows.push_back(plain<Relu6>("Relu6", x));
-  rows.push_back(plain<Selu>("Selu", x));
-  rows.push_back(plain<Gelu>("Gelu", x));
-  rows.push_back(plain<GeluTanh>("GeluTanh", x));
-  rows.push_back(plain<Silu>("Silu", x));
+  rows.push_back(plain<ReLU>("ReLU", x));
+  rows.push_back(plain<ReLU6>("ReLU6", x));
+  rows.push_back(plain<SELU>("SELU", x));
+  rows.push_back(plain<GELU>("GELU", x));
+  rows.push_back(plain<GELUTanh>("GELUTanh", x));
+  rows.push_back(plain<SiLU>("SiLU", x));
   rows.push_back(plain<Mish>("Mish", x));
   rows.push_back(plain<Tanh>("Tanh", x));
   rows.push_back(plain<Sigmoid>("Sigmoid", x));
@@ -65,9 +65,9 @@ void add_activations(std::vector<ModuleRow>& rows) {
   rows.push_back(plain<Softsign>("Softsign", x));
   rows.push_back(plain<Hardsigmoid>("Hardsigmoid", x));
   rows.push_back(plain<Hardswish>("Hardswish", x));
-  rows.push_back(plain<LeakyRelu>("LeakyRelu", x, 0.1));
-  rows.push_back(plain<Elu>("Elu", x, 0.7));
-  rows.push_back(plain<Celu>("Celu", x, 1.5));
+  rows.push_back(plain<LeakyReLU>("LeakyReLU", x, 0.1));
+  rows.push_back(plain<ELU>("ELU", x, 0.7));
+  rows.push_back(plain<CELU>("CELU", x, 1.5));
   rows.push_back(plain<Sine>("Sine", x, 2));
   rows.push_back(plain<Gauss>("Gauss", x, 0.5));
   rows.push_back(plain<Finer>("Finer", x, 0.5));
@@ -152,8 +152,8 @@ void add_containers(std::vector<ModuleRow>& rows) {
 void add_others(std::vector<ModuleRow>& rows) {
   const Shape x{4, 6};
   rows.push_back(drawn<Linear>("Linear", x, 6, 3));
-  rows.push_back(row("Mlp", x, [](Rng& rng) {
-    return Mlp({6, 5, 3}, {.activation = MlpActivation::sine}, rng);
+  rows.push_back(row("MLP", x, [](Rng& rng) {
+    return MLP({6, 5, 3}, {.activation = MlpActivation::sine}, rng);
   }));
   rows.push_back(row("Sequential", x, [](Rng& rng) {
     Linear first(6, 4, rng), last(4, 2, rng);

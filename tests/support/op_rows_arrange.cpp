@@ -51,7 +51,7 @@ OpRow narrow_row() {
 // The pieces put together in reverse, so that a row sees where each begins.
 Tensor joined_in_reverse(std::vector<Tensor> parts, int dim) {
   std::reverse(parts.begin(), parts.end());
-  return concat(parts, dim);
+  return cat(parts, dim);
 }
 
 OpRow split_row() {

@@ -248,7 +248,7 @@ OpRow joining(const char* name, bool adds_dim) {
   const auto add = [&](std::vector<Shape> shapes, int dim) {
     const int rank = shapes[0].rank() + (adds_dim ? 1 : 0), d = dim < 0 ? dim + rank : dim;
     row.cases.push_back({str(shapes[0], ' ', shapes.size(), " parts along ", dim), shapes,
-                         [=](In in) { return adds_dim ? stack(in, dim) : concat(in, dim); },
+                         [=](In in) { return adds_dim ? stack(in, dim) : cat(in, dim); },
                          [=](const std::vector<Values>& in) {
                            std::vector<Values> parts = in;
                            for (Values& p : parts)

@@ -50,7 +50,7 @@ data::DatasetPtr firsts(std::int64_t n, std::uint64_t seed) {
 nn::Sequential reader(Rng& rng) {
   return nn::Sequential{nn::Conv2d(1, 4, 3, {.padding = 1}, rng),
                         nn::BatchNorm2d(4),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::MaxPool2d(2),
                         nn::Flatten(),
                         nn::Dropout(0.2, rng),
@@ -79,7 +79,7 @@ Outcome taught(nn::Sequential (*make)(Rng&), data::DatasetPtr (*set)(std::int64_
   nn::Sequential model = make(rng);
   model.to(device);
   // Not Adam, which makes full steps of a rounding: a bias before a batch norm has a gradient of 0.
-  optim::Sgd sgd(model.named_parameters(), {.lr = 0.05, .momentum = 0.9});
+  optim::SGD sgd(model.named_parameters(), {.lr = 0.05, .momentum = 0.9});
   data::Loader train(set(64, 1), {.batch = 16, .shuffle = true}), validation(set(50, 2), {.batch = 25});
   options.metrics = {accuracy()};
   Trainer trainer(model, sgd, options);

@@ -112,7 +112,7 @@ TEST(FitState, IsWhatAFitIsResumedBy) {
   const auto fit = [&](bool resume) {
     Rng rng(5);
     nn::Linear model(2, 2, rng);
-    optim::Sgd sgd(model.named_parameters(), {.lr = 0.1});
+    optim::SGD sgd(model.named_parameters(), {.lr = 0.1});
     data::Loader loader(data::from_tensors({rand({8, 2}, rng), zeros({8}, DType::i64)}),
                         {.batch = 4, .seed = 1});
     Trainer trainer(model, sgd);

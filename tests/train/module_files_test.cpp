@@ -19,8 +19,8 @@ TEST(EveryModule, GivesTheSameBitsWithWhatItsFileHolds) {
     const auto saved = row.make(first), loaded = row.make(second);
     const Tensor x = input_of(row);
     row.run(*saved, x);  // running statistics, random streams
-    io::write_safetensors(dir / "m", saved->state());
-    EXPECT_TRUE(loaded->load_state(io::read_safetensors(dir / "m").tensors).complete());
+    io::write_safetensors(dir / "m", saved->state_dict());
+    EXPECT_TRUE(loaded->load_state_dict(io::read_safetensors(dir / "m").tensors).complete());
     EXPECT_EQ(read(row.run(*saved, x)).v, read(row.run(*loaded, x)).v) << "in training";
     saved->eval(), loaded->eval();
     EXPECT_EQ(read(row.run(*saved, x)).v, read(row.run(*loaded, x)).v);

@@ -34,7 +34,7 @@ TEST(TrainerOutputs, LearnsTwoOutputsOfTwoInputs) {
   const data::DatasetPtr points =
       data::from_tensors({x, y, squares, to(less(squeeze(squares, 1), full({}, 0.5)), DType::i64)});
   nn::Sequential model{nn::Lambda([](const TensorList& in) {
-                         return TensorList{concat({in[0], in[1]}, 1)};
+                         return TensorList{cat({in[0], in[1]}, 1)};
                        }),
                        nn::Linear(2, 32, rng),
                        nn::Tanh(),
@@ -50,7 +50,7 @@ TEST(TrainerOutputs, LearnsTwoOutputsOfTwoInputs) {
              return m({b[0], b[1]});
            },
        .loss = [](const TensorList& out,
-                  const data::Batch& b) { return mse(out[0], b[2]) + cross_entropy(out[1], b[3]); },
+                  const data::Batch& b) { return mse_loss(out[0], b[2]) + cross_entropy(out[1], b[3]); },
        .metrics = {of_output(1, 3, accuracy()), of_output(0, 2, root_mean_squared_error())}});
   const FitResult result = trainer.fit(train, &test, {.epochs = 20, .record = true});
   EXPECT_GT(score(result.best->scores, "accuracy_1"), 0.93);
@@ -61,7 +61,7 @@ TEST(TrainerOutputs, LearnsTwoOutputsOfTwoInputs) {
                      [](const nn::Module& m, const data::Batch& b) {
                        return m({b[0], b[1]});
                      },
-                 .loss = [](const Tensor& y0, const data::Batch& b) { return mse(y0, b[2]); },
+                 .loss = [](const Tensor& y0, const data::Batch& b) { return mse_loss(y0, b[2]); },
                  .metrics = {of_output(2, 3, accuracy())}});
   EXPECT_THAT(error_of<ConfigError>([&] { wrong.evaluate(test); }), HasSubstr("output 2 of 2"));
 }
@@ -90,7 +90,7 @@ TEST(TrainerOutputs, AsksForTheLossOfNumbers) {
   EXPECT_THAT(error_of<ShapeError>([&] { wrong.fit(numbers, nullptr, {.epochs = 1}); }),
               HasSubstr("cannot learn one class"));
   Trainer right(model, adam,
-                {.loss = [](const Tensor& y, const data::Batch& b) { return mse(y, b.back()); }});
+                {.loss = [](const Tensor& y, const data::Batch& b) { return mse_loss(y, b.back()); }});
   right.fit(numbers, nullptr, {.epochs = 1});
 }
 

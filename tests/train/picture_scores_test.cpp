@@ -111,7 +111,7 @@ TEST(Metrics, RowsThatComeInPartsScoreTheSame) {
     const Tensor a = wave(height, 30, 3, 0), b = wave(height, 30, 3, 0.4);
     const PictureScore whole = compare_pictures(a, b);
     for (const std::int64_t part : {1, 3, 10, 64, 301}) {
-      PictureComparison comparison(height, 30, 3);
+      PictureComparison comparison({30, height}, 3);
       for (std::int64_t at = 0; at < height; at += part) {
         const std::int64_t end = std::min(height, at + part);
         comparison.add(slice(a, 0, at, end), slice(b, 0, at, end));
@@ -127,13 +127,13 @@ TEST(Metrics, RowsThatComeInPartsScoreTheSame) {
 }
 
 TEST(Metrics, EachRowIsAskedForOnce) {
-  PictureComparison comparison(4, 5, 1);
+  PictureComparison comparison({5, 4}, 1);
   EXPECT_THROW(comparison.score(), ShapeError);
   EXPECT_THROW(comparison.add(wave(2, 4, 1, 0), wave(2, 4, 1, 0)), ShapeError);
   EXPECT_THROW(comparison.add(wave(5, 5, 1, 0), wave(5, 5, 1, 0)), ShapeError);
   comparison.add(wave(4, 5, 1, 0), wave(4, 5, 1, 0));
   EXPECT_THROW(comparison.add(wave(1, 5, 1, 0), wave(1, 5, 1, 0)), ShapeError);
-  EXPECT_THROW(PictureComparison(0, 5, 1), ShapeError);
+  EXPECT_THROW(PictureComparison({5, 0}, 1), ShapeError);
 }
 
 TEST(Metrics, ViewsAreReadByTheirStrides) {

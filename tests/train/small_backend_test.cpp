@@ -56,16 +56,16 @@ std::int64_t lent(const std::string& entry) {
 // LeCun et al. 1998, with max pooling and ReLU.
 nn::Sequential lenet(Rng& rng) {
   return nn::Sequential{nn::Conv2d(1, 6, 5, {.padding = 2}, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::MaxPool2d(2),
                         nn::Conv2d(6, 16, 5, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::MaxPool2d(2),
                         nn::Flatten(),
                         nn::Linear(400, 120, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::Linear(120, 84, rng),
-                        nn::Relu(),
+                        nn::ReLU(),
                         nn::Linear(84, 10, rng)};
 }
 

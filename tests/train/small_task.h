@@ -37,7 +37,9 @@ class SmallTask : public train::Task {
     }
     picked_.assign(sampler_.indices(step));
   }
-  Tensor loss() override { return mse(layer_(index_select(x_, 0, picked_)), index_select(y_, 0, picked_)); }
+  Tensor loss() override {
+    return mse_loss(layer_(index_select(x_, 0, picked_)), index_select(y_, 0, picked_));
+  }
   bool repeats() const override { return planned; }
   void stepped(double) override { learned_.data<float>()[0] += layer_.weight().data<float>()[0]; }
   NamedTensors own_state() override { return {{"learned", learned_}}; }
@@ -48,7 +50,7 @@ class SmallTask : public train::Task {
   // All that a run changes: parameters, the optimizer's state and the task's own, bit for bit.
   std::vector<double> state() {
     std::vector<double> all;
-    for (const NamedTensors& tensors : {layer_.state(), adam_.state(), own_state()})
+    for (const NamedTensors& tensors : {layer_.state_dict(), adam_.state_dict(), own_state()})
       for (const auto& [name, tensor] : tensors) append(all, tensor);
     return all;
   }

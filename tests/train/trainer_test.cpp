@@ -301,7 +301,7 @@ TEST(Trainer, AccumulatesTheMeanOfBatches) {
   const auto trained = [](std::int64_t batch, std::int64_t accumulate) {
     Rng rng(5);
     nn::Linear model(2, 2, rng);
-    optim::Sgd sgd(model.named_parameters(), {.lr = 0.5});
+    optim::SGD sgd(model.named_parameters(), {.lr = 0.5});
     TrainerOptions options;
     options.accumulate = accumulate;
     Trainer trainer(model, sgd, options);
@@ -400,7 +400,7 @@ TEST(Trainer, SaysWhatItCannotTrainOn) {
 TEST(Trainer, LooksForARateAndLeavesEverythingAsItWas) {
   Learner learner;
   const auto weights = learner.weights();
-  const NamedTensors before = learner.adam.state();
+  const NamedTensors before = learner.adam.state_dict();
   const RateSearch found =
       learner.trainer.find_rate(learner.train, {.lowest = 1e-5, .highest = 10, .steps = 60});
   EXPECT_GT(found.suggestion, 1e-4);

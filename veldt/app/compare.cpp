@@ -71,10 +71,6 @@ Side load_side(const std::string& path, std::int64_t max_pixels, const Context& 
   return side;
 }
 
-struct Size {
-  std::int64_t width, height;
-};
-
 Size size_of(const Side& side) { return {side.picture->columns(), side.picture->rows()}; }
 
 // A picture's own size; between two models the larger one's.
@@ -133,8 +129,8 @@ void shrink(Side& side, Size size, const Context& context) {
   if (!context.quiet)
     print_note(fmt::format("{} is shrunk from {}x{} to {}x{} by the mean over each pixel's area", side.path,
                            picture.columns(), picture.rows(), size.width, size.height));
-  side.picture.emplace(rounded(data::resample(over_white(picture.read(0, picture.rows())), size.height,
-                                              size.width, data::Filter::area),
+  side.picture.emplace(rounded(data::resample(over_white(picture.read(0, picture.rows())),
+                                              {size.width, size.height}, data::Filter::area),
                                picture.bits()));
 }
 
@@ -214,7 +210,7 @@ Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
 
 train::PictureScore score_of(const Pair& pair, const Context& context) {
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
-  train::PictureComparison comparison(pair.height(), pair.width(), pair.channels());
+  train::PictureComparison comparison({pair.width(), pair.height()}, pair.channels());
   std::int64_t done = 0, wrong = 0;
   pair.bands([&](const Tensor& a, const Tensor& b) {
     comparison.add(a, b);
@@ -241,7 +237,7 @@ std::int64_t write_difference(const std::string& path, const Pair& pair) {
       if (d > largest) largest = d;
     }
   });
-  io::ImageWriter file(path, pair.width(), pair.height(), pair.channels());
+  io::ImageWriter file(path, {pair.width(), pair.height()}, pair.channels());
   pair.bands([&](const Tensor& a, const Tensor& b) {
     Tensor difference = largest > 0 ? abs(a - b) * (1 / static_cast<double>(largest)) : abs(a - b);
     for (float& d : values_of(difference))

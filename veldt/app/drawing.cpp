@@ -54,7 +54,7 @@ std::int64_t Drawing::channels() const {
 
 double Drawing::points_each() const {
   if (is_sound()) return field::SoundField(field_).samples_a_frame(part_);
-  return field_.samples_a_pixel(width_, height_, how_);
+  return field_.samples_a_pixel({width_, height_}, how_);
 }
 
 double Drawing::values() const {
@@ -77,7 +77,7 @@ void Drawing::bands(const field::Field::Band& band) const {
   if (is_sound())
     field::SoundField(field_).render_bands(part_, band);
   else
-    field_.render_bands(width_, height_, how_, [&](const Tensor& rows, std::int64_t first) {
+    field_.render_bands({width_, height_}, how_, [&](const Tensor& rows, std::int64_t first) {
       return band(channels() == rows.size(2) ? rows : over(rows, *background_, channels()), first);
     });
 }
@@ -105,7 +105,7 @@ void DrawnFile::check(const std::string& path, const Drawing& drawing, int bits)
   if (drawing.is_sound())
     io::SoundWriter::check(path, drawing.height(), channels, drawing.rate(), {.bits = bits});
   else
-    io::ImageWriter::check(path, drawing.width(), drawing.height(), channels, {.bits = bits});
+    io::ImageWriter::check(path, {drawing.width(), drawing.height()}, channels, {.bits = bits});
 }
 
 DrawnFile::DrawnFile(const std::string& path, const Drawing& drawing, int bits) {
@@ -115,7 +115,7 @@ DrawnFile::DrawnFile(const std::string& path, const Drawing& drawing, int bits) 
     sound_ = std::make_unique<io::SoundWriter>(path, drawing.height(), channels, drawing.rate(),
                                                io::WriteSoundOptions{.bits = bits});
   else
-    picture_ = std::make_unique<io::ImageWriter>(path, drawing.width(), drawing.height(), channels,
+    picture_ = std::make_unique<io::ImageWriter>(path, Size{drawing.width(), drawing.height()}, channels,
                                                  io::WriteOptions{.bits = bits});
 }
 

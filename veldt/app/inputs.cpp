@@ -146,7 +146,7 @@ Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   NoGrad off;
   Tensor picture = empty({height, width, field.options().channels});
-  field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
+  field.render_bands({width, height}, {}, [&](const Tensor& rows, std::int64_t first) {
     slice(picture, 0, first, first + rows.size(0)).assign(rows);
     line.update_rows(first + rows.size(0), height);
     return true;

@@ -92,7 +92,7 @@ Finding small_fit() {
   options.model = field::Model::siren;
   options.batch = 0;
   const field::ImageField field = field::fit(picture, options);
-  const double psnr = train::psnr(field.render(side, side), picture);
+  const double psnr = train::psnr(field.render({side, side}), picture);
   return {std::abs(psnr - kKnown) < kWithin,
           fmt::format("150 steps reach {:.2f} dB, {} +- {} expected", psnr, kKnown, kWithin)};
 }

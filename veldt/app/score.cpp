@@ -63,7 +63,7 @@ std::optional<FitScore> score_of(const field::Field& field, const field::Signal&
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   const Drawing drawing(field);
   std::optional<train::PictureComparison> pictures;
-  if (!signal.is_sound()) pictures.emplace(signal.rows(), signal.columns(), signal.channels());
+  if (!signal.is_sound()) pictures.emplace(Size{signal.columns(), signal.rows()}, signal.channels());
   // Two tones, such as black and white: a pixel can be on the wrong side.
   const std::optional<Tensor> tones = signal.is_sound() ? std::nullopt : two_tones_of(signal);
   double squared = 0;

@@ -19,7 +19,7 @@ std::optional<Tensor> two_tones_of(const field::Signal& picture) {
     const Tensor line = picture.read(row, 1);
     for (std::int64_t x = 0; x < line.size(1); ++x)
       if (!std::equal(known.begin(), known.end(), line.data<float>() + x * channels))
-        return concat({first, slice(line, 1, x, x + 1)}, 1);
+        return cat({first, slice(line, 1, x, x + 1)}, 1);
   }
   return std::nullopt;
 }

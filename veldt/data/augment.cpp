@@ -150,15 +150,16 @@ Transform maybe(double p, Transform transform) {
   };
 }
 
-Transform random_crop(Index height, Index width, Index padding) {
+Transform random_crop(Size size, Index padding) {
+  const Index width = size.width, height = size.height;
   require(height > 0 && width > 0 && padding >= 0,
-          str("cannot crop to ", height, " x ", width, " with a padding of ", padding),
+          str("cannot crop to ", width, " x ", height, " with a padding of ", padding),
           "sizes are 1 or more, a padding 0 or more", "give the size that the network takes");
   return of_picture([=](const Tensor& given, Rng& rng) {
     const Tensor picture = padding > 0 ? pad(given, {padding, padding, padding, padding}) : given;
     const Index down = picture.size(1) - height, right = picture.size(2) - width;
     if (down < 0 || right < 0)
-      throw ShapeError(str("cannot crop ", given.shape(), " to ", height, " x ", width),
+      throw ShapeError(str("cannot crop ", given.shape(), " to ", width, " x ", height),
                        "the picture is smaller", "use a padding, or random_resized_crop()");
     const auto pick = [&](Index room) {
       return static_cast<Index>(rng.next_below(static_cast<std::uint64_t>(room) + 1));
@@ -168,8 +169,9 @@ Transform random_crop(Index height, Index width, Index padding) {
   });
 }
 
-Transform random_resized_crop(Index height, Index width, ResizedCropOptions o) {
-  require(height > 0 && width > 0, str("cannot crop to ", height, " x ", width), "sizes are 1 or more",
+Transform random_resized_crop(Size size, ResizedCropOptions o) {
+  const Index width = size.width, height = size.height;
+  require(height > 0 && width > 0, str("cannot crop to ", width, " x ", height), "sizes are 1 or more",
           "give the size that the network takes");
   check_range("share of the area", o.area, 0, 1);
   check_range("ratio", o.ratio, 0, 1e3);
@@ -178,7 +180,7 @@ Transform random_resized_crop(Index height, Index width, ResizedCropOptions o) {
     const Box box =
         random_box(rng, h, w, o.area, o.ratio).value_or(Box{(h - side) / 2, (w - side) / 2, side, side});
     const Tensor part = contiguous(permute(cut(picture, box), {1, 2, 0}));
-    return permute(resample(part, height, width, Filter::bilinear), {2, 0, 1});
+    return permute(resample(part, {width, height}, Filter::bilinear), {2, 0, 1});
   });
 }
 

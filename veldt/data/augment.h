@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/core/size.h"
 #include "veldt/data/loader.h"
 
 namespace veldt::data {
@@ -19,7 +20,7 @@ Transform maybe(double p, Transform transform);
 
 // A part of that size at a random place of the picture with `padding` zeros around it. Throws ConfigError for
 // a size below 1; when used, ShapeError for a picture that is too small.
-Transform random_crop(std::int64_t height, std::int64_t width, std::int64_t padding = 0);
+Transform random_crop(Size size, std::int64_t padding = 0);
 
 struct ResizedCropOptions {
   std::pair<double, double> area = {0.08, 1};            // of the picture
@@ -27,7 +28,7 @@ struct ResizedCropOptions {
 };
 // A random part, resized to that size (Szegedy et al. 2015). Tries ten times to find one that fits, then
 // takes the middle.
-Transform random_resized_crop(std::int64_t height, std::int64_t width, ResizedCropOptions options = {});
+Transform random_resized_crop(Size size, ResizedCropOptions options = {});
 
 Transform horizontal_flip(double p = 0.5);
 Transform vertical_flip(double p = 0.5);

@@ -118,7 +118,7 @@ DatasetPtr read_cifar(const Cifar& kind, const std::string& folder, Part part) {
     classes.clear();
     for (std::size_t i = 0; i < kind.classes; ++i) classes.push_back(std::to_string(i));
   }
-  return pictures(concat(parts, 0), list, std::move(classes));
+  return pictures(cat(parts, 0), list, std::move(classes));
 }
 
 // [height, width, channels] as read_image() returns it, to [channels, height, width].
@@ -130,7 +130,7 @@ Tensor planes(Tensor image, const FolderOptions& o) {
   const std::int64_t height = o.height > 0 ? o.height : image.size(0),
                      width = o.width > 0 ? o.width : image.size(1);
   if (height != image.size(0) || width != image.size(1))
-    image = clamp(resample(contiguous(image), height, width, Filter::bilinear), 0, 1);
+    image = clamp(resample(contiguous(image), {width, height}, Filter::bilinear), 0, 1);
   return contiguous(permute(image, {2, 0, 1}));
 }
 

@@ -177,7 +177,8 @@ Filter filter_from(std::string_view name) {
   return static_cast<Filter>(found - kNames.begin());
 }
 
-Tensor resample(const Tensor& image, std::int64_t height, std::int64_t width, Filter filter) {
+Tensor resample(const Tensor& image, Size size, Filter filter) {
+  const std::int64_t width = size.width, height = size.height;
   if (image.rank() != 3 || image.numel() == 0 || image.dtype() != DType::f32)
     throw ShapeError(str("cannot resample ", image.shape(), " of ", name_of(image.dtype())),
                      "a picture is f32 [height, width, channels] and not empty",

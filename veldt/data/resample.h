@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "veldt/core/size.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::data {
@@ -22,6 +23,6 @@ Filter filter_from(std::string_view name);
 // [h, w, c] f32 -> [height, width, c]. Pixel centres are at i + 0.5; at the border the remaining weights are
 // scaled to sum to 1, as in Pillow. Bicubic and Lanczos overshoot: the result is not clamped. Throws
 // ShapeError for another rank, dtype or an empty picture, and for a size below 1.
-Tensor resample(const Tensor& image, std::int64_t height, std::int64_t width, Filter filter);
+Tensor resample(const Tensor& image, Size size, Filter filter);
 
 }  // namespace veldt::data

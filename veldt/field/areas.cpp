@@ -24,7 +24,7 @@ std::vector<float> weights_of(std::int64_t factor, data::Filter filter) {
   constexpr std::int64_t kLength = 4 * kLanczosReach + 1, kMiddle = 2 * kLanczosReach;
   const Tensor line = zeros({1, kLength, 1});
   line.data<float>()[kMiddle] = 1;
-  const Tensor enlarged = data::resample(line, 1, kLength * factor, filter);
+  const Tensor enlarged = data::resample(line, {kLength * factor, 1}, filter);
   std::vector<float> weights;
   for (std::int64_t place = 0; place < factor; ++place)
     for (std::int64_t tap = 0; tap < kTaps; ++tap)

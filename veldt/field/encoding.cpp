@@ -35,12 +35,12 @@ template <class... Fns> ByKind(Fns...) -> ByKind<Fns...>;
 }
 
 // Sines, then cosines of z [n, m] -> [n, 2m]
-Tensor waves(const Tensor& z) { return concat({sin(z), cos(z)}, 1); }
+Tensor waves(const Tensor& z) { return cat({sin(z), cos(z)}, 1); }
 
 Tensor octaves_of(const Tensor& x, int octaves) {
   std::vector<Tensor> z;
   for (int k = 0; k < octaves; ++k) z.push_back(affine(x, std::numbers::pi * std::exp2(k), 0));
-  return waves(concat(z, 1));
+  return waves(cat(z, 1));
 }
 
 // x [n, dims] of -1..1 -> [n, levels * features]
@@ -143,7 +143,7 @@ Tensor Encodings::forward(const Tensor& x) const {
   if (parts_.size() == 1) return parts_[0](x);
   std::vector<Tensor> features;
   for (const Encoding& part : parts_) features.push_back(part(x));
-  return concat(features, 1);
+  return cat(features, 1);
 }
 
 }  // namespace veldt::field

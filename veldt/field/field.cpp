@@ -86,7 +86,7 @@ std::int64_t Field::parameter_count() const { return field::parameter_count(opti
 
 NamedTensors Field::tensors() const {
   NamedTensors out;
-  for (const auto& [name, tensor] : network_.state()) out.push_back({name, tensor.detach()});
+  for (const auto& [name, tensor] : network_.state_dict()) out.push_back({name, tensor.detach()});
   if (closing_) out.push_back({kClosing, closing_.coefficients()});
   return out;
 }
@@ -117,7 +117,7 @@ Field Field::from_tensors(const NamedTensors& tensors, const std::map<std::strin
     throw malformed(path, str("its options need ", stored_count(parsed), " numbers, and it holds ", stored));
   Field out = fresh(parsed);
   NoGrad off;
-  for (auto& [name, parameter] : out.network_.state()) {
+  for (auto& [name, parameter] : out.network_.state_dict()) {
     Tensor to = parameter;
     to.assign(finite_tensor(tensors, name, parameter.shape(), parameter.dtype(), path));
   }

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "veldt/core/size.h"
 #include "veldt/field/closing.h"
 #include "veldt/field/network.h"
 #include "veldt/field/options.h"
@@ -60,11 +61,10 @@ class Field {
   // The levels from top to bottom in bands of a few rows, in memory that does not depend on the height: 0..1
   // for a picture, shares of the peak for a sound, whose rows are frames. Throws ConfigError for an invalid
   // size or region.
-  void render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
-                    const Band& band) const;
+  void render_bands(Size size, const RenderOptions& how, const Band& band) const;
 
   // Evaluations of the network per pixel of such a drawing, on average. Throws as render_bands().
-  double samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
+  double samples_a_pixel(Size size, const RenderOptions& how = {}) const;
 
   // How it was trained, as a JSON object for people and `veldt info`; kept in the file.
   const std::string& training() const { return training_; }

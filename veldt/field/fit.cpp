@@ -47,7 +47,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const FitChoices& p, nn::Module
   NamedTensors matrices = optim::hidden_matrices(parameters);
   std::erase_if(parameters, is_fixed);
   switch (p.optimizer) {
-    case OptimizerKind::sgd: return std::make_unique<optim::Sgd>(parameters, optim::SgdOptions{.lr = p.lr});
+    case OptimizerKind::sgd: return std::make_unique<optim::SGD>(parameters, optim::SGDOptions{.lr = p.lr});
     // 0.99 rather than 0.999: a fit is short, and the second moment has to adapt quickly.
     case OptimizerKind::adam:
       return std::make_unique<optim::Adam>(parameters,
@@ -114,7 +114,7 @@ MlpLossOptions loss_options(const FitChoices& p, const Batch& batch) {
 }
 
 void update(io::Digest& digest, const nn::Module& module) {
-  for (const auto& [name, tensor] : module.state()) {
+  for (const auto& [name, tensor] : module.state_dict()) {
     const Tensor weights = contiguous(to(tensor, Device{}));
     digest.update(weights.data<float>(), static_cast<std::size_t>(weights.numel()) * sizeof(float));
   }
@@ -154,7 +154,7 @@ class Fitter::Job : public train::Task {
         lessons_(choices_of_lessons(choices)),
         optimizer_(make_optimizer(choices, field_.network())) {
     field_.network().set_precision(choices.precision);
-    if (choices.init) field_.network().load_state(choices.init->network().state());
+    if (choices.init) field_.network().load_state_dict(choices.init->network().state_dict());
   }
 
   // Before the first step.
@@ -275,7 +275,7 @@ class Fitter::Job : public train::Task {
     if (n == 0) return samples;
     const Tensor edges = mean(reshape(slice(samples, 0, 0, n), {batch().edges, s * s, samples.size(1)}), {1});
     if (batch().flats == 0) return edges;
-    return concat({edges, slice(samples, 0, n, samples.size(0))});
+    return cat({edges, slice(samples, 0, n, samples.size(0))});
   }
 
   const FitChoices lessons_;
@@ -340,7 +340,7 @@ double quality_of(const Field& field, const Signal& signal) {
   NoGrad off;
   const FieldOptions& o = field.options();
   double squared = 0;
-  field.render_bands(o.width, o.height, {}, [&](const Tensor& rows, std::int64_t first) {
+  field.render_bands({o.width, o.height}, {}, [&](const Tensor& rows, std::int64_t first) {
     squared += sum(square(rows - signal.read(first, rows.size(0)))).item();
     return true;
   });

@@ -20,10 +20,11 @@ ImageField ImageField::load(const std::string& path) {
   return ImageField(field);
 }
 
-Tensor ImageField::render(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
-  samples_a_pixel(width, height, how);  // refuses invalid sizes before memory is allocated
+Tensor ImageField::render(Size size, const RenderOptions& how) const {
+  const std::int64_t width = size.width, height = size.height;
+  samples_a_pixel(size, how);  // refuses invalid sizes before memory is allocated
   const Tensor picture = empty({height, width, options().channels}, DType::f32);
-  render_bands(width, height, how, [&](const Tensor& rows, std::int64_t first) {
+  render_bands(size, how, [&](const Tensor& rows, std::int64_t first) {
     slice(picture, 0, first, first + rows.size(0)).assign(rows);
     return true;
   });

@@ -17,7 +17,7 @@ class ImageField : public Field {
   static ImageField load(const std::string& path);
 
   // [height, width, channels] in 0..1, f32. render_bands() does the same in little memory.
-  Tensor render(std::int64_t width, std::int64_t height, const RenderOptions& how = {}) const;
+  Tensor render(Size size, const RenderOptions& how = {}) const;
 };
 
 }  // namespace veldt::field

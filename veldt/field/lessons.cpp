@@ -92,7 +92,7 @@ std::optional<Tensor> taught(const Tensor& picture, const FitChoices& choices, c
   const std::optional<Tensor> own =
       redraw_levels(contiguous(slice(picture, 2, 0, colours)), choices, within(watch, kSeen, 1));
   if (!own) return std::nullopt;
-  return concat({*own, *alpha}, 2);
+  return cat({*own, *alpha}, 2);
 }
 
 // The allowed means of the pixels. With two tones they are on their own tone's side of the middle.
@@ -168,7 +168,7 @@ std::optional<double> expected_gain(const Field& field, const Signal& signal, co
   const bool has_its_redraw = choices.has_teacher() && choices.prior == choices.judge;
   const double drawing = has_its_redraw ? 1.0 : 0.5;
   bool is_whole = true;
-  field.render_bands(width, height, {}, [&](const Tensor& rows, std::int64_t first) {
+  field.render_bands({width, height}, {}, [&](const Tensor& rows, std::int64_t first) {
     slice(drawn, 0, first, first + rows.size(0)).assign(rows);
     is_whole = watch(drawing * static_cast<double>(first + rows.size(0)) / static_cast<double>(height));
     return is_whole;

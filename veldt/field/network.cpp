@@ -51,17 +51,17 @@ void initialise(const FieldOptions& o, const nn::Linear& layer, bool first, Rng&
       else
         nn::init::siren_hidden(layer.weight(), o.omega, rng);
       break;
-    case Activation::relu: nn::init::kaiming_uniform(layer.weight(), rng); break;
+    case Activation::relu: nn::init::kaiming_uniform(layer.weight(), 0, rng); break;
     case Activation::tanh:
       // The original recipe is recognised by its coordinates, and uses the old default initialisation.
       if (o.coordinates == Coordinates::corners)
-        nn::init::xavier_normal(layer.weight(), rng);
+        nn::init::xavier_normal(layer.weight(), 1, rng);
       else if (first && o.encodings.empty())
         start_as_ridges(o, layer, rng);
       else
-        nn::init::xavier_normal(layer.weight(), rng, o.omega);
+        nn::init::xavier_normal(layer.weight(), o.omega, rng);
       break;
-    case Activation::gauss: nn::init::xavier_uniform(layer.weight(), rng); break;
+    case Activation::gauss: nn::init::xavier_uniform(layer.weight(), 1, rng); break;
   }
 }
 

@@ -71,7 +71,7 @@ bool finite(const Tensor& t) { return std::isfinite(max(abs(to(t, DType::f32))).
 
 void save_prior(const std::string& path, const Prior& prior, std::map<std::string, std::string> about) {
   NamedTensors halves;
-  for (const auto& [name, tensor] : prior.state()) {
+  for (const auto& [name, tensor] : prior.state_dict()) {
     halves.push_back({name, to(tensor.detach(), DType::f16)});
     if (!finite(halves.back().tensor))
       throw Error(str("cannot write the prior ", path), str(name, " holds a number beyond what f16 has"),
@@ -88,11 +88,11 @@ Prior load_prior(const std::string& path) {
   const io::SafeTensorsHeader header = io::read_safetensors_header(path);
   Rng rng(0);
   Prior prior(options_of(path, header), rng);
-  check_tensors(path, header, prior.state());
+  check_tensors(path, header, prior.state_dict());
   const io::SafeTensors file = io::read_safetensors(path);
   for (const auto& [name, tensor] : file.tensors)
     if (!finite(tensor)) throw no_prior(path, str(name, " holds a number that is not finite"));
-  prior.load_state(file.tensors);
+  prior.load_state_dict(file.tensors);
   prior.freeze();
   return prior;
 }

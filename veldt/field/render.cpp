@@ -225,8 +225,8 @@ struct Pen {
     const Tensor means = mean(levels, {1});
     const Tensor alpha = narrow(levels, 2, colours, 1), sums = sum(alpha, {1});
     const Tensor weighed = sum(narrow(levels, 2, 0, colours) * alpha, {1}) / sums;
-    return concat(
-        {where(greater(sums, 0), weighed, narrow(means, 1, 0, colours)), narrow(means, 1, colours, 1)}, 1);
+    return cat({where(greater(sums, 0), weighed, narrow(means, 1, 0, colours)), narrow(means, 1, colours, 1)},
+               1);
   }
   // The samples of the tile, [pixels * samples, channels], in rows and columns for the closing and back.
   Tensor closed(const Tensor& levels, const Canvas& canvas, const Tile& tile) const {
@@ -334,8 +334,8 @@ void draw_means(const Pen& pen, const Canvas& samples, const AreaSide& across, c
 
 }  // namespace
 
-void Field::render_bands(std::int64_t width, std::int64_t height, const RenderOptions& how,
-                         const Band& band) const {
+void Field::render_bands(Size size, const RenderOptions& how, const Band& band) const {
+  const std::int64_t width = size.width, height = size.height;
   check(options_, width, height, how);
   NoGrad off;
   if (closing_ && options_.is_sound()) return play_closed(*this, height, how.region, band);
@@ -361,7 +361,7 @@ Tensor Field::open_levels(int samples, const Heard& heard) const {
   const Tensor levels = empty({height, width, options_.channels});
   RenderOptions once;
   once.supersample = 1;
-  open.render_bands(width, height, once, [&](const Tensor& rows, std::int64_t first) {
+  open.render_bands({width, height}, once, [&](const Tensor& rows, std::int64_t first) {
     slice(levels, 0, first, first + rows.size(0)).assign(rows);
     heard(static_cast<double>(first + rows.size(0)) / static_cast<double>(height));
     return true;
@@ -369,7 +369,8 @@ Tensor Field::open_levels(int samples, const Heard& heard) const {
   return levels;
 }
 
-double Field::samples_a_pixel(std::int64_t width, std::int64_t height, const RenderOptions& how) const {
+double Field::samples_a_pixel(Size size, const RenderOptions& how) const {
+  const std::int64_t width = size.width, height = size.height;
   check(options_, width, height, how);
   if (closing_ && options_.is_sound()) return fitted_a_frame(options_, height, how.region);
   return placement_for(options_, width, height, how)

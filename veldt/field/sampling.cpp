@@ -220,7 +220,7 @@ Batch PointSampler::batch(std::int64_t step) const {
   float* to = b.coordinates.data<float>();
   if (b.edges > 0) place(edges, s, false, step, to);
   if (b.flats > 0) place(flats, 1, true, step, to + b.edges * s * s * inputs);
-  b.levels = signal_.at(b.flats == 0 ? edges : b.edges == 0 ? flats : concat({edges, flats}));
+  b.levels = signal_.at(b.flats == 0 ? edges : b.edges == 0 ? flats : cat({edges, flats}));
   if (between_share_ > 0 && b.flats == 0 && s == 1) move_between(b, edges, step);
   return b;
 }

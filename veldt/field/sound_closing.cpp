@@ -30,7 +30,7 @@ Tensor frames_of(const Field& open, std::int64_t begin, std::int64_t end) {
   how.region.height = static_cast<double>(end - begin) / length;
   const std::int64_t channels = open.options().channels;
   const Tensor out = empty({end - begin, channels});
-  open.render_bands(1, end - begin, how, [&](const Tensor& rows, std::int64_t first) {
+  open.render_bands({1, end - begin}, how, [&](const Tensor& rows, std::int64_t first) {
     slice(out, 0, first, first + rows.size(0)).assign(reshape(rows, {rows.size(0), channels}));
     return true;
   });
@@ -59,7 +59,7 @@ Closing close_sound(const Signal& sound, const Field& open) {
   const Tensor rest = lacking - to(numbers, DType::f32);
   const double largest = max(abs(rest)).item(), power = mean(square(rest)).item();
   if (largest <= kMostLost && power <= kLost) return Closing(numbers);
-  return Closing(concat({numbers, to(rest, DType::f16)}, 0));
+  return Closing(cat({numbers, to(rest, DType::f16)}, 0));
 }
 
 double fitted_a_frame(const FieldOptions& options, std::int64_t frames, const Region& region) {

@@ -66,11 +66,11 @@ RenderOptions SoundField::placed(const SoundPart& part) const {
 }
 
 double SoundField::samples_a_frame(const SoundPart& part) const {
-  return samples_a_pixel(1, frames(part), placed(part));
+  return samples_a_pixel({1, frames(part)}, placed(part));
 }
 
 void SoundField::render_bands(const SoundPart& part, const Band& band) const {
-  Field::render_bands(1, frames(part), placed(part), [&](const Tensor& rows, std::int64_t first) {
+  Field::render_bands({1, frames(part)}, placed(part), [&](const Tensor& rows, std::int64_t first) {
     NoGrad off;
     return band(affine(reshape(rows, {rows.size(0), rows.size(2)}), options().peak, 0), first);
   });

@@ -15,7 +15,7 @@ Tensor on_two_grounds(const Tensor& picture) {
   const std::int64_t colours = picture.size(2) - 1;
   const Tensor alpha = slice(picture, 2, colours, colours + 1);
   const Tensor over_black = slice(picture, 2, 0, colours) * alpha;
-  return concat({over_black, over_black + (1 - alpha)}, 2);
+  return cat({over_black, over_black + (1 - alpha)}, 2);
 }
 
 Tensor alpha_of(const Tensor& seen) {

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 
+#include "veldt/core/size.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::io {
@@ -95,11 +96,10 @@ void write_image(const std::string& path, const Tensor& image, const WriteOption
 class ImageWriter {
  public:
   // Throws as the constructor does, but creates no file.
-  static void check(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
+  static void check(const std::string& path, Size size, std::int64_t channels,
                     const WriteOptions& options = {});
 
-  ImageWriter(const std::string& path, std::int64_t width, std::int64_t height, std::int64_t channels,
-              const WriteOptions& options = {});
+  ImageWriter(const std::string& path, Size size, std::int64_t channels, const WriteOptions& options = {});
   // Without finish() no file remains.
   ~ImageWriter();
   ImageWriter(const ImageWriter&) = delete;

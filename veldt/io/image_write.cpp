@@ -75,21 +75,22 @@ struct ImageWriter::State {
   std::vector<unsigned char> bytes;  // of one row
 };
 
-void ImageWriter::check(const std::string& path, std::int64_t width, std::int64_t height,
-                        std::int64_t channels, const WriteOptions& options) {
-  check_options(format_for_name(path), {.width = width, .height = height, .channels = channels}, options);
+void ImageWriter::check(const std::string& path, Size size, std::int64_t channels,
+                        const WriteOptions& options) {
+  check_options(format_for_name(path), {.width = size.width, .height = size.height, .channels = channels},
+                options);
 }
 
-ImageWriter::ImageWriter(const std::string& path, std::int64_t width, std::int64_t height,
-                         std::int64_t channels, const WriteOptions& options) {
+ImageWriter::ImageWriter(const std::string& path, Size size, std::int64_t channels,
+                         const WriteOptions& options) {
   const ImageFormat format = format_for_name(path);
-  const ImageLayout layout{.width = width, .height = height, .channels = channels};
+  const ImageLayout layout{.width = size.width, .height = size.height, .channels = channels};
   check_options(format, layout, options);
   state_ = std::make_unique<State>(path);
   state_->encoder = codec_of(format).encode(state_->file, layout, options);
   state_->layout = layout;
   state_->bits = options.bits;
-  state_->bytes.resize(static_cast<std::size_t>((width * channels * options.bits + 7) / 8));
+  state_->bytes.resize(static_cast<std::size_t>((size.width * channels * options.bits + 7) / 8));
 }
 
 ImageWriter::~ImageWriter() = default;
@@ -120,7 +121,7 @@ void ImageWriter::finish() {
 
 void write_image(const std::string& path, const Tensor& image, const WriteOptions& options) {
   const Pixels pixels = host_pixels(image);
-  ImageWriter writer(path, pixels.width, pixels.height, pixels.channels, options);
+  ImageWriter writer(path, {pixels.width, pixels.height}, pixels.channels, options);
   writer.write_rows(pixels.values, pixels.height);
   writer.finish();
 }

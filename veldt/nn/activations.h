@@ -16,12 +16,12 @@ template <Tensor (*kFunction)(const Tensor&)> class Activation : public Module {
   Tensor forward(const Tensor& x) const override { return kFunction(x); }
 };
 
-struct Relu : Activation<relu> {};
-struct Relu6 : Activation<relu6> {};
-struct Selu : Activation<selu> {};
-struct Gelu : Activation<gelu> {};
-struct GeluTanh : Activation<gelu_tanh> {};
-struct Silu : Activation<silu> {};
+struct ReLU : Activation<relu> {};
+struct ReLU6 : Activation<relu6> {};
+struct SELU : Activation<selu> {};
+struct GELU : Activation<gelu> {};
+struct GELUTanh : Activation<gelu_tanh> {};
+struct SiLU : Activation<silu> {};
 struct Mish : Activation<mish> {};
 struct Tanh : Activation<tanh> {};
 struct Sigmoid : Activation<sigmoid> {};
@@ -42,14 +42,14 @@ template <Tensor (*kFunction)(const Tensor&, double)> class ActivationWith : pub
   double number_;
 };
 
-struct LeakyRelu : ActivationWith<leaky_relu> {
-  explicit LeakyRelu(double negative_slope = 0.01) : ActivationWith(negative_slope) {}
+struct LeakyReLU : ActivationWith<leaky_relu> {
+  explicit LeakyReLU(double negative_slope = 0.01) : ActivationWith(negative_slope) {}
 };
-struct Elu : ActivationWith<elu> {
-  explicit Elu(double alpha = 1) : ActivationWith(alpha) {}
+struct ELU : ActivationWith<elu> {
+  explicit ELU(double alpha = 1) : ActivationWith(alpha) {}
 };
-struct Celu : ActivationWith<celu> {
-  explicit Celu(double alpha = 1) : ActivationWith(alpha) {}
+struct CELU : ActivationWith<celu> {
+  explicit CELU(double alpha = 1) : ActivationWith(alpha) {}
 };
 // sin(omega x): SIREN, Sitzmann et al. 2020.
 struct Sine : ActivationWith<sine> {

@@ -92,7 +92,7 @@ MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads, Mu
     throw ConfigError(str("cannot build MultiheadAttention(", size, ", ", heads, ")"),
                       "the size is shared out among the heads", "give a number of heads that divides it");
   in_weight_ = parameter(empty({3 * size, size}, o.dtype, o.device));
-  init::xavier_uniform(in_weight_, rng);
+  init::xavier_uniform(in_weight_, 1, rng);
   if (!o.bias) return;
   in_bias_ = parameter(zeros({3 * size}, o.dtype, o.device));
   Tensor(out_.bias()).detach().assign(zeros({size}, o.dtype, o.device));

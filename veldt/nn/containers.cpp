@@ -50,7 +50,7 @@ Branches::Branches(const std::vector<NamedLayer>& branches) {
 Tensor Concat::forward(const Tensor& x) const {
   std::vector<Tensor> all;
   for (const NamedLayer& branch : branches()) all.push_back((*branch.module)(x));
-  return concat(all, dim_);
+  return cat(all, dim_);
 }
 
 std::string Concat::title() const { return str("Concat(", dim_, ')'); }

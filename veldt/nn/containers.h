@@ -46,7 +46,7 @@ class Lambda : public Module {
 };
 
 // body(x) + shortcut(x), the shortcut x itself unless given (He et al. 2016). "body.", "shortcut."
-//   nn::Residual(nn::Sequential{nn::Conv2d(8, 8, 3, {.padding = 1}), nn::Relu()})
+//   nn::Residual(nn::Sequential{nn::Conv2d(8, 8, 3, {.padding = 1}), nn::ReLU()})
 class Residual : public Module {
  public:
   explicit Residual(AnyModule body) : Residual(std::move(body), Identity()) {}

@@ -48,7 +48,7 @@ void make(const std::string& layer, std::int64_t first, std::int64_t second, con
   Shape shape = {first, second / options.groups};
   for (const std::int64_t k : kernel) shape.push_back(k);
   weight = parameter(empty(shape, options.dtype, options.device));
-  init::kaiming_uniform(weight, rng, std::sqrt(5.0));
+  init::kaiming_uniform(weight, std::sqrt(5.0), rng);
   if (!options.bias) return;
   bias = parameter(empty({bias_size}, options.dtype, options.device));
   const double bound = 1 / std::sqrt(static_cast<double>(init::fans_of(weight).in));

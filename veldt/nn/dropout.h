@@ -8,7 +8,7 @@
 namespace veldt::nn {
 
 // The base of the layers below. In evaluation they do nothing. Each call in training draws from the module's
-// own stream, "rng" [2] (i64: seed and position), which state() saves, so a resumed run drops the same
+// own stream, "rng" [2] (i64: seed and position), which state_dict() saves, so a resumed run drops the same
 // elements as an uninterrupted one. Copies share the stream; a clone() has its own, at the same position.
 class RandomDropping : public Module {
  public:

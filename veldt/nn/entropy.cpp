@@ -105,24 +105,24 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions op
                       "the share must be from 0 to 1", "give a share such as 0.1");
   const Rows rows("cross_entropy", logits, target, options.weights);
   if (rows.x.size(1) == 1)
-    throw ShapeError(
-        "cross_entropy cannot learn one class",
-        str("the scores are ", logits.shape(), ", and the softmax of one score is always 1"),
-        "use mse() for numbers, bce_with_logits() for yes or no, or give a score for each class");
+    throw ShapeError("cross_entropy cannot learn one class",
+                     str("the scores are ", logits.shape(), ", and the softmax of one score is always 1"),
+                     "use mse_loss() for numbers, binary_cross_entropy_with_logits() for yes or no, or give "
+                     "a score for each class");
   const Tensor log_p = log_softmax(rows.x, 1);
   return rows.by_index ? by_index(rows, log_p, options) : by_probability(rows, log_p, options);
 }
 
-Tensor nll(const Tensor& given, const Tensor& target, ClassOptions options) {
+Tensor nll_loss(const Tensor& given, const Tensor& target, ClassOptions options) {
   const Tensor log_probabilities = widened(given);
   if (is_float(target.dtype()))
-    throw ShapeError(str("nll needs a target of whole numbers, not ", target.dtype()),
+    throw ShapeError(str("nll_loss needs a target of whole numbers, not ", target.dtype()),
                      "it holds the rows' classes",
                      "convert it with to(target, DType::i64), or use cross_entropy() for probabilities");
   if (options.label_smoothing != 0)
-    throw ConfigError("nll does not smooth labels", str("label_smoothing is ", options.label_smoothing),
+    throw ConfigError("nll_loss does not smooth labels", str("label_smoothing is ", options.label_smoothing),
                       "use cross_entropy() on the logits");
-  const Rows rows("nll", log_probabilities, target, options.weights);
+  const Rows rows("nll_loss", log_probabilities, target, options.weights);
   return by_index(rows, rows.x, options);
 }
 
@@ -144,9 +144,9 @@ Tensor kl_div(const Tensor& given, const Tensor& given_target, KlOptions options
 }
 
 // The gradient is explicit: that of the logarithms would be infinite, or 0 beyond their limit.
-Tensor bce(const Tensor& given, const Tensor& given_targets, LossOptions options) {
+Tensor binary_cross_entropy(const Tensor& given, const Tensor& given_targets, LossOptions options) {
   const Tensor probabilities = widened(given), targets = widened(given_targets);
-  check_loss("bce", probabilities, targets);
+  check_loss("binary_cross_entropy", probabilities, targets);
   constexpr double kEnd = -100, kTiny = static_cast<double>(1e-12f);  // torch's
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto logarithm = [](const Tensor& x) { return clamp(log(x), kEnd, kInfinity); };
@@ -162,25 +162,25 @@ Tensor bce(const Tensor& given, const Tensor& given_targets, LossOptions options
   return reduced(loss, options.reduction);
 }
 
-Tensor bce_with_logits(const Tensor& given, const Tensor& given_targets, BceLogitsOptions options) {
+Tensor binary_cross_entropy_with_logits(const Tensor& given, const Tensor& given_targets,
+                                        BceLogitsOptions options) {
   const Tensor logits = widened(given), targets = widened(given_targets);
-  check_loss("bce_with_logits", logits, targets);
-  if (!options.positive_weight.defined())
-    return reduced(softplus(logits) - logits * targets, options.reduction);
-  const Tensor weight = (options.positive_weight - 1.0) * targets + 1.0;
+  check_loss("binary_cross_entropy_with_logits", logits, targets);
+  if (!options.pos_weight.defined()) return reduced(softplus(logits) - logits * targets, options.reduction);
+  const Tensor weight = (options.pos_weight - 1.0) * targets + 1.0;
   if (weight.shape() != logits.shape())
     throw ShapeError(
-        str("bce_with_logits cannot weight ", logits.shape(), " by ", options.positive_weight.shape()),
+        str("bce_with_logits cannot weight ", logits.shape(), " by ", options.pos_weight.shape()),
         "the weights must broadcast to the logits", "give one weight for each class");
   return reduced((1.0 - targets) * logits + weight * softplus(-logits), options.reduction);
 }
 
-Tensor sigmoid_focal(const Tensor& given, const Tensor& given_targets, FocalOptions options) {
+Tensor sigmoid_focal_loss(const Tensor& given, const Tensor& given_targets, FocalOptions options) {
   const Tensor logits = widened(given), targets = widened(given_targets);
-  check_loss("sigmoid_focal", logits, targets);
+  check_loss("sigmoid_focal_loss", logits, targets);
   if (!(options.gamma >= 0))
-    throw ConfigError(str("sigmoid_focal cannot have a gamma of ", options.gamma), "it must be 0 or more",
-                      "give 2, as the paper does, or 0 for bce_with_logits");
+    throw ConfigError(str("sigmoid_focal_loss cannot have a gamma of ", options.gamma),
+                      "it must be 0 or more", "give 2, as the paper does, or 0 for bce_with_logits");
   const Tensor p = sigmoid(logits), entropy = softplus(logits) - logits * targets;
   const Tensor missed = p + targets - 2.0 * (p * targets);  // 1 - q
   // Not of 0 itself: with gamma below 1 its slope is infinite, and 0 times that is NaN.

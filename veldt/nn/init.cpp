@@ -84,21 +84,21 @@ void normal(Tensor leaf, double mean, double deviation, Rng& rng) {
   leaf.assign(randn(leaf.shape(), rng, mean, deviation, drawn_for(leaf), leaf.device()));
 }
 
-void xavier_uniform(Tensor weight, Rng& rng, double gain) {
+void xavier_uniform(Tensor weight, double gain, Rng& rng) {
   const Fans fans = fans_of(weight);
   symmetric(weight, gain * std::sqrt(6.0 / static_cast<double>(fans.in + fans.out)), rng);
 }
 
-void xavier_normal(Tensor weight, Rng& rng, double gain) {
+void xavier_normal(Tensor weight, double gain, Rng& rng) {
   const Fans fans = fans_of(weight);
   normal(weight, 0, gain * std::sqrt(2.0 / static_cast<double>(fans.in + fans.out)), rng);
 }
 
-void kaiming_uniform(Tensor weight, Rng& rng, double slope) {
+void kaiming_uniform(Tensor weight, double slope, Rng& rng) {
   symmetric(weight, std::sqrt(6.0 / ((1 + slope * slope) * static_cast<double>(fans_of(weight).in))), rng);
 }
 
-void kaiming_normal(Tensor weight, Rng& rng, double slope) {
+void kaiming_normal(Tensor weight, double slope, Rng& rng) {
   normal(weight, 0, std::sqrt(2.0 / ((1 + slope * slope) * static_cast<double>(fans_of(weight).in))), rng);
 }
 

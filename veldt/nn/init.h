@@ -1,5 +1,6 @@
-// Initialisers: they fill a leaf from a stream of random numbers. The same Rng state gives the same values.
-// Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp, tests/field/network_test.cpp
+// Initialisers: they fill a leaf from a stream of random numbers, which is always the last argument. The same
+// Rng state gives the same values. Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp,
+// tests/field/network_test.cpp
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,13 @@ void uniform(Tensor leaf, double low, double high, Rng& rng = default_rng());
 void normal(Tensor leaf, double mean, double deviation, Rng& rng = default_rng());
 
 // U(-b, b), b = gain sqrt(6 / (in + out)); N(0, gain^2 2 / (in + out)). Glorot & Bengio 2010.
-void xavier_uniform(Tensor weight, Rng& rng = default_rng(), double gain = 1);
-void xavier_normal(Tensor weight, Rng& rng = default_rng(), double gain = 1);
+void xavier_uniform(Tensor weight, double gain = 1, Rng& rng = default_rng());
+void xavier_normal(Tensor weight, double gain = 1, Rng& rng = default_rng());
 
 // U(-b, b), b = sqrt(6 / ((1 + slope^2) in)); N(0, 2 / ((1 + slope^2) in)). He et al. 2015; slope is that of
 // a leaky ReLU below zero.
-void kaiming_uniform(Tensor weight, Rng& rng = default_rng(), double slope = 0);
-void kaiming_normal(Tensor weight, Rng& rng = default_rng(), double slope = 0);
+void kaiming_uniform(Tensor weight, double slope = 0, Rng& rng = default_rng());
+void kaiming_normal(Tensor weight, double slope = 0, Rng& rng = default_rng());
 
 // U(-b, b), b = sqrt(3 / in); N(0, 1 / in). LeCun et al. 1998, "Efficient BackProp".
 void lecun_uniform(Tensor weight, Rng& rng = default_rng());

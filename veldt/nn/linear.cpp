@@ -13,7 +13,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, Rng& rn
     throw ConfigError(str("cannot build Linear(", in, ", ", out, ")"),
                       "a layer has one input and one output or more", "give positive sizes");
   weight_ = parameter(empty({out, in}, options.dtype, options.device));
-  init::kaiming_uniform(weight_, rng, std::sqrt(5.0));
+  init::kaiming_uniform(weight_, std::sqrt(5.0), rng);
   if (!options.bias) return;
   bias_ = parameter(empty({out}, options.dtype, options.device));
   const double bound = 1 / std::sqrt(static_cast<double>(in));

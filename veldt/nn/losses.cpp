@@ -47,38 +47,38 @@ using nn::constant;
 using nn::number_like;
 using nn::reduced;
 
-Tensor mse(const Tensor& given, const Tensor& given_target, LossOptions options) {
+Tensor mse_loss(const Tensor& given, const Tensor& given_target, LossOptions options) {
   const Tensor prediction = widened(given), target = widened(given_target);
-  check_loss("mse", prediction, target);
+  check_loss("mse_loss", prediction, target);
   return reduced(square(prediction - target), options.reduction);
 }
 
-Tensor l1(const Tensor& given, const Tensor& given_target, LossOptions options) {
+Tensor l1_loss(const Tensor& given, const Tensor& given_target, LossOptions options) {
   const Tensor prediction = widened(given), target = widened(given_target);
-  check_loss("l1", prediction, target);
+  check_loss("l1_loss", prediction, target);
   return reduced(abs(prediction - target), options.reduction);
 }
 
-Tensor huber(const Tensor& given, const Tensor& given_target, HuberOptions options) {
+Tensor huber_loss(const Tensor& given, const Tensor& given_target, HuberOptions options) {
   const Tensor prediction = widened(given), target = widened(given_target);
-  check_loss("huber", prediction, target);
+  check_loss("huber_loss", prediction, target);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
-    throw ConfigError(str("huber cannot change at a distance of ", delta), "delta must be above 0 and finite",
-                      "give a positive delta, such as 1");
+    throw ConfigError(str("huber_loss cannot change at a distance of ", delta),
+                      "delta must be above 0 and finite", "give a positive delta, such as 1");
   return reduced(huber_of(prediction - target, delta, 1), options.reduction);
 }
 
-Tensor smooth_l1(const Tensor& given, const Tensor& given_target, SmoothL1Options options) {
+Tensor smooth_l1_loss(const Tensor& given, const Tensor& given_target, SmoothL1Options options) {
   const Tensor prediction = widened(given), target = widened(given_target);
-  check_loss("smooth_l1", prediction, target);
+  check_loss("smooth_l1_loss", prediction, target);
   const double beta = options.beta;
   if (!(beta >= 0 && std::isfinite(beta)))
-    throw ConfigError(str("smooth_l1 cannot change at a distance of ", beta), "beta must be 0 or more",
-                      "give 0 for l1, or a distance");
+    throw ConfigError(str("smooth_l1_loss cannot change at a distance of ", beta), "beta must be 0 or more",
+                      "give 0 for l1_loss, or a distance");
   // Below the smallest normal float 1 / beta would be infinite.
   if (beta < static_cast<double>(std::numeric_limits<float>::min()))
-    return l1(prediction, target, {options.reduction});
+    return l1_loss(prediction, target, {options.reduction});
   return reduced(huber_of(prediction - target, beta, 1 / beta), options.reduction);
 }
 
@@ -88,17 +88,17 @@ Tensor hinge_mse(const Tensor& given, const Tensor& given_target, LossOptions op
   return reduced(square(relu(1.0 - target * prediction)), options.reduction);
 }
 
-Tensor hinge_embedding(const Tensor& given, const Tensor& given_target, MarginOptions options) {
+Tensor hinge_embedding_loss(const Tensor& given, const Tensor& given_target, MarginOptions options) {
   const Tensor x = widened(given), target = widened(given_target);
-  check_loss("hinge_embedding", x, target);
+  check_loss("hinge_embedding_loss", x, target);
   const Tensor alike = greater(target, number_like(target, 0));
   return reduced(where(alike, x, relu(options.margin - x)), options.reduction);
 }
 
-Tensor cosine_embedding(const Tensor& given, const Tensor& given_b, const Tensor& target,
-                        MarginOptions options) {
+Tensor cosine_embedding_loss(const Tensor& given, const Tensor& given_b, const Tensor& target,
+                             MarginOptions options) {
   const Tensor a = widened(given), b = widened(given_b);
-  check_loss("cosine_embedding", a, b);
+  check_loss("cosine_embedding_loss", a, b);
   if (a.rank() != 2 || target.shape() != Shape{a.size(0)})
     throw ShapeError(
         str("cosine_embedding cannot judge pairs of ", a.shape(), " by targets of ", target.shape()),
@@ -110,20 +110,20 @@ Tensor cosine_embedding(const Tensor& given, const Tensor& given_b, const Tensor
   return reduced(where(alike, 1.0 - cosine, relu(cosine - options.margin)), options.reduction);
 }
 
-Tensor margin_ranking(const Tensor& given, const Tensor& given_b, const Tensor& target,
-                      MarginOptions options) {
+Tensor margin_ranking_loss(const Tensor& given, const Tensor& given_b, const Tensor& target,
+                           MarginOptions options) {
   const Tensor a = widened(given), b = widened(given_b);
-  check_loss("margin_ranking", a, b);
-  check_loss("margin_ranking", a, target);
+  check_loss("margin_ranking_loss", a, b);
+  check_loss("margin_ranking_loss", a, target);
   return reduced(relu(options.margin - target * (a - b)), options.reduction);
 }
 
-Tensor triplet_margin(const Tensor& given, const Tensor& given_positive, const Tensor& given_negative,
-                      TripletOptions o) {
+Tensor triplet_margin_loss(const Tensor& given, const Tensor& given_positive, const Tensor& given_negative,
+                           TripletOptions o) {
   const Tensor anchor = widened(given), positive = widened(given_positive),
                negative = widened(given_negative);
-  check_loss("triplet_margin", anchor, positive);
-  check_loss("triplet_margin", anchor, negative);
+  check_loss("triplet_margin_loss", anchor, positive);
+  check_loss("triplet_margin_loss", anchor, negative);
   if (anchor.rank() == 0)
     throw ShapeError("triplet_margin cannot compare numbers", "it takes vectors along the last dimension",
                      "unsqueeze() them");
@@ -136,9 +136,9 @@ Tensor triplet_margin(const Tensor& given, const Tensor& given_positive, const T
   return reduced(relu(near - far + o.margin), o.reduction);
 }
 
-Tensor poisson_nll(const Tensor& given, const Tensor& given_target, PoissonOptions o) {
+Tensor poisson_nll_loss(const Tensor& given, const Tensor& given_target, PoissonOptions o) {
   const Tensor prediction = widened(given), target = widened(given_target);
-  check_loss("poisson_nll", prediction, target);
+  check_loss("poisson_nll_loss", prediction, target);
   Tensor loss =
       o.log_input ? exp(prediction) - target * prediction : prediction - target * log(prediction + o.eps);
   if (o.full) {
@@ -150,10 +150,10 @@ Tensor poisson_nll(const Tensor& given, const Tensor& given_target, PoissonOptio
   return reduced(loss, o.reduction);
 }
 
-Tensor gaussian_nll(const Tensor& given, const Tensor& given_target, const Tensor& given_variance,
-                    GaussianOptions o) {
+Tensor gaussian_nll_loss(const Tensor& given, const Tensor& given_target, const Tensor& given_variance,
+                         GaussianOptions o) {
   const Tensor prediction = widened(given), target = widened(given_target);
-  check_loss("gaussian_nll", prediction, target);
+  check_loss("gaussian_nll_loss", prediction, target);
   // With one dimension less than the prediction it is a variance for each row, as in torch.
   const int rank = prediction.rank();
   const bool of_rows = rank > 0 && given_variance.shape() == prediction.shape().without(rank - 1);
@@ -161,7 +161,7 @@ Tensor gaussian_nll(const Tensor& given, const Tensor& given_target, const Tenso
   if (!(o.eps > 0))
     throw ConfigError(str("gaussian_nll cannot have an eps of ", o.eps), "a variance of 0 would divide by it",
                       "give a small positive number");
-  if (broadcast(prediction.shape(), variance.shape(), "gaussian_nll") != prediction.shape())
+  if (broadcast(prediction.shape(), variance.shape(), "gaussian_nll_loss") != prediction.shape())
     throw ShapeError(
         str("gaussian_nll cannot use variances of ", variance.shape(), " for ", prediction.shape()),
         "each number has one, or shares it", "give them a shape that broadcasts to the prediction's");

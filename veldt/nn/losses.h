@@ -16,23 +16,23 @@ struct LossOptions {
 };
 
 // (p - t)^2
-Tensor mse(const Tensor& prediction, const Tensor& target, LossOptions options = {});
+Tensor mse_loss(const Tensor& prediction, const Tensor& target, LossOptions options = {});
 // |p - t|; slope 0 where they are equal
-Tensor l1(const Tensor& prediction, const Tensor& target, LossOptions options = {});
+Tensor l1_loss(const Tensor& prediction, const Tensor& target, LossOptions options = {});
 
 struct HuberOptions {
   double delta = 1;  // ConfigError unless above 0
   Reduction reduction = Reduction::mean;
 };
 // (p - t)^2 / 2 up to a distance of delta, then delta (|p - t| - delta / 2). Huber 1964.
-Tensor huber(const Tensor& prediction, const Tensor& target, HuberOptions options = {});
+Tensor huber_loss(const Tensor& prediction, const Tensor& target, HuberOptions options = {});
 
 struct SmoothL1Options {
-  double beta = 1;  // 0: l1. ConfigError below
+  double beta = 1;  // 0: l1_loss. ConfigError below
   Reduction reduction = Reduction::mean;
 };
 // (p - t)^2 / (2 beta) up to a distance of beta, then |p - t| - beta / 2. Girshick 2015.
-Tensor smooth_l1(const Tensor& prediction, const Tensor& target, SmoothL1Options options = {});
+Tensor smooth_l1_loss(const Tensor& prediction, const Tensor& target, SmoothL1Options options = {});
 
 // max(0, 1 - t p)^2, t = -1 or 1: the squared error, but none once the output is past its target (the
 // squared hinge of Tang 2013). For pictures of two levels, drawn by clamping.
@@ -43,15 +43,15 @@ struct MarginOptions {
   Reduction reduction = Reduction::mean;
 };
 // x where t = 1, max(0, margin - x) where t = -1: for distances x.
-Tensor hinge_embedding(const Tensor& x, const Tensor& target, MarginOptions options = {});
+Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, MarginOptions options = {});
 // a, b [n, d], target [n]: 1 - cos(a, b) where t = 1, max(0, cos(a, b) - margin) where t = -1. `none`: [n].
-Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
-                        MarginOptions options = {.margin = 0});
+Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+                             MarginOptions options = {.margin = 0});
 
 // a, b and targets of one shape: max(0, margin - t (a - b)), for a to be the larger where t = 1, b where t =
 // -1.
-Tensor margin_ranking(const Tensor& a, const Tensor& b, const Tensor& target,
-                      MarginOptions options = {.margin = 0});
+Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+                           MarginOptions options = {.margin = 0});
 
 struct TripletOptions {
   double margin = 1;  // ConfigError unless above 0
@@ -62,8 +62,8 @@ struct TripletOptions {
 };
 // max(0, d(anchor, positive) - d(anchor, negative) + margin), d the pairwise_distance() of ops/distance.h.
 // All [.., d]; `none`: [..]. Balntas et al. 2016.
-Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                      TripletOptions options = {});
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           TripletOptions options = {});
 
 struct PoissonOptions {
   bool log_input = true;  // the prediction x is the logarithm of the rate: e^x - t x; else x - t log(x + eps)
@@ -72,7 +72,7 @@ struct PoissonOptions {
   Reduction reduction = Reduction::mean;
 };
 // -log of the probability of counts t under a Poisson distribution, less log t!.
-Tensor poisson_nll(const Tensor& prediction, const Tensor& target, PoissonOptions options = {});
+Tensor poisson_nll_loss(const Tensor& prediction, const Tensor& target, PoissonOptions options = {});
 
 struct GaussianOptions {
   bool full = false;  // with log(2 pi) / 2
@@ -83,18 +83,19 @@ struct GaussianOptions {
 // (log v + (p - t)^2 / v) / 2: -log of the density of t under a normal distribution of mean p and variance v,
 // which has the shape of p, is one for each row of p ([..] for [.., n]), or broadcasts to p. Nix & Weigend
 // 1994.
-Tensor gaussian_nll(const Tensor& prediction, const Tensor& target, const Tensor& variance,
-                    GaussianOptions options = {});
+Tensor gaussian_nll_loss(const Tensor& prediction, const Tensor& target, const Tensor& variance,
+                         GaussianOptions options = {});
 
 // -(t log p + (1 - t) log(1 - p)), p in 0..1; logarithms end at -100, and the gradient stays finite.
-Tensor bce(const Tensor& probabilities, const Tensor& targets, LossOptions options = {});
+Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets, LossOptions options = {});
 
 struct BceLogitsOptions {
-  Tensor positive_weight = {};  // of t = 1, broadcast to the logits: [classes] for [n, classes]
+  Tensor pos_weight = {};  // of t = 1, broadcast to the logits: [classes] for [n, classes]
   Reduction reduction = Reduction::mean;
 };
 // softplus(x) - x t: the cross entropy of sigmoid(x) against t in [0, 1], finite for every finite x.
-Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, BceLogitsOptions options = {});
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets,
+                                        BceLogitsOptions options = {});
 
 struct FocalOptions {
   double alpha = 0.25;  // the weight of t = 1, and 1 - alpha that of t = 0; below 0: none
@@ -103,7 +104,7 @@ struct FocalOptions {
 };
 // bce_with_logits times (1 - q)^gamma, q the probability given to the target: correct predictions count
 // little. Lin et al. 2017.
-Tensor sigmoid_focal(const Tensor& logits, const Tensor& targets, FocalOptions options = {});
+Tensor sigmoid_focal_loss(const Tensor& logits, const Tensor& targets, FocalOptions options = {});
 
 struct ClassOptions {
   Tensor weights = {};               // [classes], of the logits' dtype
@@ -117,7 +118,7 @@ struct ClassOptions {
 // ..]. Throws ShapeError for an index outside of the classes, ConfigError for a smoothing outside [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, ClassOptions options = {});
 // The same for the output of log_softmax; indices only, and no smoothing.
-Tensor nll(const Tensor& log_probabilities, const Tensor& target, ClassOptions options = {});
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, ClassOptions options = {});
 
 struct KlOptions {
   bool log_target = false;  // the target holds logarithms too

@@ -5,9 +5,9 @@
 
 namespace veldt::nn {
 
-Mlp::Mlp(std::span<const std::int64_t> sizes, MlpOptions options, Rng& rng) : options_(options) {
+MLP::MLP(std::span<const std::int64_t> sizes, MLPOptions options, Rng& rng) : options_(options) {
   if (sizes.size() < 2)
-    throw ConfigError(str("cannot build an Mlp of ", sizes.size(), " sizes"),
+    throw ConfigError(str("cannot build an MLP of ", sizes.size(), " sizes"),
                       "it has an input and an output or more", "give sizes such as {2, 64, 1}");
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i)
     layers_.emplace_back(
@@ -15,7 +15,7 @@ Mlp::Mlp(std::span<const std::int64_t> sizes, MlpOptions options, Rng& rng) : op
         LinearOptions{.bias = options.bias, .dtype = options.dtype, .device = options.device}, rng);
 }
 
-DenseLayers Mlp::dense() const {
+DenseLayers MLP::dense() const {
   DenseLayers out;
   out.reserve(layers_.size());
   for (const Linear& layer : layers_)
@@ -25,20 +25,20 @@ DenseLayers Mlp::dense() const {
   return out;
 }
 
-Tensor Mlp::forward(const Tensor& x) const { return mlp(x, dense(), options_.precision); }
+Tensor MLP::forward(const Tensor& x) const { return mlp(x, dense(), options_.precision); }
 
-MlpLossResult Mlp::loss(const Tensor& x, const Tensor& target, MlpLossOptions options) const {
+MlpLossResult MLP::loss(const Tensor& x, const Tensor& target, MlpLossOptions options) const {
   options.precision = options_.precision;
   return mlp_loss(x, dense(), target, options);
 }
 
-std::string Mlp::title() const {
+std::string MLP::title() const {
   std::string sizes = str(layers_.front().weight().size(1));
   for (const Linear& layer : layers_) sizes += str(", ", layer.weight().size(0));
-  return str("Mlp(", sizes, options_.bias ? ")" : ", no bias)");
+  return str("MLP(", sizes, options_.bias ? ")" : ", no bias)");
 }
 
-double Mlp::flops(const Shape& input, const Shape&) const {
+double MLP::flops(const Shape& input, const Shape&) const {
   const double rows = static_cast<double>(numel(input)) / static_cast<double>(layers_[0].weight().size(1));
   double total = 0;
   for (const Linear& layer : layers_) total += 2 * rows * static_cast<double>(layer.weight().numel());

@@ -10,7 +10,7 @@
 
 namespace veldt::nn {
 
-struct MlpOptions {
+struct MLPOptions {
   MlpActivation activation = MlpActivation::relu;  // of all layers except the last
   double first_omega = 1, omega = 1;               // of the first layer, of the others: sine, finer, gauss
   bool bias = true;
@@ -22,12 +22,12 @@ struct MlpOptions {
 // sizes {2, 64, 64, 1}: 2 inputs, two hidden layers of 64, 1 output; the last layer has no activation.
 // Equivalent to a sequence of Linear layers and activations, with their names "layers.0.weight",
 // "layers.0.bias" .. and initial values, but computed by ops/mlp.h.
-class Mlp : public Module {
+class MLP : public Module {
  public:
   // Throws ConfigError for fewer than two sizes or one below 1.
-  explicit Mlp(std::span<const std::int64_t> sizes, MlpOptions options = {}, Rng& rng = default_rng());
-  Mlp(std::initializer_list<std::int64_t> sizes, MlpOptions options = {}, Rng& rng = default_rng())
-      : Mlp(std::span(sizes.begin(), sizes.size()), options, rng) {}
+  explicit MLP(std::span<const std::int64_t> sizes, MLPOptions options = {}, Rng& rng = default_rng());
+  MLP(std::initializer_list<std::int64_t> sizes, MLPOptions options = {}, Rng& rng = default_rng())
+      : MLP(std::span(sizes.begin(), sizes.size()), options, rng) {}
 
   Tensor forward(const Tensor& x) const override;  // [.., in] -> [.., out]
   // The loss of forward(x) against a target, with its gradient computed in the same pass. The precision is
@@ -45,7 +45,7 @@ class Mlp : public Module {
  private:
   DenseLayers dense() const;
 
-  MlpOptions options_;
+  MLPOptions options_;
   std::vector<Linear> layers_;
 };
 

@@ -195,7 +195,7 @@ std::int64_t Module::parameter_count() const {
   return count;
 }
 
-NamedTensors Module::state() const {
+NamedTensors Module::state_dict() const {
   NamedTensors out;
   std::set<std::string> names;
   TreeWalk walk([&](const std::string& path, Tensor& t) {
@@ -208,9 +208,9 @@ NamedTensors Module::state() const {
   return out;
 }
 
-LoadReport Module::load_state(const NamedTensors& state, bool strict) {
+LoadReport Module::load_state_dict(const NamedTensors& state, bool strict) {
   LoadReport report;
-  auto pairs = match(this->state(), state, report);
+  auto pairs = match(this->state_dict(), state, report);
   if (strict && !report.complete()) refuse(report);
   for (auto& [own, given] : pairs) own.assign(given);
   return report;

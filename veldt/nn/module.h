@@ -67,7 +67,7 @@ struct NamedModule {
   Module* module;
 };
 
-// The report of load_state(); all three are empty if everything fitted.
+// The report of load_state_dict(); all three are empty if everything fitted.
 struct LoadReport {
   std::vector<std::string> missing;     // in the module, not in the file
   std::vector<std::string> unexpected;  // in the file, not in the module
@@ -122,11 +122,11 @@ class Module {
   std::int64_t parameter_count() const;
 
   // Parameters and buffers, sharing memory with the module: torch's state_dict().
-  NamedTensors state() const;
+  NamedTensors state_dict() const;
   // Copies values in by name, converting dtypes; either all or none. Throws Error that lists all mismatches.
   // Not strict: copies those that fit and reports the rest. A random stream (see Dropout), which torch's
   // files do not have, may be missing.
-  LoadReport load_state(const NamedTensors& state, bool strict = true);
+  LoadReport load_state_dict(const NamedTensors& state, bool strict = true);
 
   // Converts all floating point members, or moves all members; clears gradients. Call it before building an
   // optimizer.

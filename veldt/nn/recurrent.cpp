@@ -241,7 +241,7 @@ RecurrentResult Recurrent::computed(const Tensor& given, const RecurrentState& i
       last_h.push_back(state.h);
       if (c.defined()) last_c.push_back(state.c);
     }
-    sequence = outputs.size() == 1 ? outputs[0] : concat(outputs, -1);
+    sequence = outputs.size() == 1 ? outputs[0] : cat(outputs, -1);
   }
   return {batch_first_ ? transpose(sequence, 0, 1) : sequence,
           {stack(last_h, 0), c.defined() ? stack(last_c, 0) : Tensor()}};

@@ -120,7 +120,7 @@ std::string text_of(double flops) { return std::to_string(static_cast<std::int64
 }  // namespace
 
 std::string Module::summary(const Shape& input) const {
-  const NamedTensors all = state();
+  const NamedTensors all = state_dict();
   const auto floats =
       std::find_if(all.begin(), all.end(), [](const auto& t) { return is_float(t.tensor.dtype()); });
   if (floats == all.end()) return summary(zeros(input));

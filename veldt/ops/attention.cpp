@@ -201,7 +201,7 @@ Tensor self_attention(const Tensor& given, std::int64_t heads, const AttentionOp
   return record("self_attention", out, {fixed, o.mask}, [=, result = out.detach()](const Tensor& g) -> Grads {
     if (grad_enabled()) {
       const Parts found = gradients_by_ops(parts_of(fixed, heads), o, by_head(g, heads));
-      return {concat({joined(found[0]), joined(found[1]), joined(found[2])}, -1), Tensor()};
+      return {cat({joined(found[0]), joined(found[1]), joined(found[2])}, -1), Tensor()};
     }
     const Tensor dx = empty(fixed.shape(), fixed);
     slopes(parts_of(fixed.detach(), heads), o, sums, by_head(result, heads), by_head(g, heads),
@@ -219,7 +219,7 @@ Tensor rotary_embedding(const Tensor& given, std::int64_t first, double base) {
     const Tensor turn = angles(first, x.size(-2), size, base, x.device());
     const Tensor c = to(cos(turn), x.dtype()), s = to(sin(turn), x.dtype());
     const Tensor a = narrow(x, -1, 0, half), b = narrow(x, -1, half, half);
-    return concat({a * c - b * s, b * c + a * s}, -1);
+    return cat({a * c - b * s, b * c + a * s}, -1);
   });
 }
 

@@ -44,7 +44,7 @@ Tensor position_gradient(const Tensor& x, const Tensor& table, const Tensor& g, 
     if (next.order[k] < 5) ++next.order[k];  // from the fourth on it is 0
     along.push_back(sum(g * interpolated(x, table, grid, next), {1}, true));
   }
-  return concat(along, 1);
+  return cat(along, 1);
 }
 
 // The transpose of interpolated() by the table: g [n, levels * features] -> [entries, features]

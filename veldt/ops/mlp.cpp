@@ -239,7 +239,7 @@ Tensor loss_of(const Tensor& output, const Tensor& target, const MlpLossOptions&
   if (o.group > 1 && o.pooled > 0) {
     const std::int64_t m = o.pooled / o.group, width = p.size(1);
     const Tensor pooled = mean(reshape(slice(p, 0, 0, o.pooled), {m, o.group, width}), {1});
-    p = o.pooled == p.size(0) ? pooled : concat({pooled, slice(p, 0, o.pooled, p.size(0))});
+    p = o.pooled == p.size(0) ? pooled : cat({pooled, slice(p, 0, o.pooled, p.size(0))});
   }
   Tensor e;
   switch (o.error) {

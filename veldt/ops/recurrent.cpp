@@ -36,8 +36,8 @@ Pass run(const Tensor& inputs, const Tensor& weight, const Tensor& h, const Tens
 Tensor states_before(const Tensor& out, const Tensor& h, std::int64_t hidden, bool backward) {
   const std::int64_t time = out.size(0);
   const Tensor all = narrow(out, 2, 0, hidden), first = unsqueeze(h, 0);
-  return backward ? concat({narrow(all, 0, 1, time - 1), first}, 0)
-                  : concat({first, narrow(all, 0, 0, time - 1)}, 0);
+  return backward ? cat({narrow(all, 0, 1, time - 1), first}, 0)
+                  : cat({first, narrow(all, 0, 0, time - 1)}, 0);
 }
 
 // The gradients by inputs, weight, h and c.
@@ -87,9 +87,9 @@ Grads gradients_by_ops(const Tensor& inputs, const Tensor& weight, const Tensor&
     const Tensor now = select(g, 0, step(i));
     dh = dh + part(now, 0);
     dc = dc + part(now, 1) + dh * s.o * (1 - square(s.tanh_c));
-    const Tensor by = concat({dc * s.g * s.i * (1 - s.i), dc * s.c_before * s.f * (1 - s.f),
-                              dc * s.i * (1 - square(s.g)), dh * s.tanh_c * s.o * (1 - s.o)},
-                             -1);
+    const Tensor by = cat({dc * s.g * s.i * (1 - s.i), dc * s.c_before * s.f * (1 - s.f),
+                           dc * s.i * (1 - square(s.g)), dh * s.tanh_c * s.o * (1 - s.o)},
+                          -1);
     by_gates[static_cast<std::size_t>(step(i))] = by;
     by_weight = by_weight + matmul(transpose(by), states[static_cast<std::size_t>(i)]);
     dc = dc * s.f;

@@ -31,7 +31,7 @@ Tensor shifted(const Tensor& x, int dim, bool reverse, double first) {
   const std::int64_t n = x.size(dim);
   if (n == 0) return x;
   const Tensor edge = constant_slice(x, dim, first);
-  return reverse ? concat({slice(x, dim, 1, n), edge}, dim) : concat({edge, slice(x, dim, 0, n - 1)}, dim);
+  return reverse ? cat({slice(x, dim, 1, n), edge}, dim) : cat({edge, slice(x, dim, 0, n - 1)}, dim);
 }
 
 // `factor` may be undefined: 1 everywhere.

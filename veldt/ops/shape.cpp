@@ -315,26 +315,25 @@ Tensor to(const Tensor& x, Device device) {
       "to", out, {x}, [from = x.device()](const Tensor& g) -> Grads { return {to(g, from)}; }, false);
 }
 
-Tensor concat(const std::vector<Tensor>& given, int dim) {
+Tensor cat(const std::vector<Tensor>& given, int dim) {
   if (given.empty())
-    throw ShapeError("concat was given nothing to join", "the list is empty", "give at least one tensor");
+    throw ShapeError("cat was given nothing to join", "the list is empty", "give at least one tensor");
   DType dtype = given[0].dtype();
   for (const Tensor& p : given) {
-    check_same_device("concat", given[0], p);
+    check_same_device("cat", given[0], p);
     dtype = promote(dtype, p.dtype());
   }
   std::vector<Tensor> parts;
   for (const Tensor& p : given) parts.push_back(to(p, dtype));
-  const int d = wrap_dim(dim, parts[0].rank(), "concat");
+  const int d = wrap_dim(dim, parts[0].rank(), "cat");
   Shape shape = parts[0].shape();
   shape[d] = 0;
   for (const Tensor& p : parts) {
     Shape rest = p.shape();
     if (p.rank() == shape.rank()) rest[d] = shape[d];
     if (rest != shape)
-      throw ShapeError(
-          str("concat cannot join ", p.shape(), " to ", parts[0].shape(), " along dimension ", d),
-          "all other sizes must agree", "reshape the parts first");
+      throw ShapeError(str("cat cannot join ", p.shape(), " to ", parts[0].shape(), " along dimension ", d),
+                       "all other sizes must agree", "reshape the parts first");
     shape[d] += p.size(d);
   }
   const Tensor out = empty(shape, parts[0]);
@@ -344,7 +343,7 @@ Tensor concat(const std::vector<Tensor>& given, int dim) {
     at += p.size(d);
   }
   return record(
-      "concat", out, TensorList(parts.begin(), parts.end()),
+      "cat", out, TensorList(parts.begin(), parts.end()),
       [parts, d](const Tensor& g) -> Grads {
         Grads grads;
         std::int64_t begin = 0;
@@ -362,11 +361,10 @@ Tensor stack(const std::vector<Tensor>& parts, int dim) {
   for (const Tensor& p : parts) {
     if (p.shape() != parts[0].shape())
       throw ShapeError(str("stack cannot join ", p.shape(), " to ", parts[0].shape()),
-                       "all shapes must agree",
-                       "reshape the parts, or use concat along an existing dimension");
+                       "all shapes must agree", "reshape the parts, or use cat along an existing dimension");
     raised.push_back(unsqueeze(p, dim));
   }
-  return concat(raised, dim);
+  return cat(raised, dim);
 }
 
 }  // namespace veldt

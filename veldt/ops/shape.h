@@ -1,4 +1,4 @@
-// The same numbers in another shape. Views share memory; contiguous(), to() and concat() may copy.
+// The same numbers in another shape. Views share memory; contiguous(), to() and cat() may copy.
 // Tests: tests/support/op_rows_shape.cpp, tests/ops/shape_test.cpp, tests/ops/memory_order_test.cpp
 #pragma once
 
@@ -41,7 +41,7 @@ Tensor to(const Tensor& x, DType dtype);
 Tensor to(const Tensor& x, Device device);
 
 // Joins along an existing dimension / along a new one, in the common dtype of all.
-Tensor concat(const std::vector<Tensor>& parts, int dim = 0);
+Tensor cat(const std::vector<Tensor>& parts, int dim = 0);
 Tensor stack(const std::vector<Tensor>& parts, int dim = 0);
 
 // The kernel view of x repeated to `shape`. For ops.

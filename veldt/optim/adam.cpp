@@ -21,10 +21,10 @@ AdamStep adam_step(const AdamOptions& o, double lr, std::int64_t step) {
 void AdamOptions::check(DType dtype) const { check_adam(*this, dtype); }
 void AdamWOptions::check(DType dtype) const { check_adam(*this, dtype); }
 
-void RadamOptions::check(DType dtype) const { check_adam(*this, dtype); }
+void RAdamOptions::check(DType dtype) const { check_adam(*this, dtype); }
 
-void Radam::update(std::size_t group, Slab::Range range) {
-  const RadamOptions& o = options(group);
+void RAdam::update(std::size_t group, Slab::Range range) {
+  const RAdamOptions& o = options(group);
   const RadamStep step{group_lr(group), o.beta1, o.beta2, o.eps, o.weight_decay, steps()};
   optimize({step}, range, {"exp_avg", "exp_avg_sq"});
 }

@@ -52,7 +52,7 @@ class AdamW : public GroupedOptimizer<AdamWOptions> {
   void update(std::size_t group, Slab::Range range) override;
 };
 
-struct RadamOptions {
+struct RAdamOptions {
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -65,7 +65,7 @@ struct RadamOptions {
 
 // Liu et al. 2020, as torch.optim.RAdam: Adam that begins with plain momentum and uses its mean square as far
 // as it is reliable; it replaces a warm-up.
-class Radam : public GroupedOptimizer<RadamOptions> {
+class RAdam : public GroupedOptimizer<RAdamOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;
 };

@@ -66,7 +66,7 @@ void Ema::restart() {
   updates_ = 0;
 }
 
-NamedTensors Ema::state() const {
+NamedTensors Ema::state_dict() const {
   need_not_swapped("save the average");
   NamedTensors out{{"updates", Tensor::from<std::int64_t>({}, std::span(&updates_, 1))}};
   for (std::size_t i = 0; i < slab_.names().size(); ++i)
@@ -74,8 +74,8 @@ NamedTensors Ema::state() const {
   return out;
 }
 
-void Ema::load_state(const NamedTensors& state) {
-  NamedTensors own = this->state();
+void Ema::load_state_dict(const NamedTensors& state) {
+  NamedTensors own = this->state_dict();
   const std::map<std::string, Tensor> given = matched("average", own, state);
   updates_ = count_of("average", "updates", given.at("updates"));
   for (auto& [name, tensor] : own)

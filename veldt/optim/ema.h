@@ -51,9 +51,9 @@ class Ema {
   };
 
   // "updates" (i64) and "average.0.weight" for each parameter, sharing memory. Throws Error while swapped.
-  NamedTensors state() const;
-  // Copies a state() back. Throws Error if it does not fit; then nothing changed.
-  void load_state(const NamedTensors& state);
+  NamedTensors state_dict() const;
+  // Copies a state_dict() back. Throws Error if it does not fit; then nothing changed.
+  void load_state_dict(const NamedTensors& state);
 
  private:
   void need_not_swapped(const char* what) const;

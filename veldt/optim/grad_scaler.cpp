@@ -57,14 +57,14 @@ void GradScaler::step(Optimizer& optimizer) {
   optimizer.step_if([this, &optimizer] { return unscale(optimizer); });
 }
 
-NamedTensors GradScaler::state() const {
+NamedTensors GradScaler::state_dict() const {
   const auto factor = static_cast<float>(factor_);
   return {{"scale", Tensor::from<float>({}, std::span(&factor, 1))},
           {"growth_tracker", Tensor::from<std::int64_t>({}, std::span(&since_, 1))}};
 }
 
-void GradScaler::load_state(const NamedTensors& state) {
-  const std::map<std::string, Tensor> given = matched("scaler", this->state(), state);
+void GradScaler::load_state_dict(const NamedTensors& state) {
+  const std::map<std::string, Tensor> given = matched("scaler", this->state_dict(), state);
   const double factor = given.at("scale").item();
   const std::int64_t since = count_of("scaler", "growth_tracker", given.at("growth_tracker"));
   if (!(factor >= static_cast<double>(std::numeric_limits<float>::min()) && factor < kLargestScale))

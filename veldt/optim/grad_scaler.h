@@ -39,9 +39,9 @@ class GradScaler {
   double factor() const;                             // the current scale
   std::int64_t skipped() const { return skipped_; }  // steps left out by this object
   // "scale" (f32) and "growth_tracker" (i64), steps since its last change: the state for a resumed run.
-  NamedTensors state() const;
+  NamedTensors state_dict() const;
   // Throws Error for another state and for impossible numbers; then nothing has changed.
-  void load_state(const NamedTensors& state);
+  void load_state_dict(const NamedTensors& state);
 
  private:
   bool unscale(Optimizer& optimizer);

@@ -24,7 +24,7 @@ std::vector<std::string> kinds_of(std::int64_t history) {
   return kinds;
 }
 
-const LbfgsOptions& checked(const LbfgsOptions& o) {
+const LBFGSOptions& checked(const LBFGSOptions& o) {
   const auto count = [](const char* name, std::int64_t value, double low) {
     check_option(name, static_cast<double>(value), low, kInfinity);
   };
@@ -54,16 +54,16 @@ double cubic_minimum(double x1, double f1, double g1, double x2, double f2, doub
 }  // namespace
 
 // A point on the line: its distance, the loss, its gradient (a copy), and the slope along the line.
-struct Lbfgs::Point {
+struct LBFGS::Point {
   double length = 0, loss = 0;
   Tensor gradient;
   double slope = 0;
 };
 
 // A step length that satisfies the strong Wolfe conditions, or the best seen when the evaluations run out.
-class Lbfgs::Search {
+class LBFGS::Search {
  public:
-  Search(Lbfgs& owner, const std::function<Tensor()>& loss, const Tensor& start, const Tensor& along,
+  Search(LBFGS& owner, const std::function<Tensor()>& loss, const Tensor& start, const Tensor& along,
          Point first, std::int64_t limit)
       : owner_(owner), loss_(loss), start_(start), along_(along), first_(std::move(first)), limit_(limit) {}
 
@@ -153,7 +153,7 @@ class Lbfgs::Search {
     }
   }
 
-  Lbfgs& owner_;
+  LBFGS& owner_;
   const std::function<Tensor()>& loss_;
   const Tensor &start_, &along_;
   Point first_, low_, high_;
@@ -161,10 +161,10 @@ class Lbfgs::Search {
   bool was_at_edge_ = false;
 };
 
-Lbfgs::Lbfgs(const std::vector<Tensor>& parameters, LbfgsOptions options)
-    : Lbfgs(numbered(parameters), options) {}
+LBFGS::LBFGS(const std::vector<Tensor>& parameters, LBFGSOptions options)
+    : LBFGS(numbered(parameters), options) {}
 
-Lbfgs::Lbfgs(const NamedTensors& parameters, LbfgsOptions options)
+LBFGS::LBFGS(const NamedTensors& parameters, LBFGSOptions options)
     : Optimizer(parameters, checked(options).lr, kinds_of(options.history)),
       options_(options),
       counts_(zeros({3}, DType::i64)),
@@ -175,27 +175,27 @@ Lbfgs::Lbfgs(const NamedTensors& parameters, LbfgsOptions options)
   add_state("scalars", scalars_);
 }
 
-void Lbfgs::update(std::size_t, Slab::Range) {
+void LBFGS::update(std::size_t, Slab::Range) {
   throw Error("L-BFGS cannot step without the loss", "it evaluates the loss several times a step",
               "call step() with a function that returns the loss");
 }
 
-const Tensor& Lbfgs::change_of_gradient(std::int64_t i) const {
+const Tensor& LBFGS::change_of_gradient(std::int64_t i) const {
   const std::int64_t at = (counts_.data<std::int64_t>()[kOldest] + i) % options_.history;
   return state_slab(static_cast<std::size_t>(2 + at));
 }
 
-const Tensor& Lbfgs::change_of_values(std::int64_t i) const {
+const Tensor& LBFGS::change_of_values(std::int64_t i) const {
   const std::int64_t at = (counts_.data<std::int64_t>()[kOldest] + i) % options_.history;
   return state_slab(static_cast<std::size_t>(2 + options_.history + at));
 }
 
-void Lbfgs::move_to(const Tensor& start, double length, const Tensor& along) {
+void LBFGS::move_to(const Tensor& start, double length, const Tensor& along) {
   Tensor values = slab().values();
   values.assign(start + along * length);
 }
 
-Lbfgs::Point Lbfgs::evaluate(const std::function<Tensor()>& loss) {
+LBFGS::Point LBFGS::evaluate(const std::function<Tensor()>& loss) {
   zero_grad();
   const Tensor value = loss();
   value.backward();
@@ -207,7 +207,7 @@ Lbfgs::Point Lbfgs::evaluate(const std::function<Tensor()>& loss) {
 }
 
 // Adds a pair to the history, dropping the oldest when it is full, unless its curvature is not positive.
-void Lbfgs::remember(const Tensor& gradient) {
+void LBFGS::remember(const Tensor& gradient) {
   std::int64_t* counts = counts_.data<std::int64_t>();
   double* scalars = scalars_.data<double>();
   const Tensor y = gradient - state_slab("previous_grad"), s = state_slab("direction") * scalars[kLength];
@@ -224,7 +224,7 @@ void Lbfgs::remember(const Tensor& gradient) {
 
 // The two loops of Nocedal & Wright's algorithm 7.4: minus the gradient times the inverse Hessian that the
 // history approximates.
-Tensor Lbfgs::direction(const Tensor& gradient) const {
+Tensor LBFGS::direction(const Tensor& gradient) const {
   const std::int64_t pairs = counts_.data<std::int64_t>()[kPairs];
   std::vector<double> alpha(static_cast<std::size_t>(pairs)), rho(alpha.size());
   Tensor q = -gradient;
@@ -244,7 +244,7 @@ Tensor Lbfgs::direction(const Tensor& gradient) const {
 }
 
 // The loaded state came from a file.
-void Lbfgs::check_counts() const {
+void LBFGS::check_counts() const {
   const std::int64_t* counts = counts_.data<std::int64_t>();
   const std::int64_t history = options_.history;
   if (counts[kIterations] < 0 || counts[kIterations] > (std::int64_t{1} << 53) || counts[kPairs] < 0 ||
@@ -255,7 +255,7 @@ void Lbfgs::check_counts() const {
                 "load the state that was saved, or start again");
 }
 
-double Lbfgs::step(const std::function<Tensor()>& loss) {
+double LBFGS::step(const std::function<Tensor()>& loss) {
   check_counts();
   count_step();
   Point now = evaluate(loss);

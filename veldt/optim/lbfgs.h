@@ -1,6 +1,6 @@
 // L-BFGS: few parameters, a smooth loss, all the data in every step.
-//   optim::Lbfgs lbfgs(model.parameters());
-//   for (int i = 0; i < 20; ++i) lbfgs.step([&] { return mse(model(x), y); });
+//   optim::LBFGS lbfgs(model.parameters());
+//   for (int i = 0; i < 20; ++i) lbfgs.step([&] { return mse_loss(model(x), y); });
 // Tests: tests/optim/lbfgs_test.cpp, tests/optim/golden_test.cpp
 #pragma once
 
@@ -15,7 +15,7 @@ enum class LineSearch : std::uint8_t {
   strong_wolfe,  // Nocedal & Wright 2006, algorithms 3.5 and 3.6, by cubic interpolation
 };
 
-struct LbfgsOptions {
+struct LBFGSOptions {
   double lr = 1;
   std::int64_t max_iterations = 20;  // within one step()
   std::int64_t max_evaluations = 0;  // within one step(); 0: 5/4 of max_iterations
@@ -28,11 +28,11 @@ struct LbfgsOptions {
 // Liu & Nocedal 1989, with the rules of torch.optim.LBFGS (whose defaults are a history of 100 and no line
 // search). A missing gradient counts as 0. It keeps 2 history + 2 copies of the parameters, which are its
 // state.
-class Lbfgs : public Optimizer {
+class LBFGS : public Optimizer {
  public:
   // Throws ConfigError for an option out of range.
-  explicit Lbfgs(const std::vector<Tensor>& parameters, LbfgsOptions options = {});
-  explicit Lbfgs(const NamedTensors& parameters, LbfgsOptions options = {});
+  explicit LBFGS(const std::vector<Tensor>& parameters, LBFGSOptions options = {});
+  explicit LBFGS(const NamedTensors& parameters, LBFGSOptions options = {});
 
   // Minimises `loss`, which returns one element that depends on the parameters, for up to max_iterations. It
   // is called several times with different values of the parameters; clearing gradients and backward() are
@@ -55,7 +55,7 @@ class Lbfgs : public Optimizer {
   const Tensor& change_of_gradient(std::int64_t i) const;
   const Tensor& change_of_values(std::int64_t i) const;
 
-  LbfgsOptions options_;
+  LBFGSOptions options_;
   Tensor counts_;   // i64 [3]: iterations, pairs in the history, place of the oldest
   Tensor scalars_;  // f64 [2]: the last step's length, the scale of the first inverse Hessian
 };

@@ -242,7 +242,7 @@ std::optional<std::string> Optimizer::first_bad_gradient() {
 
 std::optional<std::string> Optimizer::first_bad_parameter() const { return first_bad(slab_.values()); }
 
-NamedTensors Optimizer::state() const {
+NamedTensors Optimizer::state_dict() const {
   std::vector<double> rates;
   for (const GroupState& group : groups_) rates.push_back(group.lr);
   const Shape shape = rates.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(rates.size())};
@@ -283,8 +283,8 @@ std::int64_t count_of(const char* owner, const char* name, const Tensor& saved) 
               str("use the ", owner, " and the model that it was saved from"));
 }
 
-void Optimizer::load_state(const NamedTensors& state) {
-  NamedTensors own = this->state();
+void Optimizer::load_state_dict(const NamedTensors& state) {
+  NamedTensors own = this->state_dict();
   const std::map<std::string, Tensor> given = matched("optimizer", own, state);
   const std::int64_t steps = count_of("optimizer", "step", given.at("step"));
   const std::vector<double> rates = to(given.at("lr"), DType::f64).values<double>();

@@ -54,7 +54,7 @@ class Optimizer {
   double group_lr(std::size_t group) const;
   void set_group_lr(std::size_t group, double lr);
   std::size_t group_count() const { return groups_.size(); }
-  // The number of steps taken, including those before a load_state().
+  // The number of steps taken, including those before a load_state_dict().
   std::int64_t steps() const { return steps_; }
 
   const std::vector<Tensor>& parameters() const { return slab_.parameters(); }
@@ -78,10 +78,10 @@ class Optimizer {
 
   // The state with which a resumed run continues with the same bits: "step" (i64), "lr" (f64; [groups] if
   // there are several) and the optimizer's own, such as "exp_avg.0.weight". Shares memory.
-  NamedTensors state() const;
-  // Copies a state() back. Throws Error listing tensors that are missing, unexpected or of another shape;
-  // then nothing has changed. Options other than the rates are the constructor's.
-  void load_state(const NamedTensors& state);
+  NamedTensors state_dict() const;
+  // Copies a state_dict() back. Throws Error listing tensors that are missing, unexpected or of another
+  // shape; then nothing has changed. Options other than the rates are the constructor's.
+  void load_state_dict(const NamedTensors& state);
 
  protected:
   struct GroupSetup {

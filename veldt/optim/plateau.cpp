@@ -51,14 +51,14 @@ double Plateau::update(double measure) {
   return lr_;
 }
 
-NamedTensors Plateau::state() const {
+NamedTensors Plateau::state_dict() const {
   const double numbers[] = {lr_, has_best_ ? 1.0 : 0.0, best_, static_cast<double>(bad_),
                             static_cast<double>(cooling_)};
   return {{"plateau", Tensor::from<double>({5}, numbers)}};
 }
 
-void Plateau::load_state(const NamedTensors& state) {
-  const Tensor saved = matched("plateau", this->state(), state).at("plateau");
+void Plateau::load_state_dict(const NamedTensors& state) {
+  const Tensor saved = matched("plateau", this->state_dict(), state).at("plateau");
   if (saved.dtype() != DType::f64)
     throw Error("the state does not fit the plateau", str("it is ", saved.dtype(), ", not f64"),
                 "use the file that it was saved in");

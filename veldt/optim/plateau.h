@@ -33,9 +33,9 @@ class Plateau {
   double lr() const { return lr_; }
 
   // "plateau" (f64 [5]).
-  NamedTensors state() const;
+  NamedTensors state_dict() const;
   // Throws Error if it does not fit; then nothing changed.
-  void load_state(const NamedTensors& state);
+  void load_state_dict(const NamedTensors& state);
 
  private:
   bool is_better(double measure) const;

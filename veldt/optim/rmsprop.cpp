@@ -3,7 +3,7 @@
 
 namespace veldt::optim {
 
-void RmspropOptions::check(DType dtype) const {
+void RMSpropOptions::check(DType dtype) const {
   check_option("lr", lr, 0, kInfinity);
   check_option("alpha", alpha, 0, 1);
   check_option("momentum", momentum, 0, 1);
@@ -11,15 +11,15 @@ void RmspropOptions::check(DType dtype) const {
   check_eps(eps, dtype);
 }
 
-std::vector<std::string> RmspropOptions::kinds() const {
+std::vector<std::string> RMSpropOptions::kinds() const {
   std::vector<std::string> kinds{"square_avg"};
   if (momentum != 0) kinds.push_back("momentum_buffer");
   if (centered) kinds.push_back("grad_avg");
   return kinds;
 }
 
-void Rmsprop::update(std::size_t group, Slab::Range range) {
-  const RmspropOptions& o = options(group);
+void RMSprop::update(std::size_t group, Slab::Range range) {
+  const RMSpropOptions& o = options(group);
   const OptimizerStep step{
       RmspropStep{group_lr(group), o.alpha, o.eps, o.weight_decay, o.momentum, o.centered}};
   if (o.momentum == 0 && !o.centered) return optimize(step, range, {"square_avg"});

@@ -6,7 +6,7 @@
 
 namespace veldt::optim {
 
-struct RmspropOptions {
+struct RMSpropOptions {
   double lr = 1e-2;
   double alpha = 0.99;
   double eps = 1e-8;
@@ -22,7 +22,7 @@ struct RmspropOptions {
 // u = g / (sqrt(s) + eps);  p -= lr u, or with momentum v = momentum v + u;  p -= lr v. State: "square_avg",
 // "momentum_buffer", "grad_avg". Throws ConfigError for alpha or momentum outside [0, 1), or an eps that is 0
 // in the parameters' dtype.
-class Rmsprop : public GroupedOptimizer<RmspropOptions> {
+class RMSprop : public GroupedOptimizer<RMSpropOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;
 };

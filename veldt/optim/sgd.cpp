@@ -5,7 +5,7 @@
 
 namespace veldt::optim {
 
-void SgdOptions::check(DType) const {
+void SGDOptions::check(DType) const {
   check_option("lr", lr, 0, kInfinity);
   check_option("momentum", momentum, 0, 1);
   check_option("weight_decay", weight_decay, 0, kInfinity);
@@ -13,13 +13,13 @@ void SgdOptions::check(DType) const {
     throw ConfigError("Nesterov's descent needs a momentum", "momentum is 0", "set a momentum such as 0.9");
 }
 
-std::vector<std::string> SgdOptions::kinds() const {
+std::vector<std::string> SGDOptions::kinds() const {
   return momentum == 0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
 }
 
 // The velocity starts at 0, so the first step needs no special case.
-void Sgd::update(std::size_t group, Slab::Range range) {
-  const SgdOptions& o = options(group);
+void SGD::update(std::size_t group, Slab::Range range) {
+  const SGDOptions& o = options(group);
   const OptimizerStep step{SgdStep{group_lr(group), o.momentum, o.weight_decay, o.nesterov}};
   if (o.momentum == 0) return optimize(step, range, {});
   optimize(step, range, {"momentum_buffer"});

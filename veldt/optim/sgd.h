@@ -6,7 +6,7 @@
 
 namespace veldt::optim {
 
-struct SgdOptions {
+struct SGDOptions {
   double lr = 1e-3;
   double momentum = 0;
   bool nesterov = false;
@@ -20,7 +20,7 @@ struct SgdOptions {
 // v). Momentum: Polyak 1964; Nesterov's in the form of Sutskever et al. 2013. State: "momentum_buffer".
 // Throws ConfigError for a negative or unbounded option, momentum outside [0, 1), or nesterov without
 // momentum.
-class Sgd : public GroupedOptimizer<SgdOptions> {
+class SGD : public GroupedOptimizer<SGDOptions> {
   using GroupedOptimizer::GroupedOptimizer;
   void update(std::size_t group, Slab::Range range) override;
 };

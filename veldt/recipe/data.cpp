@@ -81,7 +81,7 @@ Shape input_of(const Recipe& recipe, const Data& data) {
                      "a network is measured without it, and takes pictures of one size",
                      recipe.kind == "pictures"
                          ? "keep the size, or set data.height and data.width to the new one"
-                         : str("keep the size: random_crop(", measured[1], ", ", measured[2], ", 4), say"));
+                         : str("keep the size: random_crop(", measured[2], ", ", measured[1], ", 4), say"));
   return measured;
 }
 

@@ -144,7 +144,7 @@ const char* recipe_type_in_words(io::TomlType type) {
     case io::TomlType::whole: return "a whole number";
     case io::TomlType::number: return "a number";
     case io::TomlType::on_off: return "true or false";
-    case io::TomlType::list: return "a list of texts in quotes, as in [\"Linear(10)\", \"Relu\"]";
+    case io::TomlType::list: return "a list of texts in quotes, as in [\"Linear(10)\", \"ReLU\"]";
     default: return "something else";
   }
 }

@@ -97,7 +97,7 @@ std::map<std::string, std::string> metadata_of(const Recipe& recipe, const Facts
 
 void save(const std::string& path, const Recipe& recipe, const Facts& facts, const nn::Module& model,
           const train::Scores& scores) {
-  io::write_safetensors(path, model.state(), metadata_of(recipe, facts, scores));
+  io::write_safetensors(path, model.state_dict(), metadata_of(recipe, facts, scores));
 }
 
 std::string model_file(const std::string& path) {
@@ -121,7 +121,7 @@ Trained load(const std::string& path, Device device) {
     throw no_recipe_model(name, fmt::format("{}: {}", e.summary(), e.why()));
   }
   try {
-    trained.model.load_state(file.tensors);
+    trained.model.load_state_dict(file.tensors);
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {

@@ -40,11 +40,11 @@ struct OptimizerKind {
   bool has_momentum = false;
 };
 constexpr OptimizerKind kOptimizers[] = {
-    {"sgd", built<optim::Sgd, optim::SgdOptions>, true},
+    {"sgd", built<optim::SGD, optim::SGDOptions>, true},
     {"adam", built<optim::Adam, optim::AdamOptions>},
     {"adamw", built<optim::AdamW, optim::AdamWOptions>},
-    {"radam", built<optim::Radam, optim::RadamOptions>},
-    {"rmsprop", built<optim::Rmsprop, optim::RmspropOptions>, true},
+    {"radam", built<optim::RAdam, optim::RAdamOptions>},
+    {"rmsprop", built<optim::RMSprop, optim::RMSpropOptions>, true},
     {"adagrad", built<optim::Adagrad, optim::AdagradOptions>},
     {"lion", built<optim::Lion, optim::LionOptions>},
     {"adan", built<optim::Adan, optim::AdanOptions>},
@@ -111,12 +111,14 @@ train::Loss loss_of(const Recipe& recipe) {
   const bool bends = call.name() == "huber" || call.name() == "smooth_l1";
   const double bend = bends ? call.number("delta", 1, {.above = 0}) : 1;
   call.finish();
-  if (call.name() == "mse") return [](const Tensor& y, const data::Batch& b) { return mse(y, b.back()); };
-  if (call.name() == "l1") return [](const Tensor& y, const data::Batch& b) { return l1(y, b.back()); };
+  if (call.name() == "mse")
+    return [](const Tensor& y, const data::Batch& b) { return mse_loss(y, b.back()); };
+  if (call.name() == "l1") return [](const Tensor& y, const data::Batch& b) { return l1_loss(y, b.back()); };
   if (call.name() == "huber")
-    return [bend](const Tensor& y, const data::Batch& b) { return huber(y, b.back(), {.delta = bend}); };
+    return [bend](const Tensor& y, const data::Batch& b) { return huber_loss(y, b.back(), {.delta = bend}); };
   if (call.name() == "smooth_l1")
-    return [bend](const Tensor& y, const data::Batch& b) { return smooth_l1(y, b.back(), {.beta = bend}); };
+    return
+        [bend](const Tensor& y, const data::Batch& b) { return smooth_l1_loss(y, b.back(), {.beta = bend}); };
   if (smoothing == 0) return is_soft ? of_shares : train::Loss();
   return [smoothing](const Tensor& y, const data::Batch& b) {
     return cross_entropy(y, b.back(), {.label_smoothing = smoothing});

@@ -52,16 +52,16 @@ const std::vector<TransformKind>& transform_kinds() {
   static const std::vector<TransformKind> all = {
       {"random_crop",
        [](Call& call) {
-         const auto height = call.count("height"), width = call.count("width");
-         return data::random_crop(height, width, call.count("padding", 0, {.least = 0}));
+         const auto width = call.count("width"), height = call.count("height");
+         return data::random_crop({width, height}, call.count("padding", 0, {.least = 0}));
        }},
       {"random_resized_crop",
        [](Call& call) {
-         const auto height = call.count("height"), width = call.count("width");
+         const auto width = call.count("width"), height = call.count("height");
          data::ResizedCropOptions o;
          o.area = pair_of(call, "area", o.area);
          o.ratio = pair_of(call, "ratio", o.ratio);
-         return data::random_resized_crop(height, width, o);
+         return data::random_resized_crop({width, height}, o);
        }},
       {"horizontal_flip", [](Call& call) { return data::horizontal_flip(call.number("p", 0.5)); }},
       {"vertical_flip", [](Call& call) { return data::vertical_flip(call.number("p", 0.5)); }},

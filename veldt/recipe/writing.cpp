@@ -32,7 +32,7 @@ std::string written_text(const Recipe& recipe, const Facts& facts, const nn::Mod
     const Tensor logits = to(select(select(model(to(window, device)), 0, 0), 0, -1), Device{});
     const Tensor next = multinomial(softmax(logits / options.temperature, 0), 1, rng);
     text += letters.decode(next);
-    tokens = concat({narrow(tokens, 0, tokens.size(0) - seen, seen), next}, 0);
+    tokens = cat({narrow(tokens, 0, tokens.size(0) - seen, seen), next}, 0);
   }
   return text;
 }

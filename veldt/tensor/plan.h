@@ -3,7 +3,7 @@
 //
 //   optim::Adam adam(model.parameters(), {.lr = 0.01});
 //   Plan plan([&] {
-//     const Tensor loss = mse(model(x), y);
+//     const Tensor loss = mse_loss(model(x), y);
 //     adam.zero_grad();
 //     loss.backward();
 //     adam.step();

@@ -37,7 +37,7 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
       (!state.best || (larger_is_better_ ? score > state.best->score : score < state.best->score));
   std::optional<optim::Ema::Swapped> averaged;
   if (average_ != nullptr) averaged.emplace(*average_);
-  if (top_) written_or_warned(events_, [&] { top_->add(step, score, model_.state()); });
+  if (top_) written_or_warned(events_, [&] { top_->add(step, score, model_.state_dict()); });
   if (!is_best) {
     ++state.without_better;
     return false;
@@ -49,9 +49,9 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
     std::map<std::string, std::string> metadata = options_.metadata;
     metadata["step"] = std::to_string(step);
     metadata[score_] = str(score);
-    io::write_safetensors(path(), model_.state(), metadata);
+    io::write_safetensors(path(), model_.state_dict(), metadata);
   });
-  if (!on_disk && options_.restore_best) kept_ = copies_of(model_.state());
+  if (!on_disk && options_.restore_best) kept_ = copies_of(model_.state_dict());
   return true;
 }
 
@@ -59,7 +59,7 @@ void BestWeights::restore(std::int64_t step, const FitState& state) {
   if (!state.best || state.best->step == step) {
     if (average_ != nullptr && average_->updates() > 0) average_->copy_to_parameters();
   } else if (kept_) {
-    model_.load_state(*kept_);
+    model_.load_state_dict(*kept_);
   } else if (!load_file(state.best->step)) {
     warn(events_, "the weights of the best evaluation are lost: the last ones stay");
     return;
@@ -79,7 +79,7 @@ bool BestWeights::load_file(std::int64_t best_step) {
   const io::SafeTensors file = io::read_safetensors(path());
   const auto step = file.metadata.find("step");
   if (step == file.metadata.end() || step->second != std::to_string(best_step)) return false;
-  model_.load_state(file.tensors);
+  model_.load_state_dict(file.tensors);
   return true;
 }
 

@@ -88,7 +88,7 @@ Tensor Trainer::predict(data::Loader& loader) {
   std::vector<Tensor> outputs;
   for (const data::Batch& batch : loader.epoch(0))
     outputs.push_back(options_.forward(model_, data::moved(batch, device)).at(0));
-  return concat(outputs, 0);
+  return cat(outputs, 0);
 }
 
 }  // namespace veldt::train

@@ -27,9 +27,9 @@ class Trainer::AsBefore {
       : trainer_(trainer),
         was_training_(trainer.model_.training()),
         lr_(trainer.optimizer_.lr()),
-        model_(copies_of(trainer.model_.state())),
-        optimizer_(copies_of(trainer.optimizer_.state())) {
-    if (trainer.scaler_) scaler_ = copies_of(trainer.scaler_->state());
+        model_(copies_of(trainer.model_.state_dict())),
+        optimizer_(copies_of(trainer.optimizer_.state_dict())) {
+    if (trainer.scaler_) scaler_ = copies_of(trainer.scaler_->state_dict());
     if (!was_training_) trainer.model_.train();
   }
   // Restoring allocates memory. A failure is reported, unless another exception is already being thrown.
@@ -60,10 +60,10 @@ class Trainer::AsBefore {
  private:
   void put_back() {
     trainer_.optimizer_.zero_grad();
-    trainer_.model_.load_state(model_);
-    trainer_.optimizer_.load_state(optimizer_);
+    trainer_.model_.load_state_dict(model_);
+    trainer_.optimizer_.load_state_dict(optimizer_);
     trainer_.optimizer_.set_lr(lr_);
-    if (trainer_.scaler_) trainer_.scaler_->load_state(scaler_);
+    if (trainer_.scaler_) trainer_.scaler_->load_state_dict(scaler_);
     if (!was_training_) trainer_.model_.eval();
   }
 

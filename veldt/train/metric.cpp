@@ -104,7 +104,7 @@ class Distance final : public MeanMetric {
   void add(const Tensor& output, const data::Batch& batch) override {
     const LossOptions all{.reduction = Reduction::sum};
     const Tensor wide = to(output, DType::f64), target = to(target_of(batch), DType::f64);
-    MeanMetric::count((squared_ ? mse(wide, target, all) : l1(wide, target, all)).item(),
+    MeanMetric::count((squared_ ? mse_loss(wide, target, all) : l1_loss(wide, target, all)).item(),
                       static_cast<double>(output.numel()));
   }
   double value() const override {

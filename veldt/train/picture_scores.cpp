@@ -202,7 +202,8 @@ struct PictureComparison::State {
   std::vector<float> kept_a, kept_b;
 };
 
-PictureComparison::PictureComparison(std::int64_t height, std::int64_t width, std::int64_t channels) {
+PictureComparison::PictureComparison(Size size, std::int64_t channels) {
+  const std::int64_t width = size.width, height = size.height;
   if (height < 1 || width < 1 || channels < 1)
     throw ShapeError(str("cannot compare pictures of ", width, " x ", height, " and ", channels, " channels"),
                      "none of these may be 0", "give pictures with pixels in them");
@@ -242,7 +243,7 @@ PictureScore PictureComparison::score() const {
 
 PictureScore compare_pictures(const Tensor& a, const Tensor& b) {
   require_alike(a, b);
-  PictureComparison comparison(a.size(0), a.size(1), a.size(2));
+  PictureComparison comparison({a.size(1), a.size(0)}, a.size(2));
   comparison.add(a, b);
   return comparison.score();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "veldt/core/size.h"
 #include "veldt/tensor/tensor.h"
 
 namespace veldt::train {
@@ -21,7 +22,7 @@ struct PictureScore {
 class PictureComparison {
  public:
   // Throws ShapeError for a size of 0.
-  PictureComparison(std::int64_t height, std::int64_t width, std::int64_t channels);
+  PictureComparison(Size size, std::int64_t channels);
   ~PictureComparison();
   // The next rows of both, f32 [rows, width, channels]. Throws ShapeError for others, and for too many.
   void add(const Tensor& a, const Tensor& b);

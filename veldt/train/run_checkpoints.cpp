@@ -70,8 +70,8 @@ RunCheckpoints::RunCheckpoints(Task& task, const RunOptions& options, const Even
 std::optional<IoError> RunCheckpoints::save(const RunState& at) {
   CheckpointData data;
   data.step = at.step;
-  data.model = task_.model().state();
-  data.optim = task_.optimizer().state();
+  data.model = task_.model().state_dict();
+  data.optim = task_.optimizer().state_dict();
   for (const auto& [name, tensor] : task_.own_state()) data.optim.push_back({kOwnPrefix + name, tensor});
   data.model_metadata = task_.metadata();
   data.state_json = state_of(task_, options_, at);
@@ -125,14 +125,14 @@ RunState RunCheckpoints::apply(const CheckpointData& found) {
          str("the run was started with ", io::dump_json(state.at("threads")), " threads and continues with ",
              num_threads(), ": the last bits may differ from an uninterrupted run"));
   task_.load_own_json(state.contains("task") ? io::dump_json(state.at("task")) : std::string());
-  task_.model().load_state(found.model);
+  task_.model().load_state_dict(found.model);
   NamedTensors optim, own;
   for (const auto& [name, tensor] : found.optim)
     if (name.starts_with(kOwnPrefix))
       own.push_back({name.substr(std::char_traits<char>::length(kOwnPrefix)), tensor});
     else
       optim.push_back({name, tensor});
-  task_.optimizer().load_state(optim);
+  task_.optimizer().load_state_dict(optim);
   task_.load_own_state(optim::matched("task", task_.own_state(), own));
   saved_step_ = found.step;
   return {.step = found.step,

@@ -35,8 +35,9 @@ class Forward {
 };
 
 // One number to minimise, of a function of a model's first output, or of all of them:
-//   .loss = [](const Tensor& y, const data::Batch& b) { return mse(y, b.back()); }
-//   .loss = [](const TensorList& y, const data::Batch& b) { return mse(y[0], b[1]) + mse(y[1], b[2]); }
+//   .loss = [](const Tensor& y, const data::Batch& b) { return mse_loss(y, b.back()); }
+//   .loss = [](const TensorList& y, const data::Batch& b) { return mse_loss(y[0], b[1]) + mse_loss(y[1],
+//   b[2]); }
 class Loss {
  public:
   Loss() = default;

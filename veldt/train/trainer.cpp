@@ -21,7 +21,7 @@ Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {
     throw ConfigError(str("there is no loss for targets ", targets.dtype(), ' ', targets.shape()),
                       "the default, cross entropy, is for labels, and these are numbers",
                       "set TrainerOptions::loss, such as [](const Tensor& y, const data::Batch& b) { return "
-                      "mse(y, b.back()); }, or convert labels with to(x, DType::i64)");
+                      "mse_loss(y, b.back()); }, or convert labels with to(x, DType::i64)");
   return cross_entropy(output, targets);
 }
 
@@ -73,9 +73,9 @@ void Trainer::take_step() {
 NamedTensors Trainer::own_state() const {
   NamedTensors all;
   if (ema_)
-    for (auto& [name, tensor] : ema_->state()) all.push_back({"ema." + name, tensor});
+    for (auto& [name, tensor] : ema_->state_dict()) all.push_back({"ema." + name, tensor});
   if (scaler_)
-    for (auto& [name, tensor] : scaler_->state()) all.push_back({"scaler." + name, tensor});
+    for (auto& [name, tensor] : scaler_->state_dict()) all.push_back({"scaler." + name, tensor});
   return all;
 }
 
@@ -86,8 +86,8 @@ void Trainer::load_own_state(const std::map<std::string, Tensor>& saved) {
       if (name.starts_with(prefix)) found.push_back({name.substr(prefix.size()), tensor});
     return found;
   };
-  if (ema_) ema_->load_state(part("ema."));
-  if (scaler_) scaler_->load_state(part("scaler."));
+  if (ema_) ema_->load_state_dict(part("ema."));
+  if (scaler_) scaler_->load_state_dict(part("scaler."));
 }
 
 // The score of that name; if empty, the first metric or the loss.
