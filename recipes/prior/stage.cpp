@@ -58,7 +58,7 @@ Tensor StageTask::error(const Tensor& drawn, const Tensor& truth) const {
 }
 
 Tensor StageTask::loss() {
-  const Tensor drawn = prior_(concat({pixels_of(four_, 4), pixels_of(two_, 2)}, 0));
+  const Tensor drawn = prior_(cat({pixels_of(four_, 4), pixels_of(two_, 2)}, 0));
   const Tensor at_four = narrow(drawn, 0, 0, kFour), at_two = avg_pool2d(narrow(drawn, 0, kFour, kTwo), 2);
   return error(at_four, four_) * (2.0 / 3) + error(at_two, two_) * (1.0 / 3);
 }

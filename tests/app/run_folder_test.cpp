@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -81,6 +82,19 @@ TEST_F(RunFolder, IsAnotherForEachRun) {
   EXPECT_EQ(bytes_of(model("r")), first);
   EXPECT_FALSE(fs::exists(model("r-3")));
   EXPECT_EQ(train("r.toml", {"--out", "runs/r"}).exit_code, 2);  // named, so it must be free
+
+  // Saved last, though its number is smaller and there are gaps; what only looks like one is none.
+  fs::rename(dir_ / "work/runs/r-2", dir_ / "work/runs/r-7");
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  fs::last_write_time(dir_ / "work/runs/r-7/checkpoints", now - std::chrono::hours(1));
+  fs::last_write_time(dir_ / "work/runs/r/checkpoints", now - std::chrono::minutes(1));
+  fs::create_directories(dir_ / "work/runs/r-8x/checkpoints");
+  const std::string seventh = bytes_of(model("r-7"));
+  EXPECT_EQ(train("r.toml", {"--resume", "--set", "train.steps=6"}).exit_code, 0);
+  EXPECT_EQ(bytes_of(model("r-7")), seventh);
+  EXPECT_NE(bytes_of(model("r")), first);
+  EXPECT_EQ(train("r.toml").exit_code, 0);
+  EXPECT_EQ(bytes_of(model("r-2")), first);
 }
 
 // ".." was the stem of "...toml", and "." that of "..toml".

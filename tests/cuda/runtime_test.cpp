@@ -83,7 +83,7 @@ TEST_F(Cuda, UploadsWithoutHoldingOnToWhatItWasGiven) {
 TEST_F(Cuda, RefusesToCombineDevices) {
   const Tensor here = Tensor::of({2}, {1, 2}), there = to(here, kEmulated);
   EXPECT_THROW(here + there, DeviceError);
-  EXPECT_THROW(concat({here, there}), DeviceError);
+  EXPECT_THROW(cat({here, there}), DeviceError);
 }
 
 TEST_F(Cuda, TakesMemoryOnceAndKeepsIt) {

@@ -76,7 +76,7 @@ TEST(Resample, ConstantPicturesStayConstant) {
   const Tensor picture = Tensor::of({3, 2, 1}, {1, 1, 1, 1, 1, 1});
   for (const Filter filter : kAll)
     for (const auto& [h, w] : {std::pair{7, 5}, {1, 1}, {2, 9}})
-      for (const float v : resample(picture, h, w, filter).values<float>())
+      for (const float v : resample(picture, {w, h}, filter).values<float>())
         EXPECT_NEAR(v, 1, 1e-6) << name_of(filter);
 }
 

@@ -11,6 +11,7 @@ function end_of_block(   i, own) {
   else { statements = statements "{\n" text; ++depth }
 }
 function end_of_page() {
+  if (inside) { print "a block is not closed on the page before " FILENAME > "/dev/stderr"; failed = 1; exit 1 }
   if (depth) {
     while (depth-- > 0) statements = statements "}"
     functions = functions "void page_" ++pages "() " "\n" statements "\n"
@@ -32,6 +33,7 @@ inside {
   block[FNR] = $0
 }
 END {
+  if (failed) exit 1
   end_of_page()
   print "// Made by tests/docs/code.awk of the pages' code."
   print "#pragma GCC diagnostic ignored \"-Wreturn-type\"  // programs have another main() here"

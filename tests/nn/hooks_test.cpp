@@ -8,6 +8,7 @@
 #include "veldt/core/error.h"
 #include "veldt/nn/activations.h"
 #include "veldt/nn/attention.h"
+#include "veldt/nn/containers.h"
 #include "veldt/nn/init.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/recurrent.h"
@@ -45,8 +46,7 @@ TEST(ModuleHook, SeesAndChangesTheGradientOfAnOutput) {
   Rng rng(1);
   Sequential net{Linear(2, 3, rng), Tanh(), Linear(3, 1, rng)};
   Tensor seen;
-  HookHandle handle = net[1].register_backward_hook([&](const Module& m, std::size_t i, const Tensor& g) {
-    EXPECT_EQ(m.title(), "Tanh");
+  HookHandle handle = net[1].register_backward_hook([&](std::size_t i, const Tensor& g) {
     EXPECT_EQ(i, 0u);
     seen = g;
     return g * 0.0;
@@ -59,6 +59,31 @@ TEST(ModuleHook, SeesAndChangesTheGradientOfAnOutput) {
   handle.remove();
   sum(net(x)).backward();
   EXPECT_GT(max(abs(net.parameters()[0].grad())).item(), 0);
+}
+
+TEST(ModuleHook, HearsTheGradientOfItsOwnOutputAlone) {
+  Rng rng(1);
+  Identity same;
+  std::vector<float> heard;
+  HookHandle handle = same.register_backward_hook([&](std::size_t, const Tensor& g) {
+    heard = g.values<float>();
+    return g * 0.0;
+  });
+  const Tensor x = Tensor::of({1}, {3}).set_requires_grad();
+  const Tensor y = x * 2.0;
+  sum(same(y) * 5.0 + y * 7.0).backward();
+  EXPECT_THAT(heard, ElementsAre(5));
+  EXPECT_THAT(x.grad().values<float>(), ElementsAre(14));
+  Tensor z;
+  {
+    Identity gone;
+    gone.register_backward_hook([&](std::size_t, const Tensor& g) { return g * 4.0; });
+    z = gone(x);
+  }
+  x.set_grad({});
+  sum(z).backward();
+  EXPECT_THAT(x.grad().values<float>(), ElementsAre(4));
+  handle.remove();
 }
 
 TEST(ModuleHook, HearsCallsOfSeveralInputsAndOutputs) {

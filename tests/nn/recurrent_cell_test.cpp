@@ -6,6 +6,7 @@
 
 #include "tests/support/error_of.h"
 #include "veldt/core/error.h"
+#include "veldt/nn/linear.h"
 #include "veldt/nn/recurrent.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -13,6 +14,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/autocast.h"
 
 namespace veldt::nn {
 namespace {
@@ -58,6 +60,16 @@ TEST(RecurrentCell, TakesTheStepsOfItsLayer) {
   expect_same(LSTM(3, 4, rng), LSTMCell(3, 4));
   expect_same(GRU(3, 4, rng), GRUCell(3, 4));
   expect_same(GRU(3, 4, {.bias = false}, rng), GRUCell(3, 4, {.bias = false}));
+}
+
+TEST(RecurrentCell, FollowsAnotherLayerInHalves) {
+  Rng rng(3);
+  const Linear before(2, 3, rng);
+  const GRUCell cell(3, 4, {}, rng);
+  const Autocast halves(DType::bf16);
+  const Tensor x = before(ones({2, 2}));
+  ASSERT_EQ(x.dtype(), DType::bf16);
+  EXPECT_EQ(cell.step(x, cell.step(x, {})).h.shape(), (Shape{2, 4}));
 }
 
 TEST(RecurrentCell, NamesWhatDoesNotFit) {

@@ -103,6 +103,9 @@ TEST(Subscript, WritesNothingThatAGradientNeeds) {
   }
   EXPECT_THAT(x.values<float>(), ElementsAre(2, 1));
   Tensor data = ones({2});
+  const Tensor learned = ones({}).set_requires_grad();
+  EXPECT_THAT(error_of([&] { data[0] = learned; }), HasSubstr("source.detach()"));
+  data[0] = learned.detach();
   const Tensor loss = sum(x * data);
   data[1] = 3;
   EXPECT_THAT(error_of([&] { loss.backward(); }), HasSubstr("changed in place"));

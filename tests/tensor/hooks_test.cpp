@@ -9,6 +9,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/unary.h"
 #include "veldt/tensor/graph.h"
+#include "veldt/tensor/recompute.h"
 
 namespace veldt {
 namespace {
@@ -73,6 +74,69 @@ TEST(Hook, MustGiveAGradientOfTheSameForm) {
               HasSubstr("cannot have a hook"));
   x.register_hook([](const Tensor& g) { return sum(g); });
   EXPECT_THAT(error_of<ShapeError>([&] { sum(x).backward(); }), HasSubstr("a hook gave f32 []"));
+}
+
+TEST(Hook, MayAddAndRemoveHooksWhileItRuns) {
+  const Tensor x = leaf({1});
+  const Tensor y = x * 1.0;
+  std::vector<std::string> order;
+  HookHandle first, second;
+  first = y.register_hook([&](const Tensor&) {
+    order.push_back("first");
+    first.remove();
+    second.remove();
+    for (int i = 0; i < 20; ++i)
+      y.register_hook([&](const Tensor&) {
+        order.push_back("added");
+        return Tensor();
+      });
+    return Tensor();
+  });
+  second = y.register_hook([&](const Tensor&) {
+    order.push_back("second");
+    return Tensor();
+  });
+  HookHandle third = y.register_hook([&](const Tensor&) {
+    order.push_back("third");
+    return Tensor();
+  });
+  sum(y).backward();
+  EXPECT_THAT(order, ElementsAre("first", "third"));
+  third.remove();
+  order.clear();
+  sum(y).backward();
+  EXPECT_EQ(order, std::vector<std::string>(20, "added"));
+}
+
+TEST(Hook, OfWhatACheckpointCapturesRunsOnce) {
+  const Tensor x = leaf({2}), w = leaf({3});
+  const Tensor made = w * 1.0;
+  int of_leaf = 0, of_made = 0;
+  w.register_hook([&](const Tensor& g) {
+    ++of_leaf;
+    return g * 10.0;
+  });
+  made.register_hook([&](const Tensor& g) {
+    ++of_made;
+    return g * 10.0;
+  });
+  const Tensor y = checkpoint([&](const TensorList& in) { return in[0] * w + made; }, {x});
+  sum(y).backward();
+  EXPECT_EQ(of_leaf, 1);
+  EXPECT_EQ(of_made, 1);
+  EXPECT_THAT(w.grad().values<float>(), ElementsAre((2 + 10) * 10));
+}
+
+TEST(RetainGrad, KeepsItOnceAndAfterTheHooks) {
+  const Tensor x = leaf({1, 2});
+  const Tensor y = x * 3.0;
+  y.retain_grad();
+  y.retain_grad();
+  y.register_hook([](const Tensor& g) { return g * 2.0; });
+  grad(sum(y), {x});  // asks for x alone
+  EXPECT_FALSE(y.grad().defined());
+  sum(y).backward();
+  EXPECT_THAT(y.grad().values<float>(), ElementsAre(2, 2));
 }
 
 TEST(RetainGrad, KeepsTheGradientOfWhatAnOpMade) {

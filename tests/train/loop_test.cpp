@@ -48,7 +48,7 @@ TEST(Trainer, ContinuesAStoppedRunBitForBit) {
     EXPECT_EQ(rest.stop, Stop::steps_done);
     EXPECT_EQ(rest.steps, 60);
     EXPECT_EQ(rest.loss, straight.loss);
-    EXPECT_EQ(second.state_dict(), whole.state_dict()) << "cut at " << cut;
+    EXPECT_EQ(second.numbers(), whole.numbers()) << "cut at " << cut;
   }
 }
 
@@ -57,7 +57,7 @@ TEST(Trainer, ReplaysAStepThatRepeatsWithTheSameBits) {
   planned.planned = true;
   const train::RunResult a = train::run(eager, small_run(120)), b = train::run(planned, small_run(120));
   EXPECT_EQ(a.loss, b.loss);
-  EXPECT_EQ(eager.state_dict(), planned.state_dict());
+  EXPECT_EQ(eager.numbers(), planned.numbers());
 }
 
 TEST(Trainer, ContinuesThroughManyStops) {
@@ -74,7 +74,7 @@ TEST(Trainer, ContinuesThroughManyStops) {
     SmallTask task;
     result = run(task, resumed(small_run(60, dir.path())), stop_after(11));
     if (result.stop == Stop::steps_done) {
-      EXPECT_EQ(task.state_dict(), whole.state_dict());
+      EXPECT_EQ(task.numbers(), whole.numbers());
     }
   }
   EXPECT_EQ(result.steps, 60);
@@ -88,7 +88,7 @@ TEST(Trainer, LeavesAFinishedRunAsItIs) {
   EXPECT_EQ(again.stop, Stop::steps_done);
   EXPECT_EQ(again.steps, 20);
   EXPECT_EQ(again.loss, done.loss);
-  EXPECT_EQ(second.state_dict(), first.state_dict());
+  EXPECT_EQ(second.numbers(), first.numbers());
 }
 
 TEST(Trainer, NamesEveryKeyInWhichARunDiffersFromTheStoredOne) {
@@ -166,7 +166,7 @@ TEST(Trainer, FallsBackToAnOlderCheckpointAndWarns) {
   run(third, resumed(small_run(40, dir.path())), events);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("ckpt-00000020"));
-  EXPECT_EQ(third.state_dict(), whole.state_dict());
+  EXPECT_EQ(third.numbers(), whole.numbers());
 }
 
 TEST(Trainer, RefusesToResumeWhenNoCheckpointIsWhole) {
@@ -289,13 +289,13 @@ TEST(Trainer, TrainsOnWhenACheckpointCannotBeWritten) {
       }
     };
     const RunResult result = run(task, options, events);
-    if (result.steps != 30 || task.state_dict() != whole.state_dict()) return 8;
+    if (result.steps != 30 || task.numbers() != whole.numbers()) return 8;
     if (warned != 15 || saved != 15) return 9;
     // Three kept, and the lock: nothing half-written.
     if (test::count_entries(dir.path()) != 4) return 10;
     SmallTask again;
     run(again, resumed(small_run(30, dir.path())));
-    return again.state_dict() == whole.state_dict() ? 7 : 11;
+    return again.numbers() == whole.numbers() ? 7 : 11;
   });
   EXPECT_EQ(status, 7);
 }
@@ -318,7 +318,7 @@ TEST(CrashTrainer, TrainsOnOnAFullDisk) {
   EXPECT_EQ(result.steps, 10);
   EXPECT_EQ(warned, 10);
   EXPECT_TRUE(result.checkpoint_error && says(*result.checkpoint_error, "No space left"));
-  EXPECT_EQ(task.state_dict(), whole.state_dict());
+  EXPECT_EQ(task.numbers(), whole.numbers());
 }
 
 TEST(CrashTrainer, TrainsOnWhenAnotherRunHasItsPlace) {
@@ -341,7 +341,7 @@ TEST(CrashTrainer, TrainsOnWhenAnotherRunHasItsPlace) {
   EXPECT_EQ(result.steps, 10);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("another run has its place")));
   EXPECT_TRUE(result.checkpoint_error && says(*result.checkpoint_error, "another run has its place"));
-  EXPECT_EQ(task.state_dict(), whole.state_dict());
+  EXPECT_EQ(task.numbers(), whole.numbers());
   EXPECT_THAT(other->steps(), ElementsAre(7));
 }
 

@@ -48,7 +48,7 @@ class SmallTask : public train::Task {
   std::map<std::string, std::string> metadata() const override { return {{"kind", "test"}}; }
 
   // All that a run changes: parameters, the optimizer's state and the task's own, bit for bit.
-  std::vector<double> state() {
+  std::vector<double> numbers() {
     std::vector<double> all;
     for (const NamedTensors& tensors : {layer_.state_dict(), adam_.state_dict(), own_state()})
       for (const auto& [name, tensor] : tensors) append(all, tensor);

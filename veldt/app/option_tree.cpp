@@ -247,12 +247,15 @@ Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, con
   return setting;
 }
 
-std::string command_to_resume(const Context& context, const std::string& verb) {
+std::string command_to_resume(const Context& context, const std::string& verb, const std::string& flag,
+                              const std::string& value) {
   std::vector<std::string> arguments = context.arguments;
   if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end())
     arguments.insert(arguments.begin() + 2, "--resume");  // right after the verb, because a "--" may follow
   for (const Setting& s : context.tree->find_verb(verb)->settings)
-    if (s.origin == s.environment()) arguments.insert(arguments.begin() + 2, s.flag() + "=" + s.value);
+    if (const bool missing = s.flag() == flag && s.origin == "default";
+        missing || s.origin == s.environment())
+      arguments.insert(arguments.begin() + 2, s.flag() + "=" + (missing ? value : s.value));
   return quoted_for_shell(arguments);
 }
 

@@ -97,8 +97,9 @@ Setting& add_texts(VerbOptions& verb, const std::string& names, const std::strin
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help);
 
 // The command line that was given, with --resume and the values that the environment set, for a shell without
-// them.
-std::string command_to_resume(const Context& context, const std::string& verb);
+// them; and with `flag`, unless it was given, as the program chose it.
+std::string command_to_resume(const Context& context, const std::string& verb, const std::string& flag = "",
+                              const std::string& value = "");
 
 // --device, for verbs that can compute on any device.
 Setting& add_device(VerbOptions& verb, std::string& into);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "veldt/app/exit.h"
 #include "veldt/io/directory.h"
@@ -24,6 +25,29 @@ const char* fault_of(const std::string& name) {
   return "";
 }
 
+bool is_of(const std::string& folder, const std::string& name) {
+  if (folder == name) return true;
+  const std::string start = name + '-';
+  return folder.starts_with(start) && folder.size() > start.size() &&
+         folder.find_first_not_of("0123456789", start.size()) == folder.npos;
+}
+
+// Numbers may be missing, and a run of a small number may have been resumed after the others.
+std::optional<std::string> newest_run(const std::string& name) {
+  std::optional<std::string> newest;
+  fs::file_time_type when;
+  std::error_code error;
+  for (fs::directory_iterator at("runs", error), end; !error && at != end; at.increment(error)) {
+    const std::string folder = at->path().filename().string();
+    std::error_code none;
+    const fs::file_time_type saved = fs::last_write_time(at->path() / "checkpoints", none);
+    if (none || !is_of(folder, name) || (newest && saved <= when)) continue;
+    newest = "runs/" + folder;
+    when = saved;
+  }
+  return newest;
+}
+
 }  // namespace
 
 std::string folder_named_after(const std::string& recipe, bool again) {
@@ -32,12 +56,9 @@ std::string folder_named_after(const std::string& recipe, bool again) {
   if (const std::string fault = fault_of(name); !fault.empty())
     throw UsageError(fmt::format("no folder of a run can be named after '{}'", file.string()), fault,
                      "name the folder, --out DIR, or rename the recipe");
-  std::string folder = first, last = first;
-  for (int n = 2; io::is_directory(folder + "/checkpoints"); ++n) {
-    last = folder;
+  std::string folder = again ? newest_run(name).value_or(first) : first;
+  for (int n = 2; !again && io::is_directory(folder + "/checkpoints"); ++n)
     folder = fmt::format("{}-{}", first, n);
-  }
-  if (again) folder = last;
   if (std::error_code none; fs::is_symlink(folder, none))
     throw UsageError(fmt::format("cannot write the run into {}", folder), "it is a symbolic link",
                      "give the folder that it points to, --out DIR, or remove the link");

@@ -6,9 +6,9 @@
 
 namespace veldt::app {
 
-// runs/NAME after the recipe's NAME.toml; where that holds a run, runs/NAME-2 and so on. `again`: the last of
-// them that holds a run, if there is one. Throws UsageError for a name that would lead elsewhere or hide the
-// folder ("..", ".x", "-x", one with a control character), and for a symbolic link.
+// runs/NAME after the recipe's NAME.toml; where that holds a run, runs/NAME-2 and so on. `again`: the one
+// of them whose run was saved last, if there is one. Throws UsageError for a name that would lead elsewhere
+// or hide the folder ("..", ".x", "-x", one with a control character), and for a symbolic link.
 std::string folder_named_after(const std::string& recipe, bool again);
 
 // Throws UsageError if `folder` holds a file that a new run would replace and that no run wrote: a folder of

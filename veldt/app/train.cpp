@@ -294,7 +294,7 @@ int train_recipe(TrainFlags flags, Context& context) {
     }
     if (!context.quiet)
       print_note(fmt::format("stopped at step {}; resume with: {}", result.run.steps,
-                             command_to_resume(context, "train")));
+                             command_to_resume(context, "train", "--out", flags.out)));
     return signal.exit_code();
   }
   if (!context.quiet && result.run.stop == train::Stop::goal_met && result.best)

@@ -2,6 +2,7 @@
 // Tests: tests/tensor/hooks_test.cpp, tests/nn/hooks_test.cpp
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,17 +26,25 @@ class HookHandle {
 template <class Hook> class HookList {
  public:
   HookHandle add(Hook hook) {
-    std::erase_if(entries_, [](const Entry& e) { return !*e.is_on; });
-    entries_.push_back({std::make_shared<bool>(true), std::move(hook)});
-    return HookHandle(entries_.back().is_on);
+    auto entries = std::make_shared<Entries>();  // a new list: the old one may be running
+    if (entries_)
+      for (const Entry& e : *entries_)
+        if (*e.is_on) entries->push_back(e);
+    entries->push_back({std::make_shared<bool>(true), std::move(hook)});
+    entries_ = std::move(entries);
+    return HookHandle(entries_->back().is_on);
   }
-  // Calls `each` with every hook; one that is added meanwhile waits for the next time.
+  bool empty() const {
+    return !entries_ ||
+           std::none_of(entries_->begin(), entries_->end(), [](const Entry& e) { return *e.is_on; });
+  }
+  // Calls `each` with every hook. One that is added meanwhile waits for the next time, one that is removed is
+  // not called any more.
   template <class Each> void for_each(const Each& each) const {
-    const std::size_t count = entries_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const Entry entry = entries_[i];  // a hook may add others
+    const std::shared_ptr<const Entries> entries = entries_;
+    if (!entries) return;
+    for (const Entry& entry : *entries)
       if (*entry.is_on) each(entry.hook);
-    }
   }
 
  private:
@@ -43,7 +52,8 @@ template <class Hook> class HookList {
     std::shared_ptr<bool> is_on;
     Hook hook;
   };
-  std::vector<Entry> entries_;
+  using Entries = std::vector<Entry>;
+  std::shared_ptr<const Entries> entries_;
 };
 
 }  // namespace veldt

@@ -27,17 +27,26 @@ class HookedCall {
       const std::size_t count = outputs.size();
       hooks_->after.for_each([&](const ForwardHook& hook) { hook(module_, inputs, outputs); });
       check("outputs", outputs.size(), count);
-      for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (outputs[i].defined() && outputs[i].requires_grad())
-          hooks_->backward.for_each([&](const BackwardHook& hook) {
-            outputs[i].register_hook(
-                [hook, module = &module_, i](const Tensor& gradient) { return hook(*module, i, gradient); });
-          });
+      if (!hooks_->backward.empty())
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+          if (outputs[i].defined() && outputs[i].requires_grad()) outputs[i] = heard(outputs[i], i);
     }
     if (t_listener) t_listener->on_call(module_, inputs, outputs);
   }
 
  private:
+  // The output as a tensor of its own, with the hooks on its gradient: a module may return what it was given,
+  // or a parameter, and other uses of that are none of the hooks' business.
+  Tensor heard(const Tensor& output, std::size_t i) const {
+    const Tensor own = record(
+        "output", output.alias(output.shape(), output.strides(), 0), {output},
+        [](const Tensor& g) -> Grads { return {g}; }, false);
+    hooks_->backward.for_each([&](const BackwardHook& hook) {
+      own.register_hook([hook, i](const Tensor& gradient) { return hook(i, gradient); });
+    });
+    return own;
+  }
+
   static void check(const char* what, std::size_t now, std::size_t before) {
     if (now != before)
       throw Error(str("a hook left ", now, ' ', what), str("there were ", before),

@@ -17,9 +17,9 @@ class Module;
 // step (Plan) runs hooks' C++ only when it is recorded.
 using ForwardPreHook = std::function<void(const Module& module, TensorList& inputs)>;
 using ForwardHook = std::function<void(const Module& module, const TensorList& inputs, TensorList& outputs)>;
-// The gradient of an output of the module, once backward() has all of it; what the hook returns, unless it is
-// undefined, takes its place.
-using BackwardHook = std::function<Tensor(const Module& module, std::size_t output, const Tensor& gradient)>;
+// The gradient of an output of the module, by its number, once backward() has all of it; what the hook
+// returns, unless it is undefined, takes its place. The module may be gone by then, so it is no argument.
+using BackwardHook = std::function<Tensor(std::size_t output, const Tensor& gradient)>;
 
 struct ModuleHooks {
   HookList<ForwardPreHook> before;

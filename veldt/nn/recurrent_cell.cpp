@@ -8,6 +8,7 @@
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/ops/parts.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
 
@@ -86,7 +87,9 @@ TensorList RecurrentCell::forward_list(const TensorList& inputs) const {
   return lstm ? TensorList{after.h, after.c} : TensorList{after.h};
 }
 
-RecurrentState RecurrentCell::stepped(const Tensor& x, const RecurrentState& before) const {
+RecurrentState RecurrentCell::stepped(const Tensor& given_x, const RecurrentState& before) const {
+  const bool halves = is_half(weight_ih_.dtype());
+  const Tensor x = halves ? given_x : widened(given_x);  // of another layer under an Autocast
   if ((x.rank() != 1 && x.rank() != 2) || x.size(-1) != in_ || x.dtype() != weight_ih_.dtype())
     throw ShapeError(str(title(), " cannot take ", x.dtype(), ' ', x.shape()),
                      str("a step is ", weight_ih_.dtype(), " [n, ", in_, "], or [", in_, ']'),
@@ -95,8 +98,9 @@ RecurrentState RecurrentCell::stepped(const Tensor& x, const RecurrentState& bef
     throw ConfigError(title() + " cannot begin with a state c", "only an LSTMCell has one", "give h alone");
   Shape shape = x.shape();
   shape[shape.rank() - 1] = hidden_;
-  const auto state = [&](const char* name, const Tensor& given) {
-    if (!given.defined()) return zeros(shape, x.dtype(), x.device());
+  const auto state = [&](const char* name, const Tensor& given_state) {
+    if (!given_state.defined()) return zeros(shape, x.dtype(), x.device());
+    const Tensor given = halves ? given_state : widened(given_state);
     if (given.shape() != shape || given.dtype() != x.dtype())
       throw ShapeError(
           str(title(), " cannot begin with a state ", name, " of ", given.dtype(), ' ', given.shape()),

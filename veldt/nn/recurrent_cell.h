@@ -53,7 +53,7 @@ class RecurrentCell : public Module {
   RecurrentCell(CellKind cell, std::int64_t in, std::int64_t hidden, const CellOptions& options, Rng& rng);
 
  private:
-  RecurrentState stepped(const Tensor& x, const RecurrentState& before) const;
+  RecurrentState stepped(const Tensor& given_x, const RecurrentState& before) const;
 
   CellKind cell_;
   std::int64_t in_, hidden_;

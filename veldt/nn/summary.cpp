@@ -71,7 +71,8 @@ class Calls : public CallListener {
       row.output.clear();
       for (const Tensor& y : outputs)
         if (y.defined()) row.output += str(row.output.empty() ? "" : ", ", y.shape());
-      row.flops += module.flops(inputs[0].shape(), outputs[0].shape());
+      if (!inputs.empty() && !outputs.empty())
+        row.flops += module.flops(inputs[0].shape(), outputs[0].shape());
     }
   }
 

@@ -21,7 +21,8 @@ Tensor expand(const Tensor& x, const Shape& shape);
 // Elements begin, begin + step, .. below end of one dimension, as Python's begin:end:step: positions below 0
 // count from the end, and those beyond the ends are moved to them (narrow of ops/arrange.h refuses them). For
 // a step below 0 they go down to above end, and the result is a copy; an end of -size - 1 then takes the
-// first element too. Throws ShapeError for a step of 0. x(Slice{begin, end, step}) does the same.
+// first element too. Throws ShapeError for a step of 0. x(Slice{begin, end, step}) does the
+// same for steps above 0: it is a view, into which one may write.
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1);
 // One position of a dimension, which is dropped. Below 0 it counts from the end; throws ShapeError beyond the
 // size. x[i] is select(x, 0, i).

@@ -37,6 +37,9 @@ Tensor Tensor::at(std::initializer_list<Position> positions) const {
 }
 
 void Tensor::operator=(const Tensor& source) && {
+  if (source.requires_grad() && grad_enabled())
+    throw Error("what is written into a part of a tensor has no gradient", "the source requires one",
+                "build the tensor with cat(), stack(), where() or scatter(), or write source.detach()");
   assign(source.shape() == shape() ? source : expand(source.detach(), shape()));
 }
 

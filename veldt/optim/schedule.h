@@ -60,7 +60,7 @@ class Schedule {
   // "cosine from 0.001 to 1e-06 over 1000"
   const std::string& text() const { return text_; }
   // The steps after which the rate stays where it has fallen to, below a twentieth of its highest: nothing is
-  // learned after them. 0 if it has no such end.
+  // learned after them, or little. 0 if it has no such end.
   std::int64_t length() const { return length_; }
 
  private:

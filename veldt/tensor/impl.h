@@ -10,7 +10,11 @@
 
 namespace veldt {
 
-using GradientHooks = HookList<GradientHook>;
+// Of a tensor: its hooks, and the tensor whose grad is to be kept although an op made it.
+struct GradientHooks {
+  HookList<GradientHook> list;
+  std::weak_ptr<TensorImpl> retains;
+};
 
 enum class LeafRole : std::uint8_t { plain, parameter, listed };
 

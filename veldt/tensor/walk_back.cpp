@@ -99,10 +99,13 @@ void add_to_leaf(const Tensor& handle, const Tensor& g, bool create_graph) {
   if (!create_graph) leaf.grad.impl()->cut = kNoGraph;
 }
 
+// Whether partial_grads() stops at what made this tensor: its hooks are left to the walk around it.
+bool left_to_outer_walk(std::size_t at) { return t_wanted && t_wanted->ends_there && t_wanted->made[at]; }
+
 // What the hooks of a tensor leave of its gradient.
 Tensor hooked(const std::shared_ptr<GradientHooks>& hooks, Tensor g, bool create_graph) {
   GradModeGuard mode(create_graph);
-  hooks->for_each([&](const GradientHook& hook) {
+  hooks->list.for_each([&](const GradientHook& hook) {
     Tensor changed = hook(g);
     if (!changed.defined()) return;
     if (changed.shape() != g.shape() || changed.dtype() != g.dtype() || changed.device() != g.device())
@@ -115,12 +118,20 @@ Tensor hooked(const std::shared_ptr<GradientHooks>& hooks, Tensor g, bool create
   return g;
 }
 
+// Adds the gradient to the grad of a tensor that an op made and that keeps it, see Tensor::retain_grad().
+void retain(const GradientHooks& hooks, const Tensor& g) {
+  const std::shared_ptr<TensorImpl> kept = hooks.retains.lock();
+  if (!kept) return;
+  kept->grad = kept->grad.defined() && !kept->grad_stale ? sum_of(kept->grad, g) : copy_of(g);
+  kept->grad_stale = false;
+}
+
 // The gradients of leaves with hooks, which want the sum of all of their gradients at once.
 class HookedLeaves {
  public:
   // False for a leaf without hooks.
   bool add(const Tensor& leaf, const Tensor& g, bool create_graph) {
-    if (!leaf.impl()->hooks) return false;
+    if (!leaf.impl()->hooks || (t_wanted && t_wanted->ends_there)) return false;
     auto at = std::find_if(sums_.begin(), sums_.end(),
                            [&](const auto& e) { return e.first.impl() == leaf.impl(); });
     if (at == sums_.end()) at = sums_.insert(sums_.end(), {leaf, Pending()});
@@ -208,10 +219,13 @@ void walk(const WalkOrder& order, SmallVector<Pending>& pending, bool create_gra
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (!pending[at].sum.defined()) continue;
     const Node& node = order[at];
-    if (node.hooks) pending[at].sum = hooked(node.hooks, std::move(pending[at].sum), create_graph);
+    if (node.hooks && !left_to_outer_walk(at)) {
+      pending[at].sum = hooked(node.hooks, std::move(pending[at].sum), create_graph);
+      if (!t_wanted) retain(*node.hooks, pending[at].sum);
+    }
     const Tensor g = pending[at].sum;
     if (!t_wanted || !t_wanted->made[at]) pending[at].sum = Tensor();
-    if (t_wanted && (!t_wanted->leads[at] || (t_wanted->ends_there && t_wanted->made[at]))) continue;
+    if (t_wanted && (!t_wanted->leads[at] || left_to_outer_walk(at))) continue;
     check_saved(node);
     t_backward_of = node.name;
     const Grads grads = node.backward(g);
@@ -279,18 +293,16 @@ HookHandle Tensor::register_hook(GradientHook hook) const {
                 "set_requires_grad() on it, or on what it is computed from");
   std::shared_ptr<GradientHooks>& hooks = impl_->node ? impl_->node->hooks : impl_->hooks;
   if (!hooks) hooks = std::make_shared<GradientHooks>();
-  return hooks->add(std::move(hook));
+  return hooks->list.add(std::move(hook));
 }
 
 void Tensor::retain_grad() const {
   if (requires_grad() && !impl_->node) return;  // a leaf keeps its gradient as it is
-  register_hook([weak = std::weak_ptr<TensorImpl>(impl_)](const Tensor& g) {
-    if (const std::shared_ptr<TensorImpl> kept = weak.lock()) {
-      kept->grad = kept->grad.defined() && !kept->grad_stale ? sum_of(kept->grad, g) : copy_of(g);
-      kept->grad_stale = false;
-    }
-    return Tensor();
-  });
+  if (!requires_grad())
+    throw Error("a tensor without a gradient cannot keep one", "it does not require one",
+                "set_requires_grad() on it, or on what it is computed from");
+  if (!impl_->node->hooks) impl_->node->hooks = std::make_shared<GradientHooks>();
+  impl_->node->hooks->retains = impl_;
 }
 
 namespace {
@@ -357,7 +369,8 @@ Grads grads_of(const Tensor& output, const TensorList& inputs, bool create_graph
         if (const std::size_t at = order.find(inputs[i].impl()->node.get()); at < order.size())
           leaves[i] = pending[at];
   } else {
-    to_leaf(output, output.impl()->hooks ? hooked(output.impl()->hooks, start, create_graph) : start);
+    const bool hears = output.impl()->hooks && !ends_there;
+    to_leaf(output, hears ? hooked(output.impl()->hooks, start, create_graph) : start);
   }
   Grads result;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -61,14 +61,17 @@ std::int64_t steps_for(std::int64_t epochs, const data::Loader& train, std::int6
   return (batches + accumulate - 1) / accumulate;
 }
 
-// `steps`: of the run.
-void check_schedule(const optim::Schedule& schedule, std::int64_t steps) {
+// `steps`: of the run. A rate that has ended at 0 is refused; one that goes on low may be meant.
+void check_schedule(const optim::Schedule& schedule, std::int64_t steps, const Events& events) {
   const std::int64_t end = schedule.length();
   if (end == 0 || steps - end <= std::max<std::int64_t>(1, end / 10)) return;
-  throw ConfigError(str("the schedule ends at step ", end, ", and the run has ", steps),
-                    str("the rate stays at ", schedule(end), " from there on, so that nothing is learned"),
-                    str("give the schedule the length of the run, .steps = ", steps,
-                        ": it counts steps of the optimizer, not epochs"));
+  const std::string what = str("the schedule ends at step ", end, ", and the run has ", steps);
+  const std::string fix = str("give the schedule the length of the run, .steps = ", steps,
+                              ": it counts steps of the optimizer, not epochs");
+  const double rate = schedule(steps - 1);
+  if (rate == 0)
+    throw ConfigError(what, "the rate stays at 0 from there on, so that nothing is learned", fix);
+  warn(events, str(what, "; the rate stays at ", rate, " from there on: ", fix));
 }
 
 // A line of metrics.csv.
@@ -242,7 +245,7 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
     const std::int64_t steps = steps_for(options.epochs, train, options_.accumulate);
     run_options.steps = options.steps > 0 ? std::min(options.steps, steps) : steps;
   }
-  if (options.schedule) check_schedule(*options.schedule, run_options.steps);
+  if (options.schedule) check_schedule(*options.schedule, run_options.steps, events);
   run_options.seconds = options.seconds;
   run_options.rate = [&, lr = optimizer_.lr()](std::int64_t at) {
     return options.schedule ? (*options.schedule)(at) : lr;
