@@ -1,6 +1,6 @@
-// Initialisers: they fill a leaf from a stream of random numbers, which is always the last argument. The same
-// Rng state gives the same values. Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp,
-// tests/field/network_test.cpp
+// Initialisers: they fill a leaf from a stream of random numbers, the last argument of all of them. The same
+// state of it gives the same values.
+// Tests: tests/nn/linear_test.cpp, tests/nn/golden_test.cpp, tests/field/network_test.cpp
 #pragma once
 
 #include <cstdint>
