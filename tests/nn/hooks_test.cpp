@@ -69,7 +69,7 @@ TEST(ModuleHook, HearsTheGradientOfItsOwnOutputAlone) {
     heard = g.values<float>();
     return g * 0.0;
   });
-  const Tensor x = Tensor::of({1}, {3}).set_requires_grad();
+  Tensor x = Tensor::of({1}, {3}).set_requires_grad();
   const Tensor y = x * 2.0;
   sum(same(y) * 5.0 + y * 7.0).backward();
   EXPECT_THAT(heard, ElementsAre(5));

@@ -146,10 +146,10 @@ TEST(Trainer, RefusesAScheduleThatEndsLongBeforeTheRun) {
   EXPECT_THAT(error, HasSubstr(".steps = 100"));
   EXPECT_THAT(with(optim::LinearWarmup{5, optim::Polynomial{.steps = 80}}), HasSubstr("ends at step 85"));
   std::vector<std::string> warnings;
-  s.trainer.fit(
-      s.train, nullptr,
-      {.epochs = 10, .schedule = optim::CosineAnnealing{.lr_max = 1e-3, .lr_min = 1e-5, .steps = 50}},
-      {.on_warning = [&](const std::string& text) { warnings.push_back(text); }});
+  Events events;
+  events.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  const optim::CosineAnnealing low{.lr_max = 1e-3, .lr_min = 1e-5, .steps = 50};
+  s.trainer.fit(s.train, nullptr, {.epochs = 10, .schedule = low}, events);
   EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("stays at 1e-05")));  // it may be meant
   for (const optim::Schedule& fine :
        std::vector<optim::Schedule>{optim::CosineAnnealing{.steps = 100}, optim::CosineAnnealing{.steps = 95},
