@@ -38,7 +38,9 @@ std::vector<Row> rows_of_the_op_table([[maybe_unused]] const std::vector<Row>& k
   for (const test::OpRow& op : test::op_table()) {
     if (op.formulas.empty() || names.contains(op.name)) continue;
     Row row{op.name, bench::kFloats, {}, calls(op.formulas[0].run), op.order > 0};
-    for (const test::OpInput& in : op.inputs) row.inputs.push_back({square, in.low, in.high});
+    for (const test::OpInput& in : op.inputs)
+      row.inputs.push_back(
+          {square, in.low, in.high, in.dtype == DType::boolean ? Fill::booleans : Fill::numbers});
     rows.push_back(std::move(row));
   }
 #endif

@@ -125,14 +125,14 @@ void add_copies(std::vector<Row>& rows) {
                   {{picture}},
                   calls([](const Tensors& x) { return pixel_unshuffle(x[0], 2); }),
                   true});
-  rows.push_back({"concat d0",
+  rows.push_back({"cat d0",
                   kNumbers,
                   {{square}, {square}},
                   calls([](const Tensors& x) {
                     return cat({x[0], x[1]}, 0);
                   }),
                   true});
-  rows.push_back({"concat d1",
+  rows.push_back({"cat d1",
                   kNumbers,
                   {{square}, {square}},
                   calls([](const Tensors& x) {

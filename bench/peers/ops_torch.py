@@ -104,7 +104,7 @@ CALLS = {
     "repeat_interleave d1": lambda x: x.repeat_interleave(2, 1),
     "pad": lambda x: F.pad(x, (1, 1, 1, 1)), "pad reflect": lambda x: F.pad(x, (1, 1, 1, 1), "reflect"),
     "pixel_shuffle": lambda x: F.pixel_shuffle(x, 2), "pixel_unshuffle": lambda x: F.pixel_unshuffle(x, 2),
-    "concat d0": lambda a, b: torch.cat([a, b], 0), "concat d1": lambda a, b: torch.cat([a, b], 1),
+    "cat d0": lambda a, b: torch.cat([a, b], 0), "cat d1": lambda a, b: torch.cat([a, b], 1),
     "stack d0": lambda a, b: torch.stack([a, b], 0), "stack last": lambda a, b: torch.stack([a, b], -1),
     "zeros": lambda x: torch.zeros(x.shape, dtype=x.dtype), "ones": lambda x: torch.ones(x.shape, dtype=x.dtype),
     "full": lambda x: torch.full(x.shape, 3, dtype=x.dtype), "full_like": lambda x: torch.full_like(x, 3),

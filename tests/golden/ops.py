@@ -132,7 +132,7 @@ def shape():
     case("pad", lambda t: F.pad(t, (1, 2, 0, 1), value=0.5), x)
     case("chunk", lambda t: torch.cat(t.chunk(3, 2)[::-1], 2), x)
     case("meshgrid", lambda s, t: torch.meshgrid(s, t, indexing="ij")[1], numbers([2]), numbers([3]))
-    case("concat", lambda s, t: torch.cat([s, t], 1), x, numbers([2, 1, 4]))
+    case("cat", lambda s, t: torch.cat([s, t], 1), x, numbers([2, 1, 4]))
     case("nonzero", lambda m: m.nonzero(), numbers([3, 4]) > 0)
     case("masked_select", lambda t, m: t.masked_select(m), x, numbers([3, 4]) > 0)
     index = torch.tensor([[0, 2, 1, 0], [2, 2, 0, 1]])

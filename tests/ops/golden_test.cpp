@@ -128,7 +128,7 @@ void add_shapes(Table& t) {
     return cat(parts, 2);
   };
   t["meshgrid"] = [](In in) { return meshgrid({in[0], in[1]})[1]; };
-  t["concat"] = [](In in) { return cat({in[0], in[1]}, 1); };
+  t["cat"] = [](In in) { return cat({in[0], in[1]}, 1); };
   t["nonzero"] = one(nonzero);
   t["masked_select"] = two(masked_select);
   t["gather"] = [](In in) { return gather(in[0], 0, in[1]); };

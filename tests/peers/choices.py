@@ -75,7 +75,7 @@ CHOICES = [
     Choice(("pixel_unshuffle",), ("values",), "PyTorch leaves a tensor without elements as it is",
            when=lambda case: 0 in case.inputs()[0].shape),
     Choice(("add", "sub", "mul", "div", "pow", "maximum", "minimum", "floor_divide", "remainder", "fmod", "atan2",
-            "where", "concat", "stack"), ("dtype",),
+            "where", "cat", "stack"), ("dtype",),
            "a tensor of rank 0 counts for the dtype as any other (docs/dtypes.md)", when=number_beside_tensors),
     Choice(("atan2", "remainder", "fmod"), SLOPES,
            "PyTorch negates an operand of u8 before it converts it, which wraps", when=lambda case: "u8" in dtypes(case)),

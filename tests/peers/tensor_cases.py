@@ -55,9 +55,9 @@ def view(draw, name):
     return Case(name, [x], lambda x: x.contiguous())
 
 
-@generator("concat", "stack", "meshgrid")
+@generator("cat", "stack", "meshgrid")
 def joining(draw, name):
-    shape = draw.shape(1 if name == "concat" else 0, 4)
+    shape = draw.shape(1 if name == "cat" else 0, 4)
     kinds = [draw.any_dtype()] * 3 if draw.chance(0.6) else [draw.any_dtype() for _ in range(3)]
     if name == "meshgrid":
         lists = [draw.tensor([draw.integer(1, 4)], kinds[0]) for _ in range(draw.integer(1, 3))]
@@ -66,10 +66,10 @@ def joining(draw, name):
     parts = []
     for kind in kinds[:draw.integer(1, 3)]:
         sizes = list(shape)
-        if name == "concat":
+        if name == "cat":
             sizes[d] = draw.integer(0, 5)
         parts.append(draw.tensor(sizes, kind))
-    return Case(name, [parts, d], torch.cat if name == "concat" else torch.stack)
+    return Case(name, [parts, d], torch.cat if name == "cat" else torch.stack)
 
 
 @generator("split", "chunk", "flip", "roll", "repeat", "repeat_interleave", "pad", "pixel_shuffle", "pixel_unshuffle",

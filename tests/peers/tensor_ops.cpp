@@ -20,7 +20,7 @@ void add_shape(Ops& ops) {
   });
   ops["contiguous"] = op(contiguous);
   ops["clone"] = op<Tensor, const Tensor&>(veldt::clone);
-  ops["concat"] = op(cat);
+  ops["cat"] = op(cat);
   ops["stack"] = op(stack);
   ops["split"] = op(split);
   ops["chunk"] = op(chunk);

@@ -283,20 +283,9 @@ OpRow joining(const char* name, bool adds_dim) {
 }  // namespace
 
 std::vector<OpRow> shape_rows() {
-  return {reshape_row(),
-          flatten_row(),
-          transpose_row(),
-          permute_row(),
-          expand_row(),
-          clone_row(),
-          slice_row(),
-          select_row(),
-          unsqueeze_row(),
-          squeeze_row(),
-          contiguous_row(),
-          to_row(),
-          joining("concat", false),
-          joining("stack", true)};
+  return {reshape_row(),    flatten_row(), transpose_row(),       permute_row(),         expand_row(),
+          clone_row(),      slice_row(),   select_row(),          unsqueeze_row(),       squeeze_row(),
+          contiguous_row(), to_row(),      joining("cat", false), joining("stack", true)};
 }
 
 }  // namespace veldt::test
