@@ -1,5 +1,5 @@
 # The C++ of pages as one source, so that a build holds every block against the library as it stands:
-#   awk -f tests/docs/code.awk README.md docs/tour.md
+#   awk -f tests/docs/code.awk README.md docs/tour.md docs/from-pytorch.md
 # A block's statements may use what those before it in the page declare. Types, functions and whole programs
 # stand for themselves.
 function end_of_block(   i, own) {

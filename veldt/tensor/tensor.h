@@ -1,5 +1,7 @@
 // Tensor: a handle to numbers of one dtype on one device, with a shape and strides. Copying a Tensor copies
-// the handle; views share memory. The functions that compute with tensors are in ops/.
+// the handle; views share memory. A const Tensor stays the handle that it is, but its numbers may change:
+// other handles, views and optimizers write them, and so does x[i] = y of a const x. clone(x) has its own.
+// The functions that compute with tensors are in ops/.
 // Tests: tests/tensor/tensor_test.cpp
 #pragma once
 
