@@ -29,7 +29,7 @@ stand_in() {  # NAME LINE...: a program of that name, first in the path
   chmod +x "$root/bin/$1"
 }
 
-for verb in setup build paint test check fuzz bench gpu fresh format help; do
+for verb in setup build paint test check fuzz bench gpu fresh docs format help; do
   expect "./dev lists $verb" 0 "  $verb" "$root/dev"
 done
 expect 'the help of a verb, before anything is built' 0 '  test ' "$root/dev" test --help
@@ -53,6 +53,7 @@ expect 'Markdown is no source' 2 'does not format "list.md"' "$root/dev" format 
 expect 'a source that is not there' 2 'there is no file "none.cpp"' "$root/dev" format none.cpp
 expect 'a check of something rare' 2 'does not know "rare"' "$root/dev" check --all rare
 expect 'a check of something' 2 'does not know "format"' "$root/dev" check format
+expect 'docs of something' 2 'does not know "html"' "$root/dev" docs html
 expect 'an unknown Debian' 2 'does not know "11"' "$root/dev" fresh 11
 expect 'two Debians' 2 'does not know "12 13"' "$root/dev" fresh 12 13
 stand_in id 'echo 1000'

@@ -94,8 +94,8 @@ FieldOptions field_options_from_json(std::string_view json);
 void check(const FieldOptions&);
 // The number of trained numbers, and of those that a file holds: Fourier's frequencies are not trained.
 std::int64_t parameter_count(const FieldOptions&);
+std::int64_t stored_count(const FieldOptions&);
 // The inputs of the first layer, then the units of each layer, including the last one.
 std::vector<std::int64_t> layer_sizes(const FieldOptions&);
-std::int64_t stored_count(const FieldOptions&);
 
 }  // namespace veldt::field
