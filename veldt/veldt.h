@@ -2,14 +2,11 @@
 // Tests: tests/tools/install_test.sh
 #pragma once
 
-#include "veldt/core/backend.h"
-#include "veldt/core/convolution.h"
 #include "veldt/core/device.h"
 #include "veldt/core/dtype.h"
 #include "veldt/core/error.h"
 #include "veldt/core/grid.h"
 #include "veldt/core/hooks.h"
-#include "veldt/core/optimizer_step.h"
 #include "veldt/core/pool.h"
 #include "veldt/core/rng.h"
 #include "veldt/core/shape.h"
