@@ -20,7 +20,7 @@ if(TARGET veldt_cuda)
 endif()
 # Public is a header that knows neither how a device computes nor the formulas, which need Highway.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h veldt/*.inc)
-list(FILTER headers EXCLUDE REGEX "^veldt/(app|cpu|cuda|kernels)/")
+list(FILTER headers EXCLUDE REGEX "^veldt/(app|cli|cpu|cuda|kernels)/")
 foreach(header ${headers})
   file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^#include \"veldt/(cpu|cuda|kernels)/")
   get_filename_component(folder ${header} DIRECTORY)

@@ -9,8 +9,9 @@
 #include "tests/app/command.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/app/command.h"
-#include "veldt/app/exit.h"
+#include "veldt/app/verbs.h"
+#include "veldt/cli/command.h"
+#include "veldt/cli/exit.h"
 
 namespace veldt::test {
 namespace {
@@ -134,13 +135,18 @@ TEST(Command, CanBeReadWithoutBeingRun) {
   const TempDir dir;
   put_bytes(dir / "a.toml", "[fit]\nsteps = 3\n");
   put_bytes(dir / "b.toml", "[fit]\nsteps = -3\n");
-  EXPECT_EQ(app::parse_command({"veldt", "csv", "encode", "no.png", "-o", dir / "a.csv"}), "csv encode");
+  EXPECT_EQ(cli::parse_command(app::program(), {"veldt", "csv", "encode", "no.png", "-o", dir / "a.csv"}),
+            "csv encode");
   EXPECT_EQ(count_entries(dir.path()), 2u);
-  EXPECT_EQ(app::parse_command({"veldt", "fit", "no.png", "-o", "a", "--config", dir / "a.toml"}), "fit");
-  EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png", "-o", "a", "--config", dir / "b.toml"}),
-               UsageError);
-  EXPECT_THROW(app::parse_command({"veldt", "fit", "no.png"}), UsageError);
-  for (const char* asks : {"help", "--version"}) EXPECT_EQ(app::parse_command({"veldt", asks}), "");
+  EXPECT_EQ(
+      cli::parse_command(app::program(), {"veldt", "fit", "no.png", "-o", "a", "--config", dir / "a.toml"}),
+      "fit");
+  EXPECT_THROW(
+      cli::parse_command(app::program(), {"veldt", "fit", "no.png", "-o", "a", "--config", dir / "b.toml"}),
+      UsageError);
+  EXPECT_THROW(cli::parse_command(app::program(), {"veldt", "fit", "no.png"}), UsageError);
+  for (const char* asks : {"help", "--version"})
+    EXPECT_EQ(cli::parse_command(app::program(), {"veldt", asks}), "");
 }
 
 TEST(Command, TheManualIsAsItWouldBeMadeNow) {

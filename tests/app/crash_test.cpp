@@ -7,7 +7,7 @@
 
 #include "tests/app/process.h"
 #include "tests/app/small_model.h"
-#include "veldt/app/signals.h"
+#include "veldt/cli/signals.h"
 #include "veldt/io/directory.h"
 #include "veldt/train/checkpoint.h"
 
@@ -69,7 +69,7 @@ TEST(CrashFit, KilledFortyTimesItEndsWithTheSameBits) {
   std::printf("%d kills, %d runs, %d starts, %d resumptions\n", kills, runs, starts, resumed);
 }
 
-// oneDNN 2.6's sgemm corrupts the heap when a handler runs on its stack (see app/signals.cpp): the test below
+// oneDNN 2.6's sgemm corrupts the heap when a handler runs on its stack (see cli/signals.cpp): the test below
 // only fails in about one of fifty rounds, so the cause is tested too.
 TEST(Signals, AreHandledOnAStackOfTheirOwn) {
   const app::StopOnSignal signal;

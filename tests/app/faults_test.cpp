@@ -17,8 +17,9 @@
 #include "tests/io/faults.h"
 #include "tests/support/system_calls.h"
 #include "tests/support/threads_scope.h"
-#include "veldt/app/command.h"
-#include "veldt/app/exit.h"
+#include "veldt/app/verbs.h"
+#include "veldt/cli/command.h"
+#include "veldt/cli/exit.h"
 #include "veldt/field/options.h"
 #include "veldt/io/image.h"
 #include "veldt/recipe/data.h"
@@ -54,7 +55,7 @@ RanHere run_here(Words words, const std::string& directory, Call call, std::int6
     argv.push_back(nullptr);
     FailingCall failing(call, n, error);
     const Watch watch(failing);
-    const int code = app::run_command(static_cast<int>(words.size()), argv.data());
+    const int code = cli::run_command(app::program(), static_cast<int>(words.size()), argv.data());
     *calls = failing.count();
     return code;
   });
@@ -223,7 +224,7 @@ TEST_F(SlowFaults, OfMemoryWhereNothingMayBeThrown) {
     ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     std::string name = "veldt", flag = "--version";
     std::vector<char*> argv{name.data(), flag.data(), nullptr};
-    if (app::run_command(2, argv.data()) != 0) return 99;
+    if (cli::run_command(app::program(), 2, argv.data()) != 0) return 99;
     [&]() noexcept { refuses(); }();
     return 98;
   });

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "tests/io/faults.h"
-#include "veldt/app/context.h"
-#include "veldt/app/exit.h"
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/context.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/score.h"
-#include "veldt/app/signals.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/signals.h"
+#include "veldt/cli/terminal.h"
 
 namespace veldt::app {
 namespace {

@@ -6,7 +6,8 @@
 
 #include "tests/fuzz/target.h"
 #include "tests/support/temp_dir.h"
-#include "veldt/app/command.h"
+#include "veldt/app/verbs.h"
+#include "veldt/cli/command.h"
 #include "veldt/io/config_file.h"
 #include "veldt/recipe/data.h"
 #include "veldt/recipe/model.h"
@@ -38,7 +39,7 @@ std::vector<std::string> flags() {
 void read_command(const std::string& bytes) {
   std::vector<std::string> arguments = split(bytes);
   arguments.insert(arguments.begin(), "veldt");
-  app::parse_command(arguments);
+  cli::parse_command(app::program(), arguments);
 }
 
 std::vector<std::string> command_seeds() {
@@ -64,7 +65,8 @@ void read_toml(const std::string& bytes) {
 }
 
 void read_settings(const std::string& bytes) {
-  app::parse_command({"veldt", "fit", "a.png", "-o", "a.safetensors", "--config", file_of(bytes)});
+  cli::parse_command(app::program(),
+                     {"veldt", "fit", "a.png", "-o", "a.safetensors", "--config", file_of(bytes)});
 }
 
 std::vector<std::string> settings_seeds() {

@@ -13,11 +13,11 @@
 
 #include "veldt/app/compare_sounds.h"
 #include "veldt/app/drawing.h"
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/two_tones.h"
 #include "veldt/app/verbs.h"
 #include "veldt/data/resample.h"
@@ -208,7 +208,7 @@ Pair alike(Side a, Side b, std::int64_t max_pixels, const Context& context) {
   return {std::move(a), std::move(b)};
 }
 
-train::PictureScore score_of(const Pair& pair, const Context& context) {
+train::PictureScore score_of_pair(const Pair& pair, const Context& context) {
   ProgressLine line({.quiet = context.quiet, .show_after = 2});
   train::PictureComparison comparison({pair.width(), pair.height()}, pair.channels());
   std::int64_t done = 0, wrong = 0;
@@ -292,7 +292,7 @@ int compare(const CompareFlags& flags, Context& context) {
   const NoGrad off;
   Side a = load_side(flags.a, flags.max_pixels, context), b = load_side(flags.b, flags.max_pixels, context);
   const Pair pair = alike(std::move(a), std::move(b), flags.max_pixels, context);
-  const train::PictureScore score = score_of(pair, context);
+  const train::PictureScore score = score_of_pair(pair, context);
   if (!flags.diff.empty())
     if (const std::int64_t bad = write_difference(flags.diff, pair); bad > 0)
       print_note(fmt::format("{} of {} values are not numbers, and white in {}", bad,

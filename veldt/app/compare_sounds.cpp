@@ -1,4 +1,5 @@
 // Compares a sound, or what a model plays, with another one, frame by frame.
+#include "veldt/app/frame.h"
 #include "veldt/app/compare_sounds.h"
 
 #include <fmt/format.h>
@@ -7,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/field/sound_field.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/sound.h"

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "veldt/app/context.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/context.h"
 
 namespace veldt::app {
 

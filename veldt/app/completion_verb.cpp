@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "veldt/app/completion.h"
-#include "veldt/app/exit.h"
+#include "veldt/cli/completion.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/verbs.h"
 
 namespace veldt::app {

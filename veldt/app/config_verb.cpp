@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/config.h"
-#include "veldt/app/exit.h"
-#include "veldt/app/terminal.h"
-#include "veldt/app/usage.h"
+#include "veldt/cli/config.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/terminal.h"
+#include "veldt/cli/usage.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/suggest.h"
 

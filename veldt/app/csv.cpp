@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/option_tree.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/option_tree.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/image.h"
 #include "veldt/io/pixel_csv.h"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/app/recipe_files.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/data/picture_grid.h"
 #include "veldt/io/image.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/config.h"
-#include "veldt/app/exit.h"
-#include "veldt/app/help.h"
+#include "veldt/cli/config.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/help.h"
 #include "veldt/app/known_answers.h"
 #include "veldt/app/machine.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/core/threads.h"
 #include "veldt/cpu/cpu_backend.h"

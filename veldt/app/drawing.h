@@ -8,7 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "veldt/app/colour.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/colour.h"
 #include "veldt/field/field.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/sound_field.h"

@@ -1,4 +1,5 @@
 // Measures a step or a band, and estimates time and memory of a whole fit or drawing from it.
+#include "veldt/app/frame.h"
 #include "veldt/app/dry_run.h"
 
 #include <fmt/format.h>
@@ -10,11 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "veldt/app/describe.h"
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/reasons.h"
 #include "veldt/app/known_answers.h"
 #include "veldt/app/progress_line.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/tensor/backends.h"
 
 namespace veldt::app {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/context.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/context.h"
 #include "veldt/app/drawing.h"
 #include "veldt/field/reasons.h"
 #include "veldt/field/fit.h"

@@ -4,10 +4,10 @@
 #include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 
-#include "veldt/app/exit.h"
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/app/recipe_files.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/recipe/measure.h"
 #include "veldt/tensor/backends.h"

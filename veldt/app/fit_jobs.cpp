@@ -1,4 +1,5 @@
 // Turns the files and folders of a command line into pairs of an input and its model file.
+#include "veldt/app/frame.h"
 #include "veldt/app/fit_jobs.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,7 @@
 #include <map>
 #include <system_error>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/image.h"

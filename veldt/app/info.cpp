@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "veldt/app/describe.h"
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
-#include "veldt/app/option_tree.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/option_tree.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/field/options.h"
 #include "veldt/io/directory.h"

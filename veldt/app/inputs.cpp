@@ -1,4 +1,5 @@
 // Opens a picture, table, sound or model, recognised by its first bytes.
+#include "veldt/app/frame.h"
 #include "veldt/app/inputs.h"
 
 #include <fmt/format.h>
@@ -9,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/progress_line.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/context.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/context.h"
 #include "veldt/field/image_field.h"
 #include "veldt/field/signal.h"
 #include "veldt/tensor/tensor.h"

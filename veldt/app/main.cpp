@@ -1,4 +1,5 @@
 // The veldt command.
-#include "veldt/app/command.h"
+#include "veldt/app/verbs.h"
+#include "veldt/cli/command.h"
 
-int main(int argc, char** argv) { return veldt::app::run_command(argc, argv); }
+int main(int argc, char** argv) { return veldt::cli::run_command(veldt::app::program(), argc, argv); }

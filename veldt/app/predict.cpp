@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/app/exit.h"
-#include "veldt/app/option_tree.h"
-#include "veldt/app/signals.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/option_tree.h"
+#include "veldt/cli/signals.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/tensor/backends.h"

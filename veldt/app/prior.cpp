@@ -1,11 +1,12 @@
 // Looks for the priors beside the program and where they are installed.
+#include "veldt/app/frame.h"
 #include "veldt/app/prior.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 
 namespace veldt::app {
 namespace {

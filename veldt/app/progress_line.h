@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/app/terminal.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/train/events.h"
 
 namespace veldt::app {

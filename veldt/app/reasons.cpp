@@ -1,4 +1,5 @@
 // Prints the reasons of a fit's choices, for people as lines and for programs as JSON.
+#include "veldt/app/frame.h"
 #include "veldt/app/reasons.h"
 
 #include <fmt/format.h>
@@ -6,8 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "veldt/app/help.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/help.h"
+#include "veldt/cli/terminal.h"
 
 namespace veldt::app {
 

@@ -1,4 +1,5 @@
 // Chooses the folder of a recipe's data, and downloads into it what is missing.
+#include "veldt/app/frame.h"
 #include "veldt/app/recipe_files.h"
 
 #include <fmt/format.h>
@@ -7,10 +8,10 @@
 #include <filesystem>
 #include <sstream>
 
-#include "veldt/app/environment.h"
-#include "veldt/app/exit.h"
+#include "veldt/cli/environment.h"
+#include "veldt/cli/exit.h"
 #include "veldt/app/progress_line.h"
-#include "veldt/app/signals.h"
+#include "veldt/cli/signals.h"
 #include "veldt/data/fetch.h"
 
 namespace veldt::app {

@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "veldt/app/context.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/context.h"
 #include "veldt/recipe/recipe.h"
 
 namespace veldt::app {

@@ -1,4 +1,5 @@
 // Names the folder of a run after its recipe, and refuses a folder that holds other files.
+#include "veldt/app/frame.h"
 #include "veldt/app/run_folder.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 #include "veldt/io/directory.h"
 
 namespace veldt::app {

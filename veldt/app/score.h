@@ -7,7 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "veldt/app/context.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/context.h"
 #include "veldt/app/drawing.h"
 #include "veldt/field/signal.h"
 

@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "veldt/app/exit.h"
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/app/recipe_files.h"
 #include "veldt/app/run_folder.h"
-#include "veldt/app/signals.h"
-#include "veldt/app/terminal.h"
+#include "veldt/cli/signals.h"
+#include "veldt/cli/terminal.h"
 #include "veldt/app/training_view.h"
 #include "veldt/app/verbs.h"
 #include "veldt/io/chart.h"

@@ -1,24 +1,40 @@
-// The list of verbs, in the order of the help.
+// The command: its verbs in the order of the help.
 #include "veldt/app/verbs.h"
 
 namespace veldt::app {
 
-const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> all = {
-      {"fit", "teach a network a picture", add_fit},
-      {"render", "draw a learned picture at any size", add_render},
-      {"compare", "measure how two pictures differ", add_compare},
-      {"train", "train a network as a recipe says", add_train},
-      {"eval", "measure a trained network", add_eval},
-      {"predict", "let a trained network classify, write or predict", add_predict},
-      {"info", "show what is in a file", add_info},
-      {"csv", "turn pictures into pixel tables and back", add_csv},
-      {"data", "look at a data set", add_data},
-      {"config", "show the settings and where each comes from", add_config},
-      {"doctor", "check the installation, and measure its speed", add_doctor},
-      {"completion", "print a script that completes the command in a shell", add_completion},
-  };
-  return all;
+namespace {
+
+constexpr const char* kExamples =
+    "  veldt fit cub.png -o cub.safetensors            teach a network the picture\n"
+    "  veldt render cub.safetensors -o big.png --size 1024\n"
+    "  veldt compare cub.png cub.safetensors           how well it learned\n"
+    "  veldt VERB --help                               more about one verb\n"
+    "  veldt config show VERB                          its settings from veldt.toml, variables and flags\n";
+
+}  // namespace
+
+const Program& program() {
+  static const Program veldt = {
+      .name = "veldt",
+      .version = VELDT_VERSION,
+      .summary = "neural networks: fields that draw pictures, and recipes for all others",
+      .examples = kExamples,
+      .verbs = {
+          {"fit", "teach a network a picture", add_fit},
+          {"render", "draw a learned picture at any size", add_render},
+          {"compare", "measure how two pictures differ", add_compare},
+          {"train", "train a network as a recipe says", add_train},
+          {"eval", "measure a trained network", add_eval},
+          {"predict", "let a trained network classify, write or predict", add_predict},
+          {"info", "show what is in a file", add_info},
+          {"csv", "turn pictures into pixel tables and back", add_csv},
+          {"data", "look at a data set", add_data},
+          {"config", "show the settings and where each comes from", add_config},
+          {"doctor", "check the installation, and measure its speed", add_doctor},
+          {"completion", "print a script that completes the command in a shell", add_completion},
+      }};
+  return veldt;
 }
 
 }  // namespace veldt::app

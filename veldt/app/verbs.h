@@ -1,45 +1,13 @@
-// The verbs of the command, one file each. How to write one, say app/draw.cpp:
-//
-//   struct DrawFlags { std::string model, output; std::int64_t size = 512; };
-//   int draw(const DrawFlags& flags, Context& context) { ..; return kOk; }
-//
-//   Run add_draw(VerbOptions& verb, Context& context) {
-//     auto flags = std::make_shared<DrawFlags>();          // outlives parsing, kept by the Run
-//     add_path(verb, "MODEL", flags->model, "a model file").required();
-//     add_path(verb, "-o,--output", flags->output, "where the picture goes").required();
-//     add_count(verb, "--size", flags->size, {.least = 1}, "pixels along the longer side");
-//     add_threads(verb, context);
-//     verb.examples("  veldt draw cub.safetensors -o cub.png\n");
-//     return [flags, &context] { return draw(*flags, context); };
-//   }
-//
-// and a line in verbs.cpp. The add_ functions are in app/option_tree.h: use them rather than CLI11's own,
-// because they give three-line errors with suggestions. --json and --quiet are added to every verb. A verb
-// reports errors as exceptions (app/exit.h turns them into exit codes), prints results through context.out,
-// progress through app/progress_line.h, notes through app/terminal.h unless context.quiet, and checks outputs
-// with io::check_writable() before it works for long.
+// The verbs of the `veldt` command, one file each; cli/verb.h shows how to write one.
 // Tests: tests/app/command_test.cpp
 #pragma once
 
-#include <functional>
-#include <vector>
-
-#include "veldt/app/context.h"
-#include "veldt/app/option_tree.h"
+#include "veldt/app/frame.h"
+#include "veldt/cli/verb.h"
 
 namespace veldt::app {
 
-// Does the work after the command line has been read; returns the exit code.
-using Run = std::function<int()>;
-
-struct Verb {
-  const char* name;
-  const char* summary;  // one line, for the list of verbs and the head of its help
-  Run (*add)(VerbOptions& verb, Context& context);
-};
-
-// In the order in which help lists them.
-const std::vector<Verb>& verbs();
+const Program& program();
 
 Run add_fit(VerbOptions& verb, Context& context);
 Run add_render(VerbOptions& verb, Context& context);

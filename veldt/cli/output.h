@@ -1,4 +1,4 @@
-// stdout, for results. Progress and messages go to stderr: app/terminal.h.
+// stdout, for results. Progress and messages go to stderr: cli/terminal.h.
 // Tests: tests/app/command_test.cpp, tests/app/outputs_test.cpp
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-namespace veldt::app {
+namespace veldt::cli {
 
 // A PSNR or SNR for JSON, which has no infinity: 999 stands for that of identical signals, -999 for that of
 // anything compared with silence.
@@ -40,4 +40,4 @@ class Output {
 // was closed.
 bool prepare_standard_streams();
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,5 +1,5 @@
 // Writes results to stdout, as text or JSON, and makes sure that no file is opened in its place.
-#include "veldt/app/output.h"
+#include "veldt/cli/output.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "veldt/core/escape.h"
 #include "veldt/io/file.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 bool is_device(int fd) {
@@ -58,4 +58,4 @@ bool prepare_standard_streams() {
   return has_stdout;
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/option_tree.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 std::string bash_completion(const VerbOptions& tree);
 std::string zsh_completion(const VerbOptions& tree);
 std::string fish_completion(const VerbOptions& tree);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,7 +1,7 @@
 // Quotes the words of a command line, so that it can be pasted into a shell.
-#include "veldt/app/context.h"
+#include "veldt/cli/context.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 std::string quoted_for_shell(const std::vector<std::string>& arguments) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
@@ -19,4 +19,4 @@ std::string quoted_for_shell(const std::vector<std::string>& arguments) {
   return line;
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

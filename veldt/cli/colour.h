@@ -6,7 +6,7 @@
 
 #include "veldt/io/text_values.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 struct Colour {
   float red = 0, green = 0, blue = 0;  // 0..1
@@ -17,4 +17,4 @@ struct Colour {
 // One of CSS's sixteen basic names, in any case, #rrggbb or #rgb. Throws bad_value().
 Colour colour_from(const io::Source& source, const std::string& text);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

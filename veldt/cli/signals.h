@@ -3,7 +3,7 @@
 // Tests: tests/app/pieces_test.cpp, tests/app/crash_test.cpp
 #pragma once
 
-namespace veldt::app {
+namespace veldt::cli {
 
 // While an object exists, the first SIGINT, SIGTERM or SIGHUP is remembered, and the second SIGINT or SIGTERM
 // ends the process with 130 or 143. A SIGHUP never does: a closing terminal sends several, and a session that
@@ -21,4 +21,4 @@ class StopOnSignal {
   int exit_code() const;
 };
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -5,9 +5,9 @@
 #include <CLI/App.hpp>
 #include <string>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 // The verb (and its verb) that was reached when parsing ended; `root` itself if none was.
 const CLI::App& deepest(const CLI::App& root);
@@ -16,4 +16,4 @@ std::string full_name(const CLI::App& app);
 
 UsageError explain(const CLI::App& root, const CLI::ParseError& error);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

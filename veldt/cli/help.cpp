@@ -1,5 +1,5 @@
 // Lays out options and their meanings in two columns, wrapped at the width of the page.
-#include "veldt/app/help.h"
+#include "veldt/cli/help.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "veldt/app/usage.h"
+#include "veldt/cli/usage.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 using Row = std::pair<std::string, std::string>;  // name and what it means
@@ -125,4 +125,4 @@ std::string help_text(const CLI::App& app, int columns) {
   return out;
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace veldt::app {
+namespace veldt::cli {
 
 // The value; "" if it is not set.
 std::string variable(const char* name);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

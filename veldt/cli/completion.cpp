@@ -1,13 +1,13 @@
 // A script holds the whole tree, so that completion starts no process. All three shells offer flags after a
 // verb; after a flag its choices, files for a path and nothing for a number; and files elsewhere.
-#include "veldt/app/completion.h"
+#include "veldt/cli/completion.h"
 
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
 #include <vector>
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 std::vector<std::string> flags_of(const Setting& s) {
@@ -246,4 +246,4 @@ std::string fish_completion(const VerbOptions& tree) {
   return text;
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

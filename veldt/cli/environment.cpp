@@ -1,13 +1,13 @@
 // Reads an environment variable.
-#include "veldt/app/environment.h"
+#include "veldt/cli/environment.h"
 
 #include <cstdlib>
 
-namespace veldt::app {
+namespace veldt::cli {
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace veldt::app {
+namespace veldt::cli {
 
 // Words on lines of at most `width`, the later ones indented.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
@@ -19,4 +19,4 @@ std::string meaning_of(const CLI::Option& option);
 // Usage, description, arguments, flags by group with their defaults, and examples (the verb's footer).
 std::string help_text(const CLI::App& app, int columns);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,5 +1,5 @@
 // Each add_ function gives CLI11 a callback that reads the text itself, so that errors are Veldt's.
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/option_tree.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "veldt/core/device.h"
 #include "veldt/tensor/fallback.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 constexpr const char* kShared = "Everywhere";  // the group of settings that all verbs have
@@ -313,4 +313,4 @@ void add_shared_flags(VerbOptions& verb, Context& context) {
   config.option->group(kShared);
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,5 +1,5 @@
 // Catches the signals that ask to stop, and remembers which one came first.
-#include "veldt/app/signals.h"
+#include "veldt/cli/signals.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <csignal>
 #include <cstddef>
 
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 // A handler may access nothing else.
@@ -66,4 +66,4 @@ bool StopOnSignal::requested() const { return received != 0; }
 
 int StopOnSignal::exit_code() const { return received == 0 ? 0 : kInterrupted + received; }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

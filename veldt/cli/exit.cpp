@@ -1,5 +1,5 @@
 // From exceptions to exit codes.
-#include "veldt/app/exit.h"
+#include "veldt/cli/exit.h"
 
 #include <nlohmann/json.hpp>
 
@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <new>
 
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 int code_of(const Error& error) {
@@ -96,4 +96,4 @@ std::string in_three_lines(const Failure& failure, bool color) {
                      on_one_line(failure.why), on_one_line(failure.fix));
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace veldt::app {
+namespace veldt::cli {
 
 struct Terminal {
   bool live = false;   // a terminal that can redraw a line
@@ -29,4 +29,4 @@ void print_note(std::string_view text);
 // "veldt: warning: .." for a problem that does not end the work.
 void print_warning(std::string_view text);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,5 +1,5 @@
 // Finds out what stderr can show, and prevents text from controlling a terminal.
-#include "veldt/app/terminal.h"
+#include "veldt/cli/terminal.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -7,10 +7,10 @@
 
 #include <cerrno>
 
-#include "veldt/app/environment.h"
+#include "veldt/cli/environment.h"
 #include "veldt/core/escape.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 // The first of these that is set counts, as in setlocale().
@@ -57,4 +57,4 @@ void print_warning(std::string_view text) {
   write_stderr(fmt::format("veldt: warning: {}\n", on_one_line(text)));
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,12 +1,12 @@
 // Writes the option tree as the tables of docs/cli.md.
-#include "veldt/app/manual.h"
+#include "veldt/cli/manual.h"
 
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
-#include "veldt/app/help.h"
+#include "veldt/cli/help.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 constexpr const char* kIntroduction = R"(# The veldt command
@@ -97,4 +97,4 @@ std::string manual(const VerbOptions& tree) {
   return out;
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -9,7 +9,7 @@
 
 #include "veldt/core/error.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 enum ExitCode : int {
   kOk = 0,
@@ -63,4 +63,4 @@ nlohmann::ordered_json in_json(const Failure& failure);
 // \x0a.
 std::string in_three_lines(const Failure& failure, bool color);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

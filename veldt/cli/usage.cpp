@@ -1,5 +1,5 @@
 // Says what is wrong with a command line, and which flag or verb was probably meant.
-#include "veldt/app/usage.h"
+#include "veldt/cli/usage.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "veldt/io/suggest.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 std::string help_hint(const CLI::App& app) { return fmt::format("see '{} --help'", full_name(app)); }
@@ -124,4 +124,4 @@ UsageError explain(const CLI::App& root, const CLI::ParseError& error) {
   return {error.what(), fmt::format("'{}' could not read its command line", full_name(app)), help_hint(app)};
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

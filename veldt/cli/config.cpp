@@ -1,5 +1,5 @@
 // Finds each setting's value among flags, variables and files, and says where it came from.
-#include "veldt/app/config.h"
+#include "veldt/cli/config.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "veldt/app/environment.h"
+#include "veldt/cli/environment.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/suggest.h"
 #include "veldt/io/text_values.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 std::string user_config_path() {
@@ -228,4 +228,4 @@ void resolve(VerbOptions& verb, const std::string& named, VerbOptions& tree) {
   apply_config(verb, files);
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

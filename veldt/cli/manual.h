@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/option_tree.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 std::string manual(const VerbOptions& tree);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/context.h"
+#include "veldt/cli/context.h"
 #include "veldt/io/text_values.h"
 
 // CLI11 takes seconds to compile: only the files that use it include it.
@@ -20,7 +20,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace veldt::app {
+namespace veldt::cli {
 
 enum class ValueKind : std::uint8_t { count, number, duration, choice, path, text, on_off };
 
@@ -65,7 +65,7 @@ struct VerbOptions {
 };
 
 // `names` is CLI11's: "-o,--output", or "PICTURE" for a positional one. A value that a variable already holds
-// is its default, and help shows it. If a flag is given twice, the last one counts. Bounds: app/values.h.
+// is its default, and help shows it. If a flag is given twice, the last one counts. Bounds: io/text_values.h.
 Setting& add_count(VerbOptions& verb, const std::string& names, std::int64_t& into, io::CountRange range,
                    const std::string& help);
 Setting& add_count(VerbOptions& verb, const std::string& names, std::optional<std::int64_t>& into,
@@ -110,4 +110,4 @@ void add_threads(VerbOptions& verb, Context& context);
 // --json, --quiet and --config, which the command adds to every verb.
 void add_shared_flags(VerbOptions& verb, Context& context);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -1,5 +1,5 @@
 // Builds the verbs, reads the command line, runs one verb, reports what went wrong.
-#include "veldt/app/command.h"
+#include "veldt/cli/command.h"
 
 #include <CLI/CLI.hpp>  // not App.hpp alone: its virtual functions are defined in other headers
 #include <algorithm>
@@ -7,38 +7,30 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/config.h"
-#include "veldt/app/context.h"
-#include "veldt/app/exit.h"
-#include "veldt/app/help.h"
-#include "veldt/app/manual.h"
-#include "veldt/app/option_tree.h"
-#include "veldt/app/terminal.h"
-#include "veldt/app/usage.h"
-#include "veldt/app/verbs.h"
+#include "veldt/cli/config.h"
+#include "veldt/cli/context.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/help.h"
+#include "veldt/cli/manual.h"
+#include "veldt/cli/option_tree.h"
+#include "veldt/cli/terminal.h"
+#include "veldt/cli/usage.h"
 #include "veldt/core/threads.h"
 #include "veldt/tensor/fallback.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
-
-constexpr const char* kCommandExamples =
-    "  veldt fit cub.png -o cub.safetensors            teach a network the picture\n"
-    "  veldt render cub.safetensors -o big.png --size 1024\n"
-    "  veldt compare cub.png cub.safetensors           how well it learned\n"
-    "  veldt VERB --help                               more about one verb\n"
-    "  veldt config show VERB                          its settings from veldt.toml, variables and flags\n";
 
 class Command {
  public:
-  explicit Command(Context& context)
-      : root_("neural networks: fields that draw pictures, and recipes for all others", "veldt") {
+  Command(const Program& program, Context& context)
+      : program_(program), root_(program.summary, program.name) {
     root_.require_subcommand(0, 1);
-    root_.footer(kCommandExamples);
+    root_.footer(program.examples);
     root_.set_help_flag("-h,--help", "show this text");
     root_.add_flag("--version", version_, "show the version");
     tree_.app = &root_;
-    for (const Verb& verb : verbs()) {
+    for (const Verb& verb : program.verbs) {
       VerbOptions& options = tree_.add_verb(verb.name, verb.summary);
       options.run = verb.add(options, context);
       add_shared_flags_below(options, context);
@@ -87,12 +79,13 @@ class Command {
       throw explain(root_, error);
     }
     if (version_) {
-      context.out.text("veldt " VELDT_VERSION "\n");
+      context.out.text(program_.name + ' ' + program_.version + '\n');
       return nullptr;
     }
     if (empty) context.out.text(help_text(root_, stderr_terminal().width));
     if (!empty && root_.get_subcommands().empty())
-      throw UsageError("'veldt' needs a verb", "none was given", "see 'veldt --help'");
+      throw UsageError(str('\'', program_.name, "' needs a verb"), "none was given",
+                       str("see '", program_.name, " --help'"));
     return empty ? nullptr : chosen(context);
   }
 
@@ -118,6 +111,7 @@ class Command {
     return verb;
   }
 
+  const Program& program_;
   CLI::App root_;
   VerbOptions tree_;
   bool version_ = false;
@@ -136,14 +130,14 @@ void report(const Failure& failure, Context& context) {
 
 }  // namespace
 
-int run_command(int argc, char** argv) {
+int run_command(const Program& program, int argc, char** argv) {
   Context context;
   if (!prepare_standard_streams()) context.out.lose();
   try {
     explain_memory_that_ends_the_program();
     context.arguments.assign(argv, argv + argc);
-    if (context.arguments.empty()) context.arguments.emplace_back("veldt");
-    return Command(context).run(context);
+    if (context.arguments.empty()) context.arguments.push_back(program.name);
+    return Command(program, context).run(context);
   } catch (...) {
     const Failure failure = current_failure();
     // If the command line could not be read, the flag is not set yet.
@@ -154,13 +148,13 @@ int run_command(int argc, char** argv) {
   }
 }
 
-std::string parse_command(const std::vector<std::string>& arguments) {
+std::string parse_command(const Program& program, const std::vector<std::string>& arguments) {
   Context context;
   context.out.close();
   context.arguments = arguments;
-  Command command(context);
+  Command command(program, context);
   const VerbOptions* verb = command.parse(context);
   return verb == nullptr ? "" : verb->path();
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/output.h"
+#include "veldt/cli/output.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 struct VerbOptions;
 
@@ -18,7 +18,7 @@ struct Context {
   bool quiet = false;                   // no progress and no notes on stderr; warnings and errors remain
   std::optional<std::int64_t> threads;  // none: as many as there are cores
   std::string config;                   // --config: a file to read settings from; empty: none
-  VerbOptions* tree = nullptr;          // all verbs with their settings: app/option_tree.h
+  VerbOptions* tree = nullptr;          // all verbs with their settings: cli/option_tree.h
   Output out;
   std::vector<std::string> arguments;  // argv, with the program's name
 };
@@ -26,4 +26,4 @@ struct Context {
 // Arguments joined so that a shell reads them back as they are: for "resume with: veldt fit ..".
 std::string quoted_for_shell(const std::vector<std::string>& arguments);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

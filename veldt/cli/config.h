@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "veldt/app/option_tree.h"
+#include "veldt/cli/option_tree.h"
 #include "veldt/io/config_file.h"
 
-namespace veldt::app {
+namespace veldt::cli {
 
 struct ConfigPlace {
   std::string path;  // empty if there can be none; `what` says why
@@ -41,4 +41,4 @@ void apply_config(VerbOptions& verb, const std::vector<ConfigFile>& files);
 // All of it, for a verb whose command line has been read.
 void resolve(VerbOptions& verb, const std::string& named, VerbOptions& tree);
 
-}  // namespace veldt::app
+}  // namespace veldt::cli

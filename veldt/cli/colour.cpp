@@ -1,5 +1,5 @@
 // Reads a colour from its name or from hexadecimal digits.
-#include "veldt/app/colour.h"
+#include "veldt/cli/colour.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace veldt::app {
+namespace veldt::cli {
 namespace {
 
 // CSS Color Module Level 4 (W3C, 2022), 6.1; and the American spelling gray.
@@ -52,4 +52,4 @@ Colour colour_from(const io::Source& source, const std::string& text) {
   return {part(16), part(8), part(0)};
 }
 
-}  // namespace veldt::app
+}  // namespace veldt::cli
