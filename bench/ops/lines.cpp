@@ -91,6 +91,8 @@ void add_reductions(std::vector<Row>& rows) {
                          one(
                              "sort d1", kNumbers, [](T x) { return sort(x).values; }, true),
                          one("sort d0", kNumbers, [](T x) { return sort(x, 0).values; }),
+                         one(
+                             "median d1", kNumbers, [](T x) { return median(x, 1).values; }, true),
                          one("argsort d1", kNumbers, [](T x) { return argsort(x); }),
                          one(
                              "topk d1", kNumbers, [](T x) { return topk(x, 5).values; }, true)})

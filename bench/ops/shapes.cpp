@@ -66,45 +66,47 @@ void add_views(std::vector<Row>& rows) {
 Shape picture(std::int64_t n) { return {1, 16, side(n) / 4, side(n) / 4}; }
 
 void add_copies(std::vector<Row>& rows) {
-  for (const Row& row :
-       {one(
-            "reshape", [](T x) { return reshape(x, {-1}); }, true),
-        one("flatten", [](T x) { return flatten(x); }), one("contiguous", [](T x) { return contiguous(x); }),
-        one(
-            "contiguous transposed", [](T x) { return contiguous(transpose(x)); }, true),
-        one("to f32", [](T x) { return to(x, DType::f32); }),
-        one("to f64", [](T x) { return to(x, DType::f64); }),
-        one("to bf16", [](T x) { return to(x, DType::bf16); }),
-        one("to i64", [](T x) { return to(x, DType::i64); }),
-        one("to u8", [](T x) { return to(x, DType::u8); }),
-        one(
-            "flip d0", [](T x) { return flip(x, {0}); }, true),
-        one(
-            "flip d1", [](T x) { return flip(x, {1}); }, true),
-        one(
-            "roll d0", [](T x) { return roll(x, 3, 0); }, true),
-        one(
-            "roll d1", [](T x) { return roll(x, 3, 1); }, true),
-        one(
-            "repeat",
-            [](T x) {
-              return repeat(x, {2, 2});
-            },
-            true),
-        one(
-            "repeat_interleave d0", [](T x) { return repeat_interleave(x, 2, 0); }, true),
-        one(
-            "repeat_interleave d1", [](T x) { return repeat_interleave(x, 2, 1); }, true),
-        one(
-            "pad",
-            [](T x) {
-              return pad(x, {1, 1, 1, 1});
-            },
-            true),
-        one(
-            "tril", [](T x) { return tril(x); }, true),
-        one(
-            "triu", [](T x) { return triu(x); }, true)})
+  for (const Row& row : {one(
+                             "reshape", [](T x) { return reshape(x, {-1}); }, true),
+                         one("flatten", [](T x) { return flatten(x); }),
+                         one("contiguous", [](T x) { return contiguous(x); }),
+                         one(
+                             "contiguous transposed", [](T x) { return contiguous(transpose(x)); }, true),
+                         one("to f32", [](T x) { return to(x, DType::f32); }),
+                         one("to f64", [](T x) { return to(x, DType::f64); }),
+                         one("to bf16", [](T x) { return to(x, DType::bf16); }),
+                         one("to i64", [](T x) { return to(x, DType::i64); }),
+                         one("to u8", [](T x) { return to(x, DType::u8); }),
+                         one(
+                             "flip d0", [](T x) { return flip(x, {0}); }, true),
+                         one(
+                             "flip d1", [](T x) { return flip(x, {1}); }, true),
+                         one(
+                             "roll d0", [](T x) { return roll(x, 3, 0); }, true),
+                         one(
+                             "roll d1", [](T x) { return roll(x, 3, 1); }, true),
+                         one(
+                             "repeat",
+                             [](T x) {
+                               return repeat(x, {2, 2});
+                             },
+                             true),
+                         one(
+                             "repeat_interleave d0", [](T x) { return repeat_interleave(x, 2, 0); }, true),
+                         one(
+                             "repeat_interleave d1", [](T x) { return repeat_interleave(x, 2, 1); }, true),
+                         one(
+                             "pad",
+                             [](T x) {
+                               return pad(x, {1, 1, 1, 1});
+                             },
+                             true),
+                         one(
+                             "clone", [](T x) { return clone(x); }, true),
+                         one(
+                             "tril", [](T x) { return tril(x); }, true),
+                         one(
+                             "triu", [](T x) { return triu(x); }, true)})
     rows.push_back(row);
   rows.push_back({"pad reflect",
                   kFloats,

@@ -82,6 +82,7 @@ CALLS = {
     "logsumexp d1": lambda x: x.logsumexp(1),
     "sort d1": lambda x: x.sort(dim=1, stable=True)[0], "sort d0": lambda x: x.sort(dim=0, stable=True)[0],
     "sort line": lambda x: x.sort(stable=True)[0], "argsort d1": lambda x: x.argsort(stable=True),
+    "median d1": lambda x: x.median(1)[0], "clone": lambda x: x.clone(),
     "topk d1": lambda x: x.topk(5)[0], "topk line": lambda x: x.topk(10)[0],
     **{f"{op} d{dim}": along(op, dim) for dim in (0, 1)
        for op in ("gather", "index_select", "scatter", "scatter_add", "index_add")},
