@@ -27,9 +27,9 @@ TEST(Command, WithoutArgumentsShowsHelp) {
 
 TEST(Command, EachVerbHasHelpWithExamples) {
   const std::vector<std::vector<std::string>> verbs = {
-      {"fit"},        {"render"},        {"compare"},        {"info"},
-      {"csv"},        {"csv", "encode"}, {"csv", "decode"},  {"doctor"},
-      {"completion"}, {"config"},        {"config", "show"}, {"config", "path"}};
+      {"fit"},           {"render"},         {"compare"},       {"info"},       {"csv"},
+      {"csv", "encode"}, {"csv", "decode"},  {"doctor"},        {"completion"}, {"resize"},
+      {"config"},        {"config", "show"}, {"config", "path"}};
   for (std::vector<std::string> words : verbs) {
     std::vector<std::string> asked = {"help"};
     asked.insert(asked.end(), words.begin(), words.end());
@@ -43,7 +43,7 @@ TEST(Command, EachVerbHasHelpWithExamples) {
 }
 
 TEST(Command, HelpFitsIntoAHundredAndTenColumns) {
-  for (const char* verb : {"fit", "render", "compare", "info", "csv"}) {
+  for (const char* verb : {"fit", "render", "resize", "compare", "info", "csv"}) {
     std::size_t widest = 0, begin = 0;
     const std::string text = run_veldt({verb, "--help"}).out;
     for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {

@@ -78,9 +78,10 @@ TEST_F(BashCompletion, OffersVerbs) {
   const Offers all = offered("veldt ''");
   for (const char* verb : {"fit", "render", "csv", "completion", "help"})
     EXPECT_EQ(std::count(all.begin(), all.end(), verb), 1) << verb;
-  EXPECT_EQ(offered("veldt re"), Offers{"render"});
+  EXPECT_EQ(offered("veldt ren"), Offers{"render"});
+  EXPECT_EQ(offered("veldt re"), (Offers{"render", "resize"}));
   EXPECT_EQ(offered("veldt csv ''"), (Offers{"decode", "encode"}));
-  EXPECT_EQ(offered("veldt help re"), Offers{"render"});
+  EXPECT_EQ(offered("veldt help ren"), Offers{"render"});
 }
 
 TEST_F(BashCompletion, OffersTheFlagsOfTheVerb) {
@@ -118,9 +119,9 @@ TEST_F(Completion, FishOffersTheSame) {
       words.push_back(text.substr(0, text.find('\t')));
     return words;
   };
-  EXPECT_EQ(offered("veldt re"), Offers{"render"});
+  EXPECT_EQ(offered("veldt ren"), Offers{"render"});
   EXPECT_EQ(offered("veldt csv "), (Offers{"decode", "encode"}));
-  EXPECT_EQ(offered("veldt help re"), Offers{"render"});
+  EXPECT_EQ(offered("veldt help ren"), Offers{"render"});
   EXPECT_EQ(offered("veldt fit --pre"), (Offers{"--precision", "--preset", "--preview", "--preview-every"}));
   EXPECT_EQ(offered("veldt fit --model si"), Offers{"siren"});
   EXPECT_EQ(offered("veldt csv decode --th"), Offers{});

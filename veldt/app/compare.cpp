@@ -317,7 +317,7 @@ Run add_compare(VerbOptions& verb, Context& context) {
              "exit with 8 if the PSNR (of sounds: the SNR) is below X dB");
   add_path(verb, "--diff", flags->diff,
            "write |A - B| as a picture, stretched so that the largest difference is white; of sounds B - A");
-  add_max_pixels(verb, flags->max_pixels);
+  add_max_pixels(verb, flags->max_pixels, true);
   add_threads(verb, context);
   verb.examples(kCompareExamples);
   return [flags, &context] { return compare(*flags, context); };

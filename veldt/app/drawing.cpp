@@ -11,10 +11,9 @@
 #include "veldt/ops/unary.h"
 
 namespace veldt::app {
-namespace {
+namespace {}  // namespace
 
-// [rows, width, 2 or 4] -> [rows, width, channels], with the values that a file would hold.
-Tensor over(const Tensor& picture, const Colour& colour, std::int64_t channels) {
+Tensor laid_over(const Tensor& picture, const Colour& colour, std::int64_t channels) {
   const std::int64_t stored = picture.size(2), pixels = picture.size(0) * picture.size(1);
   const Tensor laid = empty({picture.size(0), picture.size(1), channels});
   const float below[] = {colour.red, colour.green, colour.blue};
@@ -29,8 +28,6 @@ Tensor over(const Tensor& picture, const Colour& colour, std::int64_t channels) 
   }
   return laid;
 }
-
-}  // namespace
 
 Drawing::Drawing(const field::Field& field)
     : field_(field), width_(field.options().width), height_(field.options().height) {}
@@ -78,7 +75,7 @@ void Drawing::bands(const field::Field::Band& band) const {
     field::SoundField(field_).render_bands(part_, band);
   else
     field_.render_bands({width_, height_}, how_, [&](const Tensor& rows, std::int64_t first) {
-      return band(channels() == rows.size(2) ? rows : over(rows, *background_, channels()), first);
+      return band(channels() == rows.size(2) ? rows : laid_over(rows, *background_, channels()), first);
     });
 }
 

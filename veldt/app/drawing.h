@@ -83,6 +83,9 @@ class DrawnFile {
 // these sides.
 bool is_stretched(double part_width, double part_height, std::int64_t width, std::int64_t height);
 
+// [rows, width, 2 or 4] -> [rows, width, channels] of 1 or 3, with the values that a file would hold.
+Tensor laid_over(const Tensor& picture, const Colour& colour, std::int64_t channels);
+
 // Values rounded to the levels of a file with this many bits per sample.
 Tensor rounded(const Tensor& levels, int bits);
 

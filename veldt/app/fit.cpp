@@ -421,7 +421,7 @@ Run add_fit(VerbOptions& verb, Context& context) {
       .command_line_only();
   add_path(verb, "--preview", flags->preview, "draw the field here while it learns; {step} becomes the step");
   add_count(verb, "--preview-every", flags->preview_every, {.least = 1}, "steps between previews");
-  add_max_pixels(verb, flags->max_pixels);
+  add_max_pixels(verb, flags->max_pixels, true);
   add_switch(verb, "--explain", flags->explain, "say why each choice was made").command_line_only();
   add_switch(verb, "--dry-run", flags->dry_run,
              "print the time, memory and files it would need, and write nothing")

@@ -182,7 +182,7 @@ Run add_info(VerbOptions& verb, Context& context) {
       .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");
-  add_max_pixels(verb, flags->max_pixels);
+  add_max_pixels(verb, flags->max_pixels, true);
   verb.examples(kInfoExamples);
   return [flags, &context] { return info(*flags, context); };
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "veldt/app/dry_run.h"
 #include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/picture_size.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/app/progress_line.h"
 #include "veldt/cli/signals.h"
@@ -27,40 +27,14 @@ namespace {
 
 struct RenderFlags {
   std::string model, output, device = "auto";
-  std::vector<std::int64_t> size;  // the longer side, or width and height
+  WishedSize size;
   std::vector<double> crop;        // left, top, width, height
-  std::optional<double> scale;
   std::optional<double> from, to;  // seconds
   std::optional<std::int64_t> rate, bits;
   std::optional<Colour> background;
   std::int64_t supersample = 0;
   bool dry_run = false, profile = false;
 };
-
-// The numbers between the separators, or nothing if the text has anything else.
-template <class T> std::vector<T> numbers_from(const std::string& text, char separator) {
-  std::vector<T> out;
-  const char *at = text.data(), *end = at + text.size();
-  while (at <= end) {
-    T value{};
-    const auto parsed = std::from_chars(at, end, value);
-    if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != separator)) return {};
-    out.push_back(value);
-    at = parsed.ptr + 1;
-  }
-  return out;
-}
-
-std::vector<std::int64_t> size_from(const io::Source& source, const std::string& text) {
-  const std::vector<std::int64_t> sides = numbers_from<std::int64_t>(text, 'x');
-  const bool is_size = sides.size() == 1 || sides.size() == 2;
-  if (!is_size || sides.front() < 1 || sides.back() < 1)
-    throw io::bad_value(source, text,
-                        is_size ? "a side must be above 0" : "it is the longer side, or a width and a height",
-                        fmt::format("use {} or {}", io::example_of(source, "1024"),
-                                    io::example_of(source, "1920x1080", true)));
-  return sides;
-}
 
 std::vector<double> crop_from(const io::Source& source, const std::string& text) {
   const std::vector<double> numbers = numbers_from<double>(text, ',');
@@ -85,19 +59,14 @@ field::Region region_from(const std::vector<double>& n, const field::FieldOption
   return {n[0] / w, n[1] / h, n[2] / w, n[3] / h};
 }
 
-std::int64_t rounded(double size) { return std::max<std::int64_t>(1, std::llround(std::min(size, 1e15))); }
-
 Drawing picture_from(const RenderFlags& flags, const field::ImageField& field) {
   const field::FieldOptions& o = field.options();
   field::RenderOptions how;
   how.region = region_from(flags.crop, o);
   how.supersample = static_cast<int>(flags.supersample);
-  if (flags.size.size() == 2) return {field, flags.size[0], flags.size[1], how};
-  const double w = static_cast<double>(o.width) * how.region.width;
-  const double h = static_cast<double>(o.height) * how.region.height;
-  const double scale =
-      flags.size.empty() ? flags.scale.value_or(1) : static_cast<double>(flags.size[0]) / std::max(w, h);
-  return {field, rounded(w * scale), rounded(h * scale), how};
+  const Size size = size_for(flags.size, static_cast<double>(o.width) * how.region.width,
+                             static_cast<double>(o.height) * how.region.height);
+  return {field, size.width, size.height, how};
 }
 
 // Flags that only apply to the other kind of model.
@@ -112,8 +81,8 @@ void refuse(const std::string& flag, bool given, bool is_sound) {
 Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
   const bool is_sound = field.options().is_sound();
   if (is_sound) {
-    refuse("--size", !flags.size.empty(), true);
-    refuse("--scale", flags.scale.has_value(), true);
+    refuse("--size", !flags.size.sides.empty(), true);
+    refuse("--scale", flags.size.scale.has_value(), true);
     refuse("--crop", !flags.crop.empty(), true);
     refuse("--supersample", flags.supersample > 0, true);
     refuse("--background", flags.background.has_value(), true);
@@ -128,7 +97,7 @@ Drawing drawing_from(const RenderFlags& flags, const field::Field& field) {
 
 // A width and a height may have another aspect ratio than the part that is drawn.
 void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Context& context) {
-  if (flags.size.size() != 2 || context.quiet) return;
+  if (flags.size.sides.size() != 2 || context.quiet) return;
   const field::FieldOptions& o = drawing.field().options();
   const field::Region part = region_from(flags.crop, o);
   const double w = static_cast<double>(o.width) * part.width, h = static_cast<double>(o.height) * part.height;
@@ -200,10 +169,7 @@ Run add_render(VerbOptions& verb, Context& context) {
   add_path(verb, "-o,--output", flags->output,
            fmt::format("the picture ({}) or sound (WAV) to write", io::kWrittenPictures))
       .required();
-  Setting& size = add_text(verb, "--size", "N|WxH", "pixels along the longer side, or width and height",
-                           [flags](auto& source, auto& text) { flags->size = size_from(source, text); });
-  add_number(verb, "--scale", flags->scale, {.above = 0}, "times the size of the fitted picture")
-      .excludes(size);
+  add_size(verb, flags->size, "the fitted picture");
   add_text(verb, "--crop", "X,Y,W,H", "draw this part, in pixels of the fitted picture",
            [flags](auto& source, auto& text) { flags->crop = crop_from(source, text); })
       .command_line_only();

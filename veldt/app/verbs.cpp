@@ -23,6 +23,7 @@ const Program& program() {
       .verbs = {
           {"fit", "teach a network a picture", add_fit},
           {"render", "draw a learned picture at any size", add_render},
+          {"resize", "bring a picture to another size by a classical filter", add_resize},
           {"compare", "measure how two pictures differ", add_compare},
           {"train", "train a network as a recipe says", add_train},
           {"eval", "measure a trained network", add_eval},

@@ -294,10 +294,10 @@ Setting& add_device(VerbOptions& verb, std::string& into) {
   return setting;
 }
 
-Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into) {
-  return add_count(
-      verb, "--max-pixels", into, {.least = 1},
-      "refuse larger pictures (samples that take four bytes count as pixels), and sounds with more samples");
+Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into, bool and_sounds) {
+  return add_count(verb, "--max-pixels", into, {.least = 1},
+                   std::string("refuse larger pictures (samples that take four bytes count as pixels)") +
+                       (and_sounds ? ", and sounds with more samples" : ""));
 }
 
 void add_threads(VerbOptions& verb, Context& context) {

@@ -103,8 +103,8 @@ std::string command_to_resume(const Context& context, const std::string& verb, c
 
 // --device, for verbs that can compute on any device.
 Setting& add_device(VerbOptions& verb, std::string& into);
-// --max-pixels, for verbs that read pictures.
-Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into);
+// --max-pixels, for verbs that read pictures, and sounds.
+Setting& add_max_pixels(VerbOptions& verb, std::int64_t& into, bool and_sounds = false);
 // --threads, for verbs that compute.
 void add_threads(VerbOptions& verb, Context& context);
 // --json, --quiet and --config, which the command adds to every verb.
