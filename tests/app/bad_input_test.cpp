@@ -150,6 +150,7 @@ std::vector<BadCase> usage_cases() {
        {}},
       {"DecodeFewerPixels", {"csv", "decode", "IN/good.csv", "-o", "OUT/p.png", "--max-pixels", "3"}, 4, {}},
       {"VerifyFewerPixels", {"info", "--verify", "IN/good.png", "--max-pixels", "100"}, 4, {}},
+      {"ModelOfAnotherName", {"fit", "IN/good.png", "-o", "OUT/x.pt"}, 2, {"name it .safetensors"}},
       {"EncodeOverItsInput", {"csv", "encode", "IN/good.png", "-o", "IN/good.png"}, 2, {"would overwrite"}},
       {"DecodeOverItsInput", {"csv", "decode", "IN/good.csv", "-o", "IN/good.csv"}, 2, {"would overwrite"}},
       {"DiffOverItsInput",

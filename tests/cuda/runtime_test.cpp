@@ -205,6 +205,7 @@ TEST_F(Cuda, TellsWhatTheDeviceIs) {
   EXPECT_EQ(report.devices.at(0).architecture.substr(0, 3), "sm_");
   EXPECT_EQ(choose_device("cuda").device, kEmulated);
   EXPECT_EQ(choose_device("auto").device, Device{});
+  EXPECT_EQ(cuda_if_available(), kEmulated);
 }
 
 __global__ void __launch_bounds__(64) bound_to_64(int*) {}

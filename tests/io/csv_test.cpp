@@ -32,6 +32,17 @@ TEST(ReadCsv, ReadsNumbersUnderTheirNames) {
   EXPECT_EQ(read_text("a\n").values.shape(), (Shape{0, 1}));
 }
 
+TEST(ReadCsv, TakesSemicolonsAndTabsWhereTheFirstLineHasNoComma) {
+  for (const char* text : {"a;\"b;\"\n1;2.5\n3;4\n", "a\t\"b;\"\n1\t2.5\n3\t4\n"}) {
+    const CsvTable table = read_text(text);
+    EXPECT_EQ(table.columns.size(), 2u);
+    EXPECT_THAT(table.values.values<float>(), ElementsAre(1, 2.5f, 3, 4));
+  }
+  const IoError error = thrown_by<IoError>([] { read_text("a;b\n1;2,5\n"); });
+  EXPECT_TRUE(says(error, "column b holds '2,5'")) << error.what();
+  EXPECT_THAT(read_text("a;b,c\n1,2\n").columns, ElementsAre("a;b", "c"));
+}
+
 TEST(ReadCsv, TakesTheColumnsThatAreNamedAndLeavesTheOthers) {
   const char* text = "\xef\xbb\xbf\"the \"\"day\"\"\",x,\"y, or so\"\n1949-01,1,\"2\"\n\"a\nb\",3,4\n";
   const CsvTable table = read_text(text, {"y, or so", "x"});

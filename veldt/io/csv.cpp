@@ -1,7 +1,8 @@
-// Reads tables of comma-separated numbers line by line, and reports the line and column of an error.
+// Reads tables of separated numbers line by line, and reports the line and column of an error.
 #include "veldt/io/csv.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -25,6 +26,10 @@ class CsvReader {
     if (first.find('\0') != first.npos)  // known_content() alone would mistake a column P5 for a picture
       throw IoError(IoError::Kind::malformed, path + " is not a text table", seems_to_be(first),
                     "give a table of text in UTF-8, with a comma between two fields");
+    const std::string_view header = text_.substr(0, text_.find_first_of("\r\n"));
+    if (const std::size_t other = header.find_first_of(";\t");
+        header.find(',') == header.npos && other != header.npos)
+      separator_ = header[other];
   }
 
   bool at_end() const { return text_.empty(); }
@@ -44,13 +49,15 @@ class CsvReader {
 
   const std::string& path_;
   std::string_view text_;                  // not yet read
+  char separator_ = ',';                   // or what stands in the first line, where that has no comma
   std::int64_t line_ = 0, next_line_ = 1;  // the first line of the record, and the line after it
 };
 
-// Stops before the end of the field: a comma, the end of the line, or the end of the file.
+// Stops before the end of the field: a separator, the end of the line, or the end of the file.
 std::string CsvReader::read_field() {
   if (!text_.starts_with('"')) {
-    const std::size_t end = std::min(text_.find_first_of(",\r\n"), text_.size());
+    const std::size_t end =
+        std::min(text_.find_first_of(std::array{separator_, '\r', '\n', '\0'}.data()), text_.size());
     std::string field(text_.substr(0, end));
     text_.remove_prefix(end);
     return field;
@@ -71,7 +78,7 @@ std::string CsvReader::read_field() {
 std::vector<std::string> CsvReader::read_line() {
   line_ = next_line_++;
   std::vector<std::string> fields = {read_field()};
-  while (text_.starts_with(',')) {
+  while (text_.starts_with(separator_)) {
     text_.remove_prefix(1);
     fields.push_back(read_field());
   }

@@ -179,4 +179,8 @@ DeviceChoice choose_device(std::string_view name) {
   return {Device{}, str(cpu_text(), "; no GPU: ", reason)};
 }
 
+Device cuda_if_available() {
+  return look_for_devices(DeviceKind::cuda).usable ? choose_device("cuda").device : Device{};
+}
+
 }  // namespace veldt

@@ -34,4 +34,8 @@ struct DeviceChoice {
 // that cannot be used: there is no fallback.
 DeviceChoice choose_device(std::string_view name);
 
+// The first CUDA device if it can be used, else the cpu; choose_device("auto") never leaves the cpu, since a
+// small network is faster there.
+Device cuda_if_available();
+
 }  // namespace veldt
