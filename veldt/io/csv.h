@@ -1,5 +1,6 @@
-// Tables of numbers from comma-separated text (RFC 4180), or by semicolons or tabs where the first line has
-// these and no comma. Tests: tests/io/csv_test.cpp, tests/fuzz/text.cpp
+// Tables of numbers from comma-separated text (RFC 4180), or separated by semicolons or tabs where the first
+// line has these and no comma.
+// Tests: tests/io/csv_test.cpp, tests/fuzz/text.cpp
 #pragma once
 
 #include <string>
