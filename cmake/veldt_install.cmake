@@ -9,6 +9,11 @@ get_target_property(veldt_type veldt TYPE)
 install(TARGETS veldt EXPORT veldt_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+if(veldt_type STREQUAL "STATIC_LIBRARY" AND CMAKE_STRIP AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  # Names of functions that only their own file calls: a fourteenth of the archive.
+  install(CODE "execute_process(COMMAND ${CMAKE_STRIP} --strip-unneeded
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:veldt>\")" COMPONENT development)
+endif()
 if(TARGET veldt_app)
   install(TARGETS veldt_app RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
   install(FILES assets/prior.safetensors assets/prior_two_tone.safetensors

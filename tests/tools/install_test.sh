@@ -48,17 +48,6 @@ copy_objects() {  # FOLDER: the objects of the layers, in their places
 
 consume package package -DCMAKE_PREFIX_PATH="$root/prefix"
 
-# A program with the installed library, built as docs/tour.md says, uses what the installed `veldt train` wrote.
-mkdir "$root/mine"
-cp "$repository/examples/classify.cpp" "$root/mine/main.cpp"
-sed -n '/^cmake_minimum_required/,/^```/p' "$repository/docs/tour.md" | sed '/^```/d' >"$root/mine/CMakeLists.txt"
-run 'a project that classifies is not configured' cmake -S "$root/mine" -B "$root/mine/build" -G 'Unix Makefiles' \
-  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" -DCMAKE_CXX_FLAGS="$flags" \
-  -DCMAKE_PREFIX_PATH="$root/prefix"
-run 'a project that classifies is not built' cmake --build "$root/mine/build"
-run 'a program cannot use what veldt train wrote' bash "$repository/tests/tools/classify_test.sh" \
-  "$root/prefix/bin/veldt" "$root/mine/build/mine"
-
 PKG_CONFIG_PATH=$libdir/pkgconfig consume pkg-config pkg-config
 onednn=$(sed -n 's/^VELDT_ONEDNN:BOOL=//p' "$build/CMakeCache.txt")
 shared=$(sed -n 's/^BUILD_SHARED_LIBS:BOOL=//p' "$build/CMakeCache.txt")
