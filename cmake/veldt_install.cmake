@@ -23,17 +23,23 @@ if(TARGET veldt_cuda)
   # Optional: ./dev paint does not build it.
   install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda OPTIONAL)
 endif()
-# Public is a header that knows neither how a device computes nor the formulas, which need Highway.
-file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS veldt/*.h veldt/*.inc)
-list(FILTER headers EXCLUDE REGEX "^veldt/(app|cli|cpu|cuda|kernels)/")
-foreach(header ${headers})
-  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^#include \"veldt/(cpu|cuda|kernels)/")
+# Public is veldt.h, and what it includes, in any depth.
+set(headers veldt/veldt.h)
+set(unread ${headers})
+while(unread)
+  list(POP_FRONT unread header)
   get_filename_component(folder ${header} DIRECTORY)
-  if(NOT internal)
-    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder}
-      COMPONENT development)
-  endif()
-endforeach()
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder}
+    COMPONENT development)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^#include \"veldt/")
+  foreach(line ${lines})
+    string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" included ${line})
+    if(NOT included IN_LIST headers)
+      list(APPEND headers ${included})
+      list(APPEND unread ${included})
+    endif()
+  endforeach()
+endwhile()
 install(EXPORT veldt_targets NAMESPACE veldt:: DESTINATION ${package_dir} COMPONENT development)
 
 configure_package_config_file(cmake/VeldtConfig.cmake.in ${PROJECT_BINARY_DIR}/VeldtConfig.cmake

@@ -129,5 +129,6 @@
 #include "veldt/field/options.h"
 #include "veldt/field/choices.h"
 #include "veldt/field/prior.h"
+#include "veldt/field/reasons.h"
 #include "veldt/field/signal.h"
 #include "veldt/field/sound_field.h"
