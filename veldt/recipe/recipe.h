@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,12 @@ struct Written {
   io::Source source(std::size_t item) const;
 };
 
+// Layers under a name, which layers of [model] and of other blocks may use: [block.NAME].
+struct Block {
+  std::string name;
+  Written parameters, layers, shortcut, then;
+};
+
 struct Recipe {
   // [data]
   std::string kind;    // see data_kinds()
@@ -37,6 +44,8 @@ struct Recipe {
   Written files, inputs, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
+  std::vector<Block> blocks;                  // in the order of their first keys
+  std::map<std::string, std::string> values;  // [values]: what stands in layers for a name
   // [optimizer]
   std::string optimizer = "adam";
   std::optional<double> lr, weight_decay, momentum;
@@ -56,7 +65,7 @@ struct Recipe {
   std::vector<std::pair<std::string, std::vector<std::string>>> given;
 };
 
-// The possible values of data.kind, and all keys.
+// The possible values of data.kind, and all keys; those of any name as "block.NAME.layers".
 const std::vector<std::string>& data_kinds();
 std::vector<std::string> key_names();
 

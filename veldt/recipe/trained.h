@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "veldt/nn/sequential.h"
+#include "veldt/nn/graph.h"
 #include "veldt/recipe/facts.h"
 #include "veldt/recipe/recipe.h"
 #include "veldt/recipe/writing.h"
@@ -32,7 +32,7 @@ struct Guess {
 struct Trained {
   Recipe recipe;
   Facts facts;
-  nn::Sequential model;       // in evaluation mode
+  nn::Graph model;            // in evaluation mode
   train::Scores scores = {};  // "test_accuracy", "val_loss"; of best.safetensors there are none
 
   Device device() const;
