@@ -85,5 +85,81 @@ epochs = 15
   EXPECT_THAT(wrong.err, HasSubstr("residual > residual"));
 }
 
+const std::string kDenoise = R"toml(
+[data]
+kind = "denoise"
+path = "p"
+crop = 8
+noise = 0.2
+grey = true
+test = 0.25
+validation = 0.3
+batch = 8
+augment = ["vertical_flip"]
+[model]
+layers = ["Conv2d(4, 3, padding=1)", "ReLU", "Save(a)", "MaxPool2d(2)", "Conv2d(4, 3, padding=1)", "ReLU",
+  "Upsample(2)", "Cat(a)", "Conv2d(outputs, 3, padding=1)"]
+[optimizer]
+lr = 0.01
+[train]
+epochs = 8
+)toml";
+
+TEST_F(TrainGraph, NoiseIsTakenOutOfPictures) {
+  for (int i = 0; i < 8; ++i) put_picture("p/" + std::to_string(i) + ".png", 35, 26, 20 * i, 1);
+  const Ran trained = train(kDenoise);
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const json result = json::parse(trained.out);
+  const double before = result.at("test_noisy_psnr"), after = result.at("test_psnr");
+  EXPECT_NEAR(before, 14, 0.5);
+  EXPECT_GT(after, before + 3) << trained.out;
+  EXPECT_TRUE(result.contains("val_psnr"));
+  const json again = ran({"eval", dir_ / "run", "--data", dir_ / ""});
+  EXPECT_EQ(again.at("psnr"), result.at("test_psnr"));
+  EXPECT_EQ(again.at("examples"), 2 * 3 * 4);  // tiles of the last two pictures
+  EXPECT_EQ(ran({"eval", dir_ / "run", "--data", dir_ / "", "--part", "train"}).at("examples"), 4 * 12);
+  // A picture of another size, and one smaller than a tile.
+  put_picture("small.png", 5, 3, 0, 1);
+  for (const auto& [name, width] : {std::pair{"p/7.png", 35}, std::pair{"small.png", 5}}) {
+    const json made = ran({"predict", dir_ / "run", dir_ / name, "-o", dir_ / "out.png"});
+    EXPECT_EQ(made.at("width"), width);
+    EXPECT_EQ(ran({"info", dir_ / "out.png"}).at("width"), width);
+  }
+  EXPECT_EQ(run_veldt({"predict", dir_ / "run", dir_ / "p/7.png"}).exit_code, 2);
+  EXPECT_EQ(
+      ran({"data", "show", dir_ / "r.toml", "--data", dir_ / "", "-o", dir_ / "seen.png", "--count", "4"})
+          .at("classes"),
+      json({"noisy", "clean", "noisy", "clean"}));
+  // A picture more, or one too small.
+  put_picture("p/8.png", 35, 26, 0, 1);
+  EXPECT_EQ(run_veldt({"eval", dir_ / "run", "--data", dir_ / ""}).exit_code, 0);
+  std::filesystem::copy(dir_ / "small.png", dir_ / "p/9.png");
+  const Ran small = run_veldt({"eval", dir_ / "run", "--data", dir_ / ""});
+  EXPECT_EQ(small.exit_code, 4);
+  EXPECT_THAT(small.err, HasSubstr("9.png is too small"));
+}
+
+TEST_F(TrainGraph, WhatDoesNotFitPicturesWithNoiseIsRefused) {
+  put_picture("p/0.png", 16, 16, 0, 1);
+  const auto refused = [&](const std::string& from, const std::string& to, const Words& words) {
+    std::string recipe = kDenoise;
+    ASSERT_NE(recipe.find(from), std::string::npos) << from;
+    const Ran ran = train(recipe.replace(recipe.find(from), from.size(), to));
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    for (const std::string& word : words) EXPECT_THAT(ran.err, HasSubstr(word)) << to;
+  };
+  refused("crop = 8", "", {"data.crop"});
+  refused("noise = 0.2", "", {"data.noise"});
+  refused("noise = 0.2", "noise = 0", {"r.toml:6", "data.noise"});
+  refused("\"vertical_flip\"]", "\"vertical_flip\"]\nmix = \"mixup\"", {"data.mix", "denoise"});
+  refused("epochs = 8", "epochs = 8\nmetrics = [\"accuracy\"]", {"accuracy", "psnr"});
+  refused("test = 0.25", "", {"nothing to learn from"});
+  std::filesystem::copy(dir_ / "p/0.png", dir_ / "p/1.png");
+  refused("test = 0.25\nvalidation = 0.3\nbatch = 8\naugment = [\"vertical_flip\"]",
+          "augment = [\"random_crop(4, 4)\"]", {"data.augment", "[1, 4, 4]"});
+  refused("test = 0.25\nvalidation = 0.3\nbatch = 8\naugment = [\"vertical_flip\"]\n[model]\nlayers = [",
+          "[model]\nlayers = [\"MaxPool2d(2)\", ", {"end in [1, 1, 4, 4]", "[1, 1, 8, 8]"});
+}
+
 }  // namespace
 }  // namespace veldt::test

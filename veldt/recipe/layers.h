@@ -20,6 +20,9 @@ struct ModelFacts {
   Shape input = {};
   DType dtype = DType::f32;
   std::int64_t outputs = 0;
+  // Of an output that has more than a number of each: its shape without the first dimension, such as that of
+  // a picture.
+  Shape output = {};
 };
 
 // The place of a layer: the shape of its (first) input, [1, ..].

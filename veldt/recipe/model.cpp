@@ -51,8 +51,15 @@ nn::Graph build_model(const Recipe& recipe, const ModelFacts& facts, double most
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
   const Fill fill = initialiser_of(recipe);
   auto [model, shape] = build_network(recipe, facts, rng, most_parameters);
+  if (facts.output.rank() > 0) {
+    Shape wanted{1};
+    for (const std::int64_t size : facts.output) wanted.push_back(size);
+    if (shape != wanted)
+      throw UsageError(str(recipe.layers.where, " end in ", shape), str("the data need ", wanted),
+                       "end with Conv2d(outputs, 3, padding=1), and undo what made the picture smaller");
+  }
   const int sequence = facts.dtype == DType::i64 ? 1 : 0;
-  if (shape.rank() != 2 + sequence || shape.back() != facts.outputs)
+  if (facts.output.rank() == 0 && (shape.rank() != 2 + sequence || shape.back() != facts.outputs))
     throw UsageError(
         str(recipe.layers.where, " end in ", shape),
         str("the data need ", facts.outputs, " outputs for each ", sequence == 1 ? "token" : "example"),

@@ -76,6 +76,8 @@ void into_values(Recipe& recipe, const std::string& name, const Written& written
 
 const std::vector<RecipeKey>& recipe_keys() {
   const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
+  std::vector<std::string> augmented = kOfPictures;
+  augmented.emplace_back("denoise");
   constexpr io::CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0};
   static const std::vector<RecipeKey> all = {
       {"data.kind", io::TomlType::text, text_into(&Recipe::kind, data_kinds())},
@@ -89,7 +91,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.test",
        io::TomlType::number,
        number_into(&Recipe::test, {.least = 0, .most = 0.9}),
-       {"pictures", "text", "series", "table"}},
+       {"pictures", "denoise", "text", "series", "table"}},
       {"data.batch", io::TomlType::whole, count_into(&Recipe::batch, kSize)},
       {"data.workers", io::TomlType::whole, count_into(&Recipe::workers, {.least = 0, .most = 256})},
       {"data.context", io::TomlType::whole, count_into(&Recipe::context, kSize), {"text", "series"}},
@@ -99,9 +101,17 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.difference", io::TomlType::on_off, switch_into(&Recipe::difference), {"series"}},
       {"data.height", io::TomlType::whole, count_into(&Recipe::height, kSize), {"pictures"}},
       {"data.width", io::TomlType::whole, count_into(&Recipe::width, kSize), {"pictures"}},
-      {"data.grey", io::TomlType::on_off, switch_into(&Recipe::grey), {"pictures"}},
+      {"data.grey", io::TomlType::on_off, switch_into(&Recipe::grey), {"pictures", "denoise"}},
+      {"data.crop",
+       io::TomlType::whole,
+       count_into(&Recipe::crop, {.least = 4, .most = 1 << 12}),
+       {"denoise"}},
+      {"data.noise",
+       io::TomlType::number,
+       number_into(&Recipe::noise, {.most = 100, .above = 0}),
+       {"denoise"}},
       {"data.prepare", io::TomlType::list, written_into(&Recipe::prepare), kOfPictures},
-      {"data.augment", io::TomlType::list, written_into(&Recipe::augment), kOfPictures},
+      {"data.augment", io::TomlType::list, written_into(&Recipe::augment), augmented},
       {"data.mix", io::TomlType::text, written_into(&Recipe::mix), kOfPictures},
       {"data.tokens", io::TomlType::text, written_into(&Recipe::tokens), {"text"}},
       {"model.layers", io::TomlType::list, written_into(&Recipe::layers)},
@@ -305,6 +315,10 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
   const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
   if (is_windows && recipe.context == 0)
     lacks(where, "data.context", "context = 100, the length of what it looks at");
+  if (recipe.denoises() && recipe.crop == 0)
+    lacks(where, "data.crop", "crop = 64, the side of the pieces of pictures that it learns from");
+  if (recipe.denoises() && recipe.noise == 0)
+    lacks(where, "data.noise", "noise = 0.1, the deviation of the noise that is added to pictures in 0..1");
   if (recipe.kind == "table" && recipe.target.empty())
     lacks(where, "data.target", "target = \"..\", the column to be learned");
   if (!recipe.is_of_pictures() && recipe.path.empty())
@@ -318,8 +332,8 @@ io::Source Written::source(std::size_t item) const {
 }
 
 const std::vector<std::string>& data_kinds() {
-  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures",
-                                            "text",  "series",  "table"};
+  static const std::vector<std::string> all{"mnist",   "cifar10", "cifar100", "pictures",
+                                            "denoise", "text",    "series",   "table"};
   return all;
 }
 

@@ -41,6 +41,8 @@ struct Recipe {
   bool logarithm = false, difference = false;
   std::int64_t height = 0, width = 0;
   bool grey = false;
+  std::int64_t crop = 0;  // of pictures with noise
+  double noise = 0;
   Written files, inputs, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
@@ -59,7 +61,9 @@ struct Recipe {
   Written loss, metrics;
 
   bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }
-  bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes); }
+  bool denoises() const { return kind == "denoise"; }
+  bool knows_classes() const { return (is_of_pictures() && !denoises()) || (kind == "table" && classes); }
+  bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes) || denoises(); }
 
   // All keys that were given, from which the same recipe can be rebuilt.
   std::vector<std::pair<std::string, std::vector<std::string>>> given;

@@ -46,6 +46,10 @@ struct Trained {
   std::vector<Guess> classify(const Tensor& picture) const;
   std::vector<Guess> classify(const std::string& path) const;
 
+  // Of pictures with noise, in the form of prepare()'s: the picture without it, f32 of the same size in 0..1,
+  // without alpha. Throws as prepare().
+  Tensor denoise(const Tensor& picture) const;
+
   // Of tables: the columns `facts.inputs` of a CSV, f32 [rows, columns]. Throws as io::read_csv().
   Tensor read_rows(const std::string& path) const;
   // The number for each row, in the units of the target. `rows`: f32 [rows, columns] as in the table,
