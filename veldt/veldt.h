@@ -83,6 +83,7 @@
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/embedding.h"
 #include "veldt/nn/gated.h"
+#include "veldt/nn/graph.h"
 #include "veldt/nn/hooks.h"
 #include "veldt/nn/init.h"
 #include "veldt/nn/linear.h"

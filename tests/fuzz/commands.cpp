@@ -102,9 +102,10 @@ std::vector<std::string> recipe_seeds() { return files_in("recipes", ".toml"); }
 
 std::vector<std::string> recipe_words() {
   std::vector<std::string> words{
-      "\n[data]\n",  "\n[model]\n", "\n[optimizer]\n", "\n[train]\n", "kind = \"pictures\"",
-      "cosine(end=", "one_cycle(",  "random_crop(",    "cutmix(",     "normal(",
-      "bpe("};
+      "\n[data]\n",  "\n[model]\n",   "\n[optimizer]\n", "\n[train]\n", "kind = \"pictures\"",
+      "cosine(end=", "one_cycle(",    "random_crop(",    "cutmix(",     "normal(",
+      "bpe(",        "\n[block.b]\n", "\n[values]\n",    "2 x ",        "a: ",
+      "2*w",         "\"b(3)\"",      "Save(a)",         "Add(a)",      "w = 3\n"};
   for (const std::string& name : recipe::layer_names()) words.push_back(name + "(");
   for (const std::string& key : recipe::key_names()) words.push_back(key.substr(key.find('.') + 1) + " = ");
   return words;

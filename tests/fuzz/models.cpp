@@ -142,7 +142,7 @@ void read_facts(const std::string& bytes) {
 }
 
 std::vector<recipe::Facts> facts_of_each_kind() {
-  recipe::Facts digits, text, numbers, pairs;
+  recipe::Facts digits, text, numbers, pairs, noisy;
   digits.model = {{1, 12, 12}, DType::f32, 3};
   digits.classes = {"a", "b", "c"};
   text.tokenizer = std::make_shared<data::CharTokenizer>("abcde ");
@@ -152,7 +152,8 @@ std::vector<recipe::Facts> facts_of_each_kind() {
   numbers.model = {{2}, DType::f32, 1};
   numbers.inputs = {"x", "y"};
   numbers.columns = {{1, 2}, {0, 0.5}};
-  return {digits, text, numbers, pairs};
+  noisy.model = {{1, 8, 8}, DType::f32, 1, {1, 8, 8}};
+  return {digits, text, numbers, noisy, pairs};
 }
 
 std::vector<std::string> facts_seeds() {
@@ -177,7 +178,19 @@ std::vector<std::string> trained_seeds() {
        {"data.path", {"a"}},
        {"data.target", {"z"}},
        {"train.time", {"5s"}},
-       {"model.layers", {"Linear(4)", "Tanh", "Linear(outputs)"}}}};
+       {"model.layers", {"Linear(4)", "Tanh", "Linear(outputs)"}}},
+      {{"data.kind", {"denoise"}},
+       {"data.crop", {"8"}},
+       {"data.noise", {"0.1"}},
+       {"data.grey", {"true"}},
+       {"train.steps", {"9"}},
+       {"values.w", {"3"}},
+       {"block.b.parameters", {"n", "s=1"}},
+       {"block.b.layers", {"c: Conv2d(n, 3, stride=s, padding=1)", "ReLU"}},
+       {"block.b.shortcut", {"Conv2d(n, 1, stride=s)"}},
+       {"block.b.then", {"GELU"}},
+       {"model.layers",
+        {"2 x b(w)", "Save(a)", "b(2*w, 2)", "Upsample(2)", "Cat(a)", "Conv2d(outputs, 1)", "Add(input)"}}}};
   std::vector<std::string> seeds;
   for (std::size_t i = 0; i < std::size(recipes); ++i)
     seeds.push_back(Json{{"recipe", recipes[i]}, {"facts", Json::parse(recipe::in_json(facts[i]))}}.dump());

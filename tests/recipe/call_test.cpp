@@ -10,14 +10,14 @@ namespace veldt::recipe {
 namespace {
 
 TEST(Call, TakesArgumentsByPlaceAndByName) {
-  Call call({"here", ""}, "Conv2d(6, kernel=[3, 5], bias = off)", {{"outputs", 10}});
+  Call call({"here", ""}, "Conv2d(6, kernel=[3, 5], bias = off)", {{"outputs", "10"}});
   EXPECT_EQ(call.name(), "Conv2d");
   EXPECT_EQ(call.count("out"), 6);
   EXPECT_EQ(call.numbers("kernel"), (std::vector<double>{3, 5}));
   EXPECT_EQ(call.count("stride", 2), 2);
   EXPECT_FALSE(call.on("bias", true));
   call.finish();
-  Call word({"here", ""}, "Linear(outputs)", {{"outputs", 10}});
+  Call word({"here", ""}, "Linear(outputs)", {{"outputs", "10"}});
   EXPECT_EQ(word.count("out"), 10);
   for (const char* bad :
        {"", "3", "Linear(", "Linear(1))(", "Linear(a=1, 2)", "Linear(a=1, a=2)", "Linear(=1)", "Linear(,)"})

@@ -69,21 +69,46 @@ TEST(RecipeModel, EveryLayerIsBuiltWhereItFits) {
     EXPECT_NO_THROW(recipe::build_model(recipe, {input, dtype, 5})) << layers[0];
   };
   const Words head{"Flatten", "Linear(outputs)"};
-  built(Words{"Conv1d(4, 3)", "BatchNorm1d", "MaxPool1d(2)", "AvgPool1d(2)", "ConvTranspose1d(4, 3)",
-              "AdaptiveAvgPool1d(3)"} +
+  built(Words{"Conv1d(4, 3)", "BatchNorm1d", "InstanceNorm1d", "MaxPool1d(2)", "AvgPool1d(2)",
+              "ConvTranspose1d(4, 3)", "AdaptiveAvgPool1d(3)", "AdaptiveMaxPool1d(2)"} +
             head,
         {2, 24});
-  built(Words{"Conv2d(4, 3)", "BatchNorm2d", "InstanceNorm2d", "GroupNorm(2)", "Dropout2d", "MaxPool2d(2)",
-              "AvgPool2d(2)", "ConvTranspose2d(4, 3)", "AdaptiveAvgPool2d(4)", "AdaptiveMaxPool2d(2)"} +
+  built(Words{"Conv2d(4, 3)",
+              "BatchNorm2d",
+              "InstanceNorm2d",
+              "GroupNorm(2)",
+              "Dropout2d",
+              "MaxPool2d(2)",
+              "AvgPool2d(2)",
+              "ConvTranspose2d(4, 3)",
+              "AdaptiveAvgPool2d(4)",
+              "PReLU(each_channel=on)",
+              "Save(a)",
+              "PixelShuffle(2)",
+              "PixelUnshuffle(2)",
+              "Add(a)",
+              "Mul(a)",
+              "Cat(a, a, dim=1)",
+              "Upsample(2, mode=linear)",
+              "Pad(1)",
+              "Pad([1, 0, 2, 0], mode=reflect)",
+              "AdaptiveMaxPool2d(2)"} +
             head,
         {2, 24, 24});
-  built(Words{"Conv3d(4, 3)"} + head, {2, 6, 6, 6});
-  built({"Embedding(8)", "PositionEmbedding", "TransformerEncoderLayer(2)", "RNN(4)",
-         "LSTM(4, num_layers=2, dropout=0.1)", "GRU(4, bidirectional=on)", "LayerNorm", "RMSNorm",
-         "Linear(outputs)"},
-        {6}, DType::i64);
-  built({"LSTM(4)", "LastStep", "Dropout", "AlphaDropout", "ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU",
-         "GELU", "SiLU", "Mish", "Hardswish", "Tanh", "Sigmoid", "Softplus", "Sine", "Linear(outputs)"},
+  built(Words{"Conv3d(4, 3)", "BatchNorm3d", "InstanceNorm3d", "Upsample", "MaxPool3d(2)",
+              "ConvTranspose3d(2, 2)", "AvgPool3d(2)", "AdaptiveAvgPool3d(2)", "AdaptiveMaxPool3d(1)"} +
+            head,
+        {2, 6, 6, 6});
+  built(
+      {"Embedding(8)", "PositionEmbedding", "Save(memory)", "TransformerEncoderLayer(2)",
+       "TransformerDecoderLayer(2, memory)", "MultiheadAttention(2)", "MultiheadAttention(2, memory=memory)",
+       "Load(input)", "Embedding(8)", "RNN(4)", "LSTM(4, num_layers=2, dropout=0.1)",
+       "GRU(4, bidirectional=on)", "LayerNorm", "RMSNorm", "SwiGLU(6)", "GLU", "Linear(outputs)"},
+      {6}, DType::i64);
+  built({"LSTM(4)",  "LastStep", "Dropout",    "AlphaDropout", "ReLU",     "ReLU6",      "LeakyReLU",
+         "ELU",      "CELU",     "SELU",       "GELU",         "SiLU",     "Mish",       "Hardswish",
+         "Tanh",     "Sigmoid",  "Softplus",   "Sine",         "PReLU",    "GELUTanh",   "Hardsigmoid",
+         "Hardtanh", "Softsign", "LogSigmoid", "Softmax",      "Identity", "LogSoftmax", "Linear(outputs)"},
         {6, 1});
   for (const std::string& name : recipe::layer_names()) EXPECT_THAT(covered, HasSubstr(name + ' '));
 }

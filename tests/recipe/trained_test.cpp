@@ -46,7 +46,7 @@ class TrainedTest : public testing::Test {
                  const std::vector<std::vector<float>>& weights, const train::Scores& scores = {}) const {
     toml.replace(toml.find("LAYERS"), 6, layers);
     const Recipe recipe = parse(toml);
-    nn::Sequential model = build_model(recipe, facts.model);
+    nn::Graph model = build_model(recipe, facts.model);
     const NoGrad off;
     std::size_t i = 0;
     for (const auto& [name, parameter] : model.named_parameters()) {
@@ -236,7 +236,7 @@ TEST(RecipeText, IsReadWithoutAFile) {
 TEST(RecipeText, IsEnoughForANetwork) {
   const std::string layers =
       "[model]\nlayers = [\"Flatten\", \"Linear(8)\", \"ReLU\", \"Linear(outputs)\"]\n";
-  const nn::Sequential model = build_model(layers, {.input = {1, 4, 4}, .outputs = 3});
+  const nn::Graph model = build_model(layers, {.input = {1, 4, 4}, .outputs = 3});
   EXPECT_EQ(model(zeros({2, 1, 4, 4})).shape(), (Shape{2, 3}));
   EXPECT_THAT(error_of<UsageError>([] { build_model("[model]\n", {.input = {4}, .outputs = 3}); }),
               HasSubstr("model.layers"));

@@ -73,6 +73,18 @@ TEST(Metric, MeasuresPerplexityAndDistances) {
   EXPECT_FALSE(mean_absolute_error()()->larger_is_better());
 }
 
+TEST(Metric, MeasuresNoiseInDecibels) {
+  const Tensor noisy = Tensor::of({2, 2}, {0.1, 0.1, -0.1, 1.1}), clean = Tensor::of({2, 2}, {0, 0, 0, 1});
+  const auto before = psnr_of_input()(), after = psnr()();
+  for (const auto* metric : {&before, &after}) (*metric)->reset();
+  before->add(clean, {noisy, clean});
+  EXPECT_NEAR(before->value(), 20, 1e-5);
+  EXPECT_EQ(before->name(), "noisy_psnr");
+  after->add(noisy, {noisy, clean});  // outputs beyond 0..1 count as 0 and 1
+  EXPECT_NEAR(after->value(), 20 + 10 * std::log10(2), 1e-5);
+  EXPECT_TRUE(after->larger_is_better());
+}
+
 TEST(Metric, CountsConfusions) {
   Confusion confusion(2);
   EXPECT_TRUE(std::isnan(confusion.value()));

@@ -54,7 +54,7 @@ std::string label_in_words(const Tensor& label, const std::vector<std::string>& 
 
 // The part's loader without normalisation, so that pictures are shown in 0..1.
 data::Loader loader_of(const DataShowFlags& flags, const recipe::Recipe& recipe, recipe::Data data) {
-  data.prepare = {};
+  if (!recipe.denoises()) data.prepare = {};
   if (flags.plain) data.augment = {}, data.mix = {};
   if (flags.part == "train") return recipe::training_loader(recipe, data);
   const data::DatasetPtr set = flags.part == "test" ? data.test : data.validation;
@@ -78,7 +78,11 @@ int data_show(const DataShowFlags& flags, Context& context) {
   for (const data::Batch& batch : loader.epoch(flags.epoch)) {
     for (std::int64_t i = 0; i < batch[0].size(0) && std::ssize(pictures) < flags.count; ++i) {
       pictures.push_back(select(batch[0], 0, i));
-      names.push_back(label_in_words(select(batch[1], 0, i), classes));
+      const Tensor target = select(batch[1], 0, i);
+      names.push_back(recipe.denoises() ? "noisy" : label_in_words(target, classes));
+      if (!recipe.denoises() || std::ssize(pictures) == flags.count) continue;
+      pictures.push_back(target);
+      names.emplace_back("clean");
     }
     if (std::ssize(pictures) == flags.count) break;
   }

@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "veldt/app/inputs.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/io/image.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/tensor/backends.h"
 
@@ -20,7 +22,7 @@ namespace veldt::app {
 namespace {
 
 struct PredictFlags {
-  std::string model, prompt, device = "auto";
+  std::string model, prompt, output, device = "auto";
   std::vector<std::string> inputs;
   std::int64_t count = 0, top = 3, seed = 1;
   double temperature = 0.8;
@@ -45,6 +47,24 @@ void predict_pictures(const PredictFlags& flags, Context& context, const recipe:
     if (!context.json) context.out.text(text + "\n");
   }
   if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
+}
+
+void denoise_picture(const PredictFlags& flags, Context& context, const recipe::Trained& trained) {
+  if (flags.inputs.size() != 1 || flags.output.empty())
+    throw UsageError("there is no picture to take the noise out of, or no place for the result",
+                     "the network makes a picture of a picture", "name one after the model, and -o OUT.png");
+  check_output(flags.output, "--output", {flags.model, flags.inputs[0]}, context);
+  const Tensor picture = trained.denoise(io::read_image(flags.inputs[0]));
+  io::write_image(flags.output, picture);
+  if (context.json)
+    context.out.json({{"model", flags.model},
+                      {"input", flags.inputs[0]},
+                      {"output", flags.output},
+                      {"width", picture.size(1)},
+                      {"height", picture.size(0)}});
+  else
+    context.out.text(fmt::format("wrote {}: {} x {} pixels\n", on_one_line(flags.output), picture.size(1),
+                                 picture.size(0)));
 }
 
 void predict_series(const PredictFlags& flags, Context& context, recipe::Trained& trained) {
@@ -87,7 +107,11 @@ int predict(const PredictFlags& flags, Context& context) {
   if (!is_text && !flags.prompt.empty())
     throw UsageError("--prompt is for networks that write",
                      fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
+  if (!trained.recipe.denoises() && !flags.output.empty())
+    throw UsageError("--output is for networks that make pictures",
+                     fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
   trained.to(choose_device(flags.device).device);
+  if (trained.recipe.denoises()) return denoise_picture(flags, context, trained), kOk;
   if (trained.recipe.kind == "series") return predict_series(flags, context, trained), kOk;
   if (trained.recipe.kind == "table") return predict_tables(flags, context, trained), kOk;
   if (!is_text) return predict_pictures(flags, context, trained), kOk;
@@ -110,8 +134,11 @@ Run add_predict(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
   add_path(verb, "MODEL", flags->model, "what veldt train wrote: a model.safetensors, or the folder of a run")
       .required();
-  add_paths(verb, "INPUT", flags->inputs,
-            "pictures to classify, or a table (.csv): rows to read, or a series");
+  add_paths(
+      verb, "INPUT", flags->inputs,
+      "pictures to classify, one to take the noise out of, or a table (.csv): rows to read, or a series");
+  add_path(verb, "-o,--output", flags->output,
+           fmt::format("where the picture goes that a network makes of one ({})", io::kWrittenPictures));
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
   add_text(verb, "--prompt", "TEXT", "how the text begins",
            [flags](const io::Source&, const std::string& text) { flags->prompt = text; })
@@ -125,6 +152,7 @@ Run add_predict(VerbOptions& verb, Context& context) {
   add_threads(verb, context);
   verb.examples(
       "  veldt predict runs/mnist digit.png\n"
+      "  veldt predict runs/unet noisy.png -o clean.png\n"
       "  veldt predict runs/char_lstm --prompt ROMEO: --count 300\n"
       "  veldt predict runs/airline airline-passengers.csv --count 12\n");
   return [flags, &context] { return predict(*flags, context); };

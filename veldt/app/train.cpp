@@ -72,7 +72,7 @@ struct Training {
 
   recipe::Recipe recipe;
   recipe::Data data;
-  nn::Sequential model;
+  nn::Graph model;
   data::Loader train;
   std::unique_ptr<optim::Optimizer> optimizer;
   std::optional<train::Trainer> trainer;

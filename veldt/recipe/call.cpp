@@ -11,27 +11,6 @@
 namespace veldt::recipe {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\n"), last = text.find_last_not_of(" \t\n");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
-
-// At commas outside of brackets.
-std::vector<std::string> split_arguments(const std::string& text) {
-  std::vector<std::string> parts;
-  int depth = 0;
-  std::string part;
-  for (const char c : text) {
-    depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-    if (c == ',' && depth == 0)
-      parts.push_back(trimmed(std::exchange(part, "")));
-    else
-      part += c;
-  }
-  if (!trimmed(part).empty() || !parts.empty()) parts.push_back(trimmed(part));
-  return parts;
-}
-
 // Of "[3, 5]", or "3".
 std::vector<std::string> items_of(const std::string& value) {
   const bool is_list = value.front() == '[' && value.back() == ']';
@@ -39,12 +18,6 @@ std::vector<std::string> items_of(const std::string& value) {
 }
 
 constexpr std::int64_t kMostCount = 1 << 24;  // no layer is so wide
-
-bool is_name(const std::string& text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -55,8 +28,8 @@ std::string lower(std::string text) {
 
 bool same_name(const std::string& a, const std::string& b) { return lower(a) == lower(b); }
 
-Call::Call(io::Source source, const std::string& text, std::map<std::string, std::int64_t> words)
-    : source_(std::move(source)), text_(trimmed(text)), words_(std::move(words)) {
+Call::Call(io::Source source, const std::string& text, const Words& words)
+    : source_(std::move(source)), text_(trimmed(text)) {
   const auto open = text_.find('(');
   name_ = trimmed(text_.substr(0, open));
   const bool closed = open == std::string::npos || text_.back() == ')';
@@ -65,10 +38,16 @@ Call::Call(io::Source source, const std::string& text, std::map<std::string, std
                   "write it as in Linear(10) or Dropout(p=0.5)");
   if (open == std::string::npos) return;
   for (const std::string& part : split_arguments(text_.substr(open + 1, text_.size() - open - 2))) {
-    const auto equals = part.find('=');
+    // Of the argument, not of a call in it.
+    auto equals = part.find('=');
+    if (equals > part.find('(')) equals = std::string::npos;
     Argument argument;
     if (equals != std::string::npos) argument.name = trimmed(part.substr(0, equals));
     argument.value = equals == std::string::npos ? part : trimmed(part.substr(equals + 1));
+    if (!words.empty())
+      argument.value =
+          resolved(argument.value, words,
+                   [this](const std::string& why, const std::string& fix) { return refused(why, fix); });
     if (argument.value.empty() || (equals != std::string::npos && !is_name(argument.name)))
       throw refused(fmt::format("'{}' is not an argument", part), "write a value, or name=value");
     if (argument.name.empty() && !arguments_.empty() && !arguments_.back().name.empty())
@@ -128,7 +107,6 @@ std::string Call::required(const char* name) {
 std::int64_t Call::count(const char* name, std::optional<std::int64_t> otherwise, io::CountRange range) {
   const std::optional<std::string> value = otherwise ? take(name) : required(name);
   if (!value) return *otherwise;
-  if (const auto word = words_.find(*value); word != words_.end()) return word->second;
   range.most = std::min<std::int64_t>(range.most, kMostCount);
   return io::count_from(source_of(name), *value, range);
 }
@@ -161,6 +139,28 @@ std::vector<std::int64_t> Call::counts(const char* name,
   for (const std::string& part : items_of(*value))
     all.push_back(io::count_from(source_of(name), part, range));
   return all;
+}
+
+bool Call::has(const char* name) const {
+  return std::any_of(arguments_.begin(), arguments_.end(),
+                     [name](const Argument& a) { return a.name == name; });
+}
+
+std::string Call::written(const char* name, const std::optional<std::string>& otherwise) {
+  const std::optional<std::string> value = otherwise ? take(name) : required(name);
+  return value ? *value : *otherwise;
+}
+
+void Call::value(const char* name) {
+  values_.push_back(required(name));
+  if (!is_name(values_.back()))
+    throw refused(fmt::format("'{}' is not the name of a value", values_.back()),
+                  "give that of a Save(name) before");
+}
+
+void Call::all_values() {
+  for (std::size_t i = 0; i == 0 || (i < arguments_.size() && arguments_[i].name.empty()); ++i)
+    value("value");
 }
 
 std::string Call::word(const char* name, const std::vector<std::string>& choices) {

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "veldt/io/text_values.h"
+#include "veldt/recipe/item.h"
 
 namespace veldt::recipe {
 
@@ -21,9 +21,9 @@ namespace veldt::recipe {
 //   call.finish();
 class Call {
  public:
-  // `words` stand for whole numbers: {"outputs", 10}. Throws UsageError, naming `source`, for text that is
-  // not a call and for a value that cannot be used.
-  Call(io::Source source, const std::string& text, std::map<std::string, std::int64_t> words = {});
+  // `words` stand in arguments for other texts: {"outputs", "10"}. Throws UsageError, naming `source`, for
+  // text that is not a call and for a value that cannot be used.
+  Call(io::Source source, const std::string& text, const Words& words = {});
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
@@ -40,6 +40,14 @@ class Call {
   std::vector<double> numbers(const char* name, const std::optional<std::vector<double>>& otherwise = {});
   // One of `choices`, if one was written; else empty, and the argument can be read as something else.
   std::string word(const char* name, const std::vector<std::string>& choices);
+  bool has(const char* name) const;  // by name
+  // As it is written, with its words replaced.
+  std::string written(const char* name, const std::optional<std::string>& otherwise = {});
+  // The name of a value that was saved before; and all that have none, one or more. Read afterwards in
+  // values().
+  void value(const char* name);
+  void all_values();
+  const std::vector<std::string>& values() const { return values_; }
   // Arguments read from here on are given by name only.
   void by_name() { places_ = asked_.size(); }
   void finish() const;
@@ -62,8 +70,8 @@ class Call {
 
   io::Source source_;
   std::string text_, name_;
-  std::map<std::string, std::int64_t> words_;
   std::vector<Argument> arguments_;
+  std::vector<std::string> values_;
   std::vector<std::string> asked_;
   std::size_t places_ = std::numeric_limits<std::size_t>::max();  // arguments that need no name
 };

@@ -262,6 +262,8 @@ Data load_data(const Recipe& recipe, const std::string& folder, const Facts* fac
     load_forecasts(recipe, folder, facts, data);
   else if (recipe.kind == "table")
     load_table(recipe, folder, facts, data);
+  else if (recipe.denoises())
+    load_noisy_pictures(recipe, folder, data);
   else
     load_pictures(recipe, folder, data);
   check_parts(recipe, data);

@@ -1,5 +1,6 @@
 // The data of a recipe: its sets, the transforms of its examples, and what a network has to know about them.
-// Tests: tests/recipe/data_test.cpp, tests/app/data_show_test.cpp, tests/fuzz/commands.cpp
+// Tests: tests/recipe/data_test.cpp, tests/recipe/denoise_test.cpp, tests/app/data_show_test.cpp,
+// tests/fuzz/commands.cpp
 #pragma once
 
 #include <string>
@@ -24,6 +25,10 @@ Data load_data(const Recipe& recipe, const std::string& folder, const Facts* fac
 
 // The windows of the training, validation and test part of a series, for load_data().
 void load_forecasts(const Recipe& recipe, const std::string& folder, const Facts* known, Data& into);
+
+// Noise and tiles of the pictures, for load_data(). Parts are whole pictures, the last by name; those of a
+// folder test/ are the test part.
+void load_noisy_pictures(const Recipe& recipe, const std::string& folder, Data& into);
 
 // The transforms of a list, one after the other; null for an empty list.
 data::Transform transforms_of(const Written& written);

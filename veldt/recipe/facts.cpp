@@ -46,6 +46,8 @@ std::string in_json(const Facts& facts) {
   json["columns"] = FactsJson::array();
   for (const Scaling& column : facts.columns) json["columns"].push_back(pair(column));
   json["examples"] = facts.examples;
+  if (const Shape& output = facts.model.output; output.rank() > 0)
+    json["output"] = std::vector<std::int64_t>(output.begin(), output.end());
   return io::dump_json(json);
 }
 
@@ -63,13 +65,19 @@ Facts facts_from_json(std::string_view text, const std::string& where) {
   try {
     const auto json = io::parse_json<FactsJson>(text, io::kMaxJsonDepth, kMaxFacts);
     Facts facts;
-    std::int64_t elements = 1;
-    for (const auto& size : json.at("input")) {
-      const std::int64_t n = whole(size);
-      if (n < 1 || n > (1 << 24) || facts.model.input.rank() >= 6 || (elements *= n) > (1 << 28))
-        throw refused("its input's shape makes no sense");
-      facts.model.input.push_back(n);
-    }
+    const auto shape_of = [&](const FactsJson& sizes) {
+      Shape shape;
+      std::int64_t elements = 1;
+      for (const auto& size : sizes) {
+        const std::int64_t n = whole(size);
+        if (n < 1 || n > (1 << 24) || shape.rank() >= 6 || (elements *= n) > (1 << 28))
+          throw refused("the shape of its input or output makes no sense");
+        shape.push_back(n);
+      }
+      return shape;
+    };
+    facts.model.input = shape_of(json.at("input"));
+    if (json.contains("output")) facts.model.output = shape_of(json.at("output"));
     facts.model.dtype = json.at("tokens").get<bool>() ? DType::i64 : DType::f32;
     facts.model.outputs = whole(json.at("outputs"));
     if (facts.model.outputs < 1 || facts.model.outputs > (1 << 24))

@@ -27,6 +27,8 @@ struct RecipeKey {
   io::TomlType type;
   Take take;
   std::vector<std::string> kinds = {};  // kinds of data that it applies to; none: all
+  // Instead of `take`, for a key of any name: "block.NAME.layers".
+  void (*take_named)(Recipe&, const std::string& name, const Written&) = nullptr;
 };
 
 Take text_into(std::string Recipe::*member, std::vector<std::string> choices = {}) {
@@ -57,8 +59,25 @@ Take written_into(Written Recipe::*member) {
   return [member](Recipe& r, const io::Source&, const Written& w) { r.*member = w; };
 }
 
+template <Written Block::*kMember>
+void into_block(Recipe& recipe, const std::string& name, const Written& written) {
+  for (Block& block : recipe.blocks)
+    if (block.name == name) {
+      block.*kMember = written;
+      return;
+    }
+  recipe.blocks.emplace_back().name = name;
+  recipe.blocks.back().*kMember = written;
+}
+
+void into_values(Recipe& recipe, const std::string& name, const Written& written) {
+  recipe.values[name] = written.texts.at(0);
+}
+
 const std::vector<RecipeKey>& recipe_keys() {
   const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
+  std::vector<std::string> augmented = kOfPictures;
+  augmented.emplace_back("denoise");
   constexpr io::CountRange kSize{.least = 1, .most = 1 << 20}, kAny{.least = 0};
   static const std::vector<RecipeKey> all = {
       {"data.kind", io::TomlType::text, text_into(&Recipe::kind, data_kinds())},
@@ -72,7 +91,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.test",
        io::TomlType::number,
        number_into(&Recipe::test, {.least = 0, .most = 0.9}),
-       {"pictures", "text", "series", "table"}},
+       {"pictures", "denoise", "text", "series", "table"}},
       {"data.batch", io::TomlType::whole, count_into(&Recipe::batch, kSize)},
       {"data.workers", io::TomlType::whole, count_into(&Recipe::workers, {.least = 0, .most = 256})},
       {"data.context", io::TomlType::whole, count_into(&Recipe::context, kSize), {"text", "series"}},
@@ -82,13 +101,26 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.difference", io::TomlType::on_off, switch_into(&Recipe::difference), {"series"}},
       {"data.height", io::TomlType::whole, count_into(&Recipe::height, kSize), {"pictures"}},
       {"data.width", io::TomlType::whole, count_into(&Recipe::width, kSize), {"pictures"}},
-      {"data.grey", io::TomlType::on_off, switch_into(&Recipe::grey), {"pictures"}},
+      {"data.grey", io::TomlType::on_off, switch_into(&Recipe::grey), {"pictures", "denoise"}},
+      {"data.crop",
+       io::TomlType::whole,
+       count_into(&Recipe::crop, {.least = 4, .most = 1 << 12}),
+       {"denoise"}},
+      {"data.noise",
+       io::TomlType::number,
+       number_into(&Recipe::noise, {.most = 100, .above = 0}),
+       {"denoise"}},
       {"data.prepare", io::TomlType::list, written_into(&Recipe::prepare), kOfPictures},
-      {"data.augment", io::TomlType::list, written_into(&Recipe::augment), kOfPictures},
+      {"data.augment", io::TomlType::list, written_into(&Recipe::augment), augmented},
       {"data.mix", io::TomlType::text, written_into(&Recipe::mix), kOfPictures},
       {"data.tokens", io::TomlType::text, written_into(&Recipe::tokens), {"text"}},
       {"model.layers", io::TomlType::list, written_into(&Recipe::layers)},
       {"model.init", io::TomlType::text, written_into(&Recipe::init)},
+      {"block.NAME.parameters", io::TomlType::list, {}, {}, into_block<&Block::parameters>},
+      {"block.NAME.layers", io::TomlType::list, {}, {}, into_block<&Block::layers>},
+      {"block.NAME.shortcut", io::TomlType::list, {}, {}, into_block<&Block::shortcut>},
+      {"block.NAME.then", io::TomlType::list, {}, {}, into_block<&Block::then>},
+      {"values.NAME", io::TomlType::other, {}, {}, into_values},
       {"optimizer.kind", io::TomlType::text,
        text_into(&Recipe::optimizer,
                  {"sgd", "adam", "adamw", "radam", "rmsprop", "adagrad", "lion", "adan", "muon"})},
@@ -118,9 +150,20 @@ const std::vector<RecipeKey>& recipe_keys() {
   return all;
 }
 
+// What stands for NAME in a key of any name; empty if this is not such a key.
+std::string name_in(const RecipeKey& key, const std::string& text) {
+  const std::string_view form = key.name;
+  const std::size_t at = form.find("NAME");
+  if (key.take_named == nullptr || text.size() <= form.size() - 4) return {};
+  const std::string_view before = form.substr(0, at), behind = form.substr(at + 4);
+  if (!text.starts_with(before) || !text.ends_with(behind)) return {};
+  std::string name = text.substr(at, text.size() - before.size() - behind.size());
+  return name.find('.') == std::string::npos ? name : "";
+}
+
 const RecipeKey* find_recipe_key(const std::string& name) {
   for (const RecipeKey& key : recipe_keys())
-    if (name == key.name) return &key;
+    if (name == key.name || !name_in(key, name).empty()) return &key;
   return nullptr;
 }
 
@@ -128,9 +171,15 @@ const RecipeKey& known_recipe_key(const std::string& name, const std::string& wh
   if (const RecipeKey* key = find_recipe_key(name)) return *key;
   // The keys of its table, or all keys if there is no such table.
   const std::string table = name.substr(0, name.find('.') + 1);
+  const std::string rest = name.substr(table.size()), block = rest.substr(0, rest.find('.'));
   std::vector<std::string> known;
-  for (const RecipeKey& key : recipe_keys())
-    if (std::string(key.name).starts_with(table)) known.emplace_back(key.name);
+  for (const RecipeKey& key : recipe_keys()) {
+    if (!std::string(key.name).starts_with(table)) continue;
+    known.emplace_back(key.name);
+    const std::size_t at = key.take_named != nullptr && block.size() < rest.size() ? known.back().find("NAME")
+                                                                                   : std::string::npos;
+    if (at != std::string::npos) known.back().replace(at, 4, block);
+  }
   if (known.empty()) known = key_names();
   const std::string nearest = io::nearest_of(name, known);
   throw UsageError(fmt::format("{}: there is nothing called '{}' in a recipe", where, name),
@@ -145,13 +194,16 @@ const char* recipe_type_in_words(io::TomlType type) {
     case io::TomlType::number: return "a number";
     case io::TomlType::on_off: return "true or false";
     case io::TomlType::list: return "a list of texts in quotes, as in [\"Linear(10)\", \"ReLU\"]";
+    case io::TomlType::other: return "a number, or a text in quotes";
     default: return "something else";
   }
 }
 
 bool fits_recipe(io::TomlType wanted, io::TomlType given) {
   return wanted == given || (wanted == io::TomlType::number && given == io::TomlType::whole) ||
-         (wanted == io::TomlType::list && given == io::TomlType::text);
+         (wanted == io::TomlType::list && given == io::TomlType::text) ||
+         (wanted == io::TomlType::other && given != io::TomlType::list && given != io::TomlType::table &&
+          given != io::TomlType::other);
 }
 
 [[noreturn]] void refuse_type(const std::string& where, const RecipeKey& key, const std::string& is) {
@@ -159,23 +211,28 @@ bool fits_recipe(io::TomlType wanted, io::TomlType given) {
                    fmt::format("write {}", recipe_type_in_words(key.type)));
 }
 
-void take_value(Recipe& recipe, const RecipeKey& key, std::vector<std::string> texts,
+void take_value(Recipe& recipe, const std::string& name, std::vector<std::string> texts,
                 const std::string& where) {
-  const std::string name = fmt::format("{}: '{}'", where, key.name);
-  const std::string last = std::string(key.name).substr(std::string(key.name).find('.') + 1);
+  const RecipeKey& key = known_recipe_key(name, where);
+  const std::string place = fmt::format("{}: '{}'", where, name);
+  const std::string last = name.substr(name.find('.') + 1);
   if (key.type != io::TomlType::list && texts.size() != 1) refuse_type(where, key, "a list");
-  const Written written{texts, name};
-  key.take(recipe, {name, last + " = ", true}, written);
+  const Written written{texts, place};
+  if (key.take_named != nullptr)
+    key.take_named(recipe, name_in(key, name), written);
+  else
+    key.take(recipe, {place, last + " = ", true}, written);
   for (auto& [before, value] : recipe.given)
-    if (before == key.name) {
+    if (before == name) {
       value = std::move(texts);
       return;
     }
-  recipe.given.emplace_back(key.name, std::move(texts));
+  recipe.given.emplace_back(name, std::move(texts));
 }
 
 void take_entry(Recipe& recipe, const io::ConfigEntry& entry, const std::string& where) {
-  const RecipeKey& key = known_recipe_key(fmt::format("{}", fmt::join(entry.path, ".")), where);
+  const std::string name = fmt::format("{}", fmt::join(entry.path, "."));
+  const RecipeKey& key = known_recipe_key(name, where);
   if (!fits_recipe(key.type, entry.type)) refuse_type(where, key, entry.type_in_words);
   std::vector<std::string> texts;
   if (entry.type != io::TomlType::list) texts.push_back(entry.text);
@@ -183,7 +240,7 @@ void take_entry(Recipe& recipe, const io::ConfigEntry& entry, const std::string&
     if (item.type != io::TomlType::text) refuse_type(where, key, "a list with " + item.type_in_words);
     texts.push_back(item.text);
   }
-  take_value(recipe, key, std::move(texts), where);
+  take_value(recipe, name, std::move(texts), where);
 }
 
 // "train.epochs=3": as in a file, except that a text needs no quotes and a list of one needs no brackets.
@@ -204,7 +261,7 @@ void take_set(Recipe& recipe, const std::string& set) {
   const bool is_toml = value.starts_with('"') || value.starts_with('\'') ||
                        (key.type == io::TomlType::list && value.starts_with('['));
   if (!is_toml) {
-    take_value(recipe, key, {value}, where);
+    take_value(recipe, set.substr(0, equals), {value}, where);
     return;
   }
   for (const io::ConfigEntry& entry : io::parse_config(where, set, kSet))
@@ -228,8 +285,9 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
       continue;
     }
     const std::string table = fmt::format("{}", fmt::join(entry.path, "."));
-    const std::vector<std::string> tables{"data", "model", "optimizer", "train"};
+    const std::vector<std::string> tables{"data", "model", "block", "values", "optimizer", "train"};
     if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
+    if (entry.path.size() == 2 && entry.path[0] == "block") continue;
     const std::string nearest = io::nearest_of(table, tables);
     throw UsageError(fmt::format("{}: a recipe has no table [{}]", where, table),
                      fmt::format("it has {}", fmt::join(tables, ", ")),
@@ -257,6 +315,10 @@ void check_recipe(const Recipe& recipe, const std::string& where) {
   const bool is_windows = recipe.kind == "text" || recipe.kind == "series";
   if (is_windows && recipe.context == 0)
     lacks(where, "data.context", "context = 100, the length of what it looks at");
+  if (recipe.denoises() && recipe.crop == 0)
+    lacks(where, "data.crop", "crop = 64, the side of the pieces of pictures that it learns from");
+  if (recipe.denoises() && recipe.noise == 0)
+    lacks(where, "data.noise", "noise = 0.1, the deviation of the noise that is added to pictures in 0..1");
   if (recipe.kind == "table" && recipe.target.empty())
     lacks(where, "data.target", "target = \"..\", the column to be learned");
   if (!recipe.is_of_pictures() && recipe.path.empty())
@@ -270,8 +332,8 @@ io::Source Written::source(std::size_t item) const {
 }
 
 const std::vector<std::string>& data_kinds() {
-  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures",
-                                            "text",  "series",  "table"};
+  static const std::vector<std::string> all{"mnist",   "cifar10", "cifar100", "pictures",
+                                            "denoise", "text",    "series",   "table"};
   return all;
 }
 
@@ -302,7 +364,7 @@ Recipe parse_model(const std::string& toml) {
 Recipe recipe_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& given,
                  const std::string& where) {
   Recipe recipe;
-  for (const auto& [name, texts] : given) take_value(recipe, known_recipe_key(name, where), texts, where);
+  for (const auto& [name, texts] : given) take_value(recipe, name, texts, where);
   check_recipe(recipe, where);
   return recipe;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,12 @@ struct Written {
   io::Source source(std::size_t item) const;
 };
 
+// Layers under a name, which layers of [model] and of other blocks may use: [block.NAME].
+struct Block {
+  std::string name;
+  Written parameters, layers, shortcut, then;
+};
+
 struct Recipe {
   // [data]
   std::string kind;    // see data_kinds()
@@ -34,9 +41,13 @@ struct Recipe {
   bool logarithm = false, difference = false;
   std::int64_t height = 0, width = 0;
   bool grey = false;
+  std::int64_t crop = 0;  // of pictures with noise
+  double noise = 0;
   Written files, inputs, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
+  std::vector<Block> blocks;                  // in the order of their first keys
+  std::map<std::string, std::string> values;  // [values]: what stands in layers for a name
   // [optimizer]
   std::string optimizer = "adam";
   std::optional<double> lr, weight_decay, momentum;
@@ -50,13 +61,15 @@ struct Recipe {
   Written loss, metrics;
 
   bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }
-  bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes); }
+  bool denoises() const { return kind == "denoise"; }
+  bool knows_classes() const { return (is_of_pictures() && !denoises()) || (kind == "table" && classes); }
+  bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes) || denoises(); }
 
   // All keys that were given, from which the same recipe can be rebuilt.
   std::vector<std::pair<std::string, std::vector<std::string>>> given;
 };
 
-// The possible values of data.kind, and all keys.
+// The possible values of data.kind, and all keys; those of any name as "block.NAME.layers".
 const std::vector<std::string>& data_kinds();
 std::vector<std::string> key_names();
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "veldt/nn/sequential.h"
+#include "veldt/nn/graph.h"
 #include "veldt/recipe/facts.h"
 #include "veldt/recipe/recipe.h"
 #include "veldt/recipe/writing.h"
@@ -32,7 +32,7 @@ struct Guess {
 struct Trained {
   Recipe recipe;
   Facts facts;
-  nn::Sequential model;       // in evaluation mode
+  nn::Graph model;            // in evaluation mode
   train::Scores scores = {};  // "test_accuracy", "val_loss"; of best.safetensors there are none
 
   Device device() const;
@@ -45,6 +45,10 @@ struct Trained {
   // All classes, the likeliest first. Throws as prepare(), and of a path as io::read_image().
   std::vector<Guess> classify(const Tensor& picture) const;
   std::vector<Guess> classify(const std::string& path) const;
+
+  // Of pictures with noise, in the form of prepare()'s: the picture without it, f32 of the same size in 0..1,
+  // without alpha. Throws as prepare().
+  Tensor denoise(const Tensor& picture) const;
 
   // Of tables: the columns `facts.inputs` of a CSV, f32 [rows, columns]. Throws as io::read_csv().
   Tensor read_rows(const std::string& path) const;

@@ -134,9 +134,11 @@ train::MetricMaker metric_of(const Recipe& recipe, const io::Source& source, con
         "a forecast is measured at the end in any case, in the units of its series: test_mae "
         "and test_rmse",
         "leave out train.metrics");
-  call.must_be("metric", recipe.learns_numbers() ? std::vector<std::string>{"mae", "rmse"}
-                                                 : std::vector<std::string>{"accuracy", "top_k", "perplexity",
-                                                                            "macro_f1", "auroc"});
+  using Names = std::vector<std::string>;
+  call.must_be("metric", recipe.denoises() ? Names{"psnr", "noisy_psnr", "mae", "rmse"}
+                         : recipe.learns_numbers()
+                             ? Names{"mae", "rmse"}
+                             : Names{"accuracy", "top_k", "perplexity", "macro_f1", "auroc"});
   const std::int64_t k = call.name() == "top_k" ? call.count("k", 5) : 1;
   call.finish();
   const std::int64_t outputs = facts != nullptr ? facts->model.outputs : 0;
@@ -160,6 +162,8 @@ train::MetricMaker metric_of(const Recipe& recipe, const io::Source& source, con
       {"macro_f1", [&] { return train::macro_f1(std::max<std::int64_t>(outputs, 1)); }},
       {"auroc", train::auroc},
       {"mae", [&] { return train::mean_absolute_error(unit); }},
+      {"psnr", [] { return train::psnr(); }},
+      {"noisy_psnr", [] { return train::psnr_of_input(); }},
       {"rmse", [&] { return train::root_mean_squared_error(unit); }},
   };
   for (const auto& [name, make] : known)
@@ -177,6 +181,8 @@ std::vector<train::MetricMaker> metrics_of(const Recipe& recipe, const Facts* fa
   const io::Source unless_given{"train.metrics", "", true};
   if (!recipe.metrics.given() && !recipe.learns_numbers()) add(unless_given, "accuracy");
   if (!recipe.metrics.given() && recipe.kind == "table" && !recipe.classes) add(unless_given, "mae");
+  if (!recipe.metrics.given() && recipe.denoises())
+    add(unless_given, "psnr"), add(unless_given, "noisy_psnr");
   return metrics;
 }
 
@@ -259,7 +265,8 @@ data::Loader training_loader(const Recipe& recipe, const Data& data) {
 
 data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set) {
   data::LoaderOptions o;
-  o.batch = recipe.kind == "text" ? recipe.batch : std::max<std::int64_t>(recipe.batch, 250);
+  o.batch =
+      recipe.kind == "text" || recipe.denoises() ? recipe.batch : std::max<std::int64_t>(recipe.batch, 250);
   o.transform = data.prepare;
   o.collate = data.collate;
   return {set, std::move(o)};

@@ -10,6 +10,7 @@
 #include "veldt/ops/shape.h"
 #include "veldt/ops/softmax.h"
 #include "veldt/recipe/data.h"
+#include "veldt/recipe/denoise.h"
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/series.h"
 #include "veldt/recipe/trained.h"
@@ -22,6 +23,7 @@ namespace {
 std::pair<const char*, const char*> use_of(const Recipe& recipe) {
   if (recipe.kind == "text") return {"a text", "write()"};
   if (recipe.kind == "series") return {"a series", "forecast(values)"};
+  if (recipe.denoises()) return {"to take noise out of pictures", "denoise(picture)"};
   if (recipe.kind != "table") return {"pictures", "classify(picture)"};
   if (recipe.classes) return {"the classes of a table's rows", "classify_rows(rows)"};
   return {"a number of a table's rows", "predict(rows)"};
@@ -72,7 +74,7 @@ Device Trained::device() const {
 void Trained::to(Device device) { model.to(device); }
 
 Tensor Trained::prepare(const Tensor& picture) const {
-  check_use(recipe, recipe.is_of_pictures(), "prepare()", "take pictures");
+  check_use(recipe, recipe.is_of_pictures() && !recipe.denoises(), "prepare()", "classify pictures");
   const NoGrad off;
   const Shape& input = facts.model.input;
   data::Example example{
@@ -83,14 +85,19 @@ Tensor Trained::prepare(const Tensor& picture) const {
 }
 
 std::vector<Guess> Trained::classify(const Tensor& picture) const {
-  check_use(recipe, recipe.is_of_pictures(), "classify()", "take pictures");
+  check_use(recipe, recipe.is_of_pictures() && !recipe.denoises(), "classify()", "classify pictures");
   const NoGrad off;
   return guesses_of(facts, model(prepare(picture))).front();
 }
 
 std::vector<Guess> Trained::classify(const std::string& path) const {
-  check_use(recipe, recipe.is_of_pictures(), "classify()", "take pictures");
+  check_use(recipe, recipe.is_of_pictures() && !recipe.denoises(), "classify()", "classify pictures");
   return classify(io::read_image(path));
+}
+
+Tensor Trained::denoise(const Tensor& picture) const {
+  check_use(recipe, recipe.denoises(), "denoise()", "take noise out of pictures");
+  return denoised_picture(facts, model, picture);
 }
 
 Tensor Trained::read_rows(const std::string& path) const {

@@ -116,6 +116,21 @@ class Distance final : public MeanMetric {
   double unit_;
 };
 
+class PeakRatio final : public MeanMetric {
+ public:
+  explicit PeakRatio(bool of_input)
+      : MeanMetric(of_input ? "noisy_psnr" : "psnr", true), of_input_(of_input) {}
+  void add(const Tensor& output, const data::Batch& batch) override {
+    const Tensor wide = to(of_input_ ? batch.at(0) : clamp(output, 0, 1), DType::f64);
+    MeanMetric::count(mse_loss(wide, to(target_of(batch), DType::f64), {.reduction = Reduction::sum}).item(),
+                      static_cast<double>(wide.numel()));
+  }
+  double value() const override { return -10 * std::log10(MeanMetric::value()); }
+
+ private:
+  bool of_input_;
+};
+
 class Auroc final : public Metric {
  public:
   std::string name() const override { return "auroc"; }
@@ -192,6 +207,14 @@ MetricMaker mean_absolute_error(double unit) {
 
 MetricMaker root_mean_squared_error(double unit) {
   return [unit] { return std::make_unique<Distance>(true, unit); };
+}
+
+MetricMaker psnr() {
+  return [] { return std::make_unique<PeakRatio>(false); };
+}
+
+MetricMaker psnr_of_input() {
+  return [] { return std::make_unique<PeakRatio>(true); };
 }
 
 MetricMaker macro_f1(std::int64_t classes) {

@@ -79,6 +79,12 @@ MetricMaker auroc();
 MetricMaker mean_absolute_error(double unit = 1);
 MetricMaker root_mean_squared_error(double unit = 1);
 
+// "psnr", in decibels, of outputs in 0..1 against the batch's last tensor: of the mean squared error over all
+// numbers, after outputs are clamped to 0..1. "noisy_psnr": the same of the batch's first tensor as it is,
+// what a network that takes noise away begins with.
+MetricMaker psnr();
+MetricMaker psnr_of_input();
+
 // A metric of another output than the first, against any tensor of the batch: "accuracy_1" for output 1.
 MetricMaker of_output(std::size_t output, std::size_t target, MetricMaker metric);
 
