@@ -18,6 +18,8 @@ function(veldt_compile_options target)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
       target_compile_definitions(${target} PRIVATE HWY_DISABLED_TARGETS=HWY_AVX3-1
         HWY_BASELINE_TARGETS=HWY_$<IF:$<CONFIG:Debug>,AVX2,SSE4>)
+    else()  # what the compiler takes for granted, like NEON: cpu/dispatch.h knows no others
+      target_compile_definitions(${target} PRIVATE HWY_COMPILE_ONLY_STATIC)
     endif()
   endif()
   # g++ spends a tenth of its time on looking for garbage in its memory; with 600 MB before it begins, next to none.

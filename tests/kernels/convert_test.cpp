@@ -45,14 +45,22 @@ TEST(Float16, EveryOneReturnsToItself) {
   }
 }
 
-#ifdef __FLT16_MAX__
+#if defined(__ARM_FP16_FORMAT_IEEE)
+using CompilersHalf = __fp16;  // on ARM C++ has no _Float16 before g++ 13
+#define VELDT_COMPILER_HAS_HALVES
+#elif defined(__FLT16_MAX__)
+using CompilersHalf = _Float16;
+#define VELDT_COMPILER_HAS_HALVES
+#endif
+
+#ifdef VELDT_COMPILER_HAS_HALVES
 TEST(Float16, AgreesWithTheOneOfTheCompiler) {
   Rng rng(3);
   const auto agree = [](std::uint32_t bits) {
     const float x = std::bit_cast<float>(bits);
-    const auto own = half_of(x).bits, compilers = std::bit_cast<std::uint16_t>(static_cast<_Float16>(x));
+    const auto own = half_of(x).bits, compilers = std::bit_cast<std::uint16_t>(static_cast<CompilersHalf>(x));
     if (std::isnan(x)) return (own & 0x7e00) == 0x7e00 && (own ^ compilers) >> 15 == 0;
-    return own == compilers && load(Float16{own}) == static_cast<float>(static_cast<_Float16>(x));
+    return own == compilers && load(Float16{own}) == static_cast<float>(static_cast<CompilersHalf>(x));
   };
   for (int i = 0; i < 2'000'000; ++i) {
     const std::uint32_t bits = rng.next_u32();

@@ -29,7 +29,7 @@ stand_in() {  # NAME LINE...: a program of that name, first in the path
   chmod +x "$root/bin/$1"
 }
 
-for verb in setup build paint test check fuzz bench gpu fresh docs format help; do
+for verb in setup build paint test check fuzz bench gpu fresh docs arm64 format help; do
   expect "./dev lists $verb" 0 "  $verb" "$root/dev"
 done
 expect 'the help of a verb, before anything is built' 0 '  test ' "$root/dev" test --help

@@ -11,8 +11,8 @@
 namespace veldt::cpu {
 
 // c[m, n] = a[m, k] b[k, n], plus c itself with `add`, plus `row_bias` [n] on every row unless it is null
-// (never both). Returns false and does nothing if oneDNN cannot do it: it is not built in, or it cannot read
-// an operand's layout.
+// (never both). Returns false and does nothing if oneDNN cannot do it: it is not built in, it has none for
+// this processor, or it cannot read an operand's layout.
 bool onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a,
                    Matrix<const float> b, const float* row_bias, Matrix<float> c, bool add);
 
