@@ -67,6 +67,7 @@
 #include "veldt/data/loader.h"
 #include "veldt/data/mixing.h"
 #include "veldt/data/picture_grid.h"
+#include "veldt/data/picture_tiles.h"
 #include "veldt/data/pictures.h"
 #include "veldt/data/resample.h"
 #include "veldt/data/sampler.h"

@@ -161,5 +161,45 @@ TEST_F(TrainGraph, WhatDoesNotFitPicturesWithNoiseIsRefused) {
           "[model]\nlayers = [\"MaxPool2d(2)\", ", {"end in [1, 1, 4, 4]", "[1, 1, 8, 8]"});
 }
 
+TEST_F(TrainGraph, TextsAreTurnedIntoOthers) {
+  std::string lines;
+  for (int i = 0; i < 400; ++i) {
+    const std::string first = std::vector<std::string>{"one", "two", "six"}[static_cast<std::size_t>(i) % 3];
+    lines += first + (i % 2 == 0 ? " a" : " b") + "\t" +
+             std::string(1, std::string("126")[static_cast<std::size_t>(i) % 3]) + (i % 2 == 0 ? "a" : "b") +
+             "\n";
+  }
+  put_bytes(dir_ / "p.tsv", lines);
+  const std::string recipe = R"toml(
+[data]
+kind = "pairs"
+path = "p.tsv"
+batch = 16
+test = 0.1
+[model]
+layers = ["Embedding(16)", "PositionEmbedding", "TransformerEncoderLayer(2, dropout=0)", "Save(memory)",
+  "Load(target)", "Embedding(16)", "PositionEmbedding", "TransformerDecoderLayer(2, memory, dropout=0)",
+  "LayerNorm", "Linear(outputs)"]
+[optimizer]
+lr = 0.01
+[train]
+epochs = 5
+)toml";
+  const Ran trained = train(recipe);
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const json result = json::parse(trained.out);
+  EXPECT_EQ(result.at("test_exact_match"), 1) << trained.out;
+  EXPECT_EQ(ran({"eval", dir_ / "run", "--data", dir_ / ""}).at("exact_match"), 1);
+  EXPECT_EQ(ran({"predict", dir_ / "run", "--prompt", "two b"}).at("predictions"), json({"2b"}));
+  put_bytes(dir_ / "new.txt", "six a\none b\t?\n");
+  EXPECT_EQ(ran({"predict", dir_ / "run", dir_ / "new.txt"}).at("predictions"), json({"6a", "1b"}));
+  const Ran longer = run_veldt({"predict", dir_ / "run", "--prompt", "two two two"});
+  EXPECT_EQ(longer.exit_code, 2);
+  EXPECT_THAT(longer.err, HasSubstr("too long"));
+  EXPECT_EQ(run_veldt({"predict", dir_ / "run"}).exit_code, 2);
+  put_bytes(dir_ / "p.tsv", lines + "no tab here\n");
+  EXPECT_EQ(run_veldt({"eval", dir_ / "run", "--data", dir_ / ""}).exit_code, 4);
+}
+
 }  // namespace
 }  // namespace veldt::test

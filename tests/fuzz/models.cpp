@@ -142,7 +142,7 @@ void read_facts(const std::string& bytes) {
 }
 
 std::vector<recipe::Facts> facts_of_each_kind() {
-  recipe::Facts digits, text, numbers, pairs, noisy;
+  recipe::Facts digits, text, numbers, pairs, noisy, dates;
   digits.model = {{1, 12, 12}, DType::f32, 3};
   digits.classes = {"a", "b", "c"};
   text.tokenizer = std::make_shared<data::CharTokenizer>("abcde ");
@@ -153,7 +153,9 @@ std::vector<recipe::Facts> facts_of_each_kind() {
   numbers.inputs = {"x", "y"};
   numbers.columns = {{1, 2}, {0, 0.5}};
   noisy.model = {{1, 8, 8}, DType::f32, 1, {1, 8, 8}};
-  return {digits, text, numbers, noisy, pairs};
+  dates.tokenizer = text.tokenizer;
+  dates.model = {{7}, DType::i64, text.tokenizer->size(), {}, {4}};
+  return {digits, text, numbers, noisy, dates, pairs};
 }
 
 std::vector<std::string> facts_seeds() {
@@ -190,7 +192,13 @@ std::vector<std::string> trained_seeds() {
        {"block.b.shortcut", {"Conv2d(n, 1, stride=s)"}},
        {"block.b.then", {"GELU"}},
        {"model.layers",
-        {"2 x b(w)", "Save(a)", "b(2*w, 2)", "Upsample(2)", "Cat(a)", "Conv2d(outputs, 1)", "Add(input)"}}}};
+        {"2 x b(w)", "Save(a)", "b(2*w, 2)", "Upsample(2)", "Cat(a)", "Conv2d(outputs, 1)", "Add(input)"}}},
+      {{"data.kind", {"pairs"}},
+       {"data.path", {"a"}},
+       {"train.steps", {"9"}},
+       {"model.layers",
+        {"Embedding(4)", "TransformerEncoderLayer(2)", "Save(m)", "Load(target)", "Embedding(4)",
+         "TransformerDecoderLayer(2, m)", "Linear(outputs)"}}}};
   std::vector<std::string> seeds;
   for (std::size_t i = 0; i < std::size(recipes); ++i)
     seeds.push_back(Json{{"recipe", recipes[i]}, {"facts", Json::parse(recipe::in_json(facts[i]))}}.dump());

@@ -73,6 +73,16 @@ TEST(Metric, MeasuresPerplexityAndDistances) {
   EXPECT_FALSE(mean_absolute_error()()->larger_is_better());
 }
 
+TEST(Metric, CountsLinesThatAreRightAsAWhole) {
+  const Tensor logits = Tensor::of({4, 2}, {1, 0, 0, 1, 1, 0, 0, 1});  // 0, 1, 0, 1
+  EXPECT_DOUBLE_EQ(value_of(exact_match(2), logits, labels({0, 1, 1, 1})), 0.5);
+  EXPECT_DOUBLE_EQ(value_of(exact_match(2), logits, labels({0, -100, 0, 1})), 1);
+  EXPECT_DOUBLE_EQ(value_of(exact_match(4), logits, labels({0, 1, 0, 0})), 0);
+  const double nan = std::nan("");
+  EXPECT_EQ(value_of(exact_match(1), Tensor::of({2, 2}, {nan, nan, 1, 0}), labels({0, 0})), 0.5);
+  EXPECT_THROW(exact_match(0), ConfigError);
+}
+
 TEST(Metric, MeasuresNoiseInDecibels) {
   const Tensor noisy = Tensor::of({2, 2}, {0.1, 0.1, -0.1, 1.1}), clean = Tensor::of({2, 2}, {0, 0, 0, 1});
   const auto before = psnr_of_input()(), after = psnr()();

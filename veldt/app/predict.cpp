@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "veldt/cli/signals.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
+#include "veldt/io/file.h"
 #include "veldt/io/image.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/tensor/backends.h"
@@ -98,19 +100,49 @@ void predict_tables(const PredictFlags& flags, Context& context, const recipe::T
   if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
 }
 
+// The prompt, and what stands before a tab, if there is one, in each line of each file.
+void translate_texts(const PredictFlags& flags, Context& context, const recipe::Trained& trained) {
+  std::vector<std::string> texts;
+  if (!flags.prompt.empty()) texts.push_back(flags.prompt);
+  for (const std::string& path : flags.inputs) {
+    std::istringstream lines(io::read_file(path));
+    for (std::string line; std::getline(lines, line);) {
+      line = line.substr(0, line.find_first_of("\t\r"));
+      if (!line.empty()) texts.push_back(line);
+    }
+  }
+  if (texts.empty())
+    throw UsageError("there is no text", "the network turns one text into another",
+                     "give one by --prompt \"..\", or name a file with one in each line");
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  constexpr std::size_t kAtOnce = 64;
+  for (std::size_t begin = 0; begin < texts.size(); begin += kAtOnce) {
+    const std::vector<std::string> some(
+        texts.begin() + static_cast<std::ptrdiff_t>(begin),
+        texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kAtOnce, texts.size())));
+    for (const std::string& text : trained.translate(some)) {
+      list.push_back(text);
+      if (!context.json) context.out.foreign_text(text + "\n");
+    }
+  }
+  if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
+}
+
 int predict(const PredictFlags& flags, Context& context) {
   recipe::Trained trained = recipe::load(flags.model);
   const bool is_text = trained.recipe.kind == "text";
   if (is_text && !flags.inputs.empty())
     throw UsageError(fmt::format("'{}' is not an input of this network", flags.inputs[0]), "it writes text",
                      "give it a beginning: --prompt \"..\"");
-  if (!is_text && !flags.prompt.empty())
+  const bool is_of_pairs = trained.recipe.kind == "pairs";
+  if (!is_text && !is_of_pairs && !flags.prompt.empty())
     throw UsageError("--prompt is for networks that write",
                      fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
   if (!trained.recipe.denoises() && !flags.output.empty())
     throw UsageError("--output is for networks that make pictures",
                      fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
   trained.to(choose_device(flags.device).device);
+  if (is_of_pairs) return translate_texts(flags, context, trained), kOk;
   if (trained.recipe.denoises()) return denoise_picture(flags, context, trained), kOk;
   if (trained.recipe.kind == "series") return predict_series(flags, context, trained), kOk;
   if (trained.recipe.kind == "table") return predict_tables(flags, context, trained), kOk;
@@ -134,13 +166,13 @@ Run add_predict(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
   add_path(verb, "MODEL", flags->model, "what veldt train wrote: a model.safetensors, or the folder of a run")
       .required();
-  add_paths(
-      verb, "INPUT", flags->inputs,
-      "pictures to classify, one to take the noise out of, or a table (.csv): rows to read, or a series");
+  add_paths(verb, "INPUT", flags->inputs,
+            "pictures to classify, one to take the noise out of, a table (.csv): rows to read, or a series, "
+            "or texts, one a line");
   add_path(verb, "-o,--output", flags->output,
            fmt::format("where the picture goes that a network makes of one ({})", io::kWrittenPictures));
   add_count(verb, "--top", flags->top, {.least = 1}, "classes shown for a picture");
-  add_text(verb, "--prompt", "TEXT", "how the text begins",
+  add_text(verb, "--prompt", "TEXT", "how the text begins; or the one to turn into another",
            [flags](const io::Source&, const std::string& text) { flags->prompt = text; })
       .command_line_only();
   add_count(verb, "--count", flags->count, {.least = 1, .most = 1'000'000},
@@ -154,6 +186,7 @@ Run add_predict(VerbOptions& verb, Context& context) {
       "  veldt predict runs/mnist digit.png\n"
       "  veldt predict runs/unet noisy.png -o clean.png\n"
       "  veldt predict runs/char_lstm --prompt ROMEO: --count 300\n"
+      "  veldt predict runs/dates --prompt 'the third of march nineteen eighty four'\n"
       "  veldt predict runs/airline airline-passengers.csv --count 12\n");
   return [flags, &context] { return predict(*flags, context); };
 }

@@ -140,6 +140,12 @@ data::Batch flat_targets(std::vector<data::Example> examples, Rng& rng) {
   return batch;
 }
 
+void load_translations(const Recipe& recipe, const std::string& folder, const Facts* known, Data& into) {
+  into.train = load_pairs(recipe, folder, into.facts, known);
+  into.collate = flat_targets;
+  hold_back(recipe, into);
+}
+
 // Columns as standard scores, computed from the training rows.
 void load_table(const Recipe& recipe, const std::string& folder, const Facts* known, Data& into) {
   const std::string path = below(folder, recipe.path);
@@ -262,6 +268,8 @@ Data load_data(const Recipe& recipe, const std::string& folder, const Facts* fac
     load_forecasts(recipe, folder, facts, data);
   else if (recipe.kind == "table")
     load_table(recipe, folder, facts, data);
+  else if (recipe.kind == "pairs")
+    load_translations(recipe, folder, facts, data);
   else if (recipe.denoises())
     load_noisy_pictures(recipe, folder, data);
   else

@@ -30,6 +30,11 @@ void load_forecasts(const Recipe& recipe, const std::string& folder, const Facts
 // folder test/ are the test part.
 void load_noisy_pictures(const Recipe& recipe, const std::string& folder, Data& into);
 
+// All pairs of texts, {source, target so far, target}, for load_data(), and what a network has to know of
+// them.
+data::DatasetPtr load_pairs(const Recipe& recipe, const std::string& folder, Facts& facts,
+                            const Facts* known);
+
 // The transforms of a list, one after the other; null for an empty list.
 data::Transform transforms_of(const Written& written);
 

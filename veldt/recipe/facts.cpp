@@ -48,6 +48,8 @@ std::string in_json(const Facts& facts) {
   json["examples"] = facts.examples;
   if (const Shape& output = facts.model.output; output.rank() > 0)
     json["output"] = std::vector<std::int64_t>(output.begin(), output.end());
+  if (const Shape& target = facts.model.target; target.rank() > 0)
+    json["target"] = std::vector<std::int64_t>(target.begin(), target.end());
   return io::dump_json(json);
 }
 
@@ -77,6 +79,7 @@ Facts facts_from_json(std::string_view text, const std::string& where) {
       return shape;
     };
     facts.model.input = shape_of(json.at("input"));
+    if (json.contains("target")) facts.model.target = shape_of(json.at("target"));
     if (json.contains("output")) facts.model.output = shape_of(json.at("output"));
     facts.model.dtype = json.at("tokens").get<bool>() ? DType::i64 : DType::f32;
     facts.model.outputs = whole(json.at("outputs"));

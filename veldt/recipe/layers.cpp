@@ -151,7 +151,7 @@ Build transformer(Call& call, const ModelFacts& facts) {
   o.dropout = call.number("dropout", 0.1, {.least = 0, .most = 1});
   o.gelu = call.on("gelu", true);
   o.norm_first = call.on("norm_first", true);
-  o.causal = call.on("causal", facts.dtype == DType::i64);
+  o.causal = call.on("causal", facts.dtype == DType::i64 && facts.target.rank() == 0);
   call.finish();
   return [=](const Site& site) {
     check_sequences(site);
@@ -324,7 +324,7 @@ Build attention(Call& call, const ModelFacts& facts) {
   o.bias = call.on("bias", true);
   const bool other = call.has("memory");
   if (other) call.value("memory");
-  const bool causal = call.on("causal", facts.dtype == DType::i64 && !other);
+  const bool causal = call.on("causal", facts.dtype == DType::i64 && facts.target.rank() == 0 && !other);
   call.finish();
   return [=](const Site& site) {
     check_sequences(site);

@@ -23,6 +23,8 @@ struct ModelFacts {
   // Of an output that has more than a number of each: its shape without the first dimension, such as that of
   // a picture.
   Shape output = {};
+  // Of a network of two inputs, "source" and "target": the shape of the second.
+  Shape target = {};
 };
 
 // The place of a layer: the shape of its (first) input, [1, ..].

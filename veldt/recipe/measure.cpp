@@ -37,7 +37,8 @@ void check_data(const Trained& trained, const Facts& found, const std::string& f
                   fmt::format("they are {}, but the network knows {}", fmt::join(found.classes, ", "),
                               fmt::join(facts.classes, ", ")),
                   "give data with the classes it was trained on");
-  if (found.model.input != facts.model.input || found.model.outputs != facts.model.outputs)
+  if (found.model.input != facts.model.input || found.model.outputs != facts.model.outputs ||
+      found.model.target != facts.model.target)
     throw IoError(IoError::Kind::malformed,
                   fmt::format("the data in {} are not of the network's kind", folder),
                   str("it takes ", facts.model.input, " and has ", facts.model.outputs, " outputs; they are ",

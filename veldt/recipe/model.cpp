@@ -58,6 +58,10 @@ nn::Graph build_model(const Recipe& recipe, const ModelFacts& facts, double most
       throw UsageError(str(recipe.layers.where, " end in ", shape), str("the data need ", wanted),
                        "end with Conv2d(outputs, 3, padding=1), and undo what made the picture smaller");
   }
+  if (const Shape& target = facts.target; target.rank() > 0 && (shape.rank() != 3 || shape[1] != target[0]))
+    throw UsageError(str(recipe.layers.where, " end in ", shape),
+                     str("the data need an output for each of the ", target[0], " tokens of the target"),
+                     "go on from Load(target), and end with Linear(outputs)");
   const int sequence = facts.dtype == DType::i64 ? 1 : 0;
   if (facts.output.rank() == 0 && (shape.rank() != 2 + sequence || shape.back() != facts.outputs))
     throw UsageError(

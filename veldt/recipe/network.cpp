@@ -19,6 +19,17 @@ namespace {
 constexpr std::int64_t kMostTimes = 4096;  // that a layer is repeated
 constexpr std::size_t kMostDepth = 16;     // blocks in blocks
 
+// Save(name)
+Passing saved(Frame& frame, const io::Source& source, Call& call, const Passing& x) {
+  call.value("name");
+  call.finish();
+  const std::string& name = call.values()[0];
+  if (const auto before = frame.saved.find(name); before != frame.saved.end())
+    throw call.refused(fmt::format("there is a value '{}' already", name), "give it another name");
+  frame.saved[name] = {x, false, source};
+  return x;
+}
+
 class NetworkBuilder {
  public:
   NetworkBuilder(const Recipe& recipe, const ModelFacts& facts, Placing placing)
@@ -29,13 +40,25 @@ class NetworkBuilder {
     Passing x{0, {1}, facts_.dtype};
     for (const std::int64_t size : facts_.input) x.shape.push_back(size);
     frame.saved["input"] = {x, true};
+    if (facts_.target.rank() > 0) add_inputs(frame, x);
     const Passing y = list(frame, recipe_.layers, x, blocks_.words(), "");
+    if (facts_.target.rank() > 0 && !frame.saved["target"].is_read)
+      throw UsageError(fmt::format("{} never read 'target'", recipe_.layers.where),
+                       "the network is to continue it", "write Load(target) where the decoder begins");
     check_reads(frame);
     frame.graph.set_output(y.value);
     return {std::move(frame.graph), y.shape};
   }
 
  private:
+  // What passes first is the source; the target waits.
+  void add_inputs(Frame& frame, const Passing& source) const {
+    frame.saved["source"] = {source, true};
+    Passing target{frame.graph.add_input(), {1}, facts_.dtype};
+    for (const std::int64_t size : facts_.target) target.shape.push_back(size);
+    frame.saved["target"] = {target, false, recipe_.layers.source()};
+  }
+
   // Each layer is called by its place in the list unless it has a name. `user`: who uses this list, for
   // errors.
   Passing list(Frame& frame, const Written& layers, Passing x, const Words& words, const std::string& user) {
@@ -100,16 +123,6 @@ class NetworkBuilder {
     return placing_.put(frame, source, name, call, build, from);
   }
 
-  static Passing saved(Frame& frame, const io::Source& source, Call& call, const Passing& x) {
-    call.value("name");
-    call.finish();
-    const std::string& name = call.values()[0];
-    if (const auto before = frame.saved.find(name); before != frame.saved.end())
-      throw call.refused(fmt::format("there is a value '{}' already", name), "give it another name");
-    frame.saved[name] = {x, false, source};
-    return x;
-  }
-
   Passing one_block(Frame& frame, const io::Source& source, const std::string& name, const Block& block,
                     Call& call, const Passing& x) {
     if (chain_.size() >= kMostDepth || std::find(chain_.begin(), chain_.end(), &block) != chain_.end()) {
@@ -170,7 +183,8 @@ class NetworkBuilder {
 
 void check_network(const Recipe& recipe) {
   // The number of outputs does not matter here.
-  const ModelFacts facts{.dtype = recipe.kind == "text" ? DType::i64 : DType::f32, .outputs = 1};
+  ModelFacts facts{.dtype = recipe.learns_tokens() ? DType::i64 : DType::f32, .outputs = 1};
+  if (recipe.kind == "pairs") facts.target = {1};
   NetworkBuilder(recipe, facts, Placing(nullptr)).build();
 }
 

@@ -91,7 +91,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.test",
        io::TomlType::number,
        number_into(&Recipe::test, {.least = 0, .most = 0.9}),
-       {"pictures", "denoise", "text", "series", "table"}},
+       {"pictures", "denoise", "text", "pairs", "series", "table"}},
       {"data.batch", io::TomlType::whole, count_into(&Recipe::batch, kSize)},
       {"data.workers", io::TomlType::whole, count_into(&Recipe::workers, {.least = 0, .most = 256})},
       {"data.context", io::TomlType::whole, count_into(&Recipe::context, kSize), {"text", "series"}},
@@ -332,8 +332,8 @@ io::Source Written::source(std::size_t item) const {
 }
 
 const std::vector<std::string>& data_kinds() {
-  static const std::vector<std::string> all{"mnist",   "cifar10", "cifar100", "pictures",
-                                            "denoise", "text",    "series",   "table"};
+  static const std::vector<std::string> all{"mnist", "cifar10", "cifar100", "pictures", "denoise",
+                                            "text",  "pairs",   "series",   "table"};
   return all;
 }
 

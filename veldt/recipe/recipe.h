@@ -60,7 +60,8 @@ struct Recipe {
   std::string watch, autocast;
   Written loss, metrics;
 
-  bool is_of_pictures() const { return kind != "text" && kind != "series" && kind != "table"; }
+  bool is_of_pictures() const { return kind != "series" && kind != "table" && !learns_tokens(); }
+  bool learns_tokens() const { return kind == "text" || kind == "pairs"; }
   bool denoises() const { return kind == "denoise"; }
   bool knows_classes() const { return (is_of_pictures() && !denoises()) || (kind == "table" && classes); }
   bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes) || denoises(); }

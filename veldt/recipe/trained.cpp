@@ -25,13 +25,14 @@ IoError no_recipe_model(const std::string& path, const std::string& why) {
 // Whether what a file says of its recipe fits what it says of its data.
 bool fit_together(const Recipe& recipe, const Facts& facts) {
   const Shape& input = facts.model.input;
-  const bool is_text = recipe.kind == "text", is_table = recipe.kind == "table";
+  const bool is_text = recipe.learns_tokens(), is_table = recipe.kind == "table";
   if (is_text != (facts.tokenizer != nullptr) || is_text != (facts.model.dtype == DType::i64)) return false;
   if (recipe.knows_classes() != !facts.classes.empty() || is_table != !facts.inputs.empty()) return false;
   if (recipe.denoises())
-    return input == Shape{recipe.grey ? 1 : 3, recipe.crop, recipe.crop} && facts.model.output == input &&
-           facts.model.outputs == input[0];
+    return facts.model.target.rank() == 0 && input == Shape{recipe.grey ? 1 : 3, recipe.crop, recipe.crop} &&
+           facts.model.output == input && facts.model.outputs == input[0];
   if (facts.model.output.rank() > 0) return false;
+  if (facts.model.target.rank() != (recipe.kind == "pairs" ? 1 : 0)) return false;
   if (recipe.is_of_pictures()) return input.rank() == 3;
   if (recipe.kind == "series")
     return input == Shape{recipe.context, 1} && facts.model.outputs == recipe.horizon;

@@ -66,6 +66,10 @@ struct Trained {
   // at.
   std::vector<double> forecast(const std::vector<double>& values, std::int64_t count = 0) const;
 
+  // Of pairs of texts: what the network makes of each, always taking the likeliest token. Throws ConfigError
+  // for a text longer than all that it was taught, and for one with a character that those did not have.
+  std::vector<std::string> translate(const std::vector<std::string>& texts) const;
+
   // Of texts: the prompt and what follows. Throws ConfigError as written_text().
   std::string write(const WritingOptions& how = {}) const;
 };

@@ -135,7 +135,8 @@ train::MetricMaker metric_of(const Recipe& recipe, const io::Source& source, con
         "and test_rmse",
         "leave out train.metrics");
   using Names = std::vector<std::string>;
-  call.must_be("metric", recipe.denoises() ? Names{"psnr", "noisy_psnr", "mae", "rmse"}
+  call.must_be("metric", recipe.kind == "pairs" ? Names{"exact_match", "accuracy", "top_k", "perplexity"}
+                         : recipe.denoises()    ? Names{"psnr", "noisy_psnr", "mae", "rmse"}
                          : recipe.learns_numbers()
                              ? Names{"mae", "rmse"}
                              : Names{"accuracy", "top_k", "perplexity", "macro_f1", "auroc"});
@@ -162,6 +163,7 @@ train::MetricMaker metric_of(const Recipe& recipe, const io::Source& source, con
       {"macro_f1", [&] { return train::macro_f1(std::max<std::int64_t>(outputs, 1)); }},
       {"auroc", train::auroc},
       {"mae", [&] { return train::mean_absolute_error(unit); }},
+      {"exact_match", [&] { return train::exact_match(facts != nullptr ? facts->model.target[0] : 1); }},
       {"psnr", [] { return train::psnr(); }},
       {"noisy_psnr", [] { return train::psnr_of_input(); }},
       {"rmse", [&] { return train::root_mean_squared_error(unit); }},
@@ -179,6 +181,7 @@ std::vector<train::MetricMaker> metrics_of(const Recipe& recipe, const Facts* fa
   for (std::size_t i = 0; i < recipe.metrics.texts.size(); ++i)
     add(recipe.metrics.source(i), recipe.metrics.texts[i]);
   const io::Source unless_given{"train.metrics", "", true};
+  if (!recipe.metrics.given() && recipe.kind == "pairs") add(unless_given, "exact_match");
   if (!recipe.metrics.given() && !recipe.learns_numbers()) add(unless_given, "accuracy");
   if (!recipe.metrics.given() && recipe.kind == "table" && !recipe.classes) add(unless_given, "mae");
   if (!recipe.metrics.given() && recipe.denoises())
@@ -199,7 +202,8 @@ void check_watch(const Recipe& recipe, const std::vector<train::MetricMaker>& me
 
 // [n, time, outputs] to [n time, outputs], as the targets are.
 Tensor by_position(const nn::Module& model, const data::Batch& batch) {
-  const Tensor y = model(batch.at(0));
+  const bool is_pair = batch.size() > 2;
+  const Tensor y = is_pair ? model(TensorList{batch[0], batch[1]})[0] : model(batch.at(0));
   return reshape(y, {-1, y.size(-1)});
 }
 
@@ -240,7 +244,7 @@ void check_training(const Recipe& recipe) {
 train::TrainerOptions trainer_options_of(const Recipe& recipe, const Facts& facts) {
   train::TrainerOptions o;
   o.loss = loss_of(recipe);
-  if (recipe.kind == "text") o.forward = by_position;
+  if (recipe.learns_tokens()) o.forward = by_position;
   o.metrics = metrics_of(recipe, &facts);
   o.accumulate = recipe.accumulate;
   o.ema_decay = recipe.ema;
@@ -266,7 +270,7 @@ data::Loader training_loader(const Recipe& recipe, const Data& data) {
 data::Loader measuring_loader(const Recipe& recipe, const Data& data, const data::DatasetPtr& set) {
   data::LoaderOptions o;
   o.batch =
-      recipe.kind == "text" || recipe.denoises() ? recipe.batch : std::max<std::int64_t>(recipe.batch, 250);
+      recipe.learns_tokens() || recipe.denoises() ? recipe.batch : std::max<std::int64_t>(recipe.batch, 250);
   o.transform = data.prepare;
   o.collate = data.collate;
   return {set, std::move(o)};

@@ -14,6 +14,7 @@
 #include "veldt/recipe/forecast.h"
 #include "veldt/recipe/series.h"
 #include "veldt/recipe/trained.h"
+#include "veldt/recipe/translate.h"
 #include "veldt/tensor/graph.h"
 
 namespace veldt::recipe {
@@ -23,6 +24,7 @@ namespace {
 std::pair<const char*, const char*> use_of(const Recipe& recipe) {
   if (recipe.kind == "text") return {"a text", "write()"};
   if (recipe.kind == "series") return {"a series", "forecast(values)"};
+  if (recipe.kind == "pairs") return {"to turn one text into another", "translate(texts)"};
   if (recipe.denoises()) return {"to take noise out of pictures", "denoise(picture)"};
   if (recipe.kind != "table") return {"pictures", "classify(picture)"};
   if (recipe.classes) return {"the classes of a table's rows", "classify_rows(rows)"};
@@ -131,6 +133,11 @@ std::vector<double> Trained::forecast(const std::vector<double>& values, std::in
     throw ConfigError(fmt::format("a forecast cannot have {} values", count), "it has at least one",
                       "give 1 or more, or 0 for as many as the network predicts at once");
   return forecast_series(recipe, facts, model, values, count > 0 ? count : recipe.horizon);
+}
+
+std::vector<std::string> Trained::translate(const std::vector<std::string>& texts) const {
+  check_use(recipe, recipe.kind == "pairs", "translate()", "turn one text into another");
+  return translated_texts(facts, model, texts);
 }
 
 std::string Trained::write(const WritingOptions& how) const {

@@ -85,6 +85,28 @@ class TopK final : public MeanMetric {
   std::int64_t k_;
 };
 
+class ExactMatch final : public MeanMetric {
+ public:
+  explicit ExactMatch(std::int64_t length)
+      : MeanMetric("exact_match"), length_(static_cast<std::size_t>(length)) {}
+  void add(const Tensor& output, const data::Batch& batch) override {
+    const std::vector<std::int64_t> labels = labels_of(output, batch);
+    const std::vector<std::int64_t> guesses = to(argmax(output, 1), Device{}).values<std::int64_t>();
+    const std::vector<bool> bad = nan_places(output);
+    double right = 0;
+    for (std::size_t line = 0; line < labels.size(); line += length_) {
+      bool all = true;
+      for (std::size_t i = line; i < std::min(line + length_, labels.size()); ++i)
+        all = all && (labels[i] == kIgnored || (guesses[i] == labels[i] && !bad[i]));
+      right += all ? 1 : 0;
+    }
+    MeanMetric::count(right, static_cast<double>(labels.size() / length_));
+  }
+
+ private:
+  std::size_t length_;
+};
+
 class Perplexity final : public MeanMetric {
  public:
   Perplexity() : MeanMetric("perplexity", false) {}
@@ -207,6 +229,13 @@ MetricMaker mean_absolute_error(double unit) {
 
 MetricMaker root_mean_squared_error(double unit) {
   return [unit] { return std::make_unique<Distance>(true, unit); };
+}
+
+MetricMaker exact_match(std::int64_t length) {
+  if (length < 1)
+    throw ConfigError(str("lines cannot have ", length, " labels"), "each has one at least",
+                      "give 1 or more");
+  return [length] { return std::make_unique<ExactMatch>(length); };
 }
 
 MetricMaker psnr() {

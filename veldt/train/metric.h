@@ -79,6 +79,11 @@ MetricMaker auroc();
 MetricMaker mean_absolute_error(double unit = 1);
 MetricMaker root_mean_squared_error(double unit = 1);
 
+// "exact_match": the share of lines of `length` labels each that are right as a whole, of outputs
+// [n length, classes]. Of a network that is shown the labels before each, that is also the share that it
+// writes right by itself, taking the likeliest each time. Throws ConfigError for a length below 1.
+MetricMaker exact_match(std::int64_t length);
+
 // "psnr", in decibels, of outputs in 0..1 against the batch's last tensor: of the mean squared error over all
 // numbers, after outputs are clamped to 0..1. "noisy_psnr": the same of the batch's first tensor as it is,
 // what a network that takes noise away begins with.
