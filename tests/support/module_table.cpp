@@ -148,6 +148,20 @@ void add_containers(std::vector<ModuleRow>& rows) {
   rows.back().run = [](const Module& m, const Tensor& given) {
     return dynamic_cast<const ModuleDict&>(m)["deep"](given);
   };
+  rows.push_back(row("Graph", x, [](Rng& rng) {
+    Graph net;
+    net.add("sum", Sum(), {0, net.add("deep", Linear(6, 6, rng), {0})});
+    return net;
+  }));
+  const auto joined = [](const Module& m, const Tensor& given) {
+    return m(TensorList{given, given * 0.5 + 0.25})[0];
+  };
+  rows.push_back(row("Sum", x, [](Rng&) { return Sum(); }));
+  rows.back().run = joined;
+  rows.push_back(row("Product", x, [](Rng&) { return Product(); }));
+  rows.back().run = joined;
+  rows.push_back(row("Cat", x, [](Rng&) { return Cat(1); }));
+  rows.back().run = joined;
 }
 
 // What joins values, and the graphs in which they pass.
