@@ -28,8 +28,8 @@ void draw(const field::Field& field) {
   const field::FieldOptions& o = field.options();
   const auto take = [](const Tensor&, std::int64_t) { return true; };
   for (const int samples : {1, 0})
-    field.render_bands(o.is_sound() ? 1 : 3, 2, {.supersample = samples}, take);
-  if (!o.is_sound() && o.width <= 16 && o.height <= 16) field.render_bands(o.width, o.height, {}, take);
+    field.render_bands({o.is_sound() ? 1 : 3, 2}, {.supersample = samples}, take);
+  if (!o.is_sound() && o.width <= 16 && o.height <= 16) field.render_bands({o.width, o.height}, {}, take);
 }
 
 // The options of a field, in JSON; its weights follow from them.

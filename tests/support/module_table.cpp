@@ -164,26 +164,6 @@ void add_containers(std::vector<ModuleRow>& rows) {
   rows.back().run = joined;
 }
 
-// What joins values, and the graphs in which they pass.
-void add_graphs(std::vector<ModuleRow>& rows) {
-  const Shape x{4, 6};
-  rows.push_back(row("Graph", x, [](Rng& rng) {
-    Graph net;
-    const Graph::Value deep = net.add("deep", Linear(6, 3, rng), {0});
-    net.add("join", Cat(1), {0, deep});
-    return net;
-  }));
-  const auto joined = [](const Module& m, const Tensor& given) {
-    return m(TensorList{given, given * 0.5 + 0.25})[0];
-  };
-  rows.push_back(plain<Sum>("Sum", x));
-  rows.back().run = joined;
-  rows.push_back(plain<Product>("Product", x));
-  rows.back().run = joined;
-  rows.push_back(plain<Cat>("Cat", x, 1));
-  rows.back().run = joined;
-}
-
 void add_others(std::vector<ModuleRow>& rows) {
   const Shape x{4, 6};
   rows.push_back(drawn<Linear>("Linear", x, 6, 3));
@@ -220,7 +200,6 @@ const std::vector<ModuleRow>& module_table() {
     add_spatial<3>(rows);
     add_sequences(rows);
     add_containers(rows);
-    add_graphs(rows);
     add_others(rows);
     return rows;
   }();
