@@ -113,6 +113,7 @@
 #include "veldt/train/checkpoint.h"
 #include "veldt/train/events.h"
 #include "veldt/train/picture_scores.h"
+#include "veldt/train/player.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/metric.h"
 #include "veldt/train/top_weights.h"

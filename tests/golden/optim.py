@@ -191,7 +191,7 @@ SCHEDULES = make_schedules()
 
 def schedules():
     from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
-    cosine = lambda o: CosineAnnealingLR(o, T_max=30 + 10, eta_min=0.001)  # epochs 30, epoch_offset 10
+    cosine = lambda o: CosineAnnealingLR(o, T_max=30 + 10, eta_min=0.001)  # steps 30, offset 10
     warmup = lambda o: SequentialLR(o, [LinearLR(o, start_factor=1 / 6, total_iters=5),
                                         CosineAnnealingLR(o, T_max=20, eta_min=0.001)], milestones=[5])
     out = {"cosine": rates(cosine, 31), "warmup": rates(warmup, 25)}

@@ -10,6 +10,7 @@
 #include "veldt/nn/convolution.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/embedding.h"
+#include "veldt/nn/losses.h"
 #include "veldt/nn/linear.h"
 #include "veldt/nn/norm.h"
 #include "veldt/nn/pooling.h"
@@ -131,6 +132,36 @@ TEST_F(TrainerOnADevice, ResumesToTheSameBits) {
   const Outcome resumed = taught(reader, halves, kEmulated, {.ema_decay = 0.9},
                                  {.epochs = 4, .out = dir / "run", .resume = true});
   EXPECT_EQ(resumed.weights, whole.weights);
+}
+
+TEST_F(TrainerOnADevice, TakesTurnsAndResumesToTheSameBits) {
+  const auto played = [](Device device, FitOptions fit, std::int64_t steps) {
+    Rng rng(3);
+    nn::Sequential model = reader(rng);
+    model.to(device);
+    optim::SGD first(model[0].named_parameters(), {.lr = 0.02, .momentum = 0.9});
+    optim::SGD last(model[6].named_parameters(), {.lr = 0.05, .momentum = 0.9});
+    const auto wrong = [](const Tensor& y, const data::Batch& b) { return cross_entropy(y, b.back()); };
+    Trainer trainer(model,
+                    {{.name = "first", .optimizer = first, .loss = wrong},
+                     {.name = "last", .optimizer = last, .loss = wrong}},
+                    {.ema_decay = 0.9});
+    data::Loader train(halves(64, 1), {.batch = 16, .shuffle = true});
+    fit.steps = steps, fit.restore_best = false;
+    fit.schedules = {{"last", optim::Linear{0.05, 0.01, 12}}};
+    trainer.fit(train, nullptr, fit);
+    Outcome out{{{"loss", 0}}, {}};
+    for (const Tensor& p : model.parameters())
+      for (const float v : to(p, Device{}).values<float>()) out.weights.push_back(v);
+    return out;
+  };
+  const test::TempDir dir;
+  const Outcome whole = played(kEmulated, {}, 12), recorded = played(kEmulated, {.record = true}, 12);
+  EXPECT_EQ(recorded.weights, whole.weights);
+  expect_near(whole, played({}, {}, 12), 2e-2);
+  played(kEmulated, {.out = dir / "run", .record = true}, 5);
+  EXPECT_EQ(played(kEmulated, {.out = dir / "run", .resume = true, .record = true}, 12).weights,
+            whole.weights);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/io/faults.h"
+#include "tests/support/error_of.h"
 #include "veldt/nn/linear.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/random.h"
@@ -19,6 +20,7 @@ namespace veldt::train {
 namespace {
 
 using nlohmann::json;
+using test::error_of;
 using test::TempDir;
 using ::testing::HasSubstr;
 
@@ -44,6 +46,17 @@ TEST(FitState, ComesBackAsItWas) {
     EXPECT_EQ(again.without_better, 2);
     EXPECT_EQ(again.seconds, state.seconds);
     EXPECT_EQ(again.waited, state.waited);
+  }
+}
+
+TEST(FitState, HasTheSumsOfPlayers) {
+  FitState state{
+      .train_loss = 3, .steps = 7, .train_losses = {{"critic", 0.1 + 0.2}, {"painter", -INFINITY}}};
+  EXPECT_EQ(fit_state_from(to_json(state)).train_losses, state.train_losses);
+  json saved = json::parse(kWhole);
+  for (const json& bad : {json(3), json(json::array()), json{{"critic", "much"}}}) {
+    saved["train_losses"] = bad;
+    EXPECT_THAT(error_of<IoError>([&] { fit_state_from(saved.dump()); }), HasSubstr("task.train_losses"));
   }
 }
 

@@ -482,5 +482,26 @@ TEST(Trainer, WritesCheckpointsAsOftenAsAsked) {
   EXPECT_EQ(data.model_metadata, task.metadata());
 }
 
+// A model, an optimizer, data and a loss are enough, with checkpoints too.
+TEST(Loop, ATaskHasToSayNothingElse) {
+  struct Least final : Task {
+    nn::Module& model() override { return layer; }
+    optim::Optimizer& optimizer() override { return adam; }
+    void prepare(std::int64_t, std::int64_t) override {}
+    Tensor loss() override { return mse_loss(layer(ones({1, 2})), ones({1, 1})); }
+    Rng rng{1};
+    nn::Linear layer{2, 1, rng};
+    optim::Adam adam{layer.named_parameters(), {.lr = 0.1}};
+  };
+  const test::TempDir dir;
+  Least task, again;
+  RunOptions options = test::small_run(20, dir.path());
+  const double before = task.loss().item();
+  EXPECT_EQ(run(task, options).stop, Stop::steps_done);
+  EXPECT_LT(task.loss().item(), before);
+  options.steps = 25, options.resume = true;
+  EXPECT_EQ(run(again, options).steps, 25);
+}
+
 }  // namespace
 }  // namespace veldt::train

@@ -15,6 +15,7 @@
 #include "tests/io/faults.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
+#include "tests/train/measures.h"
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/safetensors.h"
@@ -38,6 +39,7 @@ namespace {
 
 using test::bytes_of;
 using test::error_of;
+using test::measures;
 using test::TempDir;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -182,20 +184,6 @@ TEST(Trainer, LearnsInHalves) {
 
 TEST(Trainer, RefusesToRoundToAnythingButHalves) {
   EXPECT_THAT(error_of<ConfigError>([] { Learner(32, {.autocast = DType::f64}); }), HasSubstr("f64"));
-}
-
-// Lines of metrics.csv without the times.
-std::vector<std::string> measures(const std::string& path) {
-  std::vector<std::string> lines;
-  std::istringstream in(bytes_of(path));
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream fields(line);
-    std::string kept, field;
-    for (int i = 0; std::getline(fields, field, ','); ++i)
-      if (i != 4 && i != 5) kept += field + ',';
-    lines.push_back(kept);
-  }
-  return lines;
 }
 
 TEST(Trainer, ResumesInTheMiddleOfAnEpoch) {

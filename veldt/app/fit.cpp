@@ -75,8 +75,8 @@ bool chooses_how(const FitFlags& flags) {
   const field::FitOptions w = wishes_from(flags);
   return w.simba || w.style || w.source != field::Source::area || w.model || w.width || w.depth ||
          w.first_omega || w.omega || w.footprint || w.steps || w.seconds > 0 || w.target_psnr > 0 ||
-         w.batch || w.sampling || w.optimizer || w.lr || w.schedule || w.warmup || w.epoch_offset || w.loss ||
-         !flags.prior.empty() || !flags.init.empty();
+         w.batch || w.sampling || w.optimizer || w.lr || w.schedule || w.warmup || w.schedule_offset ||
+         w.loss || !flags.prior.empty() || !flags.init.empty();
 }
 
 // "{step}" in the name becomes the step.
@@ -409,7 +409,8 @@ Run add_fit(VerbOptions& verb, Context& context) {
   add_number(verb, "--lr", w.lr, {.above = 0}, "learning rate at the start");
   add_choice(verb, "--schedule", flags->schedule, field::schedule_names(), "how the rate falls");
   add_count(verb, "--warmup", w.warmup, {.least = 0}, "steps over which the rate rises from 0");
-  add_count(verb, "--epoch-offset", w.epoch_offset, {.least = 0}, "stretch the cosine by this many steps");
+  add_count(verb, "--schedule-offset", w.schedule_offset, {.least = 0},
+            "stretch the cosine by this many steps");
   add_choice(verb, "--loss", flags->loss, field::loss_names(), "what is minimised");
   add_count(verb, "--footprint", flags->footprint, {.least = 1, .most = 16},
             "fit through the pixel's area: the mean of this many samples along each of its sides");

@@ -142,7 +142,7 @@ Json for_people(Json description) {
     if (training == nullptr || !training->is_object() || !training->contains("plan")) continue;
     Json& plan = training->at("plan");
     // 0: not asked for.
-    for (const char* key : {"steps", "seconds", "target_psnr", "edge_share", "warmup", "epoch_offset"})
+    for (const char* key : {"steps", "seconds", "target_psnr", "edge_share", "warmup", "schedule_offset"})
       if (plan.is_object() && plan.contains(key) && plan.at(key) == 0) plan.erase(key);
   }
   return description;

@@ -46,7 +46,7 @@ std::string to_json(const FitChoices& p) {
            {"lr_min", p.lr_min},
            {"schedule", name_of(p.schedule)},
            {"warmup", p.warmup},
-           {"epoch_offset", p.epoch_offset},
+           {"schedule_offset", p.schedule_offset},
            {"loss", name_of(p.loss)},
            {"seed", p.seed}};
   // Left out if it has the original value, so that choices of earlier versions compare equal.

@@ -64,8 +64,8 @@ struct FitOptions {
   std::optional<OptimizerKind> optimizer = {};
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
-  std::optional<std::int64_t> warmup = {};        // steps over which the rate rises from 0
-  std::optional<std::int64_t> epoch_offset = {};  // stretches the cosine: see optim::CosineAnnealing
+  std::optional<std::int64_t> warmup = {};           // steps over which the rate rises from 0
+  std::optional<std::int64_t> schedule_offset = {};  // stretches the cosine: CosineAnnealing::offset
   std::optional<Loss> loss = {};
   std::optional<Precision> precision = {};  // unset: bf16 where it is faster
   std::optional<int> footprint = {};        // samples along each side of a pixel; see FieldOptions
@@ -114,7 +114,7 @@ struct FitChoices {
   double eps = 1e-8;  // of adam and adamw
   ScheduleKind schedule = ScheduleKind::cosine;
   std::int64_t warmup = 0;
-  std::int64_t epoch_offset = 0;
+  std::int64_t schedule_offset = 0;
   Loss loss = Loss::mse;
   Precision precision = Precision::f32;
   std::uint64_t seed = 0;

@@ -36,7 +36,7 @@ void check(const FitChoices& p, const Signal& signal, const Traits& traits) {
   check_number("target PSNR", p.target_psnr, 0, 1000);
   check_number("learning rate", p.lr, 1e-12, 1e3);
   check_number("epsilon", p.eps, 0, 1);
-  check_number("epoch offset", static_cast<double>(p.epoch_offset), 0, 1e12);
+  check_number("schedule offset", static_cast<double>(p.schedule_offset), 0, 1e12);
   check_number("number of warm-up steps", static_cast<double>(p.warmup), 0, 1e12);
   if (p.steps == 0 && p.seconds == 0)
     throw ConfigError("the number of steps cannot be 0", "training would never end or never begin",
@@ -188,7 +188,7 @@ void grant_optimizer(FitChoices& p, const FitOptions& w) {
   grant(p, p.lr, w.lr, "lr");
   grant(p, p.schedule, w.schedule, "schedule");
   grant(p, p.warmup, w.warmup, "warmup");
-  grant(p, p.epoch_offset, w.epoch_offset, "epoch-offset");
+  grant(p, p.schedule_offset, w.schedule_offset, "schedule-offset");
 }
 
 void grant_loss(FitChoices& p, const FitOptions& w) {

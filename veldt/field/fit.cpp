@@ -88,7 +88,7 @@ optim::Schedule make_schedule(const FitChoices& p) {
     base = optim::CosineAnnealing{.lr_max = p.lr,
                                   .lr_min = p.lr_min,
                                   .steps = std::max<std::int64_t>(1, positions - p.warmup),
-                                  .offset = p.epoch_offset};
+                                  .offset = p.schedule_offset};
   if (p.warmup == 0) return base;
   return optim::LinearWarmup{.steps = p.warmup, .then = base};
 }

@@ -14,7 +14,7 @@
 
 namespace veldt::train {
 
-BestWeights::BestWeights(nn::Module& model, optim::Ema* average, const FitOptions& options,
+BestWeights::BestWeights(nn::Module& model, Averages& average, const FitOptions& options,
                          const Events& events, std::string score, bool larger_is_better)
     : model_(model),
       average_(average),
@@ -35,8 +35,8 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
   const bool is_best =
       !std::isnan(score) &&
       (!state.best || (larger_is_better_ ? score > state.best->score : score < state.best->score));
-  std::optional<optim::Ema::Swapped> averaged;
-  if (average_ != nullptr) averaged.emplace(*average_);
+  std::optional<Averages::Swapped> averaged;
+  if (average_.any()) averaged.emplace(average_);
   if (top_) written_or_warned(events_, [&] { top_->add(step, score, model_.state_dict()); });
   if (!is_best) {
     ++state.without_better;
@@ -57,14 +57,14 @@ bool BestWeights::judge(std::int64_t step, double score, FitState& state) {
 
 void BestWeights::restore(std::int64_t step, const FitState& state) {
   if (!state.best || state.best->step == step) {
-    if (average_ != nullptr && average_->updates() > 0) average_->copy_to_parameters();
+    if (average_.updates() > 0) average_.copy_to_parameters();
   } else if (kept_) {
     model_.load_state_dict(*kept_);
   } else if (!load_file(state.best->step)) {
     warn(events_, "the weights of the best evaluation are lost: the last ones stay");
     return;
   }
-  if (average_ != nullptr) average_->restart();
+  average_.restart();
 }
 
 std::string BestWeights::path() const {

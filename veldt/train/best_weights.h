@@ -8,7 +8,7 @@
 #include <string>
 
 #include "veldt/nn/module.h"
-#include "veldt/optim/ema.h"
+#include "veldt/train/averages.h"
 #include "veldt/train/events.h"
 #include "veldt/train/fit_state.h"
 #include "veldt/train/top_weights.h"
@@ -18,9 +18,9 @@ namespace veldt::train {
 
 class BestWeights {
  public:
-  // Keeps references. `average`: of the weights, kept instead of them; may be null. `score`: the name of the
-  // watched score.
-  BestWeights(nn::Module& model, optim::Ema* average, const FitOptions& options, const Events& events,
+  // Keeps references. `average`: of the weights, kept instead of them if there is any. `score`: the name of
+  // the watched score.
+  BestWeights(nn::Module& model, Averages& average, const FitOptions& options, const Events& events,
               std::string score, bool larger_is_better);
 
   // Call before the first step of a new or resumed run.
@@ -37,7 +37,7 @@ class BestWeights {
   bool load_file(std::int64_t step);
 
   nn::Module& model_;
-  optim::Ema* average_;
+  Averages& average_;
   const FitOptions& options_;
   const Events& events_;
   std::string score_;

@@ -51,43 +51,51 @@ class Evaluating {
 
 // The loss of a batch and its weight: the number of labels that count for cross entropy of indices, else the
 // number of examples.
-std::pair<double, double> Trainer::weighed_loss(const TensorList& outputs, const data::Batch& batch) const {
+std::pair<double, double> Trainer::weighed_loss(const Loss& loss, const TensorList& outputs,
+                                                const data::Batch& batch) const {
   const Tensor& target = batch.back();
   double weight = static_cast<double>(batch.at(0).size(0));
   if (default_loss_ && !is_float(target.dtype()))
     weight = sum(to(not_equal(target, -100), DType::f64)).item();
-  return {options_.loss(outputs, batch).item(), weight};
+  return {loss(outputs, batch).item(), weight};
 }
 
 Scores Trainer::evaluate(data::Loader& loader) {
   const Evaluating now(model_);
-  std::optional<optim::Ema::Swapped> averaged;
-  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
+  std::optional<Averages::Swapped> averaged;
+  if (players_.averages().updates() > 0) averaged.emplace(players_.averages());
   std::vector<std::unique_ptr<Metric>> metrics;
   for (const MetricMaker& make : options_.metrics) metrics.push_back(make());
-  const Device device = optimizer_.slab().values().device();
-  double total = 0, count = 0;
+  bool all_have_own = metrics.empty();  // outputs
+  for (std::size_t i = 0; i < players_.size(); ++i) all_have_own = all_have_own && players_[i].forward;
+  std::vector<double> totals(players_.turns()), counts(players_.turns());
   for (const data::Batch& given : loader.epoch(0)) {
-    const data::Batch batch = data::moved(given, device);
-    const TensorList outputs = options_.forward(model_, batch);
-    const auto [loss, weight] = weighed_loss(outputs, batch);
-    if (weight > 0) total += loss * weight;
-    count += weight;
+    const data::Batch batch = data::moved(given, device());
+    const TensorList outputs = all_have_own ? TensorList() : options_.forward(model_, batch);
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      const Player& player = players_[i];
+      const auto [loss, weight] =
+          weighed_loss(player.loss ? player.loss : options_.loss,
+                       player.forward ? player.forward(model_, batch) : outputs, batch);
+      if (weight > 0) totals[i] += loss * weight;
+      counts[i] += weight;
+    }
     for (const auto& metric : metrics) metric->add_all(outputs, batch);
   }
-  Scores scores{{"loss", total / count}};
+  Scores scores;
+  for (std::size_t i = 0; i < totals.size(); ++i)
+    scores.push_back({players_.in_turn() ? "loss_" + players_[i].name : "loss", totals[i] / counts[i]});
   for (const auto& metric : metrics) scores.push_back({metric->name(), metric->value()});
   return scores;
 }
 
 Tensor Trainer::predict(data::Loader& loader) {
   const Evaluating now(model_);
-  std::optional<optim::Ema::Swapped> averaged;
-  if (ema_ && ema_->updates() > 0) averaged.emplace(*ema_);
-  const Device device = optimizer_.slab().values().device();
+  std::optional<Averages::Swapped> averaged;
+  if (players_.averages().updates() > 0) averaged.emplace(players_.averages());
   std::vector<Tensor> outputs;
   for (const data::Batch& batch : loader.epoch(0))
-    outputs.push_back(options_.forward(model_, data::moved(batch, device)).at(0));
+    outputs.push_back(options_.forward(model_, data::moved(batch, device())).at(0));
   return cat(outputs, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace veldt::train {
 
@@ -23,7 +24,8 @@ struct Progress {
   std::int64_t step = 0;         // steps done
   std::int64_t total_steps = 0;  // 0 if the run is only limited by time
   double loss = 0;
-  std::optional<Measure> measure = {};  // of the last batch, if the task has one
+  std::vector<std::pair<std::string, double>> losses = {};  // its parts, by player, if there are several
+  std::optional<Measure> measure = {};                      // of the last batch, if the task has one
   double learning_rate = 0;
   double steps_per_second = 0;
   double seconds = 0;       // since the run began, over all resumptions

@@ -70,13 +70,11 @@ double number_at(const json& object, const std::string& path, const char* key) {
 std::string to_json(const FitState& state) {
   json best;
   if (state.best) best = {{"step", state.best->step}, {"score", number(state.best->score)}};
-  return io::dump_json(json{{"version", kVersion},
-                            {"train_loss", number(state.train_loss)},
-                            {"steps", state.steps},
-                            {"best", best},
-                            {"without_better", state.without_better},
-                            {"seconds", state.seconds},
-                            {"waited", state.waited}});
+  json all{{"version", kVersion},   {"train_loss", number(state.train_loss)}, {"steps", state.steps},
+           {"best", best},          {"without_better", state.without_better}, {"seconds", state.seconds},
+           {"waited", state.waited}};
+  for (const auto& [player, sum] : state.train_losses) all["train_losses"][player] = number(sum);
+  return io::dump_json(all);
 }
 
 FitState fit_state_from(const std::string& text) {
@@ -93,6 +91,12 @@ FitState fit_state_from(const std::string& text) {
   state.without_better = count_at(saved, "task", "without_better");
   state.seconds = seconds_at(saved, "task", "seconds");
   state.waited = seconds_at(saved, "task", "waited");
+  if (saved.contains("train_losses")) {
+    const json& sums = saved["train_losses"];
+    if (!sums.is_object()) refuse("task.train_losses is " + shown(sums), "it has to be an object");
+    for (const auto& [player, sum] : sums.items())
+      state.train_losses[player] = number_at(sums, "task.train_losses", player.c_str());
+  }
   return state;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -15,8 +16,9 @@ struct FitState {
     double score = 0;
   };
 
-  double train_loss = 0;   // the sum over the steps since the last evaluation
-  std::int64_t steps = 0;  // those
+  double train_loss = 0;                            // the sum over the steps since the last evaluation
+  std::int64_t steps = 0;                           // those
+  std::map<std::string, double> train_losses = {};  // the same sums, of players in turn
   std::optional<Best> best = {};
   std::int64_t without_better = 0;  // evaluations
   double seconds = 0;               // of evaluations so far, and the steps before them

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -26,10 +28,9 @@ class Trainer::AsBefore {
   explicit AsBefore(Trainer& trainer)
       : trainer_(trainer),
         was_training_(trainer.model_.training()),
-        lr_(trainer.optimizer_.lr()),
         model_(copies_of(trainer.model_.state_dict())),
-        optimizer_(copies_of(trainer.optimizer_.state_dict())) {
-    if (trainer.scaler_) scaler_ = copies_of(trainer.scaler_->state_dict());
+        optimizer_(copies_of(trainer.players_[0].optimizer.state_dict())),
+        others_(copies_of(trainer.players_.state())) {
     if (!was_training_) trainer.model_.train();
   }
   // Restoring allocates memory. A failure is reported, unless another exception is already being thrown.
@@ -48,7 +49,7 @@ class Trainer::AsBefore {
     std::vector<data::Batch> all;
     const std::int64_t parts = trainer_.options_.accumulate;
     for (std::int64_t k = 0; k < parts; ++k)
-      all.push_back(data::moved(loader.batch(i * parts + k), trainer_.optimizer_.slab().values().device()));
+      all.push_back(data::moved(loader.batch(i * parts + k), trainer_.device()));
     return all;
   }
   double step(const std::vector<data::Batch>& batches) {
@@ -59,19 +60,19 @@ class Trainer::AsBefore {
 
  private:
   void put_back() {
-    trainer_.optimizer_.zero_grad();
+    for (std::size_t turn = 0; turn < trainer_.players_.turns(); ++turn) trainer_.players_.zero_grad(turn);
     trainer_.model_.load_state_dict(model_);
-    trainer_.optimizer_.load_state_dict(optimizer_);
-    trainer_.optimizer_.set_lr(lr_);
-    if (trainer_.scaler_) trainer_.scaler_->load_state_dict(scaler_);
+    trainer_.players_[0].optimizer.load_state_dict(optimizer_);
+    std::map<std::string, Tensor> others;
+    for (const auto& [name, tensor] : others_) others.emplace(name, tensor);
+    trainer_.players_.load_state(others);
     if (!was_training_) trainer_.model_.eval();
   }
 
   Trainer& trainer_;
   const int failures_ = std::uncaught_exceptions();
   bool was_training_;
-  double lr_;
-  NamedTensors model_, optimizer_, scaler_;
+  NamedTensors model_, optimizer_, others_;
 };
 
 RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& options) {
@@ -81,6 +82,10 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
                           options.steps, " steps"),
                       "rates rise from above 0, in ten steps or more",
                       "give rates in this order, and enough steps");
+  if (players_.size() > 1)
+    throw ConfigError(str("cannot look for the rates of ", players_.size(), " players"),
+                      "a search is along one rate, and the loss of a player depends on all of them",
+                      "look with one optimizer, or try rates");
   AsBefore now(*this);
   RateSearch found;
   const double factor =
@@ -88,7 +93,7 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
   double average = 0, least = 0;
   for (std::int64_t i = 0; i < options.steps; ++i) {
     const double rate = options.lowest * std::pow(factor, static_cast<double>(i));
-    optimizer_.set_lr(rate);
+    players_[0].optimizer.set_lr(rate);
     const double loss = now.step(now.batches(loader, i));
     average = kSmoothing * average + (1 - kSmoothing) * loss;
     const double smooth = average / (1 - std::pow(kSmoothing, static_cast<double>(i + 1)));
@@ -117,7 +122,7 @@ RateSearch Trainer::find_rate(data::Loader& loader, const RateSearchOptions& opt
 
 std::vector<double> Trainer::overfit_batch(data::Loader& loader, std::int64_t steps) {
   AsBefore now(*this);
-  const std::vector<data::Batch> batch{data::moved(loader.batch(0), optimizer_.slab().values().device())};
+  const std::vector<data::Batch> batch{data::moved(loader.batch(0), device())};
   std::vector<double> losses;
   for (std::int64_t i = 0; i < steps; ++i) losses.push_back(now.step(batch));
   return losses;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "veldt/core/error.h"
@@ -18,7 +19,8 @@
 
 namespace veldt::train {
 
-// A model, its optimizer and its data. Step numbers count from 0 over all resumptions. The results of
+// A model, its optimizer and its data: model(), optimizer(), prepare() and loss() are all that a task must
+// have. Step numbers count from 0 over all resumptions. The results of
 // prepare(step) and loss() must be a pure function of the parameters, own_state(), own_json() and the step:
 // then a resumed run continues bit for bit.
 class Task {
@@ -36,6 +38,10 @@ class Task {
   virtual Tensor differentiate();
   // Takes the step, from the gradients that differentiate() left.
   virtual void take_step() { optimizer().step(); }
+  // The parts of the last step's loss, by name, if there are several.
+  virtual std::vector<std::pair<std::string, double>> losses() const { return {}; }
+  // The name of a parameter that is not finite.
+  virtual std::optional<std::string> first_bad_parameter() { return optimizer().first_bad_parameter(); }
   // Asked after each prepare(): true if it has written into the same tensors as other times, and loss() does
   // the same operations on them. Then the step is recorded once, as a Plan, and replayed.
   virtual bool repeats() const { return false; }
@@ -61,11 +67,11 @@ class Task {
   // The model's score on the last batch; called when progress is reported.
   virtual std::optional<Measure> measure() { return std::nullopt; }
   // Called after every step, or after those of runs_ahead(): true if the goal has been reached.
-  virtual bool reached(std::int64_t steps_done) = 0;
+  virtual bool reached(std::int64_t /*steps_done*/) { return false; }
   // Called on resumption, before the first step: whether the saved state says that the goal has been reached.
   virtual bool was_reached() const { return false; }
   // The metadata of a checkpoint's model file.
-  virtual std::map<std::string, std::string> metadata() const = 0;
+  virtual std::map<std::string, std::string> metadata() const { return {}; }
 };
 
 struct RunOptions {

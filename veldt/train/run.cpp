@@ -44,7 +44,7 @@ class Run {
       tell(stop.has_value());
       if (!stop && checkpoints_ && is_time_to_save()) save();
     }
-    if (at_.step > first_step_ && task_.optimizer().first_bad_parameter()) diverged();
+    if (at_.step > first_step_ && task_.first_bad_parameter()) diverged();
     std::optional<IoError> lost;
     if (checkpoints_ && at_.step > checkpoints_->saved_step()) lost = save();
     return {*stop, at_.step, at_.seconds(), at_.loss, lost};
@@ -68,6 +68,7 @@ class Run {
     p.step = at_.step;
     p.total_steps = by_time() ? 0 : options_.steps;
     p.loss = at_.loss;
+    p.losses = task_.losses();
     p.measure = task_.measure();
     p.learning_rate = at_.rate;
     p.seconds = at_.seconds();
@@ -93,18 +94,19 @@ class Run {
 
   std::optional<IoError> save() {
     last_save_ = RunState::Clock::now();
-    if (task_.optimizer().first_bad_parameter()) diverged();
+    if (task_.first_bad_parameter()) diverged();
     return checkpoints_->save(at_);
   }
 
   [[noreturn]] void diverged() {
-    const std::optional<std::string> bad = task_.optimizer().first_bad_parameter();
+    const std::optional<std::string> bad = task_.first_bad_parameter();
     const std::string kept =
         checkpoints_ && checkpoints_->saved_step() >= 0
             ? str("the last good checkpoint is ", checkpoints_->path_of(checkpoints_->saved_step()))
             : std::string("no checkpoint was kept");
-    const std::string loss = std::isnan(at_.loss) ? "nan" : str(at_.loss);  // a NaN may have a sign
-    const std::string what = str("training diverged at step ", at_.step, ": the loss is ", loss);
+    const auto number = [](double x) { return std::isnan(x) ? "nan" : str(x); };  // a NaN may have a sign
+    std::string what = str("training diverged at step ", at_.step, ": the loss is ", number(at_.loss));
+    for (const auto& [name, loss] : task_.losses()) what += str(", of ", name, ' ', number(loss));
     if (const std::string data = task_.bad_data(); !data.empty())
       throw DivergedError(
           what, data, str("fix the data (in C++, LoaderOptions::check_finite names the example); ", kept));

@@ -5,7 +5,10 @@
 
 #include "veldt/core/error.h"
 #include "veldt/nn/losses.h"
+#include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/shape.h"
 #include "veldt/tensor/autocast.h"
 #include "veldt/tensor/graph.h"
 
@@ -28,75 +31,91 @@ Tensor cross_entropy_of(const Tensor& output, const data::Batch& batch) {
 }  // namespace
 
 Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options)
-    : model_(model), optimizer_(optimizer), options_(std::move(options)) {
+    : Trainer(model, {{.name = "", .optimizer = optimizer}}, std::move(options)) {}
+
+Trainer::Trainer(nn::Module& model, std::vector<Player> players, TrainerOptions options)
+    : model_(model),
+      options_(std::move(options)),
+      players_(model, std::move(players), options_.ema_decay, options_.autocast == DType::f16) {
   if (options_.accumulate < 1)
     throw ConfigError(str("cannot accumulate ", options_.accumulate, " batches"), "a step needs one at least",
                       "give 1 for a step after each batch");
+  if (players_.in_turn() && options_.loss)
+    throw ConfigError("TrainerOptions::loss is nobody's", "each player has a loss of its own",
+                      "leave it out, or give the players none");
   if (!options_.forward) options_.forward = first_of;
-  default_loss_ = !options_.loss;
+  default_loss_ = !options_.loss && !players_.in_turn();
   if (default_loss_) options_.loss = cross_entropy_of;
   const Autocast checked(options_.autocast);
-  if (options_.autocast == DType::f16)
-    scaler_.emplace(optim::GradScalerOptions{}, optimizer.slab().values().device());
-  if (options_.ema_decay > 0) ema_.emplace(optimizer, optim::EmaOptions{.decay = options_.ema_decay});
+  if (players_.in_turn())
+    losses_ = zeros({static_cast<std::int64_t>(players_.size())},
+                    players_[0].optimizer.slab().values().dtype(), device());
 }
 
-Tensor Trainer::loss_of(const data::Batch& batch) const {
+Tensor Trainer::loss_of(std::size_t turn, const data::Batch& batch) const {
   const Autocast now(options_.autocast);
-  const Tensor value = options_.loss(options_.forward(model_, batch), batch);
+  const Player& player = players_[turn];
+  const Forward& forward = player.forward ? player.forward : options_.forward;
+  const Tensor value = (player.loss ? player.loss : options_.loss)(forward(model_, batch), batch);
+  const std::string whose = player.loss ? str("the loss of ", player.name) : "the loss";
   if (value.numel() != 1)
-    throw ShapeError(str("the loss has the shape ", value.shape()), "training needs one number to minimise",
+    throw ShapeError(str(whose, " has the shape ", value.shape()), "training needs one number to minimise",
                      "give a loss that is a mean or a sum");
+  if (player.loss && !value.requires_grad())
+    throw Error(str(whose, " depends on none of its optimizer's parameters"),
+                "those of other players are constants in its turn",
+                "compute it with what the player is to learn, and not from detached outputs");
   return value;
 }
 
 Tensor Trainer::differentiate(const std::vector<data::Batch>& batches,
-                              const std::function<void(const Tensor&)>& after_each) {
-  optimizer_.zero_grad();
-  Tensor sum;
-  for (const data::Batch& batch : batches) {
-    const Tensor part = loss_of(batch) / static_cast<double>(batches.size());
-    (scaler_ ? scaler_->scale(part) : part).backward();
-    sum = sum.defined() ? sum + part.detach() : part.detach();
-    if (after_each) after_each(part);
+                              const std::function<void(std::size_t, const Tensor&)>& after_each) {
+  Tensor total;
+  for (std::size_t turn = 0; turn < players_.turns(); ++turn) {
+    if (turn > 0) players_.step(turn - 1);
+    const Players::Turn now(players_, turn);
+    players_.zero_grad(turn);
+    Tensor sum;
+    for (const data::Batch& batch : batches) {
+      const Tensor part = loss_of(turn, batch) / static_cast<double>(batches.size());
+      players_.scaled(turn, part).backward();
+      sum = sum.defined() ? sum + part.detach() : part.detach();
+      if (after_each) after_each(turn, part);
+    }
+    if (players_.in_turn()) {
+      Tensor place = select(losses_, 0, static_cast<std::int64_t>(turn));
+      place.assign(reshape(to(sum, losses_.dtype()), {}));
+    }
+    total = total.defined() ? total + sum : sum;
   }
-  return sum;
+  return total;
 }
 
-void Trainer::take_step() {
-  if (scaler_)
-    scaler_->step(optimizer_);
-  else
-    optimizer_.step();
-}
-
-NamedTensors Trainer::own_state() const {
-  NamedTensors all;
-  if (ema_)
-    for (auto& [name, tensor] : ema_->state_dict()) all.push_back({"ema." + name, tensor});
-  if (scaler_)
-    for (auto& [name, tensor] : scaler_->state_dict()) all.push_back({"scaler." + name, tensor});
+Scores Trainer::losses() const {
+  Scores all;
+  if (!players_.in_turn()) return all;
+  const std::vector<double> values = to(losses_, DType::f64).values<double>();
+  for (std::size_t i = 0; i < players_.size(); ++i) all.push_back({players_[i].name, values[i]});
   return all;
-}
-
-void Trainer::load_own_state(const std::map<std::string, Tensor>& saved) {
-  const auto part = [&](const std::string& prefix) {
-    NamedTensors found;
-    for (const auto& [name, tensor] : saved)
-      if (name.starts_with(prefix)) found.push_back({name.substr(prefix.size()), tensor});
-    return found;
-  };
-  if (ema_) ema_->load_state_dict(part("ema."));
-  if (scaler_) scaler_->load_state_dict(part("scaler."));
 }
 
 // The score of that name; if empty, the first metric or the loss.
 std::string Trainer::watched(const std::string& name) const {
-  Scores known{{"loss", 0}};
+  Scores known;
+  if (!players_.in_turn()) known.push_back({"loss", 0});
+  for (const auto& [player, value] : losses()) known.push_back({"loss_" + player, 0});
+  const std::size_t losses = known.size();
   for (const MetricMaker& make : options_.metrics) known.push_back({make()->name(), 0});
-  if (name.empty()) return known[known.size() > 1 ? 1 : 0].first;
-  score(known, name);
-  return name;
+  if (!name.empty()) {
+    score(known, name);
+    return name;
+  }
+  if (known.size() > losses) return known[losses].first;
+  if (players_.in_turn())
+    throw ConfigError(
+        "nothing says which evaluation of players is best", "they have a loss each, and there is no metric",
+        str("set FitOptions::watch to loss_", players_[0].name, ", give a metric, or no validation set"));
+  return known.front().first;
 }
 
 bool Trainer::larger_is_better(const std::string& name) const {

@@ -3,7 +3,8 @@
 //   train::Trainer trainer(model, adam, {.metrics = {train::accuracy()}});
 //   trainer.fit(train_loader, &test_loader, {.epochs = 10, .patience = 3, .out = "runs/mnist"});
 //   std::printf("%.4f\n", train::score(trainer.evaluate(test_loader), "accuracy"));
-// Tests: tests/train/trainer_test.cpp, tests/train/device_test.cpp
+// Several optimizers are players: see train/player.h.
+// Tests: tests/train/trainer_test.cpp, tests/train/players_test.cpp, tests/train/device_test.cpp
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,13 @@
 
 #include "veldt/data/loader.h"
 #include "veldt/nn/module.h"
-#include "veldt/optim/ema.h"
-#include "veldt/optim/grad_scaler.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/schedule.h"
 #include "veldt/tensor/plan.h"
 #include "veldt/train/events.h"
 #include "veldt/train/loop.h"
 #include "veldt/train/metric.h"
+#include "veldt/train/players.h"
 #include "veldt/train/step_parts.h"
 
 namespace veldt::train {
@@ -34,7 +34,7 @@ struct TrainerOptions {
   // If there is none: cross_entropy(first output, the batch's last tensor), which then has to hold labels,
   // i64.
   Loss loss = {};
-  // The scores of evaluate() besides the loss.
+  // The scores of evaluate() besides the loss, or the players' losses.
   std::vector<MetricMaker> metrics = {};
   // Batches whose mean gradient a step takes; see Optimizer.
   std::int64_t accumulate = 1;
@@ -51,10 +51,12 @@ struct FitOptions {
   double seconds = 0;
   // The rate of each step; without one the optimizer's stays.
   std::optional<optim::Schedule> schedule = {};
+  // The same of players, by their names.
+  std::map<std::string, optim::Schedule> schedules = {};
   // Steps between two evaluations; 0: an epoch.
   std::int64_t evaluate_every = 0;
   // The score that decides which weights are best: "loss", or a metric's. Empty: the first metric, or the
-  // loss.
+  // loss. Players in turn have no "loss", but "loss_NAME", and none is chosen without being named.
   std::string watch = {};
   // Evaluations without a better one after which training stops; 0: never.
   std::int64_t patience = 0;
@@ -83,12 +85,14 @@ struct FitOptions {
 // An evaluation during a fit.
 struct Evaluation {
   std::int64_t step = 0;
-  double epoch = 0;       // how many have been seen
-  double train_loss = 0;  // mean over the steps since the last one
-  double learning_rate = 0;
-  double seconds = 0;  // since the run began
-  double waiting = 0;  // share of the time since the last one that was spent waiting for data
-  Scores scores = {};  // of the validation set; empty if there is none
+  double epoch = 0;            // how many have been seen
+  double train_loss = 0;       // mean over the steps since the last one; of players in turn, the losses' sum
+  double learning_rate = 0;    // of the first player
+  Scores train_losses = {};    // of players in turn, by their names
+  Scores learning_rates = {};  // of several players
+  double seconds = 0;          // since the run began
+  double waiting = 0;          // share of the time since the last one that was spent waiting for data
+  Scores scores = {};          // of the validation set; empty if there is none
   bool best = false;
 };
 
@@ -113,16 +117,22 @@ class Trainer {
   // Keeps references: both must outlive it. Throws ConfigError for accumulate < 1, and for an autocast to a
   // dtype other than bf16 and f16.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options = {});
+  // Several optimizers, whose players keep references too; `model` holds all that is saved and restored. Also
+  // throws ConfigError for names that are not words or not unique, for a parameter of two players, a loss for
+  // some of them alone, and gradients of f16 of several that share one loss.
+  Trainer(nn::Module& model, std::vector<Player> players, TrainerOptions options = {});
 
   // `validation` may be null. Modules in evaluation mode stay so, unless the model itself is. Parameters that
   // the first loss does not reach give a warning. Throws what run() throws, and ConfigError for a schedule
   // without a number of steps or one that ends long before the run, for patience or watch without a
-  // validation set, and for targets that are no labels where no loss was given.
+  // validation set, for targets that are no labels where no loss was given, for a schedule of several players
+  // and for schedules that name none of them.
   FitResult fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
                 const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
 
   // The mean loss over one epoch of the loader, "loss" (batches are weighted by examples, for cross entropy
-  // by the labels that count), and the metrics; in evaluation mode, without gradients.
+  // by the labels that count), or "loss_NAME" of each player in turn, and the metrics; in evaluation mode,
+  // without gradients.
   Scores evaluate(data::Loader& loader);
   // The first outputs for one epoch of the loader, concatenated.
   Tensor predict(data::Loader& loader);
@@ -131,7 +141,7 @@ class Trainer {
   //
   // Takes steps, with accumulation if fits use it, at rates that grow by a constant factor from the lowest to
   // the highest, or until the loss is four times its minimum (Smith 2017, "Cyclical learning rates"). Throws
-  // ConfigError for rates that do not rise from above 0, and for fewer than 10 steps.
+  // ConfigError for rates that do not rise from above 0, for fewer than 10 steps, and for several players.
   RateSearch find_rate(data::Loader& loader, const RateSearchOptions& options = {});
   // The losses of that many steps on the loader's first batch only. A model that cannot memorise one batch
   // cannot learn a set: there is an error in the model, the loss or the labels.
@@ -142,24 +152,25 @@ class Trainer {
  private:
   class FitTask;
   class AsBefore;
-  Tensor loss_of(const data::Batch& batch) const;
-  // Computes the gradients of the mean loss of all batches one by one, so that only one graph is in memory;
-  // `after_each` is called with the loss of each.
+  Tensor loss_of(std::size_t turn, const data::Batch& batch) const;
+  // Takes the turns of all players, but for the last one's step, which is take_step()'s. Computes the
+  // gradients of the mean loss of all batches one by one, so that only one graph is in memory; `after_each`
+  // is called with the turn and the loss of each.
   Tensor differentiate(const std::vector<data::Batch>& batches,
-                       const std::function<void(const Tensor&)>& after_each = {});
-  void take_step();
-  // The state of the averages and the scaler, which Task puts into checkpoints.
-  NamedTensors own_state() const;
-  void load_own_state(const std::map<std::string, Tensor>& saved);
+                       const std::function<void(std::size_t, const Tensor&)>& after_each = {});
+  void take_step() { players_.step(players_.turns() - 1); }
+  // Of the last step, of players in turn.
+  Scores losses() const;
+  Device device() const { return players_[0].optimizer.slab().values().device(); }
   bool larger_is_better(const std::string& name) const;
   std::string watched(const std::string& name) const;
-  std::pair<double, double> weighed_loss(const TensorList& outputs, const data::Batch& batch) const;
+  std::pair<double, double> weighed_loss(const Loss& loss, const TensorList& outputs,
+                                         const data::Batch& batch) const;
 
   nn::Module& model_;
-  optim::Optimizer& optimizer_;
   TrainerOptions options_;
-  std::optional<optim::Ema> ema_;
-  std::optional<optim::GradScaler> scaler_;
+  Players players_;
+  Tensor losses_;  // [players] in turn
   bool default_loss_ = false;
 };
 

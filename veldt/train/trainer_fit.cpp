@@ -29,14 +29,15 @@ void check_fit(const FitOptions& options, const data::Loader* validation) {
     throw ConfigError("there is nothing to watch",
                       "patience, watch and keep_top need a validation set, and there is none",
                       "give one, or none of them");
-  if (options.schedule && options.seconds > 0 && options.steps <= 0 && options.epochs <= 0)
+  if ((options.schedule || !options.schedules.empty()) && options.seconds > 0 && options.steps <= 0 &&
+      options.epochs <= 0)
     throw ConfigError("a run that is only limited by time has no schedule",
                       "a schedule depends on the number of steps, which is not known",
                       "give epochs or steps too");
 }
 
 // A run can only be resumed with the same data in the same order.
-std::string config_of(const FitOptions& options, const TrainerOptions& trainer,
+std::string config_of(const FitOptions& options, const TrainerOptions& trainer, const Players& players,
                       const data::LoaderOptions& o) {
   nlohmann::json config = io::parse_json<nlohmann::json>(options.config);
   config["trainer"] = {{"examples", o.sampler.size},
@@ -50,6 +51,13 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer,
                        {"schedule", options.schedule ? options.schedule->text() : ""}};
   if (trainer.autocast)
     config["trainer"]["autocast"] = name_of(*trainer.autocast);  // older runs lack the key
+  for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
+    const auto schedule = options.schedules.find(players[i].name);
+    config["trainer"]["players"].push_back(
+        {{"name", players[i].name},
+         {"in_turn", players.in_turn()},
+         {"schedule", schedule == options.schedules.end() ? "" : schedule->second.text()}});
+  }
   return io::dump_json(config);
 }
 
@@ -74,15 +82,77 @@ void check_schedule(const optim::Schedule& schedule, std::int64_t steps, const E
   warn(events, str(what, "; the rate stays at ", rate, " from there on: ", fix));
 }
 
+// The schedules of all players; of one without, the rate that its optimizer has now.
+std::vector<optim::Schedule> schedules_of(const Players& players, const FitOptions& options) {
+  if (players.size() > 1 && options.schedule)
+    throw ConfigError(str("one schedule is for one optimizer, and there are ", players.size()),
+                      "each player has a rate of its own", "name players in FitOptions::schedules");
+  for (const auto& [name, schedule] : options.schedules) {
+    std::size_t i = 0;
+    while (i < players.size() && players[i].name != name) ++i;
+    if (i == players.size() || players[i].name.empty())
+      throw ConfigError(str("there is no player ", name), "a schedule was given for it",
+                        players.size() > 1 ? "give one for a player's name" : "set FitOptions::schedule");
+  }
+  std::vector<optim::Schedule> all;
+  for (std::size_t i = 0; i < players.size(); ++i) {
+    const auto named = options.schedules.find(players[i].name);
+    if (named != options.schedules.end())
+      all.push_back(named->second);
+    else
+      all.push_back(options.schedule.value_or(optim::Constant{players[i].optimizer.lr()}));
+  }
+  return all;
+}
+
+// Of all players but the first, whose rate is the run's.
+void set_rates(const Players& players, const std::vector<optim::Schedule>& schedules, std::int64_t step) {
+  for (std::size_t i = 1; i < schedules.size(); ++i) players[i].optimizer.set_lr(schedules[i](step));
+}
+
+// By their names, if there are several.
+Scores rates_of(const Players& players) {
+  Scores rates;
+  for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i)
+    rates.push_back({players[i].name, players[i].optimizer.lr()});
+  return rates;
+}
+
+// Warns of parameters without a gradient. Those of other players are constants in a turn, and not looked at.
+void audit(const nn::Module& model, const Players& players, std::size_t turn, const Tensor& loss,
+           const Events& events) {
+  nn::GradientAudit found = nn::audit_gradients(model, loss);
+  // The first scales may be too large; the scaler then lowers them.
+  if (players.is_scaled())
+    std::erase_if(found.findings, [](const auto& f) { return f.fault == nn::GradientFault::not_finite; });
+  const std::string whose = players.in_turn() ? " of " + players[turn].name : "";
+  if (!found.healthy()) warn(events, str("after the first step", whose, ": ", found.text()));
+}
+
+// The best evaluation of a fit: of this process, or of one that it continues.
+std::optional<Evaluation> best_of(const std::vector<Evaluation>& evaluations, const FitState& state,
+                                  const std::string& watched) {
+  const auto last =
+      std::find_if(evaluations.rbegin(), evaluations.rend(), [](const Evaluation& e) { return e.best; });
+  if (last != evaluations.rend()) return *last;
+  if (!state.best) return std::nullopt;
+  return Evaluation{.step = state.best->step, .scores = {{watched, state.best->score}}, .best = true};
+}
+
 // A line of metrics.csv.
 void write_measures(MetricsFile& file, const Evaluation& e) {
   std::vector<std::string> columns{"step", "epoch", "train_loss", "learning_rate", "seconds", "waiting"};
   std::vector<double> values{
       static_cast<double>(e.step), e.epoch, e.train_loss, e.learning_rate, e.seconds, e.waiting};
-  for (const auto& [name, value] : e.scores) {
-    columns.push_back("validation_" + name);
-    values.push_back(value);
-  }
+  const auto add = [&](const std::string& prefix, const Scores& scores) {
+    for (const auto& [name, value] : scores) {
+      columns.push_back(prefix + name);
+      values.push_back(value);
+    }
+  };
+  add("validation_", e.scores);
+  add("train_loss_", e.train_losses);
+  add("learning_rate_", e.learning_rates);
   file.add(columns, values);
 }
 
@@ -100,9 +170,10 @@ class Trainer::FitTask final : public Task {
         on_evaluation_(on_evaluation),
         every_(options.evaluate_every > 0 ? options.evaluate_every
                                           : steps_for(1, train, trainer.options_.accumulate)),
-        slots_(trainer.optimizer_.slab().values().device(), options.record),
-        watched_(trainer.watched(options.watch)),
-        best_weights_(trainer.model_, trainer.ema_ ? &*trainer.ema_ : nullptr, options, events, watched_,
+        schedules_(schedules_of(trainer.players_, options)),
+        slots_(trainer.device(), options.record),
+        watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
+        best_weights_(trainer.model_, trainer.players_.averages(), options, events, watched_,
                       trainer.larger_is_better(watched_)),
         stretch_(train) {
     check_fit(options, validation);
@@ -116,35 +187,42 @@ class Trainer::FitTask final : public Task {
     stretch_.begin();
   }
 
+  const std::vector<optim::Schedule>& schedules() const { return schedules_; }
   nn::Module& model() override { return trainer_.model_; }
-  optim::Optimizer& optimizer() override { return trainer_.optimizer_; }
+  // The first player's, whose rate and state are the run's; those of the others are this task's.
+  optim::Optimizer& optimizer() override { return trainer_.players_[0].optimizer; }
 
   void prepare(std::int64_t step, std::int64_t) override {
     const std::int64_t parts = trainer_.options_.accumulate;
     slots_.take(train_, step * parts, parts);
+    set_rates(trainer_.players_, schedules_, step);
     step_ = step + 1;
   }
 
-  Tensor loss() override { return trainer_.loss_of(slots_.batches().front()); }
+  Tensor loss() override { return trainer_.loss_of(0, slots_.batches().front()); }
 
   // Batch by batch, so that only one graph is in memory.
   Tensor differentiate() override {
-    return trainer_.differentiate(slots_.batches(), [this](const Tensor& part) {
-      if (!audited_) audit(part);
+    return trainer_.differentiate(slots_.batches(), [this](std::size_t turn, const Tensor& part) {
+      if (audited_ == turn) audit(trainer_.model_, trainer_.players_, audited_++, part, events_);
     });
   }
 
   void take_step() override { trainer_.take_step(); }
+  Scores losses() const override { return trainer_.losses(); }
+  std::optional<std::string> first_bad_parameter() override {
+    return trainer_.players_.first_bad_parameter();
+  }
 
   // Only after the first step has shown that every parameter gets a gradient.
-  bool repeats() const override { return audited_ && slots_.same(); }
+  bool repeats() const override { return audited_ == trainer_.players_.turns() && slots_.same(); }
   std::string bad_data() const override { return slots_.first_not_finite(); }
-  std::map<std::string, std::string> metadata() const override { return {}; }
 
   void stepped(double loss) override {
     state_.train_loss += loss;
     ++state_.steps;
-    if (trainer_.ema_) trainer_.ema_->update();
+    for (const auto& [name, value] : losses()) state_.train_losses[name] += value;
+    trainer_.players_.averages().update();
     if (step_ % every_ == 0) evaluate();
   }
 
@@ -155,8 +233,12 @@ class Trainer::FitTask final : public Task {
     e.step = step_;
     e.epoch =
         static_cast<double>(step_ * trainer_.options_.accumulate) / static_cast<double>(train_.batches());
-    e.train_loss = std::exchange(state_.train_loss, 0) / static_cast<double>(std::exchange(state_.steps, 0));
+    const auto steps = static_cast<double>(std::exchange(state_.steps, 0));
+    e.train_loss = std::exchange(state_.train_loss, 0) / steps;
+    for (const auto& [name, last] : losses())
+      e.train_losses.push_back({name, std::exchange(state_.train_losses[name], 0) / steps});
     e.learning_rate = optimizer().lr();
+    e.learning_rates = rates_of(trainer_.players_);
     const double passed = stretch_.seconds(), waited = stretch_.waited();
     e.waiting = passed > 0 ? waited / passed : 0;
     state_.waited += waited;
@@ -172,10 +254,10 @@ class Trainer::FitTask final : public Task {
     if (on_evaluation_) on_evaluation_(e);
   }
 
-  NamedTensors own_state() override { return trainer_.own_state(); }
+  NamedTensors own_state() override { return trainer_.players_.state(); }
   void load_own_state(const std::map<std::string, Tensor>& saved) override {
-    trainer_.load_own_state(saved);
-    audited_ = true;
+    trainer_.players_.load_state(saved);
+    audited_ = trainer_.players_.turns();
   }
 
   std::string own_json() const override {
@@ -199,25 +281,11 @@ class Trainer::FitTask final : public Task {
     // Over all resumptions.
     const double seconds = state_.seconds + stretch_.seconds();
     result.waiting = seconds > 0 ? (state_.waited + stretch_.waited()) / seconds : 0;
-    if (state_.best)
-      result.best =
-          Evaluation{.step = state_.best->step, .scores = {{watched_, state_.best->score}}, .best = true};
-    // This process may have a more recent state.
-    for (const Evaluation& e : evaluations_)
-      if (e.best) result.best = e;
+    result.best = best_of(evaluations_, state_, watched_);
     result.evaluations = std::move(evaluations_);
   }
 
  private:
-  void audit(const Tensor& loss) {
-    audited_ = true;
-    nn::GradientAudit found = nn::audit_gradients(model(), loss);
-    // The first scales may be too large; the scaler then lowers them.
-    if (trainer_.scaler_)
-      std::erase_if(found.findings, [](const auto& f) { return f.fault == nn::GradientFault::not_finite; });
-    if (!found.healthy()) warn(events_, "after the first step: " + found.text());
-  }
-
   Trainer& trainer_;
   data::Loader& train_;
   data::Loader* validation_;
@@ -225,7 +293,8 @@ class Trainer::FitTask final : public Task {
   const Events& events_;
   const std::function<void(const Evaluation&)>& on_evaluation_;
   std::int64_t every_;
-  bool audited_ = false;
+  std::vector<optim::Schedule> schedules_;  // of the players
+  std::size_t audited_ = 0;                 // turns whose gradients were looked at
   BatchSlots slots_;
   std::string watched_;
   BestWeights best_weights_;
@@ -245,16 +314,15 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
     const std::int64_t steps = steps_for(options.epochs, train, options_.accumulate);
     run_options.steps = options.steps > 0 ? std::min(options.steps, steps) : steps;
   }
-  if (options.schedule) check_schedule(*options.schedule, run_options.steps, events);
+  for (const optim::Schedule& schedule : task.schedules())
+    check_schedule(schedule, run_options.steps, events);
   run_options.seconds = options.seconds;
-  run_options.rate = [&, lr = optimizer_.lr()](std::int64_t at) {
-    return options.schedule ? (*options.schedule)(at) : lr;
-  };
+  run_options.rate = task.schedules().front();
   if (!options.out.empty()) run_options.checkpoint_dir = (fs::path(options.out) / "checkpoints").string();
   run_options.checkpoint_every = options.checkpoint_every;
   run_options.keep = options.keep;
   run_options.resume = options.resume;
-  run_options.config = config_of(options, options_, train.options());
+  run_options.config = config_of(options, options_, players_, train.options());
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {
     task.begin(step);
