@@ -24,7 +24,7 @@ if(TARGET veldt_cuda)
   install(TARGETS veldt_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda OPTIONAL)
 endif()
 # Public is veldt.h, and what it includes, in any depth.
-set(headers veldt/veldt.h)
+set(headers veldt/veldt.h veldt/core/guarded.h)  # with the latter backends are written
 set(unread ${headers})
 while(unread)
   list(POP_FRONT unread header)
@@ -40,6 +40,7 @@ while(unread)
     endif()
   endforeach()
 endwhile()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
 install(EXPORT veldt_targets NAMESPACE veldt:: DESTINATION ${package_dir} COMPONENT development)
 
 configure_package_config_file(cmake/VeldtConfig.cmake.in ${PROJECT_BINARY_DIR}/VeldtConfig.cmake

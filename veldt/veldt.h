@@ -54,6 +54,7 @@
 #include "veldt/ops/unary.h"
 #include "veldt/io/chart.h"
 #include "veldt/io/csv.h"
+#include "veldt/io/file.h"
 #include "veldt/io/idx.h"
 #include "veldt/io/image.h"
 #include "veldt/io/npy.h"

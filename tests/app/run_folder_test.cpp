@@ -97,6 +97,15 @@ TEST_F(RunFolder, IsAnotherForEachRun) {
   EXPECT_EQ(bytes_of(model("r-2")), first);
 }
 
+// runs/r-50 may be of r-50.toml.
+TEST_F(RunFolder, IsNotThatOfAnotherRecipe) {
+  put_bytes(dir_ / "work/r-50.toml", kTinyRecipe);
+  put_bytes(dir_ / "work/r.toml", kTinyRecipe);
+  EXPECT_EQ(train("r-50.toml").exit_code, 0);
+  EXPECT_EQ(train("r.toml", {"--resume", "--set", "train.steps=3"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(dir_ / "work/runs/r/model.safetensors"));
+}
+
 // ".." was the stem of "...toml", and "." that of "..toml".
 TEST_F(RunFolder, NeverLeadsOutOfRuns) {
   put_bytes(dir_ / "work/model.safetensors", "precious");

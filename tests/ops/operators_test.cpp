@@ -114,6 +114,20 @@ TEST(InPlace, AddsUpALoss) {
   EXPECT_THAT(x.grad().values<float>(), ElementsAre(6, 12));
 }
 
+TEST(InPlace, TakesWhatAnOpMade) {
+  const Tensor x = Tensor::of({2}, {1, 2}).set_requires_grad();
+  for (const auto& op : std::vector<std::function<Tensor()>>{
+           [&] { return x * 2; }, [&] { return relu(x); }, [&] { return exp(x); }, [&] { return sum(x); },
+           [&] { return mean(square(x - 3)); }, [&] { return x * x; }}) {
+    Tensor y = op();
+    const std::vector<float> before = y.values<float>();
+    y += 1;
+    EXPECT_EQ(y.values<float>()[0], before[0] + 1);
+    Tensor plain = op();
+    EXPECT_EQ(grad(sum(y), {x})[0].values<float>(), grad(sum(plain), {x})[0].values<float>());
+  }
+}
+
 TEST(InPlace, RefusesToRecordIntoSharedMemory) {
   const Tensor x = ones({2}).set_requires_grad();
   Tensor total = zeros({2});
@@ -122,8 +136,10 @@ TEST(InPlace, RefusesToRecordIntoSharedMemory) {
   Tensor list = zeros({2});
   EXPECT_THAT(error_of([&] { list[0] += x[0]; }), HasSubstr("shares its memory"));
   Tensor y = x * 2;
-  const Tensor z = y + 1;  // its graph holds y
+  y += 1;
+  const Tensor part = y[0];
   EXPECT_THAT(error_of([&] { y += 1; }), HasSubstr("shares its memory"));
+  EXPECT_THAT(y.values<float>(), ElementsAre(3, 3));
 }
 
 }  // namespace

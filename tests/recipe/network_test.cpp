@@ -131,6 +131,20 @@ epochs = 1
   EXPECT_EQ(parameters({"block.layer.layers=[\"Linear(size)\"]"}), (4 * 8 + 8) + 72 + 36 + 15);
 }
 
+// "2 * wide" of a sum is twice the sum.
+TEST(RecipeNetwork, WordsAreNumbersBeforeTheyAreUsed) {
+  const std::string toml = R"toml(
+[values]
+wide = "4+2"
+[block.layer]
+parameters = ["size", "hidden=2*size"]
+layers = ["Linear(2*hidden)", "Linear(size)"]
+[model]
+layers = ["Linear(2*wide)", "layer(wide)"]
+)toml";
+  EXPECT_EQ(build_model(toml, kRow).parameter_count(), (4 * 12 + 12) + (12 * 24 + 24) + (24 * 6 + 6));
+}
+
 TEST(RecipeNetwork, AFileHoldsItAndGivesItBack) {
   const test::TempDir dir = test::TempDir::in_memory();
   const Recipe recipe =
@@ -213,6 +227,17 @@ TEST(RecipeNetwork, HostileOnesAreRefusedBeforeTheyTakeMemoryOrTime) {
     growing += fmt::format("[block.b{}]\nparameters = [\"p\"]\nlayers = [\"{}([p, p, p, p, p, p, p, p])\"]\n",
                            i, i == 11 ? "Linear" : fmt::format("b{}", i + 1));
   EXPECT_THAT(refusal(growing + "[model]\nlayers = [\"b0(12345678)\"]\n"), HasSubstr("longer than"));
+  std::string blocks, parameters;
+  for (int i = 0; i < 40000; ++i) {
+    blocks += fmt::format("[block.c{}]\nlayers = [\"Tanh\"]\n", i);
+    parameters += fmt::format("\"p{}\",", i);
+  }
+  EXPECT_THAT(error_of<UsageError>([&] { parse_model(blocks + "[model]\nlayers = [\"c0\"]\n"); }),
+              HasSubstr("at most 256 blocks"));
+  EXPECT_THAT(
+      refusal(fmt::format("[block.c]\nlayers = [\"Tanh\"]\nparameters = [{}]\n[model]\nlayers = [\"c\"]\n",
+                          parameters)),
+      HasSubstr("may have 64"));
   // As many parameters as a file holds, and no more.
   const Recipe large = parse_model("[block.b]\nlayers = [\"Linear(1M)\"]\n[model]\nlayers = [\"9 x b\"]\n");
   EXPECT_THAT(error_of<UsageError>([&] { build_model(large, kRow, 1000); }),

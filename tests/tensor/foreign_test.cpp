@@ -33,6 +33,17 @@ TEST(FromBlob, SharesMemoryBothWays) {
   EXPECT_THAT(memory, ElementsAre(7, 7, 7, 4, 5, 60));
 }
 
+// Two tensors of overlapping memory know nothing of each other.
+TEST(FromBlob, IsAssignedToWhatOverlapsIt) {
+  std::vector<float> memory(1 << 20);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i);
+  const auto n = static_cast<std::int64_t>(memory.size()) - 1;
+  from_blob(memory.data() + 1, {n}).assign(from_blob(memory.data(), {n}));
+  std::int64_t wrong = 0;
+  for (std::size_t i = 1; i < memory.size(); ++i) wrong += memory[i] != static_cast<float>(i - 1);
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(FromBlob, TakesStridesAndDTypes) {
   std::vector<std::int32_t> memory{1, 2, 3, 4, 5, 6};
   const Tensor columns = from_blob(memory.data(), {3, 2}, {1, 3}, DType::i32);

@@ -108,6 +108,25 @@ TEST(Hook, MayAddAndRemoveHooksWhileItRuns) {
   EXPECT_EQ(order, std::vector<std::string>(20, "added"));
 }
 
+TEST(Hook, LetsGoOfWhatItCapturedWhenItIsRemoved) {
+  const Tensor x = leaf({1});
+  const auto held = std::make_shared<int>(1);
+  HookHandle handle = x.register_hook([held](const Tensor&) { return Tensor(); });
+  EXPECT_EQ(held.use_count(), 2);
+  handle.remove();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(Hook, MustNotChangeItsGradientInPlace) {
+  const Tensor x = leaf({1});
+  const Tensor b = x * 1.0, c = x * 1.0;
+  c.register_hook([](const Tensor& g) {
+    g.detach().assign(g * 10.0);
+    return Tensor();
+  });
+  EXPECT_THAT(error_of<Error>([&] { sum(b + c).backward(); }), HasSubstr("changed its gradient in place"));
+}
+
 TEST(Hook, OfWhatACheckpointCapturesRunsOnce) {
   const Tensor x = leaf({2}), w = leaf({3});
   const Tensor made = w * 1.0;

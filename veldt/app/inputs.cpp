@@ -142,6 +142,20 @@ void check_output(const std::string& output, const std::string& flag, const std:
   context.out.close();
 }
 
+void check_alpha(const std::string& output) {
+  const io::ImageFormat format = io::format_for_name(output);
+  if (io::holds_alpha(format)) return;
+  throw UsageError(fmt::format("cannot write {} with alpha", output),
+                   fmt::format("a {} has none", io::name_of(format)),
+                   "choose a background, for example --background white, or write a PNG or WebP");
+}
+
+int bits_for_copy(const std::string& input, const std::string& output, std::optional<std::int64_t> wished) {
+  if (wished) return static_cast<int>(*wished);
+  if (io::format_for_name(output) != io::ImageFormat::png) return 8;
+  return kind_of_file(input) == FileKind::picture && io::image_info(input).bit_depth > 8 ? 16 : 8;
+}
+
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,
                   const Context& context) {
   ProgressLine line({.quiet = context.quiet, .show_after = 2});

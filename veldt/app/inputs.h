@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,14 @@ std::string channels_in_words(std::int64_t channels);
 // stdout, the summary is left out (context.out is closed), so that it does not end up in the file.
 void check_output(const std::string& output, const std::string& flag, const std::vector<std::string>& inputs,
                   Context& context);
+
+// Throws UsageError if no file of this name has alpha.
+void check_alpha(const std::string& output);
+
+// Bits per sample of a picture made of another: those wished for, or those of `input`, where a file of this
+// name can have them.
+int bits_for_copy(const std::string& input, const std::string& output,
+                  std::optional<std::int64_t> wished = {});
 
 // The whole field at a size, with a progress line if it takes longer than two seconds.
 Tensor draw_field(const field::ImageField& field, std::int64_t width, std::int64_t height,

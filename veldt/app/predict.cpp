@@ -17,6 +17,7 @@
 #include "veldt/app/verbs.h"
 #include "veldt/io/file.h"
 #include "veldt/io/image.h"
+#include "veldt/ops/shape.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/tensor/backends.h"
 
@@ -56,8 +57,12 @@ void denoise_picture(const PredictFlags& flags, Context& context, const recipe::
     throw UsageError("there is no picture to take the noise out of, or no place for the result",
                      "the network makes a picture of a picture", "name one after the model, and -o OUT.png");
   check_output(flags.output, "--output", {flags.model, flags.inputs[0]}, context);
-  const Tensor picture = trained.denoise(io::read_image(flags.inputs[0]));
-  io::write_image(flags.output, picture);
+  const Tensor noisy = io::read_image(flags.inputs[0]);
+  const bool alpha = noisy.size(2) % 2 == 0;
+  if (alpha) check_alpha(flags.output);
+  Tensor picture = trained.denoise(noisy);
+  if (alpha) picture = cat({picture, slice(noisy, 2, noisy.size(2) - 1, noisy.size(2))}, 2);
+  io::write_image(flags.output, picture, {.bits = bits_for_copy(flags.inputs[0], flags.output)});
   if (context.json)
     context.out.json({{"model", flags.model},
                       {"input", flags.inputs[0]},

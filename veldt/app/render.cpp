@@ -106,13 +106,6 @@ void note_stretch(const RenderFlags& flags, const Drawing& drawing, const Contex
                            drawing.in_words(), w, h, std::max(drawing.width(), drawing.height())));
 }
 
-void check_alpha(const RenderFlags& flags, const Drawing& drawing) {
-  if (!drawing.has_alpha() || io::holds_alpha(io::format_for_name(flags.output))) return;
-  throw UsageError(fmt::format("cannot write {} with alpha", flags.output),
-                   fmt::format("a {} has none", io::name_of(io::format_for_name(flags.output))),
-                   "choose a background, for example --background white, or write a PNG or WebP");
-}
-
 int render(const RenderFlags& flags, Context& context) {
   // Before the first file is created, even one that only tests whether it can be.
   std::optional<StopOnSignal> stop;
@@ -129,7 +122,7 @@ int render(const RenderFlags& flags, Context& context) {
   field.to(device);
   Drawing drawing = drawing_from(flags, std::move(field));
   if (flags.background) drawing.lay_over(*flags.background);
-  check_alpha(flags, drawing);
+  if (drawing.has_alpha()) check_alpha(flags.output);
   const int bits = static_cast<int>(flags.bits.value_or(0));
   check_output(flags.output, "--output", {flags.model}, context);
   DrawnFile::check(flags.output, drawing, bits);

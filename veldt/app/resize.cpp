@@ -45,13 +45,6 @@ Tensor resampled(const Tensor& picture, Size size, data::Filter filter) {
   return cat({clamp(where(share > 0, seen / maximum(share, 1e-6), zeros_like(seen)), 0, 1), share}, 2);
 }
 
-// Bits per sample of the file: those of the picture, where a file of this name can have them.
-int bits_of(const ResizeFlags& flags) {
-  if (flags.bits) return static_cast<int>(*flags.bits);
-  if (io::format_for_name(flags.output) != io::ImageFormat::png) return 8;
-  return kind_of_file(flags.input) == FileKind::picture && io::image_info(flags.input).bit_depth > 8 ? 16 : 8;
-}
-
 Size size_of_result(const ResizeFlags& flags, const Tensor& picture) {
   if (flags.size.sides.empty() && !flags.size.scale)
     throw UsageError("the new size is missing", "resize makes a picture of another size",
@@ -70,16 +63,12 @@ int resize(const ResizeFlags& flags, Context& context) {
   check_output(flags.output, "--output", {flags.input}, context);
   Tensor picture = load_picture(flags.input, flags.max_pixels, context);
   const Size size = size_of_result(flags, picture);
-  const io::ImageFormat format = io::format_for_name(flags.output);
   const bool alpha = picture.size(2) % 2 == 0, lays = alpha && flags.background;
-  if (alpha && !lays && !io::holds_alpha(format))
-    throw UsageError(fmt::format("cannot write {} with alpha", flags.output),
-                     fmt::format("a {} has none", io::name_of(format)),
-                     "choose a background, for example --background white, or write a PNG or WebP");
+  if (alpha && !lays) check_alpha(flags.output);
   const std::int64_t channels = !lays                                                 ? picture.size(2)
                                 : picture.size(2) == 2 && flags.background->is_grey() ? 1
                                                                                       : 3;
-  const io::WriteOptions how{.bits = bits_of(flags)};
+  const io::WriteOptions how{.bits = bits_for_copy(flags.input, flags.output, flags.bits)};
   io::ImageWriter::check(flags.output, size, channels, how);
   if (flags.size.sides.size() == 2 && !context.quiet &&
       is_stretched(static_cast<double>(picture.size(1)), static_cast<double>(picture.size(0)), size.width,

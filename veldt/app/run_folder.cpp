@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "veldt/cli/exit.h"
 #include "veldt/io/directory.h"
@@ -26,25 +28,32 @@ const char* fault_of(const std::string& name) {
   return "";
 }
 
-bool is_of(const std::string& folder, const std::string& name) {
-  if (folder == name) return true;
-  const std::string start = name + '-';
-  return folder.starts_with(start) && folder.size() > start.size() &&
-         folder.find_first_not_of("0123456789", start.size()) == folder.npos;
+// N of NAME-N, 1 of NAME, 0 of other folders.
+int number_of(const std::string& folder, const std::string& name) {
+  if (folder == name) return 1;
+  if (!folder.starts_with(name + '-')) return 0;
+  const char *begin = folder.data() + name.size() + 1, *end = folder.data() + folder.size();
+  int number = 0;
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && stop == end && number >= 2 && *begin != '0' ? number : 0;
 }
 
-// Numbers may be missing, and a run of a small number may have been resumed after the others.
-std::optional<std::string> newest_run(const std::string& name) {
+// Numbers may be missing, and a run of a small number may have been resumed after the others. A recipe NAME-N
+// beside this one has that folder for itself.
+std::optional<std::string> newest_run(const fs::path& recipe, const std::string& name) {
   std::optional<std::string> newest;
-  fs::file_time_type when;
+  std::pair<fs::file_time_type, int> last;
   std::error_code error;
   for (fs::directory_iterator at("runs", error), end; !error && at != end; at.increment(error)) {
-    const std::string folder = at->path().filename().string();
+    const std::string folder = at->path().filename().string(), checkpoints = at->path() / "checkpoints";
+    const int number = number_of(folder, name);
+    if (number == 0 || !io::is_directory(checkpoints)) continue;
+    if (number > 1 && io::exists(recipe.parent_path() / (folder + ".toml"))) continue;
     std::error_code none;
-    const fs::file_time_type saved = fs::last_write_time(at->path() / "checkpoints", none);
-    if (none || !is_of(folder, name) || (newest && saved <= when)) continue;
+    const std::pair saved(fs::last_write_time(checkpoints, none), number);
+    if (none || (newest && saved <= last)) continue;
     newest = "runs/" + folder;
-    when = saved;
+    last = saved;
   }
   return newest;
 }
@@ -57,7 +66,7 @@ std::string folder_named_after(const std::string& recipe, bool again) {
   if (const std::string fault = fault_of(name); !fault.empty())
     throw UsageError(fmt::format("no folder of a run can be named after '{}'", file.string()), fault,
                      "name the folder, --out DIR, or rename the recipe");
-  std::string folder = again ? newest_run(name).value_or(first) : first;
+  std::string folder = again ? newest_run(recipe, name).value_or(first) : first;
   for (int n = 2; !again && io::is_directory(folder + "/checkpoints"); ++n)
     folder = fmt::format("{}-{}", first, n);
   if (std::error_code none; fs::is_symlink(folder, none))

@@ -46,17 +46,13 @@ UsageError unknown_flag(const CLI::App& app, const std::string& given) {
 
 // Names that other programs use.
 std::string verb_for(const std::string& word) {
-  constexpr const char* kEnlarge =
-      "fit it, then draw it larger: veldt fit a.png -o a.safetensors, "
-      "then veldt render a.safetensors -o large.png --scale 4";
   static const std::map<std::string, const char*> kMeant = {
-      {"upscale", kEnlarge},   {"enlarge", kEnlarge},   {"resize", kEnlarge}, {"scale", kEnlarge},
+      {"upscale", "resize"},   {"enlarge", "resize"},   {"scale", "resize"},  {"shrink", "resize"},
       {"train-image", "fit"},  {"learn", "fit"},        {"teach", "fit"},     {"draw", "render"},
       {"play", "render"},      {"diff", "compare"},     {"evaluate", "eval"}, {"test", "eval"},
       {"classify", "predict"}, {"generate", "predict"}, {"show", "info"},     {"inspect", "info"}};
   const auto found = kMeant.find(word);
-  if (found == kMeant.end()) return "";
-  return found->second == kEnlarge ? kEnlarge : fmt::format("did you mean '{}'?", found->second);
+  return found == kMeant.end() ? "" : fmt::format("did you mean '{}'?", found->second);
 }
 
 UsageError unknown_verb(const CLI::App& app, const std::string& given) {

@@ -39,7 +39,7 @@ struct Verb {
   Run (*add)(VerbOptions& verb, Context& context);
 };
 
-// A command of verbs.
+// The command: its verbs, and what help says of it. Notes, warnings and hints name it "veldt".
 struct Program {
   std::string name;
   std::string version;

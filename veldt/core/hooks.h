@@ -3,57 +3,57 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
 
 namespace veldt {
 
-// A hook's place in its list. The hook stays when the handle ends; remove() takes it out.
+// Where a hook is kept; empty once it is removed.
+using HookSlot = std::shared_ptr<const void>;
+
+// A hook's place in its list. The hook stays when the handle ends; remove() takes it out, and lets go of what
+// it captured.
 class HookHandle {
  public:
   HookHandle() = default;
-  explicit HookHandle(std::weak_ptr<bool> is_on) : is_on_(std::move(is_on)) {}
+  explicit HookHandle(std::weak_ptr<HookSlot> slot) : slot_(std::move(slot)) {}
   void remove() {
-    if (const std::shared_ptr<bool> on = is_on_.lock()) *on = false;
+    if (const std::shared_ptr<HookSlot> slot = slot_.lock()) slot->reset();
   }
 
  private:
-  std::weak_ptr<bool> is_on_;
+  std::weak_ptr<HookSlot> slot_;
 };
 
 // Hooks in the order in which they were added. A copy has the same ones; a handle removes its hook from both.
 template <class Hook> class HookList {
  public:
   HookHandle add(Hook hook) {
-    auto entries = std::make_shared<Entries>();  // a new list: the old one may be running
-    if (entries_)
-      for (const Entry& e : *entries_)
-        if (*e.is_on) entries->push_back(e);
-    entries->push_back({std::make_shared<bool>(true), std::move(hook)});
-    entries_ = std::move(entries);
-    return HookHandle(entries_->back().is_on);
+    auto slots = std::make_shared<Slots>();  // a new list: the old one may be running
+    if (slots_)
+      std::copy_if(slots_->begin(), slots_->end(), std::back_inserter(*slots),
+                   [](const auto& s) { return *s; });
+    slots->push_back(std::make_shared<HookSlot>(std::make_shared<const Hook>(std::move(hook))));
+    slots_ = std::move(slots);
+    return HookHandle(slots_->back());
   }
   bool empty() const {
-    return !entries_ ||
-           std::none_of(entries_->begin(), entries_->end(), [](const Entry& e) { return *e.is_on; });
+    return !slots_ || std::none_of(slots_->begin(), slots_->end(), [](const auto& s) { return *s; });
   }
   // Calls `each` with every hook. One that is added meanwhile waits for the next time, one that is removed is
   // not called any more.
   template <class Each> void for_each(const Each& each) const {
-    const std::shared_ptr<const Entries> entries = entries_;
-    if (!entries) return;
-    for (const Entry& entry : *entries)
-      if (*entry.is_on) each(entry.hook);
+    const std::shared_ptr<const Slots> slots = slots_;
+    if (!slots) return;
+    for (const std::shared_ptr<HookSlot>& slot : *slots)
+      if (const HookSlot running = *slot) each(*static_cast<const Hook*>(running.get()));
   }
 
  private:
-  struct Entry {
-    std::shared_ptr<bool> is_on;
-    Hook hook;
-  };
-  using Entries = std::vector<Entry>;
-  std::shared_ptr<const Entries> entries_;
+  using Slots = std::vector<std::shared_ptr<HookSlot>>;
+  std::shared_ptr<const Slots> slots_;
 };
 
 }  // namespace veldt

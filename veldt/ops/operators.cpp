@@ -24,9 +24,9 @@ void check_recorded(const char* op, const Tensor& a) {
     throw Error(str("cannot change a leaf of ", a.shape(), " by ", op),
                 "it requires a gradient, and the graph would no longer hold its value",
                 str("do so within a NoGrad, or make a new tensor: a = a ", op[0], " b"));
-  if (a.is_shared())
+  if (!a.is_replaceable())
     throw Error(str("cannot record ", op, " into a tensor of ", a.shape(), " that shares its memory"),
-                "the gradients of those that share it would be wrong",
+                "those that share it would keep the old values",
                 str("make a new tensor: a = a ", op[0], " b"));
 }
 

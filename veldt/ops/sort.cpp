@@ -56,6 +56,13 @@ Sorted topk(const Tensor& x, std::int64_t k, int dim, bool largest) {
 
 namespace {
 
+int small_dim(const char* op, std::int64_t dim, const Tensor& x) {
+  if (dim < -kMaxRank || dim >= kMaxRank)
+    throw ShapeError(str(op, " cannot go along dimension ", dim, " of ", x.shape()),
+                     str("a tensor has at most ", kMaxRank), "give a dimension of the tensor");
+  return static_cast<int>(dim);
+}
+
 // What stands at place [.., 1, ..] of each line along dimension d.
 Sorted taken(const Tensor& x, int d, const Tensor& place, bool keepdim) {
   const Tensor values = gather_within(x, d, place);
@@ -64,18 +71,17 @@ Sorted taken(const Tensor& x, int d, const Tensor& place, bool keepdim) {
 
 }  // namespace
 
-template <std::integral Dim> Sorted max(const Tensor& x, Dim dim, bool keepdim) {
-  if (x.rank() == 0) return sorted_number("max", x, dim);
-  return taken(x, wrap_dim(dim, x.rank(), "max"), argmax(x, dim, true), keepdim);
+Sorted largest_along(const Tensor& x, std::int64_t dim, bool keepdim) {
+  const int at = small_dim("max", dim, x);
+  if (x.rank() == 0) return sorted_number("max", x, at);
+  return taken(x, wrap_dim(at, x.rank(), "max"), argmax(x, at, true), keepdim);
 }
 
-template <std::integral Dim> Sorted min(const Tensor& x, Dim dim, bool keepdim) {
-  if (x.rank() == 0) return sorted_number("min", x, dim);
-  return taken(x, wrap_dim(dim, x.rank(), "min"), argmin(x, dim, true), keepdim);
+Sorted smallest_along(const Tensor& x, std::int64_t dim, bool keepdim) {
+  const int at = small_dim("min", dim, x);
+  if (x.rank() == 0) return sorted_number("min", x, at);
+  return taken(x, wrap_dim(at, x.rank(), "min"), argmin(x, at, true), keepdim);
 }
-
-template Sorted max<int>(const Tensor&, int, bool);
-template Sorted min<int>(const Tensor&, int, bool);
 
 Sorted median(const Tensor& x, int dim, bool keepdim) {
   if (x.rank() == 0) return sorted_number("median", x, dim);

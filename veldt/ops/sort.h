@@ -18,13 +18,17 @@ Tensor argsort(const Tensor& x, int dim = -1, bool descending = false);
 // The first k of the sorted line: the largest, or the smallest. Throws ShapeError for a k beyond its size.
 Sorted topk(const Tensor& x, std::int64_t k, int dim = -1, bool largest = true);
 
+Sorted largest_along(const Tensor& x, std::int64_t dim, bool keepdim);
+Sorted smallest_along(const Tensor& x, std::int64_t dim, bool keepdim);
 // The largest, or smallest, of each line along one dimension, and the first place where it is: max(x, 1). A
 // NaN takes precedence. Unlike max(x, {1}) of ops/reduce.h, which shares its gradient between equal elements,
 // this one gives it to that place. Throws ShapeError for lines of zero elements.
-template <std::integral Dim> Sorted max(const Tensor& x, Dim dim, bool keepdim = false);
-template <std::integral Dim> Sorted min(const Tensor& x, Dim dim, bool keepdim = false);
-extern template Sorted max<int>(const Tensor&, int, bool);
-extern template Sorted min<int>(const Tensor&, int, bool);
+template <std::integral Dim> Sorted max(const Tensor& x, Dim dim, bool keepdim = false) {
+  return largest_along(x, dim, keepdim);
+}
+template <std::integral Dim> Sorted min(const Tensor& x, Dim dim, bool keepdim = false) {
+  return smallest_along(x, dim, keepdim);
+}
 
 // The middle of each line when it is sorted, the lower one of two; a NaN takes precedence. Without a
 // dimension it is that of all elements. Throws ShapeError for lines of zero elements.

@@ -11,6 +11,8 @@
 namespace veldt::recipe {
 namespace {
 
+constexpr std::size_t kMostParameters = 64;  // of a block
+
 // Names of [values], and what they stand for.
 void check_values(const Recipe& recipe) {
   for (const auto& [name, text] : recipe.values) {
@@ -28,7 +30,12 @@ void check_values(const Recipe& recipe) {
 
 Blocks::Blocks(const Recipe& recipe, std::int64_t outputs) : recipe_(recipe), words_(recipe.values) {
   check_values(recipe);
-  words_["outputs"] = std::to_string(outputs);
+  const Words known{{"outputs", std::to_string(outputs)}};
+  for (auto& [name, text] : words_)
+    text = resolved(text, known, [&](const std::string& why, const std::string& fix) {
+      return UsageError(fmt::format("values.{} cannot be '{}'", name, recipe.values.at(name)), why, fix);
+    });
+  words_.insert(known.begin(), known.end());
   for (const Block& block : recipe.blocks) check_block(block);
 }
 
@@ -50,6 +57,10 @@ void Blocks::check_block(const Block& block) const {
     if (&other != &block && same_name(other.name, block.name))
       throw refuse(fmt::format("there is a block '{}', and capitals do not matter", other.name),
                    "give one of them another name");
+  if (block.parameters.texts.size() > kMostParameters)
+    throw refuse(
+        fmt::format("it has {} parameters, and may have {}", block.parameters.texts.size(), kMostParameters),
+        "leave some out");
   std::vector<std::string> names;
   for (const auto& [name, otherwise] : parameters_of(block)) {
     if (!is_name(name) || name == "outputs" || is_layer(name) ||

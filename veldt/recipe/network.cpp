@@ -75,7 +75,13 @@ class NetworkBuilder {
       if (std::find(names.begin(), names.end(), item.name) != names.end())
         throw refused(fmt::format("there is a layer '{}' already", item.name), "give it another name");
       names.push_back(item.name);
-      x = one_item(frame, source, item, x, words, refused);
+      try {
+        x = one_item(frame, source, item, x, words, refused);
+      } catch (const UsageError&) {
+        throw;
+      } catch (const Error& e) {
+        throw refused(fmt::format("{}: {}", e.summary(), e.why()), e.fix());
+      }
     }
     return x;
   }
@@ -135,7 +141,11 @@ class NetworkBuilder {
     Words words = blocks_.words();
     std::string title = block.name;
     for (const auto& [parameter, otherwise] : Blocks::parameters_of(block)) {
-      words[parameter] = call.written(parameter.c_str(), otherwise);
+      const Refusal refused = [&](const std::string& why, const std::string& fix) {
+        return call.refused(why, fix);
+      };
+      words[parameter] = call.written(
+          parameter.c_str(), otherwise ? std::optional(resolved(*otherwise, words, refused)) : std::nullopt);
       title += (title.size() == block.name.size() ? "(" : ", ") + words[parameter];
     }
     call.finish();

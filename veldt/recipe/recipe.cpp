@@ -59,6 +59,8 @@ Take written_into(Written Recipe::*member) {
   return [member](Recipe& r, const io::Source&, const Written& w) { r.*member = w; };
 }
 
+constexpr std::size_t kMostBlocks = 256;  // and values: each is compared with all others
+
 template <Written Block::*kMember>
 void into_block(Recipe& recipe, const std::string& name, const Written& written) {
   for (Block& block : recipe.blocks)
@@ -66,11 +68,17 @@ void into_block(Recipe& recipe, const std::string& name, const Written& written)
       block.*kMember = written;
       return;
     }
+  if (recipe.blocks.size() == kMostBlocks)
+    throw UsageError(fmt::format("{}: there cannot be a block '{}'", written.where, name),
+                     fmt::format("a recipe has at most {} blocks", kMostBlocks), "put several into one");
   recipe.blocks.emplace_back().name = name;
   recipe.blocks.back().*kMember = written;
 }
 
 void into_values(Recipe& recipe, const std::string& name, const Written& written) {
+  if (recipe.values.size() == kMostBlocks && !recipe.values.contains(name))
+    throw UsageError(fmt::format("{}: there cannot be a value '{}'", written.where, name),
+                     fmt::format("a recipe has at most {}", kMostBlocks), "leave some out");
   recipe.values[name] = written.texts.at(0);
 }
 

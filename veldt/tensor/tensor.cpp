@@ -167,7 +167,9 @@ void Tensor::assign(const Tensor& source) {
     throw ShapeError(str("cannot assign ", source.shape(), " into ", t.shape), "the shapes differ",
                      "reshape or expand the source");
   Tensor from = source;
-  if (source.impl()->storage == t.storage) {
+  // Two storages may be of one memory: from_blob() of others'.
+  if (source.impl()->storage == t.storage ||
+      (source.device() == t.device && extent_of(source.view()).overlaps(extent_of(view())))) {
     // Kernels must not overwrite what they still have to read.
     from = empty(t.shape, source);
     kernels(*this).copy(source.view(), from.view());
@@ -178,6 +180,15 @@ void Tensor::assign(const Tensor& source) {
     kernels(*this).copy(from.view(), view());
   }
   t.storage->bump_version();
+}
+
+bool Tensor::is_replaceable() const {
+  const TensorImpl& t = need(*this, "memory");
+  if (impl_.use_count() > 1) return false;
+  if (!t.node) return t.storage.use_count() == 1;
+  return std::none_of(t.node->inputs.begin(), t.node->inputs.end(), [&](const Input& in) {
+    return in.tensor.defined() && in.tensor.impl_->storage == t.storage && in.tensor.impl_.use_count() > 1;
+  });
 }
 
 bool Tensor::is_shared() const {

@@ -92,6 +92,9 @@ class Tensor {
 
   // Whether another handle, a view, or a graph refers to this memory.
   bool is_shared() const;
+  // Whether a new value may take this one's place in the handle alone: nobody else has the tensor, or a part
+  // of its memory, but for what the graph keeps.
+  bool is_replaceable() const;
 
   // Gradients. backward() sets those of leaves that require one.
   bool requires_grad() const;
@@ -103,9 +106,9 @@ class Tensor {
   // For a tensor that an op made, whose gradient backward() would drop: has backward() add it to grad() too.
   void retain_grad() const;
   // Calls `hook` with the gradient of this tensor once all of it has come together, in each later backward()
-  // or grad() that reaches it. What the hook returns, unless undefined, takes the gradient's place: Error
-  // unless it has its shape and dtype. Throws Error unless requires_grad(). A recorded step (Plan) runs the
-  // hook's C++ only when it is recorded.
+  // or grad() that reaches it. What the hook returns, unless undefined, takes the gradient's place (it must
+  // not change the gradient itself): Error unless it has its shape and dtype. Throws Error unless
+  // requires_grad(). A recorded step (Plan) runs the hook's C++ only when it is recorded.
   HookHandle register_hook(GradientHook hook) const;
   // Clears the gradient without freeing its memory: the next backward() overwrites it.
   void zero_grad();

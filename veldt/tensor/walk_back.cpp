@@ -106,7 +106,11 @@ bool left_to_outer_walk(std::size_t at) { return t_wanted && t_wanted->ends_ther
 Tensor hooked(const std::shared_ptr<GradientHooks>& hooks, Tensor g, bool create_graph) {
   GradModeGuard mode(create_graph);
   hooks->list.for_each([&](const GradientHook& hook) {
+    const std::int64_t version = g.impl()->storage->version();
     Tensor changed = hook(g);
+    if (g.impl()->storage->version() != version)
+      throw Error("a hook changed its gradient in place", "other parts of the graph may have the same one",
+                  "return a new tensor, such as g * 10.0");
     if (!changed.defined()) return;
     if (changed.shape() != g.shape() || changed.dtype() != g.dtype() || changed.device() != g.device())
       throw ShapeError(str("a hook gave ", changed.dtype(), ' ', changed.shape(), " on ", changed.device(),
@@ -119,11 +123,12 @@ Tensor hooked(const std::shared_ptr<GradientHooks>& hooks, Tensor g, bool create
 }
 
 // Adds the gradient to the grad of a tensor that an op made and that keeps it, see Tensor::retain_grad().
-void retain(const GradientHooks& hooks, const Tensor& g) {
+void retain(const GradientHooks& hooks, const Tensor& g, bool create_graph) {
   const std::shared_ptr<TensorImpl> kept = hooks.retains.lock();
   if (!kept) return;
   kept->grad = kept->grad.defined() && !kept->grad_stale ? sum_of(kept->grad, g) : copy_of(g);
   kept->grad_stale = false;
+  if (!create_graph) kept->grad.impl()->cut = kNoGraph;
 }
 
 // The gradients of leaves with hooks, which want the sum of all of their gradients at once.
@@ -221,7 +226,7 @@ void walk(const WalkOrder& order, SmallVector<Pending>& pending, bool create_gra
     const Node& node = order[at];
     if (node.hooks && !left_to_outer_walk(at)) {
       pending[at].sum = hooked(node.hooks, std::move(pending[at].sum), create_graph);
-      if (!t_wanted) retain(*node.hooks, pending[at].sum);
+      if (!t_wanted) retain(*node.hooks, pending[at].sum, create_graph);
     }
     const Tensor g = pending[at].sum;
     if (!t_wanted || !t_wanted->made[at]) pending[at].sum = Tensor();
