@@ -30,6 +30,33 @@ Passing saved(Frame& frame, const io::Source& source, Call& call, const Passing&
   return x;
 }
 
+// A layer's faults as those of its place.
+template <class Fn> Passing with_place(const Refusal& refused, const Fn& fn) {
+  try {
+    return fn();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& e) {
+    throw refused(fmt::format("{}: {}", e.summary(), e.why()), e.fix());
+  }
+}
+
+// The words within a block that is called so, and its title: "residual(64, 2)".
+std::pair<Words, std::string> words_in(const Block& block, Call& call, Words words) {
+  const Refusal refused = [&](const std::string& why, const std::string& fix) {
+    return call.refused(why, fix);
+  };
+  std::string title = block.name;
+  for (const auto& [parameter, otherwise] : Blocks::parameters_of(block)) {
+    words[parameter] = call.written(
+        parameter.c_str(), otherwise ? std::optional(resolved(*otherwise, words, refused)) : std::nullopt);
+    title += (title.size() == block.name.size() ? "(" : ", ") + words[parameter];
+  }
+  call.finish();
+  if (title.size() > block.name.size()) title += ')';
+  return {std::move(words), std::move(title)};
+}
+
 class NetworkBuilder {
  public:
   NetworkBuilder(const Recipe& recipe, const ModelFacts& facts, Placing placing)
@@ -75,13 +102,7 @@ class NetworkBuilder {
       if (std::find(names.begin(), names.end(), item.name) != names.end())
         throw refused(fmt::format("there is a layer '{}' already", item.name), "give it another name");
       names.push_back(item.name);
-      try {
-        x = one_item(frame, source, item, x, words, refused);
-      } catch (const UsageError&) {
-        throw;
-      } catch (const Error& e) {
-        throw refused(fmt::format("{}: {}", e.summary(), e.why()), e.fix());
-      }
+      x = with_place(refused, [&] { return one_item(frame, source, item, x, words, refused); });
     }
     return x;
   }
@@ -138,18 +159,7 @@ class NetworkBuilder {
           fmt::format("blocks hold each other without end, or too deep: {}{}", way, block.name),
           fmt::format("use other layers there; blocks may be {} deep", kMostDepth));
     }
-    Words words = blocks_.words();
-    std::string title = block.name;
-    for (const auto& [parameter, otherwise] : Blocks::parameters_of(block)) {
-      const Refusal refused = [&](const std::string& why, const std::string& fix) {
-        return call.refused(why, fix);
-      };
-      words[parameter] = call.written(
-          parameter.c_str(), otherwise ? std::optional(resolved(*otherwise, words, refused)) : std::nullopt);
-      title += (title.size() == block.name.size() ? "(" : ", ") + words[parameter];
-    }
-    call.finish();
-    if (title.size() > block.name.size()) title += ')';
+    const auto [words, title] = words_in(block, call, blocks_.words());
     const std::string user = fmt::format(" (of '{}' in {})", call.text(), source.name);
     chain_.push_back(&block);
     Frame inner{.outer = &frame, .graph = nn::Graph(1, title)};
