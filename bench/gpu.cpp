@@ -136,7 +136,7 @@ struct Xor {
   explicit Xor(Device device)
       : x(to(Tensor::of({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}), device)),
         y(to(Tensor::of({4, 1}, {0, 1, 1, 0}), device)),
-        adam((model.to(device), model.parameters()), {.lr = 0.05}) {}
+        adam((model.to(device), model.named_parameters()), {.lr = 0.05}) {}
   Tensor step() {
     const Tensor loss = mse_loss(model(x), y);
     adam.zero_grad();

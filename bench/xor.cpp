@@ -17,7 +17,7 @@ struct Xor {
   Tensor x = Tensor::of({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1});
   Tensor y = Tensor::of({4, 1}, {0, 1, 1, 0});
   nn::Sequential model{nn::Linear(2, 4), nn::Tanh(), nn::Linear(4, 1)};
-  optim::Adam adam{model.parameters(), {.lr = 0.05}};
+  optim::Adam adam{model.named_parameters(), {.lr = 0.05}};
 
   Tensor step() {
     const Tensor loss = mse_loss(model(x), y);

@@ -31,7 +31,7 @@ int main() {
   nn::seed(1);
   const Tensor x = unsqueeze(linspace(-8, 8, 200), 1), y = sin(x);
   nn::Sequential net{nn::Linear(1, 32), Snake(), nn::Linear(32, 1)};
-  optim::Adam adam(net.parameters(), {.lr = 5e-3});
+  optim::Adam adam(net.named_parameters(), {.lr = 5e-3});
   for (int step = 0; step <= 3000; ++step) {
     const Tensor loss = mse_loss(net(x), y);
     adam.zero_grad();

@@ -17,7 +17,7 @@ Tensor surface(const Tensor& p) {                                         // [n,
 }
 
 void teach(const nn::Module& net, const Tensor& x, const Tensor& y, int steps) {
-  optim::Adam adam(net.parameters(), {.lr = 5e-3});
+  optim::Adam adam(net.named_parameters(), {.lr = 5e-3});
   const optim::Schedule rate = optim::CosineAnnealing{.lr_max = 5e-3, .lr_min = 1e-5, .steps = steps};
   for (int step = 0; step < steps; ++step) {
     adam.set_lr(rate(step));

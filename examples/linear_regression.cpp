@@ -10,7 +10,7 @@ constexpr std::int64_t kRows = 512, kBatch = 32;
 constexpr int kEpochs = 60;
 
 void train_in_batches(const nn::Module& model, const Tensor& x, const Tensor& y) {
-  optim::SGD sgd(model.parameters(), {.momentum = 0.9});
+  optim::SGD sgd(model.named_parameters(), {.momentum = 0.9});
   const optim::Schedule rate =
       optim::CosineAnnealing{.lr_max = 0.05, .lr_min = 1e-4, .steps = kEpochs * kRows / kBatch};
   const data::BatchSampler batches(kRows, kBatch, /*seed=*/1);
@@ -24,7 +24,7 @@ void train_in_batches(const nn::Module& model, const Tensor& x, const Tensor& y)
 }
 
 void train_at_once(const nn::Module& model, const Tensor& x, const Tensor& y) {
-  optim::LBFGS lbfgs(model.parameters());
+  optim::LBFGS lbfgs(model.named_parameters());
   lbfgs.step([&] { return mse_loss(model(x), y); });  // 20 iterations, each a line search
 }
 

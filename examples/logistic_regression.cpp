@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
 
   nn::seed(1);
   nn::Linear model(3, 1);
-  optim::Adam adam(model.parameters(), {.lr = 0.1});
+  optim::Adam adam(model.named_parameters(), {.lr = 0.1});
   for (int step = 0; step <= 200; ++step) {
     const Tensor loss = binary_cross_entropy_with_logits(model(x_train), y_train);
     adam.zero_grad();

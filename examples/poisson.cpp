@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
 
   Tensor at = pixel_centres();
   at.set_requires_grad();
-  optim::Adam adam(siren.parameters(), {.lr = 1e-3});
+  optim::Adam adam(siren.named_parameters(), {.lr = 1e-3});
   for (int step = 0; step <= 500; ++step) {
     const Tensor drawn_slopes = grad(sum(siren(at)), {at}, /*create_graph=*/true)[0];  // [side * side, 2]
     const Tensor loss = mse_loss(drawn_slopes, slopes);

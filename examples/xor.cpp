@@ -21,7 +21,7 @@ int main() {
   nn::Sequential model{nn::Linear(2, 8), nn::Tanh(), nn::Linear(8, 1)};
   std::printf("%s\n", model.description().c_str());
 
-  optim::Adam adam(model.parameters(), {.lr = 0.05f});
+  optim::Adam adam(model.named_parameters(), {.lr = 0.05f});
   for (int step = 0; step < 500; ++step) {
     const Tensor loss = mse_loss(model(x), y);
     adam.zero_grad();

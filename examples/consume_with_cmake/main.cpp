@@ -11,7 +11,7 @@ int main() try {
   const Tensor x = Tensor::of({3, 1}, {0, 1, 2}), y = Tensor::of({3, 1}, {1, 3, 5});  // y = 2x + 1
   nn::seed(1);
   nn::Linear line(1, 1);
-  optim::Adam adam(line.parameters(), {.lr = 0.1});
+  optim::Adam adam(line.named_parameters(), {.lr = 0.1});
   for (int step = 0; step < 400; ++step) {
     const Tensor loss = mse_loss(line(x), y);
     adam.zero_grad();

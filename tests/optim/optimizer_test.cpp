@@ -30,6 +30,7 @@ namespace {
 using test::copy_of;
 using test::leaf;
 using test::values;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -246,6 +247,22 @@ TEST(OptimizerState, ListsAllThatDoesNotFitAndChangesNothing) {
   EXPECT_THAT(message, HasSubstr("momentum_buffer.1 is missing"));
   EXPECT_THAT(message, HasSubstr("exp_avg.0 is unexpected"));
   EXPECT_EQ(sgd.lr(), 0.5);
+}
+
+// The one was built from a module's parameters(), the other from its named_parameters().
+TEST(OptimizerState, SaysWhichParametersBothHaveToBeBuiltFrom) {
+  const Tensor a = leaf({2, 3}), b = leaf({3}), c = leaf({2, 3}), d = leaf({3});
+  Adam numbers({a, b}), names(NamedTensors{{"0.weight", c}, {"0.bias", d}});
+  EXPECT_THAT(
+      test::error_of([&] { numbers.load_state_dict(names.state_dict()); }),
+      AllOf(HasSubstr("it has the parameters' names, exp_avg.0.bias, and here they are numbers, exp_avg.0"),
+            HasSubstr("build the optimizer from model.named_parameters(), not from model.parameters()")));
+  EXPECT_THAT(test::error_of([&] { names.load_state_dict(numbers.state_dict()); }),
+              AllOf(HasSubstr("it has numbers, exp_avg.0, and here parameters have names, exp_avg.0.weight"),
+                    HasSubstr("saved from an optimizer of model.parameters()")));
+  const Adam other({leaf({2, 3})});  // of another model
+  EXPECT_THAT(test::error_of([&] { names.load_state_dict(other.state_dict()); }),
+              HasSubstr("the model that it was saved from"));
 }
 
 TEST(OptimizerState, RefusesACountThatNoRunHas) {

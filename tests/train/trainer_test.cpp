@@ -266,6 +266,17 @@ TEST(Trainer, RefusesToResumeWithOtherData) {
               HasSubstr("trainer.batch was 32 and is 16"));
 }
 
+TEST(Trainer, SaysWhatAnOptimizerOfUnnamedParametersCannotResume) {
+  const TempDir dir;
+  Learner first, then;
+  first.trainer.fit(first.train, nullptr, {.steps = 3, .out = dir.path()});
+  optim::Adam unnamed(clone(then.model).parameters());
+  Trainer trainer(then.model, unnamed);
+  EXPECT_THAT(error_of<IoError>(
+                  [&] { trainer.fit(then.train, nullptr, {.steps = 6, .out = dir.path(), .resume = true}); }),
+              HasSubstr("from model.named_parameters(), not from model.parameters(); or start a new run"));
+}
+
 TEST(Trainer, LeavesAFolderThatHoldsARunAlone) {
   const TempDir dir;
   Learner first, second;

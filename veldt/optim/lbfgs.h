@@ -1,5 +1,5 @@
 // L-BFGS: few parameters, a smooth loss, all the data in every step.
-//   optim::LBFGS lbfgs(model.parameters());
+//   optim::LBFGS lbfgs(model.named_parameters());
 //   for (int i = 0; i < 20; ++i) lbfgs.step([&] { return mse_loss(model(x), y); });
 // Tests: tests/optim/lbfgs_test.cpp, tests/optim/golden_test.cpp
 #pragma once

@@ -255,21 +255,59 @@ NamedTensors Optimizer::state_dict() const {
   return out;
 }
 
+namespace {
+
+// Whether every name ends in a number, as those of numbered() do: "exp_avg.0".
+bool are_numbered(const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    const std::size_t last = name.find_last_not_of("0123456789");
+    return last + 1 < name.size() && (last == std::string::npos || name[last] == '.');
+  });
+}
+
+// For states of which the one was made from parameters(), and the other from named_parameters().
+void refuse_numbers_for_names(const char* owner, const std::vector<std::string>& missing,
+                              const std::vector<std::string>& unexpected) {
+  if (missing.empty() || missing.size() != unexpected.size()) return;
+  const bool numbered_here = are_numbered(missing);
+  if (numbered_here == are_numbered(unexpected)) return;
+  const std::string names = numbered_here ? unexpected.front() : missing.front(),
+                    numbers = numbered_here ? missing.front() : unexpected.front();
+  throw Error(
+      str("the state does not fit the ", owner),
+      numbered_here ? str("it has the parameters' names, ", names, ", and here they are numbers, ", numbers)
+                    : str("it has numbers, ", numbers, ", and here parameters have names, ", names),
+      numbered_here ? "build the optimizer from model.named_parameters(), not from model.parameters()"
+                    : "it was saved from an optimizer of model.parameters(): build this one from them "
+                      "too, or start anew, with model.named_parameters()");
+}
+
+}  // namespace
+
 std::map<std::string, Tensor> matched(const char* owner, const NamedTensors& own, const NamedTensors& state) {
   std::map<std::string, Tensor> given, known;
   for (const auto& [name, tensor] : state) given.emplace(name, tensor);
   for (const auto& [name, tensor] : own) known.emplace(name, tensor);
-  std::string why;
+  std::vector<std::string> missing, unexpected, wrong;
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
-    if (found == given.end())
-      why += str(why.empty() ? "" : "; ", name, " is missing");
-    else if (found->second.shape() != tensor.shape())
-      why += str(why.empty() ? "" : "; ", name, " is ", found->second.shape(), ", not ", tensor.shape());
+    if (found == given.end()) {
+      missing.push_back(name);
+      wrong.push_back(name + " is missing");
+    } else if (found->second.shape() != tensor.shape()) {
+      wrong.push_back(str(name, " is ", found->second.shape(), ", not ", tensor.shape()));
+    }
   }
   for (const auto& [name, tensor] : given)
-    if (!known.contains(name)) why += str(why.empty() ? "" : "; ", name, " is unexpected");
-  if (why.empty()) return given;
+    if (!known.contains(name)) {
+      unexpected.push_back(name);
+      wrong.push_back(name + " is unexpected");
+    }
+  if (wrong.empty()) return given;
+  if (wrong.size() == missing.size() + unexpected.size())
+    refuse_numbers_for_names(owner, missing, unexpected);
+  std::string why;
+  for (const std::string& one : wrong) why += (why.empty() ? "" : "; ") + one;
   throw Error(str("the state does not fit the ", owner), why,
               str("use the ", owner, " and the model that it was saved from"));
 }

@@ -134,7 +134,8 @@ class Optimizer {
   std::int64_t steps_ = 0;
 };
 
-// Parameters under the names "0", "1", ..., for lists without any.
+// Parameters under the names "0", "1", ..., for lists without any: a state with such names does not fit an
+// optimizer of a module's named_parameters(), and the error says so.
 NamedTensors numbered(const std::vector<Tensor>& parameters);
 // The upper bound of an unbounded option.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,7 +1,7 @@
 // Plan: a training step is recorded once and replayed, without dispatch, graph or allocation, over memory
 // planned ahead. Replays give the bits that the step itself would give.
 //
-//   optim::Adam adam(model.parameters(), {.lr = 0.01});
+//   optim::Adam adam(model.named_parameters(), {.lr = 0.01});
 //   Plan plan([&] {
 //     const Tensor loss = mse_loss(model(x), y);
 //     adam.zero_grad();

@@ -105,7 +105,7 @@ RunState RunCheckpoints::resume() {
                   "its state.json lacks a value or has one of the wrong type", "start a new run");
   } catch (const Error& error) {
     throw IoError(IoError::Kind::corrupt, str("cannot resume ", directory_.path_of(found->step)),
-                  str(error.summary(), " (", error.why(), ")"), "start a new run");
+                  str(error.summary(), " (", error.why(), ")"), str(error.fix(), "; or start a new run"));
   }
 }
 
