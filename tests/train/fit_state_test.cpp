@@ -60,6 +60,21 @@ TEST(FitState, HasTheSumsOfPlayers) {
   }
 }
 
+TEST(FitState, HasThePlaceInAStream) {
+  FitState state;
+  state.stream = {.epoch = 3, .batch = 12};
+  const FitState again = fit_state_from(to_json(state));
+  ASSERT_TRUE(again.stream.has_value());
+  EXPECT_EQ(again.stream->epoch, 3);
+  EXPECT_EQ(again.stream->batch, 12);
+  json saved = json::parse(kWhole);
+  EXPECT_FALSE(fit_state_from(saved.dump()).stream.has_value());
+  for (const json& bad : {json(3), json{{"epoch", 1}}, json{{"epoch", 1}, {"batch", -1}}}) {
+    saved["stream"] = bad;
+    EXPECT_THAT(error_of<IoError>([&] { fit_state_from(saved.dump()); }), HasSubstr("task.stream"));
+  }
+}
+
 TEST(FitState, ReadsTheFormThatIsDocumented) {
   const FitState state = fit_state_from(kWhole);
   EXPECT_EQ(state.train_loss, 2.5);

@@ -1,6 +1,6 @@
 // Batches of examples that can only be read in sequence and whose number is unknown: lines of a file that
-// does not fit into memory, records of a pipe. If examples have indices, use data/loader.h: it is faster,
-// shuffles better and is the input of a Trainer.
+// does not fit into memory, records of a pipe. If examples have indices, use data/loader.h: it is faster and
+// shuffles better.
 // Tests: tests/data/stream_test.cpp
 #pragma once
 
@@ -32,6 +32,8 @@ class StreamLoader {
   // `open` begins the stream of an epoch. For reproducible batches it must give the same examples for the
   // same epoch. Throws ConfigError for numbers below 1.
   explicit StreamLoader(std::function<Stream(std::int64_t epoch)> open, StreamOptions options = {});
+
+  const StreamOptions& options() const { return options_; }
 
   // Batch 0, 1, .. of an epoch, nothing after the last one: a pure function of the stream, the seed and the
   // two numbers. If batches are requested in order, each example is read once. A later number reads up to it

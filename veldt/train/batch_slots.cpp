@@ -20,20 +20,15 @@ bool is_like(const data::Batch& a, const data::Batch& b) {
   return true;
 }
 
-// Whether batch `at`, counted over all epochs, has as many examples as any.
-bool is_whole(const data::Loader& loader, std::int64_t at) {
-  const data::LoaderOptions& o = loader.options();
-  return o.drop_last || o.sampler.size % o.batch == 0 || at % loader.batches() + 1 < loader.batches();
-}
-
 }  // namespace
 
-void BatchSlots::take(data::Loader& loader, std::int64_t first, std::int64_t count) {
+void BatchSlots::take(BatchSource& source, std::int64_t first, std::int64_t count) {
   std::vector<data::Batch> batches(static_cast<std::size_t>(count));
   bool whole = true;
   for (std::int64_t i = 0; i < count; ++i) {
-    batches[static_cast<std::size_t>(i)] = loader.batch(first + i);
-    whole = whole && is_whole(loader, first + i);
+    data::Batch& batch = batches[static_cast<std::size_t>(i)];
+    batch = source.batch(first + i);
+    whole = whole && source.is_whole(first + i, batch);
   }
   same_ = keep_ && whole && (kept_.empty() || fit(batches));
   if (same_ && !kept_.empty()) {

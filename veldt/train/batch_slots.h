@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "veldt/data/loader.h"
+#include "veldt/train/batch_source.h"
 
 namespace veldt::train {
 
@@ -16,7 +16,7 @@ class BatchSlots {
   BatchSlots(Device device, bool keep) : device_(device), keep_(keep) {}
 
   // Loads that many batches, from `first` on.
-  void take(data::Loader& loader, std::int64_t first, std::int64_t count);
+  void take(BatchSource& source, std::int64_t first, std::int64_t count);
   const std::vector<data::Batch>& batches() const { return same_ ? kept_ : others_; }
   // Whether the last batches taken are in the tensors that are kept; the last of an epoch may be shorter.
   bool same() const { return same_; }

@@ -74,6 +74,7 @@ std::string to_json(const FitState& state) {
            {"best", best},          {"without_better", state.without_better}, {"seconds", state.seconds},
            {"waited", state.waited}};
   for (const auto& [player, sum] : state.train_losses) all["train_losses"][player] = number(sum);
+  if (state.stream) all["stream"] = {{"epoch", state.stream->epoch}, {"batch", state.stream->batch}};
   return io::dump_json(all);
 }
 
@@ -97,6 +98,9 @@ FitState fit_state_from(const std::string& text) {
     for (const auto& [player, sum] : sums.items())
       state.train_losses[player] = number_at(sums, "task.train_losses", player.c_str());
   }
+  if (saved.contains("stream"))
+    state.stream = {count_at(saved["stream"], "task.stream", "epoch"),
+                    count_at(saved["stream"], "task.stream", "batch")};
   return state;
 }
 

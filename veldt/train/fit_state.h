@@ -16,6 +16,11 @@ struct FitState {
     double score = 0;
   };
 
+  // The next batch of a stream.
+  struct Place {
+    std::int64_t epoch = 0, batch = 0;
+  };
+
   double train_loss = 0;                            // the sum over the steps since the last evaluation
   std::int64_t steps = 0;                           // those
   std::map<std::string, double> train_losses = {};  // the same sums, of players in turn
@@ -23,6 +28,7 @@ struct FitState {
   std::int64_t without_better = 0;  // evaluations
   double seconds = 0;               // of evaluations so far, and the steps before them
   double waited = 0;                // of them, for data to learn from
+  std::optional<Place> stream = {};
 };
 
 std::string to_json(const FitState& state);

@@ -4,24 +4,24 @@
 
 #include <chrono>
 
-#include "veldt/data/loader.h"
+#include "veldt/train/batch_source.h"
 
 namespace veldt::train {
 
 class Stretch {
  public:
-  explicit Stretch(const data::Loader& loader) : loader_(loader) { begin(); }
+  explicit Stretch(const BatchSource& source) : source_(source) { begin(); }
 
   void begin() {
     since_ = Clock::now();
-    waited_before_ = loader_.waited();
+    waited_before_ = source_.waited();
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - since_).count(); }
-  double waited() const { return loader_.waited() - waited_before_; }
+  double waited() const { return source_.waited() - waited_before_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  const data::Loader& loader_;
+  const BatchSource& source_;
   Clock::time_point since_;
   double waited_before_ = 0;
 };

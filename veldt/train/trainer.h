@@ -4,7 +4,8 @@
 //   trainer.fit(train_loader, &test_loader, {.epochs = 10, .patience = 3, .out = "runs/mnist"});
 //   std::printf("%.4f\n", train::score(trainer.evaluate(test_loader), "accuracy"));
 // Several optimizers are players: see train/player.h.
-// Tests: tests/train/trainer_test.cpp, tests/train/players_test.cpp, tests/train/device_test.cpp
+// Tests: tests/train/trainer_test.cpp, tests/train/players_test.cpp, tests/train/stream_test.cpp,
+// tests/train/device_test.cpp
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "veldt/data/loader.h"
+#include "veldt/data/stream.h"
 #include "veldt/nn/module.h"
 #include "veldt/optim/optimizer.h"
 #include "veldt/optim/schedule.h"
@@ -27,6 +29,8 @@
 #include "veldt/train/step_parts.h"
 
 namespace veldt::train {
+
+class BatchSource;
 
 struct TrainerOptions {
   // If there is none: model(batch[0]), one output. A model of several says so: m(TensorList{b[0]}).
@@ -53,7 +57,7 @@ struct FitOptions {
   std::optional<optim::Schedule> schedule = {};
   // The same of players, by their names.
   std::map<std::string, optim::Schedule> schedules = {};
-  // Steps between two evaluations; 0: an epoch.
+  // Steps between two evaluations; 0: an epoch, of a stream without a validation set the run.
   std::int64_t evaluate_every = 0;
   // The score that decides which weights are best: "loss", or a metric's. Empty: the first metric, or the
   // loss. Players in turn have no "loss", but "loss_NAME", and none is chosen without being named.
@@ -85,7 +89,7 @@ struct FitOptions {
 // An evaluation during a fit.
 struct Evaluation {
   std::int64_t step = 0;
-  double epoch = 0;            // how many have been seen
+  double epoch = 0;            // how many have been seen; of a stream, how many have ended
   double train_loss = 0;       // mean over the steps since the last one; of players in turn, the losses' sum
   double learning_rate = 0;    // of the first player
   Scores train_losses = {};    // of players in turn, by their names
@@ -129,6 +133,11 @@ class Trainer {
   // and for schedules that name none of them.
   FitResult fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
                 const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
+  // The same of a stream, epoch after epoch of it; a resumed run reads up to its place. Also throws
+  // ConfigError for a number of epochs, whose length is not known: give steps, and evaluate_every with a
+  // validation set; and for an epoch without a batch.
+  FitResult fit(data::StreamLoader& train, data::Loader* validation, const FitOptions& options,
+                const Events& events = {}, const std::function<void(const Evaluation&)>& on_evaluation = {});
 
   // The mean loss over one epoch of the loader, "loss" (batches are weighted by examples, for cross entropy
   // by the labels that count), or "loss_NAME" of each player in turn, and the metrics; in evaluation mode,
@@ -151,6 +160,8 @@ class Trainer {
 
  private:
   class FitTask;
+  FitResult fit(BatchSource& source, data::Loader* validation, const FitOptions& options,
+                const Events& events, const std::function<void(const Evaluation&)>& on_evaluation);
   class AsBefore;
   Tensor loss_of(std::size_t turn, const data::Batch& batch) const;
   // Takes the turns of all players, but for the last one's step, which is take_step()'s. Computes the

@@ -9,6 +9,7 @@
 #include "veldt/io/json.h"
 #include "veldt/nn/audit.h"
 #include "veldt/train/batch_slots.h"
+#include "veldt/train/batch_source.h"
 #include "veldt/train/best_weights.h"
 #include "veldt/train/fit_state.h"
 #include "veldt/train/metrics_file.h"
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_fit(const FitOptions& options, const data::Loader* validation) {
+void check_fit(const FitOptions& options, const BatchSource& source, const data::Loader* validation) {
   if (options.resume && options.out.empty())
     throw ConfigError("there is nothing to resume", "a run is resumed from its folder, and none was given",
                       "set FitOptions::out");
@@ -29,6 +30,13 @@ void check_fit(const FitOptions& options, const data::Loader* validation) {
     throw ConfigError("there is nothing to watch",
                       "patience, watch and keep_top need a validation set, and there is none",
                       "give one, or none of them");
+  if (source.batches() == 0 && options.epochs > 0)
+    throw ConfigError(str("a stream cannot be read for ", options.epochs, " epochs"),
+                      "how many batches an epoch has is not known before it ends", "give steps or seconds");
+  if (source.batches() == 0 && options.evaluate_every <= 0 && validation != nullptr)
+    throw ConfigError("nothing says when a fit of a stream is evaluated",
+                      "it would be after each epoch, whose length is not known",
+                      "set FitOptions::evaluate_every");
   if ((options.schedule || !options.schedules.empty()) && options.seconds > 0 && options.steps <= 0 &&
       options.epochs <= 0)
     throw ConfigError("a run that is only limited by time has no schedule",
@@ -38,17 +46,13 @@ void check_fit(const FitOptions& options, const data::Loader* validation) {
 
 // A run can only be resumed with the same data in the same order.
 std::string config_of(const FitOptions& options, const TrainerOptions& trainer, const Players& players,
-                      const data::LoaderOptions& o) {
+                      const BatchSource& source) {
   nlohmann::json config = io::parse_json<nlohmann::json>(options.config);
-  config["trainer"] = {{"examples", o.sampler.size},
-                       {"batch", o.batch},
-                       {"seed", o.seed},
-                       {"shuffle", o.shuffle},
-                       {"drop_last", o.drop_last},
-                       {"accumulate", trainer.accumulate},
-                       {"ema_decay", trainer.ema_decay},
-                       {"evaluate_every", options.evaluate_every},
-                       {"schedule", options.schedule ? options.schedule->text() : ""}};
+  config["trainer"] = io::parse_json<nlohmann::json>(source.config());
+  config["trainer"].update({{"accumulate", trainer.accumulate},
+                            {"ema_decay", trainer.ema_decay},
+                            {"evaluate_every", options.evaluate_every},
+                            {"schedule", options.schedule ? options.schedule->text() : ""}});
   if (trainer.autocast)
     config["trainer"]["autocast"] = name_of(*trainer.autocast);  // older runs lack the key
   for (std::size_t i = 0; players.size() > 1 && i < players.size(); ++i) {
@@ -62,9 +66,9 @@ std::string config_of(const FitOptions& options, const TrainerOptions& trainer, 
 }
 
 // A step takes one batch, or several that are accumulated.
-std::int64_t steps_for(std::int64_t epochs, const data::Loader& train, std::int64_t accumulate) {
+std::int64_t steps_for(std::int64_t epochs, const BatchSource& source, std::int64_t accumulate) {
   std::int64_t batches = 0;
-  if (__builtin_mul_overflow(epochs, train.batches(), &batches))
+  if (__builtin_mul_overflow(epochs, source.batches(), &batches))
     batches = std::numeric_limits<std::int64_t>::max() - accumulate;
   return (batches + accumulate - 1) / accumulate;
 }
@@ -160,23 +164,23 @@ void write_measures(MetricsFile& file, const Evaluation& e) {
 
 class Trainer::FitTask final : public Task {
  public:
-  FitTask(Trainer& trainer, data::Loader& train, data::Loader* validation, const FitOptions& options,
+  FitTask(Trainer& trainer, BatchSource& source, data::Loader* validation, const FitOptions& options,
           const Events& events, const std::function<void(const Evaluation&)>& on_evaluation)
       : trainer_(trainer),
-        train_(train),
+        source_(source),
         validation_(validation),
         options_(options),
         events_(events),
         on_evaluation_(on_evaluation),
         every_(options.evaluate_every > 0 ? options.evaluate_every
-                                          : steps_for(1, train, trainer.options_.accumulate)),
+                                          : steps_for(1, source, trainer.options_.accumulate)),
         schedules_(schedules_of(trainer.players_, options)),
         slots_(trainer.device(), options.record),
         watched_(validation == nullptr ? "" : trainer.watched(options.watch)),
         best_weights_(trainer.model_, trainer.players_.averages(), options, events, watched_,
                       trainer.larger_is_better(watched_)),
-        stretch_(train) {
-    check_fit(options, validation);
+        stretch_(source) {
+    check_fit(options, source, validation);
     if (!options.out.empty()) file_.emplace((fs::path(options.out) / "metrics.csv").string());
   }
 
@@ -194,7 +198,7 @@ class Trainer::FitTask final : public Task {
 
   void prepare(std::int64_t step, std::int64_t) override {
     const std::int64_t parts = trainer_.options_.accumulate;
-    slots_.take(train_, step * parts, parts);
+    slots_.take(source_, step * parts, parts);
     set_rates(trainer_.players_, schedules_, step);
     step_ = step + 1;
   }
@@ -223,7 +227,7 @@ class Trainer::FitTask final : public Task {
     ++state_.steps;
     for (const auto& [name, value] : losses()) state_.train_losses[name] += value;
     trainer_.players_.averages().update();
-    if (step_ % every_ == 0) evaluate();
+    if (every_ > 0 && step_ % every_ == 0) evaluate();
   }
 
   // Also after the last step, where a run ends between two.
@@ -231,8 +235,7 @@ class Trainer::FitTask final : public Task {
     if (state_.steps == 0) return;
     Evaluation e;
     e.step = step_;
-    e.epoch =
-        static_cast<double>(step_ * trainer_.options_.accumulate) / static_cast<double>(train_.batches());
+    e.epoch = source_.epochs(step_ * trainer_.options_.accumulate);
     const auto steps = static_cast<double>(std::exchange(state_.steps, 0));
     e.train_loss = std::exchange(state_.train_loss, 0) / steps;
     for (const auto& [name, last] : losses())
@@ -264,9 +267,13 @@ class Trainer::FitTask final : public Task {
     FitState now = state_;
     now.seconds += stretch_.seconds();
     now.waited += stretch_.waited();
+    now.stream = source_.place();
     return to_json(now);
   }
-  void load_own_json(const std::string& saved) override { state_ = fit_state_from(saved); }
+  void load_own_json(const std::string& saved) override {
+    state_ = fit_state_from(saved);
+    source_.go_to(state_.stream);
+  }
 
   bool reached(std::int64_t) override { return was_reached(); }
   bool was_reached() const override {
@@ -287,7 +294,7 @@ class Trainer::FitTask final : public Task {
 
  private:
   Trainer& trainer_;
-  data::Loader& train_;
+  BatchSource& source_;
   data::Loader* validation_;
   const FitOptions& options_;
   const Events& events_;
@@ -307,11 +314,23 @@ class Trainer::FitTask final : public Task {
 
 FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitOptions& options,
                        const Events& events, const std::function<void(const Evaluation&)>& on_evaluation) {
-  FitTask task(*this, train, validation, options, events, on_evaluation);
+  LoaderSource source(train);
+  return fit(source, validation, options, events, on_evaluation);
+}
+
+FitResult Trainer::fit(data::StreamLoader& train, data::Loader* validation, const FitOptions& options,
+                       const Events& events, const std::function<void(const Evaluation&)>& on_evaluation) {
+  StreamSource source(train);
+  return fit(source, validation, options, events, on_evaluation);
+}
+
+FitResult Trainer::fit(BatchSource& source, data::Loader* validation, const FitOptions& options,
+                       const Events& events, const std::function<void(const Evaluation&)>& on_evaluation) {
+  FitTask task(*this, source, validation, options, events, on_evaluation);
   RunOptions run_options;
   run_options.steps = options.steps;
   if (options.epochs > 0) {
-    const std::int64_t steps = steps_for(options.epochs, train, options_.accumulate);
+    const std::int64_t steps = steps_for(options.epochs, source, options_.accumulate);
     run_options.steps = options.steps > 0 ? std::min(options.steps, steps) : steps;
   }
   for (const optim::Schedule& schedule : task.schedules())
@@ -322,7 +341,7 @@ FitResult Trainer::fit(data::Loader& train, data::Loader* validation, const FitO
   run_options.checkpoint_every = options.checkpoint_every;
   run_options.keep = options.keep;
   run_options.resume = options.resume;
-  run_options.config = config_of(options, options_, players_, train.options());
+  run_options.config = config_of(options, options_, players_, source);
   Events heard = events;
   heard.on_start = [&](std::int64_t step) {
     task.begin(step);
