@@ -113,7 +113,7 @@ std::vector<BadCase> usage_cases() {
   return {
       {"UnknownVerb", {"rendr"}, 2, {"'rendr'", "did you mean 'render'?"}},
       {"VerbLikeNone", {"shopping"}, 2, {"'shopping'", "--help"}},
-      {"VerbOfOthersForTwo", {"upscale", "a.png"}, 2, {"'upscale'", "veldt fit", "veldt render"}},
+      {"VerbOfOthersForTwo", {"upscale", "a.png"}, 2, {"'upscale'", "did you mean 'resize'?"}},
       {"VerbOfOthers", {"train-image", "a.png"}, 2, {"'train-image'", "did you mean 'fit'?"}},
       {"NoVerbOfVerbsBelow", {"csv", "draw"}, 2, {"'draw'", "veldt csv --help"}},
       {"UnknownFlag",

@@ -132,7 +132,9 @@ TEST_F(TrainGraph, NoiseIsTakenOutOfPictures) {
       json({"noisy", "clean", "noisy", "clean"}));
   // A picture more, or one too small.
   put_picture("p/8.png", 35, 26, 0, 1);
-  EXPECT_EQ(run_veldt({"eval", dir_ / "run", "--data", dir_ / ""}).exit_code, 0);
+  const Ran more = run_veldt({"eval", dir_ / "run", "--data", dir_ / ""});
+  EXPECT_EQ(more.exit_code, 4) << "the last quarter would hold others";
+  EXPECT_THAT(more.err, HasSubstr("cannot be separated from what it learned from"));
   std::filesystem::copy(dir_ / "small.png", dir_ / "p/9.png");
   const Ran small = run_veldt({"eval", dir_ / "run", "--data", dir_ / ""});
   EXPECT_EQ(small.exit_code, 4);

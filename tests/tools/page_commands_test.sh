@@ -47,11 +47,12 @@ digits() {
 # What the commands of the pages read.
 inputs() {
   local name i
-  mkdir -p assets icons sprites pictures data/mnist data/text data/timeseries runs home/.config/fish/completions build/release/bin
+  mkdir -p assets icons sprites pictures data/kodak data/mnist data/text data/timeseries runs home/.config/fish/completions build/release/bin
   ln -s "$source/recipes" recipes
   ln -s "$veldt" build/release/bin/veldt
   for name in photo.png small.png kodim05.png a.png truth.png 7.png digit.png photo.jpg; do picture $name 24; done
   picture cub.png 112
+  for name in noisy.png data/kodak/1.png data/kodak/2.png data/kodak/3.png; do cp cub.png $name; done
   cp cub.png assets/cub.png
   for name in b.png redrawn.png logo.png icon.png icons/1.png sprites/1.png; do picture $name 24; done
   "$veldt" csv encode cub.png -o pixels.csv --threshold 0.4 --quiet
@@ -69,6 +70,10 @@ inputs() {
     for ((i = 0; i < 144; ++i)); do printf '%d-%02d,%d\n' $((1949 + i / 12)) $((i % 12 + 1)) $((100 + i + i % 12 * 5)); done
   } >data/timeseries/airline-passengers.csv
   cp data/timeseries/airline-passengers.csv .
+  for ((i = 0; i < 200; ++i)); do
+    printf 'the third of march nineteen eighty %d .. and may: jump quickly over boxes with a vizier\t1984-03-%02d\n' "$i" \
+      $((i % 28 + 1))
+  done >data/dates.tsv
 }
 
 # What makes it short, at the end, where it counts; and what it may exit with.
@@ -83,6 +88,8 @@ run() {
     *'veldt fit '*) command+=' --steps 3' ;;
     *'--find-rate'*) command+=' --data data' ;;
     *'veldt train '*mnist*) command+=' --data data --set train.epochs=1 --set data.batch=10' ;;
+    *'veldt train '*unet* | *'veldt train '*resnet*) command+=' --data data --set train.steps=4 --set values.width=4' ;;
+    *'veldt train '*dates*) command+=' --data data --set train.steps=12 --set values.size=16' ;;
     *'veldt train '*) command+=' --data data --set train.steps=12' ;;
     *'veldt data show '* | *'veldt eval '*) command+=' --data data' ;;
   esac
@@ -104,6 +111,8 @@ run 'veldt fit cub.png -o logo.safetensors --checkpoint runs/cub'
 run 'veldt train recipes/mnist.toml'
 run 'veldt train recipes/airline.toml'
 run 'veldt train recipes/char_lstm.toml'
+run 'veldt train recipes/unet.toml'
+run 'veldt train recipes/dates.toml'
 
 presets=$(sed -n 's/^ *"name": "\(.*\)",$/\1/p' "$source/CMakePresets.json")
 verbs=$("$source/dev" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')

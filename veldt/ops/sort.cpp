@@ -71,13 +71,13 @@ Sorted taken(const Tensor& x, int d, const Tensor& place, bool keepdim) {
 
 }  // namespace
 
-Sorted largest_along(const Tensor& x, std::int64_t dim, bool keepdim) {
+Sorted detail::Extremes::largest(const Tensor& x, std::int64_t dim, bool keepdim) {
   const int at = small_dim("max", dim, x);
   if (x.rank() == 0) return sorted_number("max", x, at);
   return taken(x, wrap_dim(at, x.rank(), "max"), argmax(x, at, true), keepdim);
 }
 
-Sorted smallest_along(const Tensor& x, std::int64_t dim, bool keepdim) {
+Sorted detail::Extremes::smallest(const Tensor& x, std::int64_t dim, bool keepdim) {
   const int at = small_dim("min", dim, x);
   if (x.rank() == 0) return sorted_number("min", x, at);
   return taken(x, wrap_dim(at, x.rank(), "min"), argmin(x, at, true), keepdim);

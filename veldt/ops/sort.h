@@ -18,16 +18,23 @@ Tensor argsort(const Tensor& x, int dim = -1, bool descending = false);
 // The first k of the sorted line: the largest, or the smallest. Throws ShapeError for a k beyond its size.
 Sorted topk(const Tensor& x, std::int64_t k, int dim = -1, bool largest = true);
 
-Sorted largest_along(const Tensor& x, std::int64_t dim, bool keepdim);
-Sorted smallest_along(const Tensor& x, std::int64_t dim, bool keepdim);
+namespace detail {
+
+struct Extremes {
+  static Sorted largest(const Tensor& x, std::int64_t dim, bool keepdim);
+  static Sorted smallest(const Tensor& x, std::int64_t dim, bool keepdim);
+};
+
+}  // namespace detail
+
 // The largest, or smallest, of each line along one dimension, and the first place where it is: max(x, 1). A
 // NaN takes precedence. Unlike max(x, {1}) of ops/reduce.h, which shares its gradient between equal elements,
 // this one gives it to that place. Throws ShapeError for lines of zero elements.
 template <std::integral Dim> Sorted max(const Tensor& x, Dim dim, bool keepdim = false) {
-  return largest_along(x, dim, keepdim);
+  return detail::Extremes::largest(x, dim, keepdim);
 }
 template <std::integral Dim> Sorted min(const Tensor& x, Dim dim, bool keepdim = false) {
-  return smallest_along(x, dim, keepdim);
+  return detail::Extremes::smallest(x, dim, keepdim);
 }
 
 // The middle of each line when it is sorted, the lower one of two; a NaN takes precedence. Without a
