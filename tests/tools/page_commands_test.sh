@@ -89,7 +89,7 @@ run() {
     *'--find-rate'*) command+=' --data data' ;;
     *'veldt train '*mnist*) command+=' --data data --set train.epochs=1 --set data.batch=10' ;;
     *'veldt train '*unet* | *'veldt train '*resnet*) command+=' --data data --set train.steps=4 --set values.width=4' ;;
-    *'veldt train '*dates*) command+=' --data data --set train.steps=12 --set values.size=16' ;;
+    *'veldt train '*dates*) command+=' --data data --set train.steps=12 --set optimizer.warmup=2 --set values.size=16' ;;
     *'veldt train '*) command+=' --data data --set train.steps=12' ;;
     *'veldt data show '* | *'veldt eval '*) command+=' --data data' ;;
   esac
