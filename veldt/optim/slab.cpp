@@ -28,7 +28,7 @@ void check_one(const std::string& name, const Tensor& t, const Tensor& first) {
                       "convert the model with to(), or use two optimizers");
   if (t.dtype() != DType::f32 && t.dtype() != DType::f64)
     throw ConfigError(str("parameter ", name, " is ", t.dtype()), "optimizers work on f32 and f64",
-                      "keep the parameters in f32");
+                      "keep the parameters in f32, and compute in halves by an Autocast");
 }
 
 void check(const NamedTensors& parameters) {
