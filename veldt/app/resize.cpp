@@ -101,7 +101,7 @@ Run add_resize(VerbOptions& verb, Context& context) {
   add_choice(verb, "--filter", flags->filter, {"nearest", "bilinear", "bicubic", "lanczos3", "area"},
              "how pixels are weighted; area is the exact mean for shrinking, nearest keeps pixel art");
   add_count(verb, "--bits", flags->bits, {.least = 1, .most = 16},
-            "bits per sample of a PNG: 1 (grey only), 8 or 16; by default those of the picture");
+            "bits per sample of a PNG: 1 (grey only), 8 or 16; by default 16 if the picture has more than 8");
   add_text(verb, "--background", "COLOUR",
            "lay a picture with alpha over this colour: white, #1e90ff; a JPEG needs it",
            [flags](auto& source, auto& text) { flags->background = colour_from(source, text); });

@@ -54,7 +54,7 @@ data::DatasetPtr part_of(const Data& data, const std::string& part) {
                                                       : nullptr;
   if (set == nullptr)
     throw UsageError(fmt::format("there is no {} part", part), "the recipe sets none aside",
-                     "name another: train, validation or test");
+                     "name another part, --part train, say, or hold one back by data.test");
   return set;
 }
 

@@ -162,7 +162,7 @@ void Tensor::assign(const Tensor& source) {
   TensorImpl& t = need(*this, "memory");
   if (t.node && grad_enabled())
     throw Error("cannot assign into the result of an op", "a gradient flows through it",
-                "assign into a leaf, detach() it, or do so within a NoGrad");
+                "make a new tensor by where(), cat() or stack(), or do so within a NoGrad");
   if (t.shape != source.shape())
     throw ShapeError(str("cannot assign ", source.shape(), " into ", t.shape), "the shapes differ",
                      "reshape or expand the source");

@@ -64,7 +64,7 @@ RunCheckpoints::RunCheckpoints(Task& task, const RunOptions& options, const Even
   if (const std::vector<std::int64_t> steps = directory_.steps(); !options.resume && !steps.empty())
     throw ConfigError(str(options.checkpoint_dir, " already holds a run"),
                       str("it has a checkpoint of step ", steps.back()),
-                      "resume it (--resume on the command line), or name another directory");
+                      "resume it (.resume = true, --resume on the command line), or name another directory");
 }
 
 std::optional<IoError> RunCheckpoints::save(const RunState& at) {
