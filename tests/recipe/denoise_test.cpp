@@ -70,6 +70,14 @@ TEST(Denoise, APictureOfAnySizeGoesThroughInTiles) {
   save(dir / "model.safetensors", recipe, facts, model, {});
   const Trained trained = load(dir / "model.safetensors");
   Rng rng(1);
+  std::vector<std::int64_t> done;
+  const Tensor heard = trained.denoise(rand({21, 13, 1}, rng), [&](std::int64_t rows, std::int64_t all) {
+    EXPECT_EQ(all, 21);
+    done.push_back(rows);
+    return done.size() < 3;
+  });
+  EXPECT_THAT(done, testing::ElementsAre(8, 12, 16));
+  EXPECT_FALSE(heard.defined());
   for (const Shape& shape : {Shape{8, 8, 1}, Shape{21, 13, 1}, Shape{3, 30, 1}, Shape{1, 1, 1}}) {
     const Tensor picture = rand(shape, rng), half = trained.denoise(picture);
     ASSERT_EQ(half.shape(), shape);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "veldt/app/inputs.h"
+#include "veldt/app/progress_line.h"
 #include "veldt/cli/exit.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/cli/signals.h"
@@ -52,7 +53,7 @@ void predict_pictures(const PredictFlags& flags, Context& context, const recipe:
   if (context.json) context.out.json({{"model", flags.model}, {"predictions", list}});
 }
 
-void denoise_picture(const PredictFlags& flags, Context& context, const recipe::Trained& trained) {
+int denoise_picture(const PredictFlags& flags, Context& context, const recipe::Trained& trained) {
   if (flags.inputs.size() != 1 || flags.output.empty())
     throw UsageError("there is no picture to take the noise out of, or no place for the result",
                      "the network makes a picture of a picture", "name one after the model, and -o OUT.png");
@@ -60,7 +61,14 @@ void denoise_picture(const PredictFlags& flags, Context& context, const recipe::
   const Tensor noisy = io::read_image(flags.inputs[0]);
   const bool alpha = noisy.size(2) % 2 == 0;
   if (alpha) check_alpha(flags.output);
-  Tensor picture = trained.denoise(noisy);
+  const StopOnSignal stop;
+  ProgressLine line({.quiet = context.quiet, .show_after = 2});
+  Tensor picture = trained.denoise(noisy, [&](std::int64_t rows, std::int64_t all) {
+    line.update_rows(rows, all);
+    return !stop.requested();
+  });
+  line.finish();
+  if (!picture.defined()) return stop.exit_code();
   if (alpha) picture = cat({picture, slice(noisy, 2, noisy.size(2) - 1, noisy.size(2))}, 2);
   io::write_image(flags.output, picture, {.bits = bits_for_copy(flags.inputs[0], flags.output)});
   if (context.json)
@@ -72,6 +80,7 @@ void denoise_picture(const PredictFlags& flags, Context& context, const recipe::
   else
     context.out.text(fmt::format("wrote {}: {} x {} pixels\n", on_one_line(flags.output), picture.size(1),
                                  picture.size(0)));
+  return kOk;
 }
 
 void predict_series(const PredictFlags& flags, Context& context, recipe::Trained& trained) {
@@ -148,7 +157,7 @@ int predict(const PredictFlags& flags, Context& context) {
                      fmt::format("this one was taught {}", trained.recipe.kind), "leave it out");
   trained.to(choose_device(flags.device).device);
   if (is_of_pairs) return translate_texts(flags, context, trained), kOk;
-  if (trained.recipe.denoises()) return denoise_picture(flags, context, trained), kOk;
+  if (trained.recipe.denoises()) return denoise_picture(flags, context, trained);
   if (trained.recipe.kind == "series") return predict_series(flags, context, trained), kOk;
   if (trained.recipe.kind == "table") return predict_tables(flags, context, trained), kOk;
   if (!is_text) return predict_pictures(flags, context, trained), kOk;

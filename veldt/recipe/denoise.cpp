@@ -60,7 +60,8 @@ class Mosaic {
 
 }  // namespace
 
-Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tensor& picture) {
+Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tensor& picture,
+                        const RowsHeard& heard) {
   const NoGrad off;
   const std::int64_t tile = facts.model.input[1];
   const Device device = model.parameters().empty() ? Device{} : model.parameters().front().device();
@@ -78,12 +79,14 @@ Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tenso
       mosaic.add(values, i * each, places[i].first, places[i].second);
     tiles.clear(), places.clear();
   };
-  for (const std::int64_t y : begins_of(padded.size(1), tile))
+  for (const std::int64_t y : begins_of(padded.size(1), tile)) {
     for (const std::int64_t x : begins_of(padded.size(2), tile)) {
       tiles.push_back(narrow(narrow(padded, 1, y, tile), 2, x, tile));
       places.emplace_back(y, x);
       if (std::ssize(tiles) == kTilesAtOnce) clean();
     }
+    if (heard && !heard(std::min(y + tile, height), height)) return {};
+  }
   if (!tiles.empty()) clean();
   return contiguous(permute(narrow(narrow(mosaic.mean(), 1, 0, height), 2, 0, width), {1, 2, 0}));
 }

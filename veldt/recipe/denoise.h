@@ -10,6 +10,8 @@ namespace veldt::recipe {
 // The picture, f32 [height, width, channels] in 0..1 or u8, without its noise, f32 in 0..1: the mean of what
 // the network makes of tiles that overlap by half, those weighing most whose middle is nearest. Throws
 // ShapeError for another form.
-Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tensor& picture);
+// `heard` as in Trained::denoise().
+Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tensor& picture,
+                        const RowsHeard& heard = {});
 
 }  // namespace veldt::recipe

@@ -3,6 +3,7 @@
 // tests/fuzz/models.cpp
 #pragma once
 
+#include <functional>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +14,9 @@
 #include "veldt/recipe/model.h"
 
 namespace veldt::recipe {
+
+// Is told how many rows of a picture are done, of how many; returns false to stop.
+using RowsHeard = std::function<bool(std::int64_t rows, std::int64_t all)>;
 
 // How numbers are scaled for a network: (x - mean) / deviation.
 struct Scaling {
