@@ -67,8 +67,12 @@ Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tenso
   const Device device = model.parameters().empty() ? Device{} : model.parameters().front().device();
   const Tensor planes = data::picture_planes(picture, {.grey = facts.model.input[0] == 1});
   const std::int64_t height = planes.size(1), width = planes.size(2);
-  const auto lacking = [tile](std::int64_t side) { return std::max<std::int64_t>(tile - side, 0); };
-  const Tensor padded = pad(planes, {0, lacking(width), 0, lacking(height)}, PadMode::replicate);
+  // A network knows least at the sides of a tile: those of the picture are moved inwards.
+  const std::int64_t margin = tile / 4;
+  const auto after = [&](std::int64_t side) { return std::max(tile - side - margin, margin); };
+  const bool mirrored = std::min(height, width) > std::max(after(height), after(width));
+  const Tensor padded = pad(planes, {margin, after(width), margin, after(height)},
+                            mirrored ? PadMode::reflect : PadMode::replicate);
   Mosaic mosaic(padded, tile);
   std::vector<Tensor> tiles;
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
@@ -85,10 +89,10 @@ Tensor denoised_picture(const Facts& facts, const nn::Module& model, const Tenso
       places.emplace_back(y, x);
       if (std::ssize(tiles) == kTilesAtOnce) clean();
     }
-    if (heard && !heard(std::min(y + tile, height), height)) return {};
+    if (heard && !heard(std::min(y + tile - margin, height), height)) return {};
   }
   if (!tiles.empty()) clean();
-  return contiguous(permute(narrow(narrow(mosaic.mean(), 1, 0, height), 2, 0, width), {1, 2, 0}));
+  return contiguous(permute(narrow(narrow(mosaic.mean(), 1, margin, height), 2, margin, width), {1, 2, 0}));
 }
 
 }  // namespace veldt::recipe

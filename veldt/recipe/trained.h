@@ -49,8 +49,7 @@ struct Trained {
   // Of pictures with noise, in the form of prepare()'s: the picture without it, f32 of the same size in 0..1,
   // without alpha. Throws as prepare().
   // Undefined if `heard` stopped it.
-  Tensor denoise(const Tensor& picture,
-                 const RowsHeard& heard = {}) const;
+  Tensor denoise(const Tensor& picture, const RowsHeard& heard = {}) const;
 
   // Of tables: the columns `facts.inputs` of a CSV, f32 [rows, columns]. Throws as io::read_csv().
   Tensor read_rows(const std::string& path) const;

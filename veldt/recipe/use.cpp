@@ -97,8 +97,7 @@ std::vector<Guess> Trained::classify(const std::string& path) const {
   return classify(io::read_image(path));
 }
 
-Tensor Trained::denoise(const Tensor& picture,
-                        const RowsHeard& heard) const {
+Tensor Trained::denoise(const Tensor& picture, const RowsHeard& heard) const {
   check_use(recipe, recipe.denoises(), "denoise()", "take noise out of pictures");
   return denoised_picture(facts, model, picture, heard);
 }
