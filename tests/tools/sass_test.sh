@@ -26,7 +26,7 @@ __global__ void sums(float* p, int n) {
 END
 release=$("$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p') || true
 expect() {  # TEXT ROW: what is said of the planted kernels, held against a table of one row
-  printf 'nvcc %s\n%s\n' "$release" "$2" >"$root/table"
+  printf 'nvcc %s\n%s\n' "${release:-none}" "$2" >"$root/table"
   local said status=0
   said=$("$repository/tools/check_sass" --table "$root/table" "$root/planted.cu") || status=$?
   ((status != 77)) || { printf '%s\n' "$said"; exit 77; }
