@@ -96,6 +96,16 @@ if(NOT VELDT_LINK_ONLY)  # headers, and for Veldt's own sources alone
     target_include_directories(veldt_dep::tomlplusplus INTERFACE ${VELDT_tomlplusplus_INCLUDE})
     veldt_share(veldt_dep::tomlplusplus)
   endif()
+  # Optional, and headers alone: the wire format of ONNX.
+  find_path(VELDT_protozero_INCLUDE protozero/pbf_reader.hpp)
+  mark_as_advanced(VELDT_protozero_INCLUDE)
+  if(NOT VELDT_protozero_INCLUDE)
+    message(STATUS "protozero was not found: Veldt will not read or write ONNX (apt-get install libprotozero-dev)")
+  elseif(NOT TARGET veldt_dep::protozero)
+    add_library(veldt_dep::protozero INTERFACE IMPORTED)
+    target_include_directories(veldt_dep::protozero SYSTEM INTERFACE ${VELDT_protozero_INCLUDE})
+    veldt_share(veldt_dep::protozero)
+  endif()
   # Optional, and not linked: sounds are read through it, and it is opened when the first one is.
   find_path(VELDT_sndfile_INCLUDE sndfile.h)
   mark_as_advanced(VELDT_sndfile_INCLUDE)
