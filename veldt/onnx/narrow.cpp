@@ -1,0 +1,173 @@
+// Bits to numbers, and floats to the nearest of few bits.
+#include "veldt/onnx/narrow.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "veldt/ops/binary.h"
+
+namespace veldt::onnx {
+
+namespace {
+
+// How a type of floats with few bits is laid out.
+struct Layout {
+  int mantissa, bias;
+  float largest;
+  bool infinite;  // has infinities; otherwise what is too large is NaN
+  bool only_nan;  // 0x80, which would be -0, is the only NaN
+};
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Layout layout_of(ElementType type) {
+  switch (type) {
+    case ElementType::float8e4m3fn: return {3, 7, 448, false, false};
+    case ElementType::float8e4m3fnuz: return {3, 8, 240, false, true};
+    case ElementType::float8e5m2: return {2, 15, 57344, true, false};
+    case ElementType::float8e5m2fnuz: return {2, 16, 57344, false, true};
+    default: return {1, 1, 6, false, false};  // float4e2m1
+  }
+}
+
+float float_from(ElementType type, unsigned bits) {
+  if (type == ElementType::float8e8m0)
+    return bits == 0xFF ? kNan : std::ldexp(1.0F, static_cast<int>(bits) - 127);
+  const Layout at = layout_of(type);
+  const unsigned sign = type == ElementType::float4e2m1 ? bits & 8 : bits & 0x80;
+  const unsigned rest = bits & (type == ElementType::float4e2m1 ? 7U : 0x7FU);
+  if (at.only_nan && bits == 0x80) return kNan;
+  if (type == ElementType::float8e4m3fn && rest == 0x7F) return kNan;
+  if (type == ElementType::float8e5m2 && rest >= 0x7C)
+    return rest == 0x7C ? (sign != 0 ? -kInf : kInf) : kNan;
+  const int exponent = static_cast<int>(rest >> at.mantissa);
+  const int fraction = static_cast<int>(rest & ((1U << at.mantissa) - 1));
+  const float value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), 1 - at.bias - at.mantissa)
+                                    : std::ldexp(static_cast<float>(fraction + (1 << at.mantissa)),
+                                                 exponent - at.bias - at.mantissa);
+  return sign != 0 ? -value : value;
+}
+
+template <class To, class Fn>
+Tensor spread(const Shape& shape, std::string_view bytes, int bits, const Fn& fn) {
+  std::vector<To> out(static_cast<std::size_t>(numel(shape)));
+  const int a_byte = bits >= 8 ? 1 : 8 / bits;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i / static_cast<std::size_t>(a_byte)]);
+    const int shift = a_byte == 1 ? 0 : static_cast<int>(i % static_cast<std::size_t>(a_byte)) * bits;
+    out[i] = fn(static_cast<unsigned>(byte >> shift) & (bits >= 8 ? 0xFFU : (1U << bits) - 1));
+  }
+  return Tensor::from<To>(shape, out);
+}
+
+template <class From, class To> Tensor widened_to(const Shape& shape, std::string_view bytes) {
+  std::vector<To> out(static_cast<std::size_t>(numel(shape)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    From value;
+    std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
+    out[i] = static_cast<To>(value);
+  }
+  return Tensor::from<To>(shape, out);
+}
+
+}  // namespace
+
+int bits_of(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+    case ElementType::int64:
+    case ElementType::uint64: return 64;
+    case ElementType::float32:
+    case ElementType::int32:
+    case ElementType::uint32: return 32;
+    case ElementType::float16:
+    case ElementType::bfloat16:
+    case ElementType::int16:
+    case ElementType::uint16: return 16;
+    case ElementType::uint4:
+    case ElementType::int4:
+    case ElementType::float4e2m1: return 4;
+    case ElementType::uint2:
+    case ElementType::int2: return 2;
+    default: break;
+  }
+  held_as(type);  // throws for those that have no bits here
+  return 8;
+}
+
+int packed_in_a_byte(ElementType type) {
+  const int bits = bits_of(type);
+  return bits >= 8 ? 1 : 8 / bits;
+}
+
+Value from_packed(const Shape& shape, ElementType type, std::string_view bytes) {
+  const int bits = bits_of(type);
+  switch (type) {
+    case ElementType::int8:
+      return {spread<std::int32_t>(
+                  shape, bytes, 8,
+                  [](unsigned b) { return static_cast<std::int32_t>(static_cast<std::int8_t>(b)); }),
+              type};
+    case ElementType::int16: return {widened_to<std::int16_t, std::int32_t>(shape, bytes), type};
+    case ElementType::uint16: return {widened_to<std::uint16_t, std::int32_t>(shape, bytes), type};
+    case ElementType::uint32: return {widened_to<std::uint32_t, std::int64_t>(shape, bytes), type};
+    case ElementType::uint4:
+    case ElementType::uint2:
+      return {
+          spread<std::int32_t>(shape, bytes, bits, [](unsigned b) { return static_cast<std::int32_t>(b); }),
+          type};
+    case ElementType::int4:
+    case ElementType::int2: {
+      const std::int32_t half = 1 << (bits - 1);
+      return {
+          spread<std::int32_t>(shape, bytes, bits,
+                               [half](unsigned b) { return (static_cast<std::int32_t>(b) ^ half) - half; }),
+          type};
+    }
+    case ElementType::boolean:  // any other byte than 0 and 1 is no boolean in memory
+      return Value(not_equal(
+          spread<std::uint8_t>(shape, bytes, 8, [](unsigned b) { return static_cast<std::uint8_t>(b); }), 0));
+    default: break;
+  }
+  if (held_as(type) == DType::f32 && type != ElementType::float32)
+    return {spread<float>(shape, bytes, bits, [type](unsigned b) { return float_from(type, b); }), type};
+  return {Tensor::from_bytes(shape, held_as(type), std::as_bytes(std::span(bytes))), type};
+}
+
+float rounded_to(ElementType type, float x, bool saturate) {
+  if (std::isnan(x)) return type == ElementType::float4e2m1 ? layout_of(type).largest : x;
+  if (type == ElementType::float8e8m0) {
+    if (x <= 0) return x == 0 ? std::ldexp(1.0F, -127) : kNan;
+    if (std::isinf(x)) return saturate ? std::ldexp(1.0F, 127) : kNan;
+    int exponent = 0;
+    const float fraction = std::frexp(x, &exponent);  // [0.5, 1)
+    const int nearest =
+        exponent - 1 + (fraction > 0.75F || (fraction == 0.75F && ((exponent - 1) & 1) != 0) ? 1 : 0);
+    return std::ldexp(1.0F, std::min(std::max(nearest, -127), 127));
+  }
+  const Layout at = layout_of(type);
+  const float magnitude = std::fabs(x);
+  const auto signed_as_x = [&](float value) {
+    if (value == 0 && at.only_nan) return 0.0F;
+    return std::signbit(x) ? -value : value;
+  };
+  if (std::isinf(x))
+    return saturate                                           ? signed_as_x(at.largest)
+           : at.infinite                                      ? x
+           : at.only_nan || type == ElementType::float8e4m3fn ? kNan
+                                                              : signed_as_x(at.largest);
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  const int lowest = 1 - at.bias;  // of normal numbers
+  const int step = std::max(exponent - 1, lowest) - at.mantissa;
+  const float rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, -step)), step);
+  if (rounded <= at.largest) return signed_as_x(rounded);
+  if (saturate || type == ElementType::float4e2m1) return signed_as_x(at.largest);
+  return at.infinite ? signed_as_x(kInf) : kNan;
+}
+
+}  // namespace veldt::onnx

@@ -1,0 +1,133 @@
+// The module around a program: its parameters, its checks of inputs.
+#include "veldt/onnx/network.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/onnx/program.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+
+namespace veldt::onnx {
+
+namespace {
+
+void refuse_unsupported(const std::vector<Unsupported>& list) {
+  if (list.empty()) return;
+  std::map<std::string, std::vector<std::string>> by_op;
+  for (const Unsupported& u : list) by_op[u.op].push_back(u.node);
+  std::string text;
+  constexpr std::size_t kShown = 3;
+  for (const auto& [op, nodes] : by_op) {
+    text += str(text.empty() ? "" : "; ", op, " (");
+    for (std::size_t i = 0; i < nodes.size() && i < kShown; ++i) text += str(i ? ", " : "", nodes[i]);
+    if (nodes.size() > kShown) text += str(" and ", nodes.size() - kShown, " more");
+    text += ')';
+  }
+  throw UsageError(str("the graph has ", by_op.size(), by_op.size() == 1 ? " operator" : " operators",
+                       " that Veldt does not run: ", text),
+                   "docs/onnx.md lists those that it runs",
+                   "export the model with others, or ask for these in an issue");
+}
+
+bool is_weight(const Constant& c) {
+  return c.initializer && c.tensor.defined() && is_float(c.tensor.dtype()) &&
+         type_of(c.tensor.dtype()) == c.type && c.tensor.rank() > 0 && c.tensor.numel() > 0 && c.uses > 0 &&
+         c.other_uses == 0 && !c.name.empty();
+}
+
+}  // namespace
+
+Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
+  Prepared prepared = prepare(model);
+  refuse_unsupported(prepared.unsupported);
+  program_ = prepared.program;
+  constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
+  std::set<std::string> taken;
+  for (Constant& c : *constants_) {
+    if (!c.initializer || !taken.insert(c.name).second) c.name.clear();
+    if (is_weight(c)) c.tensor = nn::parameter(c.tensor);
+  }
+  for (auto& [name, value] : model.graph.initializers) value = Value();
+  title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
+  model_ = std::make_shared<const Model>(std::move(model));
+}
+
+const std::vector<ValueInfo>& Network::inputs() const { return program_->inputs(); }
+const std::vector<ValueInfo>& Network::outputs() const { return program_->outputs(); }
+
+std::int64_t Network::opset() const {
+  const auto found = model_->opsets.find("");
+  return found == model_->opsets.end() ? 1 : found->second;
+}
+
+void Network::check(const Values& given) const {
+  for (std::size_t i = 0; i < given.size() && i < inputs().size(); ++i) {
+    const Value& value = given[i];
+    const ValueInfo& input = inputs()[i];
+    if (!value.present() || input.type.kind != ValueType::Kind::tensor) continue;
+    const bool is_tensor = value.kind() == Value::Kind::tensor || value.kind() == Value::Kind::texts;
+    bool fits =
+        is_tensor && (input.type.element == ElementType::undefined || value.type() == input.type.element);
+    if (fits && input.type.ranked) {
+      const Shape shape = value.shape();
+      fits = shape.rank() == static_cast<int>(input.type.dimensions.size());
+      for (int d = 0; fits && d < shape.rank(); ++d) {
+        const std::int64_t size = input.type.dimensions[static_cast<std::size_t>(d)].size;
+        fits = size < 0 || size == shape[d];
+      }
+    }
+    if (!fits)
+      throw ShapeError(str("the input \"", input.name, "\" cannot be ", value.description()),
+                       "the graph takes " + input.type.description(),
+                       "give it a tensor of this dtype and these sizes");
+  }
+}
+
+Values Network::run(Values given) const {
+  check(given);
+  const Context context{*constants_, *rng_, this};
+  return program_->run(context, std::move(given), {});
+}
+
+Values Network::run(const std::map<std::string, Value>& given) const {
+  Values list(inputs().size());
+  for (const auto& [name, value] : given) {
+    const auto found = std::find_if(inputs().begin(), inputs().end(),
+                                    [&, wanted = name](const ValueInfo& i) { return i.name == wanted; });
+    if (found == inputs().end()) {
+      std::string names;
+      for (const ValueInfo& input : inputs()) names += (names.empty() ? "" : ", ") + input.name;
+      throw UsageError("the graph has no input \"" + name + '"', "its inputs are: " + names,
+                       "name one of these");
+    }
+    list[static_cast<std::size_t>(found - inputs().begin())] = value;
+  }
+  return run(std::move(list));
+}
+
+TensorList Network::forward_list(const TensorList& given) const {
+  Values list;
+  for (const Tensor& x : given) list.push_back(x.defined() ? Value(x) : Value());
+  TensorList out;
+  for (const Value& value : run(std::move(list))) out.push_back(value.tensor());
+  return out;
+}
+
+Tensor Network::forward(const Tensor& x) const { return forward_list({x})[0]; }
+
+void Network::fields(nn::Fields& f) {
+  for (Constant& c : *constants_)
+    if (!c.name.empty() && c.tensor.defined()) f(c.name, c.tensor);
+}
+
+void Network::unshare() {
+  constants_ = std::make_shared<std::vector<Constant>>(*constants_);
+  rng_ = std::make_shared<Rng>(*rng_);
+}
+
+Network load(const std::string& path) { return Network(read_model(path)); }
+
+}  // namespace veldt::onnx

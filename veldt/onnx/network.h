@@ -1,0 +1,67 @@
+// A network from an ONNX file, as a module: its weights are parameters, it can be run, taught further
+// and saved. Opsets 7 to 25. docs/onnx.md lists the operators.
+// Tests: tests/onnx/node_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "veldt/core/rng.h"
+#include "veldt/nn/module.h"
+#include "veldt/onnx/model.h"
+
+namespace veldt::onnx {
+
+class Program;
+struct Constant;
+
+//   onnx::Network net = onnx::load("mobilenet.onnx");
+//   const Tensor logits = net(picture);           // one input, one output
+//   const Values out = net.run({{"ids", ids}, {"mask", mask}});
+//
+// Parameters are the graph's initializers of float types, of one dimension and more, that operators use as
+// weights, under their own names. All others (statistics of norms, bounds, constants) are buffers. A norm
+// keeps its statistics, and a Dropout does nothing, in training too: the graph says what is computed, and
+// train() does not change it.
+class Network : public nn::Module {
+ public:
+  // Throws UsageError listing all operators that Veldt does not have, with the names of their nodes; IoError
+  // malformed for a graph that does not hold together.
+  explicit Network(Model model);
+
+  // Of a graph with one input and one output, both tensors.
+  Tensor forward(const Tensor& x) const override;
+  // The inputs in the order of inputs(); trailing ones may be left out if the graph has values for them.
+  TensorList forward_list(const TensorList& inputs) const override;
+  // Values of any kind: one for each of inputs() -> one for each of outputs(). Throws Error for a type, or a
+  // size, that the graph does not take.
+  Values run(Values inputs) const;
+  // The same by name. Throws UsageError for a name that is not an input, and for inputs that are missing.
+  Values run(const std::map<std::string, Value>& inputs) const;
+
+  const std::vector<ValueInfo>& inputs() const;
+  const std::vector<ValueInfo>& outputs() const;
+  std::int64_t opset() const;
+  const Model& model() const { return *model_; }  // without the numbers of its initializers
+
+  void fields(nn::Fields& f) override;
+  void unshare() override;
+  std::string title() const override { return title_; }
+
+ private:
+  void check(const Values& inputs) const;
+
+  std::shared_ptr<const Model> model_;
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<std::vector<Constant>> constants_;
+  std::shared_ptr<Rng> rng_;
+  std::string title_;
+};
+
+// Network(read_model(path)).
+Network load(const std::string& path);
+
+}  // namespace veldt::onnx

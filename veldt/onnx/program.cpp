@@ -1,0 +1,92 @@
+// Runs prepared graphs.
+#include "veldt/onnx/program.h"
+
+#include "veldt/core/error.h"
+
+namespace veldt::onnx {
+
+namespace {
+
+// How deep bodies and functions may be nested, so that no file can exhaust the stack.
+constexpr int kMaxRunDepth = 64;
+thread_local int t_depth = 0;
+
+class Depth {
+ public:
+  Depth() {
+    if (++t_depth > kMaxRunDepth) {
+      --t_depth;
+      throw Error(str("graphs are nested deeper than ", kMaxRunDepth),
+                  "bodies and functions contain each other", "export the model with fewer of them");
+    }
+  }
+  ~Depth() { --t_depth; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+};
+
+}  // namespace
+
+Values Program::run_step(const Step& step, const Context& context, Values& slots) const {
+  Values inputs;
+  inputs.reserve(step.inputs.size());
+  for (const int slot : step.inputs)
+    inputs.push_back(slot < 0 ? Value() : slots[static_cast<std::size_t>(slot)]);
+  // What nothing reads any more may be reused by the operator; a body reads slots while it runs.
+  if (step.bodies.empty())
+    for (const int slot : step.done) slots[static_cast<std::size_t>(slot)] = Value();
+  if (step.function) return step.function->run(context, std::move(inputs), slots);
+  struct StepBodies final : Bodies {
+    const Step& step;
+    const Context& context;
+    const Values& slots;
+    StepBodies(const Step& s, const Context& c, const Values& v) : step(s), context(c), slots(v) {}
+    Values run(std::string_view attribute, Values values) override {
+      for (const auto& [name, body] : step.bodies)
+        if (name == attribute) return body->run(context, std::move(values), slots);
+      throw Error(str(step.node.op, " has no graph named ", attribute), "the operator runs it",
+                  "export the model again");
+    }
+  } bodies(step, context, slots);
+  return step.entry->run(Call(step.node, step.opset, inputs, bodies, context.rng));
+}
+
+Values Program::run(const Context& context, Values inputs, const Values& outer) const {
+  const Depth depth;
+  if (inputs.size() > input_slots_.size())
+    throw Error(str("a graph was given ", inputs.size(), " inputs"), str("it takes ", input_slots_.size()),
+                "give it as many as it lists");
+  Values slots(slot_count_);
+  for (const auto& [slot, place] : constants_)
+    slots[static_cast<std::size_t>(slot)] = context.constants[place].value();
+  for (const auto& [slot, from] : captured_)
+    slots[static_cast<std::size_t>(slot)] = outer[static_cast<std::size_t>(from)];
+  // An input that is not given keeps the constant of its name, if there is one.
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].present()) slots[static_cast<std::size_t>(input_slots_[i])] = std::move(inputs[i]);
+  for (const Step& step : steps_) {
+    try {
+      Values results = run_step(step, context, slots);
+      for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
+        if (step.outputs[i] >= 0) slots[static_cast<std::size_t>(step.outputs[i])] = std::move(results[i]);
+      if (!step.bodies.empty())
+        for (const int slot : step.done) slots[static_cast<std::size_t>(slot)] = Value();
+    } catch (Error& error) {
+      if (error.place().outermost == nullptr && context.owner != nullptr) {
+        Error::Place place;
+        place.path =
+            step.node.name.empty() && !step.node.outputs.empty() ? step.node.outputs.front() : step.node.name;
+        place.title = step.node.op;
+        place.outermost = context.owner;
+        error.set_place(std::move(place));
+      }
+      throw;
+    }
+  }
+  Values out;
+  out.reserve(output_slots_.size());
+  for (const int slot : output_slots_) out.push_back(slots[static_cast<std::size_t>(slot)]);
+  return out;
+}
+
+}  // namespace veldt::onnx

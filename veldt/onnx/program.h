@@ -1,0 +1,83 @@
+// A graph made ready to run: names resolved to slots, functions replaced by their nodes, each value
+// freed after its last use.
+// Tests: tests/onnx/node_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "veldt/onnx/model.h"
+#include "veldt/onnx/operators.h"
+
+namespace veldt::onnx {
+
+// The constants of a network. The numbers of those that are trained change between calls, so programs refer
+// to them by place.
+struct Constant {
+  std::string name;
+  Tensor tensor;  // undefined for texts
+  ElementType type = ElementType::undefined;
+  Value other;               // what is no tensor
+  bool initializer = false;  // of a graph, not the result of a Constant
+  std::uint32_t uses = 0;    // of it as an input that is trained
+  std::uint32_t other_uses = 0;
+  Value value() const { return tensor.defined() ? Value(tensor, type) : other; }
+};
+
+// What a run needs besides its inputs.
+struct Context {
+  const std::vector<Constant>& constants;
+  Rng& rng;
+  const void* owner;  // for the place of errors
+};
+
+// What cannot run, gathered while a model is prepared: all of it is told at once.
+struct Unsupported {
+  std::string op, node;
+};
+
+class Program {
+ public:
+  struct Builder;  // these two: program_build.cpp
+  struct Shared;
+
+  const std::vector<ValueInfo>& inputs() const { return inputs_; }
+  const std::vector<ValueInfo>& outputs() const { return outputs_; }
+  // One value for each input; `outer` are the slots of the program that this one is a body of.
+  Values run(const Context& context, Values inputs, const Values& outer) const;
+  std::size_t size() const { return steps_.size(); }
+  const Node& node(std::size_t i) const { return steps_[i].node; }
+
+ private:
+  struct Step {
+    Node node;  // attributes of its caller put in
+    std::int64_t opset = 1;
+    const OperatorEntry* entry = nullptr;  // null for a function
+    std::shared_ptr<const Program> function;
+    std::vector<std::pair<std::string, std::shared_ptr<const Program>>> bodies;
+    std::vector<int> inputs, outputs;  // slots; -1 for what was left out
+    std::vector<int> done;             // slots that nothing reads after it
+  };
+  Values run_step(const Step& step, const Context& context, Values& slots) const;
+
+  std::vector<ValueInfo> inputs_, outputs_;
+  std::size_t slot_count_ = 0;
+  std::vector<std::pair<int, std::size_t>> constants_;  // slot, place among the constants
+  std::vector<std::pair<int, int>> captured_;           // slot, slot of the outer program
+  std::vector<int> input_slots_, output_slots_;
+  std::vector<Step> steps_;
+};
+
+struct Prepared {
+  std::shared_ptr<const Program> program;
+  std::vector<Constant> constants;
+  std::vector<Unsupported> unsupported;
+};
+// Throws Error for names that nothing defines, values defined twice, functions that call themselves, more
+// than a million nodes after functions are replaced.
+Prepared prepare(const Model& model);
+
+}  // namespace veldt::onnx

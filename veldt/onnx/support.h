@@ -1,0 +1,67 @@
+// What several families of operators share. Only for the files operators_*.cpp.
+// Tests: tests/onnx/node_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "veldt/core/error.h"
+#include "veldt/onnx/call.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
+#include "veldt/ops/index.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+
+namespace veldt::onnx {
+
+inline Shape shape_from(const std::vector<std::int64_t>& sizes) {
+  return Shape(std::span<const std::int64_t>(sizes));
+}
+inline std::vector<std::int64_t> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+// A list of i64.
+inline Tensor list_of(const std::vector<std::int64_t>& values) {
+  return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+// Dimensions of something with this rank, each counted from the front.
+std::vector<int> axes_of(const Call& c, const std::vector<std::int64_t>& axes, int rank);
+
+// All elements in the host's memory, in row-major order: T is float, double, std::int64_t or std::uint8_t.
+template <class T> std::vector<T> host(const Tensor& x) { return to(x, dtype_of<T>).template values<T>(); }
+
+// fn(x) with x as f32 if it is of halves or integers, the result rounded to the type that x had if that is a
+// float.
+template <class Fn> Tensor in_f32(const Tensor& x, const Fn& fn) {
+  if (x.dtype() == DType::f32 || x.dtype() == DType::f64) return fn(x);
+  const Tensor y = fn(to(x, DType::f32));
+  return is_float(x.dtype()) ? to(y, x.dtype()) : y;
+}
+
+// "SAME_UPPER" and its like, or the attribute pads: the elements before and after each spatial dimension.
+struct Padding {
+  std::vector<std::int64_t> before, after;
+  bool symmetric() const { return before == after; }
+  bool any() const;
+  // As pad() of ops takes them.
+  std::vector<std::int64_t> amounts() const;
+};
+// The window's numbers for each spatial dimension.
+struct Window {
+  std::vector<std::int64_t> kernel, stride, dilation;
+  Padding padding;
+};
+// Reads strides, dilations, pads and auto_pad; `sizes` are x's spatial ones.
+Window window_of(const Call& c, const std::vector<std::int64_t>& kernel, std::span<const std::int64_t> sizes);
+
+// The convolution that the node's attributes describe; `pad_value` is what lies around x.
+Tensor convolution(const Call& c, Tensor x, const Tensor& w, const Tensor& bias, double pad_value);
+
+// The elements of x as another type of ONNX: numbers, booleans and texts. `saturate` is for floats of 8 bits.
+Value cast(const Value& x, ElementType type, bool saturate);
+
+}  // namespace veldt::onnx
