@@ -32,8 +32,9 @@ void refuse_unsupported(const std::vector<Unsupported>& list) {
                    "export the model with others, or ask for these in an issue");
 }
 
+// Some exporters write weights as Constant nodes; one number there is one of a formula.
 bool is_weight(const Constant& c) {
-  return c.initializer && c.tensor.defined() && is_float(c.tensor.dtype()) &&
+  return c.tensor.defined() && (c.initializer || c.tensor.numel() > 1) && is_float(c.tensor.dtype()) &&
          type_of(c.tensor.dtype()) == c.type && c.tensor.rank() > 0 && c.tensor.numel() > 0 && c.uses > 0 &&
          c.other_uses == 0 && !c.name.empty();
 }
@@ -47,8 +48,11 @@ Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
   constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
   std::set<std::string> taken;
   for (Constant& c : *constants_) {
-    if (!c.initializer || !taken.insert(c.name).second) c.name.clear();
-    if (is_weight(c)) c.tensor = nn::parameter(c.tensor);
+    const bool weight = is_weight(c);
+    if (!c.initializer && !weight) c.name.clear();
+    // Two branches of an If may use one name.
+    for (int n = 2; !c.name.empty() && !taken.insert(c.name).second; ++n) c.name = str(c.name, '.', n);
+    if (weight) c.tensor = nn::parameter(c.tensor);
   }
   for (auto& [name, value] : model.graph.initializers) value = Value();
   title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
@@ -88,7 +92,13 @@ void Network::check(const Values& given) const {
 
 Values Network::run(Values given) const {
   check(given);
-  const Context context{*constants_, *rng_, this};
+  const Context context{*constants_, *rng_, this, nullptr};
+  return program_->run(context, std::move(given), {});
+}
+
+Values Network::run(Values given, const NodeListener& listener) const {
+  check(given);
+  const Context context{*constants_, *rng_, this, &listener};
   return program_->run(context, std::move(given), {});
 }
 

@@ -1,5 +1,4 @@
 // Functions of each element, or of elements that are broadcast together.
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -113,12 +112,13 @@ template <class Fn> Values bitwise(const Call& c, const Fn& fn) {
   return {fitted(Tensor::from<std::int64_t>(shape, a), c.type(0))};
 }
 
+// To the right a number with a sign keeps it. Too far, or a number of steps below 0, shifts all bits out.
 Values bit_shift(const Call& c) {
   const bool left = c.text("direction") == "LEFT";
   return bitwise(c, [left](std::int64_t x, std::int64_t by) {
-    if (by < 0 || by > 63) return std::int64_t{0};
-    const auto bits = std::bit_cast<std::uint64_t>(x);
-    return std::bit_cast<std::int64_t>(left ? bits << by : bits >> by);
+    const bool out = by < 0 || by > 63;
+    if (left) return out ? std::int64_t{0} : static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << by);
+    return x >> (out ? 63 : by);
   });
 }
 Values bitwise_and(const Call& c) {
@@ -202,12 +202,15 @@ Values hard_sigmoid(const Call& c) {
   return {clamp(affine(c.tensor(0), c.real("alpha", 0.2), c.real("beta", 0.5)), 0, 1)};
 }
 
-Values cast_op(const Call& c) {
-  return {cast(c.value(0), static_cast<ElementType>(c.integer("to")), c.integer("saturate", 1) != 0)};
+Value cast_to(const Call& c, ElementType type) {
+  const std::string mode = c.text("round_mode", "up");
+  return cast(c.value(0), type, c.integer("saturate", 1) != 0,
+              mode == "down"      ? Rounding::down
+              : mode == "nearest" ? Rounding::nearest
+                                  : Rounding::up);
 }
-Values cast_like(const Call& c) {
-  return {cast(c.value(0), c.value(1).type(), c.integer("saturate", 1) != 0)};
-}
+Values cast_op(const Call& c) { return {cast_to(c, element_of(c, c.integer("to")))}; }
+Values cast_like(const Call& c) { return {cast_to(c, c.value(1).type())}; }
 
 Tensor sine_of(const Tensor& x) { return sin(x); }
 

@@ -67,6 +67,7 @@ Values Program::run(const Context& context, Values inputs, const Values& outer) 
   for (const Step& step : steps_) {
     try {
       Values results = run_step(step, context, slots);
+      if (context.listener != nullptr) (*context.listener)(step.node, results);
       for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
         if (step.outputs[i] >= 0) slots[static_cast<std::size_t>(step.outputs[i])] = std::move(results[i]);
       if (!step.bodies.empty())

@@ -1,9 +1,10 @@
 // A graph made ready to run: names resolved to slots, functions replaced by their nodes, each value
 // freed after its last use.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/network_test.cpp
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,8 @@ struct Constant {
 struct Context {
   const std::vector<Constant>& constants;
   Rng& rng;
-  const void* owner;  // for the place of errors
+  const void* owner;                                                // for the place of errors
+  const std::function<void(const Node&, const Values&)>* listener;  // null for none
 };
 
 // What cannot run, gathered while a model is prepared: all of it is told at once.
@@ -76,8 +78,8 @@ struct Prepared {
   std::vector<Constant> constants;
   std::vector<Unsupported> unsupported;
 };
-// Throws Error for names that nothing defines, values defined twice, functions that call themselves, more
-// than a million nodes after functions are replaced.
+// Throws IoError malformed for names that nothing defines, values defined twice, functions that call
+// themselves, more than 250,000 nodes after functions are replaced.
 Prepared prepare(const Model& model);
 
 }  // namespace veldt::onnx

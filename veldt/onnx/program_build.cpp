@@ -11,7 +11,7 @@ namespace veldt::onnx {
 
 namespace {
 
-constexpr std::size_t kMaxNodes = 1000000;
+constexpr std::size_t kMaxNodes = 250000;
 constexpr std::size_t kMaxCalls = 32;  // of functions within functions
 
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {

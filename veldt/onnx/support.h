@@ -9,6 +9,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/onnx/call.h"
+#include "veldt/onnx/narrow.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -30,6 +31,9 @@ inline Tensor list_of(const std::vector<std::int64_t>& values) {
 }
 // Dimensions of something with this rank, each counted from the front.
 std::vector<int> axes_of(const Call& c, const std::vector<std::int64_t>& axes, int rank);
+
+// The element type that an attribute names by its number. Throws Error for one that ONNX does not have.
+ElementType element_of(const Call& c, std::int64_t number);
 
 // All elements in the host's memory, in row-major order: T is float, double, std::int64_t or std::uint8_t.
 template <class T> std::vector<T> host(const Tensor& x) { return to(x, dtype_of<T>).template values<T>(); }
@@ -61,7 +65,8 @@ Window window_of(const Call& c, const std::vector<std::int64_t>& kernel, std::sp
 // The convolution that the node's attributes describe; `pad_value` is what lies around x.
 Tensor convolution(const Call& c, Tensor x, const Tensor& w, const Tensor& bias, double pad_value);
 
-// The elements of x as another type of ONNX: numbers, booleans and texts. `saturate` is for floats of 8 bits.
-Value cast(const Value& x, ElementType type, bool saturate);
+// The elements of x as another type of ONNX: numbers, booleans and texts. The rest is for floats of 8 bits
+// and less, see rounded_to().
+Value cast(const Value& x, ElementType type, bool saturate = true, Rounding rounding = Rounding::up);
 
 }  // namespace veldt::onnx
