@@ -35,6 +35,9 @@ const std::vector<Target>& targets() {
     for (const auto& family : {picture_targets(), sound_targets(), array_targets(), text_targets(),
                                model_targets(), command_targets()})
       joined.insert(joined.end(), family.begin(), family.end());
+#if VELDT_HAVE_ONNX
+    for (const Target& target : onnx_targets()) joined.push_back(target);
+#endif
     return joined;
   }();
   return all;

@@ -21,6 +21,7 @@ struct Target {
 std::vector<Target> array_targets();
 std::vector<Target> command_targets();
 std::vector<Target> model_targets();
+std::vector<Target> onnx_targets();  // where Veldt is built with ONNX
 std::vector<Target> picture_targets();
 std::vector<Target> sound_targets();
 std::vector<Target> text_targets();

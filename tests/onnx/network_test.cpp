@@ -110,7 +110,10 @@ TEST(OnnxNetwork, RunsByName) {
                 net.run({{"a", Value(zeros({1}, DType::i64))}});
               }),
               testing::HasSubstr("cannot be int64[1]"));
-  EXPECT_THAT(what([&] { net.run({{"a", Value(zeros({1}))}}); }), testing::HasSubstr("input 1 is missing"));
+  EXPECT_THAT(what([&] {
+                net.run({{"a", Value(zeros({1}))}});
+              }),
+              testing::HasSubstr("the input \"b\" is missing"));
 }
 
 TEST(OnnxNetwork, AllThatItCannotRunIsToldAtOnce) {

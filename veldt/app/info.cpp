@@ -13,6 +13,7 @@
 #include "veldt/app/describe.h"
 #include "veldt/cli/exit.h"
 #include "veldt/app/inputs.h"
+#include "veldt/app/onnx_files.h"
 #include "veldt/cli/option_tree.h"
 #include "veldt/cli/terminal.h"
 #include "veldt/app/verbs.h"
@@ -30,7 +31,7 @@ constexpr const char* kInfoExamples =
 
 struct InfoFlags {
   std::string path;
-  bool verify = false;
+  bool verify = false, nodes = false;
   std::int64_t max_pixels = kMaxPixels;
 };
 
@@ -128,6 +129,8 @@ Json options_for_people(const Json& options) {
 
 // The parts of a description that text shows. JSON has all of it, under the names that files use.
 Json for_people(Json description) {
+  if (description.contains("not_supported") && description["not_supported"].empty())
+    description.erase("not_supported");
   description.erase("facts");  // of a recipe's data: a vocabulary, the means of columns
   if (description.contains("recipe") && description["recipe"].is_object()) {
     Json& recipe = description["recipe"];
@@ -155,6 +158,7 @@ Json describe(const InfoFlags& flags) {
     case FileKind::sound: return describe_sound(flags.path, flags.verify, flags.max_pixels);
     case FileKind::pixel_csv: return describe_table(flags.path, flags.max_pixels);
     case FileKind::safetensors: return describe_safetensors(flags.path, flags.verify);
+    case FileKind::onnx: return describe_onnx(flags.path, flags.nodes);
     case FileKind::unknown: break;
   }
   refuse_file(flags.path);
@@ -176,12 +180,16 @@ int info(const InfoFlags& flags, Context& context) {
 Run add_info(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<InfoFlags>();
   add_path(verb, "FILE", flags->path,
-           "a model, any safetensors file, a checkpoint, a directory of checkpoints, the folder of a run, a "
+           "a model, any safetensors file, an ONNX graph, a checkpoint, a directory of checkpoints, the "
+           "folder of a run, a "
            "picture, a sound or a "
            "pixel table")
       .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");
+  add_switch(verb, "--nodes", flags->nodes,
+             "list the nodes of an ONNX graph and the types of their results, found by a run on zeros, "
+             "unknown sizes being 1");
   add_max_pixels(verb, flags->max_pixels, true);
   verb.examples(kInfoExamples);
   return [flags, &context] { return info(*flags, context); };

@@ -62,6 +62,7 @@ FileKind kind_of_file(const std::string& path) {
   if (is_sound_name(path)) return FileKind::sound;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
+  if (ends_with_any(path, {".onnx"})) return FileKind::onnx;  // protobuf begins with no word of its own
   return FileKind::unknown;
 }
 
@@ -95,6 +96,9 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
     case FileKind::safetensors:
       throw IoError(IoError::Kind::malformed, fmt::format("{} is not a picture", path),
                     "it is a safetensors file", "draw it first: veldt render");
+    case FileKind::onnx:
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is not a picture", path), "it is an ONNX graph",
+                    "run it on a picture: veldt run");
     case FileKind::unknown: break;
   }
   refuse_file(path);

@@ -16,7 +16,7 @@
 
 namespace veldt::app {
 
-enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, unknown };
+enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, onnx, unknown };
 
 // Whether this is the name of a sound file.
 bool is_sound_name(const std::string& path);

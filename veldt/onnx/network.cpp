@@ -115,6 +115,10 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     }
     list[static_cast<std::size_t>(found - inputs().begin())] = value;
   }
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
+      throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
+                       "the graph takes " + inputs()[i].type.description(), "give it a value");
   return run(std::move(list));
 }
 
