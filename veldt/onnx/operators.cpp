@@ -31,6 +31,9 @@ const OperatorTable& operators() {
     add_pooling(t);
     add_norms(t);
     add_control(t);
+    add_losses(t);
+    add_resizing(t);
+    add_attention(t);
     return t;
   }();
   return table;

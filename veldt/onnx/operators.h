@@ -44,5 +44,8 @@ void add_products(OperatorTable& table);
 void add_pooling(OperatorTable& table);
 void add_norms(OperatorTable& table);
 void add_control(OperatorTable& table);
+void add_losses(OperatorTable& table);
+void add_resizing(OperatorTable& table);
+void add_attention(OperatorTable& table);
 
 }  // namespace veldt::onnx
