@@ -34,6 +34,8 @@ const OperatorTable& operators() {
     add_losses(t);
     add_resizing(t);
     add_attention(t);
+    add_quantised(t);
+    add_recurrent(t);
     return t;
   }();
   return table;

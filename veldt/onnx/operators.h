@@ -47,5 +47,7 @@ void add_control(OperatorTable& table);
 void add_losses(OperatorTable& table);
 void add_resizing(OperatorTable& table);
 void add_attention(OperatorTable& table);
+void add_quantised(OperatorTable& table);
+void add_recurrent(OperatorTable& table);
 
 }  // namespace veldt::onnx
