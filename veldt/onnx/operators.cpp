@@ -36,6 +36,8 @@ const OperatorTable& operators() {
     add_attention(t);
     add_quantised(t);
     add_recurrent(t);
+    add_sampling(t);
+    add_detection(t);
     return t;
   }();
   return table;

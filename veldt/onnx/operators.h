@@ -49,5 +49,7 @@ void add_resizing(OperatorTable& table);
 void add_attention(OperatorTable& table);
 void add_quantised(OperatorTable& table);
 void add_recurrent(OperatorTable& table);
+void add_sampling(OperatorTable& table);
+void add_detection(OperatorTable& table);
 
 }  // namespace veldt::onnx
