@@ -36,6 +36,9 @@ const OperatorTable& operators() {
     add_attention(t);
     add_quantised(t);
     add_recurrent(t);
+    add_signals(t);
+    add_random(t);
+    add_training(t);
     add_sampling(t);
     add_detection(t);
     return t;

@@ -49,6 +49,9 @@ void add_resizing(OperatorTable& table);
 void add_attention(OperatorTable& table);
 void add_quantised(OperatorTable& table);
 void add_recurrent(OperatorTable& table);
+void add_signals(OperatorTable& table);
+void add_random(OperatorTable& table);
+void add_training(OperatorTable& table);
 void add_sampling(OperatorTable& table);
 void add_detection(OperatorTable& table);
 
