@@ -1,5 +1,6 @@
 // What the command does with ONNX files. Where protozero was missing when Veldt was built, onnx_absent.cpp
-// takes the place of the others, and says so. Tests: tests/app/onnx_test.cpp
+// takes the place of the others, and says so.
+// Tests: tests/app/onnx_test.cpp
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -31,6 +31,16 @@ const OperatorTable& operators() {
     add_pooling(t);
     add_norms(t);
     add_control(t);
+    add_losses(t);
+    add_resizing(t);
+    add_attention(t);
+    add_quantised(t);
+    add_recurrent(t);
+    add_signals(t);
+    add_random(t);
+    add_training(t);
+    add_sampling(t);
+    add_detection(t);
     return t;
   }();
   return table;

@@ -44,5 +44,15 @@ void add_products(OperatorTable& table);
 void add_pooling(OperatorTable& table);
 void add_norms(OperatorTable& table);
 void add_control(OperatorTable& table);
+void add_losses(OperatorTable& table);
+void add_resizing(OperatorTable& table);
+void add_attention(OperatorTable& table);
+void add_quantised(OperatorTable& table);
+void add_recurrent(OperatorTable& table);
+void add_signals(OperatorTable& table);
+void add_random(OperatorTable& table);
+void add_training(OperatorTable& table);
+void add_sampling(OperatorTable& table);
+void add_detection(OperatorTable& table);
 
 }  // namespace veldt::onnx

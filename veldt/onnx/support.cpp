@@ -75,6 +75,15 @@ Window window_of(const Call& c, const std::vector<std::int64_t>& kernel,
   return out;
 }
 
+void check_size(const Call& c, const Shape& shape) {
+  double elements = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0) c.fail(str("a size of its result is ", size));
+    elements *= static_cast<double>(size);
+  }
+  if (elements > 2147483648.0) c.fail(str("its result would be ", shape, ", more than 2^31 elements"));
+}
+
 namespace {
 
 double number_from(const std::string& text) {

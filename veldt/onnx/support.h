@@ -65,6 +65,15 @@ Window window_of(const Call& c, const std::vector<std::int64_t>& kernel, std::sp
 // The convolution that the node's attributes describe; `pad_value` is what lies around x.
 Tensor convolution(const Call& c, Tensor x, const Tensor& w, const Tensor& bias, double pad_value);
 
+// Throws Error for a result of more than 2^31 elements: sizes that a file states are no reason to allocate.
+void check_size(const Call& c, const Shape& shape);
+
+// x [n, channels, spatial ..] between its elements, at points [n, points] for each spatial dimension, counted
+// in elements: [n, channels, points]. Gradients reach both.
+enum class Beyond : std::uint8_t { zeros, border, reflect_edges, reflect_centres };
+enum class Between : std::uint8_t { nearest, linear, cubic };
+Tensor sampled(const Tensor& x, std::vector<Tensor> points, Between between, Beyond beyond);
+
 // The elements of x as another type of ONNX: numbers, booleans and texts. The rest is for floats of 8 bits
 // and less, see rounded_to().
 Value cast(const Value& x, ElementType type, bool saturate = true, Rounding rounding = Rounding::up);
