@@ -222,7 +222,7 @@ int run_graph(const RunFlags& flags, Context& context) {
       read.push_back(input.substr(input.find('=') == std::string::npos ? 0 : input.find('=') + 1));
     check_output(flags.output, "--output", read, context);
   }
-  const onnx::Network network = onnx::load(flags.model);
+  const onnx::Network network = onnx::load(flags.model).frozen();
   const auto inputs = read_inputs(flags, network, context);
   const onnx::Values results = network.run(inputs);
   std::vector<std::pair<std::string, onnx::Value>> outputs;

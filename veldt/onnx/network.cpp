@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/onnx/optimize.h"
 #include "veldt/onnx/program.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
@@ -57,6 +58,18 @@ Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
   for (auto& [name, value] : model.graph.initializers) value = Value();
   title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
   model_ = std::make_shared<const Model>(std::move(model));
+}
+
+Network Network::frozen() const {
+  Prepared prepared = optimized({program_, *constants_, {}});
+  for (Constant& c : prepared.constants) c.name.clear();
+  Network out;
+  out.model_ = model_;
+  out.program_ = std::move(prepared.program);
+  out.constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
+  out.rng_ = std::make_shared<Rng>(*rng_);
+  out.title_ = title_;
+  return out;
 }
 
 const std::vector<ValueInfo>& Network::inputs() const { return program_->inputs(); }
@@ -115,6 +128,7 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     }
     list[static_cast<std::size_t>(found - inputs().begin())] = value;
   }
+  check(list);
   for (std::size_t i = 0; i < list.size(); ++i)
     if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
       throw UsageError("the input \"" + inputs()[i].name + "\" is missing",

@@ -51,11 +51,16 @@ class Network : public nn::Module {
   std::int64_t opset() const;
   const Model& model() const { return *model_; }  // without the numbers of its initializers
 
+  // A copy that only runs, and faster: constants are computed, norms and factors of channels go into the
+  // weights of the convolutions before them. Its weights are as they are now, and no parameters.
+  Network frozen() const;
+
   void fields(nn::Fields& f) override;
   void unshare() override;
   std::string title() const override { return title_; }
 
  private:
+  Network() = default;
   void check(const Values& inputs) const;
 
   std::shared_ptr<const Model> model_;

@@ -43,8 +43,9 @@ struct Unsupported {
 
 class Program {
  public:
-  struct Builder;  // these two: program_build.cpp
+  struct Builder;  // both: program_build.cpp
   struct Shared;
+  struct Optimizer;  // optimize.cpp
 
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
@@ -63,6 +64,8 @@ class Program {
     std::vector<int> inputs, outputs;  // slots; -1 for what was left out
     std::vector<int> done;             // slots that nothing reads after it
   };
+  // Sets what each step is the last to read.
+  void find_last_uses();
   Values run_step(const Step& step, const Context& context, Values& slots) const;
 
   std::vector<ValueInfo> inputs_, outputs_;
