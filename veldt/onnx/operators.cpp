@@ -36,6 +36,7 @@ const OperatorTable& operators() {
     add_attention(t);
     add_quantised(t);
     add_recurrent(t);
+    add_text(t);
     add_signals(t);
     add_random(t);
     add_training(t);

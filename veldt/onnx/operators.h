@@ -49,6 +49,7 @@ void add_resizing(OperatorTable& table);
 void add_attention(OperatorTable& table);
 void add_quantised(OperatorTable& table);
 void add_recurrent(OperatorTable& table);
+void add_text(OperatorTable& table);
 void add_signals(OperatorTable& table);
 void add_random(OperatorTable& table);
 void add_training(OperatorTable& table);

@@ -1,0 +1,61 @@
+// Patterns of RegexFullMatch: what they match, what is refused, and that none takes long.
+#include "veldt/onnx/pattern.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "veldt/core/error.h"
+
+namespace veldt::onnx {
+namespace {
+
+bool fits(const char* pattern, const std::string& text) { return Pattern(pattern).matches(text); }
+
+TEST(OnnxPattern, WholeTexts) {
+  EXPECT_TRUE(fits("www.[\\w.-]+\\.\\bcom\\b", "www.google.com"));
+  EXPECT_FALSE(fits("www.[\\w.-]+\\.\\bcom\\b", "www.google.com/"));
+  EXPECT_TRUE(fits("", ""));
+  EXPECT_FALSE(fits("", "x"));
+  EXPECT_TRUE(fits("a|bc|", ""));
+  EXPECT_TRUE(fits("(a|bc)*d?", "abca"));
+  EXPECT_FALSE(fits("(a|bc)*d?", "ab"));
+  EXPECT_TRUE(fits("^a{2,3}$", "aaa"));
+  EXPECT_FALSE(fits("a{2,3}", "aaaa"));
+  EXPECT_TRUE(fits("a{2,}?b", "aaaaab"));
+  EXPECT_TRUE(fits("a{,2}", "a{,2}"));  // no repetition, so it stands for itself
+}
+
+TEST(OnnxPattern, ClassesAndFlags) {
+  EXPECT_TRUE(fits("[^a-c\\d]+", "xyz"));
+  EXPECT_FALSE(fits("[^a-c\\d]+", "xy1"));
+  EXPECT_TRUE(fits("[]a-]+", "]-a"));
+  EXPECT_TRUE(fits("[[:alpha:][:^digit:]]\\S\\D\\W", "aaa!"));
+  EXPECT_TRUE(fits("(?i)AbC[x-z]", "aBcY"));
+  EXPECT_TRUE(fits("(?i:a)b", "Ab"));
+  EXPECT_FALSE(fits("(?i:a)b", "AB"));
+  EXPECT_FALSE(fits("a.b", "a\nb"));
+  EXPECT_TRUE(fits("(?s)a.b", "a\nb"));
+  EXPECT_TRUE(fits("(?P<year>\\d{4})-(?:\\x30|\\x{31})", "2026-1"));
+  EXPECT_TRUE(fits(".", "ü"));  // one character of two bytes
+  EXPECT_TRUE(fits("[а-я]+", "слово"));
+}
+
+TEST(OnnxPattern, RefusesWhatIsNone) {
+  for (const char* pattern :
+       {"(", ")", "[a", "*", "a**b(", "\\", "\\p{L}", "[b-a]", "a{3,2}", "(?x)a", "[[:no:]]"})
+    EXPECT_THROW(Pattern{pattern}, UsageError) << pattern;
+}
+
+TEST(OnnxPattern, NoPatternTakesLong) {
+  // Backtracking would try 2^40 ways.
+  EXPECT_FALSE(fits("(a*)*(a|aa)*b", std::string(40, 'a')));
+  EXPECT_TRUE(fits("(x?){500}x{500}", std::string(500, 'x')));
+  EXPECT_TRUE(fits(".*", std::string(1000000, 'x')));
+  EXPECT_THROW(Pattern("((a{1000}){1000}){1000}"), UsageError);
+  EXPECT_THROW(Pattern("((((){1000}){1000}){1000}){1000}"), UsageError);
+  EXPECT_THROW(Pattern(std::string(100000, '(')), UsageError);
+}
+
+}  // namespace
+}  // namespace veldt::onnx
