@@ -147,7 +147,7 @@ std::vector<recipe::Facts> facts_of_each_kind() {
   digits.classes = {"a", "b", "c"};
   text.tokenizer = std::make_shared<data::CharTokenizer>("abcde ");
   text.model = {{7}, DType::i64, text.tokenizer->size()};
-  pairs.tokenizer = std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train("abab", 257));
+  pairs.tokenizer = std::make_shared<data::SubwordTokenizer>(data::SubwordTokenizer::train_bpe("abab", 257));
   pairs.model = {{7}, DType::i64, pairs.tokenizer->size()};
   numbers.model = {{2}, DType::f32, 1};
   numbers.inputs = {"x", "y"};
