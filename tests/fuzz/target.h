@@ -24,6 +24,7 @@ std::vector<Target> model_targets();
 std::vector<Target> picture_targets();
 std::vector<Target> sound_targets();
 std::vector<Target> text_targets();
+std::vector<Target> torch_targets();
 
 // The path of a file that holds these bytes, until the next call.
 const std::string& file_of(const std::string& bytes);
