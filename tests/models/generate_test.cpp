@@ -48,23 +48,23 @@ std::vector<double> shares(const GenerateOptions& options, const std::vector<std
   return found;
 }
 
-testing::Matcher<std::vector<double>> about(std::vector<double> wanted) {
+testing::Matcher<std::vector<double>> nearly(std::vector<double> wanted) {
   return testing::Pointwise(testing::DoubleNear(0.01), wanted);
 }
 
 TEST(Generate, DrawsByTheLikelihoods) {
-  EXPECT_THAT(shares({}), about({0, 1, 0, 0}));  // greedy
-  EXPECT_THAT(shares({.temperature = 1}), about({0.25, 0.5, 0.125, 0.125}));
-  EXPECT_THAT(shares({.temperature = 0.5}), about({0.182, 0.727, 0.0455, 0.0455}));
-  EXPECT_THAT(shares({.temperature = 1, .top_k = 2}), about({1.0 / 3, 2.0 / 3, 0, 0}));
-  EXPECT_THAT(shares({.temperature = 1, .top_k = 9}), about({0.25, 0.5, 0.125, 0.125}));
-  EXPECT_THAT(shares({.temperature = 1, .top_p = 0.6}), about({1.0 / 3, 2.0 / 3, 0, 0}));
+  EXPECT_THAT(shares({}), nearly({0, 1, 0, 0}));  // greedy
+  EXPECT_THAT(shares({.temperature = 1}), nearly({0.25, 0.5, 0.125, 0.125}));
+  EXPECT_THAT(shares({.temperature = 0.5}), nearly({0.182, 0.727, 0.0455, 0.0455}));
+  EXPECT_THAT(shares({.temperature = 1, .top_k = 2}), nearly({1.0 / 3, 2.0 / 3, 0, 0}));
+  EXPECT_THAT(shares({.temperature = 1, .top_k = 9}), nearly({0.25, 0.5, 0.125, 0.125}));
+  EXPECT_THAT(shares({.temperature = 1, .top_p = 0.6}), nearly({1.0 / 3, 2.0 / 3, 0, 0}));
   EXPECT_THAT(shares({.temperature = 1, .top_p = 0.8}),
-              about({0.2857, 0.5714, 0.1429, 0}));  // ties: the first
-  EXPECT_THAT(shares({.temperature = 1, .top_p = 1e-9}), about({0, 1, 0, 0}));
+              nearly({0.2857, 0.5714, 0.1429, 0}));  // ties: the first
+  EXPECT_THAT(shares({.temperature = 1, .top_p = 1e-9}), nearly({0, 1, 0, 0}));
   // log(0.5) becomes 2 log(0.5) once, however often the token was there.
   EXPECT_THAT(shares({.temperature = 1, .repetition_penalty = 2}, {1, 1, 1}),
-              about({1.0 / 3, 1.0 / 3, 1.0 / 6, 1.0 / 6}));
+              nearly({1.0 / 3, 1.0 / 3, 1.0 / 6, 1.0 / 6}));
 }
 
 TEST(Generate, IsDeterministicAndTheCacheChangesNothing) {

@@ -74,6 +74,12 @@ TEST(Language, ReadsFoldersWithNamesOfEveryVersion) {
     EXPECT_FALSE(network->training());
     const Tensor ids = Tensor::of({1, 3}, {3, 4, 5}, DType::i64);
     EXPECT_EQ((*network)(ids).values<float>(), (*golden_network(name))(ids).values<float>());
+    json huge = golden_networks().at(name).at("config");
+    huge["vocab_size"] = 1 << 24;
+    io::write_file(dir / "config.json", huge.dump());
+    EXPECT_THAT(error_of<IoError>([&] { load_pretrained(dir.path()); }),
+                HasSubstr("several times as many numbers"));
+    io::write_file(dir / "config.json", golden_networks().at(name).at("config").dump());
     state.pop_back();
     state.back().name = "another";
     io::write_safetensors(dir / "model.safetensors", state);

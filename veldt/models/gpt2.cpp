@@ -40,7 +40,7 @@ Gpt2::Conv1D::Conv1D(std::int64_t in, std::int64_t out, double deviation, Rng& r
   nn::init::normal(weight, 0, deviation, rng);
 }
 
-Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return linear(x, transpose(weight), bias); }
+Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return matmul(x, weight) + bias; }
 
 Gpt2::Attention::Attention(const Gpt2Options& o, Rng& rng)
     : c_attn(o.n_embd, 3 * o.n_embd, kGpt2Deviation, rng),

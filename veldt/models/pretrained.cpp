@@ -2,13 +2,14 @@
 #include "veldt/models/pretrained.h"
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
 #include "veldt/io/json.h"
-#include "veldt/io/safetensors.h"
+#include "veldt/io/state.h"
 #include "veldt/models/gpt2.h"
 #include "veldt/models/llama.h"
 
@@ -19,7 +20,9 @@ using ConfigJson = nlohmann::json;
 
 class Config {
  public:
-  Config(const ConfigJson& json, std::string where) : json_(json), where_(std::move(where)) {
+  // `most`: the numbers that the network may have, of which a file is to fill half at least.
+  Config(const ConfigJson& json, std::string where, double most = INFINITY)
+      : json_(json), where_(std::move(where)), most_(most) {
     if (!json.is_object()) refuse("it is no object");
   }
 
@@ -55,6 +58,13 @@ class Config {
     if (!at(key).is_string()) refuse(str('"', key, "\" is not a text"));
     return at(key).get<std::string>();
   }
+  // Before a network is made of sizes that a file says: about how many numbers it has.
+  void check_count(std::int64_t vocabulary, std::int64_t size, std::int64_t layers,
+                   std::int64_t inner) const {
+    const auto n = [](std::int64_t value) { return static_cast<double>(value); };
+    if (n(vocabulary) * n(size) + n(layers) * n(size) * (2 * n(size) + 2 * n(inner)) > most_)
+      refuse("it has several times as many numbers as the file beside it");
+  }
   // For what Veldt has in one form alone.
   void expect(const char* key, std::initializer_list<ConfigJson> known) const {
     if (at(key).is_null()) return;
@@ -66,6 +76,7 @@ class Config {
  private:
   const ConfigJson& json_;
   std::string where_;
+  double most_;
 };
 
 std::unique_ptr<nn::Module> bert_of(const Config& config, Rng& rng) {
@@ -83,6 +94,7 @@ std::unique_ptr<nn::Module> bert_of(const Config& config, Rng& rng) {
   config.read("layer_norm_eps", o.layer_norm_eps);
   config.read("hidden_dropout_prob", o.hidden_dropout_prob);
   config.read("attention_probs_dropout_prob", o.attention_probs_dropout_prob);
+  config.check_count(o.vocab_size, o.hidden_size, o.num_hidden_layers, o.intermediate_size);
   return std::make_unique<Bert>(o, rng);
 }
 
@@ -103,6 +115,8 @@ std::unique_ptr<nn::Module> gpt2_of(const Config& config, Rng& rng) {
   config.read("embd_pdrop", o.embd_pdrop);
   config.read("attn_pdrop", o.attn_pdrop);
   config.read("tie_word_embeddings", o.tie_word_embeddings);
+  config.check_count(o.vocab_size, o.n_embd, o.n_layer, o.n_inner > 0 ? o.n_inner : 4 * o.n_embd);
+  config.check_count(o.n_positions, o.n_embd, 0, 0);
   return std::make_unique<Gpt2>(o, rng);
 }
 
@@ -150,6 +164,8 @@ std::unique_ptr<nn::Module> llama_of(const Config& config, Rng& rng) {
   config.read("mlp_bias", o.mlp_bias);
   config.read("tie_word_embeddings", o.tie_word_embeddings);
   read_rope(config, o);
+  config.check_count(o.vocab_size, o.hidden_size, o.num_hidden_layers, o.intermediate_size);
+  config.check_count(o.num_attention_heads, o.head_dim, 0, 0);
   return std::make_unique<Llama>(o, rng);
 }
 
@@ -183,9 +199,8 @@ NamedTensors renamed(const NamedTensors& tensors, const nn::Module& network) {
   return all;
 }
 
-}  // namespace
-
-std::unique_ptr<nn::Module> from_config(const std::string& text, const std::string& where, Rng& rng) {
+std::unique_ptr<nn::Module> network_of(const std::string& text, const std::string& where, double most,
+                                       Rng& rng) {
   ConfigJson json;
   try {
     json = io::parse_json<ConfigJson>(text);
@@ -193,7 +208,7 @@ std::unique_ptr<nn::Module> from_config(const std::string& text, const std::stri
     throw IoError(IoError::Kind::malformed, str("cannot read ", where), e.why(),
                   "give a network's config.json");
   }
-  const Config config(json, where);
+  const Config config(json, where, most);
   const std::string type = config.text("model_type", "");
   try {
     if (type == "bert") return bert_of(config, rng);
@@ -205,11 +220,27 @@ std::unique_ptr<nn::Module> from_config(const std::string& text, const std::stri
   config.refuse(str("\"model_type\" is \"", type.substr(0, 40), "\", which Veldt does not have"));
 }
 
+// The file with the numbers: whole, in parts, or PyTorch's.
+io::LoadedState state_in(const std::string& folder) {
+  const std::string whole = folder + "/model.safetensors";
+  for (const std::string& path : {whole, whole + ".index.json", folder + "/pytorch_model.bin"})
+    if (std::filesystem::exists(path)) return io::load_state(path);
+  return io::load_state(whole);
+}
+
+}  // namespace
+
+std::unique_ptr<nn::Module> from_config(const std::string& text, const std::string& where, Rng& rng) {
+  return network_of(text, where, INFINITY, rng);
+}
+
 std::unique_ptr<nn::Module> load_pretrained(const std::string& folder) {
-  const std::string path = folder + "/config.json";
-  const io::SafeTensors file = io::read_safetensors(folder + "/model.safetensors");
-  auto network = from_config(io::read_file(path, io::kMaxJsonBytes), path);
-  network->load_state_dict(renamed(file.tensors, *network));
+  const std::string path = folder + "/config.json", text = io::read_file(path, io::kMaxJsonBytes);
+  const io::LoadedState state = state_in(folder);
+  double numbers = 0;
+  for (const auto& [name, tensor] : state.tensors) numbers += static_cast<double>(tensor.numel());
+  auto network = network_of(text, path, 2 * numbers + 1e6, nn::default_rng());
+  network->load_state_dict(renamed(state.tensors, *network));
   network->eval();
   return network;
 }

@@ -18,7 +18,8 @@ namespace veldt::models {
 std::unique_ptr<nn::Module> from_config(const std::string& json, const std::string& where = "config.json",
                                         Rng& rng = nn::default_rng());
 
-// The network in a folder: its config.json, and the numbers of its model.safetensors; in evaluation. A name
+// The network in a folder: its config.json, and the numbers of its model.safetensors, or of the parts that
+// model.safetensors.index.json lists, or of its pytorch_model.bin; in evaluation. A name
 // may lack the prefix of a network's inner part, or have one more ("bert."), and buffers that are computed
 // may be there. Throws IoError missing or malformed, and Error listing the names that do not fit.
 std::unique_ptr<nn::Module> load_pretrained(const std::string& folder);
