@@ -98,6 +98,7 @@
 #include "veldt/nn/recurrent_cell.h"
 #include "veldt/nn/resize.h"
 #include "veldt/nn/sequential.h"
+#include "veldt/onnx/export.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"
 #include "veldt/optim/grad_scaler.h"
