@@ -70,8 +70,8 @@ class Export {
     model.graph = simplified(model.graph);
     const std::string name = path.substr(path.find_last_of('/') + 1);
     const WrittenModel file =
-        written(model, {options_.graph_name, options_.input_names, options_.output_names, options_.metadata,
-                        options_.most_inside, name + ".data"});
+        written(model, {kExportedOpset, options_.graph_name, options_.input_names, options_.output_names,
+                        options_.metadata, options_.most_inside, name + ".data"});
     Exported result{.nodes = std::ssize(model.graph.nodes),
                     .bytes = file.bytes.size(),
                     .dynamic_batch = source_.input >= 0};

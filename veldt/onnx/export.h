@@ -15,6 +15,9 @@
 
 namespace veldt::onnx {
 
+// The version of ONNX's operators that is written.
+inline constexpr std::int64_t kExportedOpset = 18;
+
 struct ExportOptions {
   // "input" and "output" unless given; several are numbered: "input_0".
   std::vector<std::string> input_names = {}, output_names = {};

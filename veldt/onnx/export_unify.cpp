@@ -27,7 +27,7 @@ class Comparison {
     const std::string& path = first_.places[static_cast<std::size_t>(place)];
     throw Error(
         str("the network cannot be exported for every batch size", path.empty() ? "" : ", because of ", path),
-        why, "export it for one: dynamic_batch = false, or --fixed-batch");
+        why, "export it for one size: dynamic_batch = false, or veldt export --batch 1");
   }
 
   int place_of(int v) const {

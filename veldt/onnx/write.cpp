@@ -104,7 +104,7 @@ class ModelWriter {
     }
     {
       pbf_writer opset(out, field::kModelOpset);
-      opset.add_int64(field::kOpsetVersion, kWrittenOpset);
+      opset.add_int64(field::kOpsetVersion, options_.opset);
     }
     for (const auto& [key, value] : options_.metadata) {
       pbf_writer entry(out, field::kModelMetadata);

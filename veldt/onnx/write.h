@@ -10,10 +10,11 @@
 
 namespace veldt::onnx {
 
-// The version of the operators that Veldt writes, and of the file's format.
-inline constexpr std::int64_t kWrittenOpset = 18, kWrittenFormat = 8;
+// The version of the file's format that goes with the operators.
+inline constexpr std::int64_t kWrittenFormat = 8;
 
 struct WriteOptions {
+  std::int64_t opset = 0;
   std::string name;  // of the graph
   std::vector<std::string> input_names, output_names;
   std::map<std::string, std::string> metadata;
