@@ -25,9 +25,6 @@ if(TARGET veldt_cuda)
 endif()
 # Public is veldt.h, and what it includes, in any depth.
 set(headers veldt/veldt.h veldt/core/guarded.h)  # with the latter backends are written
-if(TARGET veldt_onnx)
-  list(APPEND headers veldt/onnx/network.h)
-endif()
 set(unread ${headers})
 while(unread)
   list(POP_FRONT unread header)

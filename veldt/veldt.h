@@ -112,6 +112,8 @@
 #include "veldt/models/model_file.h"
 #include "veldt/models/pretrained.h"
 #include "veldt/models/registry.h"
+#include "veldt/onnx/export.h"
+#include "veldt/onnx/network.h"
 #include "veldt/optim/adam.h"
 #include "veldt/optim/ema.h"
 #include "veldt/optim/grad_scaler.h"

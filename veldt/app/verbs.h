@@ -18,6 +18,7 @@ Run add_eval(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
 Run add_import(VerbOptions& verb, Context& context);
 Run add_run(VerbOptions& verb, Context& context);
+Run add_export(VerbOptions& verb, Context& context);
 Run add_info(VerbOptions& verb, Context& context);
 Run add_csv(VerbOptions& verb, Context& context);
 Run add_data(VerbOptions& verb, Context& context);
