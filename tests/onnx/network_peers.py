@@ -1,6 +1,8 @@
 """Networks that Python packages ship, run by onnxruntime and by Veldt: network_peers.py VERB VELDT FOLDER.
 
 ocr     a rendered page is read by rapidocr-onnxruntime with each of the two: the texts must be equal.
+write   networks of torchvision as ONNX, with random weights.
+compare what Veldt taught of them, by onnxruntime: equal to Veldt's results.
 speech  speech that espeak-ng spoke is found by silero-vad's networks with each of the two: the segments must be equal.
 """
 
@@ -98,4 +100,33 @@ def speech():
         assert segments[0] == segments[1]
 
 
-{"ocr": ocr, "speech": speech}[sys.argv[1]]()
+def write():
+    import torch
+    import torchvision
+
+    torch.manual_seed(0)
+    x = torch.randn(6, 3, 64, 64)
+    np.save(FOLDER / "x.npy", x.numpy())
+    for name in ("resnet18", "mobilenet_v2"):
+        net = getattr(torchvision.models, name)(num_classes=10)
+        net.train()
+        with torch.no_grad():  # so that its norms have statistics of something
+            for _ in range(20):
+                net(torch.randn(16, 3, 64, 64))
+        torch.onnx.export(net.eval(), (x,), str(FOLDER / f"{name}.onnx"), dynamo=False, dynamic_axes={"x": {0: "n"}}, input_names=["x"])
+
+
+def compare():
+    import onnxruntime
+
+    for wanted in FOLDER.glob("*.npy"):
+        path = FOLDER / f"{wanted.stem}_taught.onnx"
+        if not path.exists():
+            continue
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        found, wanted = session.run(None, {session.get_inputs()[0].name: np.load(FOLDER / "x.npy")})[0], np.load(wanted)
+        print(path.name, np.abs(found - wanted).max(), "of", np.abs(wanted).max())
+        assert np.abs(found - wanted).max() <= 1e-4 * max(1, np.abs(wanted).max())
+
+
+{"ocr": ocr, "speech": speech, "write": write, "compare": compare}[sys.argv[1]]()

@@ -11,9 +11,9 @@ namespace veldt::onnx {
 namespace {
 
 int peer(const std::string& verb, const veldt::test::TempDir& dir) {
-  return veldt::test::run_python(str("-B ", VELDT_SOURCE, "/tests/onnx/network_peers.py ", verb, " ", VELDT_BINARY,
-                                     " ", dir.path(), " > ", dir / "log", " 2>&1 || (cat ", dir / "log",
-                                     "; exit 1)"));
+  return veldt::test::run_python(str("-B ", VELDT_SOURCE, "/tests/onnx/network_peers.py ", verb, " ",
+                                     VELDT_BINARY, " ", dir.path(), " > ", dir / "log", " 2>&1 || (cat ",
+                                     dir / "log", "; exit 1)"));
 }
 
 TEST(SlowOnnxPeers, APageIsReadToTheSameText) {

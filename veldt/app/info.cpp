@@ -120,11 +120,12 @@ int info(const InfoFlags& flags, Context& context) {
 
 Run add_info(VerbOptions& verb, Context& context) {
   auto flags = std::make_shared<InfoFlags>();
-  add_path(verb, "FILE", flags->path,
-           "a model, any file of tensors (.safetensors, .pt, .npz), an ONNX graph, a checkpoint, a directory of "
-           "checkpoints, the folder of a run, a "
-           "picture, a sound or a "
-           "pixel table")
+  add_path(
+      verb, "FILE", flags->path,
+      "a model, any file of tensors (.safetensors, .pt, .npz), an ONNX graph, a checkpoint, a directory of "
+      "checkpoints, the folder of a run, a "
+      "picture, a sound or a "
+      "pixel table")
       .required();
   add_switch(verb, "--verify", flags->verify,
              "read every byte, check hashes and that all numbers are finite; exits with 9 for damage");

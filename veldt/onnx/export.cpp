@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
+#include "veldt/onnx/network.h"
 #include "veldt/onnx/trace.h"
 #include "veldt/onnx/write.h"
 #include "veldt/ops/create.h"
@@ -75,8 +77,13 @@ class Export {
     Exported result{.nodes = std::ssize(model.graph.nodes),
                     .bytes = file.bytes.size(),
                     .dynamic_batch = source_.input >= 0};
-    if (options_.run && file.outside.empty()) result.largest_difference = checked(file.bytes);
     if (!file.outside.empty()) result.bytes += write_data(path + ".data", model.graph, file.outside);
+    try {
+      result.largest_difference = checked(file.bytes, path);
+    } catch (...) {
+      if (!file.outside.empty()) io::remove_file(path + ".data");
+      throw;
+    }
     io::write_file(path, file.bytes);
     return result;
   }
@@ -128,10 +135,21 @@ class Export {
     throw Error("the network cannot be exported", list, "replace these by layers that have a form in ONNX");
   }
 
-  double checked(const std::string& bytes) const {
+  // The file as the reader of this folder runs it, unless the caller has another.
+  std::function<TensorList(const TensorList&)> reader(const std::string& bytes,
+                                                      const std::string& path) const {
+    if (options_.run) return [this, &bytes](const TensorList& in) { return options_.run(bytes, in); };
+    const std::size_t slash = path.find_last_of('/');
+    auto network = std::make_shared<Network>(
+        parse_model(bytes, path, slash == std::string::npos ? "." : path.substr(0, slash + 1)));
+    return [network](const TensorList& in) { return network->forward_list(in); };
+  }
+
+  double checked(const std::string& bytes, const std::string& path) const {
     double largest = 0;
+    const auto run = reader(bytes, path);
     for (const Run& r : runs_) {
-      const TensorList found = options_.run(bytes, r.inputs);
+      const TensorList found = run(r.inputs);
       for (std::size_t i = 0; i < r.outputs.size(); ++i) {
         const std::vector<double> wanted = to(r.outputs[i], DType::f64).values<double>(),
                                   got = to(found.at(i), DType::f64).values<double>();
