@@ -102,7 +102,9 @@ void Tracer::on_call(const KernelCall& call, const Backend& backend) {
   call.run(backend);
 }
 
-void Tracer::on_transfer(const char* what) {
+void Tracer::on_transfer(const char* what, const Tensor* read) {
+  // Nor do numbers that depend on no input: sizes, bounds.
+  if (read != nullptr && memory_.is_fixed(read->view())) return;
   // New tensors of numbers, and checks of an index, say nothing of the inputs.
   for (const char* harmless :
        {"Tensor::from()", "Tensor::from_bytes()", "copying values from the host", "index_range()"})

@@ -50,7 +50,7 @@ class Tracer final : public Interceptor, public nn::CallListener {
 
   void on_call(const KernelCall& call, const Backend& backend) override;
   void on_view(const std::shared_ptr<Storage>& storage) override { memory_.keep(storage); }
-  void on_transfer(const char* what) override;
+  void on_transfer(const char* what, const Tensor* read) override;
   void on_begin(const nn::Module& module) override;
   void on_call(const nn::Module& module, const TensorList& inputs, const TensorList& outputs) override;
 

@@ -29,8 +29,9 @@ class Interceptor {
   virtual Memory* memory(Device) { return nullptr; }
   // Whether this one records a step instead of computing it.
   virtual bool records() const { return false; }
-  // Values are about to be copied between the host and a tensor. `what` names the function that was called.
-  virtual void on_transfer(const char* /*what*/) {}
+  // Values are about to be copied between the host and a tensor. `what` names the function that was called,
+  // `read` is the tensor that the host reads, where it is known.
+  virtual void on_transfer(const char* /*what*/, const Tensor* /*read*/ = nullptr) {}
 
  protected:
   ~Interceptor() = default;

@@ -85,7 +85,7 @@ bool StepRecorder::on_leaf_gradient(const Tensor& leaf, bool first) {
   return first;
 }
 
-void StepRecorder::on_transfer(const char* what) {
+void StepRecorder::on_transfer(const char* what, const Tensor*) {
   throw Error(str("a plan cannot record ", what), "a replay only runs kernels, and the host would not see it",
               "move it out of the step: give data as tensors made before, read outputs after replay()");
 }

@@ -38,7 +38,7 @@ class StepRecorder final : public Interceptor {
   }
   bool on_leaf_gradient(const Tensor& leaf, bool first) override;
   // Throws Error: a plan cannot record it.
-  void on_transfer(const char* what) override;
+  void on_transfer(const char* what, const Tensor* read) override;
 
   // --- afterwards
 

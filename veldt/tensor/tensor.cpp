@@ -120,7 +120,7 @@ template <class T> T Tensor::item() const {
   if (numel() != 1)
     throw ShapeError(str("item() needs one element, the tensor is ", shape()), str("it has ", numel()),
                      "reduce it first, with sum() or mean()");
-  if (t_interceptor) t_interceptor->on_transfer("item()");
+  if (t_interceptor) t_interceptor->on_transfer("item()", this);
   Tensor as = empty(shape(), dtype_of<T>, device());
   as.assign(detach());
   return as.values<T>()[0];
@@ -130,7 +130,7 @@ template <class T> std::vector<T> Tensor::values() const {
   if (dtype() != dtype_of<T>)
     throw DeviceError(str("cannot read a tensor of ", dtype(), " as ", dtype_of<T>), "the types differ",
                       str("convert it first: to(x, DType::", dtype_of<T>, ")"));
-  if (t_interceptor) t_interceptor->on_transfer("values()");
+  if (t_interceptor) t_interceptor->on_transfer("values()", this);
   Tensor packed = *this;
   if (!is_contiguous()) {
     packed = empty(shape(), *this);
@@ -143,7 +143,7 @@ template <class T> std::vector<T> Tensor::values() const {
 }
 
 std::vector<std::byte> Tensor::bytes() const {
-  if (t_interceptor) t_interceptor->on_transfer("bytes()");
+  if (t_interceptor) t_interceptor->on_transfer("bytes()", this);
   const Tensor rows = packed(*this);
   std::vector<std::byte> host(static_cast<std::size_t>(numel()) * size_of(dtype()));
   kernels(rows).download(host.data(), rows.view().data, host.size());
