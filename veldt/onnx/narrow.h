@@ -19,8 +19,10 @@ int packed_in_a_byte(ElementType type);
 // be just as many as the shape asks for.
 Value from_packed(const Shape& shape, ElementType type, std::string_view bytes);
 
-// The number of a float8, float4 or float8e8m0 type that is nearest to x, ties to even. Beyond the largest
-// one: the largest, if `saturate`, else infinity, or NaN in a type that has none.
-float rounded_to(ElementType type, float x, bool saturate);
+// The number of a float8 or float4 type that is nearest to x, ties to even; of float8e8m0, which has powers
+// of 2 only, the one that `powers` says. Beyond the largest one: the largest, if `saturate`, else infinity,
+// or NaN in a type that has none.
+enum class Powers : std::uint8_t { up, down, nearest };
+float rounded_to(ElementType type, float x, bool saturate, Powers powers = Powers::up);
 
 }  // namespace veldt::onnx

@@ -219,7 +219,7 @@ Values linear_attention(const Call& c) {
   const std::int64_t q_heads = c.integer("q_num_heads"), heads = c.integer("kv_num_heads");
   if (heads < 1 || q_heads < 1 || q_heads % heads != 0)
     c.fail(str(q_heads, " heads of queries are no multiple of ", heads, " of keys"));
-  const auto wide = [](const Tensor& x) { return to(x, DType::f32); };
+  const auto wide = [](const Tensor& x) { return is_half(x.dtype()) ? to(x, DType::f32) : x; };
   const Tensor q = wide(by_heads(c, c.tensor(0), q_heads)), k = wide(by_heads(c, c.tensor(1), heads)),
                v = wide(by_heads(c, c.tensor(2), heads));
   const std::int64_t batch = q.size(0), time = q.size(2), keys = k.size(3), width = v.size(3);
@@ -228,7 +228,7 @@ Values linear_attention(const Call& c) {
   Tensor decay, beta;
   if (gated) decay = wide(by_heads(c, c.tensor(4), heads));  // [n, heads, time, 1 or size of a key]
   if (delta) beta = wide(by_heads(c, c.tensor(5), c.tensor(5).size(-1) == 1 ? 1 : heads));
-  Tensor state = c.has(3) ? wide(c.tensor(3)) : zeros({batch, heads, keys, width});
+  Tensor state = c.has(3) ? wide(c.tensor(3)) : zeros({batch, heads, keys, width}, q.dtype());
   const double given = c.real("scale", 0);
   const double scale = given == 0 ? 1 / std::sqrt(static_cast<double>(keys)) : given;
   std::vector<Tensor> out;
@@ -242,7 +242,7 @@ Values linear_attention(const Call& c) {
     const Tensor read = matmul(unsqueeze(at(q), 2), for_heads(c, state, q_heads));
     out.push_back(mul(squeeze(read, 2), scale));
   }
-  const Tensor y = out.empty() ? zeros({batch, q_heads, 0, width}) : stack(out, 2);
+  const Tensor y = out.empty() ? zeros({batch, q_heads, 0, width}, q.dtype()) : stack(out, 2);
   return {to(side_by_side(y), c.tensor(0).dtype()), to(state, c.tensor(c.has(3) ? 3 : 0).dtype())};
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "veldt/onnx/narrow.h"
 #include "veldt/onnx/operators.h"
 #include "veldt/onnx/support.h"
 #include "veldt/ops/activation.h"
@@ -115,8 +116,14 @@ template <class Fn> Values bitwise(const Call& c, const Fn& fn) {
 
 Values bit_shift(const Call& c) {
   const bool left = c.text("direction") == "LEFT";
-  return bitwise(c, [left](std::int64_t x, std::int64_t by) {
-    if (by < 0 || by > 63) return std::int64_t{0};
+  const ElementType type = c.type(0);
+  const bool with_sign = type == ElementType::int8 || type == ElementType::int16 ||
+                         type == ElementType::int32 || type == ElementType::int64;
+  const int width = bits_of(type);
+  return bitwise(c, [=](std::int64_t x, std::int64_t by) {
+    // Beyond the width all bits are gone; to the right those with a sign keep it.
+    if (by < 0 || by >= width) return !left && with_sign && x < 0 ? std::int64_t{-1} : std::int64_t{0};
+    if (!left && with_sign) return x >> by;
     const auto bits = std::bit_cast<std::uint64_t>(x);
     return std::bit_cast<std::int64_t>(left ? bits << by : bits >> by);
   });
@@ -202,12 +209,13 @@ Values hard_sigmoid(const Call& c) {
   return {clamp(affine(c.tensor(0), c.real("alpha", 0.2), c.real("beta", 0.5)), 0, 1)};
 }
 
-Values cast_op(const Call& c) {
-  return {cast(c.value(0), static_cast<ElementType>(c.integer("to")), c.integer("saturate", 1) != 0)};
+Values cast_to(const Call& c, ElementType type) {
+  const std::string mode = c.text("round_mode", "up");
+  const Powers powers = mode == "down" ? Powers::down : mode == "nearest" ? Powers::nearest : Powers::up;
+  return {cast(c.value(0), type, c.integer("saturate", 1) != 0, powers)};
 }
-Values cast_like(const Call& c) {
-  return {cast(c.value(0), c.value(1).type(), c.integer("saturate", 1) != 0)};
-}
+Values cast_op(const Call& c) { return cast_to(c, static_cast<ElementType>(c.integer("to"))); }
+Values cast_like(const Call& c) { return cast_to(c, c.value(1).type()); }
 
 Tensor sine_of(const Tensor& x) { return sin(x); }
 

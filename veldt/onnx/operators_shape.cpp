@@ -431,8 +431,10 @@ Values space_to_depth(const Call& c) {
   if (r < 1 || x.rank() != 4 || x.size(2) % r != 0 || x.size(3) % r != 0)
     c.fail("its sizes are no multiple of the block");
   const std::int64_t n = x.size(0), k = x.size(1), h = x.size(2) / r, w = x.size(3) / r;
-  return {{reshape(permute(reshape(x, {n, k, h, r, w, r}), {0, 3, 5, 1, 2, 4}), {n, k * r * r, h, w}),
-           c.type(0)}};
+  const bool crd = c.text("mode", "DCR") == "CRD";
+  const std::vector<int> order =
+      crd ? std::vector<int>{0, 1, 3, 5, 2, 4} : std::vector<int>{0, 3, 5, 1, 2, 4};
+  return {{reshape(permute(reshape(x, {n, k, h, r, w, r}), order), {n, k * r * r, h, w}), c.type(0)}};
 }
 
 Values reverse_sequence(const Call& c) {

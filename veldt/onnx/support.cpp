@@ -110,7 +110,7 @@ Value texts_from(const Value& x) {
 
 }  // namespace
 
-Value cast(const Value& x, ElementType type, bool saturate) {
+Value cast(const Value& x, ElementType type, bool saturate, Powers powers) {
   if (x.type() == type) return x;
   if (type == ElementType::string) return texts_from(x);
   const DType held = held_as(type);
@@ -129,7 +129,7 @@ Value cast(const Value& x, ElementType type, bool saturate) {
   const Tensor& t = x.tensor();
   if (held == DType::f32 && type != ElementType::float32) {
     std::vector<float> numbers = host<float>(t);
-    for (float& v : numbers) v = rounded_to(type, v, saturate);
+    for (float& v : numbers) v = rounded_to(type, v, saturate, powers);
     return {Tensor::from<float>(t.shape(), numbers), type};
   }
   if (is_integer(type)) return fitted(is_float(t.dtype()) ? to(t, DType::i64) : t, type);

@@ -9,6 +9,7 @@
 
 #include "veldt/core/error.h"
 #include "veldt/onnx/call.h"
+#include "veldt/onnx/narrow.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
@@ -71,6 +72,6 @@ enum class Between : std::uint8_t { nearest, linear, cubic };
 Tensor sampled(const Tensor& x, std::vector<Tensor> points, Between between, Beyond beyond);
 
 // The elements of x as another type of ONNX: numbers, booleans and texts. `saturate` is for floats of 8 bits.
-Value cast(const Value& x, ElementType type, bool saturate);
+Value cast(const Value& x, ElementType type, bool saturate, Powers powers = Powers::up);
 
 }  // namespace veldt::onnx
