@@ -4,7 +4,7 @@
 # In:  VELDT_ONEDNN VELDT_BUILD_APP; VELDT_GLOBAL_DEPENDENCIES: make the targets known in the folders
 #      above too.
 # Out: Threads::Threads PNG::PNG JPEG::JPEG ZLIB::ZLIB fmt::fmt nlohmann_json::nlohmann_json
-#      veldt_dep::{hwy,xxhash,webp,dnnl},
+#      veldt_dep::{hwy,xxhash,webp,pcre2-8,utf8proc,dnnl},
 #      and VELDT_MISSING, a message that is empty when all were found.
 
 set(VELDT_MISSING "")
@@ -52,6 +52,8 @@ endmacro()
 
 veldt_find_library(xxhash xxhash.h libxxhash-dev)
 veldt_find_library(webp webp/encode.h libwebp-dev)
+veldt_find_library(pcre2-8 pcre2.h libpcre2-dev)
+veldt_find_library(utf8proc utf8proc.h libutf8proc-dev)
 if(VELDT_ONEDNN)
   veldt_find_library(dnnl dnnl.hpp libdnnl-dev)
 endif()

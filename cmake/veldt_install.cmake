@@ -56,7 +56,7 @@ install(FILES ${PROJECT_BINARY_DIR}/VeldtConfig.cmake ${PROJECT_BINARY_DIR}/Veld
 set(veldt_pc_private "")
 set(veldt_pc_requires "")
 if(veldt_type STREQUAL "STATIC_LIBRARY")
-  set(veldt_pc_requires "libpng libjpeg libwebp zlib libxxhash fmt")
+  set(veldt_pc_requires "libpng libjpeg libwebp zlib libxxhash fmt libpcre2-8 libutf8proc")
   set(veldt_pc_private "-pthread -ldl")
   if(VELDT_ONEDNN)
     string(PREPEND veldt_pc_private "-ldnnl ")  # Debian has no .pc of it
@@ -107,7 +107,7 @@ set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "veldt (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libveldt-dev)
 if(veldt_type STREQUAL "STATIC_LIBRARY")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libpng-dev, libjpeg-dev, libwebp-dev, \
-zlib1g-dev, libxxhash-dev, libfmt-dev")
+zlib1g-dev, libxxhash-dev, libfmt-dev, libpcre2-dev, libutf8proc-dev")
   if(VELDT_ONEDNN)
     string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libdnnl-dev")
   endif()

@@ -27,9 +27,9 @@ TEST(Command, WithoutArgumentsShowsHelp) {
 
 TEST(Command, EachVerbHasHelpWithExamples) {
   const std::vector<std::vector<std::string>> verbs = {
-      {"fit"},           {"render"},         {"compare"},       {"info"},       {"csv"},
-      {"csv", "encode"}, {"csv", "decode"},  {"doctor"},        {"completion"}, {"resize"},
-      {"config"},        {"config", "show"}, {"config", "path"}};
+      {"fit"},           {"render"},         {"compare"},        {"info"},       {"csv"},
+      {"csv", "encode"}, {"csv", "decode"},  {"doctor"},         {"completion"}, {"resize"},
+      {"config"},        {"config", "show"}, {"config", "path"}, {"export"}};
   for (std::vector<std::string> words : verbs) {
     std::vector<std::string> asked = {"help"};
     asked.insert(asked.end(), words.begin(), words.end());

@@ -1,5 +1,6 @@
 // Models: fields, networks of a recipe, checkpoints and what a run goes on from.
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/fuzz/target.h"
@@ -10,6 +11,8 @@
 #include "veldt/field/prior.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/models/pretrained.h"
 #include "veldt/ops/create.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/trained.h"
@@ -120,6 +123,27 @@ std::vector<std::string> prior_seeds() {
   return seeds;
 }
 
+// ---- networks over text ----
+
+// A config.json, beside a file with too few tensors.
+void read_config(const std::string& bytes) {
+  const std::string folder = scratch("language");
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json") << bytes;
+  io::write_safetensors(folder + "/model.safetensors", {{"lm_head.weight", zeros({8, 8})}});
+  models::load_pretrained(folder);
+}
+
+std::vector<std::string> config_seeds() {
+  return {
+      R"({"model_type":"bert","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,"num_attention_heads":2,)"
+      R"("intermediate_size":4,"max_position_embeddings":8,"hidden_act":"gelu"})",
+      R"({"model_type":"gpt2","vocab_size":9,"n_embd":4,"n_layer":1,"n_head":2,"n_positions":8,"n_inner":null})",
+      R"({"model_type":"llama","vocab_size":9,"hidden_size":8,"intermediate_size":4,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2,"num_key_value_heads":1,"max_position_embeddings":8,"rope_scaling":)"
+      R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":4}})"};
+}
+
 // ---- networks of a recipe ----
 
 // {"recipe": {key: [texts]}, "facts": {..}}: what the metadata of a model file hold; its weights are too few
@@ -147,7 +171,7 @@ std::vector<recipe::Facts> facts_of_each_kind() {
   digits.classes = {"a", "b", "c"};
   text.tokenizer = std::make_shared<data::CharTokenizer>("abcde ");
   text.model = {{7}, DType::i64, text.tokenizer->size()};
-  pairs.tokenizer = std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train("abab", 257));
+  pairs.tokenizer = std::make_shared<data::SubwordTokenizer>(data::SubwordTokenizer::train_bpe("abab", 257));
   pairs.model = {{7}, DType::i64, pairs.tokenizer->size()};
   numbers.model = {{2}, DType::f32, 1};
   numbers.inputs = {"x", "y"};
@@ -271,6 +295,7 @@ std::vector<Target> model_targets() {
   return {{"field", read_field, field_seeds, field_words},
           {"field_file", read_field_file, field_file_seeds},
           {"prior", read_prior, prior_seeds},
+          {"config", read_config, config_seeds},
           {"facts", read_facts, facts_seeds},
           {"trained", read_trained, trained_seeds, recipe::layer_names},
           {"manifest", read_manifest, manifest_seeds},

@@ -21,9 +21,11 @@ struct Target {
 std::vector<Target> array_targets();
 std::vector<Target> command_targets();
 std::vector<Target> model_targets();
+std::vector<Target> onnx_targets();  // where Veldt is built with ONNX
 std::vector<Target> picture_targets();
 std::vector<Target> sound_targets();
 std::vector<Target> text_targets();
+std::vector<Target> torch_targets();
 
 // The path of a file that holds these bytes, until the next call.
 const std::string& file_of(const std::string& bytes);

@@ -36,6 +36,26 @@ TEST(Groups, KeepTheProportionOfTheirRates) {
   EXPECT_THROW(sgd.group_lr(2), ConfigError);
 }
 
+TEST(Groups, AreMadeOfNames) {
+  NamedTensors all;
+  for (const char* name : {"body.0.weight", "body.1.weight", "head.weight", "heads"})
+    all.push_back({name, leaf({2})});
+  SGD sgd(groups_by_name<SGDOptions>(all, {.lr = 1},
+                                     {{"body", {.lr = 2}}, {"body.1", {.lr = 3}}, {"head", {.lr = 4}}}));
+  EXPECT_EQ(sgd.group_count(), 4u);
+  EXPECT_EQ(sgd.names(),
+            (std::vector<std::string>{"heads", "body.0.weight", "body.1.weight", "head.weight"}));
+  EXPECT_EQ(sgd.lr(), 1);
+  EXPECT_EQ(sgd.group_lr(2), 3);
+  // Without a rest the first that is named comes first.
+  all = {{"head.weight", leaf({2})}};
+  EXPECT_EQ(SGD(groups_by_name<SGDOptions>(all, {.lr = 1}, {{"head", {.lr = 4}}})).lr(), 4);
+  EXPECT_THAT(test::error_of([&] {
+                groups_by_name<SGDOptions>(all, {}, {{"hea", {}}});
+              }),
+              HasSubstr("no trained parameter's name begins with hea"));
+}
+
 TEST(Groups, MayNeedDifferentStates) {
   const NamedTensors a{{"a", leaf({2})}}, b{{"b", leaf({2})}};
   SGD sgd(std::vector<Group<SGDOptions>>{{a, {.lr = 1}}, {b, {.lr = 1, .momentum = 0.5}}});

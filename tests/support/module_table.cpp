@@ -178,6 +178,7 @@ void add_others(std::vector<ModuleRow>& rows) {
   rows.back().indices = 7;
   rows.push_back(drawn<Dropout>("Dropout", x, 0.3));
   rows.push_back(drawn<AlphaDropout>("AlphaDropout", x, 0.3));
+  rows.push_back(drawn<StochasticDepth>("StochasticDepth", x, 0.3));
   rows.push_back(plain<LayerNorm>("LayerNorm", x, 6));
   rows.push_back(plain<RMSNorm>("RMSNorm", x, 6));
   rows.push_back(plain<GroupNorm>("GroupNorm", {2, 4, 3}, 2, 4));

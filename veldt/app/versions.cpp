@@ -17,6 +17,9 @@
 #if VELDT_HAVE_ONEDNN
 #include <dnnl.h>
 #endif
+#if VELDT_HAVE_ONNX
+#include <protozero/version.hpp>
+#endif
 
 namespace veldt::app {
 
@@ -47,6 +50,11 @@ std::vector<Version> library_versions() {
   all.push_back({"JSON", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                      NLOHMANN_JSON_VERSION_PATCH)});
   all.push_back({"CLI11", CLI11_VERSION});
+#if VELDT_HAVE_ONNX
+  all.push_back({"protozero", PROTOZERO_VERSION_STRING});
+#else
+  all.push_back({"protozero", "not there: no ONNX (apt-get install libprotozero-dev, and build again)"});
+#endif
   all.push_back({"toml++", fmt::format("{}.{}.{}", TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH)});
   return all;
 }

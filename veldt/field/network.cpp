@@ -95,7 +95,7 @@ DenseLayers Network::dense() const {
   DenseLayers out;
   out.reserve(layers_.size());
   for (const nn::Linear& layer : layers_)
-    out.push_back({layer.weight(), layer.bias(), as_layer(options_.activation),
+    out.push_back({layer.merged_weight(), layer.bias(), as_layer(options_.activation),
                    out.empty() ? options_.first_omega : options_.omega, options_.scale});
   out.back().activation = MlpActivation::identity;
   return out;

@@ -1,6 +1,6 @@
 // Zip archives as NumPy and PyTorch write them: stored and deflated members, zip64. Only for the files of io.
 // Source: PKWARE's APPNOTE.TXT 6.3.10.
-// Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
+// Tests: tests/io/npy_test.cpp, tests/io/torch_file_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,9 @@ class ZipWriter {
  public:
   explicit ZipWriter(const std::string& path) : file_(path) {}
 
-  // A member of two consecutive pieces.
-  void add(const std::string& name, std::string_view head, std::string_view body, bool deflate);
+  // A member of two consecutive pieces. It begins at a multiple of `align`, by padding in its own header.
+  void add(const std::string& name, std::string_view head, std::string_view body, bool deflate,
+           std::uint64_t align = 1);
   void commit();
 
  private:

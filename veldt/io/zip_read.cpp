@@ -57,15 +57,14 @@ Directory find_directory(InputFile& file) {
   Directory directory{.begin = number(tail, at + 16, 4), .bytes = number(tail, at + 12, 4)};
   directory.count = number(tail, at + 10, 2);
   const std::uint64_t end = file.size() - tail_bytes + at;
-  if (directory.begin != kIn64 && directory.bytes != kIn64 && directory.count != 0xffff) {
-    if (directory.begin + directory.bytes != end)
-      throw malformed_zip(file.path(), "its directory does not lie before its end record");
-    return directory;
-  }
-  if (end < kZip64LocatorBytes) throw malformed_zip(file.path(), "it lacks its 64-bit end record");
-  const std::string locator = read_at(file, end - kZip64LocatorBytes, kZip64LocatorBytes);
-  if (number(locator, 0, 4) != kZip64Locator)
-    throw malformed_zip(file.path(), "it lacks its 64-bit end record");
+  const bool fits = directory.begin != kIn64 && directory.bytes != kIn64 && directory.count != 0xffff;
+  if (fits && directory.begin + directory.bytes == end) return directory;
+  // Or there are the 64-bit records between, which PyTorch writes for small archives too.
+  const std::string locator =
+      end < kZip64LocatorBytes ? "" : read_at(file, end - kZip64LocatorBytes, kZip64LocatorBytes);
+  if (locator.empty() || number(locator, 0, 4) != kZip64Locator)
+    throw malformed_zip(file.path(), fits ? "its directory does not lie before its end record"
+                                          : "it lacks its 64-bit end record");
   const std::string large = read_at(file, number(locator, 8, 8), kZip64EndBytes);
   if (number(large, 0, 4) != kZip64End) throw malformed_zip(file.path(), "it lacks its 64-bit end record");
   return {.begin = number(large, 48, 8), .bytes = number(large, 40, 8), .count = number(large, 32, 8)};

@@ -83,7 +83,8 @@ std::string deflated(std::string_view head, std::string_view body) {
 
 }  // namespace
 
-void ZipWriter::add(const std::string& name, std::string_view head, std::string_view body, bool deflate) {
+void ZipWriter::add(const std::string& name, std::string_view head, std::string_view body, bool deflate,
+                    std::uint64_t align) {
   ZipEntry entry{.name = name, .deflated = deflate, .crc = crc_of(head, body)};
   entry.bytes = head.size() + body.size();
   const std::string packed = deflate ? deflated(head, body) : std::string();
@@ -92,9 +93,14 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
   const bool large = std::max(entry.bytes, entry.packed_bytes) >= kIn64;
   Record record;
   record.put(kZipMember, 4);
-  put_common(record, entry, large ? 20 : 0);
+  // The padding is a field of its own, "FB" as PyTorch's, which takes four bytes at least.
+  const std::uint64_t before = large ? 20 : 0, data = position_ + kZipMemberBytes + name.size() + before;
+  std::uint64_t padding = (align - data % align) % align;
+  while (padding > 0 && padding < 4) padding += align;
+  put_common(record, entry, before + padding);
   record.text(name);
   if (large) record.put(1, 2).put(16, 2).put(entry.bytes, 8).put(entry.packed_bytes, 8);
+  if (padding > 0) record.text("FB").put(padding - 4, 2).text(std::string(padding - 4, 'Z'));
   const auto write = [&](std::string_view bytes) {
     file_.write(bytes.data(), bytes.size());
     position_ += bytes.size();

@@ -20,7 +20,7 @@ void AnyModule::unshare(std::string_view name) {
 }
 
 void NamedLayers::add(std::string name, AnyModule module) {
-  if (name.empty() || name.find('.') != std::string::npos)
+  if ((name.empty() && !layers_.empty()) || name.find('.') != std::string::npos)
     throw Error(str("no layer can have the name \"", name, '"'),
                 "names are joined by dots into those of parameters", "give one or more other characters");
   for (const NamedLayer& layer : layers_)

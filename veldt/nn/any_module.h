@@ -55,7 +55,8 @@ struct NamedLayer {
 // Modules of a container, each under a name of its own.
 class NamedLayers {
  public:
-  // Throws Error for a name that is taken, empty, or has a dot.
+  // Throws Error for a name that is taken or has a dot, and for an empty one unless it is the first: that
+  // module's members are named as if they were the container's.
   void add(std::string name, AnyModule module);
   std::size_t size() const { return layers_.size(); }
   auto begin() const { return layers_.begin(); }

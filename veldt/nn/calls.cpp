@@ -1,4 +1,5 @@
 // Calls of modules: where hooks and listeners are told, and errors get their place.
+#include <optional>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -16,6 +17,7 @@ class HookedCall {
       : module_(module), hooks_(std::move(hooks)) {}
 
   void begin(TensorList& inputs) const {
+    if (t_listener) t_listener->on_begin(module_);
     if (!hooks_) return;
     const std::size_t count = inputs.size();
     hooks_->before.for_each([&](const ForwardPreHook& hook) { hook(module_, inputs); });
@@ -124,11 +126,11 @@ void Module::locate(Error& error) const {
   if (place.outermost == nullptr) {
     place.title = title();
   } else {
-    std::string found;
+    std::optional<std::string> found;
     for (const NamedModule& inner : named_modules())
       if (inner.module == place.outermost) found = inner.name;
-    if (found.empty()) return;  // not a member: its name is unknown here
-    place.path = place.path.empty() ? found : found + '.' + place.path;
+    if (!found) return;  // not a member: its name is unknown here
+    place.path = place.path.empty() || found->empty() ? *found + place.path : *found + '.' + place.path;
   }
   place.outermost = this;
   error.set_place(std::move(place));

@@ -72,6 +72,15 @@ template <int kDims> Tensor ChannelDropout<kDims>::forward(const Tensor& x) cons
   return drop(x, shape);
 }
 
+Tensor StochasticDepth::forward(const Tensor& x) const {
+  if (x.rank() == 0)
+    throw ShapeError("StochasticDepth cannot take a single number", "an input is [n, ..], n examples",
+                     "unsqueeze() it");
+  Shape shape = Shape::filled(x.rank(), 1);
+  shape[0] = x.size(0);
+  return drop(x, shape);
+}
+
 template class ChannelDropout<1>;
 template class ChannelDropout<2>;
 template class ChannelDropout<3>;

@@ -1,4 +1,4 @@
-// Dropout: of numbers, of whole channels, and for SELU.
+// Dropout: of numbers, of whole channels or examples, and for SELU.
 // Tests: tests/nn/dropout_test.cpp, tests/nn/recompute_test.cpp
 #pragma once
 
@@ -55,6 +55,17 @@ template <int kDims> class ChannelDropout : public RandomDropping {
 using Dropout1d = ChannelDropout<1>;
 using Dropout2d = ChannelDropout<2>;
 using Dropout3d = ChannelDropout<3>;
+
+// Sets whole examples to 0 with probability p and divides the others by 1 - p: x [n, ..], what a residual
+// block adds (Huang et al. 2016). torchvision.ops.StochasticDepth in its mode "row".
+class StochasticDepth : public RandomDropping {
+ public:
+  explicit StochasticDepth(double p = 0.2, Rng& rng = default_rng())
+      : RandomDropping("StochasticDepth", p, rng) {}
+
+  // Throws ShapeError for a number without dimensions.
+  Tensor forward(const Tensor& x) const override;
+};
 
 // Sets each number to SELU's lowest value with probability p, then scales and shifts all, so that a mean of 0
 // and a variance of 1 stay (Klambauer et al. 2017).

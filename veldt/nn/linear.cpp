@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
 #include "veldt/ops/matmul.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::nn {
 
@@ -20,10 +23,37 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, Rng& rn
   init::uniform(bias_, -bound, bound, rng);
 }
 
-Tensor Linear::forward(const Tensor& x) const { return linear(x, weight_, bias_); }
+Tensor Linear::forward(const Tensor& x) const {
+  const Tensor y = linear(x, weight_, bias_);
+  return has_lora() ? y + linear(linear(x, lora_a_), lora_b_) * lora_scale_ : y;
+}
 
 std::string Linear::title() const {
-  return str("Linear(", weight_.size(1), ", ", weight_.size(0), bias_.defined() ? ")" : ", no bias)");
+  return str("Linear(", weight_.size(1), ", ", weight_.size(0), bias_.defined() ? "" : ", no bias",
+             has_lora() ? str(", LoRA of rank ", lora_a_.size(0)) : "", ')');
+}
+
+void Linear::add_lora(std::int64_t rank, double scale, Rng& rng) {
+  if (has_lora())
+    throw ConfigError(str(title(), " cannot get another adapter"), "it has one",
+                      "merge the one it has first: merge_lora()");
+  if (rank < 1)
+    throw ConfigError(str("an adapter cannot have a rank of ", rank), "it is 1 or more", "give 8, say");
+  lora_a_ = parameter(empty({rank, weight_.size(1)}, weight_));
+  init::kaiming_uniform(lora_a_, std::sqrt(5.0), rng);
+  lora_b_ = parameter(zeros({weight_.size(0), rank}, weight_.dtype(), weight_.device()));
+  lora_scale_ = scale;
+}
+
+Tensor Linear::merged_weight() const {
+  return has_lora() ? weight_ + matmul(lora_b_, lora_a_) * lora_scale_ : weight_;
+}
+
+void Linear::merge_lora() {
+  if (!has_lora()) return;
+  const NoGrad off;
+  weight_.assign(merged_weight());
+  lora_a_ = lora_b_ = Tensor();
 }
 
 double Linear::flops(const Shape&, const Shape& output) const {

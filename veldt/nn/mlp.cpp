@@ -19,7 +19,7 @@ DenseLayers MLP::dense() const {
   DenseLayers out;
   out.reserve(layers_.size());
   for (const Linear& layer : layers_)
-    out.push_back({layer.weight(), layer.bias(), options_.activation,
+    out.push_back({layer.merged_weight(), layer.bias(), options_.activation,
                    out.empty() ? options_.first_omega : options_.omega});
   out.back().activation = MlpActivation::identity;
   return out;

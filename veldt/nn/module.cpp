@@ -91,7 +91,7 @@ std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const Name
 
 std::size_t Fields::enter(std::string_view name) {
   const std::size_t outer = path_.size();
-  if (outer > 0) path_ += '.';
+  if (outer > 0 && !name.empty()) path_ += '.';
   path_ += name;
   return outer;
 }
@@ -176,6 +176,13 @@ std::vector<Tensor> Module::parameters() const {
   return out;
 }
 
+NamedTensors Module::trained_parameters(std::string_view prefix) const {
+  NamedTensors out = named_parameters();
+  std::erase_if(out,
+                [&](const NamedTensor& p) { return !p.tensor.requires_grad() || !is_below(p.name, prefix); });
+  return out;
+}
+
 NamedTensors Module::named_buffers() const {
   NamedTensors out;
   TreeWalk walk([&](const std::string& path, Tensor& t) {
@@ -241,22 +248,34 @@ Module& Module::to(Device device) {
 
 Module& Module::requires_grad(bool on, std::string_view prefix) {
   bool any = false;
-  TreeWalk walk([&](const std::string& path, Tensor& t) {
-    const bool inside =
-        prefix.empty() || path == prefix ||
-        (path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '.');
-    if (!is_trained(t) || !inside) return;
-    any = true;
-    if (!is_parameter(t)) mark_parameter(t);  // so that a frozen one is still known as a parameter
-    t.set_requires_grad(on);
-  });
+  TreeWalk walk(
+      [&](const std::string& path, Tensor& t) {
+        if (!is_trained(t) || !is_below(path, prefix)) return;
+        any = true;
+        if (!is_parameter(t)) mark_parameter(t);  // so that a frozen one is still known as a parameter
+        t.set_requires_grad(on);
+      },
+      [&](const std::string& path, int, Module& m) {
+        if (on && is_below(path, prefix)) m.frozen_ = false;
+      });
   visit(walk);
+  if (on && prefix.empty()) frozen_ = false;
   if (!any && !prefix.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, tensor] : named_parameters()) names.push_back(name);
     throw ConfigError(str("no parameter's name begins with ", prefix), str("there are ", join(names)),
                       "give one of these, or what they have before a dot");
   }
+  return *this;
+}
+
+Module& Module::freeze(std::string_view prefix) {
+  requires_grad(false, prefix);
+  TreeWalk walk({}, [&](const std::string& path, int, Module& m) {
+    if (is_below(path, prefix)) m.frozen_ = true;
+  });
+  visit(walk);
+  if (prefix.empty()) frozen_ = true;
   return *this;
 }
 

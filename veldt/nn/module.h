@@ -23,8 +23,8 @@ class Error;
 namespace veldt::nn {
 
 // The visitor that fields() calls for each member: f("body", body_)("head", head_). Nested names are joined
-// by dots, and elements of a vector are numbered, as in torch.nn. Undefined tensors, empty optionals and null
-// pointers are skipped.
+// by dots, and elements of a vector are numbered, as in torch.nn; an empty name adds nothing to those below
+// it. Undefined tensors, empty optionals and null pointers are skipped.
 class Fields {
  public:
   virtual ~Fields() = default;
@@ -116,6 +116,9 @@ class Module {
   // a loss also depends on a parameter that is in no list.
   NamedTensors named_parameters() const;
   std::vector<Tensor> parameters() const;
+  // Those of named_parameters() below `prefix` that are not frozen: what an optimizer is given after
+  // freeze().
+  NamedTensors trained_parameters(std::string_view prefix = {}) const;
   // The tensors of fields() that are not trained.
   NamedTensors named_buffers() const;
   // The number of trained and frozen numbers.
@@ -136,7 +139,11 @@ class Module {
   // begins with it and a dot ("body", "body.0.weight"). Throws ConfigError, listing the names, if there are
   // none.
   Module& requires_grad(bool on, std::string_view prefix = {});
-  Module& freeze(std::string_view prefix = {}) { return requires_grad(false, prefix); }
+  // As requires_grad(false, prefix); besides, the batch norms there work in training as in evaluation, by
+  // their running statistics, which stay as they are: what is frozen computes the same whatever else is
+  // learned. requires_grad(true, prefix) lifts both.
+  Module& freeze(std::string_view prefix = {});
+  bool frozen() const { return frozen_; }
 
   // Switches between training and evaluation, for modules that depend on it.
   Module& train(bool on = true);
@@ -187,6 +194,7 @@ class Module {
   void locate(Error& error) const;
 
   bool training_ = true;
+  bool frozen_ = false;
   std::shared_ptr<const ModuleHooks> hooks_;  // null for none
 };
 

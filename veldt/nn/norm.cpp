@@ -104,7 +104,7 @@ Tensor ChannelNorm::forward(const Tensor& input) const {
   const auto column = [&](const Tensor& list) {
     return list.defined() ? as_column(veldt::to(list, wide), given.rank() - 2) : list;
   };
-  if (!training() && running_mean_.defined())
+  if ((!training() || frozen()) && running_mean_.defined())
     return standardise_by(column(running_mean_), column(running_var_), given, column(weight_), column(bias_),
                           eps_);
   Dims dims;

@@ -60,9 +60,10 @@ struct BatchNormOptions {
 };
 
 // y = (x - mean) / sqrt(variance + eps) weight + bias for each channel of x [n, channels, spatial ..], or of
-// [n, channels] for one dimension: in training by the batch's mean and variance, in evaluation by the running
-// ones (Ioffe & Szegedy 2015). "weight" (1), "bias" (0) [channels]; buffers "running_mean" (0), "running_var"
-// (1, of unbiased variances) [channels], "num_batches_tracked" [] (i64), which a call in training updates.
+// [n, channels] for one dimension: in training by the batch's mean and variance, in evaluation, and after
+// freeze(), by the running ones (Ioffe & Szegedy 2015). "weight" (1), "bias" (0) [channels]; buffers
+// "running_mean" (0), "running_var" (1, of unbiased variances) [channels], "num_batches_tracked" [] (i64),
+// which a call in training updates.
 template <int kDims> class BatchNorm : public ChannelNorm {
  public:
   // Throws ConfigError for no channels, an eps below 0 and a momentum outside [0, 1].

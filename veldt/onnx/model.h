@@ -1,6 +1,6 @@
 // An ONNX file as plain structs, names as in onnx.proto; and its reader. Nothing is computed or
 // resolved here. Source: onnx/onnx.proto of github.com/onnx/onnx, IR version 13.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/model_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -41,9 +41,9 @@ std::pair<std::string, std::string> entry(pbf_reader m) {
   std::pair<std::string, std::string> out;
   while (m.next()) {
     if (m.tag() == 1)
-      out.first = m.get_string();
+      out.first = text_of(m);
     else if (m.tag() == 2)
-      out.second = m.get_string();
+      out.second = text_of(m);
     else
       m.skip();
   }
@@ -54,9 +54,9 @@ std::pair<std::string, std::int64_t> opset(pbf_reader m) {
   std::pair<std::string, std::int64_t> out{"", 1};
   while (m.next()) {
     if (m.tag() == 1)
-      out.first = m.get_string();
+      out.first = text_of(m);
     else if (m.tag() == 2)
-      out.second = m.get_int64();
+      out.second = integer_of(m);
     else
       m.skip();
   }
@@ -68,9 +68,9 @@ Dimension dimension(pbf_reader m) {
   Dimension out;
   while (m.next()) {
     if (m.tag() == 1)
-      out.size = m.get_int64();
+      out.size = integer_of(m);
     else if (m.tag() == 2)
-      out.name = m.get_string();
+      out.name = text_of(m);
     else
       m.skip();
   }
@@ -83,13 +83,13 @@ void tensor_type(pbf_reader m, ValueType& out) {
   out.kind = ValueType::Kind::tensor;
   while (m.next()) {
     if (m.tag() == 1) {
-      out.element = element_type(m.get_int32());
+      out.element = element_type(integer_of(m));
     } else if (m.tag() == 2) {
       out.ranked = true;
-      pbf_reader shape = m.get_message();
+      pbf_reader shape = message_of(m);
       while (shape.next()) {
         if (shape.tag() == 1)
-          out.dimensions.push_back(dimension(shape.get_message()));
+          out.dimensions.push_back(dimension(message_of(shape)));
         else
           shape.skip();
       }
@@ -105,13 +105,13 @@ ValueType ModelReader::type(pbf_reader m, int depth) {
   while (m.next()) {
     const auto tag = m.tag();
     if (tag == 1 || tag == 8) {
-      tensor_type(m.get_message(), out);
+      tensor_type(message_of(m), out);
     } else if (tag == 4 || tag == 9) {
       out.kind = tag == 4 ? ValueType::Kind::sequence : ValueType::Kind::optional;
-      pbf_reader inner = m.get_message();
+      pbf_reader inner = message_of(m);
       while (inner.next()) {
         if (inner.tag() == 1)
-          out.item = std::make_shared<const ValueType>(type(inner.get_message(), depth + 1));
+          out.item = std::make_shared<const ValueType>(type(message_of(inner), depth + 1));
         else
           inner.skip();
       }
@@ -126,9 +126,9 @@ ValueInfo ModelReader::info(pbf_reader m) {
   ValueInfo out;
   while (m.next()) {
     if (m.tag() == 1)
-      out.name = m.get_string();
+      out.name = text_of(m);
     else if (m.tag() == 2)
-      out.type = type(m.get_message(), 0);
+      out.type = type(message_of(m), 0);
     else
       m.skip();
   }
@@ -139,37 +139,42 @@ Attribute ModelReader::attribute(pbf_reader m, int depth) {
   check(depth);
   using Kind = Attribute::Kind;
   Attribute out;
-  int declared = 0;
+  std::int64_t declared = 0;
   while (m.next()) {
     switch (m.tag()) {
-      case 1: out.name = m.get_string(); break;
-      case 2: out.real = static_cast<double>(m.get_float()), out.kind = Kind::real; break;
-      case 3: out.integer = m.get_int64(), out.kind = Kind::integer; break;
-      case 4: out.text = m.get_string(), out.kind = Kind::text; break;
-      case 5:
-        out.values.push_back(read_tensor(m.get_message(), source_).second), out.kind = Kind::value;
+      case 1: out.name = text_of(m); break;
+      case 2:
+        append_reals(m, out.reals);
+        if (out.reals.size() != 1)
+          source_.fail("the attribute " + out.name + " has several numbers where one belongs");
+        out.real = out.reals.front();
+        out.reals.clear();
+        out.kind = Kind::real;
         break;
+      case 3: out.integer = integer_of(m), out.kind = Kind::integer; break;
+      case 4: out.text = text_of(m), out.kind = Kind::text; break;
+      case 5: out.values.push_back(read_tensor(message_of(m), source_).second), out.kind = Kind::value; break;
       case 6:
-        out.graphs.push_back(std::make_shared<const Graph>(graph(m.get_message(), depth + 1)));
+        out.graphs.push_back(std::make_shared<const Graph>(graph(message_of(m), depth + 1)));
         out.kind = Kind::graph;
         break;
       case 7: append_reals(m, out.reals), out.kind = Kind::reals; break;
       case 8: append_integers(m, out.integers), out.kind = Kind::integers; break;
-      case 9: out.texts.push_back(m.get_string()), out.kind = Kind::texts; break;
+      case 9: out.texts.push_back(text_of(m)), out.kind = Kind::texts; break;
       case 10:
-        out.values.push_back(read_tensor(m.get_message(), source_).second), out.kind = Kind::values;
+        out.values.push_back(read_tensor(message_of(m), source_).second), out.kind = Kind::values;
         break;
       case 11:
-        out.graphs.push_back(std::make_shared<const Graph>(graph(m.get_message(), depth + 1)));
+        out.graphs.push_back(std::make_shared<const Graph>(graph(message_of(m), depth + 1)));
         out.kind = Kind::graphs;
         break;
-      case 20: declared = m.get_enum(); break;
-      case 21: out.refers_to = m.get_string(); break;
+      case 20: declared = integer_of(m); break;
+      case 21: out.refers_to = text_of(m); break;
       case 22:
-        out.values.push_back(read_sparse_tensor(m.get_message(), source_).second), out.kind = Kind::value;
+        out.values.push_back(read_sparse_tensor(message_of(m), source_).second), out.kind = Kind::value;
         break;
       case 23:
-        out.values.push_back(read_sparse_tensor(m.get_message(), source_).second), out.kind = Kind::values;
+        out.values.push_back(read_sparse_tensor(message_of(m), source_).second), out.kind = Kind::values;
         break;
       default: m.skip();
     }
@@ -178,7 +183,7 @@ Attribute ModelReader::attribute(pbf_reader m, int depth) {
   constexpr Kind kKinds[] = {Kind::none,   Kind::real,  Kind::integer,  Kind::text,  Kind::value,
                              Kind::graph,  Kind::reals, Kind::integers, Kind::texts, Kind::values,
                              Kind::graphs, Kind::value, Kind::values,   Kind::type,  Kind::type};
-  if (out.kind == Kind::none && declared > 0 && declared < static_cast<int>(std::size(kKinds)))
+  if (out.kind == Kind::none && declared > 0 && declared < static_cast<std::int64_t>(std::size(kKinds)))
     out.kind = kKinds[declared];
   if ((out.kind == Kind::value && out.values.size() != 1) ||
       (out.kind == Kind::graph && out.graphs.size() != 1)) {
@@ -192,13 +197,13 @@ Node ModelReader::node(pbf_reader m, int depth) {
   Node out;
   while (m.next()) {
     switch (m.tag()) {
-      case 1: out.inputs.push_back(m.get_string()); break;
-      case 2: out.outputs.push_back(m.get_string()); break;
-      case 3: out.name = m.get_string(); break;
-      case 4: out.op = m.get_string(); break;
-      case 5: out.attributes.push_back(attribute(m.get_message(), depth + 1)); break;
-      case 7: out.domain = m.get_string(); break;
-      case 8: out.overload = m.get_string(); break;
+      case 1: out.inputs.push_back(text_of(m)); break;
+      case 2: out.outputs.push_back(text_of(m)); break;
+      case 3: out.name = text_of(m); break;
+      case 4: out.op = text_of(m); break;
+      case 5: out.attributes.push_back(attribute(message_of(m), depth + 1)); break;
+      case 7: out.domain = text_of(m); break;
+      case 8: out.overload = text_of(m); break;
       default: m.skip();
     }
   }
@@ -211,13 +216,13 @@ Graph ModelReader::graph(pbf_reader m, int depth) {
   Graph out;
   while (m.next()) {
     switch (m.tag()) {
-      case 1: out.nodes.push_back(node(m.get_message(), depth)); break;
-      case 2: out.name = m.get_string(); break;
-      case 5: out.initializers.push_back(read_tensor(m.get_message(), source_)); break;
-      case 11: out.inputs.push_back(info(m.get_message())); break;
-      case 12: out.outputs.push_back(info(m.get_message())); break;
-      case 13: out.inner.push_back(info(m.get_message())); break;
-      case 15: out.initializers.push_back(read_sparse_tensor(m.get_message(), source_)); break;
+      case 1: out.nodes.push_back(node(message_of(m), depth)); break;
+      case 2: out.name = text_of(m); break;
+      case 5: out.initializers.push_back(read_tensor(message_of(m), source_)); break;
+      case 11: out.inputs.push_back(info(message_of(m))); break;
+      case 12: out.outputs.push_back(info(message_of(m))); break;
+      case 13: out.inner.push_back(info(message_of(m))); break;
+      case 15: out.initializers.push_back(read_sparse_tensor(message_of(m), source_)); break;
       default: m.skip();
     }
   }
@@ -228,15 +233,15 @@ Function ModelReader::function(pbf_reader m) {
   Function out;
   while (m.next()) {
     switch (m.tag()) {
-      case 1: out.name = m.get_string(); break;
-      case 4: out.inputs.push_back(m.get_string()); break;
-      case 5: out.outputs.push_back(m.get_string()); break;
-      case 6: out.attributes.push_back(m.get_string()); break;
-      case 7: out.nodes.push_back(node(m.get_message(), 0)); break;
-      case 9: out.opsets.insert(opset(m.get_message())); break;
-      case 10: out.domain = m.get_string(); break;
-      case 11: out.defaults.push_back(attribute(m.get_message(), 0)); break;
-      case 13: out.overload = m.get_string(); break;
+      case 1: out.name = text_of(m); break;
+      case 4: out.inputs.push_back(text_of(m)); break;
+      case 5: out.outputs.push_back(text_of(m)); break;
+      case 6: out.attributes.push_back(text_of(m)); break;
+      case 7: out.nodes.push_back(node(message_of(m), 0)); break;
+      case 9: out.opsets.insert(opset(message_of(m))); break;
+      case 10: out.domain = text_of(m); break;
+      case 11: out.defaults.push_back(attribute(message_of(m), 0)); break;
+      case 13: out.overload = text_of(m); break;
       default: m.skip();
     }
   }
@@ -249,13 +254,13 @@ Model ModelReader::model(pbf_reader m) {
   bool has_graph = false;
   while (m.next()) {
     switch (m.tag()) {
-      case 1: out.ir_version = m.get_int64(); break;
-      case 2: out.producer = m.get_string(); break;
-      case 3: out.producer_version = m.get_string(); break;
-      case 7: out.graph = graph(m.get_message(), 0), has_graph = true; break;
-      case 8: out.opsets.insert(opset(m.get_message())); break;
-      case 14: out.metadata.insert(entry(m.get_message())); break;
-      case 25: out.functions.push_back(function(m.get_message())); break;
+      case 1: out.ir_version = integer_of(m); break;
+      case 2: out.producer = text_of(m); break;
+      case 3: out.producer_version = text_of(m); break;
+      case 7: out.graph = graph(message_of(m), 0), has_graph = true; break;
+      case 8: out.opsets.insert(opset(message_of(m))); break;
+      case 14: out.metadata.insert(entry(message_of(m))); break;
+      case 25: out.functions.push_back(function(message_of(m))); break;
       default: m.skip();
     }
   }
@@ -276,9 +281,9 @@ Value ModelReader::value(pbf_reader m, const ValueType& type, int depth) {
   std::vector<Value> items;
   while (m.next()) {
     switch (m.tag()) {
-      case 3: items.push_back(value(m.get_message(), kTensor, depth + 1)); break;
-      case 4: items.push_back(read_sparse_tensor(m.get_message(), source_).second); break;
-      case 5: items.push_back(value(m.get_message(), kSequence, depth + 1)); break;
+      case 3: items.push_back(value(message_of(m), kTensor, depth + 1)); break;
+      case 4: items.push_back(read_sparse_tensor(message_of(m), source_).second); break;
+      case 5: items.push_back(value(message_of(m), kSequence, depth + 1)); break;
       default: m.skip();
     }
   }

@@ -138,18 +138,16 @@ Value from_packed(const Shape& shape, ElementType type, std::string_view bytes) 
   return {Tensor::from_bytes(shape, held_as(type), std::as_bytes(std::span(bytes))), type};
 }
 
-float rounded_to(ElementType type, float x, bool saturate, Powers powers) {
-  if (std::isnan(x)) return type == ElementType::float4e2m1 ? 0.0F : x;  // has none; ONNX leaves it open
+float rounded_to(ElementType type, float x, bool saturate, Rounding rounding) {
+  if (std::isnan(x)) return type == ElementType::float4e2m1 ? -0.0F : x;
   if (type == ElementType::float8e8m0) {
     if (x <= 0) return x == 0 ? std::ldexp(1.0F, -127) : kNan;
     if (std::isinf(x)) return saturate ? std::ldexp(1.0F, 127) : kNan;
     int exponent = 0;
     const float fraction = std::frexp(x, &exponent);  // [0.5, 1)
-    const int below = exponent - 1;
-    const bool up = powers == Powers::up ? fraction > 0.5F
-                                         : powers == Powers::nearest &&
-                                               (fraction > 0.75F || (fraction == 0.75F && (below & 1) != 0));
-    return std::ldexp(1.0F, std::min(std::max(up ? below + 1 : below, -127), 127));
+    const bool away =
+        rounding == Rounding::up ? fraction > 0.5F : rounding == Rounding::nearest && fraction >= 0.75F;
+    return std::ldexp(1.0F, std::min(std::max(exponent - 1 + (away ? 1 : 0), -127), 127));
   }
   const Layout at = layout_of(type);
   const float magnitude = std::fabs(x);

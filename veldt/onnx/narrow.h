@@ -1,7 +1,7 @@
 // Numbers of fewer bits than any dtype of Veldt has: how they lie in a file, and what a float becomes
 // as one. Source: onnx/docs/technical/{float8,float4,int4}.md; OCP 8-bit Floating Point Specification
 // 1.0.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/narrow_test.cpp
 #pragma once
 
 #include <string_view>
@@ -19,10 +19,11 @@ int packed_in_a_byte(ElementType type);
 // be just as many as the shape asks for.
 Value from_packed(const Shape& shape, ElementType type, std::string_view bytes);
 
-// The number of a float8 or float4 type that is nearest to x, ties to even; of float8e8m0, which has powers
-// of 2 only, the one that `powers` says. Beyond the largest one: the largest, if `saturate`, else infinity,
-// or NaN in a type that has none.
-enum class Powers : std::uint8_t { up, down, nearest };
-float rounded_to(ElementType type, float x, bool saturate, Powers powers = Powers::up);
+enum class Rounding : std::uint8_t { up, down, nearest };  // away from zero, towards it, ties away from it
+
+// The number of a float8, float4 or float8e8m0 type that is nearest to x, ties to even; powers of two
+// (float8e8m0) are rounded as `rounding` says. Beyond the largest one: the largest, if `saturate`, else
+// infinity, or NaN in a type that has none.
+float rounded_to(ElementType type, float x, bool saturate, Rounding rounding = Rounding::up);
 
 }  // namespace veldt::onnx

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/onnx/optimize.h"
 #include "veldt/onnx/program.h"
 #include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
@@ -32,8 +33,9 @@ void refuse_unsupported(const std::vector<Unsupported>& list) {
                    "export the model with others, or ask for these in an issue");
 }
 
+// Some exporters write weights as Constant nodes; one number there is one of a formula.
 bool is_weight(const Constant& c) {
-  return c.initializer && c.tensor.defined() && is_float(c.tensor.dtype()) &&
+  return c.tensor.defined() && (c.initializer || c.tensor.numel() > 1) && is_float(c.tensor.dtype()) &&
          type_of(c.tensor.dtype()) == c.type && c.tensor.rank() > 0 && c.tensor.numel() > 0 && c.uses > 0 &&
          c.other_uses == 0 && !c.name.empty();
 }
@@ -47,12 +49,27 @@ Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
   constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
   std::set<std::string> taken;
   for (Constant& c : *constants_) {
-    if (!c.initializer || !taken.insert(c.name).second) c.name.clear();
-    if (is_weight(c)) c.tensor = nn::parameter(c.tensor);
+    const bool weight = is_weight(c);
+    if (!c.initializer && !weight) c.name.clear();
+    // Two branches of an If may use one name.
+    for (int n = 2; !c.name.empty() && !taken.insert(c.name).second; ++n) c.name = str(c.name, '.', n);
+    if (weight) c.tensor = nn::parameter(c.tensor);
   }
   for (auto& [name, value] : model.graph.initializers) value = Value();
   title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
   model_ = std::make_shared<const Model>(std::move(model));
+}
+
+Network Network::frozen() const {
+  Prepared prepared = optimized({program_, *constants_, {}});
+  for (Constant& c : prepared.constants) c.name.clear();
+  Network out;
+  out.model_ = model_;
+  out.program_ = std::move(prepared.program);
+  out.constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
+  out.rng_ = std::make_shared<Rng>(*rng_);
+  out.title_ = title_;
+  return out;
 }
 
 const std::vector<ValueInfo>& Network::inputs() const { return program_->inputs(); }
@@ -88,7 +105,13 @@ void Network::check(const Values& given) const {
 
 Values Network::run(Values given) const {
   check(given);
-  const Context context{*constants_, *rng_, this};
+  const Context context{*constants_, *rng_, this, nullptr};
+  return program_->run(context, std::move(given), {});
+}
+
+Values Network::run(Values given, const NodeListener& listener) const {
+  check(given);
+  const Context context{*constants_, *rng_, this, &listener};
   return program_->run(context, std::move(given), {});
 }
 
@@ -105,6 +128,11 @@ Values Network::run(const std::map<std::string, Value>& given) const {
     }
     list[static_cast<std::size_t>(found - inputs().begin())] = value;
   }
+  check(list);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
+      throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
+                       "the graph takes " + inputs()[i].type.description(), "give it a value");
   return run(std::move(list));
 }
 

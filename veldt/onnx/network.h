@@ -1,9 +1,10 @@
 // A network from an ONNX file, as a module: its weights are parameters, it can be run, taught further
 // and saved. Opsets 7 to 25. docs/onnx.md lists the operators.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/network_test.cpp, tests/onnx/node_test.cpp
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ namespace veldt::onnx {
 
 class Program;
 struct Constant;
+using NodeListener = std::function<void(const Node& node, const Values& results)>;
 
 //   onnx::Network net = onnx::load("mobilenet.onnx");
 //   const Tensor logits = net(picture);           // one input, one output
@@ -39,6 +41,8 @@ class Network : public nn::Module {
   // Values of any kind: one for each of inputs() -> one for each of outputs(). Throws Error for a type, or a
   // size, that the graph does not take.
   Values run(Values inputs) const;
+  // The same, telling of the results of each node, in the order in which they are computed.
+  Values run(Values inputs, const NodeListener& listener) const;
   // The same by name. Throws UsageError for a name that is not an input, and for inputs that are missing.
   Values run(const std::map<std::string, Value>& inputs) const;
 
@@ -47,11 +51,16 @@ class Network : public nn::Module {
   std::int64_t opset() const;
   const Model& model() const { return *model_; }  // without the numbers of its initializers
 
+  // A copy that only runs, and faster: constants are computed, norms and factors of channels go into the
+  // weights of the convolutions before them. Its weights are as they are now, and no parameters.
+  Network frozen() const;
+
   void fields(nn::Fields& f) override;
   void unshare() override;
   std::string title() const override { return title_; }
 
  private:
+  Network() = default;
   void check(const Values& inputs) const;
 
   std::shared_ptr<const Model> model_;

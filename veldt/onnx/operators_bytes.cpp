@@ -34,7 +34,7 @@ std::string bytes_of(const Call& c, const Value& x) {
 }
 
 Values bit_cast_op(const Call& c) {
-  const auto type = static_cast<ElementType>(c.integer("to"));
+  const auto type = element_of(c, c.integer("to"));
   const Value& x = c.value(0);
   if (bits_of(type) != bits_of(x.type()))
     c.fail(str(name_of(x.type()), " and ", name_of(type), " have different numbers of bits"));

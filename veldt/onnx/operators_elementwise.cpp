@@ -1,5 +1,4 @@
 // Functions of each element, or of elements that are broadcast together.
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -114,6 +113,7 @@ template <class Fn> Values bitwise(const Call& c, const Fn& fn) {
   return {fitted(Tensor::from<std::int64_t>(shape, a), c.type(0))};
 }
 
+// To the right a number with a sign keeps it. Too far, or a number of steps below 0, shifts all bits out.
 Values bit_shift(const Call& c) {
   const bool left = c.text("direction") == "LEFT";
   const ElementType type = c.type(0);
@@ -209,13 +209,15 @@ Values hard_sigmoid(const Call& c) {
   return {clamp(affine(c.tensor(0), c.real("alpha", 0.2), c.real("beta", 0.5)), 0, 1)};
 }
 
-Values cast_to(const Call& c, ElementType type) {
+Value cast_to(const Call& c, ElementType type) {
   const std::string mode = c.text("round_mode", "up");
-  const Powers powers = mode == "down" ? Powers::down : mode == "nearest" ? Powers::nearest : Powers::up;
-  return {cast(c.value(0), type, c.integer("saturate", 1) != 0, powers)};
+  return cast(c.value(0), type, c.integer("saturate", 1) != 0,
+              mode == "down"      ? Rounding::down
+              : mode == "nearest" ? Rounding::nearest
+                                  : Rounding::up);
 }
-Values cast_op(const Call& c) { return cast_to(c, static_cast<ElementType>(c.integer("to"))); }
-Values cast_like(const Call& c) { return cast_to(c, c.value(1).type()); }
+Values cast_op(const Call& c) { return {cast_to(c, element_of(c, c.integer("to")))}; }
+Values cast_like(const Call& c) { return {cast_to(c, c.value(1).type())}; }
 
 Tensor sine_of(const Tensor& x) { return sin(x); }
 

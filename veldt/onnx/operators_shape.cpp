@@ -374,7 +374,7 @@ Values range_op(const Call& c) {
 Values eye_like(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.rank() != 2) c.fail("its input is no matrix");
-  const auto type = static_cast<ElementType>(c.integer("dtype", static_cast<std::int64_t>(c.type(0))));
+  const ElementType type = element_of(c, c.integer("dtype", static_cast<std::int64_t>(c.type(0))));
   return {cast(Value(triu(tril(ones(x.shape()), c.integer("k", 0)), c.integer("k", 0))), type, true)};
 }
 
@@ -433,9 +433,9 @@ Values space_to_depth(const Call& c) {
     c.fail("its sizes are no multiple of the block");
   const std::int64_t n = x.size(0), k = x.size(1), h = x.size(2) / r, w = x.size(3) / r;
   const bool crd = c.text("mode", "DCR") == "CRD";
-  const std::vector<int> order =
-      crd ? std::vector<int>{0, 1, 3, 5, 2, 4} : std::vector<int>{0, 3, 5, 1, 2, 4};
-  return {{reshape(permute(reshape(x, {n, k, h, r, w, r}), order), {n, k * r * r, h, w}), c.type(0)}};
+  const Tensor parts = reshape(x, {n, k, h, r, w, r});
+  const Tensor ordered = crd ? permute(parts, {0, 1, 3, 5, 2, 4}) : permute(parts, {0, 3, 5, 1, 2, 4});
+  return {{reshape(ordered, {n, k * r * r, h, w}), c.type(0)}};
 }
 
 Values reverse_sequence(const Call& c) {

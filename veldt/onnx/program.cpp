@@ -27,6 +27,21 @@ class Depth {
 
 }  // namespace
 
+void Program::find_last_uses() {
+  std::vector<int> last(slot_count_, -1);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (const int slot : steps_[i].inputs)
+      if (slot >= 0) last[static_cast<std::size_t>(slot)] = static_cast<int>(i);
+    for (const auto& [name, body] : steps_[i].bodies)
+      for (const auto& [inner, slot] : body->captured_)
+        last[static_cast<std::size_t>(slot)] = static_cast<int>(i);
+    steps_[i].done.clear();
+  }
+  for (const int slot : output_slots_) last[static_cast<std::size_t>(slot)] = -1;
+  for (std::size_t slot = 0; slot < last.size(); ++slot)
+    if (last[slot] >= 0) steps_[static_cast<std::size_t>(last[slot])].done.push_back(static_cast<int>(slot));
+}
+
 Values Program::run_step(const Step& step, const Context& context, Values& slots) const {
   Values inputs;
   inputs.reserve(step.inputs.size());
@@ -67,6 +82,7 @@ Values Program::run(const Context& context, Values inputs, const Values& outer) 
   for (const Step& step : steps_) {
     try {
       Values results = run_step(step, context, slots);
+      if (context.listener != nullptr) (*context.listener)(step.node, results);
       for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
         if (step.outputs[i] >= 0) slots[static_cast<std::size_t>(step.outputs[i])] = std::move(results[i]);
       if (!step.bodies.empty())

@@ -1,9 +1,10 @@
 // A graph made ready to run: names resolved to slots, functions replaced by their nodes, each value
 // freed after its last use.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/network_test.cpp
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,8 @@ struct Constant {
 struct Context {
   const std::vector<Constant>& constants;
   Rng& rng;
-  const void* owner;  // for the place of errors
+  const void* owner;                                                // for the place of errors
+  const std::function<void(const Node&, const Values&)>* listener;  // null for none
 };
 
 // What cannot run, gathered while a model is prepared: all of it is told at once.
@@ -41,8 +43,9 @@ struct Unsupported {
 
 class Program {
  public:
-  struct Builder;  // these two: program_build.cpp
+  struct Builder;  // both: program_build.cpp
   struct Shared;
+  struct Optimizer;  // optimize.cpp
 
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
@@ -61,6 +64,8 @@ class Program {
     std::vector<int> inputs, outputs;  // slots; -1 for what was left out
     std::vector<int> done;             // slots that nothing reads after it
   };
+  // Sets what each step is the last to read.
+  void find_last_uses();
   Values run_step(const Step& step, const Context& context, Values& slots) const;
 
   std::vector<ValueInfo> inputs_, outputs_;
@@ -76,8 +81,8 @@ struct Prepared {
   std::vector<Constant> constants;
   std::vector<Unsupported> unsupported;
 };
-// Throws Error for names that nothing defines, values defined twice, functions that call themselves, more
-// than a million nodes after functions are replaced.
+// Throws IoError malformed for names that nothing defines, values defined twice, functions that call
+// themselves, more than 250,000 nodes after functions are replaced.
 Prepared prepare(const Model& model);
 
 }  // namespace veldt::onnx

@@ -11,7 +11,7 @@ namespace veldt::onnx {
 
 namespace {
 
-constexpr std::size_t kMaxNodes = 1000000;
+constexpr std::size_t kMaxNodes = 250000;
 constexpr std::size_t kMaxCalls = 32;  // of functions within functions
 
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {
@@ -96,13 +96,11 @@ struct Program::Builder {
   std::map<std::string, int> slots = {};
   std::map<int, int> captured = {};             // slot -> slot of `outer`
   std::map<int, std::size_t> constant_of = {};  // slot -> constant
-  std::vector<int> last_use = {};               // of a slot: the step, -1 for none
 
   int define(const std::string& name) {
     const int slot = static_cast<int>(program->slot_count_++);
     if (!slots.insert({name, slot}).second)
       refuse("the value \"" + name + "\" is defined twice", "a graph defines each value once");
-    last_use.push_back(-1);
     return slot;
   }
 
@@ -115,14 +113,11 @@ struct Program::Builder {
     if (from < 0) return -1;
     const int slot = define(name);
     captured[slot] = from;
-    outer->touch(from, static_cast<int>(outer->program->steps_.size()));
     program->captured_.emplace_back(slot, from);
     const auto constant = outer->constant_of.find(from);
     if (constant != outer->constant_of.end()) constant_of[slot] = constant->second;
     return slot;
   }
-
-  void touch(int slot, int step) { last_use[static_cast<std::size_t>(slot)] = step; }
 
   int read(const std::string& name, const std::string& by) {
     const int slot = find(name);
@@ -182,7 +177,6 @@ struct Program::Builder {
     if (++shared.nodes > kMaxNodes)
       refuse(str("the model has more than ", kMaxNodes, " nodes"),
              "its functions call each other again and again");
-    const int here = static_cast<int>(program->steps_.size());
     // A Constant is one more initializer.
     if (node.op == "Constant" && node.domain.empty() && node.outputs.size() == 1) {
       if (const std::optional<Value> value = constant_value(node))
@@ -204,7 +198,6 @@ struct Program::Builder {
           node.inputs[i].empty() ? -1 : read(node.inputs[i], label(node) + " (" + title(node) + ")");
       step.inputs.push_back(slot);
       if (slot < 0) continue;
-      touch(slot, here);
       count_use(slot, step.entry != nullptr && i < 32 && ((step.entry->trained >> i) & 1) != 0);
     }
     for (const Attribute& attribute : node.attributes) {
@@ -213,13 +206,8 @@ struct Program::Builder {
       inner.add(*attribute.graphs.front());
       step.bodies.emplace_back(attribute.name, inner.program);
     }
-    for (const std::string& output : node.outputs) {
+    for (const std::string& output : node.outputs)
       step.outputs.push_back(output.empty() ? -1 : define(output));
-      if (!output.empty()) touch(step.outputs.back(), here);
-    }
-    // What this step defines is not freed before it runs.
-    for (const int slot : step.outputs)
-      if (slot >= 0) last_use[static_cast<std::size_t>(slot)] = -1;
     program->steps_.push_back(std::move(step));
   }
 
@@ -231,16 +219,9 @@ void Program::Builder::finish(const std::vector<ValueInfo>& outputs) {
   for (const ValueInfo& output : outputs) {
     const int slot = output.name.empty() ? -1 : read(output.name, "an output");
     if (slot < 0) refuse("an output has no name", "a graph gives its results names");
-    touch(slot, static_cast<int>(program->steps_.size()));
     program->output_slots_.push_back(slot);
   }
-  std::vector<std::vector<int>> done(program->steps_.size());
-  for (std::size_t slot = 0; slot < last_use.size(); ++slot) {
-    const int step = last_use[slot];
-    if (step >= 0 && step < static_cast<int>(done.size()))
-      done[static_cast<std::size_t>(step)].push_back(static_cast<int>(slot));
-  }
-  for (std::size_t i = 0; i < done.size(); ++i) program->steps_[i].done = std::move(done[i]);
+  program->find_last_uses();
 }
 
 // The function's nodes with the attributes of this call in the places that refer to them.

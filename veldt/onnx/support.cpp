@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "veldt/core/error.h"
-#include "veldt/onnx/narrow.h"
 
 namespace veldt::onnx {
 
@@ -15,6 +14,12 @@ std::vector<int> axes_of(const Call& c, const std::vector<std::int64_t>& axes, i
   std::vector<int> out;
   for (const std::int64_t a : axes) out.push_back(c.axis(a, rank));
   return out;
+}
+
+ElementType element_of(const Call& c, std::int64_t number) {
+  if (number < 1 || number >= kElementTypes)
+    c.fail(str("it names the element type ", number, ", which ONNX does not have"));
+  return static_cast<ElementType>(number);
 }
 
 bool Padding::any() const {
@@ -110,7 +115,7 @@ Value texts_from(const Value& x) {
 
 }  // namespace
 
-Value cast(const Value& x, ElementType type, bool saturate, Powers powers) {
+Value cast(const Value& x, ElementType type, bool saturate, Rounding rounding) {
   if (x.type() == type) return x;
   if (type == ElementType::string) return texts_from(x);
   const DType held = held_as(type);
@@ -124,12 +129,12 @@ Value cast(const Value& x, ElementType type, bool saturate, Powers powers) {
     }
     std::vector<double> numbers;
     for (const std::string& text : texts.values) numbers.push_back(number_from(text));
-    return cast(Value(Tensor::from<double>(texts.shape, numbers)), type, saturate);
+    return cast(Value(Tensor::from<double>(texts.shape, numbers)), type, saturate, rounding);
   }
   const Tensor& t = x.tensor();
   if (held == DType::f32 && type != ElementType::float32) {
     std::vector<float> numbers = host<float>(t);
-    for (float& v : numbers) v = rounded_to(type, v, saturate, powers);
+    for (float& v : numbers) v = rounded_to(type, v, saturate, rounding);
     return {Tensor::from<float>(t.shape(), numbers), type};
   }
   if (is_integer(type)) return fitted(is_float(t.dtype()) ? to(t, DType::i64) : t, type);

@@ -32,6 +32,9 @@ inline Tensor list_of(const std::vector<std::int64_t>& values) {
 // Dimensions of something with this rank, each counted from the front.
 std::vector<int> axes_of(const Call& c, const std::vector<std::int64_t>& axes, int rank);
 
+// The element type that an attribute names by its number. Throws Error for one that ONNX does not have.
+ElementType element_of(const Call& c, std::int64_t number);
+
 // All elements in the host's memory, in row-major order: T is float, double, std::int64_t or std::uint8_t.
 template <class T> std::vector<T> host(const Tensor& x) { return to(x, dtype_of<T>).template values<T>(); }
 
@@ -71,7 +74,8 @@ enum class Beyond : std::uint8_t { zeros, border, reflect_edges, reflect_centres
 enum class Between : std::uint8_t { nearest, linear, cubic };
 Tensor sampled(const Tensor& x, std::vector<Tensor> points, Between between, Beyond beyond);
 
-// The elements of x as another type of ONNX: numbers, booleans and texts. `saturate` is for floats of 8 bits.
-Value cast(const Value& x, ElementType type, bool saturate, Powers powers = Powers::up);
+// The elements of x as another type of ONNX: numbers, booleans and texts. The rest is for floats of 8 bits
+// and less, see rounded_to().
+Value cast(const Value& x, ElementType type, bool saturate = true, Rounding rounding = Rounding::up);
 
 }  // namespace veldt::onnx

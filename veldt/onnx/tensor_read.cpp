@@ -21,6 +21,10 @@ using protozero::pbf_wire_type;
 
 bool packed(const pbf_reader& m) { return m.wire_type() == pbf_wire_type::length_delimited; }
 
+void expect_bytes(const pbf_reader& m) {
+  if (!packed(m)) throw protozero::unknown_pbf_wire_type_exception();
+}
+
 // What a TensorProto says, before its numbers are believed.
 struct Message {
   std::string name;
@@ -35,41 +39,42 @@ struct Message {
   std::map<std::string, std::string> place;  // of external data
 };
 
-Message message_of(pbf_reader m, const Source& source) {
+Message described(pbf_reader m, const Source& source) {
   Message out;
   while (m.next()) {
     switch (m.tag()) {
       case 1: append_integers(m, out.dims); break;
-      case 2: out.type = element_type(m.get_int32()); break;
+      case 2: out.type = element_type(integer_of(m)); break;
       case 4: append_reals(m, out.reals); break;
       case 5:
       case 7:
       case 11: append_integers(m, out.integers); break;
-      case 6: out.texts.push_back(m.get_string()); break;
-      case 8: out.name = m.get_string(); break;
-      case 9: out.raw = m.get_view(), out.has_raw = true; break;
+      case 6: out.texts.push_back(text_of(m)); break;
+      case 8: out.name = text_of(m); break;
+      case 9: expect_bytes(m), out.raw = m.get_view(), out.has_raw = true; break;
       case 10:
         if (packed(m)) {
           for (const double v : m.get_packed_double()) out.reals.push_back(v);
         } else {
+          if (m.wire_type() != pbf_wire_type::fixed64) throw protozero::unknown_pbf_wire_type_exception();
           out.reals.push_back(m.get_double());
         }
         break;
       case 13: {
-        pbf_reader entry = m.get_message();
+        pbf_reader entry = message_of(m);
         std::string key, value;
         while (entry.next()) {
           if (entry.tag() == 1)
-            key = entry.get_string();
+            key = text_of(entry);
           else if (entry.tag() == 2)
-            value = entry.get_string();
+            value = text_of(entry);
           else
             entry.skip();
         }
         out.place[key] = value;
         break;
       }
-      case 14: out.external = m.get_enum() == 1; break;
+      case 14: out.external = integer_of(m) == 1; break;
       default: m.skip();
     }
   }
@@ -80,7 +85,7 @@ Message message_of(pbf_reader m, const Source& source) {
 }
 
 // The product of the sizes, if it is one.
-std::uint64_t count_of(const Message& m, const Source& source) {
+std::uint64_t elements_in(const Message& m, const Source& source) {
   std::uint64_t count = 1;
   bool nothing = false;
   for (const std::int64_t d : m.dims) {
@@ -169,18 +174,39 @@ void Source::fail(const std::string& why) const {
                 "export it again; onnx.checker of Python's onnx package says more");
 }
 
-ElementType element_type(std::int32_t number) {
+ElementType element_type(std::int64_t number) {
   if (number < 0 || number >= kElementTypes)
     throw IoError(IoError::Kind::malformed, str("a tensor has the unknown element type ", number),
                   "Veldt knows those of ONNX 1.20", "export the model with types that it has");
   return static_cast<ElementType>(number);
 }
 
+namespace {
+
+void expect(const pbf_reader& m, pbf_wire_type type) {
+  if (m.wire_type() != type) throw protozero::unknown_pbf_wire_type_exception();
+}
+
+}  // namespace
+
+std::string text_of(pbf_reader& m) {
+  expect(m, pbf_wire_type::length_delimited);
+  return m.get_string();
+}
+std::int64_t integer_of(pbf_reader& m) {
+  expect(m, pbf_wire_type::varint);
+  return m.get_int64();
+}
+pbf_reader message_of(pbf_reader& m) {
+  expect(m, pbf_wire_type::length_delimited);
+  return m.get_message();
+}
+
 void append_integers(pbf_reader& m, std::vector<std::int64_t>& to) {
   if (packed(m)) {
     for (const std::int64_t v : m.get_packed_int64()) to.push_back(v);
   } else {
-    to.push_back(m.get_int64());
+    to.push_back(integer_of(m));
   }
 }
 
@@ -188,13 +214,14 @@ void append_reals(pbf_reader& m, std::vector<double>& to) {
   if (packed(m)) {
     for (const float v : m.get_packed_float()) to.push_back(static_cast<double>(v));
   } else {
+    expect(m, pbf_wire_type::fixed32);
     to.push_back(static_cast<double>(m.get_float()));
   }
 }
 
 std::pair<std::string, Value> read_tensor(const pbf_reader& message, const Source& source) {
-  const Message m = message_of(message, source);
-  const std::uint64_t count = count_of(m, source);
+  const Message m = described(message, source);
+  const std::uint64_t count = elements_in(m, source);
   if (m.type == ElementType::string) {
     if (m.texts.size() != count)
       source.fail(
@@ -219,8 +246,8 @@ std::pair<std::string, Value> read_sparse_tensor(const pbf_reader& sparse, const
   std::vector<std::int64_t> dims;
   while (message.next()) {
     switch (message.tag()) {
-      case 1: values = read_tensor(message.get_message(), source); break;
-      case 2: indices = read_tensor(message.get_message(), source); break;
+      case 1: values = read_tensor(message_of(message), source); break;
+      case 2: indices = read_tensor(message_of(message), source); break;
       case 3: append_integers(message, dims); break;
       default: message.skip();
     }
@@ -233,7 +260,7 @@ std::pair<std::string, Value> read_sparse_tensor(const pbf_reader& sparse, const
   Message sizes;
   sizes.name = values.first;
   sizes.dims = dims;
-  const std::uint64_t count = count_of(sizes, source);
+  const std::uint64_t count = elements_in(sizes, source);
   const std::vector<std::byte> from = values.second.tensor().bytes();
   const std::size_t size = size_of(values.second.tensor().dtype());
   const std::size_t given = from.size() / size;

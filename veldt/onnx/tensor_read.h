@@ -1,5 +1,5 @@
 // TensorProto to Value. Only for the readers of this folder.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/model_test.cpp
 #pragma once
 
 #include <string>
@@ -22,12 +22,18 @@ struct Source {
 };
 
 // Throws Error for a number that no version of ONNX knows.
-ElementType element_type(std::int32_t number);
+ElementType element_type(std::int64_t number);
 
 // TensorProto: its name, and the tensor.
 std::pair<std::string, Value> read_tensor(const protozero::pbf_reader& message, const Source& source);
 // SparseTensorProto, made dense.
 std::pair<std::string, Value> read_sparse_tensor(const protozero::pbf_reader& message, const Source& source);
+
+// The field on which a reader stands. protozero leaves it to its callers to look at how a field is
+// encoded: these throw its exception for one that is encoded otherwise.
+std::string text_of(protozero::pbf_reader& m);
+std::int64_t integer_of(protozero::pbf_reader& m);
+protozero::pbf_reader message_of(protozero::pbf_reader& m);
 
 // A repeated field, packed or not: the reader stands on one of its pieces.
 void append_integers(protozero::pbf_reader& message, std::vector<std::int64_t>& to);

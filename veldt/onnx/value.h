@@ -1,6 +1,6 @@
 // What flows along the edges of an ONNX graph: tensors with ONNX's element types, texts, sequences,
 // optionals.
-// Tests: tests/onnx/node_test.cpp
+// Tests: tests/onnx/value_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -4,10 +4,18 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "veldt/optim/optimizer.h"
 
 namespace veldt::optim {
+
+// The parameters that are below none of the prefixes, then those of each, by the longest that fits. Throws
+// ConfigError for a prefix that no name is below.
+std::vector<NamedTensors> split_by_prefix(const NamedTensors& parameters,
+                                          const std::vector<std::string>& prefixes);
 
 template <class Options> struct Group {
   NamedTensors parameters;
@@ -52,5 +60,22 @@ template <class Options> class GroupedOptimizer : public Optimizer {
 
   std::vector<Options> options_;
 };
+
+// Parameters with options by name: each is in the group of the longest prefix that its name is_below(), or
+// has the options `rest`. Groups without a parameter are left out; the rest comes first, so that lr() is its
+// rate. Throws ConfigError for a prefix that no name is below.
+//   optim::AdamW adam(optim::groups_by_name<optim::AdamWOptions>(
+//       net.trained_parameters(), {.lr = 1e-5}, {{"fc", {.lr = 1e-3}}}));
+template <class Options>
+std::vector<Group<Options>> groups_by_name(const NamedTensors& parameters, const Options& rest,
+                                           const std::vector<std::pair<std::string, Options>>& named) {
+  std::vector<std::string> prefixes;
+  for (const auto& [prefix, options] : named) prefixes.push_back(prefix);
+  std::vector<Group<Options>> groups;
+  const std::vector<NamedTensors> parts = split_by_prefix(parameters, prefixes);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].empty()) groups.push_back({parts[i], i == 0 ? rest : named[i - 1].second});
+  return groups;
+}
 
 }  // namespace veldt::optim

@@ -15,7 +15,7 @@
 #include "veldt/data/pictures.h"
 #include "veldt/data/sequences.h"
 #include "veldt/data/table.h"
-#include "veldt/data/tokenizer.h"
+#include "veldt/data/subword_tokenizer.h"
 #include "veldt/io/csv.h"
 #include "veldt/io/directory.h"
 #include "veldt/io/file.h"
@@ -190,7 +190,7 @@ std::shared_ptr<const data::Tokenizer> tokenizer_of(const Recipe& recipe, const 
   const std::int64_t size = is_bpe ? call.count("size", {}, {.least = 257, .most = 100'000}) : 0;
   call.finish();
   if (!is_bpe) return std::make_shared<data::CharTokenizer>(text);
-  return std::make_shared<data::BpeTokenizer>(data::BpeTokenizer::train(learned, size));
+  return std::make_shared<data::SubwordTokenizer>(data::SubwordTokenizer::train_bpe(learned, size));
 }
 
 // Where the last `share` of the text begins, moved back to the start of a UTF-8 character.

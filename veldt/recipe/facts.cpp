@@ -37,7 +37,7 @@ std::string in_json(const Facts& facts) {
   json["outputs"] = facts.model.outputs;
   json["classes"] = facts.classes;
   json["inputs"] = facts.inputs;
-  if (const auto* bpe = dynamic_cast<const data::BpeTokenizer*>(facts.tokenizer.get()))
+  if (const auto* bpe = dynamic_cast<const data::SubwordTokenizer*>(facts.tokenizer.get()))
     json["byte_pairs"] = bpe->text();
   else if (facts.tokenizer != nullptr)
     json["characters"] = facts.tokenizer->vocabulary();
@@ -88,8 +88,8 @@ Facts facts_from_json(std::string_view text, const std::string& where) {
     facts.classes = json.at("classes").get<std::vector<std::string>>();
     facts.inputs = json.at("inputs").get<std::vector<std::string>>();
     if (json.contains("byte_pairs"))
-      facts.tokenizer = std::make_shared<data::BpeTokenizer>(
-          data::BpeTokenizer::parse(json.at("byte_pairs").get<std::string>(), "of " + where));
+      facts.tokenizer = std::make_shared<data::SubwordTokenizer>(
+          data::SubwordTokenizer::parse(json.at("byte_pairs").get<std::string>(), "of " + where));
     else if (json.contains("characters"))
       facts.tokenizer = std::make_shared<data::CharTokenizer>(
           data::CharTokenizer::of(json.at("characters").get<std::vector<std::string>>()));

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "veldt/data/tokenizer.h"
+#include "veldt/data/subword_tokenizer.h"
 #include "veldt/recipe/model.h"
 
 namespace veldt::recipe {

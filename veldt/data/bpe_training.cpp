@@ -1,14 +1,19 @@
-// The byte pair encoding of tokenizer.h; bpe_file.cpp has its file.
+// Learns byte pairs from a text, and writes them as a tokenizer.json.
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <queue>
 
 #include "veldt/core/error.h"
 #include "veldt/data/bpe_alphabet.h"
-#include "veldt/data/tokenizer.h"
+#include "veldt/data/subword_tokenizer.h"
+#include "veldt/data/unicode.h"
+#include "veldt/io/json.h"
 
 namespace veldt::data {
 namespace {
+
+using TokenizerJson = nlohmann::json;
 
 constexpr std::int64_t kLeastCount = 2;  // of a pair that becomes a token
 
@@ -30,7 +35,7 @@ Kind kind_of(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r') ? Kind::space : Kind::mark;
 }
 
-// The bytes of the word that a text begins with: kWordPattern of bpe_file.cpp.
+// The bytes of the word that a text begins with: kWordPattern.
 std::size_t word_length(std::string_view text) {
   for (const std::string_view end : {"'s", "'d", "'m", "'t", "'ll", "'ve", "'re"})
     if (text.starts_with(end)) return end.size();
@@ -157,88 +162,91 @@ class Pairs {
   std::priority_queue<Pair> queue_;  // a pair that has become rarer is updated when it comes first
 };
 
+// The rule of word_length() as a regular expression.
+constexpr const char* kWordPattern =
+    R"('(?:[sdmt]|ll|ve|re)| ?[A-Za-z\x{80}-\x{10FFFF}]+| ?[0-9]+| ?[^\t-\r 0-9A-Za-z\x{80}-\x{10FFFF}]+)"
+    R"(|[\t-\r ]+(?![^\t-\r ])|[\t-\r ]+)";
+
+// Everything except the vocabulary and the merges; it is the same in all files.
+TokenizerJson frame() {
+  const TokenizerJson bytes = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+  const TokenizerJson words = {
+      {"type", "Split"}, {"pattern", {{"Regex", kWordPattern}}}, {"behavior", "Isolated"}, {"invert", false}};
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", TokenizerJson::array()},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", TokenizerJson::array({words, bytes})}}},
+          {"post_processor", nullptr},
+          {"decoder", bytes},
+          {"model",
+           {{"type", "BPE"},
+            {"dropout", nullptr},
+            {"unk_token", nullptr},
+            {"continuing_subword_prefix", nullptr},
+            {"end_of_word_suffix", nullptr},
+            {"fuse_unk", false},
+            {"byte_fallback", false},
+            {"ignore_merges", false}}}};
+}
+
+std::string in_letters(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) append(text, letter_of(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// The tokens that are made: the bytes, then the pairs.
+struct Learned {
+  std::vector<std::string> tokens;
+  std::unordered_map<std::string, std::int64_t> ids;
+  std::vector<std::pair<std::int64_t, std::int64_t>> merges;
+
+  Learned() {
+    for (const unsigned char byte : bytes_in_order()) add(std::string(1, static_cast<char>(byte)));
+  }
+  // The token of the two; a new one, unless another pair has already made it.
+  std::int64_t merge(std::int64_t left, std::int64_t right) {
+    merges.push_back({left, right});
+    return add(token(left) + token(right));
+  }
+  const std::string& token(std::int64_t id) const { return tokens[static_cast<std::size_t>(id)]; }
+
+ private:
+  std::int64_t add(const std::string& token) {
+    const auto [at, is_new] = ids.try_emplace(token, std::ssize(tokens));
+    if (is_new) tokens.push_back(token);
+    return at->second;
+  }
+};
+
+std::string file_of(const Learned& learned) {
+  TokenizerJson file = frame();
+  TokenizerJson vocabulary = TokenizerJson::object(), merges = TokenizerJson::array();
+  for (const auto& [token, id] : learned.ids) vocabulary[in_letters(token)] = id;
+  for (const auto& [left, right] : learned.merges)
+    merges.push_back({in_letters(learned.token(left)), in_letters(learned.token(right))});
+  file["model"]["vocab"] = std::move(vocabulary);
+  file["model"]["merges"] = std::move(merges);
+  return io::dump_json(file, 1) + "\n";
+}
+
 }  // namespace
 
-BpeTokenizer::BpeTokenizer() {
-  for (const unsigned char byte : bytes_in_order()) {
-    numbers_[std::string(1, static_cast<char>(byte))] = size();
-    tokens_.emplace_back(1, static_cast<char>(byte));
-  }
-}
-
-std::int64_t BpeTokenizer::add_merge(std::int64_t left, std::int64_t right) {
-  const std::string both = tokens_[static_cast<std::size_t>(left)] + tokens_[static_cast<std::size_t>(right)];
-  const auto [at, is_new] = numbers_.try_emplace(both, size());
-  if (is_new) tokens_.push_back(both);
-  merge_of_[key_of(left, right)] = {std::ssize(merges_), at->second};
-  merges_.push_back({left, right});
-  return at->second;
-}
-
-BpeTokenizer BpeTokenizer::train(std::string_view text, std::int64_t vocabulary_size) {
+SubwordTokenizer SubwordTokenizer::train_bpe(std::string_view text, std::int64_t vocabulary_size) {
   if (vocabulary_size < kBytes || vocabulary_size > std::numeric_limits<std::int32_t>::max())
     throw ConfigError(str("a vocabulary of bytes cannot have ", vocabulary_size, " tokens"),
                       "the 256 bytes are tokens, so that any text has numbers", "give 256 or more");
-  BpeTokenizer tokenizer;
+  Learned learned;
   Pairs pairs(text);
-  while (tokenizer.size() < vocabulary_size) {
+  while (std::ssize(learned.tokens) < vocabulary_size) {
     const Pairs::Pair best = pairs.take_most_frequent();
     if (best.count < kLeastCount) break;
-    pairs.merge(best, tokenizer.add_merge(best.left, best.right));
+    pairs.merge(best, learned.merge(best.left, best.right));
   }
-  return tokenizer;
-}
-
-void BpeTokenizer::encode_word(std::string_view word, std::vector<std::int64_t>& numbers) const {
-  struct Symbol {
-    std::int64_t token;
-    std::size_t previous, next;
-  };
-  std::vector<Symbol> symbols;
-  for (const char c : word) symbols.push_back({token_of(c), symbols.size() - 1, symbols.size() + 1});
-  // (rank, position): the lowest rank first, ties from the left.
-  std::priority_queue<std::pair<std::int64_t, std::size_t>, std::vector<std::pair<std::int64_t, std::size_t>>,
-                      std::greater<>>
-      queue;
-  const auto merge_at = [&](std::size_t at) -> const Merge* {
-    if (at >= symbols.size() || symbols[at].next >= symbols.size()) return nullptr;
-    const auto found = merge_of_.find(key_of(symbols[at].token, symbols[symbols[at].next].token));
-    return found == merge_of_.end() ? nullptr : &found->second;
-  };
-  const auto push = [&](std::size_t at) {
-    if (const Merge* merge = merge_at(at)) queue.push({merge->rank, at});
-  };
-  for (std::size_t i = 0; i < symbols.size(); ++i) push(i);
-  while (!queue.empty()) {
-    const auto [rank, at] = queue.top();
-    queue.pop();
-    const Merge* merge = symbols[at].token < 0 ? nullptr : merge_at(at);
-    if (!merge || merge->rank != rank) continue;  // a neighbour has changed since
-    Symbol& gone = symbols[symbols[at].next];
-    symbols[at].token = merge->token;
-    symbols[at].next = gone.next;
-    gone.token = -1;
-    if (symbols[at].next < symbols.size()) symbols[symbols[at].next].previous = at;
-    push(at);
-    push(symbols[at].previous);
-  }
-  for (std::size_t i = 0; i < symbols.size(); i = symbols[i].next) numbers.push_back(symbols[i].token);
-}
-
-Tensor BpeTokenizer::encode(std::string_view text) const {
-  std::vector<std::int64_t> numbers;
-  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> seen;  // where in `numbers`
-  for_each_word(text, [&](std::string_view word) {
-    const auto [at, is_new] = seen.try_emplace(word, numbers.size(), 0);
-    if (is_new) {
-      encode_word(word, numbers);
-      at->second.second = numbers.size();
-      return;
-    }
-    const auto [begin, end] = at->second;
-    for (std::size_t i = begin; i < end; ++i) numbers.push_back(numbers[i]);
-  });
-  return Tensor::from<std::int64_t>({std::ssize(numbers)}, numbers);
+  return parse(file_of(learned), "that was trained");
 }
 
 }  // namespace veldt::data

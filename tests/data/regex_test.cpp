@@ -1,0 +1,59 @@
+// Regular expressions: matches in Unicode text, and what is refused.
+#include "veldt/data/regex.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+
+namespace veldt::data {
+namespace {
+
+using test::error_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> matches(const std::string& pattern, const std::string& text) {
+  std::vector<std::string> found;
+  Regex(pattern).for_each_match(
+      text, [&](std::size_t begin, std::size_t end) { found.push_back(text.substr(begin, end - begin)); });
+  return found;
+}
+
+TEST(Regex, FindsWhatMatches) {
+  EXPECT_THAT(matches("\\p{L}+|\\p{N}", "löwe12 狮子"), ElementsAre("löwe", "1", "2", "狮子"));
+  EXPECT_THAT(matches("(?i:'LL|É)", "we'll é"), ElementsAre("'ll", "é"));
+  EXPECT_THAT(matches("\\s+(?!\\S)|\\s+", "a   b\u3000 "), ElementsAre("  ", " ", "\u3000 "));
+  EXPECT_THAT(matches("^.", "ab\ncd"), ElementsAre("a", "c"));
+  EXPECT_THAT(matches("x*", "axxb"), ElementsAre("xx"));
+  EXPECT_THAT(matches("(?<=a)b", "abb"), ElementsAre("b"));
+  EXPECT_THAT(matches("", "abc"), ElementsAre());
+}
+
+TEST(Regex, BytesThatAreNoTextMatchNothing) {
+  EXPECT_THAT(matches(".+",
+                      "ab\xff\xfe"
+                      "cd\xc3"),
+              ElementsAre("ab", "cd"));
+}
+
+TEST(Regex, RefusesWhatItCannotRead) {
+  const auto why = [](const std::string& pattern) {
+    return error_of<ConfigError>([&] { Regex r(pattern); });
+  };
+  EXPECT_THAT(why("(a"), HasSubstr("closing parenthesis"));
+  EXPECT_THAT(why("[a&&b]"), HasSubstr("&&"));
+  EXPECT_THAT(why("\\h"), HasSubstr("\\h"));
+  EXPECT_THAT(why("a(?im:.)"), HasSubstr("(?m"));
+  EXPECT_THAT(why("(*LIMIT_MATCH=1)a"), HasSubstr("(*"));
+  EXPECT_THAT(why("\\p{Wizard}"), HasSubstr("property"));
+  EXPECT_THAT(why(std::string(70000, 'a')), HasSubstr("64 KiB"));
+  EXPECT_THAT(error_of<ConfigError>([] { matches("(a+)+[bd]", std::string(3000, 'a')); }),
+              HasSubstr("gives up"));
+}
+
+}  // namespace
+}  // namespace veldt::data

@@ -1,0 +1,137 @@
+// LoRA: what is trained, that a merged network computes the same, and what is saved.
+#include "veldt/nn/lora.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+#include "veldt/core/error.h"
+#include "veldt/nn/activations.h"
+#include "veldt/nn/linear.h"
+#include "veldt/nn/mlp.h"
+#include "veldt/nn/sequential.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/matmul.h"
+#include "veldt/ops/operators.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+
+namespace veldt::nn {
+namespace {
+
+using test::error_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Sequential lora_network() {
+  Rng rng(3);
+  return Sequential{{"query", Linear(6, 8, rng)},
+                    {"act", Tanh()},
+                    {"value", Linear(8, 4, rng)},
+                    {"head", Linear(4, 2, {.bias = false}, rng)}};
+}
+
+Tensor lora_input() {
+  Rng rng(4);
+  return randn({5, 6}, rng);
+}
+
+double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
+
+// Moves what is trained along its gradient.
+void lora_step(const Module& network) {
+  const Tensor y = network(lora_input());
+  mean((y - 1) * (y - 1)).backward();
+  const NoGrad off;
+  for (const NamedTensor& p : network.trained_parameters())
+    p.tensor.detach().assign(p.tensor - 0.1 * p.tensor.grad());
+}
+
+TEST(Lora, AtFirstNothingChangesAndOnlyTheAdaptersAreTrained) {
+  Sequential net = lora_network();
+  const Tensor before = net(lora_input());
+  EXPECT_THAT(add_lora(net, "query|value", {.rank = 2}), ElementsAre("query", "value"));
+  EXPECT_EQ(distance(net(lora_input()), before), 0);
+  std::vector<std::string> names;
+  for (const NamedTensor& p : net.trained_parameters()) names.push_back(p.name);
+  EXPECT_THAT(names, ElementsAre("query.lora_A", "query.lora_B", "value.lora_A", "value.lora_B"));
+  const std::vector<float> weight = dynamic_cast<Linear&>(net["query"]).weight().values<float>();
+  for (int step = 0; step < 3; ++step) lora_step(net);
+  EXPECT_GT(distance(net(lora_input()), before), 1e-3);
+  EXPECT_EQ(dynamic_cast<Linear&>(net["query"]).weight().values<float>(), weight);
+}
+
+TEST(Lora, ComputesTheProductOfThePaper) {
+  Rng rng(5);
+  Linear layer(6, 3, rng);
+  add_lora(layer, "", {.rank = 2, .alpha = 6});
+  for (const NamedTensor& p : layer.state_dict())
+    if (p.name.starts_with("lora")) init::normal(p.tensor, 0, 1, rng);
+  const NamedTensors state = lora_state(layer);
+  const Tensor a = state[0].tensor, b = state[1].tensor, x = lora_input();
+  const Tensor expected = matmul(x, transpose(layer.weight() + 3 * matmul(b, a))) + layer.bias();
+  EXPECT_LT(distance(layer(x), expected), 1e-5);
+  EXPECT_EQ(layer.title(), "Linear(6, 3, LoRA of rank 2)");
+}
+
+TEST(Lora, AMergedNetworkComputesTheSameWithoutAdapters) {
+  Sequential net = lora_network();
+  add_lora(net, ".*", {.rank = 3});
+  for (int step = 0; step < 3; ++step) lora_step(net);
+  const Tensor taught = net(lora_input());
+  merge_lora(net);
+  EXPECT_LT(distance(net(lora_input()), taught), 1e-5);
+  EXPECT_TRUE(lora_state(net).empty());
+  EXPECT_TRUE(net.trained_parameters().empty());
+  EXPECT_TRUE(lora_network().load_state_dict(net.state_dict()).complete());  // a plain network's names again
+  merge_lora(net);                                                           // nothing to do
+}
+
+TEST(Lora, TheAdaptersAloneBringAnotherCopyToTheSame) {
+  Sequential taught = lora_network(), other = lora_network();
+  add_lora(taught, "query", {.rank = 2});
+  for (int step = 0; step < 3; ++step) lora_step(taught);
+  const NamedTensors adapter = lora_state(taught);
+  EXPECT_EQ(adapter.size(), 2u);
+  add_lora(other, "query", {.rank = 2});
+  const LoadReport report = other.load_state_dict(adapter, false);
+  EXPECT_TRUE(report.unexpected.empty() && report.mismatched.empty());
+  EXPECT_EQ(distance(other(lora_input()), taught(lora_input())), 0);
+}
+
+TEST(Lora, AFusedStackOfLayersUsesItsAdaptersToo) {
+  Rng rng(6);
+  MLP net({6, 16, 2}, {}, rng);
+  const Tensor before = net(lora_input());
+  add_lora(net, "layers\\..*", {.rank = 2});
+  lora_step(net);
+  lora_step(net);
+  const Tensor taught = net(lora_input());
+  EXPECT_GT(distance(taught, before), 1e-3);
+  merge_lora(net);
+  EXPECT_LT(distance(net(lora_input()), taught), 1e-5);
+}
+
+TEST(Lora, TheHeadMayBeTrainedToo) {
+  Sequential net = lora_network();
+  add_lora(net, "query");
+  net.requires_grad(true, "head");
+  EXPECT_EQ(net.trained_parameters().size(), 3u);
+  EXPECT_EQ(net.trained_parameters("head").size(), 1u);
+}
+
+TEST(Lora, RefusesWhatItCannotAdapt) {
+  Sequential net = lora_network();
+  EXPECT_THAT(error_of([&] { add_lora(net, "key"); }), HasSubstr("there are query, value, head"));
+  EXPECT_THAT(error_of([&] { add_lora(net, "quer"); }), HasSubstr("no Linear layer's name matches 'quer'"));
+  EXPECT_THAT(error_of([&] { add_lora(net, "(query"); }), HasSubstr("is no regular expression"));
+  EXPECT_THAT(error_of([&] { add_lora(net, "query", {.rank = 0}); }), HasSubstr("rank of 0"));
+  EXPECT_EQ(net.trained_parameters().size(), 5u);  // as it was
+  add_lora(net, "query");
+  EXPECT_THAT(error_of([&] { add_lora(net, ".*"); }), HasSubstr("query cannot get another adapter"));
+}
+
+}  // namespace
+}  // namespace veldt::nn

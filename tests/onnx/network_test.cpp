@@ -1,0 +1,210 @@
+// A graph as a module: its parameters, its gradients, bodies, functions, and what it refuses.
+#include "veldt/onnx/network.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "tests/onnx/make_model.h"
+#include "veldt/core/error.h"
+#include "veldt/nn/losses.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/reduce.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::onnx {
+namespace {
+
+using namespace test;  // NOLINT: its names are those of messages
+
+Network made(const GraphParts& parts, const std::vector<std::string>& functions = {},
+             std::int64_t opset = 17) {
+  return Network(parse_model(model(graph(parts), functions, opset), "x.onnx"));
+}
+
+// y = relu(x w + b)
+Network small_layer() {
+  return made({.nodes = {node("MatMul", {"x", "layer.weight"}, {"h"}),
+                         node("Add", {"h", "layer.bias"}, {"s"}), node("Relu", {"s"}, {"y"})},
+               .initializers = {floats("layer.weight", {2, 3}, {1, 2, 3, 4, 5, 6}),
+                                floats("layer.bias", {3}, {0, -100, 1})},
+               .inputs = {value("x", {-1, 2})},
+               .outputs = {value("y", {-1, 3})}});
+}
+
+std::string what(const std::function<void()>& fn) {
+  try {
+    fn();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing was refused)";
+}
+
+TEST(OnnxNetwork, ComputesWhatTheGraphSays) {
+  const Network net = small_layer();
+  EXPECT_EQ(net(Tensor::of({1, 2}, {1, 1})).values<float>(), (std::vector<float>{5, 0, 10}));
+  EXPECT_EQ(net.opset(), 17);
+  EXPECT_EQ(net.title(), "onnx::Network g");
+}
+
+TEST(OnnxNetwork, ItsWeightsAreParameters) {
+  Network net = small_layer();
+  ASSERT_EQ(net.named_parameters().size(), 2U);
+  EXPECT_EQ(net.named_parameters()[0].name, "layer.weight");
+  EXPECT_EQ(net.parameter_count(), 9);
+  const Tensor x = Tensor::of({1, 2}, {1, 2});
+  sum(net(x)).backward();
+  EXPECT_EQ(net.named_parameters()[0].tensor.grad().values<float>(), (std::vector<float>{1, 0, 1, 2, 0, 2}));
+  EXPECT_EQ(net.named_parameters()[1].tensor.grad().values<float>(), (std::vector<float>{1, 0, 1}));
+}
+
+// The statistics of a norm, a bound, a number of a formula.
+TEST(OnnxNetwork, OtherConstantsAreBuffers) {
+  Network net =
+      made({.nodes = {node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"n"}),
+                      node("Mul", {"n", "half"}, {"y"})},
+            .initializers = {floats("scale", {2}, {1, 1}), floats("shift", {2}, {0, 0}),
+                             floats("mean", {2}, {0, 0}), floats("variance", {2}, {1, 1}),
+                             floats("half", {}, {0.5F})},
+            .inputs = {value("x", {-1, 2})},
+            .outputs = {value("y", {-1, 2})}});
+  std::vector<std::string> names;
+  for (const NamedTensor& p : net.named_parameters()) names.push_back(p.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"scale", "shift"}));
+  EXPECT_EQ(net.named_buffers().size(), 3U);
+}
+
+TEST(OnnxNetwork, ACloneHasItsOwnWeights) {
+  Network net = small_layer();
+  Network copy = clone(net);
+  NoGrad off;
+  copy.named_parameters()[0].tensor.assign(zeros({2, 3}));
+  EXPECT_EQ(net(Tensor::of({1, 2}, {1, 1})).values<float>(), (std::vector<float>{5, 0, 10}));
+  EXPECT_EQ(copy(Tensor::of({1, 2}, {1, 1})).values<float>(), (std::vector<float>{0, 0, 1}));
+}
+
+TEST(OnnxNetwork, IsSavedAndLoadedByItsNames) {
+  Network net = small_layer(), other = small_layer();
+  NoGrad off;
+  for (const NamedTensor& p : net.named_parameters()) Tensor(p.tensor).assign(ones(p.tensor.shape()));
+  EXPECT_TRUE(other.load_state_dict(net.state_dict()).complete());
+  EXPECT_EQ(other(Tensor::of({1, 2}, {1, 1})).values<float>(), (std::vector<float>{3, 3, 3}));
+}
+
+TEST(OnnxNetwork, RunsByName) {
+  const Network net = made({.nodes = {node("Sub", {"a", "b"}, {"y"})},
+                            .inputs = {value("a", {-1}), value("b", {-1})},
+                            .outputs = {value("y", {-1})}});
+  const Values out = net.run({{"b", Value(Tensor::of({1}, {2}))}, {"a", Value(Tensor::of({1}, {5}))}});
+  EXPECT_EQ(out.at(0).tensor().item(), 3);
+  EXPECT_THAT(what([&] { net.run({{"c", Value(zeros({1}))}}); }), testing::HasSubstr("its inputs are: a, b"));
+  EXPECT_THAT(what([&] {
+                net.run({{"a", Value(zeros({1, 1}))}});
+              }),
+              testing::HasSubstr("the graph takes float[?]"));
+  EXPECT_THAT(what([&] {
+                net.run({{"a", Value(zeros({1}, DType::i64))}});
+              }),
+              testing::HasSubstr("cannot be int64[1]"));
+  EXPECT_THAT(what([&] {
+                net.run({{"a", Value(zeros({1}))}});
+              }),
+              testing::HasSubstr("the input \"b\" is missing"));
+}
+
+TEST(OnnxNetwork, AllThatItCannotRunIsToldAtOnce) {
+  const std::string text = what([] {
+    made({.nodes = {node("Frobnicate", {"x"}, {"a"}, {}, "", "one"),
+                    node("Frobnicate", {"a"}, {"b"}, {}, "", "two"),
+                    node("Gizmo", {"b"}, {"y"}, {}, "com.acme")},
+          .inputs = {value("x", {1})},
+          .outputs = {value("y", {1})}});
+  });
+  for (const char* part : {"2 operators", "Frobnicate (one, two)", "com.acme:Gizmo (-> y)"})
+    EXPECT_THAT(text, testing::HasSubstr(part));
+}
+
+TEST(OnnxNetwork, AnErrorSaysWhichNode) {
+  const Network net = made({.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "", "join")},
+                            .initializers = {floats("w", {3}, {1, 2, 3})},
+                            .inputs = {value("x", {-1})},
+                            .outputs = {value("y", {-1})}});
+  EXPECT_THAT(what([&] { net(zeros({2})); }), testing::HasSubstr("in join (Add)"));
+}
+
+TEST(OnnxNetwork, BranchesSeeTheValuesAround) {
+  const auto branch = [](const char* op) {
+    return graph({.nodes = {node(op, {"x"}, {"r"})}, .outputs = {plain_value("r")}});
+  };
+  const Network net = made({.nodes = {node("ReduceSum", {"x"}, {"s"}, {int_attribute("keepdims", 0)}),
+                                      node("Greater", {"s", "zero"}, {"c"}),
+                                      node("If", {"c"}, {"y"},
+                                           {message_attribute("then_branch", 6, branch("Neg")),
+                                            message_attribute("else_branch", 6, branch("Abs"))})},
+                            .initializers = {floats("zero", {}, {0})},
+                            .inputs = {value("x", {-1})},
+                            .outputs = {value("y", {-1})}});
+  EXPECT_EQ(net(Tensor::of({2}, {1, 2})).values<float>(), (std::vector<float>{-1, -2}));
+  EXPECT_EQ(net(Tensor::of({2}, {-1, -2})).values<float>(), (std::vector<float>{1, 2}));
+}
+
+TEST(OnnxNetwork, FunctionsTakeTheAttributesOfTheirCaller) {
+  const std::string body = function(
+      "Stacked", {"a"}, {"r"}, {node("Concat", {"a", "a"}, {"r"}, {reference("axis", "along")})}, {"along"});
+  const Network net = made({.nodes = {node("Stacked", {"x"}, {"y"}, {int_attribute("along", 1)}, "own")},
+                            .inputs = {value("x", {1, 2})},
+                            .outputs = {value("y", {1, 4})}},
+                           {body});
+  EXPECT_EQ(net(zeros({1, 2})).shape(), (Shape{1, 4}));
+}
+
+TEST(OnnxNetwork, FunctionsThatNeverEnd) {
+  const std::string circle = function("A", {"a"}, {"r"}, {node("A", {"a"}, {"r"}, {}, "own")});
+  const GraphParts parts{.nodes = {node("A", {"x"}, {"y"}, {}, "own")},
+                         .inputs = {value("x", {1})},
+                         .outputs = {value("y", {1})}};
+  EXPECT_THAT(what([&] { made(parts, {circle}); }), testing::HasSubstr("calls itself"));
+  // Each calls the next one ten times: 10^20 nodes.
+  std::vector<std::string> bomb;
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::string> nodes;
+    for (int j = 0; j < 10; ++j)
+      nodes.push_back(node(i < 19 ? str("F", i + 1) : "Neg", {j == 0 ? "a" : str("v", j - 1)},
+                           {j == 9 ? "r" : str("v", j)}, {}, i < 19 ? "own" : ""));
+    bomb.push_back(function(str("F", i), {"a"}, {"r"}, nodes));
+  }
+  EXPECT_THAT(what([&] {
+                made({.nodes = {node("F0", {"x"}, {"y"}, {}, "own")},
+                      .inputs = {value("x", {1})},
+                      .outputs = {value("y", {1})}},
+                     bomb);
+              }),
+              testing::HasSubstr("more than 250000 nodes"));
+}
+
+TEST(OnnxNetwork, GraphsThatDoNotHoldTogether) {
+  const auto refused = [](const std::vector<std::string>& nodes) {
+    return what([&] { made({.nodes = nodes, .inputs = {value("x", {1})}, .outputs = {value("y", {1})}}); });
+  };
+  EXPECT_THAT(refused({node("Neg", {"nowhere"}, {"y"})}),
+              testing::HasSubstr("nothing defines the value \"nowhere\""));
+  EXPECT_THAT(refused({node("Neg", {"x"}, {"y"}), node("Abs", {"x"}, {"y"})}),
+              testing::HasSubstr("defined twice"));
+  EXPECT_THAT(refused({node("Neg", {"x"}, {"z"})}), testing::HasSubstr("nothing defines the value \"y\""));
+}
+
+TEST(OnnxNetwork, TellsOfEachNode) {
+  const Network net = small_layer();
+  std::string told;
+  net.run({Value(zeros({4, 2}))}, [&](const Node& n, const Values& results) {
+    told += n.op + ' ' + results[0].description() + "; ";
+  });
+  EXPECT_EQ(told, "MatMul float[4,3]; Add float[4,3]; Relu float[4,3]; ");
+}
+
+}  // namespace
+}  // namespace veldt::onnx

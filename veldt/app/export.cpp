@@ -1,0 +1,172 @@
+// veldt export MODEL -o x.onnx: a trained network or a field as an ONNX file.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "veldt/app/inputs.h"
+#include "veldt/app/verbs.h"
+#include "veldt/cli/exit.h"
+#include "veldt/cli/option_tree.h"
+#include "veldt/cli/terminal.h"
+#include "veldt/core/error.h"
+#include "veldt/field/coordinates.h"
+#include "veldt/field/field.h"
+#include "veldt/io/safetensors.h"
+#include "veldt/onnx/export.h"
+#include "veldt/ops/arrange.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/random.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/recipe/trained.h"
+
+namespace veldt::app {
+namespace {
+
+struct ExportFlags {
+  std::string model, output;
+  std::int64_t batch = 0;
+};
+
+// What the file's network takes and gives: example inputs, and their names.
+struct ExportedNetwork {
+  std::shared_ptr<nn::Module> module;
+  TensorList inputs;
+  onnx::ExportOptions options;
+};
+
+// Positions [n, 2] of 0..1 from left to right and from top to bottom, or [n, 1] from a sound's start to its
+// end, to levels [n, channels]: 0..1 of a picture.
+class FieldLevels : public nn::Module {
+ public:
+  explicit FieldLevels(const field::Field& field) : field_(field), map_(field_.options()) {}
+
+  Tensor forward(const Tensor& positions) const override {
+    const auto coordinate = [&](int column, float at_0, float at_1) {
+      return affine(narrow(positions, 1, column, 1), static_cast<double>(at_1) - at_0, at_0);
+    };
+    std::vector<Tensor> inputs;
+    if (map_.has_x()) inputs.push_back(coordinate(0, map_.x(0), map_.x(1)));
+    inputs.push_back(coordinate(static_cast<int>(inputs.size()), map_.y(0), map_.y(1)));
+    if (map_.inputs() > static_cast<int>(inputs.size())) inputs.push_back(ones({positions.size(0), 1}));
+    return field::levels_from(field_.network()(cat(inputs, 1)), field_.options().head);
+  }
+  void fields(nn::Fields& f) override { f("network", field_.network()); }
+
+ private:
+  field::Field field_;
+  field::CoordinateMap map_;
+};
+
+// A table's network with the scales of its columns and of its target: what `veldt predict` does.
+class TableNetwork : public nn::Module {
+ public:
+  explicit TableNetwork(recipe::Trained trained) : trained_(std::move(trained)) {}
+
+  Tensor forward(const Tensor& rows) const override {
+    const Tensor y = trained_.model(recipe::scaled_columns(rows, trained_.facts.columns));
+    const recipe::Scaling& s = trained_.facts.scaling;
+    return trained_.recipe.classes ? y : affine(y, s.deviation, s.mean);
+  }
+  void fields(nn::Fields& f) override { trained_.model.fields(f); }
+
+ private:
+  recipe::Trained trained_;
+};
+
+ExportedNetwork field_to_export(const std::string& path) {
+  const field::Field field = field::Field::load(path);
+  Rng rng(1);
+  const std::int64_t dimensions = field.options().is_sound() ? 1 : 2;
+  return {std::make_shared<FieldLevels>(field),
+          {rand({4, dimensions}, rng)},
+          {.input_names = {"positions"},
+           .output_names = {"levels"},
+           .metadata = {{"veldt.kind", field.options().is_sound() ? "sound_field" : "image_field"},
+                        {"veldt.height", std::to_string(field.options().height)},
+                        {"veldt.width", std::to_string(field.options().width)}}}};
+}
+
+ExportedNetwork recipe_to_export(const std::string& path) {
+  recipe::Trained trained = recipe::load(path);
+  const recipe::ModelFacts& facts = trained.facts.model;
+  Rng rng(1);
+  const auto example = [&](const Shape& shape) {
+    const Shape batch = shape.with_inserted(0, 2);
+    return facts.dtype == DType::i64 ? randint(batch, rng, 0, trained.facts.tokenizer->size())
+                                     : rand(batch, rng);
+  };
+  ExportedNetwork out;
+  out.inputs = {example(facts.input)};
+  if (facts.target.rank() > 0) {
+    out.inputs.push_back(example(facts.target));
+    out.options.input_names = {"source", "target"};
+  }
+  out.options.metadata = {{"veldt.kind", trained.recipe.kind},
+                          {"veldt.recipe", in_json(trained.recipe)},
+                          {"veldt.facts", in_json(trained.facts)}};
+  if (trained.recipe.kind == "table")
+    out.module = std::make_shared<TableNetwork>(std::move(trained));
+  else
+    out.module = std::make_shared<nn::Graph>(std::move(trained.model));
+  return out;
+}
+
+ExportedNetwork network_to_export(const std::string& path) {
+  const std::string file = recipe::model_file(path);
+  if (kind_of_file(file) != FileKind::safetensors) refuse_file(file);
+  if (!field::field_kind(io::read_safetensors_header(file).metadata).empty()) return field_to_export(file);
+  return recipe_to_export(file);
+}
+
+int export_network(const ExportFlags& flags, Context& context) {
+  check_output(flags.output, "--output", {flags.model}, context);
+  ExportedNetwork network = network_to_export(flags.model);
+  if (flags.batch > 0) {
+    network.options.dynamic_batch = false;
+    for (Tensor& input : network.inputs) {
+      const Shape one = slice(input, 0, 0, 1).shape().without(0);
+      input = contiguous(expand(slice(input, 0, 0, 1), one.with_inserted(0, flags.batch)));
+    }
+  }
+  const onnx::Exported made =
+      onnx::export_model(flags.output, *network.module, network.inputs, network.options);
+  const std::int64_t parameters = network.module->parameter_count();
+  if (context.json)
+    context.out.json({{"model", flags.model},
+                      {"output", flags.output},
+                      {"opset", onnx::kExportedOpset},
+                      {"nodes", made.nodes},
+                      {"parameters", parameters},
+                      {"bytes", made.bytes},
+                      {"batch", made.dynamic_batch ? nlohmann::json() : nlohmann::json(flags.batch)}});
+  else
+    context.out.text(fmt::format("wrote {}: {} nodes, {} parameters, {} bytes, opset {}, batches of {}\n",
+                                 on_one_line(flags.output), made.nodes, parameters, made.bytes,
+                                 onnx::kExportedOpset,
+                                 made.dynamic_batch ? "any size" : std::to_string(flags.batch)));
+  return kOk;
+}
+
+}  // namespace
+
+Run add_export(VerbOptions& verb, Context& context) {
+  auto flags = std::make_shared<ExportFlags>();
+  add_path(verb, "MODEL", flags->model,
+           "what veldt train or veldt fit wrote: a model file, or the folder of a run")
+      .required();
+  add_path(verb, "-o,--output", flags->output, "the ONNX file to write").required();
+  add_count(verb, "--batch", flags->batch, {.least = 1},
+            "for batches of this size alone, not of any: for networks whose steps depend on it");
+  add_threads(verb, context);
+  verb.examples(
+      "  veldt export runs/mnist -o digits.onnx\n"
+      "  veldt export cub.safetensors -o cub.onnx          positions in, colours out\n");
+  return [flags, &context] { return export_network(*flags, context); };
+}
+
+}  // namespace veldt::app

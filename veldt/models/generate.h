@@ -1,0 +1,40 @@
+// Text, token by token: what a network gives the next place is chosen, and becomes part of what it sees.
+// Tests: tests/models/generate_test.cpp, tests/models/language_peers_test.cpp
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "veldt/models/causal_model.h"
+
+namespace veldt::models {
+
+struct GenerateOptions {
+  std::int64_t max_new_tokens = 128;
+  // 0: the most likely token. Else tokens are drawn, from likelihoods that it makes flatter (above 1) or
+  // sharper.
+  double temperature = 0;
+  std::int64_t top_k = 0;  // of the most likely ones alone; 0: of all
+  // Of the fewest that are together as likely as this (Holtzman et al. 2020).
+  double top_p = 1;
+  // Above 1: tokens that are there already are less likely (Keskar et al. 2019).
+  double repetition_penalty = 1;
+  std::vector<std::int64_t> stop_tokens = {};  // the first of these ends the text, and is part of it
+  std::uint64_t seed = 0;                      // of what is drawn
+  bool use_cache = true;                       // false: every step computes all tokens anew
+  // Called with each token as it is chosen; false ends the text.
+  std::function<bool(std::int64_t)> on_token = {};
+};
+
+// Continues token numbers (i64 [time]) and returns the new ones, i64 [tokens]. It ends too where the model
+// has no more positions. The same options give the same tokens. Throws ConfigError for options out of their
+// ranges, ShapeError for no token or more than there are positions.
+Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptions& options = {});
+
+// The token that the options choose after `seen`, by f32 or f64 logits [vocabulary]. `rng` moves on by one
+// draw if temperature is above 0.
+std::int64_t chosen_token(const Tensor& logits, const std::vector<std::int64_t>& seen,
+                          const GenerateOptions& options, Rng& rng);
+
+}  // namespace veldt::models

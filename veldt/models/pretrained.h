@@ -1,0 +1,29 @@
+// Networks over text by the files of transformers: config.json says what they are, model.safetensors holds
+// their numbers.
+//   auto model = models::load_pretrained("all-MiniLM-L6-v2");
+// Tests: tests/models/language_test.cpp, tests/models/language_peers_test.cpp, tests/fuzz/models.cpp
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "veldt/models/bert.h"
+#include "veldt/models/causal_model.h"
+
+namespace veldt::models {
+
+// A new network as a config.json describes it, "model_type" bert, gpt2 or llama: a Bert, Gpt2 or Llama, whose
+// dropout begins in training. Throws IoError malformed, naming the key, for a type that is not known and for
+// what changes the network in a way that Veldt does not have; keys that do not change it are left alone.
+std::unique_ptr<nn::Module> from_config(const std::string& json, const std::string& where = "config.json",
+                                        Rng& rng = nn::default_rng());
+
+// The network in a folder: its config.json, and the numbers of its model.safetensors, or of the parts that
+// model.safetensors.index.json lists, or of its pytorch_model.bin; in evaluation. A name
+// may lack the prefix of a network's inner part, or have one more ("bert."), and buffers that are computed
+// may be there. Throws IoError missing or malformed, and Error listing the names that do not fit.
+std::unique_ptr<nn::Module> load_pretrained(const std::string& folder);
+// The same, for a network that continues text. Throws ConfigError for another.
+std::unique_ptr<CausalModel> load_causal(const std::string& folder);
+
+}  // namespace veldt::models

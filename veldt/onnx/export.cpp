@@ -1,0 +1,203 @@
+// Traces a module with several batches, makes one graph of the traces, checks it and writes it.
+#include "veldt/onnx/export.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "veldt/core/error.h"
+#include "veldt/io/file.h"
+#include "veldt/onnx/trace.h"
+#include "veldt/onnx/write.h"
+#include "veldt/ops/create.h"
+#include "veldt/ops/gather.h"
+#include "veldt/ops/shape.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::onnx {
+namespace {
+
+// Primes, so that a size which happens to be a multiple of one is none of the next.
+const std::vector<std::int64_t> kBatches = {2, 3, 5};
+
+// In evaluation mode while it exists.
+class EvaluationScope {
+ public:
+  explicit EvaluationScope(nn::Module& module) {
+    for (const auto& [name, inner] : module.named_modules()) before_.emplace_back(inner, inner->training());
+    module.eval();
+  }
+  ~EvaluationScope() {
+    for (const auto& [module, training] : before_) module->train(training);  // outer ones first
+  }
+  EvaluationScope(const EvaluationScope&) = delete;
+  EvaluationScope& operator=(const EvaluationScope&) = delete;
+
+ private:
+  std::vector<std::pair<nn::Module*, bool>> before_;
+};
+
+// One run of what is exported.
+struct Run {
+  TensorList inputs, outputs;
+  TracedGraph graph;
+};
+
+class Export {
+ public:
+  Export(const Exportable& function, const NamedTensors& tensors, const nn::Module* module,
+         const TensorList& inputs, const ExportOptions& options)
+      : function_(function), tensors_(tensors), module_(module), given_(inputs), options_(options) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const int dim = i < options.batch_dims.size() ? options.batch_dims[i] : inputs[i].rank() > 0 ? 0 : -1;
+      if (dim >= inputs[i].rank())
+        throw ShapeError(str("input ", i, " of ", inputs[i].shape(), " has no dimension ", dim),
+                         "batch_dims names the one that counts the examples", "give -1 for an input without");
+      batch_dims_.push_back(options.dynamic_batch ? dim : -1);
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (batch_dims_[i] >= 0 && source_.input < 0) source_ = {static_cast<int>(i), batch_dims_[i]};
+  }
+
+  Exported write(const std::string& path) {
+    const NoGrad off;
+    std::vector<std::int64_t> batches = {0};
+    if (source_.input >= 0) batches = kBatches;
+    for (const std::int64_t batch : batches) runs_.push_back(run(batch));
+    check_problems(simplified(runs_[0].graph));
+    std::vector<TracedGraph> graphs;
+    for (Run& r : runs_) graphs.push_back(std::move(r.graph));
+    BatchedGraph model = unified(graphs, batches, source_.input >= 0 ? source_ : BatchSource{});
+    model.graph = simplified(model.graph);
+    const std::string name = path.substr(path.find_last_of('/') + 1);
+    const WrittenModel file =
+        written(model, {kExportedOpset, options_.graph_name, options_.input_names, options_.output_names,
+                        options_.metadata, options_.most_inside, name + ".data"});
+    Exported result{.nodes = std::ssize(model.graph.nodes),
+                    .bytes = file.bytes.size(),
+                    .dynamic_batch = source_.input >= 0};
+    if (options_.run && file.outside.empty()) result.largest_difference = checked(file.bytes);
+    if (!file.outside.empty()) result.bytes += write_data(path + ".data", model.graph, file.outside);
+    io::write_file(path, file.bytes);
+    return result;
+  }
+
+ private:
+  // The inputs with so many examples; 0: as they are.
+  TensorList examples(std::int64_t batch) const {
+    TensorList inputs;
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      Tensor x = contiguous(given_[i].detach());
+      if (batch > 0 && batch_dims_[i] >= 0) {
+        std::vector<std::int64_t> rows;
+        const std::int64_t count = x.size(batch_dims_[i]);
+        for (std::int64_t r = 0; r < batch; ++r) rows.push_back(r % std::max<std::int64_t>(1, count));
+        x = index_select(x, batch_dims_[i], Tensor::from<std::int64_t>({batch}, rows));
+      }
+      inputs.push_back(clone(x));
+    }
+    return inputs;
+  }
+
+  Run run(std::int64_t batch) {
+    Run r;
+    r.inputs = examples(batch);
+    Tracer tracer(tensors_, module_);
+    for (std::size_t i = 0; i < r.inputs.size(); ++i) tracer.add_input(str("input_", i), r.inputs[i]);
+    {
+      const InterceptorScope scope(&tracer);
+      r.outputs = function_(r.inputs);
+    }
+    std::erase_if(r.outputs, [](const Tensor& t) { return !t.defined(); });
+    for (const Tensor& output : r.outputs) tracer.add_output(output);
+    if (problems_.empty()) problems_ = tracer.problems();
+    r.graph = std::move(tracer.nodes().graph());
+    return r;
+  }
+
+  void check_problems(const TracedGraph& graph) {
+    for (const TracedNode& node : graph.nodes)
+      if (node.op == "?")
+        if (const TraceProblem p{std::get<std::string>(node.attributes[0].second),
+                                 graph.places[static_cast<std::size_t>(node.place)]};
+            std::find(problems_.begin(), problems_.end(), p) == problems_.end())
+          problems_.push_back(p);
+    if (problems_.empty()) return;
+    std::string list;
+    for (const auto& [what, place] : problems_)
+      list += str(list.empty() ? "" : "; ", what, place.empty() ? "" : " in ", place);
+    throw Error("the network cannot be exported", list, "replace these by layers that have a form in ONNX");
+  }
+
+  double checked(const std::string& bytes) const {
+    double largest = 0;
+    for (const Run& r : runs_) {
+      const TensorList found = options_.run(bytes, r.inputs);
+      for (std::size_t i = 0; i < r.outputs.size(); ++i) {
+        const std::vector<double> wanted = to(r.outputs[i], DType::f64).values<double>(),
+                                  got = to(found.at(i), DType::f64).values<double>();
+        double scale = 1;
+        for (const double v : wanted) scale = std::max(scale, std::isfinite(v) ? std::abs(v) : 0);
+        bool fits = found[i].shape() == r.outputs[i].shape();
+        for (std::size_t k = 0; fits && k < wanted.size(); ++k) {
+          const double apart = wanted[k] == got[k] || (std::isnan(wanted[k]) && std::isnan(got[k]))
+                                   ? 0
+                                   : std::abs(wanted[k] - got[k]) / scale;
+          fits = apart <= options_.tolerance;
+          largest = std::max(largest, apart);
+        }
+        if (!fits)
+          throw Error(str("the exported network does not give what this one gives: output ", i, " of ",
+                          r.inputs.empty() ? Shape{} : r.inputs[0].shape()),
+                      str("it gives ", found[i].shape(), ", and differs by ", largest, " where ",
+                          options_.tolerance, " is allowed"),
+                      "nothing was written; please report the network's layers");
+      }
+    }
+    return largest;
+  }
+
+  static std::uint64_t write_data(const std::string& path, const TracedGraph& graph,
+                                  const std::vector<int>& values) {
+    io::AtomicFile file(path);
+    std::uint64_t bytes = 0;
+    const std::string nothing(kDataAlignment, '\0');
+    for (const int v : values) {
+      const std::string_view content = content_of(graph[v]);
+      file.write(content.data(), content.size());
+      const std::uint64_t rest = (kDataAlignment - content.size() % kDataAlignment) % kDataAlignment;
+      file.write(nothing.data(), rest);
+      bytes += content.size() + rest;
+    }
+    file.commit();
+    return bytes;
+  }
+
+  const Exportable& function_;
+  const NamedTensors& tensors_;
+  const nn::Module* module_;
+  const TensorList& given_;
+  const ExportOptions& options_;
+  std::vector<int> batch_dims_;
+  BatchSource source_{-1, 0};
+  std::vector<Run> runs_;
+  std::vector<TraceProblem> problems_;
+};
+
+}  // namespace
+
+Exported export_model(const std::string& path, nn::Module& module, const TensorList& inputs,
+                      const ExportOptions& options) {
+  const EvaluationScope evaluation(module);
+  const NamedTensors tensors = module.state_dict();
+  const Exportable call = [&](const TensorList& in) {
+    return in.size() == 1 ? TensorList{module(in[0])} : module(in);
+  };
+  return Export(call, tensors, &module, inputs, options).write(path);
+}
+
+Exported export_function(const std::string& path, const Exportable& function, const NamedTensors& tensors,
+                         const TensorList& inputs, const ExportOptions& options) {
+  return Export(function, tensors, nullptr, inputs, options).write(path);
+}
+
+}  // namespace veldt::onnx

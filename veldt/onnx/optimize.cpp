@@ -1,0 +1,245 @@
+// Folding, over the steps of a program. Bodies of If, Loop and Scan, and functions, stay as they are.
+#include "veldt/onnx/optimize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "veldt/core/error.h"
+#include "veldt/ops/binary.h"
+#include "veldt/ops/shape.h"
+#include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
+
+namespace veldt::onnx {
+
+namespace {
+
+// A constant may be as large as this, or four times what it is made of.
+constexpr std::int64_t kMaxFolded = std::int64_t{1} << 20;
+
+bool draws_numbers(const Node& node) {
+  return node.op.find("Random") != std::string::npos || node.op == "Bernoulli" || node.op == "Multinomial" ||
+         node.op == "Dropout";
+}
+
+// Whether an operator makes something as large as its inputs say, and they say it is large.
+bool may_grow(const Node& node, const Values& inputs) {
+  static const std::set<std::string> kGrowing = {
+      "ConstantOfShape", "Expand",        "Tile",    "Range",      "Resize",        "Upsample",
+      "OneHot",          "Pad",           "EyeLike", "HannWindow", "HammingWindow", "BlackmanWindow",
+      "MelWeightMatrix", "CenterCropPad", "Col2Im",  "MaxUnpool",  "AffineGrid",    "DFT"};
+  if (!kGrowing.contains(node.op)) return false;
+  for (const Value& input : inputs) {
+    if (!input.is_tensor() || input.tensor().numel() > 16) continue;
+    double product = 1;
+    for (const double v : to(input.tensor(), DType::f64).values<double>())
+      product *= std::max(1.0, std::fabs(v));
+    if (!(product <= static_cast<double>(kMaxFolded))) return true;
+  }
+  return false;
+}
+
+std::int64_t elements(const Value& value) { return value.is_tensor() ? value.tensor().numel() : 0; }
+
+}  // namespace
+
+struct Program::Optimizer {
+  std::shared_ptr<Program> program;
+  std::vector<Constant>& constants;
+  std::map<int, std::size_t> constant_of = {};
+  std::vector<int> uses = {};  // of each slot, by steps, bodies and as a result
+
+  void count_uses() {
+    uses.assign(program->slot_count_, 0);
+    for (const Step& step : program->steps_) {
+      for (const int slot : step.inputs)
+        if (slot >= 0) ++uses[static_cast<std::size_t>(slot)];
+      for (const auto& [name, body] : step.bodies)
+        for (const auto& [inner, slot] : body->captured_) ++uses[static_cast<std::size_t>(slot)];
+    }
+    for (const int slot : program->output_slots_) ++uses[static_cast<std::size_t>(slot)];
+  }
+
+  int add_constant(const Value& value) {
+    const int slot = static_cast<int>(program->slot_count_++);
+    set_constant(slot, value);
+    return slot;
+  }
+  void set_constant(int slot, const Value& value) {
+    Constant constant;
+    constant.type = value.type();
+    if (value.is_tensor())
+      constant.tensor = value.tensor();
+    else
+      constant.other = value;
+    constant_of[slot] = constants.size();
+    program->constants_.emplace_back(slot, constants.size());
+    constants.push_back(std::move(constant));
+  }
+
+  void run() {
+    for (const auto& [slot, place] : program->constants_) constant_of[slot] = place;
+    Rng unused(0);
+    fold({constants, unused, nullptr, nullptr});
+    absorb();
+    program->find_last_uses();
+  }
+  void fold(const Context& context);
+  void absorb();
+  // Puts scale and shift (undefined: none) of each channel into the convolution.
+  bool scale(Step& conv, const Tensor& factor, const Tensor& shift);
+  bool absorb_into(Step& conv, const Step& next);
+  Tensor constant(int slot) const {
+    const auto found = slot < 0 ? constant_of.end() : constant_of.find(slot);
+    return found == constant_of.end() ? Tensor() : constants[found->second].tensor;
+  }
+};
+
+void Program::Optimizer::fold(const Context& context) {
+  std::vector<Step> kept;
+  for (Step& step : program->steps_) {
+    const auto known = [&](int slot) { return slot < 0 || constant_of.contains(slot); };
+    bool all = step.bodies.empty() && !step.inputs.empty() && !draws_numbers(step.node) &&
+               std::all_of(step.inputs.begin(), step.inputs.end(), known);
+    Values results;
+    if (all) {
+      Values slots(program->slot_count_);
+      std::int64_t from = kMaxFolded;
+      for (const int slot : step.inputs) {
+        if (slot < 0) continue;
+        slots[static_cast<std::size_t>(slot)] = constants[constant_of.at(slot)].value();
+        from = std::max(from, 4 * elements(slots[static_cast<std::size_t>(slot)]));
+      }
+      all = !may_grow(step.node, slots);
+      Step alone = step;
+      alone.done.clear();
+      // What fails does so when the network runs, if it comes to that.
+      try {
+        if (all) results = program->run_step(alone, context, slots);
+      } catch (const Error&) {
+        all = false;
+      }
+      all = all && !results.empty() && std::all_of(results.begin(), results.end(), [&](const Value& v) {
+              return v.kind() != Value::Kind::sequence && v.kind() != Value::Kind::optional && v.present() &&
+                     elements(v) <= from;
+            });
+    }
+    if (!all) {
+      kept.push_back(std::move(step));
+      continue;
+    }
+    for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
+      if (step.outputs[i] >= 0) set_constant(step.outputs[i], results[i]);
+  }
+  program->steps_ = std::move(kept);
+}
+
+namespace {
+
+// A constant that is one number, or one for each of `channels` beside [n, channels, ..] of this rank, as a
+// list; undefined for another.
+Tensor channel_list(const Tensor& c, std::int64_t channels, int rank) {
+  if (!c.defined()) return {};
+  if (c.numel() == 1) return expand(reshape(c, {1}), {channels});
+  const int axis = c.rank() - (rank - 1);  // of the channels, counted from the right as broadcasting does
+  if (c.numel() != channels || axis < 0 || axis >= c.rank() || c.size(axis) != channels) return {};
+  return reshape(c, {channels});
+}
+
+}  // namespace
+
+bool Program::Optimizer::scale(Step& conv, const Tensor& factor, const Tensor& shift) {
+  const Tensor weight = constant(conv.inputs[1]);
+  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] >= 0;
+  const Tensor bias = has_bias ? constant(conv.inputs[2]) : Tensor();
+  if (has_bias && !bias.defined()) return false;
+  Shape rows = Shape::filled(weight.rank(), 1);
+  rows[0] = weight.size(0);
+  if (factor.defined()) conv.inputs[1] = add_constant(Value(contiguous(mul(weight, reshape(factor, rows)))));
+  Tensor moved = !has_bias ? shift : factor.defined() ? mul(bias, factor) : bias;
+  if (has_bias && shift.defined()) moved = add(moved, shift);
+  if (moved.defined()) {
+    conv.inputs.resize(3, -1);
+    conv.inputs[2] = add_constant(Value(contiguous(moved)));
+  }
+  return true;
+}
+
+bool Program::Optimizer::absorb_into(Step& conv, const Step& next) {
+  const Tensor weight = constant(conv.inputs[1]);
+  if (!weight.defined() || weight.dtype() != DType::f32 || next.inputs.empty()) return false;
+  const std::int64_t channels = weight.size(0);
+  const int conv_slot = conv.outputs[0];
+  if (next.node.op == "BatchNormalization") {
+    for (const Attribute& a : next.node.attributes)
+      if (a.name == "training_mode" && a.integer != 0) return false;
+    if (next.inputs.size() != 5 || next.inputs[0] != conv_slot) return false;
+    double eps = 1e-5;
+    for (const Attribute& a : next.node.attributes)
+      if (a.name == "epsilon") eps = a.real;
+    Tensor in[5];
+    for (std::size_t i = 1; i < 5; ++i) {
+      in[i] = constant(next.inputs[i]);
+      if (!in[i].defined() || in[i].dtype() != DType::f32 || in[i].numel() != channels) return false;
+    }
+    const Tensor factor = div(in[1], sqrt(add(in[4], eps)));
+    return scale(conv, factor, sub(in[2], mul(in[3], factor)));
+  }
+  if (next.inputs.size() != 2) return false;
+  const bool first = next.inputs[0] == conv_slot;
+  const Tensor list = channel_list(constant(next.inputs[first ? 1 : 0]), channels, weight.rank());
+  if (!list.defined() || list.dtype() != DType::f32) return false;
+  if (next.node.op == "Mul") return scale(conv, list, {});
+  if (next.node.op == "Add") return scale(conv, {}, list);
+  if (next.node.op == "Sub" && first) return scale(conv, {}, neg(list));
+  if (next.node.op == "Div" && first) return scale(conv, reciprocal(list), {});
+  return false;
+}
+
+// A step after a convolution that its weights can do; again and again, for there may be several.
+void Program::Optimizer::absorb() {
+  count_uses();
+  std::map<int, std::size_t> conv_of;  // slot -> the Conv step that makes it
+  std::set<std::size_t> gone;
+  for (std::size_t i = 0; i < program->steps_.size(); ++i) {
+    Step& step = program->steps_[i];
+    if (step.function || !step.node.domain.empty()) continue;
+    if (step.node.op == "Conv" && step.inputs.size() > 1 && step.outputs.size() == 1) {
+      conv_of[step.outputs[0]] = i;
+      continue;
+    }
+    for (const int slot : step.inputs) {
+      const auto made = conv_of.find(slot);
+      if (made == conv_of.end() || uses[static_cast<std::size_t>(slot)] != 1 || step.outputs.empty())
+        continue;
+      const std::size_t at = made->second;
+      if (!absorb_into(program->steps_[at], step)) continue;
+      program->steps_[at].outputs[0] = step.outputs[0];
+      conv_of.erase(made);
+      conv_of[step.outputs[0]] = at;
+      gone.insert(i);
+      break;
+    }
+  }
+  std::vector<Step> kept;
+  for (std::size_t i = 0; i < program->steps_.size(); ++i)
+    if (!gone.contains(i)) kept.push_back(std::move(program->steps_[i]));
+  program->steps_ = std::move(kept);
+}
+
+Prepared optimized(const Prepared& from) {
+  const NoGrad off;
+  Prepared out;
+  out.constants = from.constants;
+  for (Constant& c : out.constants)
+    if (c.tensor.defined()) c.tensor = c.tensor.detach();
+  Program::Optimizer optimizer{std::make_shared<Program>(*from.program), out.constants};
+  optimizer.run();
+  out.program = optimizer.program;
+  return out;
+}
+
+}  // namespace veldt::onnx

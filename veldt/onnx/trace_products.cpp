@@ -1,0 +1,117 @@
+// Matrix products and convolutions.
+#include <algorithm>
+#include <optional>
+
+#include "veldt/core/convolution.h"
+#include "veldt/onnx/trace.h"
+
+namespace veldt::onnx {
+namespace {
+
+View matrix_of(const View& v) {
+  View m = v;
+  m.shape = {v.shape[1], v.shape[2]};
+  m.strides = {v.strides[1], v.strides[2]};
+  return m;
+}
+
+View turned(View m) {
+  std::swap(m.shape[0], m.shape[1]);
+  std::swap(m.strides[0], m.strides[1]);
+  return m;
+}
+
+bool is_turned(const View& m) { return m.strides[0] == 1 && m.strides[1] != 1 && m.shape[1] > 1; }
+
+// One matrix by one: a Gemm, or where the rows have several dimensions in front a MatMul.
+void product_of_matrices(const View& a, const View& b, const View* bias, const View& out) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  const std::optional<WholeValue> rows = t.held().whole(a, a.shape[1]);
+  const bool flat = !rows || rows->shape.size() == 2;
+  const int added = bias ? t.held().read_repeated(matrix_of(*bias)) : -1;
+  if (!flat) {
+    int y = n.matmul(rows->value, t.held().read(b));
+    if (bias) y = n.binary("Add", y, added);
+    return t.held().write_packed(out, y);
+  }
+  const bool turn_b = is_turned(b), turn_a = is_turned(a);
+  const int x = t.held().read(turn_a ? turned(a) : a), w = t.held().read(turn_b ? turned(b) : b);
+  const Sizes shape = {a.shape[0], b.shape[1]};
+  int y = 0;
+  if (!bias && !turn_a && !turn_b) {
+    y = n.matmul(x, w);
+  } else {
+    TracedAttributes attributes;
+    if (turn_a) attributes.push_back({"transA", std::int64_t{1}});
+    if (turn_b) attributes.push_back({"transB", std::int64_t{1}});
+    std::vector<int> inputs = {x, w};
+    if (bias) inputs.push_back(added);
+    y = n.node("Gemm", inputs, out.dtype, shape, attributes);
+  }
+  t.held().write(out, y);
+}
+
+void matmul_entry(const View& a, const View& b, const View* bias, const View& out) {
+  if (a.shape[0] == 1) {
+    return product_of_matrices(matrix_of(a), matrix_of(b), bias, matrix_of(out));
+  }
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  // A matrix that is repeated for the whole batch is one of rank 2.
+  const auto factor = [&](const View& v) {
+    return v.strides[0] == 0 ? t.held().read(matrix_of(v)) : t.held().read(v);
+  };
+  int y = n.matmul(factor(a), factor(b));
+  if (bias) y = n.binary("Add", y, t.held().read_repeated(*bias));
+  t.held().write(out, n.reshape(y, {out.shape.begin(), out.shape.end()}));
+}
+
+Sizes first_of(const std::array<std::int64_t, ConvLayout::kMaxDims>& list, int dims) {
+  return {list.begin(), list.begin() + dims};
+}
+
+void convolve_entry(const ConvLayout& layout, ConvPart part, const View& a, const View& b, const View* bias,
+                    const View& out) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  if (part == ConvPart::weight_gradient) return t.refuse_call();
+  const ConvViews v(part, a, b, out);
+  const Sizes strides = first_of(layout.stride, layout.dims),
+              dilations = first_of(layout.dilation, layout.dims);
+  Sizes kernel, pads = first_of(layout.padding, layout.dims), rest;
+  for (int d = 0; d < layout.dims; ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    kernel.push_back(v.w.shape[2 + d]);
+    // The last element of x that an output reads, beyond its end: padding behind, or else elements that none
+    // reads.
+    const std::int64_t beyond = (v.y.shape[2 + d] - 1) * strides[at] - pads[at] +
+                                layout.reach(d, v.w.shape[2 + d]) - v.x.shape[2 + d];
+    pads.push_back(std::max<std::int64_t>(beyond, 0));
+    rest.push_back(std::max<std::int64_t>(-beyond, 0));
+  }
+  const TracedAttributes attributes = {{"kernel_shape", kernel},
+                                       {"strides", strides},
+                                       {"pads", pads},
+                                       {"dilations", dilations},
+                                       {"group", layout.groups}};
+  const Sizes shape(out.shape.begin(), out.shape.end());
+  if (part == ConvPart::output) {
+    std::vector<int> inputs = {t.held().read(v.x), t.held().read(v.w)};
+    if (bias) inputs.push_back(t.held().read(*bias));
+    return t.held().write(out, n.node("Conv", inputs, out.dtype, shape, attributes));
+  }
+  TracedAttributes transposed = attributes;
+  transposed.push_back({"output_padding", rest});
+  t.held().write(
+      out, n.node("ConvTranspose", {t.held().read(v.y), t.held().read(v.w)}, out.dtype, shape, transposed));
+}
+
+}  // namespace
+
+void trace_products(Backend& table) {
+  table.matmul = matmul_entry;
+  table.convolve = convolve_entry;
+}
+
+}  // namespace veldt::onnx
