@@ -54,6 +54,20 @@ TEST(ReadImage, DividesGreysOfEveryDepthByTheirLargestLevel) {
   }
 }
 
+TEST(ReadImage, ReadsTheSameFromMemory) {
+  const std::string png = make_png({.width = 4, .height = 3, .depth = 8}, some_samples(12, 8));
+  const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
+  const Picture picture = read_picture(bytes(png), "memory");
+  EXPECT_EQ(picture.image.values<float>(), read_bytes(png).values<float>());
+  EXPECT_EQ(picture.info.width, 4);
+  // An end in the middle, and no bytes at all.
+  for (const std::string& cut : {png.substr(0, png.size() - 20), png.substr(0, 3), std::string()}) {
+    const IoError error = thrown_by<IoError>([&] { read_picture(bytes(cut), "memory"); });
+    EXPECT_EQ(error.kind(), Kind::malformed);
+    EXPECT_TRUE(says(error, "memory"));
+  }
+}
+
 TEST(ReadImage, KeepsTheOrderOfColours) {
   for (const int depth : {8, 16}) {
     const std::vector<int> samples = some_samples(4 * 3 * 3, depth);

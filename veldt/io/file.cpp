@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -133,9 +134,20 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
                    "give the path of a plain file");
 }
 
-InputFile::~InputFile() { ::close(fd_); }
+InputFile::InputFile(std::span<const std::byte> bytes, std::string name)
+    : path_(std::move(name)), size_(bytes.size()), memory_(bytes.data()) {}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 std::size_t InputFile::read(void* to, std::size_t bytes) {
+  if (fd_ < 0) {
+    const std::size_t count = std::min<std::uint64_t>(bytes, size_ - std::min(at_, size_));
+    if (count > 0) std::memcpy(to, memory_ + at_, count);
+    at_ += count;
+    return count;
+  }
   std::size_t done = 0;
   while (done < bytes) {
     const ssize_t got = ::read(fd_, static_cast<char*>(to) + done, bytes - done);
@@ -158,6 +170,10 @@ void InputFile::read_exactly(void* to, std::size_t bytes) {
 }
 
 void InputFile::seek(std::uint64_t position) {
+  if (fd_ < 0) {
+    at_ = position;
+    return;
+  }
   if (::lseek(fd_, static_cast<off_t>(position), SEEK_SET) < 0)
     throw unreadable(path_, str("seeking failed: ", message_of(errno)), "copy the file to another disk");
 }

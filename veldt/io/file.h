@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "veldt/core/error.h"
@@ -25,6 +26,8 @@ IoError unwritable(const std::string& path, const std::string& action, int error
 class InputFile {
  public:
   explicit InputFile(std::string path);
+  // The same of bytes in memory, which must live as long; `name` is for messages.
+  InputFile(std::span<const std::byte> bytes, std::string name);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -39,8 +42,10 @@ class InputFile {
 
  private:
   std::string path_;
-  int fd_ = -1;
+  int fd_ = -1;  // -1: in memory
   std::uint64_t size_ = 0;
+  const std::byte* memory_ = nullptr;
+  std::uint64_t at_ = 0;  // in memory
 };
 
 // The whole file. Throws IoError malformed if it is longer than `max_bytes`.

@@ -4,9 +4,11 @@
 // tests/codecs/jxl_test.cpp
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ostream>
+#include <span>
 #include <string>
 
 #include "veldt/core/size.h"
@@ -71,6 +73,9 @@ struct Picture {
 
 // The same, and the facts in the file's header.
 Picture read_picture(const std::string& path, const ReadOptions& options = {});
+// From the bytes of such a file; `name` is for messages.
+Picture read_picture(std::span<const std::byte> bytes, const std::string& name,
+                     const ReadOptions& options = {});
 
 struct WriteOptions {
   int bits = 8;          // for a PNG 1 (only grey: 0.5 and above is white), 8 or 16; for the others 8

@@ -44,15 +44,8 @@ Tensor as_levels(const Tensor& image) {
   return levels;
 }
 
-}  // namespace
-
-ImageInfo image_info(const std::string& path) {
-  InputFile file(path);
-  return decoder_for(file)->info();
-}
-
-Picture read_picture(const std::string& path, const ReadOptions& options) {
-  InputFile file(path);
+Picture picture_in(InputFile& file, const ReadOptions& options) {
+  const std::string& path = file.path();
   const std::unique_ptr<ImageDecoder> decoder = decoder_for(file);
   const ImageInfo& info = decoder->info();
   const std::int64_t pixels = info.width * info.height;  // each side is below 2^31
@@ -69,6 +62,23 @@ Picture read_picture(const std::string& path, const ReadOptions& options) {
         str("raise max_pixels to ", pixels * info.channels, " if the picture is meant to be this large"));
   const Tensor image = drop_opaque_alpha(decoder->read());
   return {options.keep_bytes ? image : as_levels(image), info};
+}
+
+}  // namespace
+
+ImageInfo image_info(const std::string& path) {
+  InputFile file(path);
+  return decoder_for(file)->info();
+}
+
+Picture read_picture(const std::string& path, const ReadOptions& options) {
+  InputFile file(path);
+  return picture_in(file, options);
+}
+
+Picture read_picture(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
+  InputFile file(bytes, name);
+  return picture_in(file, options);
 }
 
 Tensor read_image(const std::string& path, const ReadOptions& options) {

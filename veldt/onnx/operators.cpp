@@ -36,6 +36,9 @@ const OperatorTable& operators() {
     add_attention(t);
     add_quantised(t);
     add_recurrent(t);
+    add_tables(t);
+    add_bytes(t);
+    add_fused(t);
     add_text(t);
     add_signals(t);
     add_random(t);

@@ -72,6 +72,14 @@ Tensor wide_mask(const Call& c, std::int64_t keys) {
   return boolean ? to(wide, DType::boolean) : wide;
 }
 
+// What the softmax is computed in.
+DType softmax_dtype(const Call& c, DType otherwise) {
+  if (!c.has("softmax_precision")) return otherwise;
+  const DType dtype = held_as(element_of(c, c.integer("softmax_precision")));
+  if (!is_float(dtype)) c.fail("its softmax_precision is no float type");
+  return dtype;
+}
+
 Values attention(const Call& c) {
   const std::int64_t q_heads = c.integer("q_num_heads", 0), kv_heads = c.integer("kv_num_heads", 0);
   const bool flat = c.tensor(0).rank() == 3;
@@ -119,8 +127,7 @@ Values attention(const Call& c) {
     if (mode == 1) scores = s;
     if (bias.defined()) s = add(s, to(bias, s.dtype()));
     if (mode == 2) scores = s;
-    if (c.has("softmax_precision"))
-      s = to(s, held_as(static_cast<ElementType>(c.integer("softmax_precision"))));
+    s = to(s, softmax_dtype(c, s.dtype()));
     Tensor p = softmax(s, -1);
     if (bias.defined()) {  // a query that may read nothing gets 0
       const Tensor none = equal(max(bias, {-1}, true), kNothing);
@@ -139,8 +146,7 @@ Values flex_attention(const Call& c) {
   if (q.rank() != 4 || c.tensor(1).rank() != 4 || c.tensor(2).rank() != 4)
     c.fail("its inputs have not four dimensions");
   const Tensor k = for_heads(c, c.tensor(1), q.size(1)), v = for_heads(c, c.tensor(2), q.size(1));
-  DType dtype = is_half(q.dtype()) ? DType::f32 : q.dtype();
-  if (c.has("softmax_precision")) dtype = held_as(static_cast<ElementType>(c.integer("softmax_precision")));
+  const DType dtype = softmax_dtype(c, is_half(q.dtype()) ? DType::f32 : q.dtype());
   const double root = std::sqrt(c.real("scale", 1 / std::sqrt(static_cast<double>(q.size(3)))));
   const auto through = [&](const char* graph, const Tensor& x) {
     if (!c.has(graph)) return x;
@@ -219,7 +225,7 @@ Values linear_attention(const Call& c) {
   const std::int64_t q_heads = c.integer("q_num_heads"), heads = c.integer("kv_num_heads");
   if (heads < 1 || q_heads < 1 || q_heads % heads != 0)
     c.fail(str(q_heads, " heads of queries are no multiple of ", heads, " of keys"));
-  const auto wide = [](const Tensor& x) { return to(x, DType::f32); };
+  const auto wide = [](const Tensor& x) { return is_half(x.dtype()) ? to(x, DType::f32) : x; };
   const Tensor q = wide(by_heads(c, c.tensor(0), q_heads)), k = wide(by_heads(c, c.tensor(1), heads)),
                v = wide(by_heads(c, c.tensor(2), heads));
   const std::int64_t batch = q.size(0), time = q.size(2), keys = k.size(3), width = v.size(3);
@@ -228,7 +234,7 @@ Values linear_attention(const Call& c) {
   Tensor decay, beta;
   if (gated) decay = wide(by_heads(c, c.tensor(4), heads));  // [n, heads, time, 1 or size of a key]
   if (delta) beta = wide(by_heads(c, c.tensor(5), c.tensor(5).size(-1) == 1 ? 1 : heads));
-  Tensor state = c.has(3) ? wide(c.tensor(3)) : zeros({batch, heads, keys, width});
+  Tensor state = c.has(3) ? wide(c.tensor(3)) : zeros({batch, heads, keys, width}, q.dtype());
   const double given = c.real("scale", 0);
   const double scale = given == 0 ? 1 / std::sqrt(static_cast<double>(keys)) : given;
   std::vector<Tensor> out;
@@ -242,7 +248,7 @@ Values linear_attention(const Call& c) {
     const Tensor read = matmul(unsqueeze(at(q), 2), for_heads(c, state, q_heads));
     out.push_back(mul(squeeze(read, 2), scale));
   }
-  const Tensor y = out.empty() ? zeros({batch, q_heads, 0, width}) : stack(out, 2);
+  const Tensor y = out.empty() ? zeros({batch, q_heads, 0, width}, q.dtype()) : stack(out, 2);
   return {to(side_by_side(y), c.tensor(0).dtype()), to(state, c.tensor(c.has(3) ? 3 : 0).dtype())};
 }
 

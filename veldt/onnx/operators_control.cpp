@@ -202,14 +202,14 @@ Values sequence_map(const Call& c) {
 
 Values optional_op(const Call& c) { return {Value::optional(c.has(0) ? Values{c.value(0)} : Values{})}; }
 Values optional_has_element(const Call& c) {
-  const bool there = c.has(0) && (c.value(0).kind() != Value::Kind::optional || !c.value(0).items().empty());
+  const bool there = c.has(0) && (c.value(0).kind() != Value::Kind::optional || !c.value(0).held().empty());
   return {to(full({}, there ? 1 : 0), DType::boolean)};
 }
 Values optional_get_element(const Call& c) {
   const Value& value = c.value(0);
   if (value.kind() != Value::Kind::optional) return {value};
-  if (value.items().empty()) c.fail("the optional is empty");
-  return {value.items().front()};
+  if (value.held().empty()) c.fail("the optional is empty");
+  return {value.held().front()};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "veldt/onnx/narrow.h"
 #include "veldt/onnx/operators.h"
 #include "veldt/onnx/support.h"
 #include "veldt/ops/activation.h"
@@ -115,10 +116,16 @@ template <class Fn> Values bitwise(const Call& c, const Fn& fn) {
 // To the right a number with a sign keeps it. Too far, or a number of steps below 0, shifts all bits out.
 Values bit_shift(const Call& c) {
   const bool left = c.text("direction") == "LEFT";
-  return bitwise(c, [left](std::int64_t x, std::int64_t by) {
-    const bool out = by < 0 || by > 63;
-    if (left) return out ? std::int64_t{0} : static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << by);
-    return x >> (out ? 63 : by);
+  const ElementType type = c.type(0);
+  const bool with_sign = type == ElementType::int8 || type == ElementType::int16 ||
+                         type == ElementType::int32 || type == ElementType::int64;
+  const int width = bits_of(type);
+  return bitwise(c, [=](std::int64_t x, std::int64_t by) {
+    // Beyond the width all bits are gone; to the right those with a sign keep it.
+    if (by < 0 || by >= width) return !left && with_sign && x < 0 ? std::int64_t{-1} : std::int64_t{0};
+    if (!left && with_sign) return x >> by;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    return std::bit_cast<std::int64_t>(left ? bits << by : bits >> by);
   });
 }
 Values bitwise_and(const Call& c) {

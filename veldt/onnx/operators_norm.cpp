@@ -105,11 +105,13 @@ Values lrn(const Call& c) {
   const std::int64_t size = c.integer("size");
   if (size < 1 || x.rank() < 2) c.fail("its size is below 1, or its input has no channels");
   std::vector<std::int64_t> amounts(static_cast<std::size_t>(2 * (x.rank() - 1)));
-  amounts[amounts.size() - 2] = (size - 1) / 2;
-  amounts[amounts.size() - 1] = size - 1 - (size - 1) / 2;
+  // Beyond the first and the last channel there is nothing to add.
+  const std::int64_t before = std::min((size - 1) / 2, x.size(1)), after = std::min(size / 2, x.size(1));
+  amounts[amounts.size() - 2] = before;
+  amounts[amounts.size() - 1] = after;
   const Tensor squares = pad(square(x), amounts, 0.0);
   Tensor total = narrow(squares, 1, 0, x.size(1));
-  for (std::int64_t i = 1; i < size; ++i) total = add(total, narrow(squares, 1, i, x.size(1)));
+  for (std::int64_t i = 1; i <= before + after; ++i) total = add(total, narrow(squares, 1, i, x.size(1)));
   const Tensor base = affine(total, c.real("alpha", 1e-4) / static_cast<double>(size), c.real("bias", 1));
   return {mul(x, pow(base, -c.real("beta", 0.75)))};
 }

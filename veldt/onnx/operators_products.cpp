@@ -132,7 +132,8 @@ Values conv_transpose(const Call& c) {
       const std::int64_t size =
           !wanted.empty() ? wanted[d] : x.size(static_cast<int>(d) + 2) * window.stride[d];
       const std::int64_t cut = full_size - size;
-      before = automatic == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      // What is missing is added behind.
+      before = cut < 0 ? 0 : automatic == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
       after = cut - before;
     }
     amounts.push_back(-before);

@@ -62,15 +62,21 @@ Value quantised(const Call& c, const Tensor& x, const Tensor& scale, const Tenso
   return {to(clamp(q, low, high), held_as(type)), type};
 }
 
+// An attribute that may be left out, or 0.
+ElementType type_if_asked(const Call& c, const char* name) {
+  const std::int64_t number = c.integer(name, 0);
+  return number == 0 ? ElementType::undefined : element_of(c, number);
+}
+
 Values quantize_linear(const Call& c) {
   const Tensor x = c.real(0);
   Tensor scale = beside(c, c.tensor(1), x);
   const Tensor zero = c.has(2) ? beside(c, c.tensor(2), x) : Tensor();
-  const auto asked = static_cast<ElementType>(c.integer("output_dtype", 0));
+  const ElementType asked = type_if_asked(c, "output_dtype");
   const ElementType type = c.has(2)                          ? c.type(2)
                            : asked != ElementType::undefined ? asked
                                                              : ElementType::uint8;
-  const auto precision = static_cast<ElementType>(c.integer("precision", 0));
+  const ElementType precision = type_if_asked(c, "precision");
   // Two halves have a quotient of half precision; other types meet in the wider one.
   const DType dtype = precision != ElementType::undefined ? held_as(precision)
                       : x.dtype() == scale.dtype()        ? x.dtype()
@@ -93,7 +99,7 @@ Values dequantize_linear(const Call& c) {
   else
     y = to(x, wide);
   y = mul(y, to(beside(c, scale, x), wide));
-  const auto asked = static_cast<ElementType>(c.integer("output_dtype", 0));
+  const ElementType asked = type_if_asked(c, "output_dtype");
   return {cast(Value(y), asked != ElementType::undefined ? asked : c.type(1), true)};
 }
 

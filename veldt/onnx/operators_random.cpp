@@ -20,7 +20,7 @@ template <class Fn> Tensor drawn(const Call& c, const Fn& fn) {
 }
 
 ElementType type_asked(const Call& c, ElementType otherwise) {
-  const auto type = static_cast<ElementType>(c.integer("dtype", static_cast<std::int64_t>(otherwise)));
+  const auto type = element_of(c, c.integer("dtype", static_cast<std::int64_t>(otherwise)));
   if (type != ElementType::float32 && type != ElementType::float64 && type != ElementType::float16 &&
       type != ElementType::bfloat16)
     c.fail("it draws numbers of float types only");
@@ -55,7 +55,7 @@ Values random_normal_like(const Call& c) { return {normal(c, c.value(0).shape(),
 Values random_uniform_like(const Call& c) { return {uniform(c, c.value(0).shape(), type_asked(c, like(c)))}; }
 
 Values bernoulli_op(const Call& c) {
-  const auto type = static_cast<ElementType>(c.integer("dtype", static_cast<std::int64_t>(c.type(0))));
+  const auto type = element_of(c, c.integer("dtype", static_cast<std::int64_t>(c.type(0))));
   return {cast(Value(drawn(c, [&](Rng& rng) { return bernoulli(c.real(0), rng); })), type, true)};
 }
 
@@ -66,8 +66,7 @@ Values multinomial_op(const Call& c) {
   if (logs.rank() != 2 || logs.size(1) < 1 || count < 0) c.fail(str("its input is ", c.tensor(0).shape()));
   check_size(c, {logs.size(0), count});
   const Tensor weights = exp(sub(logs, max(logs, {1}, true)));
-  const auto type =
-      static_cast<ElementType>(c.integer("dtype", static_cast<std::int64_t>(ElementType::int32)));
+  const auto type = element_of(c, c.integer("dtype", static_cast<std::int64_t>(ElementType::int32)));
   return {fitted(drawn(c, [&](Rng& rng) { return multinomial(weights, count, rng); }), type)};
 }
 

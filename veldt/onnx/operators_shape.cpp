@@ -417,7 +417,8 @@ Values nonzero_op(const Call& c) {
 Values depth_to_space(const Call& c) {
   const Tensor& x = c.tensor(0);
   const std::int64_t r = c.integer("blocksize");
-  if (r < 1 || x.rank() != 4 || x.size(1) % (r * r) != 0) c.fail("its channels are no multiple of the block");
+  if (r < 1 || x.rank() != 4 || r > x.size(1) || x.size(1) % (r * r) != 0)
+    c.fail("its channels are no multiple of the block");
   const std::int64_t n = x.size(0), k = x.size(1) / (r * r), h = x.size(2), w = x.size(3);
   const bool crd = c.text("mode", "DCR") == "CRD";
   const Tensor parts = crd ? reshape(x, {n, k, r, r, h, w}) : reshape(x, {n, r, r, k, h, w});

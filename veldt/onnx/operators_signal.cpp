@@ -143,7 +143,7 @@ Values window_of_cosines(const Call& c, double first, double second, double thir
   const auto period = static_cast<double>(c.integer("periodic", 1) != 0 ? n : n - 1);
   const Tensor t = mul(arange(n, DType::f64), 2 * std::numbers::pi / std::max(period, 1.0));
   const Tensor y = add(affine(cos(t), -second, first), mul(cos(mul(t, 2.0)), third));
-  return {cast(Value(y), static_cast<ElementType>(c.integer("output_datatype", 1)), true)};
+  return {cast(Value(y), element_of(c, c.integer("output_datatype", 1)), true)};
 }
 Values hann(const Call& c) { return window_of_cosines(c, 0.5, 0.5, 0); }
 Values hamming(const Call& c) { return window_of_cosines(c, 25.0 / 46, 21.0 / 46, 0); }
@@ -181,8 +181,8 @@ Values mel_weights(const Call& c) {
     for (std::int64_t j = centre; j < right; ++j)
       at(j) = static_cast<float>(right - j) / static_cast<float>(right - centre);
   }
-  return {cast(Value(Tensor::from<float>({bins, bands}, out)),
-               static_cast<ElementType>(c.integer("output_datatype", 1)), true)};
+  return {cast(Value(Tensor::from<float>({bins, bands}, out)), element_of(c, c.integer("output_datatype", 1)),
+               true)};
 }
 
 // By elimination, the largest element of a column first.

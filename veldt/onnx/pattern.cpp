@@ -85,16 +85,10 @@ const std::vector<Class>& named_classes() {
   return classes;
 }
 
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text), in_(characters(text)) {}
-  Piece whole() {
-    Piece piece = alternatives(0);
-    if (!done()) fail("a closing bracket has no opening one");
-    return piece;
-  }
-
- private:
+// Walks through a pattern's characters.
+class PatternText {
+ protected:
+  explicit PatternText(std::string_view text) : text_(text), in_(characters(text)) {}
   [[noreturn]] void fail(const std::string& why) const { refuse_pattern(text_, why); }
   bool done() const { return at_ >= in_.size(); }
   bool next_is(char32_t c) const { return !done() && in_[at_] == c; }
@@ -113,65 +107,15 @@ class Parser {
     return in_[at_++];
   }
 
-  Piece alternatives(int depth) {
-    if (depth > kMaxDepth) fail("its brackets are nested too deep");
-    const bool fold = fold_, dot_all = dot_all_;
-    Piece out{Piece::Kind::any_of};
-    do {
-      Piece line{Piece::Kind::all};
-      while (!done() && !next_is('|') && !next_is(')')) line.parts.push_back(repeated(depth));
-      out.parts.push_back(std::move(line));
-    } while (take('|'));
-    fold_ = fold;  // flags end with their group
-    dot_all_ = dot_all;
-    return out;
-  }
+  std::string_view text_;
+  std::u32string in_;
+  std::size_t at_ = 0;
+};
 
-  Piece repeated(int depth) {
-    Piece piece = atom(depth);
-    for (int count = 0; !done(); ++count) {
-      int least = 0, most = -1;
-      const std::size_t before = at_;
-      if (take('+')) {
-        least = 1;
-      } else if (take('?')) {
-        most = 1;
-      } else if (take('{')) {
-        if (!bounds(least, most)) {  // then it stands for itself
-          at_ = before;
-          break;
-        }
-      } else if (!take('*')) {
-        break;
-      }
-      if (count > 10) fail("it repeats repetitions too often");
-      take('?');  // as few as possible, which is the same for a whole text
-      Piece outer{Piece::Kind::repeat};
-      outer.parts.push_back(std::move(piece));
-      outer.least = least;
-      outer.most = most;
-      piece = std::move(outer);
-    }
-    return piece;
-  }
-
-  // "m}", "m,}" or "m,n}".
-  bool bounds(int& least, int& most) {
-    const auto number = [&](int& to) {
-      const std::size_t first = at_;
-      to = 0;
-      while (!done() && in_[at_] >= '0' && in_[at_] <= '9' && at_ - first < 6)
-        to = to * 10 + static_cast<int>(in_[at_++] - '0');
-      return at_ > first;
-    };
-    if (!number(least)) return false;
-    most = least;
-    if (take(',') && !number(most)) most = -1;
-    if (!take('}')) return false;
-    if (least > kMaxRepeat || most > kMaxRepeat || (most >= 0 && most < least))
-      fail(str("it repeats from ", least, " to ", most, " times; at most ", kMaxRepeat, " are allowed"));
-    return true;
-  }
+// Single characters, escapes and sets.
+class CharacterParser : protected PatternText {
+ protected:
+  using PatternText::PatternText;
 
   Piece single(char32_t c) const {
     Piece piece{Piece::Kind::ranges};
@@ -190,73 +134,6 @@ class Parser {
       also('a', 'z', 'A' - 'a');
       also('A', 'Z', 'a' - 'A');
     }
-  }
-
-  void flags() {
-    bool on = true;
-    for (;;) {
-      const char32_t c = any();
-      if (c == ')' || c == ':') {
-        --at_;
-        return;
-      }
-      if (c == '-')
-        on = false;
-      else if (c == 'i')
-        fold_ = on;
-      else if (c == 's')
-        dot_all_ = on;
-      else
-        fail("it has a flag other than i and s");
-    }
-  }
-
-  Piece group(int depth) {
-    const bool fold = fold_, dot_all = dot_all_;
-    if (take(U"?P<") || (take(U"?<"))) {
-      while (any() != '>') {
-      }
-    } else if (take(U"?")) {
-      flags();
-      if (take(')')) return {};  // flags for the rest of the group around it
-      take(':');
-    }
-    Piece piece = alternatives(depth + 1);
-    if (!take(')')) fail("an opening bracket has no closing one");
-    fold_ = fold;
-    dot_all_ = dot_all;
-    return piece;
-  }
-
-  Piece atom(int depth) {
-    const char32_t c = any();
-    switch (c) {
-      case '(': return group(depth);
-      case '[': return set();
-      case '^': return {Piece::Kind::begin};
-      case '$': return {Piece::Kind::end};
-      case '\\': return escape();
-      case '*':
-      case '+':
-      case '?': fail("a repetition has nothing to repeat");
-      case '.': {
-        Piece piece{Piece::Kind::ranges};
-        if (!dot_all_) piece.ranges.list = {{'\n', '\n'}};
-        piece.ranges.negated = true;
-        return piece;
-      }
-      default: return single(c);
-    }
-  }
-
-  Piece escape() {
-    if (take('b')) return {Piece::Kind::word_edge};
-    if (take('B')) return {Piece::Kind::no_word_edge};
-    if (take('A')) return {Piece::Kind::begin};
-    if (take('z')) return {Piece::Kind::end};
-    Piece piece{Piece::Kind::ranges};
-    if (class_of(piece.ranges)) return piece;
-    return single(escaped());
   }
 
   // \d, \w, \s and their opposites, after the backslash.
@@ -358,10 +235,146 @@ class Parser {
     return piece;
   }
 
-  std::string_view text_;
-  std::u32string in_;
-  std::size_t at_ = 0;
   bool fold_ = false, dot_all_ = false;
+};
+
+// The whole syntax.
+class Parser : private CharacterParser {
+ public:
+  explicit Parser(std::string_view text) : CharacterParser(text) {}
+  Piece whole() {
+    Piece piece = alternatives(0);
+    if (!done()) fail("a closing bracket has no opening one");
+    return piece;
+  }
+
+ private:
+  Piece alternatives(int depth) {
+    if (depth > kMaxDepth) fail("its brackets are nested too deep");
+    const bool fold = fold_, dot_all = dot_all_;
+    Piece out{Piece::Kind::any_of};
+    do {
+      Piece line{Piece::Kind::all};
+      while (!done() && !next_is('|') && !next_is(')')) line.parts.push_back(repeated(depth));
+      out.parts.push_back(std::move(line));
+    } while (take('|'));
+    fold_ = fold;  // flags end with their group
+    dot_all_ = dot_all;
+    return out;
+  }
+
+  Piece repeated(int depth) {
+    Piece piece = atom(depth);
+    for (int count = 0; !done(); ++count) {
+      int least = 0, most = -1;
+      const std::size_t before = at_;
+      if (take('+')) {
+        least = 1;
+      } else if (take('?')) {
+        most = 1;
+      } else if (take('{')) {
+        if (!bounds(least, most)) {  // then it stands for itself
+          at_ = before;
+          break;
+        }
+      } else if (!take('*')) {
+        break;
+      }
+      if (count > 10) fail("it repeats repetitions too often");
+      take('?');  // as few as possible, which is the same for a whole text
+      Piece outer{Piece::Kind::repeat};
+      outer.parts.push_back(std::move(piece));
+      outer.least = least;
+      outer.most = most;
+      piece = std::move(outer);
+    }
+    return piece;
+  }
+
+  // "m}", "m,}" or "m,n}".
+  bool bounds(int& least, int& most) {
+    const auto number = [&](int& to) {
+      const std::size_t first = at_;
+      to = 0;
+      while (!done() && in_[at_] >= '0' && in_[at_] <= '9' && at_ - first < 6)
+        to = to * 10 + static_cast<int>(in_[at_++] - '0');
+      return at_ > first;
+    };
+    if (!number(least)) return false;
+    most = least;
+    if (take(',') && !number(most)) most = -1;
+    if (!take('}')) return false;
+    if (least > kMaxRepeat || most > kMaxRepeat || (most >= 0 && most < least))
+      fail(str("it repeats from ", least, " to ", most, " times; at most ", kMaxRepeat, " are allowed"));
+    return true;
+  }
+
+  void flags() {
+    bool on = true;
+    for (;;) {
+      const char32_t c = any();
+      if (c == ')' || c == ':') {
+        --at_;
+        return;
+      }
+      if (c == '-')
+        on = false;
+      else if (c == 'i')
+        fold_ = on;
+      else if (c == 's')
+        dot_all_ = on;
+      else
+        fail("it has a flag other than i and s");
+    }
+  }
+
+  Piece group(int depth) {
+    const bool fold = fold_, dot_all = dot_all_;
+    if (take(U"?P<") || (take(U"?<"))) {
+      while (any() != '>') {
+      }
+    } else if (take(U"?")) {
+      flags();
+      if (take(')')) return {};  // flags for the rest of the group around it
+      take(':');
+    }
+    Piece piece = alternatives(depth + 1);
+    if (!take(')')) fail("an opening bracket has no closing one");
+    fold_ = fold;
+    dot_all_ = dot_all;
+    return piece;
+  }
+
+  Piece atom(int depth) {
+    const char32_t c = any();
+    switch (c) {
+      case '(': return group(depth);
+      case '[': return set();
+      case '^': return {Piece::Kind::begin};
+      case '$': return {Piece::Kind::end};
+      case '\\': return escape();
+      case '*':
+      case '+':
+      case '?': fail("a repetition has nothing to repeat");
+      case '.': {
+        Piece piece{Piece::Kind::ranges};
+        if (!dot_all_) piece.ranges.list = {{'\n', '\n'}};
+        piece.ranges.negated = true;
+        return piece;
+      }
+      default: return single(c);
+    }
+  }
+
+  Piece escape() {
+    if (take('b')) return {Piece::Kind::word_edge};
+    if (take('B')) return {Piece::Kind::no_word_edge};
+    if (take('A')) return {Piece::Kind::begin};
+    if (take('z')) return {Piece::Kind::end};
+    Piece piece{Piece::Kind::ranges};
+    if (class_of(piece.ranges)) return piece;
+    return single(escaped());
+  }
 };
 
 }  // namespace

@@ -85,7 +85,7 @@ Message described(pbf_reader m, const Source& source) {
 }
 
 // The product of the sizes, if it is one.
-std::uint64_t count_of(const Message& m, const Source& source) {
+std::uint64_t elements_in(const Message& m, const Source& source) {
   std::uint64_t count = 1;
   bool nothing = false;
   for (const std::int64_t d : m.dims) {
@@ -221,7 +221,7 @@ void append_reals(pbf_reader& m, std::vector<double>& to) {
 
 std::pair<std::string, Value> read_tensor(const pbf_reader& message, const Source& source) {
   const Message m = described(message, source);
-  const std::uint64_t count = count_of(m, source);
+  const std::uint64_t count = elements_in(m, source);
   if (m.type == ElementType::string) {
     if (m.texts.size() != count)
       source.fail(
@@ -260,7 +260,7 @@ std::pair<std::string, Value> read_sparse_tensor(const pbf_reader& sparse, const
   Message sizes;
   sizes.name = values.first;
   sizes.dims = dims;
-  const std::uint64_t count = count_of(sizes, source);
+  const std::uint64_t count = elements_in(sizes, source);
   const std::vector<std::byte> from = values.second.tensor().bytes();
   const std::size_t size = size_of(values.second.tensor().dtype());
   const std::size_t given = from.size() / size;

@@ -10,7 +10,7 @@
 namespace veldt::onnx {
 namespace {
 
-Sizes sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+Sizes view_sizes(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // The order of dimensions in which the strides fall; those of one element stay where they are.
 Sizes memory_order(const Sizes& shape, const Sizes& strides) {
@@ -84,8 +84,8 @@ void TraceMemory::add_piece(Piece piece) {
 void TraceMemory::add_parameter(const std::string& name, const View& view) {
   add_piece({.data = view.as<char>(),
              .dtype = view.dtype,
-             .shape = sizes_of(view.shape),
-             .strides = sizes_of(view.strides),
+             .shape = view_sizes(view.shape),
+             .strides = view_sizes(view.strides),
              .value = -1,
              .name = name});
 }
@@ -94,8 +94,8 @@ void TraceMemory::write(const View& to, int value) {
   if (to.data == nullptr) return;
   add_piece({.data = to.as<char>(),
              .dtype = to.dtype,
-             .shape = sizes_of(to.shape),
-             .strides = sizes_of(to.strides),
+             .shape = view_sizes(to.shape),
+             .strides = view_sizes(to.strides),
              .value = value});
 }
 
@@ -171,7 +171,7 @@ std::optional<WholeValue> TraceMemory::whole(const View& view, std::int64_t last
 TraceMemory::Wanted TraceMemory::wanted_of(const View& view) {
   Wanted w{
       .data = view.as<char>(), .dtype = view.dtype, .sizes = {}, .strides = {}, .dims = {}, .flipped = {}};
-  Sizes shape = sizes_of(view.shape), strides = sizes_of(view.strides);
+  Sizes shape = view_sizes(view.shape), strides = view_sizes(view.strides);
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (strides[d] == 0) shape[d] = 1;
     if (strides[d] >= 0 || shape[d] == 1) continue;
@@ -189,7 +189,7 @@ TraceMemory::Wanted TraceMemory::wanted_of(const View& view) {
 }
 
 int TraceMemory::read_as(const View& view, bool repeated) {
-  const Sizes shape = sizes_of(view.shape);
+  const Sizes shape = view_sizes(view.shape);
   if (count_of(shape) == 0) return nodes_.constant(view.dtype, shape, "");
   const Wanted wanted = wanted_of(view);
   const View one{const_cast<char*>(wanted.data), view.dtype,
@@ -207,9 +207,9 @@ int TraceMemory::read_as(const View& view, bool repeated) {
                                     [](const Piece* p) { return p->value < 0 && p->name.empty(); });
   int value = 0;
   if (is_fixed) {
-    value = fixed(view.dtype, view.as<char>(), single, sizes_of(view.strides));
+    value = fixed(view.dtype, view.as<char>(), single, view_sizes(view.strides));
   } else if (Piece& newest = *pieces[0]; newest.data == view.as<char>() && newest.shape == single &&
-                                         newest.strides == sizes_of(view.strides)) {
+                                         newest.strides == view_sizes(view.strides)) {
     value = value_of(newest);
   } else {
     value = packed(wanted, pieces);

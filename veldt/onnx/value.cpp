@@ -145,6 +145,11 @@ const std::vector<Value>& Value::items() const {
   return *items_;
 }
 
+const std::vector<Value>& Value::held() const {
+  if (kind_ != Kind::optional) refuse_kind(*this, "an optional");
+  return *items_;
+}
+
 Shape Value::shape() const { return kind_ == Kind::texts ? texts_->shape : tensor().shape(); }
 
 std::string Value::description() const {

@@ -83,7 +83,8 @@ class Value {
   // Throw Error unless the value is one.
   const Tensor& tensor() const;
   const Texts& texts() const;
-  const std::vector<Value>& items() const;  // of a sequence or an optional
+  const std::vector<Value>& items() const;  // of a sequence, or of one in an optional
+  const std::vector<Value>& held() const;   // by an optional: none or one
   // Of a tensor or of texts.
   Shape shape() const;
 
