@@ -41,6 +41,8 @@ TEST(SubwordTokenizer, MakesBatches) {
   SubwordTokenizer bert = golden_tokenizer("bert");
   const std::vector<std::string> texts = {"the lion", "the lion and the lioness rested"};
   EXPECT_THAT(error_of<ConfigError>([&] { bert.encode_batch(texts); }), HasSubstr("set_padding"));
+  EXPECT_THAT(error_of<ConfigError>([&] { bert.set_padding(Padding{.length = -1}); }),
+              HasSubstr("0 or more"));
   bert.set_padding(Padding{.id = *bert.id("[PAD]")});
   const TokenBatch batch = bert.encode_batch(texts);
   const Tensor alone = bert.encode(texts[0]);

@@ -136,9 +136,11 @@ void read_config(const std::string& bytes) {
 
 std::vector<std::string> config_seeds() {
   return {
-      R"({"model_type":"bert","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,"num_attention_heads":2,)"
+      R"({"model_type":"bert","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2,)"
       R"("intermediate_size":4,"max_position_embeddings":8,"hidden_act":"gelu"})",
-      R"({"model_type":"gpt2","vocab_size":9,"n_embd":4,"n_layer":1,"n_head":2,"n_positions":8,"n_inner":null})",
+      R"({"model_type":"gpt2","vocab_size":9,"n_embd":4,"n_layer":1,"n_head":2,)"
+      R"("n_positions":8,"n_inner":null})",
       R"({"model_type":"llama","vocab_size":9,"hidden_size":8,"intermediate_size":4,"num_hidden_layers":1,)"
       R"("num_attention_heads":2,"num_key_value_heads":1,"max_position_embeddings":8,"rope_scaling":)"
       R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":4}})"};

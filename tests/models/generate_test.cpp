@@ -62,6 +62,8 @@ TEST(Generate, DrawsByTheLikelihoods) {
   EXPECT_THAT(shares({.temperature = 1, .top_p = 0.8}),
               nearly({0.2857, 0.5714, 0.1429, 0}));  // ties: the first
   EXPECT_THAT(shares({.temperature = 1, .top_p = 1e-9}), nearly({0, 1, 0, 0}));
+  EXPECT_THAT(error_of<ConfigError>([] { shares({.repetition_penalty = 2}, {4}); }),
+              HasSubstr("4 is not a token"));
   // log(0.5) becomes 2 log(0.5) once, however often the token was there.
   EXPECT_THAT(shares({.temperature = 1, .repetition_penalty = 2}, {1, 1, 1}),
               nearly({1.0 / 3, 1.0 / 3, 1.0 / 6, 1.0 / 6}));
@@ -134,6 +136,11 @@ TEST(KeyValueCache, GrowsAndForgets) {
                 cache.append(0, zeros({2, 2, 1, 4}), zeros({2, 2, 1, 4}));
               }),
               HasSubstr("cannot take"));
+  EXPECT_THAT(
+      error_of<Error>([&] {
+        small_gpt2().hidden(Tensor::of({1, 2}, {1, 2}, DType::i64), std::make_unique<KeyValueCache>().get());
+      }),
+      HasSubstr("NoGrad"));
   cache.truncate(3);
   EXPECT_EQ(cache.length(), 3);
   EXPECT_THAT(error_of<ConfigError>([&] { cache.truncate(4); }), HasSubstr("it has 3"));

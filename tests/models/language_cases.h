@@ -14,6 +14,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::test {
 
@@ -37,6 +38,7 @@ template <class Get> void expect_outputs(const nn::Module& network, const Get& t
     return;
   }
   const auto& model = dynamic_cast<const models::CausalModel&>(network);
+  const NoGrad off;
   const Tensor ids = tensor("ids"), logits = model(ids);
   EXPECT_LT(farthest(logits, tensor("logits")), 1e-4);
   // Token by token, and in two parts, with a cache.

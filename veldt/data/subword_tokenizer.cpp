@@ -289,6 +289,13 @@ std::optional<std::int64_t> SubwordTokenizer::id(std::string_view token) const {
   return parts_->vocabulary->id(std::string(token));
 }
 
+void SubwordTokenizer::set_padding(std::optional<Padding> padding) {
+  if (padding && (padding->length.value_or(0) < 0 || padding->multiple_of < 1))
+    throw ConfigError("cannot pad texts so", "a length is 0 or more, and a multiple of 1 or more",
+                      "correct them");
+  padding_ = padding;
+}
+
 bool SubwordTokenizer::is_special(std::int64_t id) const { return parts_->special.contains(id); }
 
 Encoding SubwordTokenizer::of_text(std::string_view user_text) const {

@@ -68,7 +68,8 @@ class SubwordTokenizer final : public Tokenizer {
   const std::optional<Truncation>& truncation() const { return truncation_; }
   const std::optional<Padding>& padding() const { return padding_; }
   void set_truncation(std::optional<Truncation> truncation) { truncation_ = truncation; }
-  void set_padding(std::optional<Padding> padding) { padding_ = padding; }
+  // Throws ConfigError for a length below 0, and a multiple_of below 1.
+  void set_padding(std::optional<Padding> padding);
 
  private:
   SubwordTokenizer() = default;

@@ -28,6 +28,9 @@ Tensor grown(const Tensor& held, std::int64_t length, std::int64_t needed, const
 }  // namespace
 
 std::pair<Tensor, Tensor> KeyValueCache::append(std::size_t layer, const Tensor& keys, const Tensor& values) {
+  if (grad_enabled() && (keys.requires_grad() || values.requires_grad()))
+    throw Error("a cache of keys and values has no gradients", "it keeps numbers, and no graph",
+                "make a NoGrad before the call, or train without a cache");
   const NoGrad off;
   if (layer >= layers_.size()) layers_.resize(layer + 1);
   const auto added = [&](Tensor& held, const Tensor& given) {

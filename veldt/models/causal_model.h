@@ -19,8 +19,8 @@ class KeyValueCache {
   // The number of tokens so far.
   std::int64_t length() const { return length_; }
   // Adds those of new tokens to a layer, [n, heads, tokens, size], and returns all so far, of the same form,
-  // as views of the cache. They are no part of a graph: a cache is for use without gradients. Throws
-  // ShapeError for other sizes than those before.
+  // as views of the cache. Throws ShapeError for other sizes than those before, and Error where a gradient is
+  // wanted: what is kept is no part of a graph.
   std::pair<Tensor, Tensor> append(std::size_t layer, const Tensor& keys, const Tensor& values);
   // Counts them, when every layer has them.
   void advance(std::int64_t tokens) { length_ += tokens; }

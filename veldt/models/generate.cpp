@@ -51,7 +51,11 @@ std::int64_t chosen_token(const Tensor& given, const std::vector<std::int64_t>& 
     std::sort(once.begin(), once.end());
     once.erase(std::unique(once.begin(), once.end()), once.end());
     for (const std::int64_t token : once) {
-      double& logit = logits.at(static_cast<std::size_t>(token));
+      if (token < 0 || token >= std::ssize(logits))
+        throw ConfigError(str("the number ", token, " is not a token"),
+                          str("they are 0 to ", std::ssize(logits) - 1),
+                          "give tokens of the model's own tokenizer");
+      double& logit = logits[static_cast<std::size_t>(token)];
       logit = logit < 0 ? logit * o.repetition_penalty : logit / o.repetition_penalty;
     }
   }
