@@ -135,6 +135,26 @@ TEST(ModuleHook, StaysWithACopyAndMustKeepTheNumberOfTensors) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(CallListener, HearsOuterModulesBeginFirstAndEndLast) {
+  struct Heard : CallListener {
+    void on_begin(const Module& module, const TensorList& inputs) override {
+      told.push_back(str("begin ", module.title(), ' ', inputs.at(0).values<float>()[0]));
+    }
+    void on_call(const Module& module, const TensorList&, const TensorList&) override {
+      told.push_back("end " + module.title());
+    }
+    std::vector<std::string> told;
+  };
+  Sequential net{ReLU(), Tanh()};
+  EXPECT_FALSE(net.has_hooks());
+  net.register_forward_pre_hook([](const Module&, TensorList& inputs) { inputs[0] = inputs[0] + 1.0; });
+  EXPECT_TRUE(net.has_hooks());
+  Heard heard;
+  net(ones({1, 1}));
+  EXPECT_THAT(heard.told, ElementsAre("begin Sequential 2", "begin ReLU 2", "end ReLU", "begin Tanh 2",
+                                      "end Tanh", "end Sequential"));
+}
+
 TEST(ModuleTree, NamesItsModulesAndAppliesAFunctionToEach) {
   Sequential net{Linear(2, 3), Sequential{Tanh(), Linear(3, 1)}};
   const auto names = [](const std::vector<NamedModule>& list) {

@@ -5,12 +5,15 @@
 #include <map>
 
 #include "tests/support/module_table.h"
+#include "tests/support/op_table.h"
 #include "tests/support/python.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
 #include "veldt/io/npy.h"
+#include "veldt/nn/recurrent.h"
 #include "veldt/onnx/export.h"
 #include "veldt/ops/gather.h"
+#include "veldt/ops/random.h"
 #include "veldt/ops/shape.h"
 #include "veldt/tensor/graph.h"
 
@@ -18,6 +21,7 @@ namespace veldt::onnx {
 namespace {
 
 using test::TempDir;
+using namespace nn;
 
 Tensor with_batch(const Tensor& x, int dim, std::int64_t batch) {
   std::vector<std::int64_t> rows;
@@ -68,6 +72,82 @@ TEST(SlowOnnxPeers, EveryModuleRunsInOnnxruntime) {
       ADD_FAILURE() << row.name << ": " << error.what();
     }
   }
+  EXPECT_EQ(check_pairs(dir), 0);
+}
+
+// Recurrent layers of each form, with first and last states, and several inputs and outputs.
+TEST(SlowOnnxPeers, RecurrentLayersWithStatesRunInOnnxruntime) {
+  NEEDS_PEERS();
+  const TempDir dir;
+  Rng rng(3);
+  const auto add = [&](const std::string& name, const Module& layer, int layers) {
+    for (const bool with_state : {false, true}) {
+      TensorList inputs = {rand({3, 60, 4}, rng)};
+      std::vector<int> dims = {0};
+      for (int i = 0; with_state && i < (name.starts_with("lstm") ? 2 : 1); ++i) {
+        inputs.push_back(rand({layers, 3, 5}, rng));
+        dims.push_back(1);
+      }
+      const std::string file = str(name, with_state ? "_state" : "");
+      export_pair(
+          dir, file, [&](const TensorList& in) { return layer(in); }, layer.state_dict(), inputs, dims);
+    }
+  };
+  const RecurrentOptions deep{.num_layers = 2, .batch_first = true, .bidirectional = true};
+  add("lstm", LSTM(4, 5, deep, rng), 4);
+  add("gru", GRU(4, 5, deep, rng), 4);
+  add("gru_bare", GRU(4, 5, {.bias = false, .batch_first = true}, rng), 1);
+  add("rnn", RNN(4, 5, {.num_layers = 2, .batch_first = true, .bidirectional = true}, rng), 4);
+  add("rnn_relu", RNN(4, 5, {.nonlinearity = Nonlinearity::relu, .batch_first = true}, rng), 1);
+  EXPECT_EQ(check_pairs(dir), 0);
+}
+
+// Ops that have no form in ONNX, and why.
+const std::map<std::string, std::string>& ops_without_form() {
+  static const std::map<std::string, std::string> ops = {
+      {"rand", "draws numbers"},
+      {"randn", "draws numbers"},
+      {"randint", "draws numbers"},
+      {"randperm", "draws numbers"},
+      {"bernoulli", "draws numbers"},
+      {"multinomial", "draws numbers"},
+      {"nonzero", "its size depends on the numbers"},
+      {"masked_select", "its size depends on the numbers"},
+      {"lstm_steps", "one case reads the cell's states of all steps"},
+      {"diag", "writes a list across the rows of a matrix"}};
+  return ops;
+}
+
+TEST(SlowOnnxPeers, EveryOpRunsInOnnxruntime) {
+  NEEDS_PEERS();
+  const TempDir dir;
+  std::map<std::string, std::string> refused;
+  for (const test::OpRow& row : test::op_table()) {
+    int number = 0;
+    for (const test::OpCase& op_case : row.cases) {
+      const std::string name = str(test::test_name(row), '_', number++);
+      TensorList inputs;
+      const std::vector<test::Values> values = test::inputs_for(row, op_case);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        inputs.push_back(test::write(values[i], test::dtype_of_input(row, i, DType::f32)));
+      const Exportable run = [&](const TensorList& in) {
+        return TensorList{op_case.run(std::vector<Tensor>(in.begin(), in.end()))};
+      };
+      try {
+        export_function(dir / (name + ".onnx"), run, {}, inputs, {.dynamic_batch = false});
+        const NoGrad off;
+        NamedTensors arrays = {{"y1_0", contiguous(run(inputs)[0])}};
+        for (std::size_t i = 0; i < inputs.size(); ++i) arrays.push_back({str("x1_", i), inputs[i]});
+        io::write_npz(dir / (name + ".npz"), arrays);
+      } catch (const Error& error) {
+        refused[row.name] = str(op_case.label, ": ", error.what());
+      }
+    }
+  }
+  for (const auto& [name, why] : refused)
+    EXPECT_TRUE(ops_without_form().contains(name)) << name << ' ' << why;
+  for (const auto& [name, why] : ops_without_form())
+    EXPECT_TRUE(refused.contains(name)) << name << " has one";
   EXPECT_EQ(check_pairs(dir), 0);
 }
 

@@ -36,6 +36,7 @@ using namespace nn;
 using test::ParsedFile;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using veldt::test::TempDir;
 
 Sequential small_network() {
@@ -155,6 +156,27 @@ TEST(Export, AnLstmIsOneNodeADirection) {
   EXPECT_EQ(std::count_if(file.nodes.begin(), file.nodes.end(), [](const auto& n) { return n.op == "LSTM"; }),
             2);
   EXPECT_TRUE(file.initializers.contains("weight_ih_l0.iofc"));
+}
+
+// More steps than their products with the inputs take at once, which depends on the batch.
+TEST(Export, LongGrusAndRnnsAreNodesToo) {
+  Rng rng(3);
+  GRU gru(4, 3, {.num_layers = 2, .batch_first = true}, rng);
+  const ParsedFile file = exported(gru, {zeros({1, 150, 4})});
+  EXPECT_EQ(file.ops(), "Transpose GRU Squeeze GRU Squeeze Transpose");
+  EXPECT_TRUE(file.initializers.contains("weight_hh_l1.zrh"));
+  RNN rnn(4, 3, {.bidirectional = true}, rng);
+  EXPECT_THAT(exported(rnn, {zeros({7, 2, 4})}, {.batch_dims = {1}}).ops(), HasSubstr("RNN"));
+}
+
+// What a hook does to a layer's output is part of the network.
+TEST(Export, HooksAreTraced) {
+  Rng rng(3);
+  GRU gru(4, 3, {.batch_first = true}, rng);
+  gru.register_forward_hook([](const Module&, const TensorList&, TensorList& out) { out[0] = out[0] * 2.0; });
+  const ParsedFile file = exported(gru, {zeros({1, 2, 4})});
+  EXPECT_THAT(file.ops(), Not(HasSubstr("GRU")));
+  EXPECT_EQ(file.nodes.back().op, "Mul");
 }
 
 TEST(Export, SizesThatFollowTheBatchAreComputed) {

@@ -17,11 +17,12 @@ class HookedCall {
       : module_(module), hooks_(std::move(hooks)) {}
 
   void begin(TensorList& inputs) const {
-    if (t_listener) t_listener->on_begin(module_);
-    if (!hooks_) return;
-    const std::size_t count = inputs.size();
-    hooks_->before.for_each([&](const ForwardPreHook& hook) { hook(module_, inputs); });
-    check("inputs", inputs.size(), count);
+    if (hooks_) {
+      const std::size_t count = inputs.size();
+      hooks_->before.for_each([&](const ForwardPreHook& hook) { hook(module_, inputs); });
+      check("inputs", inputs.size(), count);
+    }
+    if (t_listener) t_listener->on_begin(module_, inputs);
   }
 
   void end(const TensorList& inputs, TensorList& outputs) const {

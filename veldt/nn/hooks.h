@@ -34,8 +34,8 @@ class CallListener {
   virtual ~CallListener();
   CallListener(const CallListener&) = delete;
   CallListener& operator=(const CallListener&) = delete;
-  // Before the module's call, and its hooks.
-  virtual void on_begin(const Module& /*module*/) {}
+  // Before the module's call, after hooks have had its inputs; outer modules come before inner ones.
+  virtual void on_begin(const Module& /*module*/, const TensorList& /*inputs*/) {}
   // After the module's call returned; inner modules come before outer ones.
   virtual void on_call(const Module& module, const TensorList& inputs, const TensorList& outputs) = 0;
 

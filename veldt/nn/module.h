@@ -98,6 +98,8 @@ class Module {
   HookHandle register_forward_pre_hook(ForwardPreHook hook);
   HookHandle register_forward_hook(ForwardHook hook);
   HookHandle register_backward_hook(BackwardHook hook);
+  // Whether it was ever given one.
+  bool has_hooks() const { return hooks_ != nullptr; }
 
   // Lists the members that are tensors or modules.
   virtual void fields(Fields& f);

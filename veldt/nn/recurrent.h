@@ -38,6 +38,10 @@ class Recurrent : public Module {
   void fields(Fields& f) override;
   std::string title() const override;
   double flops(const Shape& input, const Shape& output) const override;
+  CellKind cell() const { return cell_; }
+  std::int64_t hidden() const { return hidden_; }
+  bool is_bidirectional() const { return directions_ == 2; }
+  bool is_batch_first() const { return batch_first_; }
 
  protected:
   struct Options {

@@ -22,6 +22,8 @@ std::string key_of(const TracedNode& node, const std::vector<int>& same) {
             for (const std::int64_t s : v) append(key, s);
           else if constexpr (std::is_same_v<T, std::string>)
             key += v;
+          else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+            for (const std::string& text : v) key += text + ',';
           else
             key += std::string(reinterpret_cast<const char*>(&v), sizeof v);
         },

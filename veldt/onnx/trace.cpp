@@ -69,6 +69,7 @@ const FixedOrigin* Tracer::origin_of(const View& view) const {
 
 // Before the kernel runs: what it updates is still what it was.
 void Tracer::on_call(const KernelCall& call, const Backend& backend) {
+  if (whole_) return call.run(backend);
   call_ = &call;
   backend_ = &backend;
   t_tracer = this;
@@ -114,16 +115,19 @@ void Tracer::on_transfer(const char* what, const Tensor* read) {
   refuse(str("C++ code reads numbers by ", what));
 }
 
-void Tracer::on_begin(const nn::Module& module) {
+void Tracer::on_begin(const nn::Module& module, const TensorList& inputs) {
   const auto found = paths_.find(&module);
-  if (found != paths_.end())
-    open_.push_back(found->second);
-  else
-    open_.push_back(open_.empty() ? "" : open_.back());
+  open_.push_back(found != paths_.end() ? found->second : open_.empty() ? "" : open_.back());
   nodes_.set_place(open_.back());
+  if (!whole_ && is_one_node(module, inputs)) whole_ = &module;
 }
 
-void Tracer::on_call(const nn::Module&, const TensorList&, const TensorList&) {
+void Tracer::on_call(const nn::Module& module, const TensorList& inputs, const TensorList& outputs) {
+  if (whole_ == &module) {
+    whole_ = nullptr;
+    const InterceptorScope off(nullptr);
+    trace_module(*this, module, inputs, outputs);
+  }
   open_.pop_back();
   nodes_.set_place(open_.empty() ? "" : open_.back());
 }

@@ -51,7 +51,7 @@ class Tracer final : public Interceptor, public nn::CallListener {
   void on_call(const KernelCall& call, const Backend& backend) override;
   void on_view(const std::shared_ptr<Storage>& storage) override { memory_.keep(storage); }
   void on_transfer(const char* what, const Tensor* read) override;
-  void on_begin(const nn::Module& module) override;
+  void on_begin(const nn::Module& module, const TensorList& inputs) override;
   void on_call(const nn::Module& module, const TensorList& inputs, const TensorList& outputs) override;
 
  private:
@@ -61,6 +61,8 @@ class Tracer final : public Interceptor, public nn::CallListener {
   TraceMemory memory_;
   std::map<const nn::Module*, std::string> paths_;
   std::vector<std::string> open_;  // the paths of the modules that are running, the innermost last
+  // A module that is a node itself: what it computes is not traced.
+  const nn::Module* whole_ = nullptr;
   std::vector<TraceProblem> problems_;
   std::map<const void*, FixedOrigin> origins_;
   const KernelCall* call_ = nullptr;
@@ -79,6 +81,15 @@ void trace_products(Backend& table);
 void trace_windows(Backend& table);
 void trace_sequences(Backend& table);
 void trace_fields(Backend& table);
+// Modules that are nodes themselves: RNN and GRU, whose steps would be written one by one. It is asked before
+// the call whether this one is, and traced after it.
+bool is_one_node(const nn::Module& module, const TensorList& inputs);
+void trace_module(Tracer& tracer, const nn::Module& module, const TensorList& inputs,
+                  const TensorList& outputs);
+// A weight of gates [gates * hidden, columns], its blocks of rows in this order, [1, gates * hidden,
+// columns]: if it is a number, one that is named after the parameter whose rows it has, and the `suffix`.
+int gate_weight(TraceNodes& nodes, int weight, std::int64_t hidden, const std::vector<std::int64_t>& order,
+                const std::string& suffix);
 // Its one entry, unary, keeps the constants of a fixed call.
 const Backend& constants_backend();
 Scalars last_constants();

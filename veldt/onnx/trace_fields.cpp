@@ -97,7 +97,7 @@ class GridLevels {
       int t = n_.binary("Sub", scaled, cell);
       if (grid_.smooth)
         t = n_.binary("Mul", n_.binary("Mul", t, t),
-                      n_.node("Sub", {n_.scalar(dtype, 3), n_.binary("Mul", t, 2)}, dtype, n_.shape(t)));
+                      n_.node("Sub", {n_.scalar(dtype, 3), n_.by("Mul", t, 2)}, dtype, n_.shape(t)));
       const int low = n_.cast(cell, DType::i64),
                 step = list([&](int l) { return static_cast<std::int64_t>(at(l).step_along(k)); });
       const int entry = n_.binary("Mul", low, step);

@@ -19,7 +19,8 @@ std::int64_t count_of(const Sizes& shape);
 // Row-major strides, in elements.
 Sizes packed_strides(const Sizes& shape);
 
-using TracedAttribute = std::pair<std::string, std::variant<std::int64_t, double, std::string, Sizes>>;
+using TracedAttribute =
+    std::pair<std::string, std::variant<std::int64_t, double, std::string, Sizes, std::vector<std::string>>>;
 using TracedAttributes = std::vector<TracedAttribute>;
 
 struct TracedNode {

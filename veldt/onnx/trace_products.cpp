@@ -1,5 +1,6 @@
 // Matrix products and convolutions.
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "veldt/core/convolution.h"
@@ -101,10 +102,19 @@ void convolve_entry(const ConvLayout& layout, ConvPart part, const View& a, cons
     if (bias) inputs.push_back(t.held().read(*bias));
     return t.held().write(out, n.node("Conv", inputs, out.dtype, shape, attributes));
   }
+  // ONNX wants less of it than a stride. Outputs that no input reaches are 0 in any case.
+  const bool reaches = std::equal(rest.begin(), rest.end(), strides.begin(), std::less<>());
+  Sizes made = shape;
   TracedAttributes transposed = attributes;
-  transposed.push_back({"output_padding", rest});
-  t.held().write(
-      out, n.node("ConvTranspose", {t.held().read(v.y), t.held().read(v.w)}, out.dtype, shape, transposed));
+  if (reaches) transposed.push_back({"output_padding", rest});
+  for (std::size_t d = 0; !reaches && d < rest.size(); ++d) made[2 + d] -= rest[d];
+  int y = n.node("ConvTranspose", {t.held().read(v.y), t.held().read(v.w)}, out.dtype, made, transposed);
+  if (!reaches) {
+    Sizes around(shape.size() + 2, 0);
+    around.insert(around.end(), rest.begin(), rest.end());
+    y = n.node("Pad", {y, n.sizes(around), n.scalar(out.dtype, 0)}, out.dtype, shape);
+  }
+  t.held().write(out, y);
 }
 
 }  // namespace

@@ -133,6 +133,32 @@ void recurrence_entry(ReduceOp op, const View& x, const View* factor, int dim, b
   t.held().write(out, n.concat(parts, d));
 }
 
+// Step by step: the position of the last one so far that none exceeds.
+void running_extreme_entry(ReduceOp op, const View& x, int dim, const View& index) {
+  Tracer& t = tracing();
+  TraceNodes& n = t.nodes();
+  const int value = t.held().read(x);
+  const auto d = static_cast<std::size_t>(dim);
+  const Sizes shape = n.shape(value), steps(shape.size(), 1);
+  Sizes begin(shape.size(), 0), count = shape;
+  count[d] = 1;
+  std::vector<int> places;
+  int best = -1;
+  for (std::int64_t i = 0; i < shape[d]; ++i) {
+    begin[d] = i;
+    const int now = n.slice(value, begin, count, steps), here = n.whole({}, {i});
+    if (i == 0) {
+      best = now;
+      places.push_back(n.expand(here, count));
+      continue;
+    }
+    const int wins = n.compare(op == ReduceOp::max ? "GreaterOrEqual" : "LessOrEqual", now, best);
+    places.push_back(n.where(wins, here, places.back()));
+    best = n.where(wins, now, best);
+  }
+  t.held().write(index, n.concat(places, d));
+}
+
 }  // namespace
 
 void trace_reductions(Backend& table) {
@@ -141,6 +167,7 @@ void trace_reductions(Backend& table) {
   table.softmax = softmax_entry;
   table.layer_norm = layer_norm_entry;
   table.recurrence = recurrence_entry;
+  table.running_extreme = running_extreme_entry;
 }
 
 }  // namespace veldt::onnx

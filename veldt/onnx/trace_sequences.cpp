@@ -1,9 +1,7 @@
 // Attention and LSTMs.
-#include <array>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "veldt/onnx/trace.h"
 
@@ -46,12 +44,8 @@ void attend_entry(bool causal, double scale, const View& q, const View& k, const
                               {{"what", std::string("the divisors of an attention")}}));
 }
 
-// Of Veldt's gates i, f, g, o in blocks of rows to ONNX's i, o, f, c.
-std::string reordered(const char* rows, std::size_t block) {
-  std::string bytes;
-  for (const std::size_t gate : {0u, 3u, 1u, 2u}) bytes.append(rows + gate * block, block);
-  return bytes;
-}
+// Veldt's gates are i, f, g, o, ONNX's i, o, f, c.
+const std::vector<std::int64_t> kGateOrder = {0, 3, 1, 2};
 
 // What the sums of the gates were computed from: x weight^T + bias.
 struct GateInputs {
@@ -71,53 +65,36 @@ GateInputs gate_inputs(const TraceNodes& n, int sums) {
   return {product->inputs[0], turned->inputs[0], sum ? sum->inputs[1] : -1};
 }
 
-// A constant [1, ..] that is named after the parameter whose rows it has.
-int gates_constant(TraceNodes& n, const TracedValue& of, std::int64_t hidden) {
-  const std::size_t width = size_of(of.dtype);
-  const auto columns = static_cast<std::size_t>(of.shape[1]);
-  const char* const rows = of.memory ? static_cast<const char*>(of.memory) : of.bytes.data();
-  const std::string name = of.name.empty() ? "" : of.name + ".iofc";
-  const Sizes shape = {1, of.shape[0], of.shape[1]};
-  const int value =
-      n.constant(of.dtype, shape, reordered(rows, static_cast<std::size_t>(hidden) * columns * width));
-  n.graph()[value].name = name;
-  return value;
-}
-
 void lstm_entry(bool reverse, const View& inputs, const View& weight, const View& h, const View& c,
                 const View& gates, const View& out) {
   Tracer& t = tracing();
   TraceNodes& n = t.nodes();
   const std::int64_t hidden = weight.shape[1], time = inputs.shape[0], batch = inputs.shape[1];
-  const int recurrent = t.held().read(weight);
-  const TracedValue of_recurrent = n.graph()[recurrent];
-  if (of_recurrent.kind == TracedValue::Kind::computed) return t.refuse_call();
+  const int recurrent = gate_weight(n, t.held().read(weight), hidden, kGateOrder, ".iofc");
   const int sums = t.held().read(inputs);
   GateInputs from = gate_inputs(n, sums);
   int w = -1;
   if (from.x >= 0) {
-    w = gates_constant(n, TracedValue(n.graph()[from.weight]), hidden);
+    w = gate_weight(n, from.weight, hidden, kGateOrder, ".iofc");
   } else {  // the sums themselves: their weight only changes the order of the gates
     from.x = sums;
     std::vector<double> order(static_cast<std::size_t>(16 * hidden * hidden));
-    static constexpr std::array<std::int64_t, 4> kGates = {0, 3, 1, 2};
     for (std::int64_t i = 0; i < 4 * hidden; ++i)
-      order[static_cast<std::size_t>(i * 4 * hidden + kGates[static_cast<std::size_t>(i / hidden)] * hidden +
-                                     i % hidden)] = 1;
+      order[static_cast<std::size_t>(
+          i * 4 * hidden + kGateOrder[static_cast<std::size_t>(i / hidden)] * hidden + i % hidden)] = 1;
     w = n.numbers(inputs.dtype, {1, 4 * hidden, 4 * hidden}, order);
   }
   int bias = -1;
   if (from.bias >= 0) {
-    const std::string& given = n.graph()[from.bias].bytes;
-    std::string bytes = reordered(given.data(), given.size() / 4);
+    const int one = gate_weight(n, n.reshape(from.bias, {4 * hidden, 1}), hidden, kGateOrder, "");
+    std::string bytes = n.graph()[one].bytes;
     bytes.resize(2 * bytes.size());
     bias = n.constant(inputs.dtype, {1, 8 * hidden}, bytes);
   }
   const auto state = [&](const View& v) { return n.reshape(t.held().read(v), {1, batch, hidden}); };
-  const int y =
-      n.node("LSTM", {from.x, w, gates_constant(n, of_recurrent, hidden), bias, -1, state(h), state(c)},
-             out.dtype, {time, 1, batch, hidden},
-             {{"hidden_size", hidden}, {"direction", std::string(reverse ? "reverse" : "forward")}});
+  const int y = n.node(
+      "LSTM", {from.x, w, recurrent, bias, -1, state(h), state(c)}, out.dtype, {time, 1, batch, hidden},
+      {{"hidden_size", hidden}, {"direction", std::string(reverse ? "reverse" : "forward")}});
   n.graph().add_output(y, out.dtype, {1, batch, hidden});
   const int last_c = n.graph().add_output(y, out.dtype, {1, batch, hidden});
   const auto unknown = [&](const View& v) {

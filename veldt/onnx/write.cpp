@@ -20,7 +20,7 @@ constexpr int kEntryKey = 1, kEntryValue = 2;
 constexpr int kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphInput = 11, kGraphOutput = 12;
 constexpr int kNodeInput = 1, kNodeOutput = 2, kNodeName = 3, kNodeOp = 4, kNodeAttribute = 5;
 constexpr int kAttributeName = 1, kAttributeFloat = 2, kAttributeInt = 3, kAttributeString = 4,
-              kAttributeInts = 8, kAttributeType = 20;
+              kAttributeInts = 8, kAttributeStrings = 9, kAttributeType = 20;
 constexpr int kTensorDims = 1, kTensorType = 2, kTensorName = 8, kTensorRaw = 9, kTensorExternal = 13,
               kTensorLocation = 14;
 constexpr int kValueName = 1, kValueType = 2, kTypeTensor = 1, kTensorTypeElement = 1, kTensorTypeShape = 2;
@@ -161,7 +161,7 @@ class ModelWriter {
   }
 
   static void write_attribute(pbf_writer& out, const decltype(TracedAttribute::second)& value) {
-    enum Type : std::int32_t { kFloat = 1, kInt = 2, kString = 3, kInts = 7 };
+    enum Type : std::int32_t { kFloat = 1, kInt = 2, kString = 3, kInts = 7, kStrings = 8 };
     if (const auto* i = std::get_if<std::int64_t>(&value)) {
       out.add_int64(field::kAttributeInt, *i);
       out.add_enum(field::kAttributeType, kInt);
@@ -171,6 +171,9 @@ class ModelWriter {
     } else if (const auto* s = std::get_if<std::string>(&value)) {
       out.add_string(field::kAttributeString, *s);
       out.add_enum(field::kAttributeType, kString);
+    } else if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+      for (const std::string& text : *list) out.add_string(field::kAttributeStrings, text);
+      out.add_enum(field::kAttributeType, kStrings);
     } else {
       for (const std::int64_t number : std::get<Sizes>(value)) out.add_int64(field::kAttributeInts, number);
       out.add_enum(field::kAttributeType, kInts);
@@ -206,6 +209,9 @@ class ModelWriter {
     pbf_writer type(out, field::kValueType);
     pbf_writer tensor(type, field::kTypeTensor);
     tensor.add_int32(field::kTensorTypeElement, onnx_type(dtype));
+    if (shape.empty())
+      tensor.add_message(field::kTensorTypeShape, std::string());  // of a number: there, but empty
+    if (shape.empty()) return;
     pbf_writer sizes(tensor, field::kTensorTypeShape);
     for (const BatchedSize& s : shape) {
       pbf_writer dim(sizes, field::kShapeDim);
