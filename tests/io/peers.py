@@ -1,6 +1,6 @@
 """The other side of peers_test.cpp: NumPy, safetensors and PyTorch write files for Veldt, and read what Veldt wrote.
 
-usage: peers.py make|check numpy|safetensors|torch FOLDER      (a check that fails exits with 1)
+usage: peers.py make|check numpy|safetensors|torch|pt FOLDER      (a check that fails exits with 1)
 """
 import json
 import sys
@@ -104,6 +104,48 @@ def torch_check(folder):
     assert sorted(found) == sorted(TORCH), sorted(found)
     for name, tensor in found.items():
         expect(name, tensor.flatten().tolist(), tensor.shape, tensor.dtype, getattr(torch, TORCH[name]))
+
+
+def views():
+    """Tensors that share one storage of 24 numbers, in every way that strides can."""
+    import torch
+    whole = torch.arange(24, dtype=torch.float32)
+    return {"whole": whole.reshape(2, 3, 4), "turned": whole.reshape(4, 6).t(), "part": whole[5:17].reshape(3, 4)[:, 1:3],
+            "stepped": whole[::5], "nothing": whole[3:3], "expanded": whole[7:8].expand(2, 3), "tied": whole.reshape(2, 3, 4)}
+
+
+TORCH_FILES = {"zip": {}, "zip_5": {"pickle_protocol": 5}, "legacy": {"_use_new_zipfile_serialization": False},
+               "legacy_4": {"_use_new_zipfile_serialization": False, "pickle_protocol": 4}}
+
+
+def pt_make(folder):
+    import torch
+    state = {name: torch.tensor(values(name)).to(getattr(torch, dtype)).reshape(SHAPE) for name, dtype in TORCH.items()}
+    network = torch.nn.Linear(2, 3)
+    optimizer = torch.optim.AdamW(network.parameters())
+    network(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    for name, how in TORCH_FILES.items():
+        torch.save({"epoch": 1, "model": state, "optimizer": optimizer.state_dict(), "rng": torch.get_rng_state()},
+                   f"{folder}/{name}.pt", **how)
+        torch.save(views(), f"{folder}/views_{name}.pt", **how)
+        # Each as PyTorch sees it, contiguous, for the other side to compare with.
+        torch.save({key: value.clone() for key, value in views().items()}, f"{folder}/plain_{name}.pt", **how)
+
+
+def pt_check(folder):
+    import torch
+    found = torch.load(f"{folder}/all.pt", weights_only=True)
+    assert list(found) == list(CHECKED), list(found)
+    for name, tensor in found.items():
+        expect(name, tensor.flatten().tolist(), tensor.shape, tensor.dtype, getattr(torch, TORCH[name]))
+    for mmap in [False, True]:  # mapped, as large files are, the alignment counts
+        found = torch.load(f"{folder}/views.pt", weights_only=True, mmap=mmap)
+        for name, tensor in views().items():
+            assert torch.equal(found[name], tensor), name
+
+
+CHECKED = ["f64", "f32", "bf16", "f16", "i64", "i32", "u8", "bool"]  # in the order that Veldt wrote
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "veldt/core/error.h"
 #include "veldt/io/npy.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/io/torch_file.h"
 #include "veldt/ops/shape.h"
 
 namespace veldt::io {
@@ -89,6 +90,38 @@ TEST(SlowPeers, PyTorchAndVeldtReadEachOther) {
   if (!test::python_has("torch, safetensors.torch"))
     GTEST_SKIP() << test::python() << " has no torch and safetensors; set VELDT_PYTHON";
   exchange_safetensors("torch");
+}
+
+// torch.save's files of either format, and what torch.load(weights_only=True) makes of Veldt's.
+TEST(SlowPeers, PyTorchAndVeldtReadEachOthersOwnFiles) {
+  if (!test::python_has("torch")) GTEST_SKIP() << test::python() << " has no torch; set VELDT_PYTHON";
+  const TempDir dir;
+  ASSERT_EQ(peer("make", "pt", dir), 0);
+  NamedTensors views;
+  for (const char* const kind : {"zip", "zip_5", "legacy", "legacy_4"}) {
+    const std::string name = kind;
+    const LoadedState state = read_torch(dir / (name + ".pt"));
+    EXPECT_EQ(state.taken, "model");
+    ASSERT_EQ(state.left_out.size(), 3u);
+    EXPECT_EQ(state.left_out[1].what, "an optimizer's state, 6 tensors");
+    EXPECT_EQ(state.tensors.size(), all_dtypes().size());
+    for (const auto& [key, wanted] : all_dtypes()) {
+      const Tensor* found = state.find(key);
+      ASSERT_NE(found, nullptr) << name << ' ' << key;
+      EXPECT_EQ(found->dtype(), wanted.dtype()) << key;
+      expect_values(key, *found);
+    }
+    const LoadedState plain = read_torch(dir / ("plain_" + name + ".pt"));
+    views = read_torch(dir / ("views_" + name + ".pt")).tensors;
+    ASSERT_EQ(views.size(), 7u);
+    for (const auto& [key, tensor] : views) {
+      EXPECT_EQ(tensor.shape(), plain.find(key)->shape()) << name << ' ' << key;
+      EXPECT_EQ(tensor.bytes(), plain.find(key)->bytes()) << name << ' ' << key;
+    }
+  }
+  write_torch(dir / "all.pt", all_dtypes());
+  write_torch(dir / "views.pt", views);
+  EXPECT_EQ(peer("check", "pt", dir), 0);
 }
 
 }  // namespace

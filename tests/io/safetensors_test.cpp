@@ -10,6 +10,7 @@
 
 #include "tests/io/faults.h"
 #include "tests/support/temp_dir.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::io {
 namespace {
@@ -282,9 +283,9 @@ TEST(SafeTensors, RefuseMoreTensorsThanAnyNetworkHas) {
 
 TEST(SafeTensors, RefuseWhatVeldtCannotHoldButListIt) {
   const TempDir dir;
-  put_bytes(dir / "a", file_of(tensor_header("I16", "[2]", "[0,4]"), 4));
-  EXPECT_EQ(read_safetensors_header(dir / "a").tensors[0].dtype, "I16");
-  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "a"); }), "I16"));
+  put_bytes(dir / "a", file_of(tensor_header("C64", "[2]", "[0,16]"), 16));
+  EXPECT_EQ(read_safetensors_header(dir / "a").tensors[0].dtype, "C64");
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "a"); }), "C64"));
   put_bytes(dir / "b", file_of(tensor_header("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]"), 1));
   EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "b"); }), "9 dimensions"));
   put_bytes(dir / "c", file_of(tensor_header("BOOL", "[2]", "[0,2]"), 1) + "\x02");
@@ -293,6 +294,39 @@ TEST(SafeTensors, RefuseWhatVeldtCannotHoldButListIt) {
   for (int i = 0; i < 100; ++i) ones += ",1";
   put_bytes(dir / "d", file_of(tensor_header("U8", ones + "]", "[0,1]"), 1));
   EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors_header(dir / "d"); }), "too long"));
+}
+
+TEST(SafeTensors, SmallAndUnsignedNumbersAreConvertedAndThatIsSaid) {
+  const TempDir dir;
+  struct Case {
+    const char* dtype;
+    std::string bytes;
+    const char* from;
+    std::vector<double> values;
+  };
+  const Case cases[] = {
+      {"I8", "\xff\x7f", "int8", {-1, 127}},
+      {"I16", std::string("\xff\xff\0\x01", 4), "int16", {-1, 256}},
+      {"U16", std::string("\xff\xff\0\x01", 4), "uint16", {65535, 256}},
+      {"U32", std::string("\xff\xff\xff\xff\1\0\0\0", 8), "uint32", {4294967295, 1}},
+      {"U64", std::string("\7\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0", 16), "uint64", {7, 4294967296}},
+      {"F8_E4M3", "\x38\xfe", "float8_e4m3fn", {1, -448}},
+      {"F8_E5M2", "\x3c\xfb", "float8_e5m2", {1, -57344}}};
+  for (const Case& c : cases) {
+    put_bytes(dir / "a", file_of(tensor_header(c.dtype, "[2]", str("[0,", c.bytes.size(), "]"))) + c.bytes);
+    const SafeTensors read = read_safetensors(dir / "a");
+    const Tensor& tensor = read.tensors.at(0).tensor;
+    EXPECT_EQ(tensor.dtype(), c.dtype[0] == 'F' ? DType::f32 : DType::i64) << c.dtype;
+    EXPECT_EQ(to(tensor, DType::f64).values<double>(), c.values) << c.dtype;
+    ASSERT_EQ(read.converted.size(), 1u) << c.dtype;
+    EXPECT_EQ(read.converted[0].name, read.tensors[0].name);
+    EXPECT_EQ(read.converted[0].from, c.from);
+    EXPECT_EQ(read.converted[0].to, tensor.dtype());
+  }
+  put_bytes(dir / "a", file_of(tensor_header("U64", "[1]", "[0,8]")) + std::string(8, '\xff'));
+  EXPECT_TRUE(says(thrown_by<IoError>([&] { read_safetensors(dir / "a"); }), "beyond 2^63 - 1"));
+  put_bytes(dir / "a", file_of(tensor_header("F32", "[1]", "[0,4]"), 4));
+  EXPECT_TRUE(read_safetensors(dir / "a").converted.empty());
 }
 
 TEST(SafeTensors, RefuseWhatIsNoPlainFile) {

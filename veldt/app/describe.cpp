@@ -45,15 +45,9 @@ Json parsed_or_text(const std::string& text) {
   }
 }
 
-template <class T> std::int64_t count_not_finite(const Tensor& tensor) {
+template <class T> std::int64_t not_finite_in(const Tensor& tensor) {
   const std::vector<T> values = tensor.values<T>();
   return std::count_if(values.begin(), values.end(), [](T v) { return !std::isfinite(v); });
-}
-
-std::int64_t count_not_finite(const Tensor& tensor) {
-  if (tensor.dtype() == DType::f32) return count_not_finite<float>(tensor);
-  if (tensor.dtype() == DType::f64) return count_not_finite<double>(tensor);
-  return 0;
 }
 
 Json tensor_rows(const io::SafeTensorsHeader& header) {
@@ -261,6 +255,12 @@ Json describe_directory(const std::string& path, bool verify) {
   throw IoError(IoError::Kind::malformed, fmt::format("cannot describe {}", path),
                 "it is a directory without checkpoints",
                 "give a file, a checkpoint or a directory that holds some");
+}
+
+std::int64_t count_not_finite(const Tensor& tensor) {
+  if (tensor.dtype() == DType::f32) return not_finite_in<float>(tensor);
+  if (tensor.dtype() == DType::f64) return not_finite_in<double>(tensor);
+  return 0;
 }
 
 void require_whole(const Json& description) {

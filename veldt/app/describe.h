@@ -6,6 +6,7 @@
 #include <string>
 
 #include "veldt/field/options.h"
+#include "veldt/tensor/tensor.h"
 
 namespace veldt::app {
 
@@ -23,6 +24,9 @@ nlohmann::ordered_json describe_safetensors(const std::string& path, bool verify
 // its network. Checkpoints are always read through; a damaged one among several is described ("damage")
 // rather than thrown.
 nlohmann::ordered_json describe_directory(const std::string& path, bool verify);
+
+// How many of its numbers are infinite or NaN, for f32 and f64; 0 for others.
+std::int64_t count_not_finite(const Tensor& tensor);
 
 // Throws IoError corrupt if a description reports damage.
 void require_whole(const nlohmann::ordered_json& description);

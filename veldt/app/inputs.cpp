@@ -57,10 +57,14 @@ FileKind kind_of_file(const std::string& path) {
   if (io::is_sound(bytes)) return FileKind::sound;
   if (bytes.size() > 8 && bytes[8] == '{') return FileKind::safetensors;
   if (looks_like_table(bytes)) return FileKind::pixel_csv;
+  // A zip archive, or a pickle of protocol 2 to 5.
+  const bool is_pickle = bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+  if (bytes.starts_with("PK\x03\x04") || is_pickle) return FileKind::state;
   if (!io::known_content(bytes).empty()) return FileKind::unknown;
   if (io::is_picture_name(path)) return FileKind::picture;
   if (is_sound_name(path)) return FileKind::sound;
   if (ends_with_any(path, {".safetensors"})) return FileKind::safetensors;
+  if (ends_with_any(path, {".pt", ".pth", ".npz"})) return FileKind::state;
   if (ends_with_any(path, {".csv", ".tsv"})) return FileKind::pixel_csv;
   return FileKind::unknown;
 }
@@ -95,6 +99,10 @@ Tensor load_picture(const std::string& path, std::int64_t max_pixels, const Cont
     case FileKind::safetensors:
       throw IoError(IoError::Kind::malformed, fmt::format("{} is not a picture", path),
                     "it is a safetensors file", "draw it first: veldt render");
+    case FileKind::state:
+      throw IoError(IoError::Kind::malformed, fmt::format("{} is not a picture", path),
+                    fmt::format("{}, and may hold a network's tensors", io::seems_to_be(first_bytes(path))),
+                    fmt::format("give a picture ({})", io::kPictureFormats));
     case FileKind::unknown: break;
   }
   refuse_file(path);

@@ -16,7 +16,8 @@
 
 namespace veldt::app {
 
-enum class FileKind : std::uint8_t { picture, sound, safetensors, pixel_csv, unknown };
+// state: another file of a network's tensors, of PyTorch or NumPy.
+enum class FileKind : std::uint8_t { picture, sound, safetensors, state, pixel_csv, unknown };
 
 // Whether this is the name of a sound file.
 bool is_sound_name(const std::string& path);

@@ -16,6 +16,7 @@ Run add_compare(VerbOptions& verb, Context& context);
 Run add_train(VerbOptions& verb, Context& context);
 Run add_eval(VerbOptions& verb, Context& context);
 Run add_predict(VerbOptions& verb, Context& context);
+Run add_import(VerbOptions& verb, Context& context);
 Run add_info(VerbOptions& verb, Context& context);
 Run add_csv(VerbOptions& verb, Context& context);
 Run add_data(VerbOptions& verb, Context& context);

@@ -224,6 +224,12 @@ Setting& add_texts(VerbOptions& verb, const std::string& names, const std::strin
   return add_many(verb, names, ValueKind::text, kind, help,
                   [&into](const io::Source&, const std::string& text) { into.push_back(text); });
 }
+Setting& add_pairs(VerbOptions& verb, const std::string& names, const std::string& kind,
+                   std::vector<std::string>& into, const std::string& help) {
+  Setting& setting = add_texts(verb, names, kind, into, help).command_line_only();
+  setting.option->type_size(2);
+  return setting;
+}
 Setting& add_paths(VerbOptions& verb, const std::string& names, std::vector<std::string>& into,
                    const std::string& help) {
   return add_many(verb, names, ValueKind::path, "PATH", help,

@@ -93,6 +93,10 @@ Setting& add_text(VerbOptions& verb, const std::string& names, const std::string
 // May be given any number of times; all values are kept, in order.
 Setting& add_texts(VerbOptions& verb, const std::string& names, const std::string& kind,
                    std::vector<std::string>& into, const std::string& help);
+// The same with two values each time it is given ("--map REGEX TEXT"), one after the other in `into`. Only
+// from the command line.
+Setting& add_pairs(VerbOptions& verb, const std::string& names, const std::string& kind,
+                   std::vector<std::string>& into, const std::string& help);
 // True when given.
 Setting& add_switch(VerbOptions& verb, const std::string& names, bool& into, const std::string& help);
 

@@ -27,19 +27,6 @@ constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kMaxNpyHeaderBytes = 10'000;  // NumPy's own limit (numpy.lib.format)
 constexpr std::string_view kEnding = ".npy";
 
-struct NpyDType {
-  std::string_view name;  // without the byte order
-  std::size_t bytes;
-  DType dtype;
-  bool widened;  // integers that Veldt keeps as i64
-};
-constexpr NpyDType kNpyDTypes[] = {
-    {"f4", 4, DType::f32, false}, {"f8", 8, DType::f64, false}, {"f2", 2, DType::f16, false},
-    {"i8", 8, DType::i64, false}, {"u1", 1, DType::u8, false},  {"b1", 1, DType::boolean, false},
-    {"i1", 1, DType::i64, true},  {"i2", 2, DType::i64, true},  {"u2", 2, DType::i64, true},
-    {"i4", 4, DType::i32, false}, {"u4", 4, DType::i64, true},
-};
-
 // The source of an array's bytes: a file, or a member of an archive.
 struct NpySource {
   std::string name;  // for errors
@@ -84,12 +71,10 @@ NpyHeader read_header(const NpySource& source, std::uint64_t* bytes_read) {
   return header;
 }
 
-const NpyDType& find_dtype(const NpySource& source, const std::string& descr) {
-  for (const NpyDType& known : kNpyDTypes)
-    if (!descr.empty() && std::string_view(descr).substr(1) == known.name) {
-      const bool known_order = descr[0] == '<' || descr[0] == '>' || (descr[0] == '|' && known.bytes == 1);
-      if (known_order) return known;
-    }
+FileDType find_dtype(const NpySource& source, const std::string& descr) {
+  const auto known = numpy_dtype(descr.empty() ? std::string_view() : std::string_view(descr).substr(1));
+  if (known && (descr[0] == '<' || descr[0] == '>' || (descr[0] == '|' && size_of(*known) == 1)))
+    return *known;
   throw IoError(IoError::Kind::malformed, "cannot read " + source.name,
                 str("Veldt has no tensors of NumPy's dtype '", descr, "'"),
                 "convert it with astype, to float32 or int64 for example");
@@ -115,68 +100,52 @@ Shape check_shape(const NpySource& source, const NpyHeader& header, std::uint64_
   return Shape(std::span<const std::int64_t>(header.shape));
 }
 
-void swap_bytes(unsigned char* data, std::size_t bytes, std::size_t element) {
-  for (std::size_t i = 0; i < bytes; i += element) std::reverse(data + i, data + i + element);
-}
-
-template <class From> void widen(const unsigned char* from, std::int64_t count, std::int64_t* to) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, from + static_cast<std::size_t>(i) * sizeof value, sizeof value);
-    to[i] = static_cast<std::int64_t>(value);
-  }
-}
-
-void widen(const NpyDType& known, const unsigned char* from, std::int64_t count, std::int64_t* to) {
-  if (known.name == "i1") return widen<std::int8_t>(from, count, to);
-  if (known.name == "i2") return widen<std::int16_t>(from, count, to);
-  if (known.name == "u2") return widen<std::uint16_t>(from, count, to);
-  widen<std::uint32_t>(from, count, to);
-}
-
 // The values of a shape, in the order of the file.
-Tensor read_values(const NpySource& source, const NpyDType& known, bool big_endian, const Shape& shape) {
-  const Tensor tensor = empty(shape, known.dtype);
-  const std::size_t bytes = static_cast<std::size_t>(tensor.numel()) * known.bytes;
-  std::vector<unsigned char> narrow(known.widened ? bytes : 0);
-  auto* data = known.widened ? narrow.data() : static_cast<unsigned char*>(tensor.view().data);
-  source.read(data, bytes);
-  if (big_endian) swap_bytes(data, bytes, known.bytes);
-  if (known.widened) widen(known, data, tensor.numel(), tensor.data<std::int64_t>());
-  if (known.dtype == DType::boolean && std::any_of(data, data + bytes, [](unsigned char b) { return b > 1; }))
+Tensor read_values(const NpySource& source, FileDType type, bool big_endian, const Shape& shape) {
+  const Tensor tensor = empty(shape, dtype_of(type));
+  const std::size_t count = static_cast<std::size_t>(tensor.numel()) * size_of(type);
+  std::vector<std::byte> narrow(is_converted(type) ? count : 0);
+  const std::span<std::byte> bytes(
+      is_converted(type) ? narrow.data() : static_cast<std::byte*>(tensor.view().data), count);
+  source.read(bytes.data(), bytes.size());
+  if (big_endian) swap_bytes(bytes, size_of(type));
+  if (type == FileDType::boolean && !are_booleans(bytes))
     throw malformed_npy(source.name, "it is of booleans and holds a byte above 1");
+  if (is_converted(type))
+    if (const std::string fault = convert(type, bytes, tensor); !fault.empty())
+      throw malformed_npy(source.name, fault);
   return tensor;
 }
 
 // Stored column by column: a row-major array of the reversed sizes.
-Tensor read_fortran(const NpySource& source, const NpyDType& known, bool big_endian, const Shape& shape) {
+Tensor read_fortran(const NpySource& source, FileDType type, bool big_endian, const Shape& shape) {
   Shape reversed = shape, strides = shape;
   std::reverse_copy(shape.begin(), shape.end(), &reversed[0]);
   const Strides there = contiguous_strides(reversed);
   std::reverse_copy(there.begin(), there.end(), &strides[0]);
-  const Tensor columns = read_values(source, known, big_endian, reversed);
-  Tensor rows = empty(shape, known.dtype);
+  const Tensor columns = read_values(source, type, big_endian, reversed);
+  Tensor rows = empty(shape, dtype_of(type));
   rows.assign(columns.alias(shape, strides, 0));
   return rows;
 }
 
-Tensor read_array(const NpySource& source) {
+// `type`: what the file has.
+Tensor read_array(const NpySource& source, FileDType* type) {
   std::uint64_t header_bytes = 0;
   const NpyHeader header = read_header(source, &header_bytes);
-  const NpyDType& known = find_dtype(source, header.descr);
-  const Shape shape = check_shape(source, header, known.bytes, source.bytes - header_bytes);
+  *type = find_dtype(source, header.descr);
+  const Shape shape = check_shape(source, header, size_of(*type), source.bytes - header_bytes);
   const bool big_endian = header.descr[0] == '>';
-  return header.fortran_order && shape.rank() > 1 ? read_fortran(source, known, big_endian, shape)
-                                                  : read_values(source, known, big_endian, shape);
+  return header.fortran_order && shape.rank() > 1 ? read_fortran(source, *type, big_endian, shape)
+                                                  : read_values(source, *type, big_endian, shape);
 }
 
 // ---- writing ----
 
 std::string array_head(const Tensor& tensor) {
   NpyHeader header;
-  for (const NpyDType& known : kNpyDTypes)
-    if (known.dtype == tensor.dtype() && !known.widened)
-      header.descr = str(known.bytes == 1 ? '|' : '<', known.name);
+  if (const std::string_view name = numpy_name(tensor.dtype()); !name.empty())
+    header.descr = str(size_of(tensor.dtype()) == 1 ? '|' : '<', name);
   if (header.descr.empty())
     throw ShapeError(str("cannot write a tensor of ", tensor.dtype(), " for NumPy"),
                      "NumPy has no such numbers", "convert it to f32 first");
@@ -192,19 +161,25 @@ std::string array_head(const Tensor& tensor) {
 
 Tensor read_npy(const std::string& path) {
   InputFile file(path);
-  return read_array({path, file.size(), [&](void* to, std::size_t bytes) { file.read_exactly(to, bytes); }});
+  FileDType type{};
+  return read_array({path, file.size(), [&](void* to, std::size_t bytes) { file.read_exactly(to, bytes); }},
+                    &type);
 }
 
-NamedTensors read_npz(const std::string& path) {
+NamedTensors read_npz(const std::string& path, std::vector<ConvertedTensor>* converted) {
   ZipReader archive(path);
   NamedTensors tensors;
   for (const ZipEntry& entry : archive.entries()) {
     std::string name = entry.name;
     if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
     ZipMember member(archive, entry);
+    FileDType type{};
     tensors.push_back({name, read_array({str(entry.name, " of ", path), entry.bytes,
-                                         [&](void* to, std::size_t bytes) { member.read(to, bytes); }})});
+                                         [&](void* to, std::size_t bytes) { member.read(to, bytes); }},
+                                        &type)});
     member.finish();
+    if (converted != nullptr && is_converted(type))
+      converted->push_back({name, name_of(type), dtype_of(type)});
   }
   return tensors;
 }

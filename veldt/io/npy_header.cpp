@@ -2,11 +2,19 @@
 #include "veldt/io/npy_header.h"
 
 #include <charconv>
+#include <utility>
 
 #include "veldt/core/error.h"
 
 namespace veldt::io {
 namespace {
+
+constexpr std::pair<std::string_view, FileDType> kNumpyDTypes[] = {
+    {"f4", FileDType::float32}, {"f8", FileDType::float64}, {"f2", FileDType::float16},
+    {"i8", FileDType::int64},   {"i4", FileDType::int32},   {"i2", FileDType::int16},
+    {"i1", FileDType::int8},    {"u1", FileDType::uint8},   {"u2", FileDType::uint16},
+    {"u4", FileDType::uint32},  {"u8", FileDType::uint64},  {"b1", FileDType::boolean},
+};
 
 class Parser {
  public:
@@ -104,6 +112,18 @@ std::string npy_header_text(const NpyHeader& header, std::size_t before) {
           ", 'shape': (", shape, "), }");
   text.resize((before + text.size() + 1 + 63) / 64 * 64 - before - 1, ' ');
   return text + '\n';
+}
+
+std::optional<FileDType> numpy_dtype(std::string_view name) {
+  for (const auto& [known, type] : kNumpyDTypes)
+    if (name == known) return type;
+  return {};
+}
+
+std::string_view numpy_name(DType dtype) {
+  for (const auto& [known, type] : kNumpyDTypes)
+    if (dtype_of(type) == dtype && !is_converted(type)) return known;
+  return {};
 }
 
 }  // namespace veldt::io

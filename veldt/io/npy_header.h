@@ -1,11 +1,15 @@
-// The header of an npy array: a Python dictionary, parsed as untrusted text. Only for npy.cpp.
+// The header of an npy array: a Python dictionary, parsed as untrusted text; and NumPy's names of number
+// types. Only for the files of io.
 // Tests: tests/io/npy_test.cpp, tests/fuzz/arrays.cpp
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "veldt/io/file_dtype.h"
 
 namespace veldt::io {
 
@@ -21,5 +25,10 @@ std::string parse_npy_header(std::string_view text, NpyHeader& header);
 
 // Writes one, padded so that with `before` bytes it is a multiple of 64 long, with a newline at the end.
 std::string npy_header_text(const NpyHeader& header, std::size_t before);
+
+// By NumPy's name without the byte order, "f4"; nothing for a type that Veldt does not read.
+std::optional<FileDType> numpy_dtype(std::string_view name);
+// The name that NumPy has for it, "" if none.
+std::string_view numpy_name(DType dtype);
 
 }  // namespace veldt::io

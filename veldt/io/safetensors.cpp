@@ -35,13 +35,28 @@ IoError corrupt(const std::string& path, const std::string& part) {
 struct NamedDType {
   const char* name;
   std::size_t bytes;
-  std::optional<DType> dtype;  // none: the file may be listed, but Veldt has no such dtype
+  std::optional<FileDType> type;  // none: the file may be listed, but its tensor is not read
 };
 constexpr NamedDType kNamedDTypes[] = {
-    {"F64", 8, DType::f64}, {"F32", 4, DType::f32}, {"BF16", 2, DType::bf16}, {"F16", 2, DType::f16},
-    {"I64", 8, DType::i64}, {"I32", 4, DType::i32}, {"U8", 1, DType::u8},     {"BOOL", 1, DType::boolean},
-    {"I16", 2, {}},         {"I8", 1, {}},          {"U64", 8, {}},           {"U32", 4, {}},
-    {"U16", 2, {}},         {"F8_E4M3", 1, {}},     {"F8_E5M2", 1, {}},       {"C64", 8, {}},
+    {"F64", 8, FileDType::float64},
+    {"F32", 4, FileDType::float32},
+    {"BF16", 2, FileDType::bfloat16},
+    {"F16", 2, FileDType::float16},
+    {"I64", 8, FileDType::int64},
+    {"I32", 4, FileDType::int32},
+    {"U8", 1, FileDType::uint8},
+    {"BOOL", 1, FileDType::boolean},
+    {"I16", 2, FileDType::int16},
+    {"I8", 1, FileDType::int8},
+    {"U64", 8, FileDType::uint64},
+    {"U32", 4, FileDType::uint32},
+    {"U16", 2, FileDType::uint16},
+    {"F8_E4M3", 1, FileDType::float8_e4m3fn},
+    {"F8_E5M2", 1, FileDType::float8_e5m2},
+    {"F8_E8M0", 1, {}},
+    {"F8_E4M3FNUZ", 1, {}},
+    {"F8_E5M2FNUZ", 1, {}},
+    {"C64", 8, {}},
 };
 
 const NamedDType* find_dtype(const std::string& name) {
@@ -52,7 +67,7 @@ const NamedDType* find_dtype(const std::string& name) {
 
 const char* format_name(DType dtype) {
   for (const NamedDType& known : kNamedDTypes)
-    if (known.dtype == dtype) return known.name;
+    if (known.type && !is_converted(*known.type) && dtype_of(*known.type) == dtype) return known.name;
   return "?";
 }
 
@@ -175,23 +190,31 @@ SafeTensorsHeader read_header(InputFile& file, std::uint64_t* data) {
   return header;
 }
 
-Tensor read_tensor(InputFile& file, const TensorInfo& info) {
+// `digest`: of its bytes, if Veldt wrote them.
+Tensor read_tensor(InputFile& file, const TensorInfo& info, const std::string* digest) {
   const NamedDType* known = find_dtype(info.dtype);
-  if (!known->dtype)
+  if (!known->type)
     throw IoError(IoError::Kind::malformed, str("cannot read tensor ", info.name, " of ", file.path()),
                   str("Veldt has no tensors of ", info.dtype),
                   "convert it to F32, F64, BF16, F16, I64, I32, U8 or BOOL");
   if (info.shape.size() > kMaxRank)
     throw malformed_safetensors(file.path(), str("tensor ", info.name, " has ", info.shape.size(),
                                                  " dimensions, and ", kMaxRank, " are allowed"));
-  Tensor tensor = empty(Shape(std::span<const std::int64_t>(info.shape)), *known->dtype);
-  auto* bytes = static_cast<unsigned char*>(tensor.view().data);
-  const std::size_t count = info.end - info.begin;
-  file.read_exactly(bytes, count);
-  if (known->dtype == DType::boolean &&
-      std::any_of(bytes, bytes + count, [](unsigned char b) { return b > 1; }))
+  const FileDType type = *known->type;
+  Tensor tensor = empty(Shape(std::span<const std::int64_t>(info.shape)), dtype_of(type));
+  std::vector<std::byte> narrow(is_converted(type) ? info.end - info.begin : 0);
+  const std::span<std::byte> bytes(
+      is_converted(type) ? narrow.data() : static_cast<std::byte*>(tensor.view().data),
+      info.end - info.begin);
+  file.read_exactly(bytes.data(), bytes.size());
+  if (type == FileDType::boolean && !are_booleans(bytes))
     throw malformed_safetensors(file.path(),
                                 str("tensor ", info.name, " is of BOOL and holds a byte above 1"));
+  if (digest != nullptr && *digest != digest_of(bytes.data(), bytes.size()))
+    throw corrupt(file.path(), "tensor " + info.name);
+  if (is_converted(type))
+    if (const std::string fault = convert(type, bytes, tensor); !fault.empty())
+      throw malformed_safetensors(file.path(), str("tensor ", info.name, ": ", fault));
   return tensor;
 }
 
@@ -270,10 +293,10 @@ SafeTensors read_safetensors(const std::string& path) {
   SafeTensorsHeader header = read_header(file, &data);
   SafeTensors result;
   for (const TensorInfo& info : header.tensors) {
-    Tensor tensor = read_tensor(file, info);  // they are in this order, without gaps
-    if (!header.digests.empty() &&
-        header.digests[info.name] != digest_of(tensor.view().data, info.end - info.begin))
-      throw corrupt(path, "tensor " + info.name);
+    // They are in this order, without gaps.
+    Tensor tensor = read_tensor(file, info, header.digests.empty() ? nullptr : &header.digests[info.name]);
+    if (const FileDType type = *find_dtype(info.dtype)->type; is_converted(type))
+      result.converted.push_back({info.name, name_of(type), tensor.dtype()});
     result.tensors.push_back({info.name, std::move(tensor)});
   }
   result.metadata = std::move(header.metadata);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "veldt/io/file_dtype.h"
 #include "veldt/tensor/named.h"
 
 namespace veldt::io {
@@ -17,6 +18,7 @@ struct SafeTensors {
   NamedTensors tensors;  // in the order of their bytes
   std::map<std::string, std::string> metadata;
   bool verified = false;  // Veldt wrote it, and it is unchanged
+  std::vector<ConvertedTensor> converted;
 
   // Null if there is none of this name.
   const Tensor* find(const std::string& name) const;
@@ -42,8 +44,9 @@ struct SafeTensorsHeader {
 // corrupt if Veldt wrote it and it has changed since.
 SafeTensorsHeader read_safetensors_header(const std::string& path);
 
-// Reads F32 F64 BF16 F16 I64 I32 U8 BOOL. Throws as read_safetensors_header does, malformed for other dtypes,
-// and corrupt, naming the tensor, if its bytes are not those that Veldt wrote.
+// Reads F32 F64 BF16 F16 I64 I32 U8 BOOL as they are; I8 I16 U16 U32 U64 become i64, F8_E4M3 and F8_E5M2 f32,
+// which SafeTensors::converted lists. Throws as read_safetensors_header does, malformed for other dtypes and
+// for a U64 beyond i64, and corrupt, naming the tensor, if its bytes are not those that Veldt wrote.
 SafeTensors read_safetensors(const std::string& path);
 
 // Writes all or nothing. Wider dtypes come first, so that each tensor is aligned; otherwise the order is

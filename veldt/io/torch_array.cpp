@@ -3,32 +3,17 @@
 #include <string_view>
 
 #include "veldt/core/error.h"
+#include "veldt/io/npy_header.h"
 #include "veldt/io/torch_tensor.h"
 
 namespace veldt::io {
-namespace {
-
-struct ArrayDType {
-  std::string_view name;
-  FileDType dtype;
-};
-constexpr ArrayDType kArrayDTypes[] = {
-    {"f4", FileDType::float32}, {"f8", FileDType::float64}, {"f2", FileDType::float16},
-    {"i8", FileDType::int64},   {"i4", FileDType::int32},   {"i2", FileDType::int16},
-    {"i1", FileDType::int8},    {"u1", FileDType::uint8},   {"u2", FileDType::uint16},
-    {"u4", FileDType::uint32},  {"u8", FileDType::uint64},  {"b1", FileDType::boolean},
-};
-
-}  // namespace
-
 // numpy.dtype("f4", False, True), with the state (3, "<", ..).
 void TorchPickle::take_array_dtype(const PickleValue& value, TorchTensor& result) const {
   if (role_of(value).role != TorchRole::array_dtype) damaged(result.name, "its dtype is none");
   const std::string& name = argument(value, 0, result.name).text;
-  const auto* known = std::find_if(std::begin(kArrayDTypes), std::end(kArrayDTypes),
-                                   [&](const ArrayDType& row) { return row.name == name; });
-  if (known == std::end(kArrayDTypes)) refuse(result.name, str("tensors of NumPy's dtype '", name, "'"));
-  result.dtype = known->dtype;
+  const auto known = numpy_dtype(name);
+  if (!known) refuse(result.name, str("tensors of NumPy's dtype '", name, "'"));
+  result.dtype = *known;
   const PickleValue& state = at(value.state);
   if (state.items.size() > 1) result.big_endian = at(state.items[1]).text == ">";
 }

@@ -60,10 +60,11 @@ class StateParts {
     return found;
   }
 
-  bool has_tensors_itself(const PickleValue& value) const {
-    bool found = false;
+  // Not those in its parts.
+  std::size_t tensors_at_top(const PickleValue& value) const {
+    std::size_t found = 0;
     items(value,
-          [&](const std::string&, PickleRef item) { found = found || torch_.is_tensor(pickle_[item]); });
+          [&](const std::string&, PickleRef item) { found += torch_.is_tensor(pickle_[item]) ? 1 : 0; });
     return found;
   }
 
@@ -176,13 +177,16 @@ class StateWalk : StateParts {
   PickleRef conventional(PickleRef part) {
     for (int depth = 0; depth < 3; ++depth) {
       const PickleValue& value = pickle_[part];
-      if (value.kind != PickleKind::dict || has_tensors_itself(value)) break;
+      if (value.kind != PickleKind::dict) break;
+      const std::size_t beside = tensors_at_top(value);  // a generator's state, say
       PickleRef next = 0;
       for (const char* key : kStateKeys) {
         // Below the first level only what says so itself: {"model": {"encoder": .., "net": ..}} is one state.
         if (depth > 0 && std::string_view(key).find("state_dict") == std::string_view::npos) continue;
         const PickleRef found = find_key(part, key);
-        if (found == 0 || is_of_optimizer(pickle_[found]) || tensors_in(found) == 0) continue;
+        if (found == 0 || is_of_optimizer(pickle_[found]) || !is_container(pickle_[found]) ||
+            tensors_in(found) <= beside)
+          continue;
         next = found;
         list_others(part, key);
         state_.taken += str(state_.taken.empty() ? "" : ".", key);
