@@ -79,7 +79,8 @@ TEST(Language, ReadsFoldersWithNamesOfEveryVersion) {
     std::filesystem::remove(dir / "model.safetensors");
     EXPECT_THAT(error_of<IoError>([&] { load_pretrained(dir.path()); }), HasSubstr("model.safetensors"));
     io::write_torch(dir / "pytorch_model.bin", state);
-    EXPECT_EQ((*load_pretrained(dir.path()))(ids).values<float>(), (*golden_network(name))(ids).values<float>());
+    EXPECT_EQ((*load_pretrained(dir.path()))(ids).values<float>(),
+              (*golden_network(name))(ids).values<float>());
     json huge = golden_networks().at(name).at("config");
     huge["vocab_size"] = 1 << 24;
     io::write_file(dir / "config.json", huge.dump());
