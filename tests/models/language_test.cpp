@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/golden/nn_and_optim.h"
@@ -10,6 +11,7 @@
 #include "tests/support/temp_dir.h"
 #include "veldt/io/file.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/io/torch_file.h"
 #include "veldt/ops/create.h"
 
 namespace veldt::models {
@@ -74,6 +76,11 @@ TEST(Language, ReadsFoldersWithNamesOfEveryVersion) {
     EXPECT_FALSE(network->training());
     const Tensor ids = Tensor::of({1, 3}, {3, 4, 5}, DType::i64);
     EXPECT_EQ((*network)(ids).values<float>(), (*golden_network(name))(ids).values<float>());
+    std::filesystem::remove(dir / "model.safetensors");
+    EXPECT_THAT(error_of<IoError>([&] { load_pretrained(dir.path()); }), HasSubstr("model.safetensors"));
+    io::write_torch(dir / "pytorch_model.bin", state);
+    EXPECT_EQ((*load_pretrained(dir.path()))(ids).values<float>(),
+              (*golden_network(name))(ids).values<float>());
     json huge = golden_networks().at(name).at("config");
     huge["vocab_size"] = 1 << 24;
     io::write_file(dir / "config.json", huge.dump());
