@@ -142,14 +142,7 @@ Values grid_sample(const Call& c) {
   for (int d = 0; d < dims; ++d) {
     const Tensor at = reshape(select(grid, -1, dims - 1 - d), {x.size(0), count});
     const auto size = static_cast<double>(x.size(d + 2));
-    Tensor point = aligned ? mul(add(at, 1), (size - 1) / 2) : div(sub(mul(add(at, 1), size), 1), 2);
-    if (between == Between::cubic && beyond == Beyond::border) {
-      // A point within half an element of the border is still between elements.
-      const double low = aligned ? 0 : -0.5, high = aligned ? size - 1 : size - 0.5;
-      point = where(less(point, low), full_like(point, 0), point);
-      point = where(greater(point, high), full_like(point, size - 1), point);
-    }
-    points.push_back(point);
+    points.push_back(aligned ? mul(add(at, 1), (size - 1) / 2) : div(sub(mul(add(at, 1), size), 1), 2));
   }
   return {reshape(sampled(x, std::move(points), between, beyond), shape)};
 }

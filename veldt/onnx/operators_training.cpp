@@ -1,8 +1,9 @@
-// ai.onnx.preview.training: steps of optimizers.
+// ai.onnx.preview.training: gradients, and steps of optimizers.
 #include <cmath>
 
 #include "veldt/onnx/operators.h"
 #include "veldt/onnx/support.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::onnx {
 
@@ -71,10 +72,23 @@ Values momentum(const Call& c) {
   });
 }
 
+// The gradients of the last input, which the network added, with respect to those that `xs` names.
+Values gradient(const Call& c) {
+  const std::size_t count = c.texts("xs").size();
+  if (c.size() < count + 1) c.fail("its inputs are not those that its attributes name");
+  TensorList xs;
+  for (std::size_t i = 0; i < count; ++i) xs.push_back(c.tensor(i));
+  const Tensor& y = c.tensor(c.size() - 1);
+  Values out;
+  for (const Tensor& g : grad(y, xs, true, ones_like(y))) out.emplace_back(g);
+  return out;
+}
+
 }  // namespace
 
 void add_training(OperatorTable& t) {
   constexpr std::string_view kDomain = "ai.onnx.preview.training";
+  t.add("Gradient", gradient, 0, kDomain);
   t.add("Adagrad", adagrad, 0, kDomain);
   t.add("Adam", adam, 0, kDomain);
   t.add("Momentum", momentum, 0, kDomain);

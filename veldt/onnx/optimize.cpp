@@ -237,7 +237,7 @@ Prepared optimized(const Prepared& from) {
   for (Constant& c : out.constants)
     if (c.tensor.defined()) c.tensor = c.tensor.detach();
   Program::Optimizer optimizer{std::make_shared<Program>(*from.program), out.constants};
-  optimizer.run();
+  if (!from.program->differentiates()) optimizer.run();  // what is folded has no gradient
   out.program = optimizer.program;
   return out;
 }

@@ -1,7 +1,11 @@
 // Runs prepared graphs.
 #include "veldt/onnx/program.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "veldt/core/error.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::onnx {
 
@@ -72,6 +76,15 @@ Values Program::run(const Context& context, Values inputs, const Values& outer) 
     throw Error(str("a graph was given ", inputs.size(), " inputs"), str("it takes ", input_slots_.size()),
                 "give it as many as it lists");
   Values slots(slot_count_);
+  const bool recorded = grad_enabled();
+  std::optional<EnableGrad> recording;
+  if (!watched_.empty()) recording.emplace();
+  // A value that is watched and has no graph yet begins one.
+  const auto watch = [&](int slot) {
+    Value& value = slots[static_cast<std::size_t>(slot)];
+    if (!value.is_tensor() || !is_float(value.tensor().dtype()) || value.tensor().requires_grad()) return;
+    value = Value(value.tensor().detach().set_requires_grad(), value.type());
+  };
   for (const auto& [slot, place] : constants_)
     slots[static_cast<std::size_t>(slot)] = context.constants[place].value();
   for (const auto& [slot, from] : captured_)
@@ -79,12 +92,15 @@ Values Program::run(const Context& context, Values inputs, const Values& outer) 
   // An input that is not given keeps the constant of its name, if there is one.
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].present()) slots[static_cast<std::size_t>(input_slots_[i])] = std::move(inputs[i]);
+  for (const int slot : watched_) watch(slot);
   for (const Step& step : steps_) {
     try {
       Values results = run_step(step, context, slots);
       if (context.listener != nullptr) (*context.listener)(step.node, results);
       for (std::size_t i = 0; i < step.outputs.size() && i < results.size(); ++i)
         if (step.outputs[i] >= 0) slots[static_cast<std::size_t>(step.outputs[i])] = std::move(results[i]);
+      for (const int slot : watched_)
+        if (std::count(step.outputs.begin(), step.outputs.end(), slot) > 0) watch(slot);
       if (!step.bodies.empty())
         for (const int slot : step.done) slots[static_cast<std::size_t>(slot)] = Value();
     } catch (Error& error) {
@@ -101,7 +117,11 @@ Values Program::run(const Context& context, Values inputs, const Values& outer) 
   }
   Values out;
   out.reserve(output_slots_.size());
-  for (const int slot : output_slots_) out.push_back(slots[static_cast<std::size_t>(slot)]);
+  for (const int slot : output_slots_) {
+    const Value& value = slots[static_cast<std::size_t>(slot)];
+    const bool cut = recording && !recorded && value.is_tensor();
+    out.push_back(cut ? Value(value.tensor().detach(), value.type()) : value);
+  }
   return out;
 }
 

@@ -51,6 +51,7 @@ class Program {
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
   // One value for each input; `outer` are the slots of the program that this one is a body of.
   Values run(const Context& context, Values inputs, const Values& outer) const;
+  bool differentiates() const { return !watched_.empty(); }  // it has a Gradient
   std::size_t size() const { return steps_.size(); }
   const Node& node(std::size_t i) const { return steps_[i].node; }
 
@@ -73,6 +74,7 @@ class Program {
   std::vector<std::pair<int, std::size_t>> constants_;  // slot, place among the constants
   std::vector<std::pair<int, int>> captured_;           // slot, slot of the outer program
   std::vector<int> input_slots_, output_slots_;
+  std::vector<int> watched_;  // slots that a Gradient reads: what depends on them is recorded
   std::vector<Step> steps_;
 };
 

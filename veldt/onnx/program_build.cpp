@@ -173,7 +173,27 @@ struct Program::Builder {
 
   void finish(const std::vector<ValueInfo>& outputs);
 
-  void add(const Node& node) {
+  // A Gradient reads, besides its inputs, the value that it differentiates.
+  Node with_what_it_differentiates(const Node& gradient) {
+    Node node = gradient;
+    std::vector<std::string> names;
+    std::string y;
+    for (const Attribute& a : gradient.attributes) {
+      if (a.name == "xs") names.insert(names.begin(), a.texts.begin(), a.texts.end());
+      if (a.name == "zs") names.insert(names.end(), a.texts.begin(), a.texts.end());
+      if (a.name == "y") y = a.text;
+    }
+    if (names != gradient.inputs || y.empty())
+      refuse("the Gradient " + label(gradient) + " is fed other values than its graph has",
+             "its inputs must be the values that its attributes xs and zs name");
+    node.inputs.push_back(y);
+    for (const std::string& name : gradient.inputs) program->watched_.push_back(read(name, label(gradient)));
+    return node;
+  }
+
+  void add(const Node& given) {
+    const bool gradient = given.op == "Gradient" && given.domain == "ai.onnx.preview.training";
+    const Node node = gradient ? with_what_it_differentiates(given) : given;
     if (++shared.nodes > kMaxNodes)
       refuse(str("the model has more than ", kMaxNodes, " nodes"),
              "its functions call each other again and again");
