@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "veldt/core/error.h"
 #include "veldt/io/file.h"
@@ -69,13 +70,16 @@ class Export {
     BatchedGraph model = unified(graphs, batches, source_.input >= 0 ? source_ : BatchSource{});
     model.graph = simplified(model.graph);
     const std::string name = path.substr(path.find_last_of('/') + 1);
-    const WrittenModel file =
-        written(model, {kExportedOpset, options_.graph_name, options_.input_names, options_.output_names,
-                        options_.metadata, options_.most_inside, name + ".data"});
+    WriteOptions how{kExportedOpset,    options_.graph_name,  options_.input_names, options_.output_names,
+                     options_.metadata, options_.most_inside, name + ".data"};
+    const WrittenModel file = written(model, how);
     Exported result{.nodes = std::ssize(model.graph.nodes),
                     .bytes = file.bytes.size(),
                     .dynamic_batch = source_.input >= 0};
-    if (options_.run && file.outside.empty()) result.largest_difference = checked(file.bytes);
+    if (options_.run) {
+      how.most_inside = std::numeric_limits<std::uint64_t>::max();  // what runs it back wants all of it
+      result.largest_difference = checked(file.outside.empty() ? file.bytes : written(model, how).bytes);
+    }
     if (!file.outside.empty()) result.bytes += write_data(path + ".data", model.graph, file.outside);
     io::write_file(path, file.bytes);
     return result;
