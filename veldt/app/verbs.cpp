@@ -28,9 +28,7 @@ const Program& program() {
           {"train", "train a network as a recipe says", add_train},
           {"eval", "measure a trained network", add_eval},
           {"predict", "let a trained network classify, write or predict", add_predict},
-#if VELDT_HAVE_ONNX
           {"export", "write a trained network or a field as an ONNX file", add_export},
-#endif
           {"info", "show what is in a file", add_info},
           {"csv", "turn pictures into pixel tables and back", add_csv},
           {"data", "look at a data set", add_data},
