@@ -9,8 +9,12 @@
 #include "tests/support/python.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
+#include "veldt/io/file.h"
 #include "veldt/io/npy.h"
+#include "veldt/nn/activations.h"
+#include "veldt/nn/linear.h"
 #include "veldt/nn/recurrent.h"
+#include "veldt/nn/sequential.h"
 #include "veldt/onnx/export.h"
 #include "veldt/ops/gather.h"
 #include "veldt/ops/random.h"
@@ -99,6 +103,20 @@ TEST(SlowOnnxPeers, RecurrentLayersWithStatesRunInOnnxruntime) {
   add("gru_bare", GRU(4, 5, {.bias = false, .batch_first = true}, rng), 1);
   add("rnn", RNN(4, 5, {.num_layers = 2, .batch_first = true, .bidirectional = true}, rng), 4);
   add("rnn_relu", RNN(4, 5, {.nonlinearity = Nonlinearity::relu, .batch_first = true}, rng), 1);
+  EXPECT_EQ(check_pairs(dir), 0);
+}
+
+TEST(SlowOnnxPeers, ParametersInAFileOfTheirOwnAreFound) {
+  NEEDS_PEERS();
+  const TempDir dir;
+  Rng rng(3);
+  const Sequential net{Linear(40, 30, rng), Tanh(), Linear(30, 20, rng)};
+  const Tensor x = rand({4, 40}, rng);
+  export_function(dir / "x.onnx", [&](const TensorList& in) { return TensorList{net(in[0])}; },
+                  net.state_dict(), {x}, {.most_inside = 1000});
+  ASSERT_GT(io::read_file(dir / "x.onnx.data").size(), 7000u);
+  const NoGrad off;
+  io::write_npz(dir / "x.npz", {{"x4_0", x}, {"y4_0", net(x)}});
   EXPECT_EQ(check_pairs(dir), 0);
 }
 

@@ -16,6 +16,7 @@
 #include "veldt/nn/convolution.h"
 #include "veldt/nn/dropout.h"
 #include "veldt/nn/linear.h"
+#include "veldt/nn/mlp.h"
 #include "veldt/nn/norm.h"
 #include "veldt/nn/pooling.h"
 #include "veldt/nn/recurrent.h"
@@ -23,6 +24,7 @@
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/create.h"
+#include "veldt/ops/grid_encoding.h"
 #include "veldt/ops/index.h"
 #include "veldt/ops/matmul.h"
 #include "veldt/ops/random.h"
@@ -167,6 +169,25 @@ TEST(Export, LongGrusAndRnnsAreNodesToo) {
   EXPECT_TRUE(file.initializers.contains("weight_hh_l1.zrh"));
   RNN rnn(4, 3, {.bidirectional = true}, rng);
   EXPECT_THAT(exported(rnn, {zeros({7, 2, 4})}, {.batch_dims = {1}}).ops(), HasSubstr("RNN"));
+}
+
+// All levels of a kind at a time: as many nodes for sixteen as for two.
+TEST(Export, AHashGridIsAFewNodes) {
+  const GridOptions options{
+      .dims = 2, .levels = 8, .features = 2, .log2_entries = 6, .coarsest = 4, .finest = 64};
+  const GridLayout grid = grid_layout(options);
+  const Tensor table = rand({grid.entries(), 2});
+  const ParsedFile file =
+      exported_function([&](const Tensor& x) { return grid_encoding(x, table, grid); }, rand({3, 2}));
+  EXPECT_THAT(file.ops(), HasSubstr("BitwiseXor"));
+  EXPECT_LT(file.nodes.size(), 100u);
+  EXPECT_THAT(file.shapes.at("output"), ElementsAre("batch", "16"));
+}
+
+TEST(Export, ASirenIsItsLayersAndSines) {
+  Rng rng(3);
+  MLP siren({2, 16, 16, 3}, {.activation = MlpActivation::sine}, rng);
+  EXPECT_EQ(exported(siren, {zeros({1, 2})}).ops(), "Gemm Mul Sin Gemm Mul Sin Gemm");
 }
 
 // What a hook does to a layer's output is part of the network.

@@ -32,6 +32,8 @@ struct ExportFlags {
   std::int64_t batch = 0;
 };
 
+#if VELDT_HAVE_ONNX
+
 // What the file's network takes and gives: example inputs, and their names.
 struct ExportedNetwork {
   std::shared_ptr<nn::Module> module;
@@ -151,6 +153,15 @@ int export_network(const ExportFlags& flags, Context& context) {
                                  made.dynamic_batch ? "any size" : std::to_string(flags.batch)));
   return kOk;
 }
+
+#else
+
+int export_network(const ExportFlags&, Context&) {
+  throw ConfigError("this veldt writes no ONNX files", "it was built without protozero",
+                    "install libprotozero-dev, and build it again");
+}
+
+#endif
 
 }  // namespace
 

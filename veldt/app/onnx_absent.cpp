@@ -23,8 +23,5 @@ nlohmann::ordered_json describe_onnx(const std::string&, bool) { refuse_onnx(); 
 Run add_run(VerbOptions&, Context&) {
   return []() -> int { refuse_onnx(); };
 }
-Run add_export(VerbOptions&, Context&) {
-  return []() -> int { refuse_onnx(); };
-}
 
 }  // namespace veldt::app

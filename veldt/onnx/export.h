@@ -32,9 +32,9 @@ struct ExportOptions {
   // A model of this many bytes of parameters or more has them in a file beside it, PATH.data: protobuf's
   // limit is 2 GB.
   std::uint64_t most_inside = std::uint64_t{2000} << 20;
-  // Runs the bytes of a model on inputs; unless given, onnx::Network does. What it returns must be within
-  // `tolerance` of what the module gives (relative to the larger of 1 and the largest number), for each batch
-  // that was tried.
+  // Runs the bytes of a model, with all its parameters inside, on inputs; unless given, onnx::Network does.
+  // What it returns must be within `tolerance` of what the module gives (relative to the larger of 1 and the
+  // largest number), for each batch that was tried.
   std::function<TensorList(const std::string& model, const TensorList& inputs)> run = {};
   double tolerance = 1e-4;
 };

@@ -86,8 +86,13 @@ class GridLevels {
   // For each axis the cell of each point at each level, and the weight of its upper vertex: [n, levels].
   void place(int x) {
     const DType dtype = n_.dtype(x);
-    const int cells = n_.cast(list([&](int l) { return at(l).cells; }), dtype),
-              last = n_.cast(list([&](int l) { return at(l).cells - 1; }), dtype);
+    std::vector<double> sizes, lasts;
+    for (int l = first_; l < last_; ++l) {
+      sizes.push_back(at(l).cells);
+      lasts.push_back(at(l).cells - 1);
+    }
+    const int cells = n_.numbers(dtype, {last_ - first_}, sizes),
+              last = n_.numbers(dtype, {last_ - first_}, lasts);
     for (int k = 0; k < grid_.dims; ++k) {
       const int one = n_.slice(x, {0, k}, {n_.shape(x)[0], 1}, {1, 1});
       const int within =
