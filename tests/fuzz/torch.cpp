@@ -1,6 +1,8 @@
 // PyTorch's files: the pickle by itself, the archives and the legacy format around it, and what chooses a
 // reader.
 #include "tests/fuzz/target.h"
+#include "veldt/core/error.h"
+#include "veldt/io/npy.h"
 #include "veldt/io/pickle.h"
 #include "veldt/io/state.h"
 #include "veldt/io/torch_file.h"
@@ -82,11 +84,25 @@ void read_torch(const std::string& bytes) {
             "tensors that are written and read again are the same");
 }
 
+// A file of any kind, or an index of others: "input" is what the file itself is called.
+void read_state(const std::string& bytes) { io::load_state(file_of(bytes)); }
+
+std::vector<std::string> state_seeds() {
+  std::vector<std::string> seeds = torch_seeds();
+  seeds.push_back(R"({"metadata": {}, "weight_map": {"a": "input", "b": "../input"}})");
+  seeds.push_back(R"({"weight_map": {"a": 1}})");
+  seeds.push_back(written("a.npz", [](const std::string& path) {
+    io::write_npz(path, {{"a", Tensor::of({2}, {1, 2})}});
+  }));
+  return seeds;
+}
+
 }  // namespace
 
 std::vector<Target> torch_targets() {
   return {{"pickle", read_pickle, pickle_seeds, torch_words},
-          {"torch", read_torch, torch_seeds, torch_words}};
+          {"torch", read_torch, torch_seeds, torch_words},
+          {"state", read_state, state_seeds, torch_words}};
 }
 
 }  // namespace veldt::fuzz

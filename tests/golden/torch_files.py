@@ -173,6 +173,11 @@ def contents(folder):
     save(folder, "nested.pt", nested)
     expect("nested.pt", {"encoder.layers.0.w": torch.ones(2), "encoder.layers.1.w": torch.zeros(3),
                          "encoder.5": torch.tensor([5.0]), "decoder.0": torch.tensor([1])})
+    tagged = {"parameter": torch.nn.Parameter(torch.ones(2)), "tensor": torch.zeros(3), "buffer": torch.nn.Buffer(torch.ones(1))}
+    for tensor in tagged.values():
+        tensor.tag = "an attribute"  # which torch.save writes in other ways
+    save(folder, "tagged.pt", tagged)
+    expect("tagged.pt", tagged)
     save(folder, "tensor.pt", torch.tensor([[1.0, 2.0]]))
     expect("tensor.pt", {"tensor": torch.tensor([[1.0, 2.0]])})
     narrow = {"int8": torch.tensor([-128, 127], dtype=torch.int8), "int16": torch.tensor([-300, 300], dtype=torch.int16),
@@ -198,8 +203,9 @@ def refused(folder):
         save(folder, name, value, **how)
         EXPECTED[name] = {"refused": word}
     refuse("module.pt", torch.nn.Linear(1, 1), "torch.nn.modules.linear.Linear")
-    refuse("module_legacy.pt", torch.nn.Linear(1, 1), "torch.nn.modules.linear.Linear",
-           _use_new_zipfile_serialization=False)
+    refuse("quantised.pt", {"a": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)}, "quantised")
+    refuse("negative.pt", {"a": torch.imag(torch.ones(2, dtype=torch.complex64).conj())}, "negate")
+    refuse("meta.pt", {"a": torch.ones(2, device="meta")}, "without values")
     refuse("function.pt", {"a": torch.ones(1), "run": os.system}, "posix.system")
     refuse("unknown.pt", {"a": torch.ones(1), "x": argparse.ArgumentParser}, "argparse.ArgumentParser")
     refuse("sparse.pt", {"a": torch.eye(2).to_sparse()}, "sparse")

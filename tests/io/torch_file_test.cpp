@@ -154,6 +154,7 @@ TEST(ReadTorch, TakesTheStateByHabitOrAsAsked) {
        "",
        "model",
        {"v", "w"}},
+      {"}(" + key("rng") + t + key("state_dict") + dict("v", t) + "u.", "", "state_dict", {"v"}},
       {dict("a.b", dict("c", dict("w", t))) + ".", "a.b.c", "a.b.c", {"w"}},
       {dict("only", t) + ".", "only", "only", {"tensor"}},
       {dict("state_dict", none) + "(" + key("other") + t + "u.", "", "", {"other"}},
@@ -170,6 +171,21 @@ TEST(ReadTorch, TakesTheStateByHabitOrAsAsked) {
   EXPECT_TRUE(says(error, "did you mean model?")) << error.what();
 }
 
+// Random numbers' states and schedules: lists without tensors are one line each, and keys that are no text
+// say so.
+TEST(ReadTorch, ListsWhatItLeavesOutInShort) {
+  const auto key = [](const std::string& text) { return test::pickled(text); };
+  const std::string t = test::pickled(test::PickledTensor{});
+  const LoadedState state =
+      read_pickled("}(" + key("w") + t + key("rng") + "(K\x01K\x02K\x03l" + key("lr") + "}" + key("a") +
+                   "K\x01sK\x01K\x02\x86" + t + key("note") + key("x\x1by") + "u.");
+  ASSERT_EQ(state.left_out.size(), 4u);
+  EXPECT_EQ(state.left_out[0].name + " " + state.left_out[0].what, "rng a list of 3");
+  EXPECT_EQ(state.left_out[1].name + " " + state.left_out[1].what, "lr a dict of 1");
+  EXPECT_EQ(state.left_out[2].what, "'x\x1by'");
+  EXPECT_EQ(state.left_out[3].name + " " + state.left_out[3].what, "(a key that is no text) a tensor");
+}
+
 TEST(ReadTorch, PassesOverClassesThatTheCallerNames) {
   const std::string pickle = "}(" + test::pickled(std::string("a")) + test::pickled(test::PickledTensor{}) +
                              test::pickled(std::string("c")) + "cmy.configuration\nConfig\n)\x81}" + "bu.";
@@ -178,6 +194,15 @@ TEST(ReadTorch, PassesOverClassesThatTheCallerNames) {
   EXPECT_EQ(state.tensors.size(), 1u);
   ASSERT_EQ(state.left_out.size(), 1u);
   EXPECT_EQ(state.left_out[0].what, "my.configuration.Config");
+}
+
+// As PyTorch before 1.6 wrote a module that was saved whole, with the path and the text of its class.
+TEST(ReadTorch, RefusesALegacyModuleByItsClass) {
+  const std::string pickle = "((" + test::pickled(std::string("module")) +
+                             "ctorch.nn.modules.linear\nLinear\n" + test::pickled(std::string("linear.py")) +
+                             test::pickled(std::string("class Linear")) + "tQ)\x81.";
+  EXPECT_TRUE(
+      says(error_of_file(test::legacy_file(pickle)), "its pickle names torch.nn.modules.linear.Linear"));
 }
 
 // The name is in the error whatever else is wrong, and nothing is run: there is nothing that could.
@@ -192,7 +217,8 @@ TEST(ReadTorch, RefusesUnknownNamesWithThem) {
   }
   const IoError several = error_of_pickled("}(cos\nsystem\ncbuiltins\neval\ncbuiltins\ngetattr\nNu.");
   EXPECT_TRUE(says(several, "it also names builtins.eval, builtins.getattr")) << several.what();
-  EXPECT_TRUE(says(error_of_pickled("c__main__\nNet\n)\x81."), "a whole module was saved"));
+  EXPECT_TRUE(says(error_of_pickled("c__main__\nNet\nctorch.nn.modules.linear\nLinear\n)\x81."),
+                   "a whole module was saved"));
 }
 
 TEST(ReadTorch, RefusesTensorsThatCannotBe) {

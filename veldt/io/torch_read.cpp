@@ -30,9 +30,9 @@ IoError refused_torch(const std::string& path, const std::string& why, const std
 [[noreturn]] void refuse_globals(const std::string& path, const std::vector<std::string>& names) {
   std::string others;
   for (std::size_t i = 1; i < names.size(); ++i) others += (i == 1 ? "; it also names " : ", ") + names[i];
-  bool is_module = false;
-  for (const std::string_view part : {"torch.nn.modules.", "torchvision.models.", "__main__."})
-    is_module = is_module || names.front().starts_with(part);
+  const bool is_module = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("torch.nn.modules.") || name.starts_with("torchvision.models.");
+  });
   throw IoError(
       IoError::Kind::malformed, str(path, " is refused: its pickle names ", names.front()),
       (is_module ? "a whole module was saved, which is code and not tensors, and Veldt runs none"

@@ -25,7 +25,12 @@ constexpr const char* kStateKeys[] = {"state_dict", "model_state_dict", "model_s
 // The parts of a pickle's containers, and what they hold.
 class StateParts {
  public:
-  explicit StateParts(const TorchPickle& torch) : torch_(torch), pickle_(torch.pickle()) {}
+  StateParts(const TorchPickle& torch, const std::string& file)
+      : torch_(torch), pickle_(torch.pickle()), file_(file) {}
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw IoError(IoError::Kind::malformed, "cannot read " + file_, why, "save the state_dict alone");
+  }
 
   bool is_container(const PickleValue& value) const {
     return value.kind == PickleKind::dict || value.kind == PickleKind::list ||
@@ -47,16 +52,18 @@ class StateParts {
     }
   }
 
-  // The tensors in a part, however deep; stops quietly at the limits.
+  // The tensors in a part, however deep. `depth`: of it in the file.
   std::size_t tensors_in(PickleRef part, int depth = 0) {
     const PickleValue& value = pickle_[part];
-    if (++steps_ > kMaxStateSteps) return 0;
+    if (++steps_ > kMaxStateSteps) fail("its dicts have more parts than any network");
     if (torch_.is_tensor(value)) return 1;
+    if (!is_container(value)) return 0;
+    if (depth == kMaxStateDepth)
+      fail(str("its dicts nest more than ", kMaxStateDepth, " levels deep, or in circles"));
     std::size_t found = 0;
-    if (is_container(value) && depth < kMaxStateDepth)
-      for (std::size_t i = value.kind == PickleKind::dict ? 1 : 0; i < value.items.size();
-           i += value.kind == PickleKind::dict ? 2 : 1)
-        found += tensors_in(value.items[i], depth + 1);
+    const std::size_t step = value.kind == PickleKind::dict ? 2 : 1;
+    for (std::size_t i = step - 1; i < value.items.size(); i += step)
+      found += tensors_in(value.items[i], depth + 1);
     return found;
   }
 
@@ -110,12 +117,13 @@ class StateParts {
  protected:
   const TorchPickle& torch_;
   const Pickle& pickle_;
+  const std::string& file_;
   std::size_t steps_ = 0;
 };
 
 class StateWalk : StateParts {
  public:
-  StateWalk(const TorchPickle& torch, const std::string& file) : StateParts(torch), file_(file) {}
+  StateWalk(const TorchPickle& torch, const std::string& file) : StateParts(torch, file) {}
 
   TorchState find(const std::string& take) {
     PickleRef part = pickle_.root;
@@ -136,10 +144,6 @@ class StateWalk : StateParts {
 
  private:
   std::string in_taken() const { return state_.taken.empty() ? "" : str(" in ", state_.taken); }
-
-  [[noreturn]] void fail(const std::string& why) const {
-    throw IoError(IoError::Kind::malformed, "cannot read " + file_, why, "save the state_dict alone");
-  }
 
   // The part of these keys, "ema.module".
   PickleRef given(const std::string& take) {
@@ -182,11 +186,11 @@ class StateWalk : StateParts {
       PickleRef next = 0;
       for (const char* key : kStateKeys) {
         // Below the first level only what says so itself: {"model": {"encoder": .., "net": ..}} is one state.
-        if (depth > 0 && std::string_view(key).find("state_dict") == std::string_view::npos) continue;
-        const PickleRef found = find_key(part, key);
-        if (found == 0 || is_of_optimizer(pickle_[found]) || !is_container(pickle_[found]) ||
-            tensors_in(found) <= beside)
-          continue;
+        const bool says_so = std::string_view(key).ends_with("state_dict");
+        const PickleRef found = depth > 0 && !says_so ? 0 : find_key(part, key);
+        if (found == 0 || is_of_optimizer(pickle_[found]) || !is_container(pickle_[found])) continue;
+        const std::size_t tensors = tensors_in(found);
+        if (tensors == 0 || (tensors <= beside && !says_so)) continue;
         next = found;
         list_others(part, key);
         state_.taken += str(state_.taken.empty() ? "" : ".", key);
@@ -217,7 +221,8 @@ class StateWalk : StateParts {
     items(value, [&](const std::string& key, PickleRef item) {
       if (++steps_ > kMaxStateSteps) fail("its dicts have more parts than any network");
       const PickleValue& found = pickle_[item];
-      const bool holds = is_container(found), is_tensor = torch_.is_tensor(found);
+      const bool is_tensor = torch_.is_tensor(found);
+      const bool holds = !is_tensor && is_container(found) && tensors_in(item, depth + 1) > 0;
       if (prefix.size() + key.size() > kMaxStateName) {
         if (holds || is_tensor) fail(str("it names a tensor with more than ", kMaxStateName, " bytes"));
         return;
@@ -230,6 +235,10 @@ class StateWalk : StateParts {
       else
         collect(item, name + ".", depth + 1);
     });
+    for (std::size_t i = 0; value.kind == PickleKind::dict && i < value.items.size(); i += 2)
+      if (const PickleKind kind = pickle_[value.items[i]].kind;
+          kind != PickleKind::text && kind != PickleKind::integer)
+        leave_out(prefix + "(a key that is no text)", value.items[i + 1]);
   }
 
   void add(const std::string& name, PickleRef value) {
@@ -240,7 +249,6 @@ class StateWalk : StateParts {
     state_.tensors.push_back({name, value});
   }
 
-  const std::string& file_;
   TorchState state_;
   std::set<std::string> names_;
 };

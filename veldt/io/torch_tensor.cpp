@@ -14,8 +14,10 @@ constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 58;  // of 16 bytes: 
 }  // namespace
 
 void TorchPickle::damaged(const std::string& tensor, const std::string& why) const {
-  throw IoError(IoError::Kind::malformed, str("cannot read ", name_, ": tensor ", tensor, " is damaged"), why,
-                "save, copy or download the file again");
+  throw IoError(
+      IoError::Kind::malformed,
+      str("cannot read ", name_, ": ", tensor.empty() ? "a storage" : "tensor " + tensor, " is damaged"), why,
+      "save, copy or download the file again");
 }
 
 void TorchPickle::refuse(const std::string& tensor, const std::string& what) const {
@@ -104,7 +106,7 @@ TorchTensor TorchPickle::tensor(const PickleValue& value, const std::string& ten
 // ("storage", torch.FloatStorage, key, "cpu", numel), and in old files None or (key, offset, numel) of a
 // view.
 TorchStorage TorchPickle::storage(const PickleValue& persistent) const {
-  const std::string unnamed = "of a storage";
+  const std::string unnamed;
   if (persistent.kind != PickleKind::persistent) damaged(unnamed, "its storage is none");
   const PickleValue& id = at(persistent.arguments);
   const bool known = id.kind == PickleKind::tuple && id.items.size() >= 5 &&
