@@ -61,6 +61,7 @@
 #include "veldt/io/pixel_csv.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/sound.h"
+#include "veldt/io/state.h"
 #include "veldt/data/augment.h"
 #include "veldt/data/dataset.h"
 #include "veldt/data/fetch.h"
