@@ -45,6 +45,17 @@ struct Run {
   TracedGraph graph;
 };
 
+// Runs a file's bytes as the reader of this folder does; its external data lie beside `path`.
+std::function<TensorList(const std::string&, const TensorList&)> own_reader(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return [path, folder, network = std::shared_ptr<Network>()](const std::string& bytes,
+                                                              const TensorList& inputs) mutable {
+    if (!network) network = std::make_shared<Network>(parse_model(bytes, path, folder));
+    return network->forward_list(inputs);
+  };
+}
+
 class Export {
  public:
   Export(const Exportable& function, const NamedTensors& tensors, const nn::Module* module,
@@ -138,21 +149,11 @@ class Export {
     throw Error("the network cannot be exported", list, "replace these by layers that have a form in ONNX");
   }
 
-  // The file as the reader of this folder runs it, unless the caller has another.
-  std::function<TensorList(const TensorList&)> reader(const std::string& bytes,
-                                                      const std::string& path) const {
-    if (options_.run) return [this, &bytes](const TensorList& in) { return options_.run(bytes, in); };
-    const std::size_t slash = path.find_last_of('/');
-    auto network = std::make_shared<Network>(
-        parse_model(bytes, path, slash == std::string::npos ? "." : path.substr(0, slash + 1)));
-    return [network](const TensorList& in) { return network->forward_list(in); };
-  }
-
   double checked(const std::string& bytes, const std::string& path) const {
     double largest = 0;
-    const auto run = reader(bytes, path);
+    const auto run = options_.run ? options_.run : own_reader(path);
     for (const Run& r : runs_) {
-      const TensorList found = run(r.inputs);
+      const TensorList found = run(bytes, r.inputs);
       for (std::size_t i = 0; i < r.outputs.size(); ++i) {
         const std::vector<double> wanted = to(r.outputs[i], DType::f64).values<double>(),
                                   got = to(found.at(i), DType::f64).values<double>();
