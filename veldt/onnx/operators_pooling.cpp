@@ -60,6 +60,13 @@ Tensor padded_for(const Call& c, const Window& w, const Tensor& x, double value)
 
 // All windows as new last dimensions: [n, c, results .., kernel ..], a view by slices that are stacked.
 Tensor windows_of(const Call& c, const Window& w, const Tensor& x, double value) {
+  Shape whole = x.shape();
+  for (std::size_t d = 0; d < w.kernel.size(); ++d) {
+    const int dim = static_cast<int>(d) + 2;
+    whole[dim] = results(c, w, x.size(dim), d);
+    whole[1] *= w.kernel[d];
+    check_size(c, whole);
+  }
   Tensor padded = padded_for(c, w, x, value);
   for (std::size_t d = 0; d < w.kernel.size(); ++d) {
     const int dim = static_cast<int>(d) + 2;

@@ -261,6 +261,8 @@ Value scattered(const Call& c, const Tensor& x, const Tensor& places, const Tens
     c.fail("its reduction is \"" + reduction + "\", which ONNX does not have");
   const std::int64_t width = x.numel() > 0 ? x.size(1) : 0;
   const std::vector<std::int64_t> at = host<std::int64_t>(places);
+  for (const std::int64_t i : at)
+    if (i < 0 || i >= x.size(0)) c.fail(str("an index is beyond its ", x.size(0), " places"));
   const auto combine = [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> out = host<T>(x);
@@ -317,12 +319,22 @@ Values expand_op(const Call& c) {
 }
 
 Values tile_op(const Call& c) {
-  if (c.size() == 3) {  // version 1: how often, and along which axis
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(c.tensor(0).rank()), 1);
-    counts[static_cast<std::size_t>(c.axis(c.integer(2), c.tensor(0).rank()))] = c.integer(1);
-    return {moved(c.value(0), [&](const Tensor& x) { return repeat(x, counts); })};
+  const Shape shape = c.value(0).shape();
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(shape.rank()), 1);
+  if (c.size() == 3)  // version 1: how often, and along which axis
+    counts[static_cast<std::size_t>(c.axis(c.integer(2), shape.rank()))] = c.integer(1);
+  else
+    counts = c.integers(1);
+  if (static_cast<int>(counts.size()) != shape.rank())
+    c.fail("it has not one number of times for each dimension");
+  Shape whole = shape;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const std::int64_t count = counts[static_cast<std::size_t>(d)];
+    if (count < 0 || count > std::int64_t{1} << 31) c.fail(str("it is to repeat ", count, " times"));
+    whole[d] *= count;
   }
-  return {moved(c.value(0), [&](const Tensor& x) { return repeat(x, c.integers(1)); })};
+  check_size(c, whole);
+  return {moved(c.value(0), [&](const Tensor& x) { return repeat(x, counts); })};
 }
 
 Values pad_op(const Call& c) {

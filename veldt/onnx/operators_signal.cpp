@@ -70,7 +70,7 @@ Complex parts_of(const Call& c, const Tensor& x, int axis) {
   return {part(0), x.size(-1) == 2 ? part(1) : Tensor()};
 }
 
-constexpr std::int64_t kLongest = std::int64_t{1} << 26;
+constexpr std::int64_t kLongest = std::int64_t{1} << 22;
 
 Values dft(const Call& c) {
   const Tensor x = c.real(0);

@@ -48,8 +48,8 @@ Window window_of(const Call& c, const std::vector<std::int64_t>& kernel,
     c.fail(str("its windows have ", kernel.size(), " dimensions, its input has ", dims,
                " besides batch and channels"));
   for (std::size_t d = 0; d < dims; ++d)
-    if (kernel[d] < 1 || out.stride[d] < 1 || out.dilation[d] < 1)
-      c.fail("a kernel, a stride or a dilation is below 1");
+    for (const std::int64_t n : {kernel[d], out.stride[d], out.dilation[d]})
+      if (n < 1 || n > std::int64_t{1} << 31) c.fail(str("a kernel, a stride or a dilation is ", n));
   const std::string automatic = c.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
     for (std::size_t d = 0; d < dims; ++d) {
@@ -81,7 +81,7 @@ void check_size(const Call& c, const Shape& shape) {
     if (size < 0) c.fail(str("a size of its result is ", size));
     elements *= static_cast<double>(size);
   }
-  if (elements > 2147483648.0) c.fail(str("its result would be ", shape, ", more than 2^31 elements"));
+  if (elements > 536870912.0) c.fail(str("its result would be ", shape, ", more than 2^29 elements"));
 }
 
 namespace {

@@ -65,7 +65,7 @@ Window window_of(const Call& c, const std::vector<std::int64_t>& kernel, std::sp
 // The convolution that the node's attributes describe; `pad_value` is what lies around x.
 Tensor convolution(const Call& c, Tensor x, const Tensor& w, const Tensor& bias, double pad_value);
 
-// Throws Error for a result of more than 2^31 elements: sizes that a file states are no reason to allocate.
+// Throws Error for a result of more than 2^29 elements: sizes that a file states are no reason to allocate.
 void check_size(const Call& c, const Shape& shape);
 
 // x [n, channels, spatial ..] between its elements, at points [n, points] for each spatial dimension, counted
