@@ -151,6 +151,20 @@ TEST(Export, NumbersThatDependOnNoInputAreConstants) {
   EXPECT_EQ(file.ops(), "Add Add");
 }
 
+// Such as the token in front of a transformer's, of zeros before it is taught.
+TEST(Export, ACopiedParameterKeepsItsName) {
+  const TempDir dir;
+  const Tensor token = zeros({1, 1, 4});
+  const Exportable in_front = [&](const TensorList& in) {
+    return TensorList{cat({expand(token, {in[0].size(0), 1, 4}), in[0]}, 1)};
+  };
+  export_function(dir / "x.onnx", in_front, {{"token", token}}, {zeros({1, 3, 4})});
+  const ParsedFile file = test::parsed_file(io::read_file(dir / "x.onnx"));
+  EXPECT_TRUE(file.initializers.contains("token"));
+  EXPECT_EQ(file.nodes.back().op, "Concat");
+  EXPECT_THAT(file.shapes.at("output"), ElementsAre("batch", "4", "4"));
+}
+
 TEST(Export, AnLstmIsOneNodeADirection) {
   Rng rng(3);
   LSTM lstm(4, 3, {.batch_first = true, .bidirectional = true}, rng);

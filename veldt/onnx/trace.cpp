@@ -82,7 +82,10 @@ void Tracer::on_call(const KernelCall& call, const Backend& backend) {
   for (std::size_t i = 0; i < views.size(); ++i)
     if (call.writes(i) && views[i].data != nullptr && memory_.is_parameter(views[i]))
       refuse(str("it writes into a parameter or buffer (", call.name(backend), ')'));
-  if (is_fixed) {
+  // A copy of a parameter is the parameter, under its name.
+  const bool copies_parameter =
+      call.is(Entry::copy) && views[0].dtype == views[1].dtype && memory_.is_parameter(views[0]);
+  if (is_fixed && !copies_parameter) {
     FixedOrigin origin{call.name(backend), {}, {}};
     if (call.is(Entry::unary)) {
       call.run(constants_backend());
