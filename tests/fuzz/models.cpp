@@ -1,4 +1,4 @@
-// Models: fields, networks of a recipe, checkpoints and what a run goes on from.
+// Models: fields, networks of a recipe, known networks, checkpoints and what a run goes on from.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +10,7 @@
 #include "veldt/field/prior.h"
 #include "veldt/io/digest.h"
 #include "veldt/io/json.h"
+#include "veldt/models/model_file.h"
 #include "veldt/ops/create.h"
 #include "veldt/recipe/model.h"
 #include "veldt/recipe/trained.h"
@@ -165,12 +166,19 @@ std::vector<std::string> facts_seeds() {
 }
 
 std::vector<std::string> trained_seeds() {
-  const std::vector<recipe::Facts> facts = facts_of_each_kind();
+  std::vector<recipe::Facts> facts = facts_of_each_kind();
+  facts.insert(facts.begin(), facts.front());  // two recipes of pictures
   const Json recipes[] = {
       {{"data.kind", {"mnist"}},
        {"train.epochs", {"1"}},
        {"model.layers",
         {"Conv2d(3, 3, padding=1)", "BatchNorm2d", "ReLU", "MaxPool2d(2)", "Flatten", "Linear(outputs)"}}},
+      {{"data.kind", {"mnist"}},
+       {"train.epochs", {"1"}},
+       {"model.architecture", {"mobilenet_v2(width=0.1, dropout=0)"}},
+       {"model.from", {"w.pth"}},
+       {"model.freeze", {"body", "features.0"}},
+       {"optimizer.groups.head", {"0.1"}}},
       {{"data.kind", {"text"}},
        {"data.path", {"a"}},
        {"data.context", {"7"}},
@@ -204,6 +212,37 @@ std::vector<std::string> trained_seeds() {
     seeds.push_back(Json{{"recipe", recipes[i]}, {"facts", Json::parse(recipe::in_json(facts[i]))}}.dump());
   return seeds;
 }
+
+// ---- known networks ----
+
+// {"architecture": .., "options": {..}, "preprocessing": {..}}: what the metadata of such a file hold; of its
+// weights there is one.
+void read_known(const std::string& bytes) {
+  const auto all = Json::parse(bytes, nullptr, false);
+  if (!all.is_object() || !all.contains("architecture") || !all["architecture"].is_string()) return;
+  std::map<std::string, std::string> metadata{{"kind", models::kModelKind},
+                                              {"format_version", "1"},
+                                              {"architecture", all["architecture"].get<std::string>()}};
+  for (const char* part : {"options", "preprocessing"})
+    if (all.contains(part)) metadata[part] = all[part].dump();
+  io::write_safetensors(scratch("known"), {{"features.0.0.weight", zeros({64, 64})}}, metadata);
+  models::load(scratch("known"));
+}
+
+std::vector<std::string> known_seeds() {
+  std::vector<std::string> seeds;
+  for (const char* name : {"mobilenet_v3_small", "vit_b_16", "unet"}) {
+    Json options = Json::object();
+    for (const auto& [option, value] : models::complete(name, {{"classes", 2}})) options[option] = value;
+    const Json preprocessing = {
+        {"shorter_side", 8}, {"height", 8}, {"width", 8}, {"mean", {0.5}}, {"deviation", {0.25}}};
+    seeds.push_back(
+        Json{{"architecture", name}, {"options", options}, {"preprocessing", preprocessing}}.dump());
+  }
+  return seeds;
+}
+
+std::vector<std::string> known_words() { return models::names(); }
 
 // ---- checkpoints ----
 
@@ -273,6 +312,7 @@ std::vector<Target> model_targets() {
           {"prior", read_prior, prior_seeds},
           {"facts", read_facts, facts_seeds},
           {"trained", read_trained, trained_seeds, recipe::layer_names},
+          {"known", read_known, known_seeds, known_words},
           {"manifest", read_manifest, manifest_seeds},
           {"resume", resume, resume_seeds}};
 }

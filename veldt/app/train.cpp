@@ -24,6 +24,7 @@
 #include "veldt/io/file.h"
 #include "veldt/ops/shape.h"
 #include "veldt/recipe/forecast.h"
+#include "veldt/recipe/known.h"
 #include "veldt/recipe/trained.h"
 #include "veldt/recipe/trainer.h"
 #include "veldt/recipe/writing.h"
@@ -54,6 +55,7 @@ struct Training {
         data(recipe::load_data(recipe, folder)),
         model(recipe::build_model(recipe, data.facts.model)),
         train(recipe::training_loader(recipe, data)) {
+    recipe::begin_known(recipe, model);
     model.to(device);
     optimizer = recipe::optimizer_of(recipe, model);
     trainer.emplace(model, *optimizer, recipe::trainer_options_of(recipe, data.facts));
@@ -255,7 +257,7 @@ int train_recipe(TrainFlags flags, Context& context) {
   const recipe::Recipe recipe = recipe::read(flags.config, flags.sets);
   recipe::check_model(recipe);
   recipe::check_training(recipe);
-  recipe::transforms_of(recipe.prepare), recipe::transforms_of(recipe.augment);
+  recipe::preparing(recipe), recipe::transforms_of(recipe.augment);
   const bool is_new = !flags.resume && !flags.find_rate && !flags.overfit;
   if (flags.out.empty()) flags.out = folder_named_after(flags.config, !is_new);
   if (is_new) check_for_strange_files(flags.out);

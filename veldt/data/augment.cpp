@@ -278,6 +278,16 @@ Transform gaussian_noise(double deviation) {
   });
 }
 
+Transform resize(Size size) {
+  require(size.width >= 1 && size.height >= 1, str("cannot resize to ", size.width, " x ", size.height),
+          "a picture has a pixel or more", "give sizes of 1 or more");
+  return of_picture([size](const Tensor& picture, Rng&) {
+    if (picture.size(1) == size.height && picture.size(2) == size.width) return picture;
+    const Tensor resized = resample(contiguous(permute(picture, {1, 2, 0})), size, Filter::bilinear);
+    return contiguous(permute(clamp(resized, 0, 1), {2, 0, 1}));
+  });
+}
+
 Transform normalise(std::vector<double> mean, std::vector<double> deviation) {
   require(mean.size() == deviation.size() && !mean.empty() &&
               std::find(deviation.begin(), deviation.end(), 0.0) == deviation.end(),

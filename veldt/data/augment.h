@@ -62,6 +62,10 @@ Transform random_erasing(ErasingOptions options = {});
 // Normal noise of that deviation.
 Transform gaussian_noise(double deviation);
 
+// To that size, bilinear, whatever its proportion was; clamped to 0..1. Throws ConfigError for a size
+// below 1.
+Transform resize(Size size);
+
 // (x - mean) / deviation, channel by channel. Throws ConfigError for a deviation of 0 or lists of different
 // lengths; when used, ShapeError for another number of channels.
 Transform normalise(std::vector<double> mean, std::vector<double> deviation);

@@ -18,6 +18,8 @@
 namespace veldt::models {
 namespace {
 
+// What it was trained with, in TensorFlow: (level - 127) / 128.
+constexpr double kPixelMean = 127.0 / 255, kPixelScale = 128.0 / 255;
 constexpr nn::BatchNormOptions kNormLite{.eps = 1e-3, .momentum = 0.01};
 
 // A convolution whose result has its input's size over the stride, rounded up: what is missing at the borders
@@ -141,7 +143,8 @@ std::vector<Architecture> efficientnets() {
   About about{.title = "EfficientNet-Lite0 (Tan & Le 2019), the names of efficientnet_lite_pytorch",
               .options = picture_options(),
               .head = "_fc",
-              .preprocessing = imagenet_pixels()};
+              .preprocessing = {.mean = {kPixelMean, kPixelMean, kPixelMean},
+                                .deviation = {kPixelScale, kPixelScale, kPixelScale}}};
   about.options.push_back(dropout_option(0.2));
   about.options.push_back({"drop_connect", 0.2, 0, 0.99, false});
   return {{"efficientnet_lite0", about, [](const Options& options, Rng& rng) -> std::unique_ptr<nn::Module> {

@@ -114,16 +114,6 @@ Model read_model(const io::SafeTensors& file, const std::string& path) {
   return model;
 }
 
-// The means of other numbers of channels than an architecture's own are the mean of all.
-void fit_channels(Preprocessing& p, std::int64_t channels) {
-  if (std::ssize(p.mean) == channels || p.mean.empty()) return;
-  for (std::vector<double>* list : {&p.mean, &p.deviation}) {
-    double sum = 0;
-    for (const double number : *list) sum += number;
-    *list = std::vector<double>(static_cast<std::size_t>(channels), sum / static_cast<double>(list->size()));
-  }
-}
-
 }  // namespace
 
 Model make_model(const std::string& architecture, const Options& options, Rng& rng) {
@@ -131,7 +121,7 @@ Model make_model(const std::string& architecture, const Options& options, Rng& r
               .options = complete(architecture, options),
               .preprocessing = about(architecture).preprocessing};
   if (const auto channels = model.options.find("in_channels"); channels != model.options.end())
-    fit_channels(model.preprocessing, static_cast<std::int64_t>(channels->second));
+    model.preprocessing = with_channels(model.preprocessing, static_cast<std::int64_t>(channels->second));
   if (const auto size = model.options.find("image_size"); size != model.options.end()) {
     Preprocessing& p = model.preprocessing;
     const auto side = static_cast<std::int64_t>(size->second);

@@ -35,6 +35,8 @@ void replace_head(Model& model, std::int64_t outputs, Rng& rng = nn::default_rng
 void replace_head(nn::Module& network, const std::string& head, std::int64_t outputs,
                   Rng& rng = nn::default_rng());
 
+// The same for another number of channels: the mean of all means, and of all deviations, for each.
+Preprocessing with_channels(Preprocessing preprocessing, std::int64_t channels);
 // A picture as a network's input, f32 [1, channels, height, width]: its shorter side resized (bilinear), the
 // middle taken, each channel normalised. `picture`: f32 [height, width, channels] in 0..1 or u8, as
 // io::read_image() gives it. Throws ShapeError for another form.

@@ -12,6 +12,16 @@
 
 namespace veldt::models {
 
+Preprocessing with_channels(Preprocessing p, std::int64_t channels) {
+  if (std::ssize(p.mean) == channels || p.mean.empty()) return p;
+  for (std::vector<double>* list : {&p.mean, &p.deviation}) {
+    double sum = 0;
+    for (const double number : *list) sum += number;
+    *list = std::vector<double>(static_cast<std::size_t>(channels), sum / static_cast<double>(list->size()));
+  }
+  return p;
+}
+
 Tensor prepare(const Preprocessing& p, const Tensor& picture) {
   const NoGrad off;
   const Tensor planes = data::picture_planes(picture, {.grey = p.mean.size() == 1});

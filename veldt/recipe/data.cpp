@@ -260,7 +260,7 @@ std::string below(const std::string& folder, const std::string& path) {
 
 Data load_data(const Recipe& recipe, const std::string& folder, const Facts* facts) {
   Data data;
-  data.prepare = transforms_of(recipe.prepare);
+  data.prepare = preparing(recipe);
   data.augment = transforms_of(recipe.augment);
   if (recipe.kind == "text")
     load_text(recipe, folder, facts, data);

@@ -37,6 +37,8 @@ data::DatasetPtr load_pairs(const Recipe& recipe, const std::string& folder, Fac
 
 // The transforms of a list, one after the other; null for an empty list.
 data::Transform transforms_of(const Written& written);
+// Those of data.prepare, or what a known network wants of pictures, if that is not given. Null for none.
+data::Transform preparing(const Recipe& recipe);
 
 // A path in the recipe, resolved below the folder of --data.
 std::string below(const std::string& folder, const std::string& path);

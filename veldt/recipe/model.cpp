@@ -9,6 +9,7 @@
 
 #include "veldt/nn/init.h"
 #include "veldt/recipe/call.h"
+#include "veldt/recipe/known.h"
 #include "veldt/recipe/network.h"
 #include "veldt/tensor/graph.h"
 
@@ -42,6 +43,7 @@ Fill initialiser_of(const Recipe& recipe) {
 }  // namespace
 
 void check_model(const Recipe& recipe) {
+  if (recipe.is_known_network()) return check_known(recipe);
   check_network(recipe);
   initialiser_of(recipe);
 }
@@ -50,22 +52,24 @@ nn::Graph build_model(const Recipe& recipe, const ModelFacts& facts, double most
   NoGrad off;
   Rng rng(static_cast<std::uint64_t>(recipe.seed));
   const Fill fill = initialiser_of(recipe);
-  auto [model, shape] = build_network(recipe, facts, rng, most_parameters);
+  auto [model, shape] = recipe.is_known_network() ? build_known(recipe, facts, rng, most_parameters)
+                                                  : build_network(recipe, facts, rng, most_parameters);
+  const std::string& where = recipe.is_known_network() ? recipe.architecture.where : recipe.layers.where;
   if (facts.output.rank() > 0) {
     Shape wanted{1};
     for (const std::int64_t size : facts.output) wanted.push_back(size);
     if (shape != wanted)
-      throw UsageError(str(recipe.layers.where, " end in ", shape), str("the data need ", wanted),
+      throw UsageError(str(where, " ends in ", shape), str("the data need ", wanted),
                        "end with Conv2d(outputs, 3, padding=1), and undo what made the picture smaller");
   }
   if (const Shape& target = facts.target; target.rank() > 0 && (shape.rank() != 3 || shape[1] != target[0]))
-    throw UsageError(str(recipe.layers.where, " end in ", shape),
+    throw UsageError(str(where, " ends in ", shape),
                      str("the data need an output for each of the ", target[0], " tokens of the target"),
                      "go on from Load(target), and end with Linear(outputs)");
   const int sequence = facts.dtype == DType::i64 ? 1 : 0;
   if (facts.output.rank() == 0 && (shape.rank() != 2 + sequence || shape.back() != facts.outputs))
     throw UsageError(
-        str(recipe.layers.where, " end in ", shape),
+        str(where, " ends in ", shape),
         str("the data need ", facts.outputs, " outputs for each ", sequence == 1 ? "token" : "example"),
         "end with Linear(outputs), after Flatten or LastStep if needed");
   // All weights with two dimensions or more.

@@ -11,9 +11,8 @@
 
 namespace veldt::recipe {
 
-// Names and arguments of the layers, the blocks and the initialiser, as far as they can be checked without
-// data.
-// Throws UsageError naming the line.
+// Names and arguments of the layers, the blocks and the initialiser, or of the architecture, as far as they
+// can be checked without data. Throws UsageError naming the line.
 void check_model(const Recipe& recipe);
 
 // The layers one after the other, each built for the output of the ones before it, and named by its place in

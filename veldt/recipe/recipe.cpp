@@ -82,6 +82,14 @@ void into_values(Recipe& recipe, const std::string& name, const Written& written
   recipe.values[name] = written.texts.at(0);
 }
 
+void into_groups(Recipe& recipe, const std::string& name, const Written& written) {
+  if (recipe.groups.size() == kMostBlocks && !recipe.groups.contains(name))
+    throw UsageError(fmt::format("{}: there cannot be a group '{}'", written.where, name),
+                     fmt::format("a recipe has at most {}", kMostBlocks), "leave some out");
+  recipe.groups[name] =
+      io::number_from({written.where, name + " = ", true}, written.texts.at(0), {.above = 0});
+}
+
 const std::vector<RecipeKey>& recipe_keys() {
   const std::vector<std::string> kOfPictures{"mnist", "cifar10", "cifar100", "pictures"};
   std::vector<std::string> augmented = kOfPictures;
@@ -124,6 +132,10 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"data.tokens", io::TomlType::text, written_into(&Recipe::tokens), {"text"}},
       {"model.layers", io::TomlType::list, written_into(&Recipe::layers)},
       {"model.init", io::TomlType::text, written_into(&Recipe::init)},
+      {"model.architecture", io::TomlType::text, written_into(&Recipe::architecture), kOfPictures},
+      {"model.from", io::TomlType::text, text_into(&Recipe::from), kOfPictures},
+      {"model.head", io::TomlType::text, text_into(&Recipe::head, {"new", "kept"}), kOfPictures},
+      {"model.freeze", io::TomlType::list, written_into(&Recipe::freeze), kOfPictures},
       {"block.NAME.parameters", io::TomlType::list, {}, {}, into_block<&Block::parameters>},
       {"block.NAME.layers", io::TomlType::list, {}, {}, into_block<&Block::layers>},
       {"block.NAME.shortcut", io::TomlType::list, {}, {}, into_block<&Block::shortcut>},
@@ -140,6 +152,7 @@ const std::vector<RecipeKey>& recipe_keys() {
       {"optimizer.accumulate", io::TomlType::whole, count_into(&Recipe::accumulate, kSize)},
       {"optimizer.warmup", io::TomlType::whole, count_into(&Recipe::warmup, kAny)},
       {"optimizer.schedule", io::TomlType::text, written_into(&Recipe::schedule)},
+      {"optimizer.groups.NAME", io::TomlType::number, {}, {}, into_groups},
       {"train.seed", io::TomlType::whole, count_into(&Recipe::seed, kAny)},
       {"train.epochs", io::TomlType::whole, count_into(&Recipe::epochs, {.least = 0, .most = 1'000'000'000})},
       {"train.steps", io::TomlType::whole,
@@ -166,7 +179,8 @@ std::string name_in(const RecipeKey& key, const std::string& text) {
   const std::string_view before = form.substr(0, at), behind = form.substr(at + 4);
   if (!text.starts_with(before) || !text.ends_with(behind)) return {};
   std::string name = text.substr(at, text.size() - before.size() - behind.size());
-  return name.find('.') == std::string::npos ? name : "";
+  // Names of parameters have dots themselves.
+  return key.take_named == into_groups || name.find('.') == std::string::npos ? name : "";
 }
 
 const RecipeKey* find_recipe_key(const std::string& name) {
@@ -276,6 +290,22 @@ void take_set(Recipe& recipe, const std::string& set) {
     if (entry.type != io::TomlType::table) take_entry(recipe, entry, where);
 }
 
+// What is for known networks alone, and what for layers.
+void check_network_keys(const Recipe& recipe, const std::string& where) {
+  for (const auto& [name, texts] : recipe.given) {
+    const bool of_known = name == "model.from" || name == "model.head" || name == "model.freeze";
+    const bool of_layers = name == "model.layers" || name == "model.init" || name.starts_with("block.") ||
+                           name.starts_with("values.");
+    if (of_known && !recipe.is_known_network())
+      throw UsageError(fmt::format("{}: '{}' is for known networks alone", where, name),
+                       "the recipe has no 'model.architecture'",
+                       "add, for example, architecture = \"resnet18\" below [model]");
+    if (of_layers && recipe.is_known_network())
+      throw UsageError(fmt::format("{}: '{}' is not for known networks", where, name),
+                       "'model.architecture' says what the network is", "leave out one of them");
+  }
+}
+
 constexpr const char* kLayersExample = "layers = [\"Linear(outputs)\"] below [model]";
 
 [[noreturn]] void lacks(const std::string& where, const char* key, const char* example) {
@@ -296,6 +326,7 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
     const std::vector<std::string> tables{"data", "model", "block", "values", "optimizer", "train"};
     if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
     if (entry.path.size() == 2 && entry.path[0] == "block") continue;
+    if (entry.path.size() >= 2 && entry.path[0] == "optimizer" && entry.path[1] == "groups") continue;
     const std::string nearest = io::nearest_of(table, tables);
     throw UsageError(fmt::format("{}: a recipe has no table [{}]", where, table),
                      fmt::format("it has {}", fmt::join(tables, ", ")),
@@ -307,7 +338,8 @@ Recipe taken_from(const std::vector<io::ConfigEntry>& entries, const std::string
 
 void check_recipe(const Recipe& recipe, const std::string& where) {
   if (recipe.kind.empty()) lacks(where, "data.kind", "kind = \"mnist\" below [data]");
-  if (recipe.layers.texts.empty()) lacks(where, "model.layers", kLayersExample);
+  check_network_keys(recipe, where);
+  if (recipe.layers.texts.empty() && !recipe.is_known_network()) lacks(where, "model.layers", kLayersExample);
   if (recipe.epochs == 0 && recipe.steps == 0 && recipe.seconds == 0) {
     for (const auto& [name, texts] : recipe.given)
       if (name == "train.epochs" || name == "train.steps")
@@ -365,7 +397,9 @@ Recipe parse(const std::string& toml, const std::vector<std::string>& sets) {
 
 Recipe parse_model(const std::string& toml) {
   Recipe recipe = taken_from(io::parse_config("recipe", toml, kRecipe), "recipe", {});
-  if (recipe.layers.texts.empty()) lacks("recipe", "model.layers", kLayersExample);
+  check_network_keys(recipe, "recipe");
+  if (recipe.layers.texts.empty() && !recipe.is_known_network())
+    lacks("recipe", "model.layers", kLayersExample);
   return recipe;
 }
 

@@ -46,6 +46,10 @@ struct Recipe {
   Written files, inputs, prepare, augment, mix, tokens;
   // [model]
   Written layers, init;
+  Written architecture;                       // a network of models::names() in the place of layers
+  std::string from;                           // a file with its weights
+  std::string head = "new";                   // or "kept": the outputs are the file's
+  Written freeze;                             // beginnings of names; "body" is all but the head
   std::vector<Block> blocks;                  // in the order of their first keys
   std::map<std::string, std::string> values;  // [values]: what stands in layers for a name
   // [optimizer]
@@ -54,6 +58,7 @@ struct Recipe {
   double clip = 0, ema = 0;
   std::int64_t warmup = 0, accumulate = 1;
   Written schedule;
+  std::map<std::string, double> groups;  // [optimizer.groups]: rates by the beginnings of names
   // [train]
   std::int64_t seed = 1, epochs = 0, steps = 0, patience = 0, evaluate_every = 0;
   double seconds = 0;
@@ -65,6 +70,8 @@ struct Recipe {
   bool denoises() const { return kind == "denoise"; }
   bool knows_classes() const { return (is_of_pictures() && !denoises()) || (kind == "table" && classes); }
   bool learns_numbers() const { return kind == "series" || (kind == "table" && !classes) || denoises(); }
+
+  bool is_known_network() const { return architecture.given(); }
 
   // All keys that were given, from which the same recipe can be rebuilt.
   std::vector<std::pair<std::string, std::vector<std::string>>> given;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <functional>
 #include <utility>
 
@@ -17,12 +18,15 @@
 #include "veldt/optim/muon.h"
 #include "veldt/optim/rmsprop.h"
 #include "veldt/optim/sgd.h"
+#include "veldt/optim/group.h"
 #include "veldt/recipe/call.h"
+#include "veldt/recipe/known.h"
 
 namespace veldt::recipe {
 namespace {
 
-// An optimizer with what the recipe sets of its options, and its own defaults for the rest.
+// An optimizer with what the recipe sets of its options, and its own defaults for the rest, of what is not
+// frozen.
 template <class Optimizer, class Options>
 std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& model) {
   Options o;
@@ -31,13 +35,23 @@ std::unique_ptr<optim::Optimizer> built(const Recipe& recipe, const nn::Module& 
   o.clip.norm = recipe.clip;
   if constexpr (requires { o.momentum; })
     if (recipe.momentum) o.momentum = *recipe.momentum;
-  return std::make_unique<Optimizer>(model.named_parameters(), o);
+  const NamedTensors trained = model.trained_parameters();
+  if constexpr (std::derived_from<Optimizer, optim::GroupedOptimizer<Options>>) {
+    std::vector<std::pair<std::string, Options>> named;
+    for (const auto& [name, rate] : recipe.groups) {
+      named.emplace_back(prefix_of(recipe, name), o);
+      named.back().second.lr = rate;
+    }
+    return std::make_unique<Optimizer>(optim::groups_by_name<Options>(trained, o, named));
+  } else {
+    return std::make_unique<Optimizer>(trained, o);
+  }
 }
 
 struct OptimizerKind {
   const char* name;
   std::unique_ptr<optim::Optimizer> (*build)(const Recipe&, const nn::Module&);
-  bool has_momentum = false;
+  bool has_momentum = false, has_groups = true;
 };
 constexpr OptimizerKind kOptimizers[] = {
     {"sgd", built<optim::SGD, optim::SGDOptions>, true},
@@ -48,7 +62,7 @@ constexpr OptimizerKind kOptimizers[] = {
     {"adagrad", built<optim::Adagrad, optim::AdagradOptions>},
     {"lion", built<optim::Lion, optim::LionOptions>},
     {"adan", built<optim::Adan, optim::AdanOptions>},
-    {"muon", built<optim::Muon, optim::MuonOptions>, true},
+    {"muon", built<optim::Muon, optim::MuonOptions>, true, false},
 };
 
 const OptimizerKind& optimizer_kind(const Recipe& recipe) {
@@ -57,6 +71,9 @@ const OptimizerKind& optimizer_kind(const Recipe& recipe) {
     if (recipe.momentum && !kind.has_momentum)
       throw UsageError(fmt::format("optimizer.momentum is not for {}", recipe.optimizer), "it has none",
                        "leave it out, or choose sgd, rmsprop or muon");
+    if (!recipe.groups.empty() && !kind.has_groups)
+      throw UsageError(fmt::format("optimizer.groups is not for {}", recipe.optimizer),
+                       "it has groups of its own", "leave it out, or choose adamw");
     return kind;
   }
   throw UsageError(fmt::format("there is no optimizer '{}'", recipe.optimizer),
@@ -210,7 +227,13 @@ Tensor by_position(const nn::Module& model, const data::Batch& batch) {
 }  // namespace
 
 std::unique_ptr<optim::Optimizer> optimizer_of(const Recipe& recipe, const nn::Module& model) {
-  return optimizer_kind(recipe).build(recipe, model);
+  const OptimizerKind& kind = optimizer_kind(recipe);
+  if (recipe.groups.empty()) return kind.build(recipe, model);
+  try {
+    return kind.build(recipe, model);
+  } catch (const ConfigError& e) {
+    throw UsageError(fmt::format("optimizer.groups: {}", e.summary()), e.why(), e.fix());
+  }
 }
 
 std::optional<optim::Schedule> schedule_of(const Recipe& recipe, double lr, std::int64_t steps) {

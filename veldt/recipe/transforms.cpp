@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "veldt/data/augment.h"
+#include "veldt/models/model_file.h"
 #include "veldt/recipe/call.h"
 #include "veldt/recipe/data.h"
+#include "veldt/recipe/known.h"
 
 namespace veldt::recipe {
 namespace {
@@ -74,6 +76,12 @@ const std::vector<TransformKind>& transform_kinds() {
       {"colour_jitter", make_jitter},
       {"random_erasing", make_erasing},
       {"gaussian_noise", [](Call& call) { return data::gaussian_noise(call.number("deviation")); }},
+      {"resize",
+       [](Call& call) {
+         const auto width = call.count("width", {}, {.least = 1, .most = 1 << 14}),
+                    height = call.count("height", {}, {.least = 1, .most = 1 << 14});
+         return data::resize({width, height});
+       }},
       {"normalise",
        [](Call& call) {
          const auto mean = call.numbers("mean"), deviation = call.numbers("deviation");
@@ -109,6 +117,17 @@ data::Transform transforms_of(const Written& written) {
   for (std::size_t i = 0; i < written.texts.size(); ++i)
     all.push_back(transform_of(written.source(i), written.texts[i]));
   return all.empty() ? data::Transform() : data::sequence(std::move(all));
+}
+
+data::Transform preparing(const Recipe& recipe) {
+  if (!recipe.is_known_network() || recipe.prepare.given()) return transforms_of(recipe.prepare);
+  const models::Preprocessing wanted = preprocessing_of(recipe);
+  const bool is_sized = recipe.height > 0 && recipe.width > 0;  // and is read in this size
+  return [wanted, is_sized](data::Example example, Rng& rng) {
+    if (!is_sized) example = data::resize({wanted.width, wanted.height})(std::move(example), rng);
+    const models::Preprocessing p = models::with_channels(wanted, example.at(0).size(0));
+    return data::normalise(p.mean, p.deviation)(std::move(example), rng);
+  };
 }
 
 }  // namespace veldt::recipe

@@ -82,7 +82,7 @@ Tensor Trained::prepare(const Tensor& picture) const {
   data::Example example{
       data::picture_planes(picture, {.height = input[1], .width = input[2], .grey = input[0] == 1})};
   Rng rng(0);
-  if (const data::Transform transform = transforms_of(recipe.prepare)) example = transform(example, rng);
+  if (const data::Transform transform = preparing(recipe)) example = transform(example, rng);
   return veldt::to(unsqueeze(example.at(0), 0), device());
 }
 
