@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -95,7 +96,12 @@ nlohmann::ordered_json missing_rows(const nn::LoadReport& report) {
 nlohmann::ordered_json fit_in_json(const models::Model& model, const nn::LoadReport& report,
                                    std::size_t tensors) {
   nlohmann::ordered_json fit = {{"architecture", model.architecture}};
-  for (const auto& [name, value] : model.options) fit[name] = value;
+  for (const auto& [name, value] : model.options) {
+    if (value == std::floor(value))
+      fit[name] = static_cast<std::int64_t>(value);
+    else
+      fit[name] = value;
+  }
   fit["fitted"] = tensors - report.unexpected.size() - report.mismatched.size();
   if (!report.missing.empty()) fit["missing"] = missing_rows(report);
   if (!report.unexpected.empty()) fit["unexpected"] = report.unexpected;
