@@ -91,9 +91,20 @@ TEST(Known, FreezesByName) {
   EXPECT_EQ(left("\"body\"").size(), 2u);
   EXPECT_EQ(left("\"features\"").size(), 4u);
   EXPECT_EQ(left("[\"features\", \"classifier.0\"]").size(), 2u);
+  // Of lists of numbers only biases are left: of nine blocks' two squeezing convolutions, and two Linear
+  // layers.
+  int lists = 0;
+  for (const NamedTensor& p : left("\"norms\"")) lists += p.tensor.rank() == 1 ? 1 : 0;
+  EXPECT_EQ(lists, 20);
   EXPECT_EQ(left("[\"body\"]")[0].name, "classifier.3.weight");
   EXPECT_THAT(error_of([&] { left("\"layer1\""); }),
               AllOf(HasSubstr("'model.freeze'"), HasSubstr("no parameter's name begins with layer1")));
+  EXPECT_THAT(error_of([] {
+                const Recipe none = known_recipe("architecture = \"vgg16\"\nfreeze = \"norms\"");
+                nn::Graph small;
+                begin_known(none, small);
+              }),
+              HasSubstr("has no batch norms"));
   EXPECT_THAT(error_of([&] { left("[\"features\", \"classifier\"]"); }),
               HasSubstr("leaves nothing to train"));
 }

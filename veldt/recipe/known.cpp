@@ -7,6 +7,7 @@
 
 #include "veldt/io/state.h"
 #include "veldt/models/registry.h"
+#include "veldt/nn/norm.h"
 #include "veldt/ops/create.h"
 #include "veldt/recipe/call.h"
 #include "veldt/tensor/plan.h"
@@ -91,6 +92,19 @@ void load_weights(const Recipe& recipe, nn::Module& network) {
              : "name the file's own architecture and options, or set model.head = \"new\" for other classes");
 }
 
+void freeze_norms(const Recipe& recipe, nn::Module& network) {
+  bool any = false;
+  network.apply([&](nn::Module& inner) {
+    if (dynamic_cast<nn::ChannelNorm*>(&inner) == nullptr) return;
+    inner.freeze();
+    any = true;
+  });
+  if (!any)
+    throw UsageError(
+        fmt::format("{}: {} has no batch norms", recipe.freeze.where, recipe.architecture.texts.at(0)),
+        "\"norms\" means those", "leave it out");
+}
+
 }  // namespace
 
 void check_known(const Recipe& recipe) {
@@ -142,7 +156,10 @@ void begin_known(const Recipe& recipe, nn::Module& network) {
       network.requires_grad(true, head_of(recipe));
     }
     for (const std::string& name : recipe.freeze.texts)
-      if (name != "body") network.freeze(prefix_of(recipe, name));
+      if (name == "norms")
+        freeze_norms(recipe, network);
+      else if (name != "body")
+        network.freeze(prefix_of(recipe, name));
     if (network.trained_parameters().empty())
       throw UsageError(fmt::format("{} leaves nothing to train", recipe.freeze.where),
                        "all parameters are frozen", "freeze \"body\" alone, or fewer parts");

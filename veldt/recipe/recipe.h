@@ -49,7 +49,7 @@ struct Recipe {
   Written architecture;                       // a network of models::names() in the place of layers
   std::string from;                           // a file with its weights
   std::string head = "new";                   // or "kept": the outputs are the file's
-  Written freeze;                             // beginnings of names; "body" is all but the head
+  Written freeze;                             // beginnings of names; "body": all but the head; "norms"
   std::vector<Block> blocks;                  // in the order of their first keys
   std::map<std::string, std::string> values;  // [values]: what stands in layers for a name
   // [optimizer]
