@@ -160,7 +160,7 @@ TEST_F(TrainGraph, WhatDoesNotFitPicturesWithNoiseIsRefused) {
   refused("test = 0.25\nvalidation = 0.3\nbatch = 8\naugment = [\"vertical_flip\"]",
           "augment = [\"random_crop(4, 4)\"]", {"data.augment", "[1, 4, 4]"});
   refused("test = 0.25\nvalidation = 0.3\nbatch = 8\naugment = [\"vertical_flip\"]\n[model]\nlayers = [",
-          "[model]\nlayers = [\"MaxPool2d(2)\", ", {"end in [1, 1, 4, 4]", "[1, 1, 8, 8]"});
+          "[model]\nlayers = [\"MaxPool2d(2)\", ", {"ends in [1, 1, 4, 4]", "[1, 1, 8, 8]"});
 }
 
 TEST_F(TrainGraph, TextsAreTurnedIntoOthers) {

@@ -122,6 +122,27 @@ TEST(Lora, TheHeadMayBeTrainedToo) {
   EXPECT_EQ(net.trained_parameters("head").size(), 1u);
 }
 
+TEST(Lora, ASecondCallKeepsTheFirstOnesAdaptersTrained) {
+  Sequential net = lora_network();
+  add_lora(net, "query");
+  add_lora(net, "value");
+  EXPECT_EQ(net.trained_parameters().size(), 4u);
+}
+
+// A plain copy shares the weights that it had; what one of them merges is not the other's.
+TEST(Lora, MergingOneOfTwoCopiesLeavesTheOther) {
+  Rng rng(3);
+  Linear layer(6, 4, rng);
+  layer.add_lora(2, 0.5);
+  const Sequential net{{"layer", layer}};
+  lora_step(net);
+  Linear copy = layer;
+  const Tensor before = layer(lora_input());
+  copy.merge_lora();
+  EXPECT_EQ(distance(layer(lora_input()), before), 0);
+  EXPECT_LT(distance(copy(lora_input()), before), 1e-5);
+}
+
 TEST(Lora, RefusesWhatItCannotAdapt) {
   Sequential net = lora_network();
   EXPECT_THAT(error_of([&] { add_lora(net, "key"); }), HasSubstr("there are query, value, head"));

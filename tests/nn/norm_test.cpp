@@ -290,5 +290,14 @@ TEST(Norm, RefusesWhatItCannotTake) {
   EXPECT_THROW(layer_norm(ones({2, 5}), {5}, {}, {}, -1), ConfigError);
 }
 
+// Files that PyTorch wrote before 0.4.1.
+TEST(BatchNorm, AStateWithoutTheCountOfStepsFits) {
+  BatchNorm2d layer(2);
+  const LoadReport report = layer.load_state_dict(
+      {{"weight", ones({2})}, {"bias", ones({2})}, {"running_mean", ones({2})}, {"running_var", ones({2})}});
+  EXPECT_TRUE(report.complete());
+  EXPECT_THROW(layer.load_state_dict({{"weight", ones({2})}, {"bias", ones({2})}}), Error);
+}
+
 }  // namespace
 }  // namespace veldt::nn

@@ -162,6 +162,19 @@ TEST(OnnxNetwork, FunctionsTakeTheAttributesOfTheirCaller) {
   EXPECT_EQ(net(zeros({1, 2})).shape(), (Shape{1, 4}));
 }
 
+TEST(OnnxNetwork, WeightsThatAFunctionUsesAreParameters) {
+  const std::string body =
+      function("Dense", {"a", "weight"}, {"r"}, {node("MatMul", {"a", "weight"}, {"r"})});
+  Network net = made({.nodes = {node("Dense", {"x", "w"}, {"y"}, {}, "own")},
+                      .initializers = {floats("w", {2, 1}, {3, 4})},
+                      .inputs = {value("x", {1, 2})},
+                      .outputs = {value("y", {1, 1})}},
+                     {body});
+  ASSERT_EQ(net.named_parameters().size(), 1U);
+  sum(net(Tensor::of({1, 2}, {5, 6}))).backward();
+  EXPECT_EQ(net.parameters()[0].grad().values<float>(), (std::vector<float>{5, 6}));
+}
+
 TEST(OnnxNetwork, FunctionsThatNeverEnd) {
   const std::string circle = function("A", {"a"}, {"r"}, {node("A", {"a"}, {"r"}, {}, "own")});
   const GraphParts parts{.nodes = {node("A", {"x"}, {"y"}, {}, "own")},

@@ -108,6 +108,7 @@ TEST(OnnxFrozen, KeepsItsWeightsAsTheyWere) {
   EXPECT_FALSE(before.requires_grad());
   net.parameters()[0].assign(zeros({4, 3, 3, 3}));
   EXPECT_EQ(sum(net(ones({1, 3, 6, 6}))).item(), 0);
+  EXPECT_TRUE(array_equal(fast(ones({1, 3, 6, 6})), before));
 }
 
 }  // namespace

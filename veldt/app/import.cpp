@@ -33,7 +33,7 @@ namespace {
 constexpr const char* kImportExamples =
     "  veldt import resnet18.pth                                  what is in it\n"
     "  veldt import resnet18.pth --as resnet18 -o resnet18.safetensors\n"
-    "  veldt import checkpoint.pt --take ema --map '^module\\.' '' -o net.safetensors\n"
+    "  veldt import checkpoint.pt --take state_dict --map '^0\\.' 'features.' -o net.safetensors\n"
     "  veldt import net.safetensors -o net.pt                     for torch.load\n";
 
 struct ImportFlags {

@@ -45,6 +45,11 @@ void Linear::add_lora(std::int64_t rank, double scale, Rng& rng) {
   lora_scale_ = scale;
 }
 
+void Linear::train_lora() {
+  for (Tensor* part : {&lora_a_, &lora_b_})
+    if (part->defined()) part->set_requires_grad();
+}
+
 Tensor Linear::merged_weight() const {
   return has_lora() ? weight_ + matmul(lora_b_, lora_a_) * lora_scale_ : weight_;
 }
@@ -52,7 +57,10 @@ Tensor Linear::merged_weight() const {
 void Linear::merge_lora() {
   if (!has_lora()) return;
   const NoGrad off;
-  weight_.assign(merged_weight());
+  // New memory: copies of the layer keep the old weight, with their adapters.
+  const bool trained = weight_.requires_grad();
+  weight_ = parameter(merged_weight());
+  weight_.set_requires_grad(trained);
   lora_a_ = lora_b_ = Tensor();
 }
 

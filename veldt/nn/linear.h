@@ -36,6 +36,7 @@ class Linear : public Module {
   // "lora_B" [out, rank], 0. Throws ConfigError if there is one already, and for a rank below 1.
   void add_lora(std::int64_t rank, double scale, Rng& rng = default_rng());
   bool has_lora() const { return lora_a_.defined(); }
+  void train_lora();  // has the adapter, if there is one, require gradients again
   // The weight of a layer that computes the same without an adapter, W + scale B A; W itself without one.
   Tensor merged_weight() const;
   // Takes merged_weight() for W, and drops the adapter; nothing without one.

@@ -53,6 +53,8 @@ std::vector<std::string> add_lora(Module& network, const std::string& pattern, c
       throw ConfigError(str(linear.name, " cannot get another adapter"), "it has one",
                         "merge the one it has first: merge_lora()");
   network.freeze();
+  for (const NamedLinear& linear : linear_layers(network))
+    linear.layer->train_lora();  // those of an earlier call
   std::vector<std::string> names;
   for (const NamedLinear& linear : chosen) {
     linear.layer->add_lora(options.rank, options.alpha / static_cast<double>(options.rank), rng);

@@ -51,6 +51,11 @@ bool is_random_stream(const std::string& name, const Tensor& tensor) {
   return tensor.dtype() == DType::i64 && (name == "rng" || name.ends_with(".rng"));
 }
 
+// The count of a batch norm's steps too, which torch's files have since 0.4.1 alone.
+bool may_be_missing(const std::string& name, const Tensor& tensor) {
+  return is_random_stream(name, tensor) || name.ends_with("num_batches_tracked");
+}
+
 // Pairs the module's tensors with those of `state`; mismatches go into the report.
 std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const NamedTensors& state,
                                              LoadReport& report) {
@@ -60,7 +65,7 @@ std::vector<std::pair<Tensor, Tensor>> match(const NamedTensors& own, const Name
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
     if (found == given.end() || !found->second.defined()) {
-      if (!is_random_stream(name, tensor)) report.missing.push_back(name);
+      if (!may_be_missing(name, tensor)) report.missing.push_back(name);
     } else if (found->second.shape() != tensor.shape()) {
       report.mismatched.push_back(
           str(name, ": ", tensor.shape(), " in the module, ", found->second.shape(), " in the state"));

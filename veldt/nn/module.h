@@ -129,8 +129,8 @@ class Module {
   // Parameters and buffers, sharing memory with the module: torch's state_dict().
   NamedTensors state_dict() const;
   // Copies values in by name, converting dtypes; either all or none. Throws Error that lists all mismatches.
-  // Not strict: copies those that fit and reports the rest. A random stream (see Dropout), which torch's
-  // files do not have, may be missing.
+  // Not strict: copies those that fit and reports the rest. A random stream (see Dropout) and a batch
+  // norm's num_batches_tracked, which not all of torch's files have, may be missing.
   LoadReport load_state_dict(const NamedTensors& state, bool strict = true);
 
   // Converts all floating point members, or moves all members; clears gradients. Call it before building an

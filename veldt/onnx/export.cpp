@@ -56,6 +56,12 @@ std::function<TensorList(const std::string&, const TensorList&)> own_reader(cons
   };
 }
 
+std::uint64_t bytes_of(const TracedGraph& graph, const std::vector<int>& values) {
+  std::uint64_t bytes = 0;
+  for (const int v : values) bytes += content_of(graph[v]).size();
+  return bytes;
+}
+
 class Export {
  public:
   Export(const Exportable& function, const NamedTensors& tensors, const nn::Module* module,
@@ -89,15 +95,14 @@ class Export {
     Exported result{.nodes = std::ssize(model.graph.nodes),
                     .bytes = file.bytes.size(),
                     .dynamic_batch = source_.input >= 0};
+    // What is checked has all numbers inside, so that nothing is written before; protobuf ends at 4 GB.
+    constexpr std::uint64_t kMostChecked = std::uint64_t{3500} << 20;
+    how.most_inside = std::numeric_limits<std::uint64_t>::max();
+    if (file.outside.empty())
+      result.largest_difference = checked(file.bytes, path);
+    else if (bytes_of(model.graph, file.outside) < kMostChecked)
+      result.largest_difference = checked(written(model, how).bytes, path);
     if (!file.outside.empty()) result.bytes += write_data(path + ".data", model.graph, file.outside);
-    try {
-      how.most_inside = std::numeric_limits<std::uint64_t>::max();  // what runs it back may want all of it
-      result.largest_difference =
-          checked(options_.run && !file.outside.empty() ? written(model, how).bytes : file.bytes, path);
-    } catch (...) {
-      if (!file.outside.empty()) io::remove_file(path + ".data");
-      throw;
-    }
     io::write_file(path, file.bytes);
     return result;
   }

@@ -53,7 +53,7 @@ Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
     if (!c.initializer && !weight) c.name.clear();
     // Two branches of an If may use one name.
     for (int n = 2; !c.name.empty() && !taken.insert(c.name).second; ++n) c.name = str(c.name, '.', n);
-    if (weight) c.tensor = nn::parameter(c.tensor);
+    if (weight) c.tensor = nn::parameter(clone(c.tensor));  // a Model may be used twice
   }
   for (auto& [name, value] : model.graph.initializers) value = Value();
   title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
@@ -144,7 +144,12 @@ TensorList Network::forward_list(const TensorList& given) const {
   return out;
 }
 
-Tensor Network::forward(const Tensor& x) const { return forward_list({x})[0]; }
+Tensor Network::forward(const Tensor& x) const {
+  if (outputs().size() != 1)
+    throw Error(str(title(), " has ", outputs().size(), " outputs"), "forward() gives one",
+                "call it with a list: net({x}), or run()");
+  return forward_list({x})[0];
+}
 
 void Network::fields(nn::Fields& f) {
   for (Constant& c : *constants_)

@@ -366,6 +366,7 @@ Values pad_op(const Call& c) {
 
 Values constant_of_shape(const Call& c) {
   const Shape shape = shape_from(c.integers(0));
+  check_size(c, shape);
   if (!c.has("value")) return {zeros(shape)};
   const Value& value = c.value("value");
   return {{expand(reshape(value.tensor(), Shape::filled(shape.rank(), 1)), shape), value.type()}};
@@ -373,13 +374,17 @@ Values constant_of_shape(const Call& c) {
 
 Values range_op(const Call& c) {
   const ElementType type = c.type(0);
-  if (is_integer(type))
+  if (is_integer(type)) {
+    const double steps = (c.number(1) - c.number(0)) / c.number(2);
+    if (std::isfinite(steps)) check_size(c, {static_cast<std::int64_t>(std::clamp(steps, 0.0, 1e15))});
     return {
         fitted(arange(Scalar(c.integer(0)), Scalar(c.integer(1)), Scalar(c.integer(2)), DType::i64), type)};
+  }
   const double start = c.number(0), step = c.number(2);
   const double count = std::ceil((c.number(1) - start) / step);
   if (!(count < 1e15)) c.fail("no number of steps leads from its start to its limit");
   const auto n = static_cast<std::int64_t>(std::max(count, 0.0));
+  check_size(c, {n});
   return {{to(add(mul(arange(n, DType::f64), step), start), c.tensor(0).dtype()), type}};
 }
 
@@ -399,6 +404,7 @@ Values trilu(const Call& c) {
 Values one_hot_op(const Call& c) {
   const std::int64_t depth = c.integer(1);
   const Tensor& given = c.tensor(0);
+  check_size(c, given.shape().with_inserted(0, depth));
   const Tensor index = to(given, DType::i64);
   const int axis = c.axis(c.integer("axis", -1), given.rank() + 1);
   const Tensor hot =

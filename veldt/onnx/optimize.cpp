@@ -100,20 +100,23 @@ struct Program::Optimizer {
 
 void Program::Optimizer::fold(const Context& context) {
   std::vector<Step> kept;
+  Values slots(program->slot_count_);
   for (Step& step : program->steps_) {
     const auto known = [&](int slot) { return slot < 0 || constant_of.contains(slot); };
-    bool all = step.bodies.empty() && !step.inputs.empty() && !draws_numbers(step.node) &&
+    bool all = step.bodies.empty() && !step.function && !step.inputs.empty() && !draws_numbers(step.node) &&
                std::all_of(step.inputs.begin(), step.inputs.end(), known);
     Values results;
     if (all) {
-      Values slots(program->slot_count_);
       std::int64_t from = kMaxFolded;
       for (const int slot : step.inputs) {
         if (slot < 0) continue;
         slots[static_cast<std::size_t>(slot)] = constants[constant_of.at(slot)].value();
         from = std::max(from, 4 * elements(slots[static_cast<std::size_t>(slot)]));
       }
-      all = !may_grow(step.node, slots);
+      Values given;
+      for (const int slot : step.inputs)
+        if (slot >= 0) given.push_back(slots[static_cast<std::size_t>(slot)]);
+      all = !may_grow(step.node, given);
       Step alone = step;
       alone.done.clear();
       // What fails does so when the network runs, if it comes to that.
@@ -142,7 +145,7 @@ namespace {
 // A constant that is one number, or one for each of `channels` beside [n, channels, ..] of this rank, as a
 // list; undefined for another.
 Tensor channel_list(const Tensor& c, std::int64_t channels, int rank) {
-  if (!c.defined()) return {};
+  if (!c.defined() || c.rank() > rank) return {};
   if (c.numel() == 1) return expand(reshape(c, {1}), {channels});
   const int axis = c.rank() - (rank - 1);  // of the channels, counted from the right as broadcasting does
   if (c.numel() != channels || axis < 0 || axis >= c.rank() || c.size(axis) != channels) return {};
@@ -235,7 +238,8 @@ Prepared optimized(const Prepared& from) {
   Prepared out;
   out.constants = from.constants;
   for (Constant& c : out.constants)
-    if (c.tensor.defined()) c.tensor = c.tensor.detach();
+    if (c.tensor.defined())
+      c.tensor = c.name.empty() ? c.tensor.detach() : clone(c.tensor.detach());  // what a program may change
   Program::Optimizer optimizer{std::make_shared<Program>(*from.program), out.constants};
   if (!from.program->differentiates()) optimizer.run();  // what is folded has no gradient
   out.program = optimizer.program;

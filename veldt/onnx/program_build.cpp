@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "veldt/core/error.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kMaxCalls = 32;  // of functions within functions
                 "export the model again; onnx.checker of Python's onnx package says more");
 }
 
-using FunctionKey = std::pair<std::string, std::string>;
+using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
 
 std::string title(const Node& node) { return node.domain.empty() ? node.op : node.domain + ':' + node.op; }
 std::string label(const Node& node) {
@@ -163,7 +164,7 @@ struct Program::Builder {
   void add(const Function& function) {
     for (const std::string& name : function.inputs) {
       program->inputs_.push_back({name, {}});
-      program->input_slots_.push_back(define(name));
+      program->input_slots_.push_back(slots.at(name));
     }
     for (const Node& node : function.nodes) add(node);
     std::vector<ValueInfo> outputs;
@@ -207,18 +208,16 @@ struct Program::Builder {
     const auto opset = opsets.find(node.domain);
     step.opset = opset != opsets.end() ? opset->second : 1;
     step.entry = operators().find(node.domain, node.op);
-    const auto function = shared.functions.find({node.domain, node.op});
+    const auto function = shared.functions.find({node.domain, node.op, node.overload});
+    for (const std::string& name : node.inputs)
+      step.inputs.push_back(name.empty() ? -1 : read(name, label(node) + " (" + title(node) + ")"));
     if (function != shared.functions.end()) {
-      step.function = body_of(*function->second, node);
-    } else if (step.entry == nullptr) {
-      shared.out.unsupported.push_back({title(node), label(node)});
-    }
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const int slot =
-          node.inputs[i].empty() ? -1 : read(node.inputs[i], label(node) + " (" + title(node) + ")");
-      step.inputs.push_back(slot);
-      if (slot < 0) continue;
-      count_use(slot, step.entry != nullptr && i < 32 && ((step.entry->trained >> i) & 1) != 0);
+      step.function = body_of(*function->second, node, step.inputs);  // its nodes are what uses the inputs
+    } else {
+      if (step.entry == nullptr) shared.out.unsupported.push_back({title(node), label(node)});
+      for (std::size_t i = 0; i < step.inputs.size(); ++i)
+        if (step.inputs[i] >= 0)
+          count_use(step.inputs[i], step.entry != nullptr && i < 32 && ((step.entry->trained >> i) & 1) != 0);
     }
     for (const Attribute& attribute : node.attributes) {
       if (attribute.kind != Attribute::Kind::graph) continue;
@@ -231,7 +230,8 @@ struct Program::Builder {
     program->steps_.push_back(std::move(step));
   }
 
-  std::shared_ptr<const Program> body_of(const Function& function, const Node& caller);
+  std::shared_ptr<const Program> body_of(const Function& function, const Node& caller,
+                                         const std::vector<int>& inputs);
 };
 
 void Program::Builder::finish(const std::vector<ValueInfo>& outputs) {
@@ -245,7 +245,8 @@ void Program::Builder::finish(const std::vector<ValueInfo>& outputs) {
 }
 
 // The function's nodes with the attributes of this call in the places that refer to them.
-std::shared_ptr<const Program> Program::Builder::body_of(const Function& function, const Node& caller) {
+std::shared_ptr<const Program> Program::Builder::body_of(const Function& function, const Node& caller,
+                                                         const std::vector<int>& inputs) {
   const auto& open = shared.open;
   if (std::find(open.begin(), open.end(), &function) != open.end())
     refuse("the function " + function.name + " calls itself", "ONNX's functions may not");
@@ -256,6 +257,11 @@ std::shared_ptr<const Program> Program::Builder::body_of(const Function& functio
   shared.open.push_back(&function);
   const Opsets& own = function.opsets.empty() ? opsets : function.opsets;
   Builder inner{shared, own};
+  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+    const int slot = inner.define(bound.inputs[i]);
+    const auto constant = i < inputs.size() ? constant_of.find(inputs[i]) : constant_of.end();
+    if (constant != constant_of.end()) inner.constant_of[slot] = constant->second;
+  }
   inner.add(bound);
   shared.open.pop_back();
   return inner.program;
@@ -265,7 +271,7 @@ Prepared prepare(const Model& model) {
   Prepared out;
   Program::Shared shared{model, out};
   for (const Function& function : model.functions)
-    shared.functions[{function.domain, function.name}] = &function;
+    shared.functions[{function.domain, function.name, function.overload}] = &function;
   Program::Builder builder{shared, model.opsets};
   builder.add(model.graph);
   out.program = builder.program;

@@ -66,6 +66,8 @@ Window window_of(const Call& c, const std::vector<std::int64_t>& kernel,
       automatic == "VALID" ? std::vector<std::int64_t>() : c.integers("pads");
   if (!pads.empty() && pads.size() != 2 * dims)
     c.fail(str("it has ", pads.size(), " pads for ", dims, " dimensions"));
+  for (const std::int64_t n : pads)
+    if (n < -(std::int64_t{1} << 31) || n > std::int64_t{1} << 31) c.fail(str("it pads by ", n));
   out.padding.before.assign(dims, 0);
   out.padding.after.assign(dims, 0);
   for (std::size_t d = 0; d < pads.size() / 2; ++d) {
@@ -79,7 +81,7 @@ void check_size(const Call& c, const Shape& shape) {
   double elements = 1;
   for (const std::int64_t size : shape) {
     if (size < 0) c.fail(str("a size of its result is ", size));
-    elements *= static_cast<double>(size);
+    elements *= static_cast<double>(std::max<std::int64_t>(size, 1));  // a 0 excuses no other size
   }
   if (elements > 536870912.0) c.fail(str("its result would be ", shape, ", more than 2^29 elements"));
 }

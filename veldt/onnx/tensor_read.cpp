@@ -94,9 +94,9 @@ std::uint64_t elements_in(const Message& m, const Source& source) {
   }
   if (nothing) return 0;
   for (const std::int64_t d : m.dims) {
-    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(d), &count) ||
-        count > static_cast<std::uint64_t>(kMaxNumel))
-      source.fail(str("the sizes of the tensor ", m.name, " multiply to more than 2^62"));
+    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(d), &count) || count > std::uint64_t{1}
+                                                                                            << 48)
+      source.fail(str("the sizes of the tensor ", m.name, " multiply to more than 2^48"));
   }
   return count;
 }
@@ -266,7 +266,8 @@ std::pair<std::string, Value> read_sparse_tensor(const pbf_reader& sparse, const
   const std::size_t given = from.size() / size;
   const std::vector<std::int64_t> at = indices.second.tensor().values<std::int64_t>();
   const bool flat = indices.second.tensor().rank() == 1;
-  if (count > kMaxDense || at.size() != given * (flat ? 1 : dims.size()))
+  source.dense += std::min(count, kMaxDense + 1);
+  if (source.dense > kMaxDense || at.size() != given * (flat ? 1 : dims.size()))
     source.fail(str("the sparse tensor ", values.first,
                     " has sizes that do not fit its indices, or more than 2^28 elements"));
   std::vector<std::byte> dense(static_cast<std::size_t>(count) * size);

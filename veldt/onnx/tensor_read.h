@@ -18,6 +18,7 @@ namespace veldt::onnx {
 // allowed).
 struct Source {
   std::string name, folder;
+  mutable std::uint64_t dense = 0;  // elements of sparse tensors that were made dense
   [[noreturn]] void fail(const std::string& why) const;
 };
 
