@@ -65,7 +65,7 @@ inputs() {
   # Graphs: x times mask, and the means of a picture's channels.
   base64 -d >net.onnx <<<CAgSADpMChEKAXgKBG1hc2sSAXkiA011bBIBZ1oPCgF4EgoKCAgBEgQKAggCWhIKBG1hc2sSCgoICAESBAoCCAJiDwoBeRIKCggIARIECgIIAkIECgAQEQ==
   base64 -d >mobilenet.onnx <<<CAgSADpaChkKAXgSAXkiEUdsb2JhbEF2ZXJhZ2VQb29sEgFnWhwKAXgSFwoVCAESEQoDEgFuCgIIAwoCCAgKAggIYhwKAXkSFwoVCAESEQoDEgFuCgIIAwoCCAEKAggBQgQKABAR
-  base64 -d >a.npy <<<k05VTVBZAQB2AHsnZGVzY3InOiAnPGY0JywgJ2ZvcnRyYW5fb3JkZXInOiBGYWxzZSwgJ3NoYXBlJzogKDIsKSwgfSAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIAoAAIA/AAAAQA==
+  base64 -d >a.npy <<<k05VTVBZAQB2AHsnZGVzY3InOiAnPGY0JywgJ2ZvcnRyYW5fb3JkZXInOiBGYWxzZSwgJ3NoYXBlJzogKDIsKSwgfSAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIAoAAIA/AAAAQA==
   cp a.npy b.npy
   cp photo.jpg cat.jpg
   cp "$source"/tests/golden/torch/checkpoint.pt .
