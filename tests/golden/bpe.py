@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes bpe.json: merges and numbers by Hugging Face's tokenizers, for tests/data/bpe_tokenizer_test.cpp.
+"""Writes bpe.json: merges and numbers by Hugging Face's tokenizers, for tests/data/bpe_training_test.cpp.
 
-Needs tokenizers 0.20 or newer, and the settings that BpeTokenizer::save() writes, which say how words are cut:
+Needs tokenizers 0.20 or newer, and the settings that SubwordTokenizer::save() writes, which say how words are cut:
 bpe_frame.json is one of its files. Run it from anywhere.
 """
 import json
