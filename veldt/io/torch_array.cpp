@@ -44,6 +44,7 @@ std::string TorchPickle::bytes_of(const PickleValue& value, const std::string& t
 // Row by row, or column by column, which are views of a row of the same elements.
 void TorchPickle::take_order(bool columns, TorchTensor& result) const {
   Shape shape = result.shape;
+  numel(shape);  // throws for sizes whose product, and so the strides, would overflow
   if (columns) std::reverse(&shape[0], &shape[0] + shape.rank());
   result.strides = contiguous_strides(shape);
   if (columns) std::reverse(&result.strides[0], &result.strides[0] + result.strides.rank());

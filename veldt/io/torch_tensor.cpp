@@ -112,6 +112,9 @@ TorchStorage TorchPickle::storage(const PickleValue& persistent) const {
   const bool known = id.kind == PickleKind::tuple && id.items.size() >= 5 &&
                      at(id.items[1]).kind == PickleKind::global && at(id.items[2]).kind == PickleKind::text;
   if (!known) damaged(unnamed, "what it says of its storage is not known");
+  constexpr std::size_t kLongestKey = 1000;  // each tensor has a copy
+  if (at(id.items[2]).text.size() > kLongestKey)
+    damaged(unnamed, str("a storage has a name of ", at(id.items[2]).text.size(), " bytes"));
   TorchStorage result{.key = at(id.items[2]).text, .type = at(id.items[1]).text};
   const TorchGlobal type = torch_global(result.type);
   result.is_of_bytes = type.role == TorchRole::bytes_storage;
@@ -132,6 +135,9 @@ TorchStorage TorchPickle::storage(const PickleValue& persistent) const {
 void TorchPickle::check_metadata(const PickleValue& object, std::size_t i, const std::string& tensor) const {
   const std::vector<PickleRef>& arguments = at(object.arguments).items;
   if (i >= arguments.size()) return;
+  constexpr std::size_t kMostEntries = 64;  // each tensor looks through them
+  if (at(arguments[i]).items.size() > kMostEntries)
+    damaged(tensor, str("its metadata have ", at(arguments[i]).items.size(), " parts"));
   for (const char* key : {"conj", "neg"}) {
     const PickleValue* flag = pickle_.find(at(arguments[i]), key);
     if (flag != nullptr && flag->integer != 0) refuse(tensor, "views that negate or conjugate");
