@@ -94,6 +94,24 @@ TEST(Language, ReadsFoldersWithNamesOfEveryVersion) {
   }
 }
 
+// As bert-base-uncased lies on the hub: a prefix, TensorFlow's words for norms, and the heads of its
+// training.
+TEST(Language, TheFirstFilesOfBertFit) {
+  const test::TempDir dir = test::TempDir::in_memory();
+  io::write_file(dir / "config.json", golden_networks().at("bert").at("config").dump());
+  NamedTensors state;
+  for (auto [name, tensor] : golden_state("bert")) {
+    if (name.ends_with("LayerNorm.weight")) name.replace(name.size() - 6, 6, "gamma");
+    if (name.ends_with("LayerNorm.bias")) name.replace(name.size() - 4, 4, "beta");
+    state.push_back({"bert." + name, tensor});
+  }
+  state.push_back({"cls.predictions.bias", Tensor::of({2}, {1, 2})});
+  io::write_safetensors(dir / "model.safetensors", state);
+  const Tensor ids = Tensor::of({1, 3}, {3, 4, 5}, DType::i64);
+  EXPECT_EQ((*load_pretrained(dir.path()))(ids).values<float>(),
+            (*golden_network("bert"))(ids).values<float>());
+}
+
 TEST(Language, BertAloneDoesNotContinueText) {
   const test::TempDir dir = test::TempDir::in_memory();
   io::write_file(dir / "config.json", golden_networks().at("bert").at("config").dump());

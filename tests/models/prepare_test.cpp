@@ -39,6 +39,19 @@ TEST(Prepare, ResizesTheShorterSideAndKeepsTheProportion) {
   EXPECT_NEAR(max(abs(out - 1)).item(), 0, 1e-6);
 }
 
+// 694 * (256 / 347) is a little less than 512 in floating point.
+TEST(Prepare, SidesAreWholeNumbers) {
+  const Preprocessing p{.shorter_side = 256, .height = 4, .width = 508, .mean = {0}, .deviation = {1}};
+  Tensor ramp = zeros({347, 694, 1});
+  const Tensor line = reshape(arange(694, DType::f32) / 694.0, {1, 694, 1});
+  ramp.assign(expand(line, {347, 694, 1}));
+  const std::vector<float> values = prepare(p, ramp).values<float>();
+  for (const std::size_t x : {std::size_t{10}, std::size_t{490}}) {
+    const double place = (static_cast<double>(x) + 2 + 0.5) * 694 / 512 - 0.5;  // two columns are cut off
+    EXPECT_NEAR(values[x], place / 694, 2e-4) << x;
+  }
+}
+
 TEST(Prepare, ANetworksOwnSizeFollowsItsOptions) {
   Rng rng(1);
   const Model model = make_model("mobilenet_v3_small", {{"width", 0.25}, {"in_channels", 1}}, rng);

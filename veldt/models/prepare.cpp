@@ -25,11 +25,11 @@ Preprocessing with_channels(Preprocessing p, std::int64_t channels) {
 Tensor prepare(const Preprocessing& p, const Tensor& picture) {
   const NoGrad off;
   const Tensor planes = data::picture_planes(picture, {.grey = p.mean.size() == 1});
-  const auto height = static_cast<double>(planes.size(1)), width = static_cast<double>(planes.size(2));
-  const double scale = static_cast<double>(p.shorter_side) / std::min(height, width);
-  // The longer side is rounded down, and neither falls below the part that is taken.
-  const std::int64_t rows = std::max(static_cast<std::int64_t>(height * scale), p.height),
-                     columns = std::max(static_cast<std::int64_t>(width * scale), p.width);
+  // The longer side is rounded down, in whole numbers as torchvision does it, and neither falls below the
+  // part that is taken.
+  const std::int64_t height = planes.size(1), width = planes.size(2), shorter = std::min(height, width);
+  const std::int64_t rows = std::max(p.shorter_side * height / shorter, p.height),
+                     columns = std::max(p.shorter_side * width / shorter, p.width);
   const Tensor resized =
       data::resample(contiguous(permute(planes, {1, 2, 0})), {columns, rows}, data::Filter::bilinear);
   // Half a pixel goes to the even place, as Python rounds.

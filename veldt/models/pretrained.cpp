@@ -176,14 +176,25 @@ bool is_computed(const std::string& name) {
   return name.ends_with(".attn.bias");  // GPT-2's triangle
 }
 
+// The first files of BERT call a norm's factors and shifts as TensorFlow does.
+std::string with_torch_norms(std::string name) {
+  const auto replace = [&](std::string_view end, std::string_view by) {
+    if (name.ends_with(end)) name.replace(name.size() - end.size(), end.size(), by);
+  };
+  replace("LayerNorm.gamma", "LayerNorm.weight");
+  replace("LayerNorm.beta", "LayerNorm.bias");
+  return name;
+}
+
 // The file's tensors under the network's names: a prefix that one of the two has and the other lacks is made
-// the same.
+// the same. The heads with which BERT was trained are left out.
 NamedTensors renamed(const NamedTensors& tensors, const nn::Module& network) {
   std::set<std::string> known;
   for (const auto& [name, tensor] : network.state_dict()) known.insert(name);
   NamedTensors all;
-  for (const auto& [name, tensor] : tensors) {
-    if (is_computed(name)) continue;
+  for (const auto& [given, tensor] : tensors) {
+    if (is_computed(given)) continue;
+    const std::string name = with_torch_norms(given);
     std::string found = name;
     for (const char* prefix : {"transformer.", "model.", "bert."}) {
       if (known.contains(found)) break;
@@ -194,6 +205,7 @@ NamedTensors renamed(const NamedTensors& tensors, const nn::Module& network) {
     }
     // A head that is the embedding itself.
     if (found == "lm_head.weight" && !known.contains(found)) continue;
+    if (found.starts_with("cls.") && !known.contains(found)) continue;
     all.push_back({found, tensor});
   }
   return all;
