@@ -37,7 +37,10 @@ struct ParsedFile {
 
 inline std::pair<std::string, std::string> parsed_entry(protozero::pbf_reader in) {
   std::pair<std::string, std::string> entry;
-  while (in.next()) (in.tag() == 1 ? entry.first : entry.second) = in.get_string();
+  while (in.next()) {
+    std::string& part = in.tag() == 1 ? entry.first : entry.second;  // reading forgets the tag
+    part = in.get_string();
+  }
   return entry;
 }
 
