@@ -79,6 +79,8 @@ TEST_F(OnnxVerbs, SaysWhatDoesNotFit) {
   expect_refused({"run", model_, "--input", array_}, 2, "the graph takes float[?,2]");
   io::write_npy(array_, zeros({1, 2}, DType::i64));
   expect_refused({"run", model_, "--input", array_}, 2, "cannot be int64[1,2]");
+  expect_refused({"run", kCub, "--input", array_}, 4, "is no ONNX graph");
+  expect_refused({"export", model_, "-o", dir_ / "copy.onnx"}, 4, "it is an ONNX graph");
   io::write_file(dir_ / "broken.onnx", "no protobuf at all");
   expect_refused({"run", dir_ / "broken.onnx", "--input", array_}, 4, "cannot be read as ONNX");
 }

@@ -87,6 +87,15 @@ TEST(OnnxNetwork, ACloneHasItsOwnWeights) {
   EXPECT_EQ(copy(Tensor::of({1, 2}, {1, 1})).values<float>(), (std::vector<float>{0, 0, 1}));
 }
 
+TEST(OnnxNetwork, ComputesInTheTypeToWhichItIsConverted) {
+  Network net = small_layer();
+  net.to(DType::f64);
+  const Tensor y = net(Tensor::of({1, 2}, {1, 1}, DType::f64));
+  EXPECT_EQ(y.dtype(), DType::f64);
+  EXPECT_EQ(y.values<double>(), (std::vector<double>{5, 0, 10}));
+  EXPECT_THAT(what([&] { net(zeros({1, 2}, DType::f16)); }), testing::HasSubstr("cannot be float16[1,2]"));
+}
+
 TEST(OnnxNetwork, IsSavedAndLoadedByItsNames) {
   Network net = small_layer(), other = small_layer();
   NoGrad off;

@@ -76,6 +76,9 @@ void refuse_file(const std::string& path) {
   if (content.starts_with("a PNG"))  // else its reader would have taken it
     throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                   "copy or download it again as a binary file");
+  if (ends_with_any(path, {".onnx"}))
+    throw IoError(IoError::Kind::malformed, fmt::format("cannot use {}", path), "it is an ONNX graph",
+                  "run it with veldt run, or look at it with veldt info");
   const bool known = !content.empty();
   throw IoError(IoError::Kind::malformed, fmt::format("cannot read {}", path), io::seems_to_be(bytes),
                 known ? fmt::format("convert it to {} first", io::kWrittenPictures)

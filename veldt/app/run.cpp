@@ -222,6 +222,10 @@ int run_graph(const RunFlags& flags, Context& context) {
       read.push_back(input.substr(input.find('=') == std::string::npos ? 0 : input.find('=') + 1));
     check_output(flags.output, "--output", read, context);
   }
+  if (const FileKind kind = kind_of_file(flags.model); kind != FileKind::onnx && kind != FileKind::unknown)
+    throw IoError(IoError::Kind::malformed, fmt::format("{} is no ONNX graph", flags.model),
+                  "veldt run takes what PyTorch's onnx.export and veldt export write",
+                  "see what it is with veldt info; networks of veldt train are used by veldt predict");
   const onnx::Network network = onnx::load(flags.model).frozen();
   const auto inputs = read_inputs(flags, network, context);
   const onnx::Values results = network.run(inputs);

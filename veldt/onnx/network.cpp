@@ -80,6 +80,14 @@ std::int64_t Network::opset() const {
   return found == model_->opsets.end() ? 1 : found->second;
 }
 
+ElementType Network::float_type() const {
+  for (const Constant& c : *constants_)
+    if (c.tensor.defined() && c.tensor.requires_grad()) return type_of(c.tensor.dtype());
+  for (const Constant& c : *constants_)
+    if (!c.name.empty() && c.tensor.defined() && is_float(c.tensor.dtype())) return type_of(c.tensor.dtype());
+  return ElementType::undefined;
+}
+
 void Network::check(const Values& given) const {
   for (std::size_t i = 0; i < given.size() && i < inputs().size(); ++i) {
     const Value& value = given[i];
@@ -87,7 +95,9 @@ void Network::check(const Values& given) const {
     if (!value.present() || input.type.kind != ValueType::Kind::tensor) continue;
     const bool is_tensor = value.kind() == Value::Kind::tensor || value.kind() == Value::Kind::texts;
     bool fits =
-        is_tensor && (input.type.element == ElementType::undefined || value.type() == input.type.element);
+        is_tensor && (input.type.element == ElementType::undefined || value.type() == input.type.element ||
+                      // after to(dtype) the network computes in that
+                      (is_floating(input.type.element) && value.type() == float_type()));
     if (fits && input.type.ranked) {
       const Shape shape = value.shape();
       fits = shape.rank() == static_cast<int>(input.type.dimensions.size());

@@ -62,6 +62,7 @@ class Network : public nn::Module {
  private:
   Network() = default;
   void check(const Values& inputs) const;
+  ElementType float_type() const;  // of its weights
 
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Program> program_;

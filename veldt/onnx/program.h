@@ -25,7 +25,11 @@ struct Constant {
   bool initializer = false;  // of a graph, not the result of a Constant
   std::uint32_t uses = 0;    // of it as an input that is trained
   std::uint32_t other_uses = 0;
-  Value value() const { return tensor.defined() ? Value(tensor, type) : other; }
+  // After Module::to(dtype) its numbers are of another type than the file's.
+  Value value() const {
+    if (!tensor.defined()) return other;
+    return tensor.dtype() == held_as(type) ? Value(tensor, type) : Value(tensor);
+  }
 };
 
 // What a run needs besides its inputs.
