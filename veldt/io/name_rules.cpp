@@ -2,43 +2,33 @@
 #include "veldt/io/name_rules.h"
 
 #include <map>
-#include <regex>
+#include <optional>
+#include <utility>
 
 #include "veldt/core/error.h"
+#include "veldt/io/pattern.h"
 
 namespace veldt::io {
 namespace {
 
-// std::regex recurses for each character that it matches.
 constexpr std::size_t kMaxMatched = 1000;
 
-std::regex compiled(const NameRule& rule) {
-  const std::string what = str("cannot map names by '", rule.pattern, "'");
+Pattern compiled(const NameRule& rule) {
   if (rule.pattern.empty() || rule.pattern.size() > kMaxMatched)
-    throw ConfigError(what, str("a pattern has 1 to ", kMaxMatched, " bytes"),
+    throw ConfigError(str("cannot map names by '", rule.pattern, "'"),
+                      str("a pattern has 1 to ", kMaxMatched, " bytes"),
                       "write it shorter, or as several rules");
-  try {
-    return std::regex(rule.pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    throw ConfigError(what, str("it is no regular expression: ", error.what()),
-                      "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
-  }
+  return Pattern(rule.pattern);
 }
 
-std::string replaced(const std::string& name, const std::regex& pattern, const NameRule& rule,
-                     bool* matched) {
+std::string replaced(const std::string& name, const Pattern& pattern, const NameRule& rule, bool* matched) {
   if (name.size() > kMaxMatched)
     throw ConfigError(str("cannot map the name ", name.substr(0, 60), ".."),
                       str("it has ", name.size(), " bytes, and ", kMaxMatched, " are allowed"),
                       "rename the tensor in what wrote it");
-  try {
-    if (!std::regex_search(name, pattern)) return name;
-    *matched = true;
-    return std::regex_replace(name, pattern, rule.text);
-  } catch (const std::regex_error& error) {  // it has given up: too many ways to match
-    throw ConfigError(str("cannot map ", name, " by '", rule.pattern, "'"), error.what(),
-                      "write a simpler pattern");
-  }
+  std::optional<std::string> found = pattern.replaced(name, rule.text);
+  *matched |= found.has_value();
+  return found ? std::move(*found) : name;
 }
 
 }  // namespace
@@ -46,7 +36,7 @@ std::string replaced(const std::string& name, const std::regex& pattern, const N
 NamedTensors map_names(const NamedTensors& tensors, const NameRules& rules) {
   NamedTensors mapped = tensors;
   for (const NameRule& rule : rules) {
-    const std::regex pattern = compiled(rule);
+    const Pattern pattern = compiled(rule);
     bool matched = false;
     for (NamedTensor& named : mapped) named.name = replaced(named.name, pattern, rule, &matched);
     if (!matched && !mapped.empty())

@@ -11,9 +11,7 @@
 namespace veldt::io {
 
 // Every match of the pattern in a name is replaced by the text, in which $1 is what its first group matched
-// and
-// $& all of it: {R"(layer(\d+)\.0\.)", "stage$1.conv."}, {"^module\\.", ""}. ECMAScript's regular
-// expressions.
+// and $& all of it: {R"(layer(\d+)\.0\.)", "stage$1.conv."}, {"^module\\.", ""}. Perl's regular expressions.
 struct NameRule {
   std::string pattern;
   std::string text;

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "veldt/io/pattern.h"
 #include "veldt/onnx/operators.h"
-#include "veldt/onnx/pattern.h"
 #include "veldt/onnx/support.h"
 
 namespace veldt::onnx {
@@ -117,7 +117,7 @@ Values string_split(const Call& c) {
 
 Values regex_full_match(const Call& c) {
   const Texts& x = c.value(0).texts();
-  const Pattern pattern(c.text("pattern"));
+  const io::Pattern pattern(c.text("pattern"));
   std::vector<std::uint8_t> out;
   for (const std::string& text : x.values) out.push_back(pattern.matches(text) ? 1 : 0);
   return {to(Tensor::from<std::uint8_t>(x.shape, out), DType::boolean)};

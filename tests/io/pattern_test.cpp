@@ -1,5 +1,5 @@
-// Patterns of RegexFullMatch: what they match, what is refused, and that none takes long.
-#include "veldt/onnx/pattern.h"
+// Patterns: what they match and replace, what is refused, and that none takes long.
+#include "veldt/io/pattern.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 
 #include "veldt/core/error.h"
 
-namespace veldt::onnx {
+namespace veldt::io {
 namespace {
 
 bool fits(const char* pattern, const std::string& text) { return Pattern(pattern).matches(text); }
 
-TEST(OnnxPattern, WholeTexts) {
+TEST(IoPattern, WholeTexts) {
   EXPECT_TRUE(fits("www.[\\w.-]+\\.\\bcom\\b", "www.google.com"));
   EXPECT_FALSE(fits("www.[\\w.-]+\\.\\bcom\\b", "www.google.com/"));
   EXPECT_TRUE(fits("", ""));
@@ -26,7 +26,7 @@ TEST(OnnxPattern, WholeTexts) {
   EXPECT_TRUE(fits("a{,2}", "a{,2}"));  // no repetition, so it stands for itself
 }
 
-TEST(OnnxPattern, ClassesAndFlags) {
+TEST(IoPattern, ClassesAndFlags) {
   EXPECT_TRUE(fits("[^a-c\\d]+", "xyz"));
   EXPECT_FALSE(fits("[^a-c\\d]+", "xy1"));
   EXPECT_TRUE(fits("[]a-]+", "]-a"));
@@ -41,21 +41,30 @@ TEST(OnnxPattern, ClassesAndFlags) {
   EXPECT_TRUE(fits("[а-я]+", "слово"));
 }
 
-TEST(OnnxPattern, RefusesWhatIsNone) {
-  for (const char* pattern :
-       {"(", ")", "[a", "*", "a**b(", "\\", "\\p{L}", "[b-a]", "a{3,2}", "(?x)a", "[[:no:]]"})
+TEST(IoPattern, RefusesWhatIsNone) {
+  for (const char* pattern : {"(", ")", "[a", "*", "a**b(", "\\", "[b-a]", "a{3,2}", "[[:no:]]", "(?P<a"})
     EXPECT_THROW(Pattern{pattern}, UsageError) << pattern;
 }
 
-TEST(OnnxPattern, NoPatternTakesLong) {
-  // Backtracking would try 2^40 ways.
-  EXPECT_FALSE(fits("(a*)*(a|aa)*b", std::string(40, 'a')));
-  EXPECT_TRUE(fits("(x?){500}x{500}", std::string(500, 'x')));
+TEST(IoPattern, NoPatternTakesLong) {
   EXPECT_TRUE(fits(".*", std::string(1000000, 'x')));
+  EXPECT_FALSE(fits("(a*)*(a|aa)*b", std::string(40, 'a')));
+  // 2^40 ways.
+  EXPECT_THROW(fits("(a|a)*[bc]", std::string(40, 'a')), UsageError);
+  EXPECT_THROW(Pattern("(a+)+[bc]").replaced(std::string(400, 'a'), "x"), UsageError);
   EXPECT_THROW(Pattern("((a{1000}){1000}){1000}"), UsageError);
-  EXPECT_THROW(Pattern("((((){1000}){1000}){1000}){1000}"), UsageError);
   EXPECT_THROW(Pattern(std::string(100000, '(')), UsageError);
 }
 
+TEST(IoPattern, Replaces) {
+  const Pattern pattern("(a)(\\d)");
+  EXPECT_EQ(pattern.replaced("a1 a2", "$2$1[$&]"), "1a[a1] 2a[a2]");
+  EXPECT_EQ(pattern.replaced("b1", "x"), std::nullopt);
+  EXPECT_EQ(pattern.replaced("a1", std::string(5000, 'x')), std::string(5000, 'x'));
+  EXPECT_THROW(pattern.replaced("a1", "$3"), UsageError);
+}
+
+TEST(IoPattern, BytesThatAreNoTextDoNotMatch) { EXPECT_FALSE(fits(".*", "a\xff")); }
+
 }  // namespace
-}  // namespace veldt::onnx
+}  // namespace veldt::io

@@ -1,0 +1,34 @@
+// Regular expressions that users and files give, over UTF-8. A pattern that takes very many steps is given
+// up.
+// Tests: tests/io/pattern_test.cpp
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace veldt::io {
+
+// An expression in the syntax of Perl, as PCRE2 has it, of up to 64 KiB.
+class Pattern {
+ public:
+  // Throws UsageError saying where it is wrong.
+  explicit Pattern(std::string text);
+
+  // Whether all of the text matches; false for what is not UTF-8. Throws UsageError if it is given up.
+  bool matches(std::string_view text) const;
+  // The text with `by` in place of each match: $1 is what the first group matched, $& all of it. Nothing if
+  // there is no match. Throws UsageError if it is given up, and for a `by` that names a group which is not
+  // there.
+  std::optional<std::string> replaced(std::string_view text, std::string_view by) const;
+
+ private:
+  struct Code;
+  [[noreturn]] void refuse(int error) const;
+
+  std::string text_;
+  std::shared_ptr<const Code> code_;
+};
+
+}  // namespace veldt::io
