@@ -1,6 +1,7 @@
 // One call on the cpu and on the emulated device, and whether they agree.
 #pragma once
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -41,14 +42,15 @@ inline Values numbers(const Shape& shape, DType dtype, std::uint64_t seed) {
   return v;
 }
 
-// Whole numbers are equal; floats differ by at most ulps * epsilon * max(|value|, magnitude).
+// Whole numbers are equal; floats differ by at most ulps * epsilon * max(|value|, magnitude), halves by one
+// rounding: they are computed as f32.
 inline void expect_same(const Both& results, double ulps, double magnitude = 0) {
   const Tensor got = from_device(results.there);
   ASSERT_EQ(gpu::emulation::take_fault(), "");
   note_result(got);
   const Values expected = read(results.here);
-  const Comparison c = compare(got, expected, is_float(got.dtype()) ? ulps : 0,
-                               std::vector<double>(expected.v.size(), magnitude));
+  const double allowed = is_half(got.dtype()) ? std::min(ulps, 1.0) : is_float(got.dtype()) ? ulps : 0;
+  const Comparison c = compare(got, expected, allowed, std::vector<double>(expected.v.size(), magnitude));
   EXPECT_TRUE(c.ok) << c.message;
 }
 

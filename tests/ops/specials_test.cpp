@@ -213,5 +213,17 @@ TEST_P(Sweep, StaysWithinItsUlps) {
 INSTANTIATE_TEST_SUITE_P(OpTable, Sweep, testing::ValuesIn(rows_of_one_number()),
                          [](const auto& p) { return test_name(p.param); });
 
+// How far off a half is counts in its own last places: what a device rounds the other way is one of them.
+TEST(Closeness, CountsTheLastPlacesOfHalves) {
+  for (const auto& [dtype, step] : {std::pair{DType::f16, 0x1p-10}, {DType::bf16, 0x1p-7}}) {
+    const Values expected{{2}, {1, 0.0150146484375}};
+    const Tensor same = to(Tensor::from<double>({2}, expected.v), dtype);
+    const Tensor next = to(Tensor::from<double>({2}, std::vector{1 + step, 0.0150146484375}), dtype);
+    EXPECT_TRUE(compare(same, read(same), 0).ok);
+    EXPECT_TRUE(compare(next, read(same), 1).ok);
+    EXPECT_FALSE(compare(next, read(same), 0.5).ok);
+  }
+}
+
 }  // namespace
 }  // namespace veldt::test

@@ -11,8 +11,13 @@
 namespace veldt::test {
 
 double epsilon(DType dtype) {
-  if (dtype == DType::f32) return static_cast<double>(std::numeric_limits<float>::epsilon());
-  return dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : 0;
+  switch (dtype) {
+    case DType::bf16: return 0x1p-7;
+    case DType::f16: return 0x1p-10;
+    case DType::f32: return static_cast<double>(std::numeric_limits<float>::epsilon());
+    case DType::f64: return std::numeric_limits<double>::epsilon();
+    default: return 0;
+  }
 }
 
 double rounded(double x, DType dtype) {
@@ -27,9 +32,10 @@ Comparison compare(const Tensor& result, const Values& expected, double ulps,
   if (result.shape() != expected.shape)
     return {false, str("the shape is ", result.shape(), ", not ", expected.shape)};
   const double eps = epsilon(result.dtype());
-  const double smallest = result.dtype() == DType::f32
-                              ? static_cast<double>(std::numeric_limits<float>::min())
-                              : std::numeric_limits<double>::min();
+  const double smallest = result.dtype() == DType::f64 ? std::numeric_limits<double>::min()
+                          : result.dtype() == DType::f16
+                              ? 0x1p-14
+                              : static_cast<double>(std::numeric_limits<float>::min());
   const Values got = read(result);
   double worst = 0;
   std::size_t at = 0;
