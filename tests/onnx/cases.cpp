@@ -53,9 +53,11 @@ std::string difference(const Value& got, const Value& wanted) {
   return "";
 }
 
-std::string failure_of(const std::string& folder) {
+std::string failure_of(const std::string& folder, Device device,
+                       const std::function<Value(const Value&)>& placed) {
   try {
-    const Network network = load(folder + "/model.onnx");
+    Network network = load(folder + "/model.onnx");
+    network.to(device);
     for (int set = 0;; ++set) {
       const std::string data = str(folder, "/test_data_set_", set);
       if (!fs::is_directory(data)) return set > 0 ? "" : "no data";
@@ -63,7 +65,8 @@ std::string failure_of(const std::string& folder) {
       for (std::size_t i = 0; i < network.inputs().size(); ++i) {
         const std::string file = str(data, "/input_", i, ".pb");
         if (!fs::exists(file)) break;
-        inputs.push_back(read_value(file, network.inputs()[i].type));
+        const Value input = read_value(file, network.inputs()[i].type);
+        inputs.push_back(placed ? placed(input) : input);
       }
       const Values outputs = network.run(std::move(inputs));
       for (std::size_t i = 0; i < network.outputs().size(); ++i) {

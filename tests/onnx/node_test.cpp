@@ -15,7 +15,6 @@
 namespace veldt::onnx {
 namespace {
 
-const std::string kDebian = "/usr/share/libonnx-testdata/data/";
 const std::string kPage = VELDT_SOURCE "/docs/onnx.md";
 
 // The cases that the page lists as failing: lines "| `test_x` | why |", each perhaps of several. `old`: those
@@ -58,8 +57,8 @@ class OnnxCases : public testing::TestWithParam<std::pair<const char*, std::size
 // How many at least are to pass is what the project promises, however long the list of failures.
 TEST_P(OnnxCases, OfDebian) {
   const auto [folder, least] = GetParam();
-  if (cases_in(kDebian + folder).empty()) GTEST_SKIP() << "libonnx-testdata is not here";
-  run_cases(kDebian + folder, false, least);
+  if (cases_in(kDebianCases + folder).empty()) GTEST_SKIP() << "libonnx-testdata is not here";
+  run_cases(kDebianCases + folder, false, least);
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, OnnxCases,

@@ -66,7 +66,7 @@ struct GradientRow {
 void check(const GradientRow& row) {
   SCOPED_TRACE(row.what);
   Rng draws(7);
-  std::vector<test::GradientInput> inputs;
+  std::vector<veldt::test::GradientInput> inputs;
   for (const Shape& shape : row.inputs) {
     std::vector<double> values;
     for (std::int64_t i = 0; i < numel(shape); ++i)
@@ -93,7 +93,7 @@ void check(const GradientRow& row) {
     }
     return row.outputs == 1 ? out[0].tensor() : total;
   };
-  const test::GradientReport report = test::check_gradients(fn, inputs, 1);
+  const veldt::test::GradientReport report = veldt::test::check_gradients(fn, inputs, 1);
   EXPECT_TRUE(report.ok) << report.message;
 }
 

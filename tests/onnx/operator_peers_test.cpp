@@ -10,10 +10,10 @@ namespace veldt::onnx {
 namespace {
 
 TEST(OnnxOperatorPeers, SameAsOnnxRuntime) {
-  if (!test::python_has("numpy, onnx, onnxruntime"))
-    GTEST_SKIP() << test::python() << " has no onnx and onnxruntime; set VELDT_PYTHON";
-  const test::TempDir dir;
-  ASSERT_EQ(test::run_python("-B " VELDT_SOURCE "/tests/onnx/operator_peers.py " + dir.path()), 0);
+  if (!veldt::test::python_has("numpy, onnx, onnxruntime"))
+    GTEST_SKIP() << veldt::test::python() << " has no onnx and onnxruntime; set VELDT_PYTHON";
+  const veldt::test::TempDir dir;
+  ASSERT_EQ(veldt::test::run_python("-B " VELDT_SOURCE "/tests/onnx/operator_peers.py " + dir.path()), 0);
   const std::vector<std::string> folders = cases_in(dir.path());
   EXPECT_GE(folders.size(), 39U);
   for (const std::string& folder : folders)

@@ -83,6 +83,7 @@ cat >"$root/lone/run" <<'STAND_IN'
 #!/bin/sh
 case "$*" in
   test_train*) echo '[       OK ] TrainerOnADevice.Resumes (3 ms)' ;;
+  test_onnx*) echo '[       OK ] OnnxOnADevice.RunsATransformer (3 ms)' ;;
   test_field*) echo '[       OK ] FieldOnADevice.Fits (3 ms)' ;;
   *--gtest_list_tests) printf 'CudaFine.\n  Adds\nOpTable/CudaLost.\n  Good\n  Bad/1  # GetParam()\n  After\nCudaHangs.\n  Ends\n  Hangs\n' ;;
   *CudaFine.\*) echo '[       OK ] CudaFine.Adds (3 ms)'; echo '[ DISTANCE ] f32: outputs 1e-06 of 3e-06' ;;
@@ -100,13 +101,13 @@ esac
 STAND_IN
 chmod +x "$root/lone/run"
 mkdir "$root/lone/bin"
-touch "$root/lone/bin/test_train"
+touch "$root"/lone/bin/test_{train,onnx}
 "$root/lone/tools/gpu_run" --device cpu --minutes 1.2 --only tests --out "$root/lone/out" >"$root/said" 2>&1 || true
 for line in 'OpTable/CudaLost *FAILED: .* of 2 tests by themselves fail: alone_CudaLost_Bad_1$' \
   'CudaHangs *FAILED: .* of 1 tests by themselves fail: alone_CudaHangs_Hangs$' \
   'every op and kernel against the CPU *FAILED: 3 passed, 2 failed, .* see test_CudaLost.log, test_CudaHangs.log' \
   'as far from double *passed: f32: outputs 1e-06 of 3e-06$' 'fields, fitted and drawn *passed' \
-  'networks, trained and resumed *passed: 1 passed'; do
+  'networks, trained and resumed *passed: 1 passed' 'networks from ONNX *passed: 1 passed'; do
   grep -q "$line" "$root/said" || fail "no line like \"$line\": $(cat "$root/said")"
 done
 tar -tzf "$root/lone/out.tar.gz" | grep '^out/alone_CudaLost_Bad_1.log$' >/dev/null || fail 'the log of a test is not in the one file'

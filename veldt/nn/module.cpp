@@ -24,8 +24,11 @@ class TreeWalk : public Fields {
  public:
   using TensorFn = std::function<void(const std::string& path, Tensor&)>;
   using ModuleFn = std::function<void(const std::string& path, int depth, Module&)>;
-  explicit TreeWalk(TensorFn tensor, ModuleFn module = {})
-      : tensor_(std::move(tensor)), module_(std::move(module)) {}
+  explicit TreeWalk(TensorFn tensor, ModuleFn module = {}, bool all = false)
+      : tensor_(std::move(tensor)), module_(std::move(module)), all_(all) {}
+  void unsaved(Tensor& t) override {
+    if (all_ && t.defined()) tensor_("", t);
+  }
 
  protected:
   void on_tensor(const std::string& path, Tensor& t) override {
@@ -38,6 +41,7 @@ class TreeWalk : public Fields {
  private:
   TensorFn tensor_;
   ModuleFn module_;
+  bool all_;  // unsaved tensors too
 };
 
 std::string join(const std::vector<std::string>& names) {
@@ -232,21 +236,23 @@ Module& Module::to(DType dtype) {
   if (!is_float(dtype))
     throw ConfigError(str("a module cannot be converted to ", dtype),
                       "its parameters are floating point numbers", "use f32 or f64");
-  TreeWalk walk([&](const std::string&, Tensor& t) {
+  const auto convert = [&](const std::string&, Tensor& t) {
     if (!is_float(t.dtype()) || t.dtype() == dtype) return;
     replace_values(t, veldt::to(t.detach(), dtype));
     t.set_grad({});
-  });
+  };
+  TreeWalk walk(convert, {}, true);
   visit(walk);
   return *this;
 }
 
 Module& Module::to(Device device) {
-  TreeWalk walk([&](const std::string& path, Tensor& t) {
+  const auto move = [&](const std::string& path, Tensor& t) {
     if (t.device() == device || is_random_stream(path, t)) return;  // streams are counted on the host
     replace_values(t, veldt::to(t.detach(), device));
     t.set_grad({});
-  });
+  };
+  TreeWalk walk(move, {}, true);
   visit(walk);
   return *this;
 }
@@ -345,7 +351,8 @@ void Module::separate_from(const Module& original) {
       [&](const std::string& path, int, Module& m) {
         check(path, &m);
         m.unshare();
-      });
+      },
+      true);
   unshare();
   visit(walk);
 }

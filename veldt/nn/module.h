@@ -32,6 +32,9 @@ class Fields {
   // A parameter if it was made by nn::parameter() or requires a gradient, else a buffer.
   Fields& operator()(std::string_view name, Tensor& tensor);
   Fields& operator()(std::string_view name, Module& module);
+  // A tensor that is moved and converted with the module, and is otherwise no part of it: neither trained nor
+  // in the state (torch's buffers that are not persistent).
+  virtual void unsaved(Tensor& /*tensor*/) {}
 
   template <class T> Fields& operator()(std::string_view name, std::vector<T>& list) {
     const std::size_t outer = enter(name);

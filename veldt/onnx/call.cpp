@@ -6,6 +6,22 @@
 
 namespace veldt::onnx {
 
+namespace {
+
+// The host for texts and what is absent. Of a sequence, where its first item is.
+Device place_of(const Value& value) {
+  if (value.is_tensor()) return value.tensor().device();
+  if (value.kind() != Value::Kind::sequence && value.kind() != Value::Kind::optional) return {};
+  return value.items().empty() ? Device{} : place_of(value.items().front());
+}
+
+}  // namespace
+
+Call::Call(const Node& node, std::int64_t opset, std::span<const Value> inputs, Bodies& bodies, Rng& rng)
+    : node_(node), opset_(opset), inputs_(inputs), bodies_(bodies), rng_(rng) {
+  for (std::size_t i = 0; i < inputs.size() && device_ == Device{}; ++i) device_ = place_of(inputs[i]);
+}
+
 void Call::fail(const std::string& why) const {
   throw Error(str(node_.op, " cannot run"), why,
               "check the graph that was exported; veldt info lists its nodes");
@@ -16,24 +32,36 @@ const Value& Call::value(std::size_t i) const {
   return inputs_[i];
 }
 
+const Tensor& Call::tensor(std::size_t i) const {
+  const Tensor& x = value(i).tensor();
+  if (x.device() == device_) return x;
+  moved_.resize(inputs_.size());  // once, so that references last
+  if (!moved_[i].defined()) moved_[i] = here(x);
+  return moved_[i];
+}
+
 Tensor Call::real(std::size_t i) const {
   const Tensor& x = tensor(i);
   return is_float(x.dtype()) ? x : to(x, DType::f32);
 }
 
 std::vector<std::int64_t> Call::integers(std::size_t i) const {
-  return to(tensor(i), DType::i64).values<std::int64_t>();
+  return to(value(i).tensor(), DType::i64).values<std::int64_t>();
 }
-std::vector<double> Call::reals(std::size_t i) const { return to(tensor(i), DType::f64).values<double>(); }
+std::vector<double> Call::reals(std::size_t i) const {
+  return to(value(i).tensor(), DType::f64).values<double>();
+}
 
 std::int64_t Call::integer(std::size_t i) const {
-  if (tensor(i).numel() != 1) fail(str("its input ", i, " is ", value(i).description(), ", not one number"));
-  return tensor(i).item<std::int64_t>();
+  const Tensor& x = value(i).tensor();
+  if (x.numel() != 1) fail(str("its input ", i, " is ", value(i).description(), ", not one number"));
+  return x.item<std::int64_t>();
 }
 
 double Call::number(std::size_t i) const {
-  if (tensor(i).numel() != 1) fail(str("its input ", i, " is ", value(i).description(), ", not one number"));
-  return tensor(i).item<double>();
+  const Tensor& x = value(i).tensor();
+  if (x.numel() != 1) fail(str("its input ", i, " is ", value(i).description(), ", not one number"));
+  return x.item<double>();
 }
 
 const Attribute* Call::find(std::string_view name) const {

@@ -12,6 +12,7 @@
 
 #include "veldt/core/rng.h"
 #include "veldt/onnx/model.h"
+#include "veldt/ops/shape.h"
 
 namespace veldt::onnx {
 
@@ -25,8 +26,7 @@ class Bodies {
 // All of its functions throw Error, naming the operator, for what does not fit.
 class Call {
  public:
-  Call(const Node& node, std::int64_t opset, std::span<const Value> inputs, Bodies& bodies, Rng& rng)
-      : node_(node), opset_(opset), inputs_(inputs), bodies_(bodies), rng_(rng) {}
+  Call(const Node& node, std::int64_t opset, std::span<const Value> inputs, Bodies& bodies, Rng& rng);
 
   const Node& node() const { return node_; }
   std::int64_t opset() const { return opset_; }  // the version of the node's domain
@@ -42,8 +42,14 @@ class Call {
   // Inputs.
   std::size_t size() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].present(); }
-  const Value& value(std::size_t i) const;
-  const Tensor& tensor(std::size_t i) const { return value(i).tensor(); }
+  const Value& value(std::size_t i) const;  // on the device where it is
+  // On device().
+  const Tensor& tensor(std::size_t i) const;
+  Tensor here(const Tensor& x) const { return to(x, device_); }
+  // Where the call computes: the device of the first input that is not in the host's memory, else the host.
+  // Sizes, axes and what is computed from them stay in the host's memory, also in networks that are
+  // elsewhere.
+  Device device() const { return device_; }
   ElementType type(std::size_t i) const { return value(i).type(); }
   // The input as f32 unless it is of a float dtype.
   Tensor real(std::size_t i) const;
@@ -82,6 +88,8 @@ class Call {
   std::span<const Value> inputs_;
   Bodies& bodies_;
   Rng& rng_;
+  Device device_;
+  mutable std::vector<Tensor> moved_;  // copies on device() of inputs that are elsewhere
 };
 
 }  // namespace veldt::onnx

@@ -53,7 +53,8 @@ Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
     if (!c.initializer && !weight) c.name.clear();
     // Two branches of an If may use one name.
     for (int n = 2; !c.name.empty() && !taken.insert(c.name).second; ++n) c.name = str(c.name, '.', n);
-    if (weight) c.tensor = nn::parameter(clone(c.tensor));  // a Model may be used twice
+    if (!c.tensor.defined()) continue;
+    c.tensor = weight ? nn::parameter(clone(c.tensor)) : c.tensor.detach();  // a Model may be used twice
   }
   for (auto& [name, value] : model.graph.initializers) value = Value();
   title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
@@ -89,10 +90,19 @@ ElementType Network::float_type() const {
 }
 
 void Network::check(const Values& given) const {
+  const auto weights = std::find_if(constants_->begin(), constants_->end(), [](const Constant& c) {
+    return c.tensor.defined() && c.tensor.rank() > 0 && is_floating(c.type);
+  });
   for (std::size_t i = 0; i < given.size() && i < inputs().size(); ++i) {
     const Value& value = given[i];
     const ValueInfo& input = inputs()[i];
     if (!value.present() || input.type.kind != ValueType::Kind::tensor) continue;
+    if (value.is_tensor() && weights != constants_->end()) {
+      const Device given_on = value.tensor().device(), own = weights->tensor.device();
+      if (given_on != Device{} && given_on != own)
+        throw DeviceError(str("the input \"", input.name, "\" is on ", given_on),
+                          str("the weights are on ", own), "move the network with to(device), or the input");
+    }
     const bool is_tensor = value.kind() == Value::Kind::tensor || value.kind() == Value::Kind::texts;
     bool fits =
         is_tensor && (input.type.element == ElementType::undefined || value.type() == input.type.element ||
@@ -161,9 +171,15 @@ Tensor Network::forward(const Tensor& x) const {
   return forward_list({x})[0];
 }
 
+// Integers of 32 and 64 bits are sizes, axes and places, which the host reads: they move nowhere.
 void Network::fields(nn::Fields& f) {
-  for (Constant& c : *constants_)
-    if (!c.name.empty() && c.tensor.defined()) f(c.name, c.tensor);
+  for (Constant& c : *constants_) {
+    if (!c.tensor.defined() || c.type == ElementType::int64 || c.type == ElementType::int32) continue;
+    if (c.name.empty())
+      f.unsaved(c.tensor);
+    else
+      f(c.name, c.tensor);
+  }
 }
 
 void Network::unshare() {

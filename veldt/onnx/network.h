@@ -27,7 +27,8 @@ using NodeListener = std::function<void(const Node& node, const Values& results)
 // Parameters are the graph's initializers of float types, of one dimension and more, that operators use as
 // weights, under their own names. All others (statistics of norms, bounds, constants) are buffers. A norm
 // keeps its statistics, and a Dropout does nothing, in training too: the graph says what is computed, and
-// train() does not change it.
+// train() does not change it. After to(device) floats are computed there; sizes, axes and places (integers of
+// 32 and 64 bits that the graph has, and what is computed from them) stay in the host's memory.
 class Network : public nn::Module {
  public:
   // Throws UsageError listing all operators that Veldt does not have, with the names of their nodes; IoError
@@ -39,7 +40,8 @@ class Network : public nn::Module {
   // The inputs in the order of inputs(); trailing ones may be left out if the graph has values for them.
   TensorList forward_list(const TensorList& inputs) const override;
   // Values of any kind: one for each of inputs() -> one for each of outputs(). Throws Error for a type, or a
-  // size, that the graph does not take.
+  // size, that the graph does not take; DeviceError for an input on another device than the weights, but for
+  // the host's memory: from there each operator takes it where its other inputs are.
   Values run(Values inputs) const;
   // The same, telling of the results of each node, in the order in which they are computed.
   Values run(Values inputs, const NodeListener& listener) const;

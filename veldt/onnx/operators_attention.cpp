@@ -42,13 +42,13 @@ Tensor allowed_keys(const Call& c, std::int64_t queries, std::int64_t keys, std:
   if (left < -1 || right < -1) c.fail("a window is smaller than -1");
   Tensor lengths;
   if (c.has(6)) lengths = reshape(to(c.tensor(6), DType::i64), {c.tensor(6).numel(), 1, 1, 1});
-  const Tensor key = arange(keys);
+  const Tensor key = ramp(c, keys);
   Tensor allowed;
   const auto also = [&](const Tensor& more) {
     allowed = allowed.defined() ? logical_and(allowed, more) : more;
   };
   if (causal || left >= 0 || right >= 0) {
-    Tensor query = reshape(arange(queries), {queries, 1});
+    Tensor query = reshape(ramp(c, queries), {queries, 1});
     // The last query is at the last key that counts.
     query = lengths.defined() ? add(query, sub(lengths, queries)) : add(query, before);
     const Tensor distance = sub(query, key);
@@ -117,8 +117,8 @@ Values attention(const Call& c) {
     const std::int64_t mode = c.integer("qk_matmul_output_mode", 0);
     Tensor bias = added;
     if (allowed.defined()) {
-      const Tensor nothing = full({}, kNothing, q.dtype());
-      bias = where(allowed, bias.defined() ? bias : zeros({}, q.dtype()), nothing);
+      const Tensor nothing = full({}, kNothing, q.dtype(), q.device());
+      bias = where(allowed, bias.defined() ? bias : zeros({}, q.dtype(), q.device()), nothing);
     }
     const double root = std::sqrt(scale);
     Tensor s = matmul(mul(q, root), mul(transpose(k), root));
@@ -131,7 +131,7 @@ Values attention(const Call& c) {
     Tensor p = softmax(s, -1);
     if (bias.defined()) {  // a query that may read nothing gets 0
       const Tensor none = equal(max(bias, {-1}, true), kNothing);
-      p = where(none, zeros({}, p.dtype()), p);
+      p = where(none, zeros({}, p.dtype(), p.device()), p);
     }
     p = to(p, q.dtype());
     if (mode == 3) scores = p;
@@ -203,7 +203,7 @@ Values tensor_scatter(const Call& c) {
   Shape steps = Shape::filled(cache.rank(), 1), examples = steps;
   steps[axis] = update.size(axis);
   examples[0] = cache.size(0);
-  Tensor place = reshape(arange(update.size(axis)), steps);
+  Tensor place = reshape(ramp(c, update.size(axis)), steps);
   if (c.has(2)) place = add(place, reshape(to(c.tensor(2), DType::i64), examples));
   const std::string mode = c.text("mode", "linear");
   if (mode == "circular")
@@ -234,7 +234,7 @@ Values linear_attention(const Call& c) {
   Tensor decay, beta;
   if (gated) decay = wide(by_heads(c, c.tensor(4), heads));  // [n, heads, time, 1 or size of a key]
   if (delta) beta = wide(by_heads(c, c.tensor(5), c.tensor(5).size(-1) == 1 ? 1 : heads));
-  Tensor state = c.has(3) ? wide(c.tensor(3)) : zeros({batch, heads, keys, width}, q.dtype());
+  Tensor state = c.has(3) ? wide(c.tensor(3)) : zeros({batch, heads, keys, width}, q.dtype(), q.device());
   const double given = c.real("scale", 0);
   const double scale = given == 0 ? 1 / std::sqrt(static_cast<double>(keys)) : given;
   std::vector<Tensor> out;
@@ -248,7 +248,7 @@ Values linear_attention(const Call& c) {
     const Tensor read = matmul(unsqueeze(at(q), 2), for_heads(c, state, q_heads));
     out.push_back(mul(squeeze(read, 2), scale));
   }
-  const Tensor y = out.empty() ? zeros({batch, q_heads, 0, width}, q.dtype()) : stack(out, 2);
+  const Tensor y = out.empty() ? zeros({batch, q_heads, 0, width}, q.dtype(), q.device()) : stack(out, 2);
   return {to(side_by_side(y), c.tensor(0).dtype()), to(state, c.tensor(c.has(3) ? 3 : 0).dtype())};
 }
 

@@ -172,7 +172,7 @@ Values concat_from_sequence(const Call& c) {
   const auto& items = c.value(0).items();
   if (items.empty()) c.fail("the sequence is empty");
   std::vector<Tensor> parts;
-  for (const Value& item : items) parts.push_back(item.tensor());
+  for (const Value& item : items) parts.push_back(c.here(item.tensor()));
   const bool fresh = c.integer("new_axis", 0) != 0;
   const int axis = c.axis(c.integer("axis"), parts[0].rank() + (fresh ? 1 : 0));
   return {{fresh ? stack(parts, axis) : cat(parts, axis), items.front().type()}};

@@ -140,8 +140,9 @@ std::int64_t add_samples(const Call& c, const RoiOptions& o, const double* roi, 
 
 // The parts of each sample, weighted: [samples, channels].
 Tensor weighted(const Samples& s, std::size_t k, const Tensor& rows) {
-  const Tensor weight = Tensor::from<float>({static_cast<std::int64_t>(s.bins.size()), 1}, s.weights[k]);
-  return mul(index_select(rows, 0, list_of(s.rows[k])), to(weight, rows.dtype()));
+  const Tensor weight =
+      Tensor::from<float>({static_cast<std::int64_t>(s.bins.size()), 1}, s.weights[k], rows.device());
+  return mul(index_select(rows, 0, list_of(s.rows[k], rows.device())), to(weight, rows.dtype()));
 }
 
 // Bilinear samples of regions, pooled in bins (He et al. 2017).
@@ -185,13 +186,13 @@ Values roi_align(const Call& c) {
       std::vector<Tensor> parts;
       for (std::size_t k = 0; k < 4; ++k) parts.push_back(weighted(samples, k, rows));
       out.push_back(each > 0 ? max(reshape(stack(parts, 1), {bins, each * 4, channels}), {1})
-                             : zeros({bins, channels}, x.dtype()));
+                             : zeros({bins, channels}, x.dtype(), x.device()));
     } else if (full || r + 1 == count) {
       const std::int64_t results = (r + 1 - first) * bins;
-      Tensor sums = zeros({results, channels}, x.dtype());
+      Tensor sums = zeros({results, channels}, x.dtype(), x.device());
       for (std::size_t k = 0; k < 4 && !samples.bins.empty(); ++k)
-        sums = index_add(sums, 0, list_of(samples.bins), weighted(samples, k, rows));
-      out.push_back(mul(sums, to(Tensor::from<float>({results, 1}, shares), x.dtype())));
+        sums = index_add(sums, 0, list_of(samples.bins, x.device()), weighted(samples, k, rows));
+      out.push_back(mul(sums, to(Tensor::from<float>({results, 1}, shares, x.device()), x.dtype())));
     } else {
       continue;
     }
@@ -199,7 +200,7 @@ Values roi_align(const Call& c) {
     shares.clear();
     first = r + 1;
   }
-  const Tensor all = out.empty() ? zeros({0, channels}, x.dtype()) : cat(out, 0);
+  const Tensor all = out.empty() ? zeros({0, channels}, x.dtype(), x.device()) : cat(out, 0);
   return {contiguous(permute(reshape(all, {count, o.bins_high, o.bins_wide, channels}), {0, 3, 1, 2}))};
 }
 
@@ -241,10 +242,10 @@ Values max_roi_pool(const Call& c) {
         const auto [left, right] = ends(1, j);
         out.push_back(bottom > top && right > left
                           ? max(narrow(narrow(picture, 1, top, bottom - top), 2, left, right - left), {1, 2})
-                          : zeros({x.size(1)}, x.dtype()));
+                          : zeros({x.size(1)}, x.dtype(), x.device()));
       }
   }
-  if (out.empty()) return {zeros(shape, x.dtype())};
+  if (out.empty()) return {zeros(shape, x.dtype(), x.device())};
   return {
       contiguous(permute(reshape(stack(out, 0), {rois.size(0), bins[0], bins[1], x.size(1)}), {0, 3, 1, 2}))};
 }

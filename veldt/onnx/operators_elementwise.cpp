@@ -110,7 +110,7 @@ template <class Fn> Values bitwise(const Call& c, const Fn& fn) {
   std::vector<std::int64_t> a = host<std::int64_t>(expand(c.tensor(0), shape));
   const std::vector<std::int64_t> b = host<std::int64_t>(expand(c.tensor(1), shape));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = fn(a[i], b[i]);
-  return {fitted(Tensor::from<std::int64_t>(shape, a), c.type(0))};
+  return {fitted(Tensor::from<std::int64_t>(shape, a, c.device()), c.type(0))};
 }
 
 // To the right a number with a sign keeps it. Too far, or a number of steps below 0, shifts all bits out.
@@ -148,7 +148,7 @@ Values select_where(const Call& c) {
   const auto places = [&](const Shape& from) { return expand(reshape(arange(numel(from)), from), shape); };
   const std::int64_t first = numel(a.shape);
   const std::vector<std::int64_t> at =
-      host<std::int64_t>(where(c.tensor(0), places(a.shape), add(places(b.shape), first)));
+      host<std::int64_t>(where(to(c.tensor(0), Device{}), places(a.shape), add(places(b.shape), first)));
   Texts out{shape, {}};
   for (const std::int64_t i : at)
     out.values.push_back(i < first ? a.values[static_cast<std::size_t>(i)]

@@ -92,10 +92,11 @@ Values embed_norm(const Call& c) {
     shape.push_back(size);
     return reshape(index_select(c.tensor(table), 0, reshape(at, {at.numel()})), shape);
   };
-  Tensor total = add(rows(2, ids), rows(3, c.has(8) ? to(c.tensor(8), DType::i64) : arange(ids.size(1))));
+  Tensor total = add(rows(2, ids), rows(3, c.has(8) ? to(c.tensor(8), DType::i64) : ramp(c, ids.size(1))));
   if (c.has(1) && c.has(4)) total = add(total, rows(4, to(c.tensor(1), DType::i64)));
   const Tensor y = layer_norm(total, {size}, c.tensor(5), c.tensor(6), c.real("epsilon", 1e-12));
-  const Tensor lengths = c.has(7) ? to(sum(c.tensor(7), {1}), DType::i32) : zeros({ids.size(0)}, DType::i32);
+  const Tensor lengths =
+      c.has(7) ? to(sum(c.tensor(7), {1}), DType::i32) : zeros({ids.size(0)}, DType::i32, c.device());
   return {y, lengths, total};
 }
 
@@ -115,7 +116,7 @@ Tensor key_mask(const Call& c, std::size_t i, std::int64_t keys, std::int64_t ba
   if (!c.has(i)) return {};
   const Tensor& mask = c.tensor(i);
   if (mask.rank() == 1 && mask.size(0) == batch)
-    return less(reshape(arange(keys), {1, 1, 1, keys}), reshape(to(mask, DType::i64), {batch, 1, 1, 1}));
+    return less(reshape(ramp(c, keys), {1, 1, 1, keys}), reshape(to(mask, DType::i64), {batch, 1, 1, 1}));
   if (mask.rank() == 2 && mask.size(1) == keys)
     return reshape(not_equal(mask, 0), {mask.size(0), 1, 1, keys});
   if (mask.rank() == 3 && mask.size(2) == keys) return unsqueeze(not_equal(mask, 0), 1);
@@ -129,14 +130,16 @@ Tensor attended(const Call& c, const Tensor& q, const Tensor& k, const Tensor& v
   if (c.has("scale") && c.real("scale", 0) != 0) options.scale = c.real("scale", 0);
   const std::int64_t queries = q.size(2), keys = k.size(2);
   if (causal) {
-    const Tensor seen = tril(ones({queries, keys}, DType::i32), keys - queries);
+    const Tensor seen = tril(ones({queries, keys}, DType::i32, c.device()), keys - queries);
     mask = mask.defined() ? logical_and(mask, seen) : to(seen, DType::boolean);
   }
   options.mask = mask;
   if (bias.defined())
-    options.mask = mask.defined()
-                       ? where(mask, bias, full({}, -std::numeric_limits<double>::infinity(), bias.dtype()))
-                       : bias;
+    options.mask =
+        mask.defined()
+            ? where(mask, bias,
+                    full({}, -std::numeric_limits<double>::infinity(), bias.dtype(), bias.device()))
+            : bias;
   return from_heads(scaled_dot_product_attention(q, k, v, options));
 }
 
@@ -193,7 +196,7 @@ Values causal_conv(const Call& c) {
   if (x.rank() != 3 || w.rank() != 3 || w.size(0) != x.size(1) || w.size(1) != 1 || w.size(2) < 1)
     c.fail(str("its input is ", x.shape(), ", its weight ", w.shape()));
   const std::int64_t kept = w.size(2) - 1;
-  const Tensor past = c.has(3) ? c.tensor(3) : zeros({x.size(0), x.size(1), kept}, x.dtype());
+  const Tensor past = c.has(3) ? c.tensor(3) : zeros({x.size(0), x.size(1), kept}, x.dtype(), x.device());
   if (!(past.shape() == Shape{x.size(0), x.size(1), kept})) c.fail(str("its past is ", past.shape()));
   const Tensor all = cat({past, x}, 2);
   ConvOptions options;

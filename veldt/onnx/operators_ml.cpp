@@ -23,7 +23,7 @@ Values array_feature_extractor(const Call& c) {
   const auto n = static_cast<std::int64_t>(columns.size());
   Shape result = shape.rank() == 1 ? Shape{1, n} : shape;
   result[result.rank() - 1] = n;
-  return {{reshape(index_select(c.tensor(0), -1, list_of(columns)), result), c.type(0)}};
+  return {{reshape(index_select(c.tensor(0), -1, list_of(columns, c.device())), result), c.type(0)}};
 }
 
 Values binarizer(const Call& c) {
@@ -35,7 +35,7 @@ Values binarizer(const Call& c) {
 Tensor for_columns(const Call& c, const std::vector<double>& values, const Tensor& x) {
   if (values.size() != 1 && (x.rank() == 0 || static_cast<std::int64_t>(values.size()) != x.size(-1)))
     c.fail(str("it has ", values.size(), " numbers for an input ", x.shape()));
-  return to(Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values), x.dtype());
+  return to(Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values, x.device()), x.dtype());
 }
 
 Values scaler(const Call& c) {

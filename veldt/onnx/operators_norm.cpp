@@ -138,10 +138,10 @@ Values dropout(const Call& c) {
   if (!training || ratio == 0) {
     out.push_back(x);
     if (c.outputs() > 1)
-      out.push_back(c.opset() < 7 ? Value(ones_like(x)) : Value(ones(x.shape(), DType::boolean)));
+      out.push_back(c.opset() < 7 ? Value(ones_like(x)) : Value(ones(x.shape(), DType::boolean, x.device())));
     return out;
   }
-  const Tensor keep = bernoulli(full(x.shape(), 1 - ratio), c.rng());
+  const Tensor keep = bernoulli(full(x.shape(), 1 - ratio, DType::f32, x.device()), c.rng());
   out.push_back(mul(x, to(div(keep, 1 - ratio), x.dtype())));
   if (c.outputs() > 1) out.push_back(to(keep, DType::boolean));
   return out;

@@ -121,7 +121,7 @@ Values max_pool(const Call& c) {
   if (!c.wants(1)) return out;
   // The place of each element in the tensor, pooled in the same windows.
   const bool by_columns = c.integer("storage_order", 0) != 0;
-  Tensor places = zeros(x.shape(), DType::i64);
+  Tensor places = zeros(x.shape(), DType::i64, x.device());
   std::int64_t step = 1;
   std::vector<int> order;  // from the fastest dimension on
   for (int d = x.rank() - 1; d >= 2; --d) order.push_back(d);
@@ -131,7 +131,7 @@ Values max_pool(const Call& c) {
   for (const int d : order) {
     Shape along = Shape::filled(x.rank(), 1);
     along[d] = x.size(d);
-    places = add(places, mul(reshape(arange(x.size(d)), along), step));
+    places = add(places, mul(reshape(ramp(c, x.size(d)), along), step));
     step *= x.size(d);
   }
   const Tensor candidates = reshape(windows_of(c, w, places, 0), lines);
@@ -147,7 +147,7 @@ Values average_pool(const Call& c) {
   const bool padding_too = c.integer("count_include_pad", 0) != 0;
   Shape one = x.shape();
   one[0] = one[1] = 1;
-  Tensor inside = ones(one, total.dtype());
+  Tensor inside = ones(one, total.dtype(), x.device());
   Window counted = w;
   if (padding_too) {
     inside = pad(inside, w.padding.amounts(), 1.0);
@@ -195,8 +195,8 @@ Values max_unpool(const Call& c) {
   if (c.has(2)) wanted = shape_from(c.integers(2));
   if (wanted.rank() != x.rank()) c.fail("its output shape has another number of dimensions");
   // The places count in the smaller result, which lies at the start of the one that is asked for.
-  const Tensor flat =
-      scatter(zeros({numel(shape)}, x.dtype()), 0, reshape(at, {at.numel()}), reshape(x, {x.numel()}));
+  const Tensor flat = scatter(zeros({numel(shape)}, x.dtype(), x.device()), 0, reshape(at, {at.numel()}),
+                              reshape(x, {x.numel()}));
   const Tensor y = reshape(flat, shape);
   std::vector<std::int64_t> amounts;
   for (int d = x.rank() - 1; d >= 0; --d) {

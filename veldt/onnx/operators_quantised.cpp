@@ -48,7 +48,7 @@ Tensor beside(const Call& c, const Tensor& scale, const Tensor& x) {
   if (!fits)
     c.fail(str("its scale or zero point is ", scale.shape(), ", its input ", x.shape(), " in blocks of ",
                block, " along the axis ", axis));
-  const Tensor place = floor_divide(arange(x.size(axis)), block);
+  const Tensor place = floor_divide(ramp(c, x.size(axis)), block);
   return index_select(scale, axis, place);
 }
 

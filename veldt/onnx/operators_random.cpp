@@ -30,12 +30,13 @@ ElementType type_asked(const Call& c, ElementType otherwise) {
 Value normal(const Call& c, const Shape& shape, ElementType type) {
   check_size(c, shape);
   const double mean = c.real("mean", 0), deviation = c.real("scale", 1);
-  return {drawn(c, [&](Rng& rng) { return randn(shape, rng, mean, deviation, held_as(type)); }), type};
+  return {drawn(c, [&](Rng& rng) { return randn(shape, rng, mean, deviation, held_as(type), c.device()); }),
+          type};
 }
 Value uniform(const Call& c, const Shape& shape, ElementType type) {
   check_size(c, shape);
   const double low = c.real("low", 0), high = c.real("high", 1);
-  return {drawn(c, [&](Rng& rng) { return rand(shape, rng, low, high, held_as(type)); }), type};
+  return {drawn(c, [&](Rng& rng) { return rand(shape, rng, low, high, held_as(type), c.device()); }), type};
 }
 
 Shape shape_asked(const Call& c) {

@@ -111,7 +111,7 @@ Layer layer_of(const Call& c, std::int64_t gates, const std::vector<std::string>
     expect(l.b, {l.directions, 2 * gates * l.hidden}, "bias");
   }
   const auto state = [&](std::size_t i) {
-    if (!c.has(i)) return zeros({l.directions, l.batch, l.hidden}, l.x.dtype());
+    if (!c.has(i)) return zeros({l.directions, l.batch, l.hidden}, l.x.dtype(), c.device());
     const Tensor s = l.batch_first ? transpose(c.tensor(i), 0, 1) : c.tensor(i);
     expect(s, {l.directions, l.batch, l.hidden}, "initial state");
     return s;
@@ -127,7 +127,8 @@ Layer layer_of(const Call& c, std::int64_t gates, const std::vector<std::string>
     if (static_cast<std::int64_t>(lengths.size()) != l.batch)
       c.fail("it has not one length for each sequence");
     const auto whole = [&](std::int64_t n) { return n >= l.time; };
-    if (!std::all_of(lengths.begin(), lengths.end(), whole)) l.lengths = unsqueeze(list_of(lengths), 1);
+    if (!std::all_of(lengths.begin(), lengths.end(), whole))
+      l.lengths = unsqueeze(list_of(lengths, c.device()), 1);
   }
   if (c.has("clip") && c.real("clip", 0) > 0) l.clip = c.real("clip", 0);
   l.activations = activations_of(c, static_cast<std::size_t>(l.directions), activations);
@@ -190,7 +191,7 @@ template <class Step> Result walk(const Direction& d, const Step& step) {
     out.c = c;
     y[static_cast<std::size_t>(t)] = seen;
   }
-  out.y = y.empty() ? zeros({0, l.batch, l.hidden}, l.x.dtype()) : stack(y, 0);
+  out.y = y.empty() ? zeros({0, l.batch, l.hidden}, l.x.dtype(), l.x.device()) : stack(y, 0);
   return out;
 }
 

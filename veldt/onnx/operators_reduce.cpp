@@ -35,16 +35,16 @@ Tensor extreme(const Tensor& x, const Dims& d, bool largest) {
     if (is_float(x.dtype()))
       return full(
           shape, largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(),
-          x.dtype());
-    if (x.dtype() == DType::boolean) return full(shape, largest ? 0 : 1, x.dtype());
+          x.dtype(), x.device());
+    if (x.dtype() == DType::boolean) return full(shape, largest ? 0 : 1, x.dtype(), x.device());
     if (x.dtype() == DType::i64)
       return full(
           shape,
           largest ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max(),
-          x.dtype());
+          x.dtype(), x.device());
     return full(shape,
                 largest ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int32_t>::max(),
-                x.dtype());
+                x.dtype(), x.device());
   }
   if (x.dtype() == DType::boolean) return largest ? any(x, d, true) : all(x, d, true);
   return largest ? max(x, d, true) : min(x, d, true);
@@ -109,7 +109,7 @@ Values cumulative(const Call& c, Tensor (*fn)(const Tensor&, int), double first)
   if (c.integer("exclusive", 0) != 0 && x.size(axis) > 0) {
     Shape one = x.shape();
     one[axis] = 1;
-    x = cat({full(one, first, x.dtype()), narrow(x, axis, 0, x.size(axis) - 1)}, axis);
+    x = cat({full(one, first, x.dtype(), x.device()), narrow(x, axis, 0, x.size(axis) - 1)}, axis);
   }
   Tensor y = fn(x, axis);
   if (reverse) y = flip(y, {axis});
@@ -179,7 +179,7 @@ Values unique(const Call& c) {
     gather_rows(known, host<double>(flat));
   else
     gather_rows(known_integers, host<std::int64_t>(flat));
-  Tensor values = index_select(x, 0, list_of(first));
+  Tensor values = index_select(x, 0, list_of(first, x.device()));
   values = whole ? reshape(values, {values.size(0)}) : movedim(values, 0, axis);
   return {{values, c.type(0)}, list_of(first), list_of(which), list_of(counts)};
 }

@@ -111,12 +111,14 @@ Tensor resized(const Call& c, const ResizeOptions& o, const ResizedDim& d, const
   along[d.dim] = d.to;
   Tensor y;
   for (std::size_t k = 0; k < taps.places.size(); ++k) {
-    Tensor part = index_select(x, d.dim, list_of(taps.places[k]));
-    if (!taps.weights.empty()) part = mul(part, to(Tensor::from<double>(along, taps.weights[k]), x.dtype()));
+    Tensor part = index_select(x, d.dim, list_of(taps.places[k], x.device()));
+    if (!taps.weights.empty())
+      part = mul(part, c.here(to(Tensor::from<double>(along, taps.weights[k]), x.dtype())));
     y = y.defined() ? add(y, part) : part;
   }
   if (std::count(taps.beyond.begin(), taps.beyond.end(), 1) > 0)
-    y = masked_fill(y, to(Tensor::from<std::uint8_t>(along, taps.beyond), DType::boolean), o.extrapolation);
+    y = masked_fill(y, to(Tensor::from<std::uint8_t>(along, taps.beyond, x.device()), DType::boolean),
+                    o.extrapolation);
   return y;
 }
 
@@ -173,7 +175,7 @@ Values resize_with(const Call& c, const ResizeOptions& o, std::vector<ResizedDim
     if (d.from == 0 && d.to > 0) c.fail("it is to enlarge an input without elements");
     shape[d.dim] = d.to;
   }
-  if (numel(shape) == 0) return {{zeros(shape, x.dtype()), c.type(0)}};
+  if (numel(shape) == 0) return {{zeros(shape, x.dtype(), x.device()), c.type(0)}};
   if (o.mode == "nearest") {
     Tensor y = directly(o, dims, x);
     if (y.defined()) return {{y, c.type(0)}};

@@ -88,11 +88,11 @@ Tensor sampled(const Tensor& x, std::vector<Tensor> points, Between between, Bey
   std::vector<std::vector<Neighbour>> beside;
   for (std::size_t d = 0; d < points.size(); ++d)
     beside.push_back(neighbours(points[d], x.size(static_cast<int>(d) + 2), between, beyond));
-  const Tensor first = mul(unsqueeze(arange(n), 1), elements);
+  const Tensor first = mul(unsqueeze(arange(n, DType::i64, x.device()), 1), elements);
   std::vector<std::size_t> at(points.size());
   Tensor y;
   for (;;) {
-    Tensor place = zeros({n, count}, DType::i64), weight;
+    Tensor place = zeros({n, count}, DType::i64, x.device()), weight;
     for (std::size_t d = 0; d < points.size(); ++d) {
       const Neighbour& one = beside[d][at[d]];
       place = add(mul(place, x.size(static_cast<int>(d) + 2)), one.place);
@@ -135,7 +135,7 @@ Values grid_sample(const Call& c) {
   Shape shape{x.size(0), x.size(1)};
   for (int d = 1; d + 1 < grid.rank(); ++d) shape.push_back(grid.size(d));
   check_size(c, shape);
-  if (numel(shape) == 0 || x.numel() == 0) return {zeros(shape, x.dtype())};
+  if (numel(shape) == 0 || x.numel() == 0) return {zeros(shape, x.dtype(), x.device())};
   std::int64_t count = 1;
   for (int d = 2; d < shape.rank(); ++d) count *= shape[d];
   std::vector<Tensor> points;  // a grid names the last dimension first
@@ -164,7 +164,7 @@ Values affine_grid(const Call& c) {
   for (int d = 0; d < dims; ++d) {
     const std::int64_t n = shape[d + 1];
     const auto count = static_cast<double>(n);
-    Tensor line = arange(n, theta.dtype());
+    Tensor line = arange(n, theta.dtype(), theta.device());
     if (c.integer("align_corners", 0) != 0)
       line = n > 1 ? sub(mul(line, 2 / (count - 1)), 1) : zeros_like(line);
     else
@@ -207,9 +207,9 @@ Values deform_conv(const Call& c) {
   const auto grid = [&](int d,
                         std::int64_t size) {  // where tap and window of one dimension lie: [taps, size]
     const auto i = static_cast<std::size_t>(d);
-    const Tensor tap = d == 0 ? floor_divide(arange(taps), kernel[1]) : remainder(arange(taps), kernel[1]);
+    const Tensor tap = d == 0 ? floor_divide(ramp(c, taps), kernel[1]) : remainder(ramp(c, taps), kernel[1]);
     return to(add(mul(unsqueeze(tap, 1), window.dilation[i]),
-                  sub(mul(arange(size), window.stride[i]), window.padding.before[i])),
+                  sub(mul(ramp(c, size), window.stride[i]), window.padding.before[i])),
               x.dtype());
   };
   const Tensor rows = reshape(grid(0, high), {1, taps, high, 1}),
@@ -260,20 +260,21 @@ Values col2im(const Call& c) {
   result.push_back(channels);
   for (const std::int64_t size : image) result.push_back(size);
   check_size(c, padded);
-  Tensor place = zeros({taps, windows}, DType::i64);  // of each tap of each window in the padded picture
+  Tensor place =
+      zeros({taps, windows}, DType::i64, x.device());  // of each tap of each window in the padded picture
   std::int64_t taps_left = taps, windows_left = windows;
   for (std::size_t d = 0; d < dims; ++d) {
     taps_left /= block[d];
     windows_left /= counts[d];
-    const Tensor tap = remainder(floor_divide(arange(taps), taps_left), block[d]),
-                 window = remainder(floor_divide(arange(windows), windows_left), counts[d]);
+    const Tensor tap = remainder(floor_divide(ramp(c, taps), taps_left), block[d]),
+                 window = remainder(floor_divide(ramp(c, windows), windows_left), counts[d]);
     place = add(mul(place, padded[static_cast<int>(d)]),
                 add(mul(unsqueeze(tap, 1), w.dilation[d]), mul(window, w.stride[d])));
   }
   const std::int64_t rows = x.size(0) * channels;
   check_size(c, {rows, numel(padded)});
-  Tensor y = index_add(zeros({rows, numel(padded)}, x.dtype()), 1, reshape(place, {taps * windows}),
-                       reshape(x, {rows, taps * windows}));
+  Tensor y = index_add(zeros({rows, numel(padded)}, x.dtype(), x.device()), 1,
+                       reshape(place, {taps * windows}), reshape(x, {rows, taps * windows}));
   Shape whole{x.size(0), channels};
   for (const std::int64_t size : padded) whole.push_back(size);
   y = reshape(y, whole);

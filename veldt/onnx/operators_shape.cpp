@@ -10,11 +10,12 @@ namespace veldt::onnx {
 
 namespace {
 
-// A Value with the type of `like`; texts are moved by their places: fn works on a tensor either way.
-template <class Fn> Value moved(const Value& like, const Fn& fn) {
-  if (like.kind() != Value::Kind::texts) return {fn(like.tensor()), like.type()};
+// A Value with the type of the first input; texts are moved by their places: fn works on a tensor either way.
+template <class Fn> Value moved(const Call& c, const Fn& fn) {
+  const Value& like = c.value(0);
+  if (like.kind() != Value::Kind::texts) return {fn(c.tensor(0)), like.type()};
   const Texts& texts = like.texts();
-  const Tensor places = fn(reshape(arange(numel(texts.shape)), texts.shape));
+  const Tensor places = fn(reshape(ramp(c, numel(texts.shape)), texts.shape));
   Texts out{places.shape(), {}};
   for (const std::int64_t i : host<std::int64_t>(places))
     out.values.push_back(texts.values.at(static_cast<std::size_t>(i)));
@@ -50,7 +51,7 @@ Values reshape_op(const Call& c) {
           c.fail(str("size ", d, " is to be kept, and the input has ", from.rank(), " dimensions"));
         sizes[d] = from[static_cast<int>(d)];
       }
-  return {moved(c.value(0), [&](const Tensor& x) {
+  return {moved(c, [&](const Tensor& x) {
     // A size to be found beside a size of 0 cannot be divided for.
     if (x.numel() == 0 && std::count(sizes.begin(), sizes.end(), 0) > 0)
       std::replace(sizes.begin(), sizes.end(), std::int64_t{-1}, std::int64_t{0});
@@ -64,7 +65,7 @@ Values flatten_op(const Call& c) {
   const int first = axis == shape.rank() ? shape.rank() : c.axis(axis, std::max(shape.rank(), 1));
   std::int64_t before = 1, after = 1;
   for (int d = 0; d < shape.rank(); ++d) (d < first ? before : after) *= shape[d];
-  return {moved(c.value(0), [&](const Tensor& x) { return reshape(x, {before, after}); })};
+  return {moved(c, [&](const Tensor& x) { return reshape(x, {before, after}); })};
 }
 
 Values transpose_op(const Call& c) {
@@ -72,7 +73,7 @@ Values transpose_op(const Call& c) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
   for (int d = 0; d < rank; ++d) order[static_cast<std::size_t>(d)] = rank - 1 - d;
   const std::vector<int> axes = axes_of(c, c.integers("perm", order), rank);
-  return {moved(c.value(0), [&](const Tensor& x) { return permute(x, axes); })};
+  return {moved(c, [&](const Tensor& x) { return permute(x, axes); })};
 }
 
 Values squeeze_op(const Call& c) {
@@ -88,7 +89,7 @@ Values squeeze_op(const Call& c) {
   Shape shape;
   for (int d = 0; d < from.rank(); ++d)
     if (axes ? !gone[static_cast<std::size_t>(d)] : from[d] != 1) shape.push_back(from[d]);
-  return {moved(c.value(0), [&](const Tensor& x) { return reshape(x, shape); })};
+  return {moved(c, [&](const Tensor& x) { return reshape(x, shape); })};
 }
 
 Values unsqueeze_op(const Call& c) {
@@ -105,7 +106,7 @@ Values unsqueeze_op(const Call& c) {
   int next = 0;
   for (int d = 0; d < rank; ++d)
     if (shape[d] == -1) shape[d] = from[next++];
-  return {moved(c.value(0), [&](const Tensor& x) { return reshape(x, shape); })};
+  return {moved(c, [&](const Tensor& x) { return reshape(x, shape); })};
 }
 
 Values concat_op(const Call& c) {
@@ -146,7 +147,7 @@ Values split_op(const Call& c) {
   Values out;
   std::int64_t begin = 0;
   for (const std::int64_t size : sizes) {
-    out.push_back(moved(c.value(0), [&](const Tensor& x) { return narrow(x, axis, begin, size); }));
+    out.push_back(moved(c, [&](const Tensor& x) { return narrow(x, axis, begin, size); }));
     begin += size;
   }
   if (begin != shape[axis]) c.fail(str("its parts have ", begin, " positions, the input has ", shape[axis]));
@@ -165,7 +166,7 @@ Values slice_op(const Call& c) {
       c.given(4, "steps").value_or(std::vector<std::int64_t>(starts->size(), 1));
   if (axes.size() != starts->size() || steps.size() != starts->size())
     c.fail("its starts, ends, axes and steps are not equally many");
-  return {moved(c.value(0), [&](const Tensor& input) {
+  return {moved(c, [&](const Tensor& input) {
     Tensor x = input;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const std::int64_t size = x.size(axes[i]), step = steps[i];
@@ -198,7 +199,7 @@ Values gather_op(const Call& c) {
   const Shape shape = c.value(0).shape();
   const int axis = c.axis(c.integer("axis", 0), shape.rank());
   const Tensor& index = c.tensor(1);
-  return {moved(c.value(0), [&](const Tensor& x) {
+  return {moved(c, [&](const Tensor& x) {
     const Tensor places = reshape(positions(index, shape[axis]), {index.numel()});
     const Tensor taken = index_select(x, axis, places);
     Shape out;
@@ -212,13 +213,12 @@ Values gather_op(const Call& c) {
 Values gather_elements(const Call& c) {
   const Shape shape = c.value(0).shape();
   const int axis = c.axis(c.integer("axis", 0), shape.rank());
-  return {moved(c.value(0),
-                [&](const Tensor& x) { return gather(x, axis, positions(c.tensor(1), shape[axis])); })};
+  return {moved(c, [&](const Tensor& x) { return gather(x, axis, positions(c.tensor(1), shape[axis])); })};
 }
 
 // Places in x [all its first `depth` dimensions as one, ..] of indices [.., depth].
 Tensor flat_places(const Call& c, const Tensor& indices, const Shape& shape, int first, int depth) {
-  Tensor place = zeros(indices.shape().without(indices.rank() - 1), DType::i64);
+  Tensor place = zeros(indices.shape().without(indices.rank() - 1), DType::i64, indices.device());
   for (int d = 0; d < depth; ++d) {
     const std::int64_t size = shape[first + d];
     const Tensor at = positions(select(indices, -1, d), size);
@@ -240,11 +240,11 @@ Values gather_nd(const Call& c) {
   for (int d = 0; d < shape.rank(); ++d) (d < batch ? batches : d < batch + depth ? each : rest) *= shape[d];
   const Tensor place = flat_places(c, indices, shape, batch, depth);
   const std::int64_t per_batch = batches > 0 ? place.numel() / batches : 0;
-  const Tensor first = mul(unsqueeze(arange(batches), 1), each);
+  const Tensor first = mul(unsqueeze(ramp(c, batches), 1), each);
   const Tensor flat = reshape(add(reshape(place, {batches, per_batch}), first), {batches * per_batch});
   Shape out = place.shape();
   for (int d = batch + depth; d < shape.rank(); ++d) out.push_back(shape[d]);
-  return {moved(c.value(0), [&](const Tensor& x) {
+  return {moved(c, [&](const Tensor& x) {
     return reshape(index_select(reshape(x, {batches * each, rest}), 0, flat), out);
   })};
 }
@@ -273,7 +273,7 @@ Value scattered(const Call& c, const Tensor& x, const Tensor& places, const Tens
         const T value = from[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(j)];
         to = product ? to * value : larger ? std::max(to, value) : std::min(to, value);
       }
-    return Tensor::from<T>(x.shape(), out);
+    return Tensor::from<T>(x.shape(), out, x.device());
   };
   return fitted(is_float(x.dtype()) ? combine(double{}) : combine(std::int64_t{}), type);
 }
@@ -287,11 +287,11 @@ Values scatter_elements(const Call& c) {
   if (reduction == "add") return {fitted(scatter_add(x, axis, index, c.tensor(2)), c.type(0))};
   // As places in the flat tensor.
   const Strides strides = contiguous_strides(x.shape());
-  Tensor place = zeros(index.shape(), DType::i64);
+  Tensor place = zeros(index.shape(), DType::i64, index.device());
   for (int d = 0; d < x.rank(); ++d) {
     Shape along = Shape::filled(x.rank(), 1);
     along[d] = index.size(d);
-    place = add(place, mul(d == axis ? index : reshape(arange(index.size(d)), along), strides[d]));
+    place = add(place, mul(d == axis ? index : reshape(ramp(c, index.size(d)), along), strides[d]));
   }
   const std::int64_t count = index.numel();
   const Value flat = scattered(c, reshape(x, {x.numel(), 1}), reshape(place, {count}),
@@ -315,7 +315,7 @@ Values scatter_nd(const Call& c) {
 
 Values expand_op(const Call& c) {
   const Shape shape = broadcast(c.value(0).shape(), shape_from(c.integers(1)), "Expand");
-  return {moved(c.value(0), [&](const Tensor& x) { return expand(x, shape); })};
+  return {moved(c, [&](const Tensor& x) { return expand(x, shape); })};
 }
 
 Values tile_op(const Call& c) {
@@ -334,7 +334,7 @@ Values tile_op(const Call& c) {
     whole[d] *= count;
   }
   check_size(c, whole);
-  return {moved(c.value(0), [&](const Tensor& x) { return repeat(x, counts); })};
+  return {moved(c, [&](const Tensor& x) { return repeat(x, counts); })};
 }
 
 Values pad_op(const Call& c) {
@@ -353,7 +353,7 @@ Values pad_op(const Call& c) {
     padding.after[static_cast<std::size_t>(axes[i])] = pads[axes.size() + i];
   }
   const std::string mode = c.text("mode", "constant");
-  const Tensor& x = input.tensor();
+  const Tensor& x = c.tensor(0);
   if (mode == "constant") {
     const double value = c.has(2) ? c.number(2) : c.real("value", 0);
     return {{pad(x, padding.amounts(), value), input.type()}};
@@ -392,7 +392,9 @@ Values eye_like(const Call& c) {
   const Tensor& x = c.tensor(0);
   if (x.rank() != 2) c.fail("its input is no matrix");
   const ElementType type = element_of(c, c.integer("dtype", static_cast<std::int64_t>(c.type(0))));
-  return {cast(Value(triu(tril(ones(x.shape()), c.integer("k", 0)), c.integer("k", 0))), type, true)};
+  return {
+      cast(Value(triu(tril(ones(x.shape(), DType::f32, x.device()), c.integer("k", 0)), c.integer("k", 0))),
+           type, true)};
 }
 
 Values trilu(const Call& c) {
@@ -420,16 +422,16 @@ Values compress(const Call& c) {
   std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < keep.size(); ++i)
     if (keep[i] != 0) kept.push_back(static_cast<std::int64_t>(i));
-  return {moved(c.value(0), [&](const Tensor& x) {
-    if (!c.has("axis")) return index_select(reshape(x, {x.numel()}), 0, list_of(kept));
-    return index_select(x, c.axis(c.integer("axis"), x.rank()), list_of(kept));
+  return {moved(c, [&](const Tensor& x) {
+    if (!c.has("axis")) return index_select(reshape(x, {x.numel()}), 0, list_of(kept, x.device()));
+    return index_select(x, c.axis(c.integer("axis"), x.rank()), list_of(kept, x.device()));
   })};
 }
 
 Values nonzero_op(const Call& c) {
   const Tensor x = c.tensor(0).rank() == 0 ? reshape(c.tensor(0), {1}) : c.tensor(0);
   const Tensor found = transpose(nonzero(x), 0, 1);
-  return {c.tensor(0).rank() == 0 ? zeros({0, found.size(1)}, DType::i64) : contiguous(found)};
+  return {c.tensor(0).rank() == 0 ? zeros({0, found.size(1)}, DType::i64, x.device()) : contiguous(found)};
 }
 
 Values depth_to_space(const Call& c) {

@@ -16,11 +16,12 @@ struct Complex {
   Tensor re, im;
 };
 
-// e^(sign 2 pi i j k / n) for j < rows, k < columns.
-Complex roots(std::int64_t n, std::int64_t rows, std::int64_t columns, double sign, DType dtype) {
-  const Tensor product = remainder(mul(unsqueeze(arange(rows), 1), arange(columns)), n);
+// e^(sign 2 pi i j k / n) for j < rows, k < columns, of the dtype of x and beside it.
+Complex roots(std::int64_t n, std::int64_t rows, std::int64_t columns, double sign, const Tensor& x) {
+  const auto count = [&](std::int64_t size) { return arange(size, DType::i64, x.device()); };
+  const Tensor product = remainder(mul(unsqueeze(count(rows), 1), count(columns)), n);
   const Tensor angle = mul(to(product, DType::f64), sign * 2 * std::numbers::pi / static_cast<double>(n));
-  return {to(cos(angle), dtype), to(sin(angle), dtype)};
+  return {to(cos(angle), x.dtype()), to(sin(angle), x.dtype())};
 }
 
 Complex product(const Complex& a, const Complex& b, Tensor (*fn)(const Tensor&, const Tensor&)) {
@@ -38,7 +39,7 @@ Complex transformed(const Call& c, const Complex& x, double sign) {
   if (n <= kDirect || a == 1) {
     if (n > kLargestPrime)
       c.fail(str("its length ", n, " has a prime factor above ", kLargestPrime, "; pad it"));
-    return product(x, roots(n, n, n, sign, x.re.dtype()), matmul);
+    return product(x, roots(n, n, n, sign, x.re), matmul);
   }
   const std::int64_t b = n / a;
   Shape split = x.re.shape();
@@ -50,8 +51,8 @@ Complex transformed(const Call& c, const Complex& x, double sign) {
   const auto shaped = [](const Complex& z, const Shape& shape) {
     return Complex{reshape(z.re, shape), z.im.defined() ? reshape(z.im, shape) : Tensor()};
   };
-  const Complex inner = turned(product(turned(shaped(x, split)), roots(a, a, a, sign, x.re.dtype()), matmul));
-  const Complex outer = transformed(c, product(inner, roots(n, a, b, sign, x.re.dtype()), mul), sign);
+  const Complex inner = turned(product(turned(shaped(x, split)), roots(a, a, a, sign, x.re), matmul));
+  const Complex outer = transformed(c, product(inner, roots(n, a, b, sign, x.re), mul), sign);
   return shaped(turned(outer), x.re.shape());
 }
 
@@ -121,7 +122,7 @@ Values stft(const Call& c) {
       c.fail(str("its window is ", window.shape(), " for frames of ", frame));
   }
   const Tensor places =
-      reshape(add(unsqueeze(mul(arange(frames), step), 1), arange(frame)), {frames * frame});
+      reshape(add(unsqueeze(mul(ramp(c, frames), step), 1), ramp(c, frame)), {frames * frame});
   const auto cut = [&](const Tensor& t) {
     if (!t.defined()) return t;
     const Tensor parts = reshape(index_select(t, 1, places), {t.size(0), frames, frame});
@@ -194,16 +195,18 @@ Values determinant(const Call& c) {
   for (int d = 0; d < input.rank() - 2; ++d) shape.push_back(input.size(d));
   const std::int64_t count = numel(shape);
   Tensor x = reshape(is_half(input.dtype()) ? to(input, DType::f32) : input, {count, n, n});
-  Tensor det = ones({count}, x.dtype());
+  Tensor det = ones({count}, x.dtype(), x.device());
   for (std::int64_t k = 0; k < n && count > 0; ++k) {
     const std::int64_t left = x.size(1);
     const Tensor pivot = argmax(abs(select(x, 2, 0)), 1);  // [count]
     const Tensor row = gather(x, 1, contiguous(expand(reshape(pivot, {count, 1, 1}), {count, 1, left})));
     const Tensor value = select(select(row, 2, 0), 1, 0);
     // The row that moves to the pivot's place changes the sign.
-    det = mul(det, mul(value, to(where(equal(pivot, 0), ones({}), full({}, -1)), x.dtype())));
+    det = mul(det, mul(value, to(where(equal(pivot, 0), ones({}, DType::f32, x.device()),
+                                       full({}, -1, DType::f32, x.device())),
+                                 x.dtype())));
     if (left == 1) break;
-    Tensor order = expand(unsqueeze(arange(left), 0), {count, left});
+    Tensor order = expand(unsqueeze(ramp(c, left), 0), {count, left});
     order = where(equal(order, unsqueeze(pivot, 1)), zeros_like(order), order);  // the first row is there now
     order = narrow(order, 1, 1, left - 1);
     const Tensor rest = gather(x, 1, contiguous(expand(unsqueeze(order, 2), {count, left - 1, left})));

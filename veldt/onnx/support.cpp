@@ -137,7 +137,7 @@ Value cast(const Value& x, ElementType type, bool saturate, Rounding rounding) {
   if (held == DType::f32 && type != ElementType::float32) {
     std::vector<float> numbers = host<float>(t);
     for (float& v : numbers) v = rounded_to(type, v, saturate, rounding);
-    return {Tensor::from<float>(t.shape(), numbers), type};
+    return {Tensor::from<float>(t.shape(), numbers, t.device()), type};
   }
   if (is_integer(type)) return fitted(is_float(t.dtype()) ? to(t, DType::i64) : t, type);
   return {to(t, held), type};

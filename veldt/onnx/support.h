@@ -26,9 +26,11 @@ inline Shape shape_from(const std::vector<std::int64_t>& sizes) {
 }
 inline std::vector<std::int64_t> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 // A list of i64.
-inline Tensor list_of(const std::vector<std::int64_t>& values) {
-  return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+inline Tensor list_of(const std::vector<std::int64_t>& values, Device device = {}) {
+  return Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values, device);
 }
+// 0, 1, .. n - 1 where the call computes.
+inline Tensor ramp(const Call& c, std::int64_t n) { return arange(n, DType::i64, c.device()); }
 // Dimensions of something with this rank, each counted from the front.
 std::vector<int> axes_of(const Call& c, const std::vector<std::int64_t>& axes, int rank);
 
