@@ -55,5 +55,19 @@ TEST(Regex, RefusesWhatItCannotRead) {
               HasSubstr("gives up"));
 }
 
+// Each beginning takes as many steps as the text is long.
+TEST(Regex, GivesUpOnATextWhoseBeginningsTakeLong) {
+  for (const char* pattern : {"a*?[bd]", "(?:a|aa)*?[bd]", "(?>a*)[bd]"})
+    EXPECT_THAT(error_of<ConfigError>([&] { matches(pattern, std::string(300'000, 'a')); }),
+                HasSubstr("gives up"));
+  EXPECT_EQ(matches("(?:a|b)+?c", std::string(200, 'a') + "c").size(), 1u);
+  std::string words;
+  for (int i = 0; i < 20'000; ++i) words += "ab  1\n";
+  const std::string run(50'000, 'a');  // longer than what is looked at first
+  EXPECT_EQ(matches("a+(?!b)|b+", run + "b").size(), 2u);
+  EXPECT_EQ(matches("a+(?!b)|b+", run), std::vector{run});
+  EXPECT_EQ(matches("\\s*[\\r\\n]+|\\s+(?!\\S)|\\w+", words).size(), 80'000u);
+}
+
 }  // namespace
 }  // namespace veldt::data

@@ -167,5 +167,40 @@ TEST(SubwordTokenizer, GivesUpOnARegexThatNeverEnds) {
               HasSubstr("gives up on a text"));
 }
 
+// Of forty steps each doubles what the one before made.
+TEST(SubwordTokenizer, NoTextGrowsWithoutEnd) {
+  const auto forty = [](const json& step) { return std::vector<json>(40, step); };
+  const json replace = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  const json letters = {{"type", "ByteLevel"}}, words = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  const auto with = [](const char* name, const char* part, const json& value) {
+    json file = golden_files().at(name).at("file");
+    file[part] = value;
+    return SubwordTokenizer::parse(file.dump(), "t.json");
+  };
+  for (const SubwordTokenizer& tokenizer :
+       {with("gpt2", "normalizer", {{"type", "Sequence"}, {"normalizers", forty(replace)}}),
+        with("gpt2", "normalizer", {{"type", "Sequence"}, {"normalizers", forty(letters)}}),
+        with("gpt2", "pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", forty(words)}}),
+        with("gpt2", "normalizer",
+             {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1 << 16, 'b')}})})
+    EXPECT_THAT(error_of<ConfigError>([&] { tokenizer.encode(std::string(1000, 'a') + "é"); }),
+                HasSubstr("grows"));
+  const SubwordTokenizer decoder =
+      with("gpt2", "decoder", {{"type", "Sequence"}, {"decoders", forty(replace)}});
+  const std::vector<std::int64_t> ids(100, decoder.id("a").value());
+  EXPECT_THAT(error_of<ConfigError>([&] { decoder.decode(ids); }), HasSubstr("grows"));
+}
+
+// A thousand places for a token of a thousand numbers.
+TEST(SubwordTokenizer, TemplatesHaveATotal) {
+  json file = golden_files().at("bert").at("file");
+  json& post = file["post_processor"];
+  ASSERT_EQ(post["type"], "TemplateProcessing");
+  post["special_tokens"]["[CLS]"]["ids"] = std::vector<int>(1000, 1);
+  for (int i = 0; i < 1000; ++i)
+    post["single"].push_back({{"SpecialToken", {{"id", "[CLS]"}, {"type_id", 0}}}});
+  EXPECT_THAT(error_of_file(file), HasSubstr("more than 65536"));
+}
+
 }  // namespace
 }  // namespace veldt::data

@@ -74,20 +74,21 @@ inline std::string node(std::string_view op, const Names& inputs, const Names& o
 }
 
 // ValueInfoProto of floats; -1 is a size without a name.
-inline std::string value(std::string_view name, const std::vector<std::int64_t>& dims) {
+inline std::string value(std::string_view name, const std::vector<std::int64_t>& dims, int element = 1) {
   std::string shape, tensor_type, type, out;
   for (const std::int64_t d : dims) {
     std::string dim;
     if (d >= 0) pbf_writer(dim).add_int64(1, d);
     pbf_writer(shape).add_message(1, dim);
   }
-  pbf_writer(tensor_type).add_int32(1, 1);
+  pbf_writer(tensor_type).add_int32(1, element);
   pbf_writer(tensor_type).add_message(2, shape);
   pbf_writer(type).add_message(1, tensor_type);
   pbf_writer(out).add_string(1, name.data(), name.size());
   pbf_writer(out).add_message(2, type);
   return out;
 }
+// Without a type.
 inline std::string plain_value(std::string_view name) {
   std::string out;
   pbf_writer(out).add_string(1, name.data(), name.size());
@@ -124,10 +125,10 @@ inline std::string function(std::string_view name, const Names& inputs, const Na
 }
 
 inline std::string model(const std::string& graph, const std::vector<std::string>& functions = {},
-                         std::int64_t opset = 17) {
+                         std::int64_t opset = 17, std::int64_t ir_version = 8) {
   std::string out, opset_id;
   pbf_writer w(out);
-  w.add_int64(1, 8);
+  w.add_int64(1, ir_version);
   w.add_string(2, "test");
   w.add_message(7, graph);
   pbf_writer(opset_id).add_int64(2, opset);

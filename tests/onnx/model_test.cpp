@@ -164,5 +164,19 @@ TEST(OnnxModel, ExternalDataLieBesideTheModel) {
       << "of a model in memory";
 }
 
+// Two tensors may be tied; a thousand that name the same bytes would take a thousand times as much.
+TEST(OnnxModel, ExternalDataHaveATotal) {
+  const veldt::test::TempDir dir;
+  io::write_file(dir / "weights.bin", "12345678");
+  io::write_file(dir / "few.bin", "");
+  const auto read = [&](const std::vector<std::string>& tensors) {
+    io::write_file(dir / "m.onnx", model(graph({.initializers = tensors})));
+    read_model(dir / "m.onnx");
+  };
+  const std::string one = external("weights.bin"), same = external("./weights.bin");
+  EXPECT_NO_THROW(read({one, same}));
+  EXPECT_THAT(refusal([&] { read({one, same, one}); }), testing::HasSubstr("more than twice"));
+}
+
 }  // namespace
 }  // namespace veldt::onnx

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "tests/onnx/make_model.h"
 #include "veldt/core/error.h"
@@ -217,6 +219,77 @@ TEST(OnnxNetwork, GraphsThatDoNotHoldTogether) {
   EXPECT_THAT(refused({node("Neg", {"x"}, {"y"}), node("Abs", {"x"}, {"y"})}),
               testing::HasSubstr("defined twice"));
   EXPECT_THAT(refused({node("Neg", {"x"}, {"z"})}), testing::HasSubstr("nothing defines the value \"y\""));
+}
+
+// Since version 4 of the format a constant that is an input too may be given, and is not when it is not.
+TEST(OnnxNetwork, AConstantThatIsAnInputMayBeGiven) {
+  const auto net = [](std::int64_t ir_version) {
+    const GraphParts parts{.nodes = {node("Mul", {"x", "w"}, {"y"})},
+                           .initializers = {floats("w", {2}, {3, 4})},
+                           .inputs = {value("w", {2}), value("x", {2})},
+                           .outputs = {value("y", {2})}};
+    return Network(parse_model(model(graph(parts), {}, 17, ir_version), "x.onnx"));
+  };
+  const Tensor x = Tensor::of({2}, {1, 2}), w = Tensor::of({2}, {10, 10});
+  const Network newer = net(4), older = net(3);
+  ASSERT_EQ(newer.inputs().size(), 1U);
+  EXPECT_EQ(newer.inputs()[0].name, "x");
+  ASSERT_EQ(newer.overridable().size(), 1U);
+  EXPECT_EQ(newer.overridable()[0].name, "w");
+  EXPECT_EQ(newer(x).values<float>(), (std::vector<float>{3, 8}));
+  EXPECT_EQ(newer.run({{"x", Value(x)}, {"w", Value(w)}})[0].tensor().values<float>(),
+            (std::vector<float>{10, 20}));
+  EXPECT_EQ(newer.run({{"x", Value(x)}})[0].tensor().values<float>(), (std::vector<float>{3, 8}));
+  EXPECT_THAT(what([&] {
+                newer.run({{"x", Value(x)}, {"w", Value(zeros({3}))}});
+              }),
+              testing::HasSubstr("the graph takes float[2]"));
+  EXPECT_TRUE(older.overridable().empty());
+  EXPECT_EQ(older(x).values<float>(), (std::vector<float>{3, 8}));
+  EXPECT_TRUE(newer.frozen().overridable().empty()) << "its constants are computed";
+}
+
+// What a body would have given, of no steps: its type and sizes.
+TEST(OnnxNetwork, ALoopWithoutStepsKnowsItsResults) {
+  const std::string body = graph(
+      {.nodes = {node("Identity", {"go"}, {"on"}), node("Cast", {"x"}, {"s"}, {int_attribute("to", 7)})},
+       .inputs = {plain_value("step"), plain_value("go")},
+       .outputs = {plain_value("on"), value("s", {-1, 3}, 7)}});
+  const Network net = made({.nodes = {node("Loop", {"steps"}, {"y"}, {message_attribute("body", 6, body)})},
+                            .initializers = {tensor("steps", 7, {}, std::string(8, '\0'))},
+                            .inputs = {value("x", {2, 3})},
+                            .outputs = {plain_value("y")}});
+  const Values out = net.run({Value(zeros({2, 3}))});
+  EXPECT_EQ(out[0].description(), "int64[0,0,3]");
+}
+
+// A function's constant is one weight, however often the function is called.
+TEST(OnnxNetwork, CallsOfAFunctionShareItsWeights) {
+  const std::string body = function(
+      "Dense", {"a"}, {"r"},
+      {node("Constant", {}, {"w"}, {message_attribute("value", 5, floats("w", {2, 2}, {1, 2, 3, 4}))}),
+       node("MatMul", {"a", "w"}, {"r"})});
+  Network net =
+      made({.nodes = {node("Dense", {"x"}, {"h"}, {}, "own"), node("Dense", {"h"}, {"y"}, {}, "own")},
+            .inputs = {value("x", {1, 2})},
+            .outputs = {value("y", {1, 2})}},
+           {body});
+  EXPECT_EQ(net.parameter_count(), 4);
+}
+
+TEST(OnnxNetwork, DrawsNumbersInSeveralThreads) {
+  const Network net = made({.nodes = {node("RandomUniformLike", {"x"}, {"y"})},
+                            .inputs = {value("x", {16})},
+                            .outputs = {value("y", {16})}});
+  const Tensor x = zeros({16});
+  std::vector<std::vector<float>> drawn(2000);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; i < drawn.size(); i += 4) drawn[i] = net(x).values<float>();
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(std::set(drawn.begin(), drawn.end()).size(), drawn.size()) << "two runs drew the same";
 }
 
 TEST(OnnxNetwork, TellsOfEachNode) {

@@ -31,7 +31,17 @@ struct EchoingBodies final : Bodies {
     if (rng.next_below(4) == 0 && !inputs.empty()) inputs.pop_back();
     return inputs;
   }
+  const std::vector<ValueInfo>& outputs(std::string_view) override {
+    declared.resize(rng.next_below(6));
+    for (ValueInfo& info : declared) {
+      info.type.element = static_cast<ElementType>(rng.next_below(kElementTypes));
+      info.type.dimensions.resize(rng.next_below(12));
+      for (Dimension& d : info.type.dimensions) d.size = static_cast<std::int64_t>(rng.next_below(4)) - 1;
+    }
+    return declared;
+  }
   Rng& rng;
+  std::vector<ValueInfo> declared;
   int runs = 0;
 };
 

@@ -1,6 +1,8 @@
 // Texts that know where they come from, and their division.
 #include "veldt/data/aligned_text.h"
 
+#include "veldt/core/error.h"
+
 namespace veldt::data {
 
 AlignedText AlignedText::of(std::string_view part, std::size_t offset) {
@@ -29,6 +31,15 @@ void AlignedText::add(const AlignedText& from, ByteRange range) {
   text.append(from.text, range.begin, range.end - range.begin);
   const auto at = [&](std::size_t i) { return from.origins.begin() + static_cast<std::ptrdiff_t>(i); };
   origins.insert(origins.end(), at(range.begin), at(range.end));
+}
+
+void AlignedText::check_growth() const {
+  if (text.empty()) return;
+  const std::size_t from = origins.back().end - origins.front().begin;
+  if (text.size() > (std::size_t{1} << 20) + 64 * from)
+    throw ConfigError(str("a text of ", from, " bytes grows to more than ", text.size() - 1),
+                      "the tokenizer's steps replace what is short by what is long",
+                      "look at the normalizer and the pre_tokenizer of its file");
 }
 
 ByteRange AlignedText::origin_of(ByteRange range) const {

@@ -29,6 +29,9 @@ struct AlignedText {
   void add(std::string_view characters, ByteRange origin);
   // The bytes of `from` in that range, as they are.
   void add(const AlignedText& from, ByteRange range);
+  // Throws ConfigError if it has grown beyond all use: to more than 1 MiB and 64 bytes for each of the
+  // user's.
+  void check_growth() const;
   // Where that range comes from; of an empty one, the place after the byte before it.
   ByteRange origin_of(ByteRange range) const;
 };

@@ -170,6 +170,7 @@ Normalizer replace_normalizer(Matcher pattern, std::string content) {
     pattern(text.text, [&](std::size_t begin, std::size_t end) {
       into.add(text, {at, begin});
       into.add(content, text.origins[end - 1]);
+      into.check_growth();
       at = end;
     });
     into.add(text, {at, text.text.size()});
@@ -237,6 +238,7 @@ Normalizer precompiled_normalizer(std::string blob) {
         into.add(c.code, from);
         i += c.bytes;
       }
+      into.check_growth();
     };
     for (std::size_t at = 0; at < text.text.size();) {
       const std::size_t end = at + grapheme_bytes(text.text, at);

@@ -127,16 +127,24 @@ TokenDecoder strip_decoder(char32_t content, std::int64_t start, std::int64_t st
   };
 }
 
+constexpr std::size_t kMaxDecoded = std::size_t{64} << 20;
+
 TokenDecoder replace_decoder(Matcher pattern, std::string content) {
   return [pattern = std::move(pattern), content = std::move(content)](std::vector<std::string>& tokens) {
+    std::size_t all = 0;
     for (std::string& token : tokens) {
       std::string made;
       std::size_t at = 0;
       pattern(token, [&](std::size_t begin, std::size_t end) {
         made.append(token, at, begin - at).append(content);
         at = end;
+        if (all + made.size() > kMaxDecoded)
+          throw ConfigError(str("a decoded text grows to more than ", kMaxDecoded, " bytes"),
+                            "the tokenizer's steps replace what is short by what is long",
+                            "look at the decoder of its file, or decode fewer tokens at a time");
       });
       token = made.append(token, at);
+      all += token.size();
     }
   };
 }

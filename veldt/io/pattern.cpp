@@ -4,6 +4,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 
 #include "veldt/core/error.h"
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::size_t kMaxPattern = std::size_t{64} << 10;
 constexpr std::uint32_t kMaxSteps = 2'000'000, kMaxHeap = 64 << 10;  // KiB
+// Of a search: the steps that each beginning of a match may take, and how far it may look; and what those
+// that want more may take together.
+constexpr std::size_t kFewSteps = 256, kReach = 4096, kMoreSteps = 4'000'000, kMoreForByte = 256;
 
 template <auto kFree> struct Freed {
   template <class T> void operator()(T* held) const { kFree(held); }
@@ -52,15 +56,16 @@ struct Pattern::Code {
   ~Code() { pcre2_code_free(held); }
 };
 
-Pattern::Pattern(std::string text) : text_(std::move(text)) {
+Pattern::Pattern(std::string text, Syntax syntax) : text_(std::move(text)) {
   const std::string what = "cannot use the pattern " + quoted_pattern(text_);
   if (text_.size() > kMaxPattern)
     throw UsageError(what, str("it has ", text_.size(), " bytes, more than 64 KiB"), "write it shorter");
   int error = 0;
   PCRE2_SIZE at = 0;
   const auto code = std::make_shared<Code>();
-  code->held =
-      pcre2_compile(units(text_), text_.size(), PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr);
+  const std::uint32_t flags = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT |
+                              (syntax == Syntax::unicode ? PCRE2_UCP | PCRE2_MULTILINE : 0);
+  code->held = pcre2_compile(units(text_), text_.size(), flags, &error, &at, nullptr);
   if (code->held == nullptr)
     throw UsageError(what, str("it is no regular expression: ", message_for(error), ", at byte ", at),
                      "put a backslash before . ( ) [ ] { } + * ? ^ $ | that stand for themselves");
@@ -85,6 +90,9 @@ bool Pattern::matches(std::string_view text) const {
 
 std::optional<std::string> Pattern::replaced(std::string_view text, std::string_view by) const {
   const Match match(code_->held);
+  // PCRE2 counts anew at each beginning of a match, of which there are as many as bytes.
+  pcre2_set_match_limit(match.context.get(),
+                        static_cast<std::uint32_t>(std::max(kFewSteps, kMaxSteps / (text.size() / 256 + 1))));
   std::string replacement(by);
   for (std::size_t at = replacement.find("$&"); at != std::string::npos; at = replacement.find("$&", at + 4))
     replacement.replace(at, 2, "${0}");
@@ -104,6 +112,67 @@ std::optional<std::string> Pattern::replaced(std::string_view text, std::string_
     if (result < 0) refuse(result);
     out.resize(size);
     return out;
+  }
+}
+
+// PCRE2 counts steps anew at each beginning of a match that it tries, and does not count how far a repetition
+// looks ahead. So few steps are allowed at first, and a part of the text is all that there is; where that is
+// not enough, one beginning is tried with more of both, which come from what the whole text may take.
+void Pattern::for_each_match(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> found) const {
+  const Match match(code_->held);
+  const PCRE2_SIZE* const range = pcre2_get_ovector_pointer(match.data.get());
+  const std::size_t size = text.size();
+  const auto whole_character = [&](std::size_t at) {
+    while (at < size && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80) ++at;
+    return std::min(at, size);
+  };
+  std::size_t left = kMoreSteps + kMoreForByte * size;
+  const auto spend = [&](std::size_t amount) {
+    if (amount > left)
+      throw UsageError(str("the pattern ", quoted_pattern(text_), " gives up on a text of ", size, " bytes"),
+                       "it takes too many steps", "shorten the text, or write it with fewer repetitions");
+    left -= amount;
+  };
+  std::size_t width = kReach, reach = kReach, steps = kFewSteps;
+  for (std::size_t at = 0; at < size;) {
+    const std::size_t end = whole_character(at + std::min(reach, size - at));
+    const std::size_t next = std::min(whole_character(at + std::min(width, size - at)), end);
+    pcre2_set_match_limit(match.context.get(), static_cast<std::uint32_t>(steps));
+    pcre2_set_offset_limit(match.context.get(), next - 1);  // the last beginning that is tried
+    const int result = pcre2_match(code_->held, units(text), end, at,
+                                   PCRE2_NO_UTF_CHECK | (end < size ? PCRE2_PARTIAL_HARD : 0),
+                                   match.data.get(), match.context.get());
+    if (result == PCRE2_ERROR_PARTIAL) {  // it depends on what comes later
+      if (range[0] > at) {
+        at = range[0];
+      } else {
+        spend(reach);
+        reach *= 4;
+        width = 1;
+      }
+      continue;
+    }
+    if (result == PCRE2_ERROR_MATCHLIMIT) {
+      if (width > 1) {
+        width = width < 32 ? 1 : width / 8;
+      } else {
+        spend(steps);
+        steps = std::min<std::size_t>(4 * steps, UINT32_MAX);
+      }
+      continue;
+    }
+    if (result < 0 && result != PCRE2_ERROR_NOMATCH) refuse(result);
+    width = std::min(2 * width, kReach);
+    reach = kReach;
+    steps = kFewSteps;
+    if (result == PCRE2_ERROR_NOMATCH) {
+      at = next;
+    } else if (range[1] > range[0] && range[0] >= at) {
+      found(range[0], range[1]);
+      at = range[1];
+    } else {  // nothing, or, by a look behind, before its own beginning
+      at = whole_character(std::max<std::size_t>(at, range[1]) + 1);
+    }
   }
 }
 

@@ -21,6 +21,8 @@ class Bodies {
  public:
   virtual ~Bodies() = default;
   virtual Values run(std::string_view attribute, Values inputs) = 0;
+  // What the graph says of its results.
+  virtual const std::vector<ValueInfo>& outputs(std::string_view attribute) = 0;
 };
 
 // All of its functions throw Error, naming the operator, for what does not fit.
@@ -37,6 +39,10 @@ class Call {
   Rng& rng() const { return rng_; }
   Values run(std::string_view attribute, Values inputs) const {
     return bodies_.run(attribute, std::move(inputs));
+  }
+
+  const std::vector<ValueInfo>& outputs_of(std::string_view attribute) const {
+    return bodies_.outputs(attribute);
   }
 
   // Inputs.

@@ -311,7 +311,7 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 36;
 }  // namespace
 
 Model parse_model(const std::string& bytes, const std::string& name, const std::string& folder) {
-  const Source source{name, folder, 0};
+  const Source source{name, folder};
   return parsed(source, [&] { return ModelReader(source).model(pbf_reader(bytes)); });
 }
 
@@ -321,7 +321,7 @@ Model read_model(const std::string& path) {
 
 Value read_value(const std::string& path, const ValueType& type) {
   const std::string bytes = io::read_file(path, kMaxBytes);
-  const Source source{path, {}, 0};
+  const Source source{path, {}};
   return parsed(source, [&] { return ModelReader(source).value(pbf_reader(bytes), type); });
 }
 

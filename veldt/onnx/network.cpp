@@ -42,19 +42,27 @@ bool is_weight(const Constant& c) {
 
 }  // namespace
 
-Network::Network(Model model) : rng_(std::make_shared<Rng>(0)) {
+Network::Network(Model model) : runs_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   Prepared prepared = prepare(model);
   refuse_unsupported(prepared.unsupported);
   program_ = prepared.program;
   constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
   std::set<std::string> taken;
+  std::map<const TensorImpl*, Tensor> weights;  // a function's constants are the same in all its calls
   for (Constant& c : *constants_) {
     const bool weight = is_weight(c);
     if (!c.initializer && !weight) c.name.clear();
     // Two branches of an If may use one name.
     for (int n = 2; !c.name.empty() && !taken.insert(c.name).second; ++n) c.name = str(c.name, '.', n);
     if (!c.tensor.defined()) continue;
-    c.tensor = weight ? nn::parameter(clone(c.tensor)) : c.tensor.detach();  // a Model may be used twice
+    // A Model may be used twice.
+    const TensorImpl* const impl = c.tensor.impl();
+    if (!weight)
+      c.tensor = c.tensor.detach();
+    else if (!weights.contains(impl))
+      c.tensor = weights[impl] = nn::parameter(clone(c.tensor));
+    else
+      c.tensor = weights[impl];
   }
   for (auto& [name, value] : model.graph.initializers) value = Value();
   title_ = model.graph.name.empty() ? "onnx::Network" : "onnx::Network " + model.graph.name;
@@ -68,13 +76,15 @@ Network Network::frozen() const {
   out.model_ = model_;
   out.program_ = std::move(prepared.program);
   out.constants_ = std::make_shared<std::vector<Constant>>(std::move(prepared.constants));
-  out.rng_ = std::make_shared<Rng>(*rng_);
+  out.runs_ = std::make_shared<std::atomic<std::uint64_t>>(runs_->load());
   out.title_ = title_;
   return out;
 }
 
 const std::vector<ValueInfo>& Network::inputs() const { return program_->inputs(); }
 const std::vector<ValueInfo>& Network::outputs() const { return program_->outputs(); }
+
+const std::vector<ValueInfo>& Network::overridable() const { return program_->overridable(); }
 
 std::int64_t Network::opset() const {
   const auto found = model_->opsets.find("");
@@ -93,9 +103,9 @@ void Network::check(const Values& given) const {
   const auto weights = std::find_if(constants_->begin(), constants_->end(), [](const Constant& c) {
     return c.tensor.defined() && c.tensor.rank() > 0 && is_floating(c.type);
   });
-  for (std::size_t i = 0; i < given.size() && i < inputs().size(); ++i) {
+  for (std::size_t i = 0; i < given.size() && i < inputs().size() + overridable().size(); ++i) {
     const Value& value = given[i];
-    const ValueInfo& input = inputs()[i];
+    const ValueInfo& input = i < inputs().size() ? inputs()[i] : overridable()[i - inputs().size()];
     if (!value.present() || input.type.kind != ValueType::Kind::tensor) continue;
     if (value.is_tensor() && weights != constants_->end()) {
       const Device given_on = value.tensor().device(), own = weights->tensor.device();
@@ -123,33 +133,32 @@ void Network::check(const Values& given) const {
   }
 }
 
-Values Network::run(Values given) const {
-  check(given);
-  const Context context{*constants_, *rng_, this, nullptr};
-  return program_->run(context, std::move(given), {});
-}
+Values Network::run(Values given) const { return run(std::move(given), nullptr); }
 
 Values Network::run(Values given, const NodeListener& listener) const {
   check(given);
-  const Context context{*constants_, *rng_, this, &listener};
+  Rng rng(0, runs_->fetch_add(1));
+  const Context context{*constants_, rng, this, listener ? &listener : nullptr};
   return program_->run(context, std::move(given), {});
 }
 
 Values Network::run(const std::map<std::string, Value>& given) const {
-  Values list(inputs().size());
+  std::vector<ValueInfo> taken = inputs();
+  taken.insert(taken.end(), overridable().begin(), overridable().end());
+  Values list(taken.size());
   for (const auto& [name, value] : given) {
-    const auto found = std::find_if(inputs().begin(), inputs().end(),
+    const auto found = std::find_if(taken.begin(), taken.end(),
                                     [&, wanted = name](const ValueInfo& i) { return i.name == wanted; });
-    if (found == inputs().end()) {
+    if (found == taken.end()) {
       std::string names;
       for (const ValueInfo& input : inputs()) names += (names.empty() ? "" : ", ") + input.name;
       throw UsageError("the graph has no input \"" + name + '"', "its inputs are: " + names,
                        "name one of these");
     }
-    list[static_cast<std::size_t>(found - inputs().begin())] = value;
+    list[static_cast<std::size_t>(found - taken.begin())] = value;
   }
   check(list);
-  for (std::size_t i = 0; i < list.size(); ++i)
+  for (std::size_t i = 0; i < inputs().size(); ++i)
     if (!list[i].present() && inputs()[i].type.kind != ValueType::Kind::optional)
       throw UsageError("the input \"" + inputs()[i].name + "\" is missing",
                        "the graph takes " + inputs()[i].type.description(), "give it a value");
@@ -184,7 +193,7 @@ void Network::fields(nn::Fields& f) {
 
 void Network::unshare() {
   constants_ = std::make_shared<std::vector<Constant>>(*constants_);
-  rng_ = std::make_shared<Rng>(*rng_);
+  runs_ = std::make_shared<std::atomic<std::uint64_t>>(runs_->load());
 }
 
 Network load(const std::string& path) { return Network(read_model(path)); }

@@ -3,6 +3,7 @@
 // Tests: tests/onnx/network_test.cpp, tests/onnx/node_test.cpp
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "veldt/core/rng.h"
 #include "veldt/nn/module.h"
 #include "veldt/onnx/model.h"
 
@@ -40,8 +40,9 @@ class Network : public nn::Module {
   // The inputs in the order of inputs(); trailing ones may be left out if the graph has values for them.
   TensorList forward_list(const TensorList& inputs) const override;
   // Values of any kind: one for each of inputs() -> one for each of outputs(). Throws Error for a type, or a
-  // size, that the graph does not take; DeviceError for an input on another device than the weights, but for
-  // the host's memory: from there each operator takes it where its other inputs are.
+  // size, that the graph does not take. Several threads may run a network at a time. DeviceError for an input
+  // on another device than the weights, but for the host's memory: from there each operator takes it where
+  // its other inputs are.
   Values run(Values inputs) const;
   // The same, telling of the results of each node, in the order in which they are computed.
   Values run(Values inputs, const NodeListener& listener) const;
@@ -50,6 +51,9 @@ class Network : public nn::Module {
 
   const std::vector<ValueInfo>& inputs() const;
   const std::vector<ValueInfo>& outputs() const;
+  // Constants that run() takes by name too, in place of the file's (of files since version 4 of the format,
+  // that list them among the inputs).
+  const std::vector<ValueInfo>& overridable() const;
   std::int64_t opset() const;
   const Model& model() const { return *model_; }  // without the numbers of its initializers
 
@@ -69,7 +73,7 @@ class Network : public nn::Module {
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<std::vector<Constant>> constants_;
-  std::shared_ptr<Rng> rng_;
+  std::shared_ptr<std::atomic<std::uint64_t>> runs_;  // each draws from a stream of its own
   std::string title_;
 };
 

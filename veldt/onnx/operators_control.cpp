@@ -15,10 +15,23 @@ Tensor one_number(std::int64_t n) { return Tensor::from<std::int64_t>({}, std::s
 
 Values if_op(const Call& c) { return c.run(truth(c.value(0)) ? "then_branch" : "else_branch", {}); }
 
-// What scans gathered, one tensor of each; `like` is a result for the dtype and shape where there were no
-// steps.
-Value joined(const std::vector<Value>& parts, int axis) {
-  if (parts.empty()) return Value(zeros({0}));
+// What scans gathered, one tensor of each; where there were no steps, of the type and the sizes that the body
+// declares. Sizes that it does not know are 0, and a type that it does not know is float.
+Value joined(const Call& c, const std::vector<Value>& parts, std::int64_t along, const ValueInfo& declared) {
+  const int rank = parts.empty()
+                       ? static_cast<int>(std::min<std::size_t>(declared.type.dimensions.size(), kMaxRank))
+                       : parts[0].shape().rank();
+  if (rank >= kMaxRank) c.fail(str("its results would have more than ", kMaxRank, " dimensions"));
+  const int axis = c.axis(along, rank + 1);
+  if (parts.empty()) {
+    Shape shape;
+    for (const Dimension& d : declared.type.dimensions) shape.push_back(std::max<std::int64_t>(d.size, 0));
+    shape = shape.with_inserted(axis, 0);
+    const ElementType type = declared.type.element;
+    if (type == ElementType::string) return Value(Texts{shape, {}});
+    if (type == ElementType::undefined) return Value(zeros(shape));
+    return {zeros(shape, held_as(type)), type};
+  }
   std::vector<Tensor> tensors;
   for (const Value& part : parts) tensors.push_back(part.tensor());
   return {stack(tensors, axis), parts.front().type()};
@@ -43,7 +56,12 @@ Values loop(const Call& c) {
     for (std::size_t i = 0; i < scans.size(); ++i)
       scans[i].push_back(std::move(results[1 + state.size() + i]));
   }
-  for (const auto& parts : scans) state.push_back(joined(parts, 0));
+  const std::vector<ValueInfo>& declared = c.outputs_of("body");
+  if (declared.size() != 1 + c.outputs()) c.fail("its body has another number of results than it");
+  for (const auto& parts : scans) {
+    const std::size_t at = state.size();
+    state.push_back(joined(c, parts, 0, declared[1 + at]));
+  }
   return state;
 }
 
@@ -78,10 +96,11 @@ Values scan_through(const Call& c, Values inputs, std::size_t sequences, std::si
     std::move(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(carried), state.begin());
     for (std::size_t i = 0; i < scans.size(); ++i) scans[i].push_back(std::move(results[carried + i]));
   }
+  const std::vector<ValueInfo>& declared = c.outputs_of("body");
+  if (declared.size() != outputs) c.fail("its body has another number of results than it");
   for (std::size_t i = 0; i < scans.size(); ++i) {
     if (out_directions[i] != 0) std::reverse(scans[i].begin(), scans[i].end());
-    const int rank = scans[i].empty() ? 1 : scans[i][0].shape().rank() + 1;
-    state.push_back(joined(scans[i], c.axis(out_axes[i], rank)));
+    state.push_back(joined(c, scans[i], out_axes[i], declared[carried + i]));
   }
   return state;
 }
@@ -102,8 +121,13 @@ Values scan(const Call& c) {
     Values results = scan_through(c, std::move(one), sequences, c.outputs());
     for (std::size_t i = 0; i < examples.size(); ++i) examples[i].push_back(std::move(results[i]));
   }
+  const std::vector<ValueInfo>& declared = c.outputs_of("body");
+  if (declared.size() != examples.size()) c.fail("its body has another number of results than it");
   Values out;
-  for (const auto& parts : examples) out.push_back(joined(parts, 0));
+  for (const auto& parts : examples) {
+    const std::size_t at = out.size();
+    out.push_back(joined(c, parts, 0, declared[at]));
+  }
   return out;
 }
 

@@ -1,5 +1,6 @@
 // Reductions, order along an axis, running sums, softmax.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -139,6 +140,14 @@ Values hardmax(const Call& c) {
   });
 }
 
+// Rows in order, for which NaN is the largest number and equals itself.
+struct NanLast {
+  bool operator()(double a, double b) const { return std::isnan(a) ? false : std::isnan(b) || a < b; }
+  bool operator()(const std::vector<double>& a, const std::vector<double>& b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), *this);
+  }
+};
+
 // The distinct elements, or slices, and where they first are, which each one is, and how many there are of
 // each.
 Values unique(const Call& c) {
@@ -149,7 +158,7 @@ Values unique(const Call& c) {
   const std::int64_t rows = x.size(0);
   const Tensor flat = contiguous(reshape(x, {rows, rows > 0 ? x.numel() / rows : 0}));
   const std::int64_t width = flat.size(1);
-  std::map<std::vector<double>, std::int64_t> known;  // i64 beyond 2^53 would meet
+  std::map<std::vector<double>, std::int64_t, NanLast> known;  // i64 beyond 2^53 would meet
   std::map<std::vector<std::int64_t>, std::int64_t> known_integers;
   std::vector<std::int64_t> first, which, counts;
   const auto gather_rows = [&](auto& seen, const auto& values) {

@@ -83,8 +83,9 @@ Tensor sampled(const Tensor& x, std::vector<Tensor> points, Between between, Bey
   const std::int64_t count = points[0].size(1);
   std::int64_t elements = 1;
   for (int d = 2; d < x.rank(); ++d) elements *= x.size(d);
-  // One row for each element, so that a point reads all channels at once.
-  const Tensor rows = reshape(transpose(reshape(x, {n, channels, elements}), 1, 2), {n * elements, channels});
+  // One row for each element, which lies together in memory: a point reads all channels at once.
+  const Tensor rows =
+      contiguous(reshape(transpose(reshape(x, {n, channels, elements}), 1, 2), {n * elements, channels}));
   std::vector<std::vector<Neighbour>> beside;
   for (std::size_t d = 0; d < points.size(); ++d)
     beside.push_back(neighbours(points[d], x.size(static_cast<int>(d) + 2), between, beyond));

@@ -275,7 +275,8 @@ Value scattered(const Call& c, const Tensor& x, const Tensor& places, const Tens
       }
     return Tensor::from<T>(x.shape(), out, x.device());
   };
-  return fitted(is_float(x.dtype()) ? combine(double{}) : combine(std::int64_t{}), type);
+  if (!is_float(x.dtype())) return fitted(combine(std::int64_t{}), type);
+  return fitted(without_gradient(c, combine(double{}), {x, source}), type);
 }
 
 Values scatter_elements(const Call& c) {

@@ -82,6 +82,8 @@ struct Program::Optimizer {
 
   void run() {
     for (const auto& [slot, place] : program->constants_) constant_of[slot] = place;
+    program->overridable_.clear();  // what is folded does not change any more
+    program->input_slots_.resize(program->inputs_.size());
     Rng unused(0);
     fold({constants, unused, nullptr, nullptr});
     absorb();

@@ -60,11 +60,17 @@ Values Program::run_step(const Step& step, const Context& context, Values& slots
     const Context& context;
     const Values& slots;
     StepBodies(const Step& s, const Context& c, const Values& v) : step(s), context(c), slots(v) {}
-    Values run(std::string_view attribute, Values values) override {
-      for (const auto& [name, body] : step.bodies)
-        if (name == attribute) return body->run(context, std::move(values), slots);
+    const Program& body(std::string_view attribute) const {
+      for (const auto& [name, program] : step.bodies)
+        if (name == attribute) return *program;
       throw Error(str(step.node.op, " has no graph named ", attribute), "the operator runs it",
                   "export the model again");
+    }
+    Values run(std::string_view attribute, Values values) override {
+      return body(attribute).run(context, std::move(values), slots);
+    }
+    const std::vector<ValueInfo>& outputs(std::string_view attribute) override {
+      return body(attribute).outputs();
     }
   } bodies(step, context, slots);
   return step.entry->run(Call(step.node, step.opset, inputs, bodies, context.rng));

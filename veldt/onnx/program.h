@@ -53,7 +53,9 @@ class Program {
 
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
-  // One value for each input; `outer` are the slots of the program that this one is a body of.
+  const std::vector<ValueInfo>& overridable() const { return overridable_; }
+  // One value for each input, and perhaps for what is overridable; `outer` are the slots of the program that
+  // this one is a body of.
   Values run(const Context& context, Values inputs, const Values& outer) const;
   bool differentiates() const { return !watched_.empty(); }  // it has a Gradient
   std::size_t size() const { return steps_.size(); }
@@ -73,11 +75,11 @@ class Program {
   void find_last_uses();
   Values run_step(const Step& step, const Context& context, Values& slots) const;
 
-  std::vector<ValueInfo> inputs_, outputs_;
+  std::vector<ValueInfo> inputs_, outputs_, overridable_;
   std::size_t slot_count_ = 0;
   std::vector<std::pair<int, std::size_t>> constants_;  // slot, place among the constants
   std::vector<std::pair<int, int>> captured_;           // slot, slot of the outer program
-  std::vector<int> input_slots_, output_slots_;
+  std::vector<int> input_slots_, output_slots_;         // those of overridable_ follow those of inputs_
   std::vector<int> watched_;  // slots that a Gradient reads: what depends on them is recorded
   std::vector<Step> steps_;
 };

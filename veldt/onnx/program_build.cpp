@@ -148,19 +148,7 @@ struct Program::Builder {
     ++(trained ? constant.uses : constant.other_uses);
   }
 
-  // A graph's own constants, inputs, nodes and outputs.
-  void add(const Graph& graph) {
-    for (const auto& [name, value] : graph.initializers) add_constant(name, value, true);
-    for (const ValueInfo& input : graph.inputs) {
-      const auto there = slots.find(input.name);  // old files list constants among the inputs: no inputs then
-      if (there != slots.end() && outer == nullptr) continue;
-      program->inputs_.push_back(input);
-      program->input_slots_.push_back(there != slots.end() ? there->second : define(input.name));
-    }
-    for (const Node& node : graph.nodes) add(node);
-    finish(graph.outputs);
-  }
-
+  void add(const Graph& graph);
   void add(const Function& function) {
     for (const std::string& name : function.inputs) {
       program->inputs_.push_back({name, {}});
@@ -233,6 +221,28 @@ struct Program::Builder {
   std::shared_ptr<const Program> body_of(const Function& function, const Node& caller,
                                          const std::vector<int>& inputs);
 };
+
+// A graph's own constants, inputs, nodes and outputs.
+void Program::Builder::add(const Graph& graph) {
+  for (const auto& [name, value] : graph.initializers) add_constant(name, value, true);
+  std::vector<int> overridable;
+  for (const ValueInfo& input : graph.inputs) {
+    const auto there = slots.find(input.name);
+    if (there != slots.end() && outer == nullptr) {
+      // Before version 4 of the format all constants were listed among the inputs.
+      if (shared.model.ir_version >= 4) {
+        program->overridable_.push_back(input);
+        overridable.push_back(there->second);
+      }
+      continue;
+    }
+    program->inputs_.push_back(input);
+    program->input_slots_.push_back(there != slots.end() ? there->second : define(input.name));
+  }
+  program->input_slots_.insert(program->input_slots_.end(), overridable.begin(), overridable.end());
+  for (const Node& node : graph.nodes) add(node);
+  finish(graph.outputs);
+}
 
 void Program::Builder::finish(const std::vector<ValueInfo>& outputs) {
   program->outputs_ = outputs;

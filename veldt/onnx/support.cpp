@@ -2,9 +2,11 @@
 #include "veldt/onnx/support.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
 #include "veldt/core/error.h"
 
@@ -86,18 +88,52 @@ void check_size(const Call& c, const Shape& shape) {
   if (elements > 536870912.0) c.fail(str("its result would be ", shape, ", more than 2^29 elements"));
 }
 
+Tensor without_gradient(const Call& c, const Tensor& computed, const TensorList& inputs) {
+  const std::string op = c.node().op;
+  return record("an operator of ONNX", computed, inputs, [op](const Tensor&) -> Grads {
+    throw Error(op + " has no gradient here", "Veldt computes it apart from the graph of gradients",
+                "freeze what lies before it, or export the model without it");
+  });
+}
+
 namespace {
 
+// Without white space around it, and without a plus.
+std::string_view bare(std::string_view text) {
+  constexpr const char* kSpace = " \t\n\r";
+  const std::size_t first = std::min(text.find_first_not_of(kSpace), text.size());
+  text = text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+  return text.starts_with('+') ? text.substr(1) : text;
+}
+
 double number_from(const std::string& text) {
-  std::size_t first = text.find_first_not_of(" \t\n\r");
-  if (first == std::string::npos) first = text.size();
-  if (first < text.size() && text[first] == '+') ++first;
+  const std::string_view digits = bare(text);
   double value = 0;
-  const auto [end, code] = std::from_chars(text.data() + first, text.data() + text.size(), value);
-  if (code == std::errc::result_out_of_range) return std::strtod(text.c_str(), nullptr);
-  if (code != std::errc())
+  const auto [end, code] = std::from_chars(digits.begin(), digits.end(), value);
+  if (code == std::errc::result_out_of_range) return std::strtod(std::string(digits).c_str(), nullptr);
+  if (code != std::errc() || end != digits.end())
     throw Error("Cast cannot run", "the text \"" + text + "\" is no number", "give it texts of numbers");
   return value;
+}
+
+// To the last digit where it is written as a whole number; others are cut. A uint64 as its bits.
+std::int64_t whole_number_from(const std::string& text, ElementType type) {
+  const std::string_view digits = bare(text);
+  const auto exact = [&](auto value) {
+    const auto [end, code] = std::from_chars(digits.begin(), digits.end(), value);
+    return code == std::errc() && end == digits.end() ? std::optional(value) : std::nullopt;
+  };
+  if (const auto value = exact(std::int64_t{})) return *value;
+  const bool unsigned_64 = type == ElementType::uint64;
+  if (const auto value = exact(std::uint64_t{}); value && unsigned_64)
+    return std::bit_cast<std::int64_t>(*value);
+  const double value = number_from(text);
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (value >= -kLimit && value < kLimit) return static_cast<std::int64_t>(value);
+  if (unsigned_64 && value >= kLimit && value < 2 * kLimit)
+    return std::bit_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+  throw Error("Cast cannot run", str("the text \"", text, "\" is no number of ", name_of(type)),
+              "give it texts of numbers in the range of the type");
 }
 
 Value texts_from(const Value& x) {
@@ -125,8 +161,7 @@ Value cast(const Value& x, ElementType type, bool saturate, Rounding rounding) {
     const Texts& texts = x.texts();
     if (is_integer(type)) {
       std::vector<std::int64_t> numbers;
-      for (const std::string& text : texts.values)
-        numbers.push_back(static_cast<std::int64_t>(number_from(text)));
+      for (const std::string& text : texts.values) numbers.push_back(whole_number_from(text, type));
       return fitted(Tensor::from<std::int64_t>(texts.shape, numbers), type);
     }
     std::vector<double> numbers;
@@ -137,7 +172,11 @@ Value cast(const Value& x, ElementType type, bool saturate, Rounding rounding) {
   if (held == DType::f32 && type != ElementType::float32) {
     std::vector<float> numbers = host<float>(t);
     for (float& v : numbers) v = rounded_to(type, v, saturate, rounding);
-    return {Tensor::from<float>(t.shape(), numbers, t.device()), type};
+    const Tensor rounded = Tensor::from<float>(t.shape(), numbers, t.device());
+    // The gradient passes, as it does through other casts between floats.
+    return {
+        record("Cast", rounded, {t}, [from = t.dtype()](const Tensor& g) -> Grads { return {to(g, from)}; }),
+        type};
   }
   if (is_integer(type)) return fitted(is_float(t.dtype()) ? to(t, DType::i64) : t, type);
   return {to(t, held), type};

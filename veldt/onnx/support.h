@@ -18,6 +18,7 @@
 #include "veldt/ops/reduce.h"
 #include "veldt/ops/shape.h"
 #include "veldt/ops/unary.h"
+#include "veldt/tensor/graph.h"
 
 namespace veldt::onnx {
 
@@ -75,6 +76,9 @@ void check_size(const Call& c, const Shape& shape);
 enum class Beyond : std::uint8_t { zeros, border, reflect_edges, reflect_centres };
 enum class Between : std::uint8_t { nearest, linear, cubic };
 Tensor sampled(const Tensor& x, std::vector<Tensor> points, Between between, Beyond beyond);
+
+// What an operator computed in the host's memory from inputs: backward() through it is refused.
+Tensor without_gradient(const Call& c, const Tensor& computed, const TensorList& inputs);
 
 // The elements of x as another type of ONNX: numbers, booleans and texts. The rest is for floats of 8 bits
 // and less, see rounded_to().

@@ -132,6 +132,11 @@ std::string external_bytes(const Message& m, std::uint64_t wanted, const Source&
         str("the tensor ", m.name, " has ", length, " external bytes where its sizes ask for ", wanted));
   if (offset > file.size() || length > file.size() - offset)
     source.fail(str("the external data of ", m.name, " end beyond \"", location->second, "\""));
+  // Tensors may be tied; but no file is to take many times what it holds.
+  std::uint64_t& taken = source.taken[std::filesystem::canonical(source.folder / path).string()];
+  taken += length;
+  if (taken > 2 * file.size())
+    source.fail(str("its tensors read the external data in \"", location->second, "\" more than twice"));
   std::string bytes(static_cast<std::size_t>(length), '\0');
   file.seek(offset);
   file.read_exactly(bytes.data(), bytes.size());

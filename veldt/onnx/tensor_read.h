@@ -2,6 +2,7 @@
 // Tests: tests/onnx/model_test.cpp
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,8 @@ namespace veldt::onnx {
 // allowed).
 struct Source {
   std::string name, folder;
-  mutable std::uint64_t dense = 0;  // elements of sparse tensors that were made dense
+  mutable std::uint64_t dense = 0;                          // elements of sparse tensors that were made dense
+  mutable std::map<std::string, std::uint64_t> taken = {};  // bytes of each file of external data
   [[noreturn]] void fail(const std::string& why) const;
 };
 
