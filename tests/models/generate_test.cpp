@@ -105,6 +105,32 @@ TEST(Generate, EndsWhereItIsTold) {
   EXPECT_LE(stopped.size(), 4u);
 }
 
+TEST(Generate, EndsWithTheModelsOwnTokens) {
+  Gpt2 model = small_gpt2();
+  const GenerateOptions options{.max_new_tokens = 40, .temperature = 1, .seed = 1};
+  const auto all = written(model, options);
+  model.set_end_tokens({all[3]});
+  const auto ended = written(model, options);
+  EXPECT_EQ(ended.back(), all[3]);
+  EXPECT_LE(ended.size(), 4u);
+  GenerateOptions on = options;
+  on.ignore_eos = true;
+  EXPECT_EQ(written(model, on), all);
+}
+
+// Each part of the model has its mode again afterwards.
+TEST(Generate, DropsNothingInTraining) {
+  Gpt2 model = small_gpt2();
+  const GenerateOptions options{.max_new_tokens = 20};
+  const auto expected = written(model, options);
+  model.train();
+  model.named_modules().back().module->eval();
+  EXPECT_EQ(written(model, options), expected);
+  EXPECT_TRUE(model.training());
+  EXPECT_FALSE(model.named_modules().back().module->training());
+  EXPECT_TRUE(model.named_modules()[1].module->training());
+}
+
 TEST(Generate, RefusesWhatMakesNoSense) {
   const Gpt2 model = small_gpt2(20);
   const auto why = [&](const GenerateOptions& o) {

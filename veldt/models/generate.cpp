@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "veldt/core/error.h"
+#include "veldt/nn/evaluating.h"
 #include "veldt/ops/arrange.h"
 #include "veldt/ops/create.h"
 #include "veldt/ops/shape.h"
@@ -91,6 +92,9 @@ Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptio
                      "it takes the numbers of one text, [time], one or more",
                      "give a beginning; a tokenizer's first special token will do");
   const NoGrad off;
+  const nn::Evaluating mode(model);
+  std::vector<std::int64_t> ends = o.stop_tokens;
+  if (!o.ignore_eos) ends.insert(ends.end(), model.end_tokens().begin(), model.end_tokens().end());
   const Device device = model.parameters().at(0).device();
   std::vector<std::int64_t> tokens = to(to(ids, DType::i64), Device{}).values<std::int64_t>();
   const std::size_t given = tokens.size();
@@ -105,9 +109,7 @@ Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptio
     const Tensor logits = model.head(narrow(hidden, 1, hidden.size(1) - 1, 1));
     const std::int64_t token = chosen_token(reshape(logits, {model.vocabulary()}), tokens, o, rng);
     tokens.push_back(token);
-    if ((o.on_token && !o.on_token(token)) ||
-        std::count(o.stop_tokens.begin(), o.stop_tokens.end(), token) > 0)
-      break;
+    if ((o.on_token && !o.on_token(token)) || std::find(ends.begin(), ends.end(), token) != ends.end()) break;
   }
   tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(given));
   return Tensor::from<std::int64_t>({std::ssize(tokens)}, tokens);

@@ -1,6 +1,7 @@
 // GPT-2's blocks: norms first, the heads' parts side by side, gelu by tanh.
 #include "veldt/models/gpt2.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "veldt/core/error.h"
@@ -27,8 +28,9 @@ const Gpt2Options& checked(const Gpt2Options& o) {
   check_sizes("GPT-2", {{"vocab_size", o.vocab_size},
                         {"n_positions", o.n_positions},
                         {"n_embd", o.n_embd},
-                        {"n_layer", o.n_layer},
+                        {"n_inner", std::max<std::int64_t>(o.n_inner, 1)},
                         {"n_head", o.n_head}});
+  check_layers("GPT-2", o.n_layer);
   check_heads("GPT-2", o.n_embd, o.n_head);
   return o;
 }
