@@ -13,6 +13,7 @@
 #include "veldt/io/file.h"
 #include "veldt/io/safetensors.h"
 #include "veldt/io/torch_file.h"
+#include "veldt/nn/lora.h"
 #include "veldt/ops/create.h"
 
 namespace veldt::models {
@@ -260,6 +261,28 @@ TEST(Language, NetworksAreTaught) {
     for (const NamedTensor& p : network->named_parameters()) EXPECT_TRUE(p.tensor.grad().defined()) << p.name;
     network->eval();
     EXPECT_EQ(run().item<float>(), run().item<float>());
+  }
+}
+
+// GPT-2's projections too, whose weights are [in, out].
+TEST(Language, AdaptersAreForEachKindOfProjection) {
+  const std::map<const char*, std::vector<std::string>> targets = {
+      {"bert", {"query", "intermediate.dense"}}, {"gpt2", {"c_attn", "mlp.c_proj"}}, {"llama", {"q_proj"}}};
+  for (const auto& [name, names] : targets) {
+    SCOPED_TRACE(name);
+    const auto network = golden_network(name), other = golden_network(name);
+    const Tensor before = (*network)(three_ids());
+    EXPECT_EQ(nn::add_lora(*network, names, {.rank = 2, .alpha = 3}).size(), 2 * names.size());
+    EXPECT_EQ((*network)(three_ids()).values<float>(), before.values<float>());
+    Rng rng(5);
+    for (const NamedTensor& p : network->trained_parameters()) nn::init::normal(p.tensor, 0, 0.2, rng);
+    const Tensor taught = (*network)(three_ids());
+    EXPECT_GT(test::farthest(taught, before), 1e-2);
+    nn::load_lora(*other, nn::lora_state(*network));
+    EXPECT_EQ((*other)(three_ids()).values<float>(), taught.values<float>());
+    nn::merge_lora(*network);
+    EXPECT_LT(test::farthest((*network)(three_ids()), taught), 1e-5);
+    EXPECT_EQ(network->state_dict().size(), golden_network(name)->state_dict().size());
   }
 }
 

@@ -38,11 +38,21 @@ const Gpt2Options& checked(const Gpt2Options& o) {
 }  // namespace
 
 Gpt2::Conv1D::Conv1D(std::int64_t in, std::int64_t out, double deviation, Rng& rng)
-    : weight(nn::parameter(empty({in, out}))), bias(nn::parameter(zeros({out}))) {
-  nn::init::normal(weight, 0, deviation, rng);
+    : LoraLayer(true), bias(nn::parameter(zeros({out}))) {
+  weight_ = nn::parameter(empty({in, out}));
+  nn::init::normal(weight_, 0, deviation, rng);
 }
 
-Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return matmul(x, weight) + bias; }
+Tensor Gpt2::Conv1D::forward(const Tensor& x) const { return with_lora(matmul(x, weight_) + bias, x); }
+
+void Gpt2::Conv1D::fields(nn::Fields& f) {
+  f("weight", weight_)("bias", bias);
+  lora_fields(f);
+}
+
+std::string Gpt2::Conv1D::title() const {
+  return str("Conv1D(", in_features(), ", ", out_features(), lora_title(), ')');
+}
 
 Gpt2::Attention::Attention(const Gpt2Options& o, Rng& rng)
     : c_attn(o.n_embd, 3 * o.n_embd, kGpt2Deviation, rng),

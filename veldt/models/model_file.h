@@ -20,7 +20,9 @@ struct Model {
 Model make_model(const std::string& architecture, const Options& options = {}, Rng& rng = nn::default_rng());
 
 // The network's tensors under their own names; the metadata say the rest: "kind" (kModelKind),
-// "architecture", "options" and "preprocessing", the last two as JSON. Throws IoError unwritable.
+// "architecture", "options" and "preprocessing", the last two as JSON. Throws IoError unwritable, and
+// ConfigError for what load() could not make again: a network with adapters (nn::merge_lora()), or of other
+// sizes than its options say.
 inline constexpr const char* kModelKind = "veldt.model";
 void save(const std::string& path, const Model& model);
 // From such a file, which is untrusted, in evaluation. Throws IoError missing, malformed for another file,
