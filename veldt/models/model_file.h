@@ -43,5 +43,8 @@ Preprocessing with_channels(Preprocessing preprocessing, std::int64_t channels);
 // middle taken, each channel normalised. `picture`: f32 [height, width, channels] in 0..1 or u8, as
 // io::read_image() gives it. Throws ShapeError for another form.
 Tensor prepare(const Preprocessing& preprocessing, const Tensor& picture);
+// The same of a picture that is read already, f32 [channels, height, width] in 0..1 as data::picture_folder()
+// has them, for data::Transform and Loader: f32 [channels, height, width].
+Tensor prepare_planes(const Preprocessing& preprocessing, const Tensor& planes);
 
 }  // namespace veldt::models

@@ -1,5 +1,5 @@
-// A layer whose weight may get an adapter of low rank (Hu et al. 2021): nn/lora.h gives one to the layers of
-// a network. Tests: tests/nn/lora_test.cpp, tests/models/language_test.cpp
+// A layer whose weight may get an adapter of low rank (Hu et al. 2021).
+// Tests: tests/nn/lora_test.cpp, tests/models/language_test.cpp
 #pragma once
 
 #include "veldt/nn/init.h"
