@@ -131,6 +131,22 @@ TEST(Generate, DropsNothingInTraining) {
   EXPECT_TRUE(model.named_modules()[1].module->training());
 }
 
+// Any function that knows what comes next will do: here the number after the last, up to 3.
+TEST(Generate, ContinuesByAFunctionToo) {
+  const auto next = [](const std::vector<std::int64_t>& tokens) -> Tensor {
+    if (tokens.back() == 3) return {};
+    std::vector<double> logits(4);
+    logits[static_cast<std::size_t>(tokens.back()) + 1] = 1;
+    return Tensor::from<double>({4}, logits);
+  };
+  const auto by = [&](const GenerateOptions& o) {
+    return generate(next, zeros({1}, DType::i64), o).values<std::int64_t>();
+  };
+  EXPECT_THAT(by({}), ElementsAre(1, 2, 3));
+  EXPECT_THAT(by({.stop_tokens = {2}}), ElementsAre(1, 2));
+  EXPECT_THAT(by({.max_new_tokens = 1}), ElementsAre(1));
+}
+
 TEST(Generate, RefusesWhatMakesNoSense) {
   const Gpt2 model = small_gpt2(20);
   const auto why = [&](const GenerateOptions& o) {

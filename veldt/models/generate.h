@@ -35,6 +35,11 @@ struct GenerateOptions {
 // there are positions.
 Tensor generate(const CausalModel& model, const Tensor& ids, const GenerateOptions& options = {});
 
+// The same for any network: `next` gives the f32 or f64 logits [vocabulary] of what follows the tokens so
+// far, or an undefined tensor where the text is to end.
+using NextLogits = std::function<Tensor(const std::vector<std::int64_t>& tokens)>;
+Tensor generate(const NextLogits& next, const Tensor& ids, const GenerateOptions& options = {});
+
 // The token that the options choose after `seen`, by f32 or f64 logits [vocabulary]. `rng` moves on by one
 // draw if temperature is above 0.
 std::int64_t chosen_token(const Tensor& logits, const std::vector<std::int64_t>& seen,
